@@ -9,7 +9,6 @@ from typing import Any
 
 import polars as pl
 import pytest
-from trectools_plus.cli.commands.benchmark.sweep import benchmark_sweep
 
 from trectools_plus import evaluate, load_qrels
 from trectools_plus.benchmark import load_config, load_sweep_config, run_benchmark, run_sweep
@@ -37,7 +36,7 @@ def _cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def call(call_of: Callable[..., Call]) -> Call:
-    return call_of("benchmark sweep", benchmark_sweep)
+    return call_of("benchmark sweep")
 
 
 def sweep(folder: Path, **options: Any) -> Any:

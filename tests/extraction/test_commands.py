@@ -30,7 +30,7 @@ def test_sweep_writes_the_plot(call, words, tmp_path):
         (["--min-confidence", "3"], 2, "at most 1 but got 3 — --min-confidence"),
         (["--num-results", "3"], 2, "--num-results is a setting of retrieval"),
         (["--unverified"], 2, "--unverified is a setting of retrieval"),
-        (["--similarity", "none"], 2, "formula"),
+        (["--similarity", "none"], 2, "removed"),
         (["--predictions", "none.jsonl"], 2, "none.jsonl"),
         (["--predictions", "x", "--method", "both"], 2, "--method is a setting of the built-in"),
         (["--resamples", "0"], 2, "at least 1 resample but got 0"),

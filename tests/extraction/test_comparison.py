@@ -40,14 +40,10 @@ def test_a_system_does_not_differ_from_itself(reports):
         assert (one.difference, one.low, one.high) == (0, None, None)
 
 
-def test_other_documents_and_other_formulas_are_refused(reports, collection, obo_path):
+def test_other_documents_and_other_formulas_are_refused(reports, collection):
     first = reports()
-    other = run_extraction(
-        collection,
-        ontology=obo_path,
-        settings=ExtractionSettings(method="dictionary"),
-        options=ExtractionOptions(similarity="simple_resnik_like"),
-    ).report
+    manifest = first.manifest.model_copy(update={"similarity": "simple_resnik_like"})
+    other = first.model_copy(update={"manifest": manifest})
     compare_extractions(first, other)
     with pytest.raises(IncomparableError, match="simple_resnik_like"):
         compare_extractions(first, other, matching="soft")

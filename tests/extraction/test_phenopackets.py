@@ -2,11 +2,9 @@ import json
 
 import pytest
 
-from trectools_plus.errors import FormatError, InputError
+from trectools_plus.errors import FormatError
 from trectools_plus.extraction.inputs import phenopackets
-from trectools_plus.extraction.inputs.documents import read_documents
 from trectools_plus.extraction.inputs.predictions import read_predictions
-from trectools_plus.extraction.runner import ExtractionOptions, run_extraction
 
 FINDINGS = [("X:2", "affirmed"), ("X:4", "negated"), ("X:7", "uncertain"), ("X:6", "other_person")]
 
@@ -41,29 +39,13 @@ def test_the_schema_accepts_what_is_written(ontology):
     assert ParseDict(record, schema.Phenopacket()).id == "d1"
 
 
-def test_predictions_and_gold_terms_are_read_from_what_is_written(ontology, obo_path, tmp_path):
+def test_predictions_are_read_from_what_is_written(ontology, tmp_path):
     folder = tmp_path / "annotations"
     files = phenopackets.write_phenopackets({"a/b": FINDINGS, "c": []}, folder, ontology)
     assert [file.name for file in files] == ["a%2Fb.json", "c.json"]
     expected = {"X:2": "affirmed", "X:4": "negated", "X:7": "uncertain"}
     read = read_predictions(folder, ["a/b", "c"], ontology)
     assert {one.term_id: one.assertion for one in read.by_document["a/b"]} == expected
-    documents = read_documents(tmp_path, ontology)
-    assert documents.documents[0].gold == expected
-    options = ExtractionOptions(predictions=folder, intervals=False)
-    report = run_extraction(tmp_path, ontology=obo_path, options=options).report
-    assert report.scores["strict"]["exact"]["micro"].f1.value == 1
-
-
-def test_the_text_of_a_gold_phenopacket_is_in_a_file_beside_it(ontology, obo_path, tmp_path):
-    folder = tmp_path / "annotations"
-    phenopackets.write_phenopackets({"d": FINDINGS}, folder, ontology)
-    with pytest.raises(InputError):
-        run_extraction(tmp_path, ontology=obo_path)
-    (folder / "d.txt").write_text("Retinal coloboma. No seizures. Possible anemia.")
-    options = ExtractionOptions(intervals=False)
-    report = run_extraction(tmp_path, ontology=obo_path, options=options).report
-    assert report.scores["strict"]["exact"]["micro"].f1.value == 1
 
 
 @pytest.mark.parametrize("features", [[{}], ["X:1"], [{"type": {"label": "Seizure"}}]])

@@ -27,19 +27,11 @@ def test_points_are_those_of_single_runs(collection, obo_path):
         assert point.is_default == (value == 0.5)
 
 
-def test_a_whole_number_is_swept(collection, obo_path):
-    options = SweepOptions(systems=["unverified"], parameter="num_results", values=[1, 9])
-    found = sweep_extraction(collection, ontology=obo_path, options=options)
-    first, second = found.curves[0].points
-    assert first.recall < second.recall
-
-
 @pytest.mark.parametrize(
     "wrong",
     [
         {"systems": ["none"]},
         {"systems": []},
-        {"parameter": "retriever"},
         {"values": []},
         {"values": [7.0]},
     ],

@@ -5,7 +5,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trectools_plus.errors import FormatError, InputError
-from trectools_plus.formats import query_chunks
 from trectools_plus.formats.query_chunks import iter_query_chunks
 
 
@@ -26,15 +25,11 @@ def queries_of(data):
     return {line.split()[0] for line in data.splitlines()}
 
 
-@given(contents(), st.integers(1, 200), st.integers(1, 64), st.booleans())
-def test_chunks_are_the_content_and_have_whole_queries(
-    tmp_path_factory, data, size, window, packed
-):
+@given(contents(), st.integers(1, 200), st.booleans())
+def test_chunks_are_the_content_and_have_whole_queries(tmp_path_factory, data, size, packed):
     path = tmp_path_factory.mktemp("chunks") / "run"
     path.write_bytes(gzip.compress(data) if packed else data)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(query_chunks, "_WINDOW_BYTES", window)
-        pieces = [chunk() for chunk in iter_query_chunks(path, size)]
+    pieces = [chunk() for chunk in iter_query_chunks(path, size)]
     assert b"".join(pieces) == data
     assert all(pieces)
     seen = [queries_of(piece) for piece in pieces]

@@ -66,16 +66,6 @@ uncertain if; as long as no; whenever; in the case of; only if
 OCCUR = """
 occur; occurs; develop; develops; arise; arises; appear; appears; recur; recurs
 """
-RELATIVES = """
-mother; mothers; father; fathers; mom; mum; dad; parent; parents; brother; brothers; sister;
-sisters; sibling; siblings; sib; sibs; half-brother; half-brothers; half-sister; half-sisters;
-half-sibling; half-siblings; half-sib; half-sibs; twin brother; twin sister; co-twin; grandmother;
-grandmothers; grandfather; grandfathers; grandparent; grandparents; great-grandmother;
-great-grandfather; great-grandparent; great-grandparents; great-aunt; great-uncle; aunt; aunts;
-uncle; uncles; cousin; cousins; nephew; nephews; niece; nieces; relative; relatives; family member;
-family members; gran; granny; grandma; grandpa; grandad; granddad; nan; nana; MGM; MGF; PGM; PGF;
-son; sons; daughter; daughters; grandson; granddaughter; grandchild; spouse; wife; husband
-"""
 FAMILY = """
 family history; familial history; maternal; paternal
 """
@@ -92,23 +82,8 @@ in the family; in his family; in her family; in their family; runs in the family
 on the maternal side; on the paternal side; on the mother's side; on the father's side; on his
 mother's side; on his father's side; on her mother's side; on her father's side
 """
-PATIENTS = """
-the couple's son; the couple's daughter; the couple's child; he; she; patient; patients; proband;
-probands; propositus; proposita; index case; the child; this child; the boy; this boy; the girl;
-this girl; the infant; this infant; the baby; this baby; the newborn; the neonate; their child;
-their son; their daughter; their baby
-"""
 SIBLINGS = """
 siblings; sibs; brothers; sisters; twins; cousins; brother; sister; half-brothers; half-sisters
-"""
-REPORTING = """
-report; reports; reported; reporting; note; notes; noted; notice; notices; noticed; observe;
-observes; observed; describe; describes; described; state; states; stated; say; says; said; tell;
-tells; told; recall; recalls; recalled; remember; remembers; remembered; deny; denies; denied;
-denying; mention; mentions; mentioned; confirm; confirms; confirmed; admit; admits; admitted to;
-believe; believes; believed; think; thinks; thought; suspect; suspects; suspected; saw; sees; ask;
-asks; asked; wonder; wonders; wondered; worry; worries; seek; seeks; sought; bring; brings; brought;
-took him; took her; took the; delivered
 """
 CONCERNED = """
 concerned; worried; anxious; gave birth
@@ -185,16 +160,42 @@ def _pattern_of(letter: str) -> str:
 _SPECIAL = {" ": r"\s+", "'": "['’]", "*": r"\w*", "@": "@", "…": r"(?:[\w'’-]+\s+){0,3}?"}
 
 
-_RELATIVE = _any_of(RELATIVES)
-_REPORTS = _any_of(REPORTING)
-_PATIENT = _any_of(PATIENTS)
+_RELATIVE = _any_of(
+    """
+mother; mothers; father; fathers; mom; mum; dad; parent; parents; brother; brothers; sister;
+sisters; sibling; siblings; sib; sibs; half-brother; half-brothers; half-sister; half-sisters;
+half-sibling; half-siblings; half-sib; half-sibs; twin brother; twin sister; co-twin; grandmother;
+grandmothers; grandfather; grandfathers; grandparent; grandparents; great-grandmother;
+great-grandfather; great-grandparent; great-grandparents; great-aunt; great-uncle; aunt; aunts;
+uncle; uncles; cousin; cousins; nephew; nephews; niece; nieces; relative; relatives; family member;
+family members; gran; granny; grandma; grandpa; grandad; granddad; nan; nana; MGM; MGF; PGM; PGF;
+son; sons; daughter; daughters; grandson; granddaughter; grandchild; spouse; wife; husband
+"""
+)
+_REPORTS = _any_of(
+    """
+report; reports; reported; reporting; note; notes; noted; notice; notices; noticed; observe;
+observes; observed; describe; describes; described; state; states; stated; say; says; said; tell;
+tells; told; recall; recalls; recalled; remember; remembers; remembered; deny; denies; denied;
+denying; mention; mentions; mentioned; confirm; confirms; confirmed; admit; admits; admitted to;
+believe; believes; believed; think; thinks; thought; suspect; suspects; suspected; saw; sees; ask;
+asks; asked; wonder; wonders; wondered; worry; worries; seek; seeks; sought; bring; brings; brought;
+took him; took her; took the; delivered
+"""
+)
+_PATIENT = _any_of(
+    """
+the couple's son; the couple's daughter; the couple's child; he; she; patient; patients; proband;
+probands; propositus; proposita; index case; the child; this child; the boy; this boy; the girl;
+this girl; the infant; this infant; the baby; this baby; the newborn; the neonate; their child;
+their son; their daughter; their baby
+"""
+)
 _DETERMINER = (
     r"(?:(?:his|her|the|a|an|one|two|three|four|five|several|some|all|other|both|their|my|your|this"
     r"|patient['’]s|proband['’]s)\s+)"
 )
 _ADJECTIVES = r"(?:[\w'’-]+\s+){0,2}?"
-_HAS_CLAUSE = r"(?!,?\s+(?:with|who|whose|having|has|had|have)\b)"
-_HEALTHY = r"(?:healthy|well|unaffected|normal|asymptomatic)"
 _PHRASE_END = r"(?=\s*(?:[.,;/)\]]|$))"
 _PLACE_OR_END = r"(?=\s*(?:[.,;:/)\]]|$|(?:and|or|but|in|on|at|from|since|until|during|with)\b))"
 _PATIENT_GROUP = (  # patients 1 and 2; these; the patients
@@ -213,7 +214,7 @@ _PATIENT_SIBLINGS = (
     rf"|\b(?:two|three|four|five)\s+{_ADJECTIVES}{_SIBLINGS}"
     r"(?=[^.;]{0,80}\b(?:presented|were\s+(?:referred|seen|admitted|evaluated|examined|studied)"
     r"|(?:is|are|were)\s+(?:described|reported|presented))\b)"
-    rf"|{_any_of(RELATIVES)}(?=,?\s*\(?\s*(?:patients?|cases?)\s+\w)"
+    rf"|{_RELATIVE}(?=,?\s*\(?\s*(?:patients?|cases?)\s+\w)"
 )
 """Siblings who are the patients of the text."""
 _DEFINITE_SIBLINGS = (
@@ -263,12 +264,19 @@ _PERSONS: tuple[tuple[str, _Scope], ...] = (
         rf"\b(?:healthy|consanguineous|non-?consanguineous|unrelated|unaffected)\s+{_RELATIVE}",
         "none",
     ),
-    (rf"{_RELATIVE}(?=\s+(?:is|are|was|were)\s+(?:both\s+)?{_HEALTHY}\b)", "none"),
+    (
+        rf"{_RELATIVE}(?=\s+(?:is|are|was|were)\s+(?:both\s+)?"
+        r"(?:healthy|well|unaffected|normal|asymptomatic)"
+        rf"\b)",
+        "none",
+    ),
     (rf"{_RELATIVE}['’]s?\s+(?:report|request|account|concern|observation)s?\b", "none"),
     (rf"\A(?:in|among)\s+{_DETERMINER}?{_RELATIVE}", "after"),  # in the mother, …
     (
         r"\b(?:according\s+to|per|by|from|via|to|with|like|unlike|than|as|in|of|among)\s+"
-        rf"(?:{_DETERMINER}{_ADJECTIVES})?{_RELATIVE}{_HAS_CLAUSE}",
+        rf"(?:{_DETERMINER}{_ADJECTIVES})?{_RELATIVE}"
+        r"(?!,?\s+(?:with|who|whose|having|has|had|have)\b)"
+        rf"",
         "none",
     ),
     (rf"(?:{_any_of(FAMILY)})(?:\s+{_REPORTS})?", "family"),
@@ -302,49 +310,23 @@ _AUXILIARY = (
     r"(?:\b(?:has|have|had|is|are|was|were|do|does|did|can|could|may|might|should|would)"
     r"(?:\s+|(?=n['’]t)))"
 )
-_NO_NEGATION = (
-    rf"{_AUXILIARY}?{_NOT}{_SLIGHTLY}{_any_of(ABSENCES)}"
-    r"|\b(?:no|hardly\s+an?|scarcely\s+an?|rarely\s+an?|not\s+an?)\s+(?:single\s+)?(?:day|night|week|month|year)\s+"
-    r"(?:\w+\s+)?without\b"
-    r"|\bnot\s+(?:true|correct|the\s+case)\s+that\b[^.;]{0,30}?\b(?:no|not|never|without)\b"
-)
 _OPEN = (
     rf"{_AUXILIARY}?(?:{_NOT}|\b(?:unable|difficult|impossible|hard)\s+to)"
     r"(?:\s+(?:be|been|yet|fully|completely|entirely|definitively|definitely|formally))*\s+"
 )
-_NOT_OBSERVED = (
-    rf"{_AUXILIARY}?(?:\b(?:not|never|cannot)\b|n['’]t\b)(?:\s+(?:be|been|yet|ever|\w+ly))*\s+"
-    rf"{_any_of(OBSERVED)}"
-)
-_NOT_HAVE = (
-    rf"{_AUXILIARY}?(?:\b(?:not|never)\b|n['’]t\b)(?:\s+(?:yet|ever|been|\w+ly))*\s+"
-    rf"{_any_of(FINDING_VERBS)}"
-    r"|\bnor\s+(?:did|does|do|has|had|have|was|were|is|are|could|can)"
-    rf"(?:\s+(?:he|she|they|there|it|the\s+\w+))?(?:\s+{_any_of(FINDING_VERBS)})?"
-    r"|\b(?:failed|fails|failing|unable)\s+to\s+(?:reveal|show|demonstrate|detect|identify|find"
-    r"|disclose|elicit)\b"
-)
-_CONDITION = (
-    _any_of(CONDITIONS) + r"|(?:\A|(?<=[,;])\s*)(?:should\b|were\b(?=[^.;]*\bto\b))"
-    rf"|\bwhen(?=\s+(?:[\w-]+\s+){{1,4}}?{_any_of(OCCUR)})"
-)
-_LOOKED_FOR = (  # monitor the child for
-    r"\b(?:monitor|watch|observe|screen|check|test|evaluate|assess)(?:ed|ing|s)?\s+"
-    r"(?:(?!negative|positive|was|were|is|are)[\w'’-]+\s+){1,3}?for\b"
-)
-_NEGATIVE_FOR = r"\bnegative\s+(?:[\w-]+\s+){1,4}?for\b"
-_NEW_CLAUSE = (
-    r"(?:,|,?\s+and)\s+(?:(?:then|later|subsequently|also|now|he|she|it|they)\s+)*"
-    rf"(?:was\s+|were\s+)?{_any_of(CLAUSE_VERBS)}"
-    rf"|,\s+(?:and|she|he|they)\s+(?:[\w-]+\s+){{0,4}}?{_any_of(CLAUSE_VERBS)}"
-    r"|\band\s+(?:the|his|her|their|a|an|at|by|on|after|in|from)\s+"
-    rf"(?:[\w-]+\s+){{1,4}}?{_any_of(CLAUSE_VERBS)}"
-)
-_ONE_PATIENT = r"(?:he|she|(?:the|this|our)\s+(?:patient|child|boy|girl|infant|baby|proband))"
 
 _RULES: tuple[tuple[str, _Said, _Scope], ...] = (
-    (_NOT_HAVE, "negated", "after"),
-    (_NEGATIVE_FOR, "negated", "after"),
+    (
+        rf"{_AUXILIARY}?(?:\b(?:not|never)\b|n['’]t\b)(?:\s+(?:yet|ever|been|\w+ly))*\s+"
+        rf"{_any_of(FINDING_VERBS)}"
+        r"|\bnor\s+(?:did|does|do|has|had|have|was|were|is|are|could|can)"
+        rf"(?:\s+(?:he|she|they|there|it|the\s+\w+))?(?:\s+{_any_of(FINDING_VERBS)})?"
+        r"|\b(?:failed|fails|failing|unable)\s+to\s+(?:reveal|show|demonstrate|detect|identify|find"
+        r"|disclose|elicit)\b",
+        "negated",
+        "after",
+    ),
+    (r"\bnegative\s+(?:[\w-]+\s+){1,4}?for\b", "negated", "after"),
     (rf"\b(?:absent|free){_PLACE_OR_END}", "negated", "before"),
     (
         rf"{_AUXILIARY}?\bnever\s+(?:been\s+)?(?:developed|manifested|appeared|occurred|happened|arisen"
@@ -352,16 +334,45 @@ _RULES: tuple[tuple[str, _Said, _Scope], ...] = (
         "negated",
         "before",
     ),
-    (_NOT_OBSERVED, "negated", "before"),
+    (
+        rf"{_AUXILIARY}?(?:\b(?:not|never|cannot)\b|n['’]t\b)(?:\s+(?:be|been|yet|ever|\w+ly))*\s+"
+        rf"{_any_of(OBSERVED)}",
+        "negated",
+        "before",
+    ),
     (
         rf"{_AUXILIARY}not\s+(?:\w+ly\s+)?(?:develop|appear|emerge|arise|happen|occur|recur)(?:r?ed)?{_PHRASE_END}",
         "negated",
         "before",
     ),
-    (_NO_NEGATION, "negated", "none"),
-    (_CONDITION, "conditional", "after"),
-    (_LOOKED_FOR, "uncertain", "after"),
-    (rf"\b{_ONE_PATIENT}\s+(?:may|might|could)\s+(?:have|suffer\s+from)\b", "uncertain", "after"),
+    (
+        rf"{_AUXILIARY}?{_NOT}{_SLIGHTLY}{_any_of(ABSENCES)}"
+        r"|\b(?:no|hardly\s+an?|scarcely\s+an?|rarely\s+an?|not\s+an?)\s+(?:single\s+)?(?:day|night|week|month|year)\s+"
+        r"(?:\w+\s+)?without\b"
+        r"|\bnot\s+(?:true|correct|the\s+case)\s+that\b[^.;]{0,30}?\b(?:no|not|never|without)\b",
+        "negated",
+        "none",
+    ),
+    (
+        _any_of(CONDITIONS) + r"|(?:\A|(?<=[,;])\s*)(?:should\b|were\b(?=[^.;]*\bto\b))"
+        rf"|\bwhen(?=\s+(?:[\w-]+\s+){{1,4}}?{_any_of(OCCUR)})",
+        "conditional",
+        "after",
+    ),
+    (
+        # monitor the child for
+        r"\b(?:monitor|watch|observe|screen|check|test|evaluate|assess)(?:ed|ing|s)?\s+"
+        r"(?:(?!negative|positive|was|were|is|are)[\w'’-]+\s+){1,3}?for\b",
+        "uncertain",
+        "after",
+    ),
+    (
+        r"\b"
+        r"(?:he|she|(?:the|this|our)\s+(?:patient|child|boy|girl|infant|baby|proband))"
+        r"\s+(?:may|might|could)\s+(?:have|suffer\s+from)\b",
+        "uncertain",
+        "after",
+    ),
     (rf"{_OPEN}(?:exclude|rule\s+out)\b", "uncertain", "after"),
     (rf"{_OPEN}(?:excluded|ruled\s+out)\b", "uncertain", "before"),
     (
@@ -370,15 +381,21 @@ _RULES: tuple[tuple[str, _Said, _Scope], ...] = (
         "uncertain",
         "before",
     ),
-    (_NEW_CLAUSE, "affirmed", "clause"),
+    (
+        r"(?:,|,?\s+and)\s+(?:(?:then|later|subsequently|also|now|he|she|it|they)\s+)*"
+        rf"(?:was\s+|were\s+)?{_any_of(CLAUSE_VERBS)}"
+        rf"|,\s+(?:and|she|he|they)\s+(?:[\w-]+\s+){{0,4}}?{_any_of(CLAUSE_VERBS)}"
+        r"|\band\s+(?:the|his|her|their|a|an|at|by|on|after|in|from)\s+"
+        rf"(?:[\w-]+\s+){{1,4}}?{_any_of(CLAUSE_VERBS)}",
+        "affirmed",
+        "clause",
+    ),
 )
 _HISTORY = (
     r"(?:(?:the|patient|personal|own|past|medical|clinical|history|of|exam|examination|screening|is|was"
     r"|so|far|to|date|currently|always|both|sides|bilaterally|on|at)\s+){1,5}"
 )
 """Words between a finding with a colon and the answer: *patient history negative*."""
-_MINUS = r"\s+[-−–](?=\s*(?:[,;]|$))"
-"""A minus sign after a finding: *hypotonia -, seizures +*."""
 
 
 def _rules_of(said: Mapping[str, str]) -> Iterator[tuple[str, _Said, _Scope]]:
@@ -387,18 +404,17 @@ def _rules_of(said: Mapping[str, str]) -> Iterator[tuple[str, _Said, _Scope]]:
         assertion, _, scope = name.partition(" ")
         if assertion in ("affirmed", "negated", "uncertain", "conditional"):
             yield pattern, cast(_Said, assertion), cast(_Scope, scope)
-    negative, heading = said["negative answers"], said["negative headings"]
     yield (
-        rf"(?:\s*[:=(]\s*|\s+[-–—]\s+|\s+|\s*:\s*{_HISTORY}){negative}{_PHRASE_END}"
-        r"|\s*[:=]\s*(?:none|nil)\b|\s*\(\s*[-−–]\s*\)|\s*[:=]\s*[-−–∅]\s*(?=[,;]|$)",
+        rf"(?:\s*[:=(]\s*|\s+[-–—]\s+|\s+|\s*:\s*{_HISTORY}){said['negative answers']}{_PHRASE_END}"
+        r"|\s*[:=]\s*(?:none|nil)\b|\s*\(\s*[-−–]\s*\)|\s*[:=]\s*[-−–∅]\s*(?=[,;]|$)"
+        r"|\s+[-−–](?=\s*(?:[,;]|$))",  # hypotonia -, seizures +
         "negated",
         "label",
     )
-    yield _MINUS, "negated", "label"
-    heading = rf"(?:\A|(?<=[;,.])\s*)(?:[\w-]+\s+){{0,3}}?{heading}"
+    heading = rf"(?:\A|(?<=[;,.])\s*)(?:[\w-]+\s+){{0,3}}?{said['negative headings']}"
     yield rf"{heading}\s*:|\[[-−–]\]", "negated", "after"
-    uncertain = said["uncertain answers"]
-    yield rf"\s*[:=(]\s*{uncertain}{_PHRASE_END}|\s*\?", "uncertain", "label"
+    answers = said["uncertain answers"]
+    yield rf"\s*[:=(]\s*{answers}{_PHRASE_END}|\s*\?", "uncertain", "label"
     yield r"\?(?=\w)", "uncertain", "near"
     yield r"\[\+\]|[,;]\s*\+\s*(?=\w)", "affirmed", "end"
 
@@ -470,19 +486,20 @@ def assert_mentions(
         mentions: The mentions in it.
         language: The language of the text, one of ``CUE_LANGUAGES``.
     """
-    found, cues = list(mentions), _compiled(language)
+    found = list(mentions)
+    has_siblings = language == ENGLISH and bool(re.search(_PATIENT_SIBLINGS, text, re.IGNORECASE))
+    cues = _compiled(language, has_siblings)
     result = []
     # A full stop of an abbreviation ends no sentence.
     masked = cues.abbreviation.sub(lambda match: match[0][:-1] + " ", text)
     sentences = [replace(one, text=text[one.start : one.end]) for one in chunk(masked, "sentence")]
     about_family = _family_history(text, sentences, cues)
-    siblings = language == ENGLISH and _compiled_siblings()[0].search(text) is not None
     for sentence in sentences:
         inside = [m for m in found if sentence.start <= m.start < sentence.end]
         if sentence in about_family:
             result += [replace(m, assertion="other_person") for m in inside]
         elif inside:
-            governing = _triggers(sentence, inside, cues, siblings)
+            governing = _triggers(sentence, inside, cues)
             result += [replace(m, assertion=_assertion_of(text, m, governing)) for m in inside]
     return result
 
@@ -493,23 +510,25 @@ def _family_history(text: str, sentences: Sequence[Chunk], cues: _Cues) -> set[C
     A section ends at an empty line, at another heading, at a sentence about the patient, and at a
     complete sentence that names no relative.
     """
-    family, other, empty, verb = cues.headings
     inside, found, end, size = False, set[Chunk](), 0, 0
     for sentence in sentences:
         breaks = text[end : sentence.start].count("\n") + (sentence.start == 0)
         end = sentence.end
-        if heading := family.match(sentence.text):
+        if heading := cues.family_heading.match(sentence.text):
             rest = sentence.text[heading.end() :]
-            inside, size = empty.match(rest) is None, int(bool(rest.strip()))
+            inside, size = cues.empty_history.match(rest) is None, int(bool(rest.strip()))
             if inside and size:
                 found.add(sentence)
             continue
         scopes = [scope for _, scope in cues.persons_in(sentence.text)]
         inside = inside and not (
             (breaks > 1 and size > 0)
-            or ((title := other.match(sentence.text)) and (breaks or title[0].endswith(":")))
+            or (
+                (title := cues.other_heading.match(sentence.text))
+                and (breaks or title[0].endswith(":"))
+            )
             or "end" in scopes
-            or ({"after", "family"}.isdisjoint(scopes) and verb.search(sentence.text))
+            or ({"after", "family"}.isdisjoint(scopes) and cues.verb.search(sentence.text))
         )
         if inside:
             found.add(sentence)
@@ -562,44 +581,29 @@ def _terminates(other: _Trigger, trigger: _Trigger) -> bool:
     return other.scope == "part" or (other.scope == "clause" and forward)
 
 
-def _triggers(
-    sentence: Chunk, mentions: Sequence[Mention], cues: _Cues, siblings: bool
-) -> list[_Trigger]:
-    """Return the triggers of a sentence that are not inside a mention or a longer trigger.
-
-    ``siblings`` is true if the patients of the text are siblings.
-    """
-
-    def make(match: re.Match[str], assertion: _Said, scope: _Scope) -> _Trigger:
-        start, end = match.span()
-        return _Trigger(sentence.start + start, sentence.start + end, assertion, scope)
-
-    def is_free(trigger: _Trigger) -> bool:
-        return not any(m.start < trigger.end and trigger.start < m.end for m in mentions)
-
-    phrases = [
-        make(match, assertion, scope)
-        for pattern, assertion, scope in cues.rules
-        for match in pattern.finditer(sentence.text)
+def _triggers(sentence: Chunk, mentions: Sequence[Mention], cues: _Cues) -> list[_Trigger]:
+    """Return the triggers of a sentence that are not inside a mention or a longer trigger."""
+    text, persons = sentence.text, "other_person"
+    matches: list[tuple[re.Match[str], _Said, _Scope]] = [
+        *((match, "other_person", scope) for match, scope in cues.persons_in(text)),
+        *((m, "other_person", "before") for m in cues.persons_before.finditer(text) if m.lastindex),
+        *((m, said, scope) for rule, said, scope in cues.rules for m in rule.finditer(text)),
     ]
-    about_persons = [
-        make(match, "other_person", scope) for match, scope in cues.persons_in(sentence.text)
+    triggers = [
+        _Trigger(sentence.start + match.start(), sentence.start + match.end(), said, scope)
+        for match, said, scope in matches
     ]
-    if siblings:
-        again = list(_compiled_siblings()[1].finditer(sentence.text))
-        about_persons = [
-            one
-            for one in about_persons
-            if not any(match.start() <= one.start - sentence.start < match.end() for match in again)
-        ]
-    about_persons += [
-        make(match, "other_person", "before")
-        for match in cues.persons_before.finditer(sentence.text)
-        if match.lastindex
+    free = [
+        trigger
+        for trigger in triggers
+        if not any(m.start < trigger.end and trigger.start < m.end for m in mentions)
     ]
-    free = list(filter(is_free, phrases))
-    longest = [one for one in free if not any(_contains(other, one) for other in free)]
-    return [*filter(is_free, about_persons), *longest]
+    phrases = [trigger for trigger in free if trigger.assertion != persons]
+    return [
+        trigger
+        for trigger in free
+        if trigger.assertion == persons or not any(_contains(other, trigger) for other in phrases)
+    ]
 
 
 def _contains(longer: _Trigger, shorter: _Trigger) -> bool:
@@ -612,12 +616,6 @@ def _contains(longer: _Trigger, shorter: _Trigger) -> bool:
     )
 
 
-@cache
-def _compiled_siblings() -> tuple[re.Pattern[str], re.Pattern[str]]:
-    """Return patterns of siblings who are the patients, and of their next mentions."""
-    return re.compile(_PATIENT_SIBLINGS, re.IGNORECASE), re.compile(_SIBLINGS_AGAIN, re.IGNORECASE)
-
-
 @dataclass(frozen=True, slots=True)
 class _Cues:
     """The compiled phrases of a language.
@@ -627,15 +625,21 @@ class _Cues:
         persons: A pattern with a group for each scope in ``scopes``.
         scopes: Scopes of persons.
         persons_before: A pattern whose group is a relative after the finding.
-        headings: Patterns of a family heading, another heading, an empty history, a finite verb.
+        family_heading: A pattern of the heading of a section on the family.
+        other_heading: A pattern of another heading.
+        empty_history: A pattern of a history without findings.
+        verb: A pattern of finite verbs.
         abbreviation: A pattern of words with a full stop that ends no sentence.
     """
 
-    rules: tuple[tuple[re.Pattern[str], _Said, _Scope], ...]
+    rules: Sequence[tuple[re.Pattern[str], _Said, _Scope]]
     persons: re.Pattern[str]
-    scopes: tuple[_Scope, ...]
+    scopes: Sequence[_Scope]
     persons_before: re.Pattern[str]
-    headings: tuple[re.Pattern[str], ...]
+    family_heading: re.Pattern[str]
+    other_heading: re.Pattern[str]
+    empty_history: re.Pattern[str]
+    verb: re.Pattern[str]
     abbreviation: re.Pattern[str]
 
     def persons_in(self, text: str) -> Iterator[tuple[re.Match[str], _Scope]]:
@@ -646,30 +650,30 @@ class _Cues:
 
 
 @cache
-def _compiled(language: str) -> _Cues:
+def _compiled(language: str, has_siblings: bool) -> _Cues:
+    """Return the phrases of a language, for a text whose patients are siblings or not."""
     cues = read_cues(language)
     relatives = _any_of(cues.get("relatives", ""))
     said = {name: _any_of(phrases, relatives) for name, phrases in cues.items()}
-    rules, persons, before = _RULES, _PERSONS, f"({_PERSONS_BEFORE})"
+    again: tuple[tuple[str, _Scope], ...] = ((_SIBLINGS_AGAIN, "none"),) if has_siblings else ()
+    rules, persons, before = _RULES, (*again, *_PERSONS), f"({_PERSONS_BEFORE})"
     if language != ENGLISH:
         scopes: tuple[_Scope, ...] = ("none", "after", "end", "report")
         rules, persons = (), tuple((said[f"other_person {scope}"], scope) for scope in scopes)
         not_reported = rf"(?![^.,;]{{0,20}}{said['other_person report']})"
         before = rf"{persons[0][0]}|({said['other_person before']}){not_reported}"
-    rules = (*rules, *_rules_of(said))
-    patterns = (
-        rf"(?:{said['family headings']}|(?-i:FH))\s*(?:[:\-–]|\Z)\s*",
-        rf"(?:[\w/&-]+\s+){{0,4}}?{said['other headings']}\s*(?::|\Z)",
-        rf"(?:\w+\s+)?{said['empty histories']}\.?\s*\Z",
-        said["finite verbs"],
-        rf"{said.get('abbreviations', '(?!)')}\.(?=\s)",
-    )
-    *headings, abbreviation = (re.compile(one, re.IGNORECASE) for one in patterns)
+
+    def compiled(pattern: str) -> re.Pattern[str]:
+        return re.compile(pattern, re.IGNORECASE)
+
     return _Cues(
-        tuple((re.compile(p, re.IGNORECASE), said, scope) for p, said, scope in rules),
-        re.compile("|".join(f"({pattern})" for pattern, _ in persons), re.IGNORECASE),
-        tuple(scope for _, scope in persons),
-        re.compile(before, re.IGNORECASE),
-        tuple(headings),
-        abbreviation,
+        [(compiled(pattern), own, scope) for pattern, own, scope in (*rules, *_rules_of(said))],
+        compiled("|".join(f"({pattern})" for pattern, _ in persons)),
+        [scope for _, scope in persons],
+        compiled(before),
+        compiled(rf"(?:{said['family headings']}|(?-i:FH))\s*(?:[:\-–]|\Z)\s*"),
+        compiled(rf"(?:[\w/&-]+\s+){{0,4}}?{said['other headings']}\s*(?::|\Z)"),
+        compiled(rf"(?:\w+\s+)?{said['empty histories']}\.?\s*\Z"),
+        compiled(said["finite verbs"]),
+        compiled(rf"{said.get('abbreviations', '(?!)')}\.(?=\s)"),
     )

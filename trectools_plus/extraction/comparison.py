@@ -140,7 +140,7 @@ def _check_comparable(first: ExtractionReport, second: ExtractionReport, matchin
         raise IncomparableError(
             "the soft figures use different similarities or ontologies: "
             f"{' with '.join(facts[0])} and {' with '.join(facts[1])}",
-            remedy="run both with the same --similarity and --ontology, or compare exact figures",
+            remedy="run both with the same version and --ontology, or compare exact figures",
         )
 
 

@@ -13,15 +13,15 @@ A clause is read in several ways, because words may stand between those of a nam
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from trectools_plus.extraction.inputs.predictions import Mention, longest_only
-from trectools_plus.extraction.names import Key, Name, WordReplacements, other_forms
+from trectools_plus.extraction.names import Key, Name, learn_replacements, other_forms
 from trectools_plus.extraction.segmentation import (
     CONJUNCTIONS,
+    Chunk,
     Word,
     chunk,
     fold,
@@ -92,7 +92,7 @@ class Dictionary:
         self._stems = {
             word: stem for name in names for word, stem in zip(name.words, name.stems, strict=True)
         }
-        self._replacements = WordReplacements(names if variations else ())
+        self._replacements = learn_replacements(names) if variations else {}
         self._vary = variations
         self._abbreviations: dict[str, list[Name]] = defaultdict(list)
         self._names: dict[Key, list[Name]] = defaultdict(list)
@@ -101,7 +101,7 @@ class Dictionary:
                 if len(name.text.strip()) >= shortest_abbreviation:
                     self._abbreviations[name.text.strip()].append(name)
                 continue
-            key = tuple(sorted(name.stems))
+            key = name.key
             if len(key) > 1 or (key and len(key[0]) >= _MIN_STEM_LENGTH):
                 self._names[key].append(name)
         frequency = Counter(stem for key in self._names for stem in set(key))
@@ -109,8 +109,8 @@ class Dictionary:
         for key in self._names:
             self._by_rarest[min(key, key=lambda stem: (frequency[stem], stem))].append(key)
 
-    def find(self, text: str) -> list[Mention]:
-        """Return the longest mentions in a text, in the order of the text.
+    def find(self, text: str, part: Chunk | None = None) -> list[Mention]:
+        """Return the longest mentions in a text or a phrase of it, in the order of the text.
 
         The confidence of a mention is 1 divided by the number of terms to which its words can
         refer: terms with this label; if there are none, terms with this exact synonym; if there are
@@ -118,7 +118,7 @@ class Dictionary:
         """
         found = list[_Match]()
         defined = {match["short"] for match in _DEFINITION.finditer(text)}
-        for clause in chunk(text, "clause"):
+        for clause in [part] if part else chunk(text, "clause"):
             words = words_of(text, clause.start, clause.end)
             for word in words:
                 named = () if word.text in defined else self._abbreviations.get(word.text, ())
@@ -131,37 +131,33 @@ class Dictionary:
         specific = [word for word in words if not self._is_modifier(word)]
         if len(specific) < len(words):
             found += self._matches(text, specific)
-        complete = {place for one in found if one.trust == 1 for place in one.mention.words}
-        for left, right, own in self._shared(_parts(text, words)):
+        complete = {place for match in found if match.trust == 1 for place in match.mention.words}
+        for completed, own in self._shared(_parts(text, words)):
             own_places = {word.start for word in own} - complete
-            for one in self._matches_of([*left, *right]):
-                if one.mention.words & own_places and not one.mention.words <= own_places:
-                    found.append(one)
+            for match in self._matches(text, completed, is_shared=True):
+                if match.mention.words & own_places and not match.mention.words <= own_places:
+                    found.append(match)
         return found
 
-    def _matches(self, text: str, words: Sequence[Word]) -> Iterator[_Match]:
-        """Yield the mentions in neighbouring words."""
-        content = [word for word in words if word.stem]
-        starts = [word.start for word in words]
-        for window, key, order, trust in self._windows(content):
-            begin = bisect_left(starts, window[0].start)
-            between = words[begin : bisect_left(starts, window[-1].end)]
-            names = _matching_names(text, between, order, self._names[key])
-            trust = self._single_word_trust(window, key, trust, names)
-            yield from (_Match(one, trust) for one in _mentions(window, names, trust))
+    def _matches(
+        self, text: str, words: Sequence[Word], *, is_shared: bool = False
+    ) -> Iterator[_Match]:
+        """Yield the mentions in neighbouring words, or in those of two parts of a coordination.
 
-    def _matches_of(self, content: Sequence[Word]) -> Iterator[_Match]:
-        """Yield the mentions in words of two parts of a coordination.
-
-        A variation must be reliable, and have the order of the name.
+        In a coordination, a variation must be reliable, and have the order of the name.
         """
-        for window, key, order, trust in self._windows(content):
-            if trust < _MIN_TRUST_SHARED:
-                continue
-            names = [one for one in self._names[key] if trust == 1 or one.stems == order]
-            ordered = sorted(window, key=lambda word: word.start)
-            for one in _mentions(ordered, names, trust):
-                yield _Match(one, trust, is_shared=True)
+        for window, key, order, trust in self._windows([word for word in words if word.stem]):
+            names = self._names[key]
+            if not is_shared:
+                first, last = window[0].start, window[-1].start
+                between = [word for word in words if first <= word.start <= last]
+                names = _matching_names(text, between, order, names)
+                trust = self._single_word_trust(window, key, trust, names)
+            elif trust < 1:
+                is_reliable = trust >= _MIN_TRUST_SHARED
+                names = [name for name in names if is_reliable and name.stems == order]
+            for mention in _mentions(window, names, trust):
+                yield _Match(mention, trust, is_shared)
 
     def _windows(
         self, content: Sequence[Word]
@@ -199,37 +195,37 @@ class Dictionary:
         """Return the stems that a word can stand for, with the trust in each."""
         if not self._vary:
             return {word.stem: 1.0}
-        found = dict(self._replacements.replacements(word.stem))
+        found = dict(self._replacements.get(word.stem, {}))
         for form in other_forms(fold(word.text)) & self._stems.keys():
             found[self._stems[form]] = _TRUST_IN_ENDINGS
         return {stem: t for stem, t in found.items() if t >= _MIN_TRUST} | {word.stem: 1.0}
 
-    def _shared(
-        self, parts: Sequence[_Part]
-    ) -> Iterator[tuple[Sequence[Word], Sequence[Word], Sequence[Word]]]:
+    def _shared(self, parts: Sequence[_Part]) -> Iterator[tuple[Sequence[Word], Sequence[Word]]]:
         """Yield words of two parts of a coordination, and those of the incomplete part.
 
         The part can miss its end (*retinal and optic nerve coloboma*, *low-set, rotated ears*,
         *mild to severe pain*) or its start (*parathyroid adenoma or hyperplasia*).
         """
-        for index, part in enumerate(parts):
-            for other in range(max(0, index - _MAX_PARTS), min(len(parts), index + _MAX_PARTS + 1)):
-                low, high = sorted((index, other))
-                between = [one.before for one in parts[low + 1 : high + 1]]
-                if "to" in between and not (other > index and self._is_range(part, between)):
-                    continue
-                whole, own = parts[other].words, part.words
-                for gap in range(1, _MAX_GAP + 1):
-                    if other > index:
-                        own = own[-_MAX_SHARED_WORDS:]
-                        yield own, whole[gap : gap + _MAX_SHARED_WORDS], own
-                    elif other < index and "and" in (one.before for one in parts[low + 1 :]):
-                        own = own[:_MAX_SHARED_WORDS]
-                        yield whole[:-gap][-_MAX_SHARED_WORDS:], own, own
-
-    def _is_range(self, part: _Part, separators: Sequence[str]) -> bool:
-        """Return true for the start of *mild to severe*: a modifier before a single *to*."""
-        return len(separators) == 1 and bool(part.words) and self._is_modifier(part.words[-1])
+        separators = [part.before for part in parts]
+        last_and = max(
+            (n for n, separator in enumerate(separators) if separator == "and"), default=0
+        )
+        reach = [step for step in range(-_MAX_PARTS, _MAX_PARTS + 1) if step]
+        for index, other in ((n, n + step) for n in range(len(parts)) for step in reach):
+            low, high = sorted((index, other))
+            if low < 0 or high >= len(parts) or (other < index and last_and <= low):
+                continue
+            own, whole = parts[index].words, parts[other].words
+            is_range = other == index + 1 and bool(own) and self._is_modifier(own[-1])
+            if not is_range and "to" in separators[low + 1 : high + 1]:
+                continue
+            for gap in range(1, _MAX_GAP + 1):
+                if other > index:
+                    own = own[-_MAX_SHARED_WORDS:]
+                    yield [*own, *whole[gap : gap + _MAX_SHARED_WORDS]], own
+                else:
+                    own = own[:_MAX_SHARED_WORDS]
+                    yield [*whole[:-gap][-_MAX_SHARED_WORDS:], *own], own
 
 
 def _match(
@@ -239,20 +235,17 @@ def _match(
 
     At most one word varies. ``None`` if the words are not the name.
     """
-    needed = Counter(key)
-    order, trust, varied = list[str](), 1.0, 0
+    needed, order, trusts = Counter(key), list[str](), list[float]()
     for stems in readings:
-        possible = [(t, stem) for stem, t in stems.items() if needed[stem] > 0]
+        possible = [(trust, stem) for stem, trust in stems.items() if needed[stem] > 0]
         if not possible:
             return None
-        best, stem = max(possible)
-        trust *= best
-        varied += best < 1
+        trust, stem = max(possible)
         needed[stem] -= 1
         order.append(stem)
-    if varied > 1:
-        return None
-    return tuple(order), trust
+        trusts.append(trust)
+    lowest, *others = sorted(trusts)
+    return None if any(trust < 1 for trust in others) else (tuple(order), lowest)
 
 
 def _matching_names(
@@ -260,25 +253,21 @@ def _matching_names(
 ) -> list[Name]:
     """Return the names that match neighbouring content words.
 
-    ``between`` contains all words of the text from the first to the last word.
+    A comma or *and* between the words must be in the name too, in the same order. *Infancy with
+    failure to thrive* is not *failure to thrive in infancy*. ``between`` contains all words of the
+    text from the first to the last word.
     """
-    has_comma = "," in text[between[0].start : between[-1].end]
-    joined = "/" in text[between[0].start : between[-1].end] or any(
-        word.text.lower() in CONJUNCTIONS for word in between
-    )
-    if _SEPARATING.isdisjoint(word.text.lower() for word in between):
-        kept = names
-    else:  # "infancy with failure to thrive" is not "failure to thrive in infancy"
-        kept = [name for name in names if name.stems == order]
-    if _ABSENCE_OF.search(text, between[0].start, between[-1].end):
-        kept = [name for name in kept if not _KIND_OF_ABSENCE.search(name.text)]
-    if not (has_comma or joined):
-        return kept
-    # There is a comma or "and" between the words: the name must contain it too.
+    start, end = between[0].start, between[-1].end
+    lowered = {word.text.lower() for word in between}
+    has_comma = "," in text[start:end]
+    joined = "/" in text[start:end] or not CONJUNCTIONS.isdisjoint(lowered)
+    is_absence = _ABSENCE_OF.search(text, start, end) is not None
+    keeps_order = has_comma or joined or not _SEPARATING.isdisjoint(lowered)
     return [
         name
-        for name in kept
-        if name.stems == order
+        for name in names
+        if (name.stems == order or not keeps_order)
+        and not (is_absence and _KIND_OF_ABSENCE.search(name.text))
         and (name.has_comma or not has_comma)
         and (name.has_conjunction or not joined)
     ]
@@ -315,7 +304,7 @@ def _mentions(window: Sequence[Word], names: Sequence[Name], trust: float) -> It
     """Yield a mention for each term whose name has the best rank."""
     best_rank = min((name.rank for name in names), default=0)
     terms = dict.fromkeys(name.term_id for name in names if name.rank == best_rank)
-    start, end = window[0].start, window[-1].end
+    start, end = min(word.start for word in window), max(word.end for word in window)
     places = frozenset(word.start for word in window)
     for term_id in terms:
         yield Mention(term_id, start, end, places, trust / len(terms))
@@ -326,22 +315,18 @@ def _select(found: Iterable[_Match]) -> list[Mention]:
 
     Of several variations of the same words, the most trusted ones count.
     """
-    found = list(found)
-    exact = {one.mention for one in found if one.trust == 1}
-    best: dict[frozenset[int], float] = {}
-    for one in found:
-        places = one.mention.words
-        best[places] = max(one.trust, best.get(places, 0.0))
+    ascending = sorted(found, key=lambda match: match.trust)
+    exact = {match.mention for match in ascending if match.trust == 1}
+    best = {match.mention.words: match.trust for match in ascending}
     varied = {
-        one.mention
-        for one in found
-        if one.trust < 1
-        and one.trust == best[one.mention.words]
-        and (one.is_shared or not any(_conflict(one.mention, other) for other in exact))
+        match.mention
+        for match in ascending
+        if match.trust == best[match.mention.words] < 1
+        and (match.is_shared or all(_agree(match.mention, other) for other in exact))
     }
     return longest_only(exact) + longest_only(varied)
 
 
-def _conflict(varied: Mention, exact: Mention) -> bool:
-    """Return true if two mentions have words in common, unless the exact one is the shorter one."""
-    return not (exact.words < varied.words or exact.words.isdisjoint(varied.words))
+def _agree(varied: Mention, exact: Mention) -> bool:
+    """Return true if two mentions have no common words, or the exact one is inside the varied."""
+    return exact.words < varied.words or exact.words.isdisjoint(varied.words)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from copy import copy
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import chain
 from typing import Self
@@ -51,10 +51,11 @@ def corpus_of_names(names: Iterable[Name], path: str) -> Corpus:
     return Corpus(pl.DataFrame(rows, schema=CORPUS_SCHEMA, orient="row"), path=path)
 
 
+@dataclass(frozen=True, slots=True)
 class Searcher:
     """Find terms by retrieval.
 
-    Args:
+    Attributes:
         retriever: Any retriever whose documents are terms (``HP:0001250``) or names of terms
             (``HP:0001250#2``).
         terms: The terms that can be predicted.
@@ -62,54 +63,38 @@ class Searcher:
         dictionary: Finds the names of terms, to verify results.
     """
 
-    def __init__(
-        self,
-        retriever: Retriever,
-        terms: Collection[str],
-        settings: ExtractionSettings,
-        dictionary: Dictionary,
-    ) -> None:
-        self._retriever = retriever
-        self._terms = terms
-        self._settings = settings
-        self._dictionary = dictionary
+    retriever: Retriever
+    terms: Collection[str]
+    settings: ExtractionSettings
+    dictionary: Dictionary
 
     def find(self, text: str) -> list[Mention]:
         """Return the mentions in a text, in the order of the text."""
-        chunks = chunk(text, "phrase")
-        queries = list(dict.fromkeys(part.text for part in chunks))
-        found = self._retriever.search(queries, self._settings.num_results)
-        rankings = dict(zip(queries, found, strict=True))
-        mentions = [mention for part in chunks for mention in self._mentions(text, part, rankings)]
+        phrases = chunk(text, "phrase")
+        queries = list(dict.fromkeys(phrase.text for phrase in phrases))
+        results = self.retriever.search(queries, self.settings.num_results)
+        rankings = dict(zip(queries, results, strict=True))
+        mentions = [m for phrase in phrases for m in self._mentions(text, phrase, rankings)]
         return sorted(mentions, key=lambda m: (m.start, m.end, m.term_id))
 
-    def _mentions(self, text: str, part: Chunk, rankings: Mapping[str, Ranking]) -> list[Mention]:
-        """Return the mentions of a chunk, the most trusted first."""
-        ranking = rankings[part.text]
+    def _mentions(self, text: str, phrase: Chunk, rankings: Mapping[str, Ranking]) -> list[Mention]:
+        """Return the mentions of a phrase, the most trusted first."""
+        ranking, settings = rankings[phrase.text], self.settings
         scores = dict[str, float]()
         for doc_id, score in zip(ranking.doc_ids, ranking.scores.tolist(), strict=True):
             term_id = doc_id.partition("#")[0]
-            if score >= self._settings.chunk_threshold and term_id in self._terms:
+            if score >= settings.chunk_threshold and term_id in self.terms:
                 scores.setdefault(term_id, score)
-        if self._settings.verify:
-            found = [
-                replace(
-                    mention,
-                    start=part.start + mention.start,
-                    end=part.start + mention.end,
-                    words=frozenset(part.start + word for word in mention.words),
-                )
-                for mention in self._dictionary.find(part.text)
-                if mention.term_id in scores
-            ]
+        if settings.verify:
+            found = [m for m in self.dictionary.find(text, phrase) if m.term_id in scores]
             found.sort(key=lambda m: (-m.confidence, -scores[m.term_id], m.term_id))
         else:
-            places = frozenset(word.start for word in words_of(text, part.start, part.end))
+            places = frozenset(word.start for word in words_of(text, phrase.start, phrase.end))
             found = [
-                Mention(term, part.start, part.end, places, min(max(score, 0.0), 1.0))
+                Mention(term, phrase.start, phrase.end, places, min(max(score, 0.0), 1.0))
                 for term, score in scores.items()
             ]
-        return found[:1] if self._settings.top_term_only else found
+        return found[:1] if settings.top_term_only else found
 
 
 class Extractor:
@@ -217,5 +202,7 @@ class Extractor:
     def extract(self, text: str) -> list[Prediction]:
         """Return the terms of a text, one prediction per term, the highest score first."""
         terms = self._ontology.terms
-        found = aggregate(self.mentions(text))
-        return [replace(one, label=terms[one.term_id].name) for one in found]
+        return [
+            replace(one, label=terms[one.term_id].name, text=text[slice(*one.spans[0])])
+            for one in aggregate(self.mentions(text))
+        ]

@@ -1,7 +1,7 @@
 """The names of terms, and variations of their words that are learnt from these names.
 
 Two names of the ontology that differ in one word are names of the same term or of different terms.
-:class:`WordReplacements` learns from them which words can replace each other, for example *kidney*
+:func:`learn_replacements` learns from them which words can replace each other, for example *kidney*
 for *renal*, but not *left* for *right*. The trust in a replacement is the lower end of the
 one-sided 95 % Wilson interval (Wilson 1927) of the proportion of cases in which the names belong to
 the same term. So a replacement that was observed only once has a low trust.
@@ -14,10 +14,10 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
-from itertools import permutations, product
+from itertools import permutations
 
 from trectools_plus.errors import UsageError
 from trectools_plus.extraction.segmentation import CONJUNCTIONS, fold, words_of
@@ -31,6 +31,8 @@ MODIFIERS = "HP:0012823"
 """*Clinical modifier*, the root of words like *mild* and *bilateral*."""
 
 LABEL, EXACT, OTHER = 0, 1, 2
+Key = tuple[str, ...]
+"""The sorted stems of a name: equal for names that differ only in order or endings."""
 _MAX_ABBREVIATION_LENGTH = 6
 
 
@@ -58,6 +60,11 @@ class Name:
     is_abbreviation: bool
     has_comma: bool
     has_conjunction: bool
+
+    @property
+    def key(self) -> Key:
+        """The sorted stems."""
+        return tuple(sorted(self.stems))
 
 
 def root_of(ontology: Ontology, root: str | None = None) -> str | None:
@@ -124,37 +131,35 @@ def derived_names(ontology: Ontology, names: Iterable[Name]) -> list[Name]:
     circulating vitamin K concentration*).
     """
     by_term: dict[str, list[Name]] = defaultdict(list)
-    known = set[tuple[str, ...]]()
     for name in names:
         if name.stems and not name.is_abbreviation:
             by_term[name.term_id].append(name)
-            known.add(tuple(sorted(name.stems)))
-    found = dict[tuple[str, str], Name]()
-    for term_id, own in by_term.items():
-        labels = [name for name in own if name.rank == LABEL]
+    labels = {own[0].term_id: own[0] for own in by_term.values() if own[0].rank == LABEL}
+    derived = list[Name]()
+    for term_id, label in labels.items():
         for parent in ontology.parents[term_id]:
-            others = by_term.get(parent, [])
-            for label, base in product(labels, (one for one in others if one.rank == LABEL)):
-                further = list((Counter(label.stems) - Counter(base.stems)).elements())
-                if len(label.stems) != len(base.stems) + len(further):
-                    continue
-                if not 0 < len(further) <= _MAX_SPECIFYING_WORDS:
-                    continue
-                words = [
-                    w for w, stem in zip(label.words, label.stems, strict=True) if stem in further
+            words = _further_words(label, labels[parent]) if parent in labels else ""
+            if words:
+                derived += [
+                    make_name(term_id, f"{words} {other.text}", other.rank)
+                    for other in by_term[parent]
+                    if other.rank != LABEL
                 ]
-                for other in others:
-                    key = tuple(sorted((*other.stems, *further)))
-                    if other.rank != LABEL and key not in known:
-                        text = f"{' '.join(words)} {other.text}"
-                        found.setdefault((term_id, text), make_name(term_id, text, other.rank))
-    for term_id, own in by_term.items():
-        for label in (one for one in own if one.rank == LABEL):
-            for text in _variants(label.text):
-                name = make_name(term_id, text, EXACT)
-                if tuple(sorted(name.stems)) not in known and name.stems:
-                    found.setdefault((term_id, text), name)
-    return list(found.values())
+    for term_id, label in labels.items():
+        derived += [make_name(term_id, text, EXACT) for text in _variants(label.text)]
+    known = {name.key for own in by_term.values() for name in own}
+    unique = {(name.term_id, name.text): name for name in reversed(derived)}
+    return [name for name in unique.values() if name.stems and name.key not in known]
+
+
+def _further_words(label: Name, base: Name) -> str:
+    """Return the words that specify a label, up to two; empty if it is not the base with these."""
+    specifying = list((Counter(label.stems) - Counter(base.stems)).elements())
+    longer = len(label.stems) - len(base.stems)
+    if longer != len(specifying) or not 0 < longer <= _MAX_SPECIFYING_WORDS:
+        return ""
+    pairs = zip(label.words, label.stems, strict=True)
+    return " ".join(word for word, stem in pairs if stem in specifying)
 
 
 _CONCENTRATION = r"(?: concentration| level| activity)"
@@ -198,10 +203,6 @@ def make_name(term_id: str, text: str, rank: int) -> Name:
     )
 
 
-Key = tuple[str, ...]
-"""The sorted stems of a name: equal for names that differ only in order or endings."""
-
-
 @cache
 def wilson_low(successes: int, trials: int) -> float:
     """Return the lower end of the one-sided 95 % Wilson interval of a proportion.
@@ -214,49 +215,39 @@ def wilson_low(successes: int, trials: int) -> float:
     return float(low)
 
 
-class WordReplacements:
+def learn_replacements(names: Iterable[Name]) -> dict[str, dict[str, float]]:
     """Learn which words of names can replace each other, and how reliably.
 
     Args:
         names: Names of all terms; abbreviations are ignored.
+
+    Returns:
+        By the stem of a word in a text, the stems of names that it can stand for, each with the
+        trust in it, in [0, 1].
     """
-
-    def __init__(self, names: Iterable[Name]) -> None:
-        terms: dict[Key, set[str]] = defaultdict(set)
-        for name in names:
-            if name.stems and not name.is_abbreviation:
-                terms[tuple(sorted(name.stems))].add(name.term_id)
-        self._trust = _learn_trust(terms)
-
-    def replacements(self, word: str) -> Mapping[str, float]:
-        """Return the stems of names that a stem in a text can replace, with trusts in [0, 1]."""
-        return self._trust.get(word, {})
-
-
-def _learn_trust(terms: Mapping[Key, set[str]]) -> dict[str, dict[str, float]]:
-    """Return the trust in each replacement, by the stem in a text and the stem of the name."""
     # By the other stems of a name: each stem that completes them to a name, and the terms.
-    completions: dict[Key, dict[str, set[str]]] = defaultdict(dict)
-    for key, term_ids in terms.items():
-        for index, stem in enumerate(key):
-            others = key[:index] + key[index + 1 :]
-            if others:
-                completions[others][stem] = term_ids
+    completions: dict[Key, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
+    for name in names:
+        if len(name.stems) > 1 and not name.is_abbreviation:
+            for index, stem in enumerate(name.key):
+                others = name.key[:index] + name.key[index + 1 :]
+                completions[others][stem].add(name.term_id)
     same_term = Counter[tuple[str, str]]()
-    for stems_to_terms in completions.values():
+    for stems in completions.values():
         by_term: dict[str, list[str]] = defaultdict(list)
-        for stem, term_ids in stems_to_terms.items():
+        for stem, term_ids in stems.items():
             for term_id in term_ids:
                 by_term[term_id].append(stem)
-        same_term.update({pair for stems in by_term.values() for pair in permutations(stems, 2)})
-    replaced: dict[str, set[str]] = defaultdict(set)
+        same_term.update({pair for own in by_term.values() for pair in permutations(own, 2)})
+    possible: dict[str, set[str]] = defaultdict(set)
     for in_text, in_name in same_term:
-        replaced[in_text].add(in_name)
-    all_terms = Counter[tuple[str, str]]()
-    for stems_to_terms in completions.values():
-        for in_text in stems_to_terms.keys() & replaced.keys():
-            possible = replaced[in_text] & stems_to_terms.keys()
-            all_terms.update((in_text, in_name) for in_name in possible)
+        possible[in_text].add(in_name)
+    all_terms = Counter(
+        (in_text, in_name)
+        for stems in completions.values()
+        for in_text in stems.keys() & possible.keys()
+        for in_name in stems.keys() & possible[in_text]
+    )
     trust: dict[str, dict[str, float]] = defaultdict(dict)
     for (in_text, in_name), count in same_term.items():
         trust[in_text][in_name] = wilson_low(count, all_terms[in_text, in_name])

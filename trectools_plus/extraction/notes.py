@@ -81,31 +81,20 @@ class NotesReader:
         parts = list(glossary.translate_words([word[0] for word in words]))
         # The English of a word can be a phrase, or several words of which one fits.
         for choice in (slice(None), slice(1), slice(-1, None)):
-            english, places = "", list[tuple[int, int, int]]()
-            end = 0
+            english, end, spans, before = "", 0, dict[int, tuple[int, int]](), frozenset(known)
             for first, last, meaning in parts:
-                if "," in text[end : words[first].start()]:
-                    english += ","
+                start = words[first].start()
+                english += "," * ("," in text[end:start])
                 end = words[last].end()
-                is_and = words[first][0].lower() in _AND
+                is_and, is_of = words[first][0].lower() in _AND, words[last][0].lower() in _OF
                 chosen = ["and"] if is_and else meaning.split()[choice]
-                if words[last][0].lower() in _OF:
-                    chosen.append("of")
-                for translated in chosen:
-                    english += " "
-                    places.append((len(english), words[first].start(), end))
-                    english += translated
-            before = frozenset(known)
+                for word in (*chosen, *["of"] * is_of):
+                    spans[len(english) + 1] = offset + start, offset + end
+                    english += f" {word}"
             for mention in self._dictionary.find(english):
-                own = [p for p in places if mention.start <= p[0] < mention.end]
-                used = [p for p in places if p[0] in mention.words] or own
-                starts = frozenset(offset + start for _, start, _ in used)
-                if starts <= before:
-                    continue
-                known |= starts
-                yield replace(
-                    mention,
-                    start=offset + min(start for _, start, _ in used),
-                    end=offset + max(end for _, _, end in used),
-                    words=starts,
-                )
+                used = [spans[place] for place in mention.words if place in spans]
+                starts = frozenset(start for start, _ in used)
+                if not starts <= before:
+                    known |= starts
+                    end_of_last = max(end for _, end in used)
+                    yield replace(mention, start=min(starts), end=end_of_last, words=starts)

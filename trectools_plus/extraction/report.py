@@ -10,8 +10,6 @@ from typing import Any, Literal
 
 from pydantic import Field, ValidationError
 
-from trectools_plus.choices import Relation
-from trectools_plus.display import TextTable, as_cell
 from trectools_plus.errors import InputError
 from trectools_plus.extraction.inputs.assertion_fields import Assertion
 from trectools_plus.extraction.settings import ExtractionSettings
@@ -19,7 +17,6 @@ from trectools_plus.formats.files.closed import read_document
 from trectools_plus.models import BaseManifest, ReportModel
 from trectools_plus.statistics.arrays import Resampling
 from trectools_plus.statistics.comparison import ConfidenceInterval
-from trectools_plus.text import plural
 
 SCHEMA_VERSION: Literal["1.0"] = "1.0"
 REPORT_FILE = "ExtractionReport.json"
@@ -75,25 +72,12 @@ class Mistake(ReportModel):
     """The text of the first mention; null if unknown."""
 
 
-class NearPair(ReportModel):
-    """A spurious term that is related to a missed term."""
-
-    doc_id: str
-    spurious_id: str
-    spurious_label: str
-    relation: Relation
-    """The relation of the spurious term to the missed one."""
-    missed_id: str
-    missed_label: str
-
-
 class Mistakes(ReportModel):
     """The mistakes in one view, with exact matching."""
 
     view: str
     missed: list[Mistake]
     spurious: list[Mistake]
-    near: list[NearPair]
 
 
 class DatasetFacts(ReportModel):
@@ -125,8 +109,8 @@ class SystemFacts(ReportModel):
     sha256: str
     """Hash of the predictions."""
     problems: dict[str, int] | None = None
-    """Number of predictions from a file with an id that is invented, mislabelled, withdrawn (these
-    are false positives), or obsolete with one replacement (scored); null for an extraction."""
+    """Number of predictions from a file with an id that is invented or withdrawn (these are false
+    positives), or obsolete with one replacement (scored); null for an extraction."""
 
 
 class ExtractionManifest(BaseManifest):
@@ -156,20 +140,6 @@ class ExtractionReport(ReportModel):
     """Notes on the figures."""
     reported: list[str] = Field(default_factory=list)
     """Notes on the original files."""
-
-    def _content(self) -> TextTable:
-        rows = [
-            [view, matching, average]
-            + [as_cell(one.value) for one in (score.precision, score.recall, score.f1)]
-            for view, by_matching in self.scores.items()
-            for matching, by_average in by_matching.items()
-            for average, score in by_average.items()
-        ]
-        documents = plural(self.dataset.documents, "document")
-        caption = f"{self.system.name} on {self.dataset.name}: {documents}"
-        return TextTable.of(
-            ["View", "Matching", "Average", "Precision", "Recall", "F1"], rows, caption=caption
-        )
 
 
 def load_extraction_report(path: str | Path) -> ExtractionReport:

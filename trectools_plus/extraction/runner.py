@@ -7,14 +7,14 @@ is too high as an estimate for new documents, because the value was chosen on th
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
 from trectools_plus.choices import View
-from trectools_plus.display import Displayed, TextTable
-from trectools_plus.errors import InputError, UsageError
+from trectools_plus.display import Displayed
+from trectools_plus.errors import UsageError
 from trectools_plus.extraction.extractor import Extractor
 from trectools_plus.extraction.inputs.documents import (
     AnnotatedDocuments,
@@ -22,7 +22,12 @@ from trectools_plus.extraction.inputs.documents import (
     read_documents,
     read_texts,
 )
-from trectools_plus.extraction.inputs.predictions import Prediction, read_predictions
+from trectools_plus.extraction.inputs.predictions import (
+    PROBLEMS,
+    Prediction,
+    Predictions,
+    read_predictions,
+)
 from trectools_plus.extraction.names import eligible_terms, root_of
 from trectools_plus.extraction.report import (
     DatasetFacts,
@@ -36,8 +41,8 @@ from trectools_plus.extraction.report import (
 )
 from trectools_plus.extraction.scoring import (
     AVERAGES,
-    DEFAULT_FORMULA,
     FIGURES,
+    FORMULA,
     MATCHINGS,
     VIEWS,
     FloatArray,
@@ -55,16 +60,9 @@ from trectools_plus.ontology.hpo import load_ontology
 from trectools_plus.ontology.ontology import Ontology
 from trectools_plus.progress import Progress, no_progress
 from trectools_plus.provenance import describe_conditions, utc_now
-from trectools_plus.retrieval.source import Retriever
 from trectools_plus.statistics.arrays import Resampling, check_choice
 from trectools_plus.statistics.comparison import ends_of
 
-_PROBLEMS = {
-    "invented": "predicted ids that are not in the ontology (false positives)",
-    "mislabelled": "predictions with a label that does not belong to the id (false positives)",
-    "withdrawn": "predicted obsolete ids without exactly one replacement (false positives)",
-    "obsolete": "predicted obsolete ids, replaced by the ontology",
-}
 _MIN_DOCUMENTS = 2
 """The minimum number of documents for intervals."""
 
@@ -76,16 +74,12 @@ class ExtractionOptions:
     Attributes:
         predictions: A file of predictions to score instead of an extraction. Only the root of the
             settings applies to them.
-        retriever: A retriever over terms that replaces the one of the settings.
-        similarity: The similarity formula of the soft matching.
         intervals: Compute intervals.
         resampling: Settings of the intervals; the report contains the seed.
         command: The command line, for the report.
     """
 
     predictions: str | Path | None = None
-    retriever: Retriever | None = None
-    similarity: str = DEFAULT_FORMULA
     intervals: bool = True
     resampling: Resampling = field(default_factory=Resampling)
     command: str | None = None
@@ -105,23 +99,17 @@ class ExtractionResult(Displayed):
     predictions: dict[str, list[Prediction]]
     inputs: StoredInputs
 
-    def _content(self) -> TextTable:
-        return self.report._content()
-
 
 @dataclass(frozen=True, slots=True)
 class ExtractedTexts:
-    """The terms of texts without annotations.
+    """The terms of texts.
 
     Attributes:
-        predictions: Predictions by the name of each text that was extracted, the highest score
-            first.
-        settings: The settings that were used.
-        notes: Notes on texts that were not extracted.
+        predictions: Predictions by the name of each text, the highest score first.
+        notes: A note on the texts in a language whose negations are not known, which have none.
     """
 
     predictions: dict[str, list[Prediction]]
-    settings: ExtractionSettings
     notes: list[str]
 
 
@@ -142,7 +130,7 @@ def run_extraction(
         dataset: The name of the sub-folder to read; all datasets of the folder if ``None``.
         ontology: An OBO file; the installed Human Phenotype Ontology if ``None``.
         settings: Settings of the extraction; the defaults if ``None``.
-        options: Predictions, retriever, similarity and intervals.
+        options: Predictions and intervals.
         progress: Called after each document.
 
     Returns:
@@ -158,26 +146,20 @@ def run_extraction(
     loaded = load_ontology(ontology)
     root = root_of(loaded, settings.root if settings else None)
     documents = read_documents(folder, loaded, dataset)
-    foreign = list[str]()
     if options.predictions is not None:
-        doc_ids = [document.doc_id for document in documents.documents]
-        gold = {term_id for document in documents.documents for term_id in document.gold}
-        read = read_predictions(options.predictions, doc_ids, loaded, gold)
-        found, problems = read.by_document, read.problems
         used, name = None, Path(options.predictions).name
+        read = read_predictions(options.predictions, [*documents.texts], loaded, documents.terms)
+        found, problems = read.by_document, read.problems
+        notes = [
+            f"{PROBLEMS[problem]}: {len(ids)} ({join_some(set(ids))})"
+            for problem, ids in problems.items()
+            if ids
+        ]
     else:
-        problems, retriever = None, options.retriever
-        if not any(document.text for document in documents.documents):
-            raise InputError(
-                "the documents have no text",
-                where=str(folder),
-                remedy="put the text of NAME.json into NAME.txt beside it, or give --predictions",
-            )
-        extractor = Extractor(loaded, settings, retriever=retriever, progress=progress)
-        used = extractor.settings
-        found = extract_all(extractor, documents.texts, progress)
-        foreign = _foreign(extractor, documents.texts)
-        name = used.method if retriever is None else f"{used.method} with {retriever.name}"
+        extractor = Extractor(loaded, settings, progress=progress)
+        used, name, problems = extractor.settings, extractor.settings.method, None
+        extracted = extract_all(extractor, documents.texts, progress)
+        found, notes = extracted.predictions, extracted.notes
     system = SystemFacts(
         name=name,
         settings=used,
@@ -185,23 +167,17 @@ def run_extraction(
         sha256=_hash(found),
         problems=None if problems is None else {name: len(ids) for name, ids in problems.items()},
     )
-    resampling = options.resampling if options.intervals else None
     manifest = ExtractionManifest(
         **describe_conditions(utc_now()),
         command=options.command,
         ontology=loaded.version or loaded.path,
-        similarity=options.similarity,
+        similarity=FORMULA,
         root=root,
         seed=options.resampling.seed,
-        resampling=resampling,
+        resampling=options.resampling if options.intervals else None,
     )
-    report = score_predictions(documents, found, loaded, system, manifest, resampling)
-    report.reported.extend(foreign)
-    report.reported[:0] = [
-        f"{_PROBLEMS[name]}: {len(ids)} ({join_some(set(ids))})"
-        for name, ids in (problems or {}).items()
-        if ids
-    ]
+    report = score_predictions(documents, found, loaded, system, manifest)
+    report.reported[:0] = notes
     return ExtractionResult(report, found, collect_inputs(documents, found, loaded, root))
 
 
@@ -231,40 +207,38 @@ def extract_texts(
     if texts is None:
         return None
     extractor = Extractor(load_ontology(ontology), settings, progress=progress)
-    read = {doc_id: text for doc_id, text in texts.items() if extractor.languages_of(text)}
-    found = extract_all(extractor, read, progress)
-    return ExtractedTexts(found, extractor.settings, _foreign(extractor, texts))
-
-
-def _foreign(extractor: Extractor, texts: Mapping[str, str]) -> list[str]:
-    """Return a note on texts in a language whose negations are not known."""
-    unread = {doc_id for doc_id, text in texts.items() if not extractor.languages_of(text)}
-    if not unread:
-        return []
-    return [
-        "documents in a language whose negations are not known (not extracted; --language names "
-        f"another one): {len(unread)} ({join_some(unread)})"
-    ]
+    extracted = extract_all(extractor, texts, progress)
+    known = {
+        doc_id: predictions
+        for doc_id, predictions in extracted.predictions.items()
+        if extractor.languages_of(texts[doc_id])
+    }
+    return replace(extracted, predictions=known)
 
 
 def extract_all(
     extractor: Extractor, texts: Mapping[str, str], progress: Progress = no_progress
-) -> dict[str, list[Prediction]]:
+) -> ExtractedTexts:
     """Extract the terms of every text."""
-    found = {}
+    found, unread = {}, list[str]()
     for number, (doc_id, text) in enumerate(texts.items(), 1):
         found[doc_id] = extractor.extract(text)
+        if not extractor.languages_of(text):
+            unread.append(doc_id)
         progress("extracting terms", number, len(texts))
-    return found
+    note = (
+        "documents in a language whose negations are not known (not extracted; --language names "
+        f"another one): {len(unread)} ({join_some(unread)})"
+    )
+    return ExtractedTexts(found, [note] if unread else [])
 
 
 def score_predictions(
     documents: AnnotatedDocuments,
-    predictions: Mapping[str, Sequence[Prediction]],
+    predictions: Predictions,
     ontology: Ontology,
     system: SystemFacts,
     manifest: ExtractionManifest,
-    resampling: Resampling | None,
 ) -> ExtractionReport:
     """Score predictions in every view, matching and average.
 
@@ -274,36 +248,36 @@ def score_predictions(
     Args:
         documents: The documents with their gold terms.
         predictions: Predictions by document id.
-        ontology: The ontology, for soft matching and near misses.
+        ontology: The ontology, for soft matching and labels.
         system: The description of the system that made the predictions.
-        manifest: The manifest; its ``similarity`` is the formula of the soft matching, and its
-            ``root`` the term below which terms are scored.
-        resampling: Settings of the intervals. There are no intervals if this is ``None``, or for a
-            single document.
+        manifest: The manifest; its ``root`` is the term below which terms are scored, and its
+            ``resampling`` the settings of the intervals. There are no intervals if this is
+            ``None``, or for a single document.
     """
-    notes = _notes(predictions, resampling is not None)
-    if len(documents.documents) < _MIN_DOCUMENTS:
-        resampling = None
-    credit_of = {"exact": exact_credit, "soft": soft_credit(ontology, manifest.similarity)}
-
     scored, found = documents, predictions
     if manifest.root is not None:
-        terms = eligible_terms(ontology, manifest.root)
-        predicted = {one.term_id for ones in predictions.values() for one in ones}
-        gold_terms = {term_id for one in documents.documents for term_id in one.gold}
-        invented = {one for one in predicted if one not in ontology} - gold_terms
+        terms, gold = eligible_terms(ontology, manifest.root), documents.terms
         scored = documents.below(terms)
         found = {
-            doc_id: [one for one in ones if one.term_id in terms or one.term_id in invented]
-            for doc_id, ones in predictions.items()
+            doc_id: [
+                one
+                for one in own
+                if one.term_id in terms or (one.term_id not in ontology and one.term_id not in gold)
+            ]
+            for doc_id, own in predictions.items()
         }
+    credit_of = {"exact": exact_credit, "soft": soft_credit(ontology)}
     tables = {
-        view: {
-            matching: count(scored.documents, found, view, credit_of[matching])
-            for matching in MATCHINGS
-        }
+        view: {name: count(scored.documents, found, view, credit_of[name]) for name in MATCHINGS}
         for view in VIEWS
     }
+    notes, resampling = list[str](), manifest.resampling
+    if empty := [doc_id for doc_id, own in predictions.items() if not own]:
+        where = f"{len(empty)} of {len(predictions)} ({join_some(empty)})"
+        notes.append(f"documents without a prediction: {where}")
+    if resampling is not None and len(documents.documents) < _MIN_DOCUMENTS:
+        resampling = None
+        notes.append("no intervals: they need at least two documents")
     return ExtractionReport(
         manifest=manifest,
         dataset=DatasetFacts(
@@ -311,8 +285,8 @@ def score_predictions(
             path=documents.path,
             documents=len(documents.documents),
             annotations=documents.annotations,
-            terms=_number_of_terms(scored),
-            outside=_number_of_terms(documents) - _number_of_terms(scored),
+            terms=scored.size,
+            outside=documents.size - scored.size,
             unmapped=documents.unmapped,
             sha256=scored.sha256,
         ),
@@ -335,10 +309,6 @@ def score_predictions(
         notes=notes,
         reported=list(documents.notes),
     )
-
-
-def _number_of_terms(documents: AnnotatedDocuments) -> int:
-    return sum(len(document.gold) for document in documents.documents)
 
 
 def _scores(table: FloatArray, resampling: Resampling | None) -> dict[str, Score]:
@@ -368,21 +338,7 @@ def _row(counts: FloatArray) -> DocumentCounts:
     )
 
 
-def _notes(predictions: Mapping[str, Sequence[Prediction]], intervals: bool) -> list[str]:
-    """Return notes on documents without predictions and on missing intervals."""
-    notes = []
-    without = [doc_id for doc_id, found in predictions.items() if not found]
-    if without:
-        named = ", ".join(without[:3]) + (", …" if len(without) > 3 else "")
-        notes.append(
-            f"documents without a prediction: {len(without)} of {len(predictions)} ({named})"
-        )
-    if intervals and len(predictions) < _MIN_DOCUMENTS:
-        notes.append("no intervals: they need at least two documents")
-    return notes
-
-
-def _hash(predictions: Mapping[str, Sequence[Prediction]]) -> str:
+def _hash(predictions: Predictions) -> str:
     digest = hashlib.sha256()
     for doc_id, found in predictions.items():
         for one in found:
@@ -398,9 +354,9 @@ SYSTEMS: dict[str, dict[str, Any]] = {
 }
 """The systems of a sweep, with their settings."""
 
-DEFAULT_PARAMETER = "min_confidence"
 DEFAULT_VALUES = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
-_PARAMETERS = ("min_confidence", "chunk_threshold", "num_results")
+_VIEW: View = "present"
+_PARAMETER = "min_confidence"
 
 
 @dataclass(frozen=True, slots=True)
@@ -447,7 +403,7 @@ class Sweep(Displayed):
         dataset: The name of the dataset.
         documents: The number of its documents.
         parameter: The name of the setting that varied.
-        view: ``present``, ``any`` or ``strict``.
+        view: The terms that count: ``present``.
         curves: One curve per system.
     """
 
@@ -466,16 +422,12 @@ class SweepOptions:
 
     Attributes:
         systems: Names in ``SYSTEMS``.
-        parameter: The name of a numeric setting.
-        values: The values of the setting.
-        view: ``present``, ``any`` or ``strict``.
+        values: The values of ``min_confidence``.
         resampling: Settings of the intervals.
     """
 
     systems: Sequence[str] = tuple(SYSTEMS)
-    parameter: str = DEFAULT_PARAMETER
     values: Sequence[float] = DEFAULT_VALUES
-    view: View = "present"
     resampling: Resampling = field(default_factory=Resampling)
 
 
@@ -509,64 +461,37 @@ def sweep_extraction(
         FormatError: If a file is malformed.
     """
     options = options or SweepOptions()
-    _check(options)
-    base = (settings or ExtractionSettings()).model_dump()
-    plans = {
-        system: [
-            make_extraction_settings(
-                {**base, **SYSTEMS[system], options.parameter: value},
-                {options.parameter: "--values"},
-            )
-            for value in options.values
-        ]
-        for system in options.systems
-    }
-    loaded = load_ontology(ontology)
-    documents = read_documents(folder, loaded, dataset)
-    root = root_of(loaded, str(base["root"]))
-    if root is not None:
-        documents = documents.below(eligible_terms(loaded, root))
-    curves, done = [], 0
-    for system, plan in plans.items():
-        tables = []
-        for extractor in _extractors(loaded, plan, progress):
-            found = extract_all(extractor, documents.texts)
-            tables.append(count(documents.documents, found, options.view, exact_credit))
-            done += 1
-            progress("trying values", done, len(options.systems) * len(options.values))
-        curves.append(_curve(system, options, tables))
-    size = len(documents.documents)
-    return Sweep(documents.name, size, options.parameter, options.view, tuple(curves))
-
-
-def _check(options: SweepOptions) -> None:
     for system in options.systems:
         check_choice(system, SYSTEMS, "system")
-    check_choice(options.parameter, _PARAMETERS, "setting")
     if not (options.systems and options.values):
         raise UsageError(
             "no system or value is given", where="--systems, --values", remedy="write --values 0.3"
         )
+    base = (settings or ExtractionSettings()).model_dump()
+    for value in options.values:
+        make_extraction_settings({_PARAMETER: value}, {_PARAMETER: "--values"})
+    loaded = load_ontology(ontology)
+    documents = read_documents(folder, loaded, dataset)
+    if (root := root_of(loaded, str(base["root"]))) is not None:
+        documents = documents.below(eligible_terms(loaded, root))
+    curves, total = list[SweepCurve](), len(options.systems) * len(options.values)
+    for system in options.systems:
+        chosen = make_extraction_settings({**base, **SYSTEMS[system]})
+        extractor = Extractor(loaded, chosen, progress=progress)
+        points = []
+        for value in options.values:
+            extracted = extract_all(extractor.at_confidence(value), documents.texts)
+            points.append(_point(value, documents, extracted.predictions, options.resampling))
+            progress("trying values", len(curves) * len(options.values) + len(points), total)
+        curves.append(SweepCurve(system, tuple(points)))
+    return Sweep(documents.name, len(documents.documents), _PARAMETER, _VIEW, tuple(curves))
 
 
-def _extractors(
-    ontology: Ontology, plan: Sequence[ExtractionSettings], progress: Progress
-) -> Iterator[Extractor]:
-    """Yield an extractor for each settings object; they share what is found without a threshold."""
-    latest: Extractor | None = None
-    for settings in plan:
-        least = settings.min_confidence
-        if latest is None or latest.at_confidence(least).settings != settings:
-            latest = Extractor(ontology, settings, progress=progress)
-        yield latest.at_confidence(least)
-
-
-def _curve(system: str, options: SweepOptions, tables: Sequence[FloatArray]) -> SweepCurve:
-    default = ExtractionSettings.model_fields[options.parameter].default
-    points = []
-    for value, table in zip(options.values, tables, strict=True):
-        precision, recall, f1 = averages_of(table)[0, 0].tolist()
-        intervals = intervals_of_averages(table, options.resampling) if len(table) > 1 else None
-        ends = ends_of(None if intervals is None else intervals[0][2])
-        points.append(SweepPoint(value, precision, recall, f1, *ends, value == default))
-    return SweepCurve(system, tuple(points))
+def _point(
+    value: float, documents: AnnotatedDocuments, predictions: Predictions, resampling: Resampling
+) -> SweepPoint:
+    table = count(documents.documents, predictions, _VIEW, exact_credit)
+    score = _scores(table, resampling if len(table) >= _MIN_DOCUMENTS else None)["micro"]
+    figures = score.precision.value, score.recall.value, score.f1.value
+    default = ExtractionSettings.model_fields[_PARAMETER].default
+    return SweepPoint(value, *figures, *ends_of(score.f1.ci), value == default)

@@ -16,7 +16,7 @@ predicted nor gold terms, otherwise 0.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Literal, get_args
+from typing import get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -25,8 +25,8 @@ from trectools_plus.choices import Matching, View
 from trectools_plus.extraction.inputs.assertion_fields import Assertion
 from trectools_plus.extraction.inputs.documents import AnnotatedDocument
 from trectools_plus.extraction.inputs.predictions import Prediction
-from trectools_plus.extraction.report import Mistake, Mistakes, NearPair
-from trectools_plus.ontology.ontology import Ontology, relation_of
+from trectools_plus.extraction.report import Mistake, Mistakes
+from trectools_plus.ontology.ontology import Ontology
 from trectools_plus.ontology.similarity import best_matches, formula_named
 from trectools_plus.statistics.arrays import (
     Resampling,
@@ -43,7 +43,8 @@ from trectools_plus.statistics.scores import report_interval
 FloatArray = npt.NDArray[np.float64]
 VIEWS: tuple[View, ...] = get_args(View)
 MATCHINGS: tuple[Matching, ...] = get_args(Matching)
-DEFAULT_FORMULA = "hybrid"
+FORMULA = "hybrid"
+"""The similarity formula of the soft matching."""
 
 _PRESENT = ("affirmed", "uncertain")
 Item = tuple[str, str]
@@ -104,25 +105,23 @@ def exact_credit(items: Sequence[frozenset[Item]], others: Sequence[frozenset[It
     return np.array(agreeing, dtype=np.float64)
 
 
-def soft_credit(ontology: Ontology, formula: str = DEFAULT_FORMULA) -> Credit:
+def soft_credit(ontology: Ontology) -> Credit:
     """Return a function whose credit for an item is its highest similarity with the others.
 
     The credit is in [0, 1]: 1 for the same term, and 0 if there are no others. In the view
     ``strict``, an item is compared only with others of the same assertion.
-
-    Raises:
-        UsageError: If the formula is unknown.
     """
-    similarity = formula_named(formula)
+    similarity = formula_named(FORMULA)
 
     def credit(items: Sequence[frozenset[Item]], others: Sequence[frozenset[Item]]) -> FloatArray:
         terms, candidates, documents = list[list[str]](), list[list[str]](), list[int]()
         for index, (mine, theirs) in enumerate(zip(items, others, strict=True)):
-            for term_id, own_assertion in sorted(mine):
-                same = (term for term, assertion in theirs if assertion == own_assertion)
-                terms.append([term_id])
-                candidates.append(sorted(same))
-                documents.append(index)
+            documents += [index] * len(mine)
+            terms += [[term_id] for term_id, _ in sorted(mine)]
+            candidates += [
+                sorted(term_id for term_id, assertion in theirs if assertion == own)
+                for _, own in sorted(mine)
+            ]
         if not terms:
             return np.zeros(len(items))
         values = best_matches(ontology.ids, ontology.hierarchy, terms, candidates, similarity)
@@ -131,8 +130,7 @@ def soft_credit(ontology: Ontology, formula: str = DEFAULT_FORMULA) -> Credit:
     return credit
 
 
-Average = Literal["micro", "macro", "weighted"]
-AVERAGES: tuple[Average, ...] = get_args(Average)
+AVERAGES = ("micro", "macro", "weighted")
 FIGURES = ("precision", "recall", "f1")
 """The last axis of every array of figures."""
 
@@ -262,51 +260,24 @@ def find_mistakes(
     documents: Sequence[AnnotatedDocument],
     predictions: Mapping[str, Sequence[Prediction]],
     ontology: Ontology,
-    view: View = "present",
 ) -> Mistakes:
-    """Return the mistakes in all documents, in the order of documents and terms.
-
-    A spurious term that is a parent, child or sibling of a missed term of the same document is also
-    listed as a near miss.
-    """
-    missed, spurious, near = list[Mistake](), list[Mistake](), list[NearPair]()
+    """Return the mistakes in the view ``present``, in the order of documents and terms."""
+    missed, spurious = list[Mistake](), list[Mistake]()
+    labels = {term_id: term.name for term_id, term in ontology.terms.items()}
     for document in documents:
-        found = predictions.get(document.doc_id, ())
-        by_term = {prediction.term_id: prediction for prediction in found}
-        gold, predicted = items_of(document.gold, view), _predicted_items(found, view)
-        missing = [term_id for term_id, _ in sorted(gold - predicted)]
-        wrong = [term_id for term_id, _ in sorted(predicted - gold)]
-        missed += [_mistake(document, term_id, ontology, None) for term_id in missing]
-        spurious += [_mistake(document, one, ontology, by_term[one]) for one in wrong]
-        near += [
-            NearPair(
-                doc_id=document.doc_id,
-                spurious_id=term_id,
-                spurious_label=_label(ontology, term_id),
-                relation=relation,
-                missed_id=other,
-                missed_label=_label(ontology, other),
-            )
-            for term_id in wrong
-            for other in missing
-            if (relation := relation_of(ontology, term_id, other)) is not None
-        ]
-    return Mistakes(view=view, missed=missed, spurious=spurious, near=near)
-
-
-def _mistake(
-    document: AnnotatedDocument, term_id: str, ontology: Ontology, prediction: Prediction | None
-) -> Mistake:
-    start, end = prediction.spans[0] if prediction and prediction.spans else (0, 0)
-    return Mistake(
-        doc_id=document.doc_id,
-        term_id=term_id,
-        label=_label(ontology, term_id),
-        assertion=document.gold[term_id] if prediction is None else prediction.assertion,
-        score=None if prediction is None else prediction.score,
-        text=document.text[start:end] or None,
-    )
-
-
-def _label(ontology: Ontology, term_id: str) -> str:
-    return ontology.terms[term_id].name if term_id in ontology else ""
+        found = {one.term_id: one for one in predictions.get(document.doc_id, ())}
+        gold = items_of(document.gold, "present")
+        predicted = _predicted_items(found.values(), "present")
+        for is_missed, items in ((True, gold - predicted), (False, predicted - gold)):
+            for term_id, _ in sorted(items):
+                one = None if is_missed else found[term_id]
+                mistake = Mistake(
+                    doc_id=document.doc_id,
+                    term_id=term_id,
+                    label=labels.get(term_id, ""),
+                    assertion=one.assertion if one else document.gold[term_id],
+                    score=one.score if one else None,
+                    text=(one.text or None) if one else None,
+                )
+                (missed if is_missed else spurious).append(mistake)
+    return Mistakes(view="present", missed=missed, spurious=spurious)

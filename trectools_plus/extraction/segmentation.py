@@ -13,8 +13,7 @@ import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache, lru_cache
-
-from trectools_plus.choices import ChunkLevel
+from typing import Literal
 
 _ABBREVIATION = re.compile(
     r"\b(?:e\.g|i\.e|cf|vs|viz|approx|ca|et al|figs?|nos?|vol|dr|mr|mrs|ms|prof|st|dept|resp|incl|"
@@ -35,6 +34,9 @@ _CLAUSE_BREAK = re.compile(
 _PHRASE_BREAK = re.compile(r",|/|&|\b(?:and|or|but)\b", re.IGNORECASE)
 
 
+_TRIMMED = re.compile(r"\S(?:.*\S)?", re.DOTALL)
+
+
 @dataclass(frozen=True, slots=True)
 class Chunk:
     """A part of a text without surrounding white space.
@@ -50,7 +52,7 @@ class Chunk:
     text: str
 
 
-def chunk(text: str, level: ChunkLevel = "sentence") -> list[Chunk]:
+def chunk(text: str, level: Literal["sentence", "clause", "phrase"] = "sentence") -> list[Chunk]:
     """Split a text into sentences, clauses or phrases, which together contain all its words.
 
     A clause ends at ``;``, ``:``, brackets, dashes, and at a comma before *but*, *which* or a
@@ -65,7 +67,9 @@ def chunk(text: str, level: ChunkLevel = "sentence") -> list[Chunk]:
         spans = [part for span in spans for part in _split(text, *span, _CLAUSE_BREAK)]
     if level == "phrase":
         spans = [part for span in spans for part in _split(text, *span, _PHRASE_BREAK)]
-    return [found for start, end in spans for found in _trimmed(text, start, end)]
+    trimmed = (_TRIMMED.search(text, start, end) for start, end in spans)
+    parts = [Chunk(match.start(), match.end(), match[0]) for match in trimmed if match]
+    return [part for part in parts if any(map(str.isalnum, part.text))]
 
 
 def _sentences(text: str) -> Iterator[tuple[int, int]]:
@@ -85,15 +89,6 @@ def _split(text: str, start: int, end: int, at: re.Pattern[str]) -> Iterator[tup
         yield start, match.start()
         start = match.end()
     yield start, end
-
-
-def _trimmed(text: str, start: int, end: int) -> Iterator[Chunk]:
-    """Yield the span without surrounding white space, if it contains a letter or a digit."""
-    part = text[start:end]
-    if any(letter.isalnum() for letter in part):
-        begin = start + len(part) - len(part.lstrip())
-        finish = start + len(part.rstrip())
-        yield Chunk(begin, finish, text[begin:finish])
 
 
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from trectools_plus.extraction.inputs.assertion_fields import Assertion
-from trectools_plus.extraction.inputs.documents import AnnotatedDocument, AnnotatedDocuments
-from trectools_plus.extraction.inputs.predictions import Prediction, Predictions
+from trectools_plus.extraction.inputs.documents import AnnotatedDocuments
+from trectools_plus.extraction.inputs.predictions import Predictions
 from trectools_plus.models import ReportModel
 from trectools_plus.ontology.ontology import Ontology
 
@@ -22,13 +20,11 @@ class StoredTerm(ReportModel):
 
 
 class StoredDocument(ReportModel):
-    """The gold annotations of a document, and the texts of its predictions."""
+    """The gold annotations of a document."""
 
     doc_id: str
     gold: dict[str, Assertion]
     """The assertion of each term."""
-    texts: dict[str, str]
-    """The text of the first mention of each predicted term that has one."""
 
 
 class StoredInputs(ReportModel):
@@ -57,35 +53,17 @@ def collect_inputs(
         ontology: The ontology.
         root: Only terms below it are scored.
     """
-    named = {term_id for one in documents.documents for term_id in one.gold}
-    named |= {one.term_id for found in predictions.values() for one in found}
-    named |= {root} if root is not None else set()
+    predicted = {one.term_id for own in predictions.values() for one in own}
     depths = ontology.hierarchy.depths
     deepest = {ontology.ids.live[int(depths.argmax())]} if len(ontology) else set()
-    kept = {
-        above
-        for term_id in named | deepest
-        if term_id in ontology
-        for above in ontology.ancestors(term_id)
-    }
+    named = {*documents.terms, *predicted, *deepest, *filter(None, [root])}
+    kept = frozenset[str]().union(*map(ontology.ancestors, named & ontology.terms.keys()))
     return StoredInputs(
         dataset=documents.name,
         annotations=documents.annotations,
-        documents=[
-            StoredDocument(
-                doc_id=one.doc_id,
-                gold=one.gold,
-                texts=_texts_of(one, predictions.get(one.doc_id, ())),
-            )
-            for one in documents.documents
-        ],
+        documents=[StoredDocument(doc_id=one.doc_id, gold=one.gold) for one in documents.documents],
         terms=[
             StoredTerm(id=one, name=ontology.terms[one].name, parents=list(ontology.parents[one]))
             for one in sorted(kept)
         ],
     )
-
-
-def _texts_of(document: AnnotatedDocument, predictions: Iterable[Prediction]) -> dict[str, str]:
-    texts = {one.term_id: document.text[slice(*one.spans[0])] for one in predictions if one.spans}
-    return {term_id: text for term_id, text in texts.items() if text}

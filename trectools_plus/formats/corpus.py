@@ -15,7 +15,7 @@ import polars as pl
 from trectools_plus.display import MAX_TABLE_ROWS, Displayed, TextTable
 from trectools_plus.errors import FormatError, InputError
 from trectools_plus.formats.files.content import iter_lines
-from trectools_plus.formats.hashing import MultisetHash, digest_id, find_suspects
+from trectools_plus.formats.hashing import MultisetHash, digest_id, find_repeated
 from trectools_plus.formats.jsonl import find_key, get_text, iter_objects
 from trectools_plus.formats.tables import CORPUS_SCHEMA, Corpus, CorpusDocument
 from trectools_plus.formats.writing import id_problem
@@ -193,8 +193,9 @@ class StreamedDocuments(Displayed):
                 progress("reading documents", 0, 1)
         if not ids:
             raise InputError("the corpus has no documents", where=self.path)
-        suspects = find_suspects(np.frombuffer(ids, dtype=np.uint64))
-        if suspects and (doc_id := self._find_repeated(suspects)) is not None:
+        repeated = find_repeated(np.frombuffer(ids, dtype=np.uint64))
+        if repeated:  # digests of 64 bits: those of two different ids are very rarely equal
+            doc_id = next(one.doc_id for one in self if digest_id(one.doc_id) in repeated)
             raise InputError(
                 f"document id '{doc_id}' occurs more than once in the corpus",
                 where=self.path,
@@ -202,16 +203,6 @@ class StreamedDocuments(Displayed):
             )
         progress("reading documents", 1, 1)
         self._count, self._sha256 = len(ids), hashed.hexdigest()
-
-    def _find_repeated(self, suspects: frozenset[int]) -> str | None:
-        """Return the first repeated id; ``None`` if the suspects are only digest collisions."""
-        seen: set[str] = set()
-        for document in self:
-            if digest_id(document.doc_id) in suspects:
-                if document.doc_id in seen:
-                    return document.doc_id
-                seen.add(document.doc_id)
-        return None
 
     def has_any(self, doc_ids: pl.Series) -> bool:
         """Return true if at least one of these documents exists; stop reading at the first one."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -52,13 +52,8 @@ def sha256_columns(frame: pl.DataFrame, names: list[str]) -> str:
 
     It includes the lengths, so ``("ab", "c")`` and ``("a", "bc")`` differ.
     """
-    return sha256_frames(frame.iter_slices(ROWS_PER_STEP), names)
-
-
-def sha256_frames(frames: Iterable[pl.DataFrame], names: list[str]) -> str:
-    """Return :func:`sha256_columns` of a frame that arrives in slices of ``ROWS_PER_STEP`` rows."""
     digest = hashlib.sha256()
-    for part in frames:
+    for part in frame.iter_slices(ROWS_PER_STEP):
         for column in part.select(names).iter_columns():
             lengths = column.str.len_bytes().to_numpy()
             digest.update(lengths.astype("<u8").tobytes())
@@ -99,8 +94,8 @@ def digest_id(text: str) -> int:
     return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "little")
 
 
-def find_suspects(digests: npt.NDArray[np.uint64]) -> frozenset[int]:
-    """Return the digests that occur more than once: their ids repeat or collide."""
+def find_repeated(digests: npt.NDArray[np.uint64]) -> frozenset[int]:
+    """Return the digests that occur more than once."""
     import numpy as np
 
     ordered = np.sort(digests)

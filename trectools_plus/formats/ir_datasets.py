@@ -19,7 +19,6 @@ from trectools_plus.formats.tables import Corpus, CorpusDocument, Qrels, Topics
 _T = TypeVar("_T")
 
 _MAX_SUGGESTED = 3
-_UNPRINTED = ("download error", "download failed", "[starting]", "[error]")
 
 
 def open_catalogue(name: str) -> CatalogueDataset:
@@ -35,11 +34,11 @@ def suggest_datasets(name: str) -> list[str]:
     """Return the names, with ``irds:``, of datasets whose ids are equal or similar to a name."""
     import ir_datasets
 
-    wanted = name.lower().strip("/")
     names = [*ir_datasets.registry]
-    last = sorted((one for one in names if f"/{one.lower()}".endswith(f"/{wanted}")), key=len)
-    near = [*last, *get_close_matches(wanted, names, _MAX_SUGGESTED)]
-    return [CATALOGUE_PREFIX + one for one in dict.fromkeys(near)][:_MAX_SUGGESTED]
+    wanted = name.lower().strip("/")
+    last = [one for one in names if one.lower().rpartition("/")[2] == wanted]
+    near = dict.fromkeys([*last, *get_close_matches(wanted, names)])
+    return [CATALOGUE_PREFIX + one for one in near][:_MAX_SUGGESTED]
 
 
 class CatalogueDataset:
@@ -154,7 +153,8 @@ class CatalogueDataset:
             texts = [as_field_text(value) for value in values]
             # A field with a list or object in any query does not become a column.
             plain = all(
-                text is not None or value is None for text, value in zip(texts, values, strict=True)
+                value is None or text is not None
+                for text, value in zip(texts, values, strict=False)
             )
             if name not in ("query_id", "text") and plain and any(texts):
                 others[name] = texts
@@ -183,16 +183,8 @@ class CatalogueDataset:
         )
 
 
-class _WithoutFailures(logging.Filter):
-    """Leaves out messages on failed downloads, because the error contains them."""
-
-    def filter(self, record: logging.LogRecord) -> bool:
-        """Return whether a message is printed."""
-        return not record.getMessage().lower().startswith(_UNPRINTED)
-
-
 for _name in ("ir_datasets", "ir_datasets.util.download"):
-    logging.getLogger(_name).addFilter(_WithoutFailures())
+    logging.getLogger(_name).setLevel(logging.CRITICAL)  # errors contain what is logged
 
 
 def _text_of(query: Any) -> str:

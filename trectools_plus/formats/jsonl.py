@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Any, NoReturn
 
 from trectools_plus.errors import FormatError
 from trectools_plus.formats.files.content import decode_lines
 from trectools_plus.text import shortened
-
-
-class _RefusedError(ValueError):
-    """An error that the module ``json`` does not detect."""
 
 
 def iter_objects(lines: Iterable[bytes], path: str) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -29,23 +24,17 @@ def iter_objects(lines: Iterable[bytes], path: str) -> Iterator[tuple[int, dict[
     for line, text in decode_lines(lines, path):
         try:
             value = _DECODER.decode(text)
-            if "\\u" in text:
-                _refuse_surrogates(value)
-        except json.JSONDecodeError as error:
+            if "\\u" in text:  # an unpaired surrogate is not a character
+                json.dumps(value, ensure_ascii=False).encode()
+        except (ValueError, RecursionError) as error:
+            what = str(error).partition(":")[0] or "nested too deeply"
             raise FormatError(
-                f"invalid JSON: {error.msg.lower()}",
+                f"invalid JSON: {what}",
                 path=path,
                 line=line,
-                column=error.colno,
-                remedy="write one JSON object per line",
+                column=getattr(error, "colno", None),
+                remedy="write one JSON object per line, with each field once",
             ) from error
-        except (ValueError, RecursionError) as error:
-            what = (
-                str(error)
-                if isinstance(error, _RefusedError)
-                else "JSON that is nested too deeply or has too large a number"
-            )
-            raise FormatError(what, path=path, line=line) from error
         if not isinstance(value, dict):
             raise FormatError(
                 f"expected a JSON object but got {_TYPE_NAMES[type(value)]}",
@@ -105,22 +94,12 @@ def get_text(record: dict[str, Any], key: str, path: str, line: int, *, is_id: b
 def _refuse_repeated_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     record = dict(pairs)
     if len(record) != len(pairs):
-        counts = Counter(key for key, _ in pairs)
-        repeated = next(key for key, count in counts.items() if count > 1)
-        raise _RefusedError(f"field '{shortened(repeated)}' occurs twice")
+        raise ValueError("a field occurs twice")
     return record
 
 
-def _refuse_surrogates(value: Any) -> None:
-    r"""Refuse unpaired surrogates, which JSON can contain only as escapes like ``\ud800``."""
-    try:
-        json.dumps(value, ensure_ascii=False).encode()
-    except UnicodeEncodeError as error:
-        raise _RefusedError("an unpaired surrogate is not a character") from error
-
-
 def _refuse_constant(name: str) -> NoReturn:
-    raise _RefusedError(f"{name} is not JSON")
+    raise ValueError(f"{name} is not JSON")
 
 
 _DECODER = json.JSONDecoder(

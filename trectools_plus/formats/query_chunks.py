@@ -18,7 +18,6 @@ CHUNK_BYTES = 2 << 20
 Chunk = Callable[[], bytes]
 """A function that reads one chunk, in any thread or process; it can be called only once."""
 
-_WINDOW_BYTES = 1 << 16
 _FIRST_FIELD = re.compile(rb"[ \t\v\f]*[^ \t\v\f\r\n]*")
 
 
@@ -67,36 +66,28 @@ def start_of_last_query(data: bytes) -> int:
 
 
 def _split_file(path: Path, size: int) -> Iterator[Chunk]:
-    """Find the ends of the chunks, reading little else; the chunks can be read in parallel."""
+    """Find the ends of the chunks, which can be read in parallel."""
     n_bytes = path.stat().st_size
     begin = 0
     while begin < n_bytes:
-        end, is_overlong = _find_chunk_end(path, begin, begin + size, n_bytes)
+        end, is_overlong = _find_chunk_end(path, begin, size, n_bytes)
         yield functools.partial(_read_chunk, path, begin, end)
         begin = n_bytes if is_overlong else end
 
 
-def _find_chunk_end(path: Path, begin: int, end: int, n_bytes: int) -> tuple[int, bool]:
-    """Return the last position up to ``end`` at which a query starts; else the next one.
+def _find_chunk_end(path: Path, begin: int, size: int, n_bytes: int) -> tuple[int, bool]:
+    """Return the last position up to ``size`` bytes at which a query starts; else the next one.
 
     If the line before a position is longer than ``limits.MAX_LINE_BYTES``, return that position and
     true.
     """
-    window = _WINDOW_BYTES
-    while end < n_bytes:
-        start = max(begin, end - window)
-        data = _read(path, start, end)
-        # The window may start within a query, so its first line is not a known start.
-        known_from = 0 if start == begin else data.find(b"\n") + 1
-        query_start = start_of_last_query(data)
-        if query_start > known_from:
-            return start + query_start, False
-        if len(data) - 1 - data.rfind(b"\n") > limits.MAX_LINE_BYTES:
-            return end, True
-        if start > begin:
-            window *= 2
-        else:
-            end = begin + 2 * (end - begin)
+    while begin + size < n_bytes:
+        data = _read(path, begin, begin + size)
+        if start := start_of_last_query(data):
+            return begin + start, False
+        if size - 1 - data.rfind(b"\n") > limits.MAX_LINE_BYTES:
+            return begin + size, True
+        size *= 2
     return n_bytes, False
 
 

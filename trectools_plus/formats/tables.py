@@ -7,6 +7,7 @@ Column names are those of ``ir_measures`` and ``ir_datasets``. Ids are always st
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
@@ -358,31 +359,23 @@ def conform(
 
 
 def _cast(column: pl.Series, dtype: type[pl.DataType], kind: str) -> pl.Series:
-    if column.dtype != dtype:
-        lossy_id = dtype == pl.String and not (
-            column.dtype.is_integer() or column.dtype in (pl.Categorical, pl.Enum, pl.Null)
-        )
-        try:
-            cast = column.cast(dtype)
-        except pl.exceptions.PolarsError as error:
-            raise _lossy_cast(column, dtype, kind) from error
-        if lossy_id or (dtype.is_integer() and (cast != column).any()):
-            raise _lossy_cast(column, dtype, kind)
-        column = cast
-    if column.null_count():
+    lossy = dtype == pl.String and not (
+        column.dtype.is_integer() or column.dtype in (pl.String, pl.Categorical, pl.Enum, pl.Null)
+    )
+    cast: pl.Series | None = None
+    with suppress(pl.exceptions.PolarsError):
+        cast = column.cast(dtype)
+    if cast is None or lossy or (dtype.is_integer() and (cast != column).any()):
+        expected = "text" if dtype == pl.String else "integers" if dtype.is_integer() else "numbers"
         raise InputError(
-            f"{column.null_count()} missing values in column {column.name}",
+            f"expected {expected} in column {column.name} but got {column.dtype}",
+            where=kind,
+            remedy="convert the column, because an automatic conversion would lose information",
+        )
+    if cast.null_count():
+        raise InputError(
+            f"{cast.null_count()} missing values in column {column.name}",
             where=kind,
             remedy="fill in the values or remove these rows",
         )
-    return column
-
-
-def _lossy_cast(column: pl.Series, dtype: type[pl.DataType], kind: str) -> InputError:
-    """Return the error for a column whose automatic conversion would lose information."""
-    expected = "text" if dtype == pl.String else "integers" if dtype.is_integer() else "numbers"
-    return InputError(
-        f"expected {expected} in column {column.name} but got {column.dtype}",
-        where=kind,
-        remedy="convert the column, because an automatic conversion would lose information",
-    )
+    return cast

@@ -34,10 +34,7 @@ def write_run(run: Run, path: str | Path, *, tag: str | None = None) -> None:
             contains white space or control characters, a query id starts with ``#`` (a comment),
             or the file cannot be written.
     """
-    name = run.name if tag is None else tag
-    rows = _as_columns(run.frame, name)
-    _refuse_tag(name)
-    write_rows([rows], path)
+    write_run_frames([run.frame], path, run.name if tag is None else tag)
 
 
 def write_run_frames(frames: Iterable[pl.DataFrame], path: str | Path, tag: str) -> None:
@@ -51,7 +48,7 @@ def write_run_frames(frames: Iterable[pl.DataFrame], path: str | Path, tag: str)
     Raises:
         InputError: See :func:`write_run`.
     """
-    _refuse_tag(tag)
+    refuse_unwritable(pl.DataFrame({"tag": [tag]}), ("tag",), "run")
     rows = (_as_columns(frame, tag) for frame in frames)
     first = next(rows, None)
     if first is not None:
@@ -73,10 +70,6 @@ def _as_columns(frame: pl.DataFrame, tag: str) -> pl.DataFrame:
     return frame.select(
         "query_id", pl.lit("Q0").alias("q0"), "doc_id", "rank", "score", pl.lit(tag).alias("tag")
     )
-
-
-def _refuse_tag(tag: str) -> None:
-    refuse_unwritable(pl.DataFrame({"tag": [tag]}), ("tag",), "run")
 
 
 def write_qrels(qrels: Qrels, path: str | Path) -> None:

@@ -19,8 +19,8 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
-from trectools_plus.models import explain_problem, show_value
-from trectools_plus.text import split_list
+from trectools_plus.models import explain_problem
+from trectools_plus.text import show, split_list
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,7 @@ def _parse_whole_number(value: Any) -> Any:
     if isinstance(value, str) and _WHOLE.fullmatch(value):
         return int(value)
     if isinstance(value, bool | float | str):
-        raise ValueError(f"expected a whole number but got {show_value(value)}")
+        raise ValueError(f"expected a whole number but got {show(value)}")
     return value
 
 
@@ -81,7 +81,7 @@ def _parse_number(value: Any) -> Any:
     if isinstance(value, str) and _DECIMAL.fullmatch(value):
         return float(value)
     if isinstance(value, bool | str):
-        raise ValueError(f"expected a number but got {show_value(value)}")
+        raise ValueError(f"expected a number but got {show(value)}")
     return value
 
 
@@ -89,7 +89,7 @@ def _parse_flag(value: Any) -> Any:
     if isinstance(value, str) and value.lower() in _FLAGS:
         return _FLAGS[value.lower()]
     if not isinstance(value, bool):
-        raise ValueError(f"expected true or false but got {show_value(value)}")
+        raise ValueError(f"expected true or false but got {show(value)}")
     return value
 
 
@@ -178,7 +178,7 @@ def read_models(value: Any) -> str | dict[str, NamedModel] | None:
         return None if value == BUILTIN else value
     if not isinstance(value, Mapping) or not value:
         raise ValueError(
-            f"expected a folder, or folders by name, but got {show_value(value)} — write DIR or "
+            f"expected a folder, or folders by name, but got {show(value)} — write DIR or "
             "A=DIR,B=DIR"
         )
     models = {str(name): model for name, model in value.items()}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 from pydantic import (
     ConfigDict,
@@ -15,7 +15,6 @@ from pydantic import (
 )
 
 from trectools_plus.choices import (
-    DEFAULT_STRATEGY,
     MERGED_MODES,
     MODE_ALIASES,
     AggregationName,
@@ -24,7 +23,6 @@ from trectools_plus.choices import (
     MissingDocuments,
     Normalisation,
     Panel,
-    RerankerName,
 )
 from trectools_plus.errors import UsageError
 from trectools_plus.models import Model, explain_problem
@@ -156,7 +154,7 @@ class RetrievalSettings(Model):
         examples=["true (for the terms of an ontology)"],
     )
     aggregation_strategy: AggregationName = setting(
-        DEFAULT_STRATEGY,
+        "all_max",
         "With a vector for each part: how a document's score is computed from the scores of its "
         "parts.",
         Option(panel=Panel.SEARCH),
@@ -203,7 +201,7 @@ class RetrievalSettings(Model):
         Option("DIR", Panel.MODELS),
         examples=["DIR"],
     )
-    reranker: RerankerName | None = setting(
+    reranker: Literal["lexical", "cross-encoder"] | None = setting(
         None,
         "The reranker of every mode's first results; none disables reranking.",
         Option(
@@ -227,7 +225,6 @@ class RetrievalSettings(Model):
         Option(
             panel=Panel.MODELS,
             names="--gpu",
-            default=None,
             help="Run models on the GPU, if there is one.",
             constant="cuda",
         ),

@@ -75,7 +75,7 @@ def test_a_cut_stream_is_an_error_wherever_it_is_cut(tmp_path: Path, name: str) 
     packed = PACK[name](DATA)
     for length in (12, len(packed) // 2, len(packed) - 1):
         path.write_bytes(packed[:length])
-        with pytest.raises(FormatError, match=f"{name} stream ends early, after [0-9,]+ whole"):
+        with pytest.raises(FormatError, match=f"{name} stream ends early"):
             read_file(path)
         with pytest.raises(FormatError):
             list(iter_lines(path))

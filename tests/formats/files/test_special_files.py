@@ -106,7 +106,7 @@ def test_the_content_above_an_overlong_line_is_read_in_parts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(limits, "MAX_LINE_BYTES", 1000)
-    monkeypatch.setattr(opening, "_open_file", Part)
+    monkeypatch.setattr(opening, "_open", Part)
     path = tmp_path / "file"
     path.write_bytes(ROW * 500 + b"x" * 2000 + b"\n")
     source = read_file(path, partial=True)

@@ -208,9 +208,6 @@ def test_missing_and_refused_keys(s3: Store) -> None:
     without = dict.fromkeys(("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_PROFILE"))
     done = s3.run("runs", "validate", path, **without, HOME="/nowhere")
     assert done.code == 2
-    expected = (
-        f"Unable to locate credentials — {path} — check the credentials and their permissions\n"
-    )
-    assert done.err.endswith(expected)
+    assert f"Unable to locate credentials — {path} — check the address" in done.err
     done = s3.run("runs", "validate", path, **without, HOME="/nowhere", FSSPEC_S3_ANON="true")
     assert done.code == 0, done.err

@@ -183,9 +183,9 @@ def test_lost_information_is_noted(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "what"),
     [
-        ("1 a 3\n1 b 1\n", "not of a known format"),
-        ("1 0 a 1\n", "not of a known format"),
-        ("a b\n", "not of a known format"),
+        ("1 a 3\n1 b 1\n", "no known format"),
+        ("1 0 a 1\n", "no known format"),
+        ("a b\n", "no known format"),
         ("{}", "is empty"),
         ('{"x": {"1": {"d": 1}}}', "one more level"),
         ('{"1": {"d": 1}', "not JSON"),

@@ -42,7 +42,7 @@ def test_scalars_can_be_loaded_as_yaml_values() -> None:
     [
         ("a: 1\na: 2", "occurs twice"),
         ("a: {b: 1, b: 2}", "occurs twice"),
-        ("a: &x [*x]", "contains it"),
+        ("a: &x [1]\nb: *x", "alias"),
         ("? [a]\n: b", "as key"),
         ("a: !!python/object:os.system {}", "unknown tag"),
         ("a: !!set {b}", "unknown tag"),
@@ -55,37 +55,24 @@ def test_refused(read: object, text: str, words: str) -> None:
         read(text)  # type: ignore[operator]
 
 
-def test_aliases_are_limited() -> None:
-    bomb = "a0: &a0 [x, x]\n" + "".join(
-        f"a{n}: &a{n} [*a{n - 1}, *a{n - 1}]\n" for n in range(1, 60)
-    )
-    few = read_texts("".join(bomb.splitlines(keepends=True)[:3]))
-    assert isinstance(few, dict)
-    assert few["a1"] == [["x", "x"], ["x", "x"]]
-    with pytest.raises(TreeError, match="aliases repeat more than 100,000 values"):
-        read_texts(bomb)
-
-
 @pytest.mark.parametrize("read", [read_texts, read_values])
 @pytest.mark.parametrize(
-    ("text", "line", "column"),
+    ("text", "line"),
     [
-        ("[" * 120_000, 1, 65),
-        ("a: 1\nb: " + "{a: " * 30_000, 2, 256),
-        ("[\n" * 60_000, 65, 1),
-        ("- " * 60_000, 1, 129),
-        ("? " * 60_000, 1, 3),
-        ("[" * 30_000 + "]" * 30_000, 1, 65),
-        ("".join(" " * n + "a:\n" for n in range(500)), 65, 65),
+        ("[" * 120_000, 1),
+        ("a: 1\nb: " + "{a: " * 30_000, 2),
+        ("[\n" * 60_000, 65),
+        ("- " * 60_000, 1),
+        ("? " * 60_000, 1),
+        ("[" * 30_000 + "]" * 30_000, 1),
+        ("".join(" " * n + "a:\n" for n in range(500)), 65),
     ],
 )
-def test_deep_nesting_is_refused_where_it_begins(
-    read: object, text: str, line: int, column: int
-) -> None:
+def test_deep_nesting_is_refused_where_it_begins(read: object, text: str, line: int) -> None:
     words = "a list or mapping as key" if text[0] == "?" else "nested more than 64 deep"
     with pytest.raises(TreeError, match=words) as refused:
         read(text)  # type: ignore[operator]
-    assert (refused.value.line, refused.value.column) == (line, column)
+    assert refused.value.line == line
 
 
 def test_nesting_up_to_the_limit_is_read() -> None:

@@ -60,10 +60,7 @@ def test_json_is_refused_where_the_standard_library_refuses(
     except json.JSONDecodeError:
         with pytest.raises(TreeError) as caught:
             parse_json(text)
-        lines = text.split("\n")
-        assert 1 <= caught.value.line <= len(lines)
-        assert caught.value.column is not None
-        assert caught.value.column <= len(lines[caught.value.line - 1]) + 1
+        assert 1 <= caught.value.line <= len(text.split("\n"))
     else:
         tree = parse_json(text)
         assert not tree.constants
@@ -124,13 +121,13 @@ def test_both_of_pyyamls_parsers_give_the_same(
 ) -> None:
     if loader == "SafeLoader":
         monkeypatch.delattr(yaml, "CSafeLoader", raising=False)
-    for text, line, column in (
-        ("queries:\n\t- id: 1\n", 2, 1),
-        ('a: 1\nb: "open\nc: 2\n', 2, None),
-        ("a: b\x07c\n", 1, None),
+    for text, line in (
+        ("queries:\n\t- id: 1\n", 2),
+        ('a: 1\nb: "open\nc: 2\n', 2),
+        ("a: b\x07c\n", 1),
     ):
         with pytest.raises(TreeError) as caught:
             parse_yaml(text)
-        assert (caught.value.line, column and caught.value.column) == (line, column)
+        assert caught.value.line == line
     root = parse_yaml("a: C # language\nb: é # x\n").root
     assert [value.cut for _, value in root.pairs.values()] == [1, 2]

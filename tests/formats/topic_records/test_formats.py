@@ -126,7 +126,7 @@ FORMATS = {
     "nested.xml": (
         '<topics><topic number="1"><title>a</title><topic number="2"/></topic></topics>',
         {"1": "a"},
-        "TREC XML",
+        None,
     ),
     "header.tsv": ("qid\tquery\n1\ta b\n", {"1": "a b"}, "TSV with a header"),
     "wide.tsv": ("qid\tquery\tyear\n1\ta b\t2020\n", {"1": "a b"}, "TSV with a header"),

@@ -275,12 +275,6 @@ def test_json(content: str, expected: tuple[str, str, int | None], tmp_path: Pat
         ("a.yaml", SET.replace("d01: 2", "d01: +2"), "testset"),
         ("a.yaml", "\n\n# c\n" + SET.replace("\n", "\n\n"), "testset"),
         ("a.yaml", "metadata: {dataset_id: x, note: no}\n" + SET, "testset"),
-        (
-            "a.yaml",
-            'queries:\n  - &a {id: "1", text: a, relevant: {d: 1}}\n'
-            '  - {<<: *a, id: "2", text: b}\n',
-            "testset",
-        ),
         ("a.yaml", "queries:\n  one: {text: a, relevant: [d01, d02]}\n", "testset"),
     ],
 )

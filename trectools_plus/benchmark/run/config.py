@@ -6,7 +6,7 @@ import contextlib
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated, Any, Self
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 from pydantic import (
     AfterValidator,
@@ -37,12 +37,10 @@ from trectools_plus.choices import (
     NO_RELEVANT_HELP,
     ONTOLOGY_HELP,
     Averaging,
-    Correction,
     IntervalMethod,
     Missing,
     NoRelevant,
     Panel,
-    TestName,
     UnknownTerms,
 )
 from trectools_plus.errors import UsageError
@@ -396,12 +394,15 @@ class BenchmarkConfig(DataSettings):
         "Compare every other mode with this mode, or with several, comma-separated.",
         Option("NAMES", default="compare every pair"),
     )
-    correction: Annotated[Correction, BeforeValidator(_name_method)] = setting(
+    correction: Annotated[Literal["holm", "bh", "none"], BeforeValidator(_name_method)] = setting(
         "holm",
         "Correction for the number of comparisons: holm, bh (Benjamini and Hochberg) or none.",
         Option("NAME", Panel.FIGURES),
     )
-    test: Annotated[TestName, BeforeValidator(_name_method)] = setting(
+    test: Annotated[
+        Literal["t_test", "paired_bootstrap", "randomisation", "wilcoxon"],
+        BeforeValidator(_name_method),
+    ] = setting(
         "t_test",
         "Paired test that decides on significance: t_test, paired_bootstrap, randomisation or "
         "wilcoxon.",

@@ -312,10 +312,8 @@ def _read_yaml(path: Path) -> tuple[dict[str, Any], Node | None]:
             f"the configuration cannot be read: {error.strerror}", where=str(path)
         ) from error
     except TreeError as error:
-        place = error.line, error.column
-        where = ":".join(str(part) for part in (path, *place) if part)
         problem = error.what.removeprefix("invalid YAML: ")
-        raise UsageError(f"not valid YAML: {problem}", where=where) from error
+        raise UsageError(f"not valid YAML: {problem}", where=f"{path}:{error.line}") from error
     except (ValueError, RecursionError) as error:
         raise UsageError(f"not valid YAML: {error}", where=str(path)) from error
     if content is None:

@@ -29,7 +29,7 @@ from trectools_plus.display import Displayed, TextTable
 from trectools_plus.errors import IncomparableError
 from trectools_plus.formats.tables import Run, Topics
 from trectools_plus.measures.evaluation import Evaluation, notes_without_relevant, score_runs
-from trectools_plus.progress import Progress, notebook_progress
+from trectools_plus.progress import Progress, no_progress
 from trectools_plus.provenance import (
     Clock,
     format_time,
@@ -149,7 +149,7 @@ class BenchmarkInputs:
 
 def run_benchmark(
     config: BenchmarkConfig,
-    progress: Progress | None = None,
+    progress: Progress = no_progress,
     *,
     command: str | None = None,
     clock: Clock = utc_now,
@@ -164,7 +164,7 @@ def run_benchmark(
 
     Args:
         config: The settings; see :class:`BenchmarkConfig`.
-        progress: Called as ``progress(description, done, total)``; by default a bar in notebooks.
+        progress: Called as ``progress(description, done, total)``.
         command: The command line to put into the manifest, free of secrets.
         clock: Returns the time in UTC.
         cached: Reuse results from the output folder or a folder beside it, if configuration, data
@@ -184,11 +184,8 @@ def run_benchmark(
         IncomparableError: If ``missing`` is ``drop`` and the modes answer different queries, or
             none.
     """
-    with notebook_progress(progress) as shown:
-        inputs = BenchmarkInputs(config)
-        return run_on_inputs(
-            inputs, shown, command, clock, cached=cached, strict_input=strict_input
-        )
+    inputs = BenchmarkInputs(config)
+    return run_on_inputs(inputs, progress, command, clock, cached=cached, strict_input=strict_input)
 
 
 def run_on_inputs(

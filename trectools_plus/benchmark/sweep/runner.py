@@ -37,7 +37,7 @@ from trectools_plus.formats.tables import Qrels, Run
 from trectools_plus.measures.definitions.base import Measure
 from trectools_plus.measures.evaluation import Evaluation, score_runs
 from trectools_plus.measures.judged import notes_on_judges, notes_on_unjudged
-from trectools_plus.progress import Progress, notebook_progress
+from trectools_plus.progress import Progress, no_progress
 from trectools_plus.provenance import Clock, describe_machine, package_versions, utc_now
 from trectools_plus.statistics.arrays import none_if_nan
 from trectools_plus.statistics.comparison import ConfidenceInterval
@@ -75,7 +75,7 @@ class SweepResult(Displayed):
 
 def run_sweep(
     config: SweepConfig,
-    progress: Progress | None = None,
+    progress: Progress = no_progress,
     *,
     command: str | None = None,
     clock: Clock = utc_now,
@@ -87,7 +87,7 @@ def run_sweep(
 
     Args:
         config: The settings; see :class:`SweepConfig`.
-        progress: Called as ``progress(description, done, total)``; by default a bar in notebooks.
+        progress: Called as ``progress(description, done, total)``.
         command: The command line to put into the report, free of secrets.
         clock: Returns the time in UTC, for the name of the default output folder.
 
@@ -113,10 +113,10 @@ def run_sweep(
         folder = claim_folder(Path(DEFAULT_FOLDER), name)[1]
     else:
         folder = OutputFolder(config.output_dir)
-    with folder.discarded_on_errors(), notebook_progress(progress) as shown:
+    with folder.discarded_on_errors():
         given = (config.runs or {}).values()
         folder.plan(SWEEP_FILES, [*given, config.qrels, config.topics, config.corpus])
-        return _run(config, shown, command, folder)
+        return _run(config, progress, command, folder)
 
 
 def _run(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Annotated, Any
 
 from typer import Argument
@@ -46,7 +47,7 @@ def explain_name(
         write_document({"measures": sorted(labels, key=str.casefold)}, output_format)
         return
     try:
-        definition = measures.explain(name)
+        definition = measures.explain(re.sub("@k$", "@10", name, flags=re.IGNORECASE))
     except UsageError:
         codes = [rule for rule in validation.CATALOGUE if rule.code == name.upper()]
         rules = list(map(_as_dict, codes or validation.CATALOGUE.named(name)))

@@ -24,6 +24,7 @@ from trectools_plus.cli.printing import print_result, write_document
 from trectools_plus.cli.verbosity import show_progress
 from trectools_plus.formats.files.atomic import make_folder
 from trectools_plus.provenance import format_command
+from trectools_plus.text import split_list
 
 Folder = Annotated[
     Path,
@@ -47,9 +48,9 @@ def extraction_run(
     predictions: Annotated[
         Path | None,
         Option(
-            help="Score these predictions instead of extracting: JSONL with doc_id, hpo_id, "
-            "assertion and score; JSON or CSV of a language model; or a folder with a file per "
-            "document, for example phenopackets.",
+            help="Score these predictions instead of extracting: JSON Lines, JSON or CSV with "
+            "doc_id, hpo_id, assertion and score; or a folder with a file per document, for "
+            "example phenopackets.",
         ),
     ] = None,
     output_dir: Annotated[
@@ -65,9 +66,9 @@ def extraction_run(
     """Each document is a JSON file with doc_id, full_text and annotations (hpo_id,
     assertion_status). The report contains precision, recall and F1 (micro, macro, and weighted by
     the number of gold terms; exact and ontology-aware) with intervals over documents, and lists of
-    missed, spurious and near terms. With --output-dir, the command writes ExtractionReport.json,
-    ExtractionReport.md and predictions.jsonl. Texts without annotations (.txt, a folder of them, or
-    standard input) are extracted and not scored.
+    missed and spurious terms. With --output-dir, the command writes ExtractionReport.json,
+    ExtractionReport.md, predictions.jsonl and gold.json. Texts without annotations (.txt, a folder
+    of them, or standard input) are extracted and not scored.
 
     \b
     Examples:
@@ -100,7 +101,7 @@ def extraction_run(
                 progress=progress,
             )
     if texts is not None:
-        _print_texts(texts, output_dir, output_format)
+        _print_texts(texts, made, output_dir, output_format)
         return
     files = {} if output_dir is None else reporting.write_extraction(result, output_dir)
     blocks = reporting.extraction_blocks(result.report)
@@ -110,7 +111,10 @@ def extraction_run(
 
 
 def _print_texts(
-    texts: extraction.ExtractedTexts, output_dir: Path | None, output_format: str
+    texts: extraction.ExtractedTexts,
+    settings: extraction.ExtractionSettings,
+    output_dir: Path | None,
+    output_format: str,
 ) -> None:
     """Print and write the terms of texts that are not scored."""
     if output_dir is not None:
@@ -127,8 +131,8 @@ def _print_texts(
         for doc_id, terms in texts.predictions.items()
         for term in terms
     ]
-    settings = texts.settings.model_dump() if output_format == "json" else {}
-    document = {"settings": settings, "predictions": rows, "notes": texts.notes}
+    facts = {"settings": settings.model_dump()} if output_format == "json" else {}
+    document = {**facts, "predictions": rows, "notes": texts.notes}
     write_document(document, output_format)
 
 
@@ -163,31 +167,31 @@ def extraction_sweep(
     output_dir: Annotated[
         Path | None, output_dir_option("Folder for sweep.json and the plot.")
     ] = None,
-    parameter: Annotated[
+    systems: Annotated[
         str,
-        Option(help="Setting to vary, for example min_confidence or num_results."),
-    ] = "min_confidence",
+        Option(help="Systems, comma-separated: both, dictionary, retrieval, unverified."),
+    ] = "both,dictionary,retrieval,unverified",
     values: Annotated[
         str | None,
         Option(
-            help="Values of the setting, comma-separated.  [default: 0, 0.1, … 0.9, 0.95]",
+            help="Values of --min-confidence, comma-separated.  [default: 0, 0.1, … 0.9, 0.95]",
         ),
     ] = None,
     seed: Seed = 42,
     output_format: TextOrJson = "text",
 ) -> None:
-    """Each system is scored with each value (micro average, exact matching). The best of several
-    values is an optimistic estimate for other documents.
+    """Each system is scored with each value of --min-confidence (micro average, exact matching).
+    The best of several values is an optimistic estimate for other documents.
 
     \b
     Examples:
       trectools-plus extraction sweep data --dataset GeneReviews --output-dir results/sweep
-      trectools-plus extraction sweep data --parameter num_results --values 1,5,10,30
+      trectools-plus extraction sweep data --values 0.3,0.5,0.7
     """
     if output_dir is not None:
         reporting.check_sweep_folder(output_dir)
     options = extraction.SweepOptions(
-        parameter=parameter.replace("-", "_"),
+        systems=split_list(systems),
         values=extraction.DEFAULT_VALUES if values is None else numbers(values, "--values"),
         resampling=statistics.Resampling(seed=seed),
     )

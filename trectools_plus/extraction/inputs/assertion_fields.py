@@ -38,7 +38,7 @@ _SPELLINGS, _MEANINGS = (
 assertion affirmed."""
 _SIGNS = {"asserted", "ruled", *_MEANINGS} - {"status", "subject", "family", "positive"}
 """Words in the names of fields about assertion."""
-_FILLERS = frozenset(split_list("is,was,status,value,flag,type,assertion,in,history,patient"))
+_FILLERS = re.compile(r"^(?:is|was|in)_|_(?:status|value|flag|type|history)$")
 _ABOUT_SOMETHING_ELSE = re.compile(
     r"_(?:id|text|spans?|start|end|evidence|reason|score|confidence|date|at|by)$"
 )
@@ -68,14 +68,12 @@ def read_assertion(record: Mapping[str, object]) -> Assertion:
     """
     said: list[Assertion] = ["affirmed"]
     for key, value in record.items():
-        name = field_name(key)
-        words = name.split("_")
+        name = _FILLERS.sub("", field_name(key))
         if value in (None, "", [], {}) or _ABOUT_SOMETHING_ELSE.search(name):
             continue
-        rest = [word for word in words if word not in _FILLERS] or words[:1]
-        if len(rest) == 1 and rest[0] in _MEANINGS:
-            said.append(_read_value(name, value, _MEANINGS[rest[0]]))
-        elif not _SIGNS.isdisjoint(words):
+        if name in _MEANINGS:
+            said.append(_read_value(name, value, _MEANINGS[name]))
+        elif not _SIGNS.isdisjoint(name.split("_")):
             known = ", ".join(_MEANINGS)
             raise ValueError(f"unknown field '{key}' about assertion, expected one of {known}")
     return max(said, key=_PRECEDENCE.index)
@@ -83,12 +81,9 @@ def read_assertion(record: Mapping[str, object]) -> Assertion:
 
 def _read_value(name: str, value: object, meaning: Assertion) -> Assertion:
     text = re.sub(r"(?<=\w)[\s_-]+(?=\w)", "_", str(value).strip().lower())
-    if text in _TRUE:
-        return meaning
-    if text in _FALSE:
-        return "negated" if meaning == "affirmed" else "affirmed"
-    said = _SPELLINGS.get(text)
-    if said is None:
+    opposite: Assertion = "negated" if meaning == "affirmed" else "affirmed"
+    values = {**_SPELLINGS, **dict.fromkeys(_TRUE, meaning), **dict.fromkeys(_FALSE, opposite)}
+    if text not in values:
         expected = ", ".join(ASSERTIONS)
         raise ValueError(f"unknown assertion '{value}' in field '{name}', expected {expected}")
-    return said
+    return values[text]

@@ -19,18 +19,18 @@ FEATURES = "phenotypicFeatures"
 _SCHEMA_VERSION = "2.0"
 _UNCERTAIN = "uncertain"
 """The description of an uncertain finding."""
+_FIELDS: dict[str, dict[str, Any]] = {
+    "negated": {"excluded": True},
+    "uncertain": {"description": _UNCERTAIN},
+}
+"""The fields of a feature that say its assertion."""
 _OBO = "http://purl.obolibrary.org/obo"
 _TITLES = {"HP": "Human Phenotype Ontology"}
 
 
 def is_phenopacket(record: object) -> bool:
-    """Return true for a JSON object with phenotypic features, or with the version of the schema."""
-    if not isinstance(record, dict):
-        return False
-    metadata = record.get("metaData")
-    return FEATURES in record or (
-        isinstance(metadata, dict) and "phenopacketSchemaVersion" in metadata
-    )
+    """Return true for a JSON object with phenotypic features, or with metadata."""
+    return isinstance(record, dict) and not record.keys().isdisjoint((FEATURES, "metaData"))
 
 
 def features_of(record: Mapping[str, Any], path: str) -> list[dict[str, str]]:
@@ -72,14 +72,8 @@ def make_phenopacket(
         if assertion == "other_person" or ontology.ids.find(term_id) is None:
             continue
         name = ontology.terms[term_id].name if term_id in ontology else ""
-        feature: dict[str, Any] = {"type": {"id": term_id, "label": name}}
-        if assertion == "negated":
-            feature["excluded"] = True
-        if assertion == "uncertain":
-            feature["description"] = _UNCERTAIN
-        features.append(feature)
+        features.append({"type": {"id": term_id, "label": name}, **_FIELDS.get(assertion, {})})
     prefix = next(iter(ontology.ids.live), "HP").partition(":")[0]
-    version = ontology.version.rpartition("/")[2]
     return {
         "id": doc_id,
         "subject": {"id": doc_id},
@@ -92,7 +86,7 @@ def make_phenopacket(
                     "id": prefix.lower(),
                     "name": _TITLES.get(prefix, prefix),
                     "url": f"{_OBO}/{prefix.lower()}.owl",
-                    "version": version,
+                    "version": ontology.version.rpartition("/")[2],
                     "namespacePrefix": prefix,
                     "iriPrefix": f"{_OBO}/{prefix}_",
                 }
@@ -117,15 +111,11 @@ def write_phenopackets(
         InputError: If a file cannot be written.
     """
     make_folder(Path(folder))
-    files = []
-    names = {doc_id: f"{quote(doc_id, safe=' ')}.json" for doc_id in findings}
-    refuse_foreign(
-        folder, names.values(), {name for name in names.values() if _is_ours(Path(folder, name))}
-    )
-    for doc_id, found in findings.items():
-        file = Path(folder, names[doc_id])
-        record = make_phenopacket(doc_id, found, ontology)
+    files = {doc_id: Path(folder, f"{quote(doc_id, safe=' ')}.json") for doc_id in findings}
+    names = [file.name for file in files.values()]
+    refuse_foreign(folder, names, {file.name for file in files.values() if _is_ours(file)})
+    for doc_id, file in files.items():
+        record = make_phenopacket(doc_id, findings[doc_id], ontology)
         with atomic_write(file) as stream:
             stream.write(json.dumps(record, indent=2, ensure_ascii=False) + "\n")
-        files.append(file)
-    return files
+    return [*files.values()]

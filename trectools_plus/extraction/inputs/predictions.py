@@ -1,7 +1,7 @@
 """Mentions of terms in a text, predictions of terms for a document, and files of predictions.
 
 Files of predictions of this package are JSON Lines with doc_id, hpo_id, assertion and score. Those
-of other systems have many forms.
+of other systems have similar fields, in JSON, in tables or in phenopackets.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ import json
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property, partial
+from dataclasses import asdict, dataclass
 from io import StringIO
+from math import isfinite
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
@@ -26,7 +26,6 @@ from trectools_plus.extraction.inputs.assertion_fields import (
     strongest,
 )
 from trectools_plus.extraction.inputs.phenopackets import features_of, is_phenopacket
-from trectools_plus.extraction.segmentation import words_of
 from trectools_plus.formats.files.atomic import atomic_write
 from trectools_plus.formats.files.content import read_file
 from trectools_plus.formats.jsonl import iter_objects
@@ -86,6 +85,7 @@ class Prediction:
         count: The number of mentions with this assertion, at least 1.
         spans: The spans of these mentions in order: start and exclusive end, in characters.
         label: The name of the term; empty if it is not known.
+        text: The text of the first span; empty if it is not known.
     """
 
     term_id: str
@@ -94,32 +94,25 @@ class Prediction:
     count: int = 1
     spans: tuple[tuple[int, int], ...] = ()
     label: str = ""
+    text: str = ""
 
 
 def aggregate(mentions: Iterable[Mention]) -> list[Prediction]:
     """Return one prediction per term, the highest score first.
 
-    Score, count and spans are those of the mentions that have the term's assertion.
+    Score, count and spans are those of the mentions that have the term's assertion. A mention of
+    another system, which ends at 0, has no span.
     """
-    by_term: dict[str, list[_Evidence]] = defaultdict(list)
-    for one in mentions:
-        by_term[one.term_id].append((one.assertion, one.confidence, (one.start, one.end)))
-    return _merge(by_term)
-
-
-_Evidence = tuple[Assertion, float, tuple[int, int] | None]
-"""Assertion, score and span of one mention of a term."""
-
-
-def _merge(by_term: Mapping[str, Sequence[_Evidence]]) -> list[Prediction]:
+    by_term: dict[str, list[Mention]] = defaultdict(list)
+    for mention in mentions:
+        by_term[mention.term_id].append(mention)
     predictions = []
-    for term_id, found in by_term.items():
-        assertion = strongest(one for one, _, _ in found)
-        scores = [score for one, score, _ in found if one == assertion]
-        spans = {span for one, _, span in found if one == assertion and span is not None}
-        score = round(max(scores), _DIGITS)
-        prediction = Prediction(term_id, assertion, score, len(scores), tuple(sorted(spans)))
-        predictions.append(prediction)
+    for term_id, own in by_term.items():
+        assertion = strongest(mention.assertion for mention in own)
+        agreeing = [mention for mention in own if mention.assertion == assertion]
+        score = round(max(mention.confidence for mention in agreeing), _DIGITS)
+        spans = sorted({(mention.start, mention.end) for mention in agreeing if mention.end})
+        predictions.append(Prediction(term_id, assertion, score, len(agreeing), tuple(spans)))
     return sorted(predictions, key=lambda p: (-p.score, p.term_id))
 
 
@@ -135,9 +128,8 @@ class ReadPredictions:
         by_document: The predictions of every document, the highest score first; an empty list for a
             document without any.
         problems: The ids with each problem, once for each prediction: ``invented`` (not in the
-            ontology), ``mislabelled`` (the label does not belong to the id) and ``withdrawn``
-            (obsolete without exactly one replacement), which are false positives, and ``obsolete``
-            (with exactly one replacement, which is scored).
+            ontology) and ``withdrawn`` (obsolete without exactly one replacement), which are false
+            positives, and ``obsolete`` (with exactly one replacement, which is scored).
     """
 
     by_document: dict[str, list[Prediction]]
@@ -147,14 +139,13 @@ class ReadPredictions:
 def read_predictions(
     path: str | Path, doc_ids: Sequence[str], ontology: Ontology, gold: Iterable[str] = ()
 ) -> ReadPredictions:
-    """Read predictions: JSON Lines, JSON, CSV, the answers of language models, or phenopackets.
+    """Read predictions: JSON Lines, JSON, CSV, TSV or phenopackets.
 
     A prediction has an id, and optionally a label, an assertion (affirmed by default) and a score
     (1 by default). Its document is named in it or around it, or by the name of its file in a
-    folder. JSON may be inside text or a fence of Markdown. Ids are resolved like those of the gold
-    terms. Predictions of the same document and term are merged: the assertion is the first of
-    affirmed, uncertain, negated, other person, and the score is the highest one with that
-    assertion.
+    folder. Ids are resolved like those of the gold terms. Predictions of the same document and term
+    are merged: the assertion is the first of affirmed, uncertain, negated, other person, and the
+    score is the highest one with that assertion.
 
     Args:
         path: The file, compressed or not, or a folder with one file per document; ``-`` is standard
@@ -167,47 +158,34 @@ def read_predictions(
         InputError: If a file cannot be read.
         FormatError: If a record is not a prediction, or names an unknown document.
     """
-    found: dict[str, dict[str, list[_Evidence]]] = {doc_id: {} for doc_id in doc_ids}
+    mentions: dict[str, list[Mention]] = {doc_id: [] for doc_id in doc_ids}
     problems: dict[str, list[str]] = {name: [] for name in PROBLEMS}
-    kept, labels = frozenset(gold), _Labels(ontology)
-    for one in _given(path, doc_ids):
-        if one.doc_id not in found:
-            raise FormatError(
-                f"document '{one.doc_id}' is not in the dataset",
-                path=one.path,
-                line=one.line,
-                remedy=f"use the ids of the dataset: {', '.join(doc_ids[:3])}, …",
-            )
-        resolution = ontology.resolve(one.term_id)
-        term_id = resolution.term_id or ontology.ids.find(one.term_id)
-        problem = ""
-        if term_id is None and one.term_id not in kept:
+    kept = frozenset(gold)
+    for given in _read_given(Path(path), doc_ids):
+        resolution = ontology.resolve(ontology.ids.spelled(given.term_id))
+        term_id, problem = resolution.term_id, ""
+        if term_id is None and given.term_id not in kept:
             problem = "invented" if resolution.status == "unknown" else "withdrawn"
-        elif term_id is not None and not labels.belongs(one.label, term_id):
-            problem = "mislabelled"
         elif resolution.status == "obsolete" and term_id is not None:
             problem = "obsolete"
-        name = f"{one.term_id} ({one.label})" if one.label else one.term_id
         if problem:
-            problems[problem].append(name)
-        if problem == "mislabelled":
-            term_id = name  # no term, so a false positive
-        evidence = one.assertion, one.score, None
-        found[one.doc_id].setdefault(term_id or one.term_id, []).append(evidence)
-    return ReadPredictions({doc_id: _merge(terms) for doc_id, terms in found.items()}, problems)
+            problems[problem].append(given.term_id)
+        mention = Mention(term_id or given.term_id, 0, 0, frozenset(), given.score, given.assertion)
+        mentions[given.doc_id].append(mention)
+    found = {doc_id: aggregate(own) for doc_id, own in mentions.items()}
+    return ReadPredictions(found, problems)
 
 
-PROBLEMS = ("invented", "mislabelled", "withdrawn", "obsolete")
-_DOCUMENT_KEYS = ("doc_id", "document_id", "document", "doc", "docid")
-_ID_KEYS = ("hpo_id", "hpoid", "hp_id", "hpo_code", "term_id", "hpo", "id", "code")
-_LABEL_KEYS = ("label", "hpo_label", "hpo_term", "hpo_name", "term", "name", "phenotype")
-_TERM_ID = re.compile(
-    r"(?P<before>[^\W\d_][^:\[\]{}]*?)??[\s:,|(\[–—-]*"
-    r"(?:https?://[\w./-]+[/#])?(?P<id>[A-Za-z]+[:_]\d\w*)"
-    r"[)\]]?(?:[\s:,|(–—-]+(?P<after>[^\W\d_].*?)\)?)?"
-)
-_FENCE = re.compile(r"```\w*\s*\n(.*?)```", re.DOTALL)
-_JSON = re.compile(r"[\[{].*[\]}]", re.DOTALL)
+PROBLEMS = {
+    "invented": "predicted ids that are not in the ontology (false positives)",
+    "withdrawn": "predicted obsolete ids without exactly one replacement (false positives)",
+    "obsolete": "predicted obsolete ids, replaced by the ontology",
+}
+"""Problems of ids, and what they mean."""
+_DOCUMENT_KEYS = ("doc_id", "document_id", "document")
+_ID_KEYS = ("hpo_id", "term_id", "id")
+_TERM_ID = re.compile(r"(?:https?://\S*/)?\b([A-Za-z]+[:_]\d\w*)")
+"""The id of a term in a text such as *Short stature (HP:0004322)*, also as an IRI."""
 _TABLES = {".csv": ",", ".tsv": "\t"}
 
 
@@ -217,154 +195,99 @@ class _Given:
 
     doc_id: str
     term_id: str
-    label: str
     assertion: Assertion
     score: float
-    path: str
-    line: int | None
 
 
-class _Labels:
-    """Decide whether a label belongs to a term."""
-
-    def __init__(self, ontology: Ontology) -> None:
-        self._ontology = ontology
-
-    def belongs(self, label: str, term_id: str) -> bool:
-        """Return true if a label is a name of a term, or another text with a word of its names."""
-        key = _stems(label)
-        own = self._names(term_id)
-        if not key or key in own:
-            return True
-        shares = any(not set(key).isdisjoint(name) for name in own)
-        return shares and key not in self._all
-
-    def _names(self, term_id: str) -> set[tuple[str, ...]]:
-        term = self._ontology.terms[term_id]
-        return {_stems(text) for text in (term.name, *(one.text for one in term.synonyms))}
-
-    @cached_property
-    def _all(self) -> set[tuple[str, ...]]:
-        return {name for term_id in self._ontology.ids.live for name in self._names(term_id)}
-
-
-def _stems(text: str) -> tuple[str, ...]:
-    return tuple(sorted(word.stem for word in words_of(text) if word.stem))
-
-
-def _given(path: str | Path, doc_ids: Sequence[str]) -> Iterator[_Given]:
+def _read_given(path: Path, doc_ids: Sequence[str]) -> Iterator[_Given]:
     """Yield the predictions of a file, or of the files of a folder, each named after a document."""
-    folder = Path(path)
-    if not folder.is_dir():
-        yield from _given_in_file(path, doc_ids[0] if len(doc_ids) == 1 else None, doc_ids)
-        return
-    for file in sorted(one for one in folder.iterdir() if one.is_file()):
-        yield from _given_in_file(file, unquote(file.stem), doc_ids)
+    if path.is_dir():
+        for file in sorted(file for file in path.iterdir() if file.is_file()):
+            yield from _Reader(file, doc_ids).read(unquote(file.stem))
+    else:
+        yield from _Reader(path, doc_ids).read(doc_ids[0] if len(doc_ids) == 1 else None)
 
 
-def _given_in_file(
-    path: str | Path, doc_id: str | None, doc_ids: Sequence[str]
-) -> Iterator[_Given]:
-    content = read_file(path)
-    find = partial(_find, path=str(path), doc_ids=frozenset(doc_ids))
-    if separator := _TABLES.get(Path(path).suffix.lower()):
-        rows = csv.DictReader(StringIO(content.text), delimiter=separator)
-        for row in rows:
-            yield from find(row, doc_id, rows.line_num)
-        return
-    text = content.text.strip()
-    first = text.partition("\n")[0].rstrip()
-    is_lines = not text or (first.startswith("{") and first.endswith("}"))
-    parsed = None if is_lines else _parse(text)
-    if parsed is not None:
-        yield from find(parsed, doc_id, None)
-        return
-    for line, record in iter_objects(content.lines(), str(path)):
-        yield from find(record, doc_id, line)
+class _Reader:
+    """Read a file of predictions.
 
+    Args:
+        path: The file.
+        doc_ids: The ids of the documents.
+    """
 
-def _parse(text: str) -> Any:
-    """Return the JSON of a text: all of it, in a fence, or between brackets; ``None`` without."""
-    fenced = _FENCE.search(text)
-    bracketed = _JSON.search(text)
-    for candidate in (text, fenced and fenced[1], bracketed and bracketed[0]):
+    def __init__(self, path: Path, doc_ids: Sequence[str]) -> None:
+        self._path = str(path)
+        self._doc_ids = dict.fromkeys(doc_ids)
+
+    def read(self, doc_id: str | None) -> Iterator[_Given]:
+        """Yield the predictions; ``doc_id`` is the document of those that name none."""
+        content = read_file(self._path)
+        records: Iterable[tuple[int | None, Any]]
+        if separator := _TABLES.get(Path(self._path).suffix.lower()):
+            rows = csv.DictReader(StringIO(content.text), delimiter=separator)
+            records = ((rows.line_num, row) for row in rows)
+        else:
+            try:
+                records = [(None, json.loads(content.text))]
+            except (ValueError, RecursionError):
+                records = iter_objects(content.lines(), self._path)
+        for line, value in records:
+            yield from self._find(value, doc_id, line)
+
+    def _find(self, value: Any, doc_id: str | None, line: int | None) -> Iterator[_Given]:
+        """Yield the predictions in a JSON value: objects with the id of a term, at any depth."""
+        if isinstance(value, list):
+            for item in value:
+                record = {"hpo_id": item} if isinstance(item, str) else item
+                yield from self._find(record, doc_id, line)
+            return
+        if is_phenopacket(value):
+            named = str(value.get("id", doc_id))
+            doc_id = named if named in self._doc_ids else doc_id or named
+            yield from self._find(features_of(value, self._path), doc_id, line)
+            return
+        fields = value.items() if isinstance(value, dict) else ()
+        record = {field_name(key): item for key, item in fields if item not in (None, "")}
+        doc_id = next((str(record[key]) for key in _DOCUMENT_KEYS if key in record), doc_id)
+        key = next((key for key in _ID_KEYS if _is_term_id(key, record.get(key))), None)
+        if key is not None:
+            yield self._read_record(record, record[key], doc_id, line)
+            return
+        nested = {str(name): item for name, item in fields if isinstance(item, (list, dict))}
+        if not nested:
+            raise FormatError(
+                "expected the id of a term as text in field 'hpo_id'", path=self._path, line=line
+            )
+        for name, item in nested.items():
+            yield from self._find(item, name if name in self._doc_ids else doc_id, line)
+
+    def _read_record(
+        self, record: Mapping[str, Any], text: str, doc_id: str | None, line: int | None
+    ) -> _Given:
+        if doc_id not in self._doc_ids:
+            raise FormatError(
+                f"the document of a prediction, '{doc_id}', is not in the dataset"
+                if doc_id
+                else "a prediction names no document",
+                path=self._path,
+                line=line,
+                remedy="write an id of the dataset in 'doc_id', or give a folder with one file per "
+                f"document: {', '.join([*self._doc_ids][:3])}, …",
+            )
+        ids = _TERM_ID.findall(text)
+        term_id = ids[0] if len(ids) == 1 else text.strip()
         try:
-            return json.loads(candidate or "")
-        except ValueError:
-            continue
-    return None
-
-
-def _find(
-    value: Any, doc_id: str | None, line: int | None, *, path: str, doc_ids: frozenset[str]
-) -> Iterator[_Given]:
-    """Yield the predictions in a JSON value: records with an id of a term, at any depth."""
-    again = partial(_find, line=line, path=path, doc_ids=doc_ids)
-    if isinstance(value, str):
-        value = _parse(value)
-    if isinstance(value, list):
-        for one in value:
-            is_id = isinstance(one, str) and _TERM_ID.fullmatch(one.strip())
-            yield from again({"hpo_id": one} if is_id else one, doc_id)
-    if not isinstance(value, dict):
-        return
-    if is_phenopacket(value):
-        named = str(value.get("id", doc_id))
-        yield from again(features_of(value, path), named if named in doc_ids else doc_id or named)
-        return
-    record = {field_name(key): one for key, one in value.items()}
-    found = next((record[key] for key in _DOCUMENT_KEYS if record.get(key) is not None), doc_id)
-    own = None if found is None else str(found)
-    key = next((key for key in _ID_KEYS if _is_term_id(key, record.get(key))), None)
-    if key is not None:
-        yield _read_record(record, record[key], own, path, line)
-        return
-    nested = {
-        name: one
-        for name, one in value.items()
-        if isinstance(one, (list, dict)) or (isinstance(one, str) and _parse(one) is not None)
-    }
-    if not nested and line is not None:
-        raise FormatError(
-            "expected the id of a term as text in field 'hpo_id'", path=path, line=line
-        )
-    for name, one in nested.items():
-        yield from again(one, str(name) if str(name) in doc_ids else own)
+            assertion, score = read_assertion(record), float(record.get("score", 1.0))
+            if not isfinite(score):
+                raise ValueError("expected a finite number in field 'score'")
+        except (TypeError, ValueError) as error:
+            raise FormatError(str(error), path=self._path, line=line) from error
+        return _Given(doc_id, term_id, assertion, score)
 
 
 def _is_term_id(key: str, value: object) -> bool:
-    return isinstance(value, str) and (key == "hpo_id" or _split_id(value) is not None)
-
-
-def _split_id(text: str) -> tuple[str, str] | None:
-    """Return id and label of a text such as *Short stature (HP:0004322)*; ``None`` without an id.
-
-    The id can be an IRI.
-    """
-    match = _TERM_ID.fullmatch(text.strip())
-    if match is None:
-        return None
-    return match["id"], " ".join(filter(None, (match["before"], match["after"])))
-
-
-def _read_record(
-    record: dict[str, Any], term_id: str, doc_id: str | None, path: str, line: int | None
-) -> _Given:
-    if doc_id is None:
-        raise FormatError(
-            "a prediction names no document",
-            path=path,
-            line=line,
-            remedy="add a field 'doc_id', or give a folder with one file per document",
-        )
-    own_id, beside = _split_id(term_id) or (term_id.strip(), "")
-    label = next((record[key] for key in _LABEL_KEYS if isinstance(record.get(key), str)), beside)
-    label = beside if label.strip() == term_id.strip() else label.strip()
-    try:
-        assertion = read_assertion(record)
-    except ValueError as error:
-        raise FormatError(str(error), path=path, line=line) from error
-    return _Given(doc_id, own_id, label, assertion, _score(record, path, line), path, line)
+    return isinstance(value, str) and (key == "hpo_id" or _TERM_ID.search(value) is not None)
 
 
 def write_predictions(predictions: Predictions, path: str | Path) -> None:
@@ -374,26 +297,8 @@ def write_predictions(predictions: Predictions, path: str | Path) -> None:
         InputError: If the file cannot be written.
     """
     with atomic_write(path) as stream:
-        for doc_id, found in predictions.items():
-            for prediction in found:
-                record = {
-                    "doc_id": doc_id,
-                    "hpo_id": prediction.term_id,
-                    "label": prediction.label,
-                    "assertion": prediction.assertion,
-                    "score": prediction.score,
-                    "count": prediction.count,
-                    "spans": [list(span) for span in prediction.spans],
-                }
+        for doc_id, own in predictions.items():
+            for prediction in own:
+                fields = asdict(prediction)
+                record = {"doc_id": doc_id, "hpo_id": fields.pop("term_id"), **fields}
                 stream.write(json.dumps(record, ensure_ascii=False) + "\n")
-
-
-def _score(record: dict[str, Any], path: str, line: int | None) -> float:
-    value = record.get("score", 1.0)
-    if value in (None, ""):
-        return 1.0
-    if isinstance(value, str) and re.fullmatch(r"[0-9.]+(?:[eE][-+]?[0-9]+)?", value):
-        value = float(value)  # of a table
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or abs(value) > 1e300:
-        raise FormatError("expected a number in field 'score'", path=path, line=line)
-    return float(value)

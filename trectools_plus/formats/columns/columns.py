@@ -173,7 +173,6 @@ class Origin:
         left_out: The names of the columns that are not used.
         places: The position in the file, from 0, of a field (from 1).
         split: Splits a line of the file into its values; ``None`` if rows are not lines.
-        column_of: Returns the column in characters, from 1, of a position in a line.
         has_lines: False if the lines of the rows are unknown.
         systems: The column that names the system of each row, or in qrels the type of judgment, if
             there are several.
@@ -186,7 +185,6 @@ class Origin:
     left_out: tuple[str, ...] = ()
     places: Mapping[int, int] = field(default_factory=dict)
     split: Callable[[str], list[str]] | None = None
-    column_of: Callable[[str, int], int] | None = None
     has_lines: bool = True
     systems: Systems | None = None
 
@@ -307,12 +305,7 @@ class Columns:
         Returns:
             The column; ``None`` if it is unknown, in a file in another form.
         """
-        if self.origin is None:
-            return self.line_index.column_of_field(line, number)
-        place = self.origin.places.get(number)
-        if place is None or self.origin.column_of is None:
-            return None
-        return self.origin.column_of(self.line_index.text(line), place)
+        return None if self.origin else self.line_index.column_of_field(line, number)
 
 
 def scan_columns(source: FileContent, n_fields: int) -> Columns:

@@ -6,9 +6,7 @@ ends and is used unchanged. Any other chunk is split with NumPy, without a loop 
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from itertools import accumulate
 from typing import Any
@@ -186,7 +184,6 @@ def count_if_tidy(text: Bytes, n_fields: int, separator: bytes) -> int | None:
 
 
 CHUNK_BYTES = 1 << 19
-_CHUNKS_WORTH_THREADS = 16
 # Line numbers have 32 bits; no real run has as many lines.
 MAX_LINES = (1 << 32) - 1
 
@@ -231,13 +228,12 @@ class Lexer:
     def __init__(self, data: bytes, n_fields: int, overlong: Overlong | None = None) -> None:
         self.separator = _first_separator(data)
         self._n_fields = n_fields
-        self._data = data
         self._is_ascii = data.isascii()
         self._has_hash = b"#" in data
         start = len(BOM) if data.startswith(BOM) else 0
-        chunks = list(_line_chunks(data, start, len(data), CHUNK_BYTES))
         lexed, n_lines, is_tidy = [LexedChunk()], 0, True
-        for (begin, end), n_rows in zip(chunks, self._check_all(chunks), strict=True):
+        for begin, end in _line_chunks(data, start, len(data), CHUNK_BYTES):
+            n_rows = self._count_tidy_rows(data, begin, end)
             if n_lines + end - begin > MAX_LINES:
                 data = data[:begin]
                 lexed.append(LexedChunk(facts=FileFacts(stopped_at=1)))
@@ -270,17 +266,6 @@ class Lexer:
             encoding_guess=guess_encoding(head, facts.bad_utf8 is not None),
             is_ascii=self._is_ascii,
         )
-
-    def _check_all(self, chunks: list[tuple[int, int]]) -> Iterable[int | None]:
-        """Check chunks for tidy rows, in threads because NumPy releases the interpreter lock."""
-
-        def check(chunk: tuple[int, int]) -> int | None:
-            return self._count_tidy_rows(self._data, *chunk)
-
-        if len(chunks) < _CHUNKS_WORTH_THREADS:
-            return [check(chunk) for chunk in chunks]
-        with ThreadPoolExecutor(min(4, os.cpu_count() or 1)) as pool:
-            return list(pool.map(check, chunks))
 
     def _count_tidy_rows(self, data: bytes, begin: int, end: int) -> int | None:
         """Count the rows of a chunk if all its lines are tidy rows in UTF-8; else ``None``."""

@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 from trectools_plus.errors import InputError
+from trectools_plus.formats.files.abandoned import lock
 
 
 class AppendedFile:
@@ -34,19 +35,13 @@ class AppendedFile:
             self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o666)
         except OSError as error:
             raise self._write_error(error) from error
-        try:
-            import fcntl
-        except ImportError:  # Windows has only mandatory locks, which would block the reader
-            return
-        try:
-            fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
+        if not lock(self._descriptor):
             self.close()
             raise InputError(
                 f"another {user} uses this {noun}",
                 where=str(path),
                 remedy=f"wait until that {user} ends, or stop it",
-            ) from error
+            )
 
     def truncate(self, size: int) -> None:
         """Remove everything after the first ``size`` bytes.

@@ -7,35 +7,21 @@ import stat
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, suppress
-from functools import cache
 from pathlib import Path
-from typing import IO, Any, Literal, overload
+from typing import IO, Any, Literal
 
 from trectools_plus.errors import InputError
-from trectools_plus.formats.files.abandoned import find_abandoned, lock
 
 
-@overload
-def atomic_write(path: str | Path, mode: Literal["w"] = "w") -> AbstractContextManager[IO[str]]:
-    """Open a text file for writing."""
-
-
-@overload
-def atomic_write(path: str | Path, mode: Literal["wb"]) -> AbstractContextManager[IO[bytes]]:
-    """Open a binary file for writing."""
-
-
-def atomic_write(
-    path: str | Path, mode: Literal["w", "wb"] = "w"
-) -> AbstractContextManager[IO[Any]]:
+@contextmanager
+def atomic_write(path: str | Path, mode: Literal["w", "wb"] = "w") -> Iterator[IO[Any]]:
     """Open a file for writing that replaces the previous file only after all of it is on the disk.
 
-    The content is written to a temporary file in the same folder, which is flushed to the disk and
-    then renamed. If the ``with`` block raises, the disk is full or the
-    process is killed, the previous file does not change. The temporary file of a killed process is
-    removed when a file in the same folder is written again. A new file gets the default
-    permissions; an existing file keeps its permissions. A symbolic link is followed. Devices and
-    pipes are written directly, and ``-`` is standard output.
+    The content is written to a temporary file ``.tmp-…`` in the same folder, which is flushed to
+    the disk and then renamed. If the ``with`` block raises, the disk is full or the process is
+    killed, the previous file does not change. A new file gets the default permissions; an existing
+    file keeps its permissions. A symbolic link is followed. Devices and pipes are written directly,
+    and ``-`` is standard output.
 
     Args:
         path: The file.
@@ -45,84 +31,51 @@ def atomic_write(
         InputError: If the folder does not exist, or the operating system refuses to write.
     """
     if str(path) == "-":
-        return _standard_output(mode)
+        sys.stdout.flush()
+        output = sys.stdout if mode == "w" else sys.stdout.buffer
+        yield output
+        output.flush()
+        return
     try:
         target = Path(os.path.realpath(path))
-        file_mode = target.stat().st_mode
-    except FileNotFoundError:
-        file_mode = stat.S_IFREG
-    except (OSError, ValueError) as error:  # a name that is too long or contains NUL
+        is_file = target.is_file()
+        opened: AbstractContextManager[IO[Any]]
+        if is_file or not target.exists():
+            opened = _through_temporary(target, mode, is_file=is_file)
+        else:
+            opened = _open(os.open(target, os.O_WRONLY), mode)
+    except (OSError, ValueError) as error:  # for example a name that is too long or contains NUL
         raise _write_error(error, str(path)) from error
-    if stat.S_ISDIR(file_mode):
-        raise InputError("is a folder, not a file", where=str(path), remedy="name a file to write")
-    if not stat.S_ISREG(file_mode):
-        return _directly(target, mode, str(path))
-    return _through_temporary(target, mode, str(path))
+    try:
+        with opened as stream:
+            yield stream
+    except OSError as error:
+        raise _write_error(error, str(path)) from error
 
 
 @contextmanager
-def _through_temporary(target: Path, mode: str, shown: str) -> Iterator[IO[Any]]:
-    # Short, so that the name is not too long if the target's name is not, and ignored by globs.
+def _through_temporary(target: Path, mode: str, *, is_file: bool) -> Iterator[IO[Any]]:
     import secrets
 
+    # Short, so that the name is not too long if the target's name is not, and ignored by globs.
     temporary = target.with_name(f".tmp-{secrets.token_hex(8)}")
     try:
-        _remove_abandoned(target.parent)
-        with _open_new(temporary, target, mode) as stream:
+        with _open(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666), mode) as stream:
+            if is_file:
+                temporary.chmod(stat.S_IMODE(target.stat().st_mode))
             yield stream
             stream.flush()
             os.fsync(stream.fileno())
         temporary.replace(target)
-    except OSError as error:
-        raise _write_error(error, shown) from error
     finally:
-        # After the rename, a file with this name does not exist.
-        with suppress(OSError):
+        with suppress(OSError):  # after the rename, a file with this name does not exist
             temporary.unlink()
 
 
-@cache
-def _remove_abandoned(folder: Path) -> None:
-    """Remove the temporary files of killed processes, once in each process."""
-    for path in find_abandoned(folder, ".tmp-" + 16 * "[0-9a-f]"):
-        if path.is_file():
-            path.unlink()
-
-
-def _open_new(temporary: Path, target: Path, mode: str) -> IO[Any]:
-    """Create the temporary file with the default permissions or those of the existing file."""
-    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
-    try:
-        lock(descriptor)
-        with suppress(FileNotFoundError):
-            temporary.chmod(stat.S_IMODE(target.stat().st_mode))
-        return _wrap(descriptor, mode)
-    except BaseException:
-        os.close(descriptor)
-        raise
-
-
-def _wrap(descriptor: int, mode: str) -> IO[Any]:
+def _open(descriptor: int, mode: str) -> IO[Any]:
     if mode == "wb":
         return open(descriptor, "wb")
     return open(descriptor, "w", encoding="utf-8", newline="\n")
-
-
-@contextmanager
-def _directly(target: Path, mode: str, shown: str) -> Iterator[IO[Any]]:
-    try:
-        with _wrap(os.open(target, os.O_WRONLY), mode) as stream:
-            yield stream
-    except OSError as error:
-        raise _write_error(error, shown) from error
-
-
-@contextmanager
-def _standard_output(mode: str) -> Iterator[IO[Any]]:
-    sys.stdout.flush()
-    stream: IO[Any] = sys.stdout if mode == "w" else sys.stdout.buffer
-    yield stream
-    stream.flush()
 
 
 def _write_error(error: OSError | ValueError, shown: str) -> InputError:
@@ -131,7 +84,7 @@ def _write_error(error: OSError | ValueError, shown: str) -> InputError:
     return InputError(
         f"cannot write: {getattr(error, 'strerror', None) or error}",
         where=shown,
-        remedy="check free space and permissions; the previous file did not change",
+        remedy="name a file in a folder with free space and permissions; nothing was changed",
     )
 
 

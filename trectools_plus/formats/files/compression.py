@@ -8,7 +8,6 @@ from __future__ import annotations
 import bz2
 import gzip
 import lzma
-import re
 import sys
 import zlib
 from collections.abc import Callable, Iterable, Iterator
@@ -42,9 +41,6 @@ _FEED_BYTES = 1 << 14
 
 # A stream declares the size of its window; that much memory is allocated before its first byte.
 _MAX_WINDOW_BYTES = 1 << 27
-
-_ZLIB_PREFIX = re.compile(r"^Error -?[0-9]+ while [a-z ]+: ")
-"""The start of zlib's messages, which is removed because it does not help users."""
 
 # Formats that allow zero bytes after the last stream, which tapes and alignment add.
 _ZERO_PADDED: frozenset[Compression] = frozenset({"gzip", "xz"})
@@ -90,8 +86,7 @@ def decompress(chunks: Iterable[bytes], compression: Compression) -> Iterator[by
                     if member.eof:
                         member = None
     except _damage_errors() as error:
-        why = _ZLIB_PREFIX.sub("", str(error))
-        raise DamagedStreamError(f"{compression} stream is damaged ({why})") from error
+        raise DamagedStreamError(f"{compression} stream is damaged ({error})") from error
     if member is not None:
         raise DamagedStreamError(f"{compression} stream ends early")
 
@@ -102,15 +97,12 @@ def open_compressed(stream: IO[bytes], compression: Compression) -> IO[bytes]:
     The same content gives the same bytes, because time and file name are not stored. Closing the
     result does not close ``stream``.
     """
+    writer: Any = {"bz2": bz2.BZ2File, "xz": lzma.LZMAFile}.get(compression)
     if compression == "gzip":
-        gzip_file = gzip.GzipFile(filename="", mode="wb", fileobj=stream, mtime=0, compresslevel=6)
-        return cast(IO[bytes], gzip_file)
-    if compression == "bz2":
-        return bz2.BZ2File(stream, "wb")
-    if compression == "xz":
-        return lzma.LZMAFile(stream, "wb")
-    writer: IO[bytes] = _zstd().ZstdFile(stream, "wb")
-    return writer
+        writer = gzip.GzipFile(filename="", mode="wb", fileobj=stream, mtime=0, compresslevel=6)
+    else:
+        writer = (writer or _zstd().ZstdFile)(stream, "wb")
+    return cast("IO[bytes]", writer)
 
 
 def _feed(decompressor: Any, data: bytes) -> Iterator[bytes]:

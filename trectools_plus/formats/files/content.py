@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
 from typing import IO
 
 from trectools_plus.errors import FormatError, InputError
 from trectools_plus.formats.files import limits
-from trectools_plus.formats.files.binary import PARQUET, find_binary, refuse_binary
+from trectools_plus.formats.files.binary import PARQUET, BinaryFileError, find_binary
 from trectools_plus.formats.files.compression import (
     Compression,
     DamagedStreamError,
@@ -99,10 +99,7 @@ def decompressed(
         FormatError: If the content is not text, or the stream ends early, is damaged or expands
             too much.
     """
-    if compression is None:
-        yield from _refuse_binary_start(chunks, shown)
-        return
-    n_lines = n_packed = n_bytes = 0
+    n_packed = n_bytes = 0
 
     def counted() -> Iterator[bytes]:
         nonlocal n_packed
@@ -111,9 +108,10 @@ def decompressed(
             yield chunk
 
     try:
-        for content in _refuse_binary_start(decompress(counted(), compression), shown):
-            n_lines += content.count(b"\n")
-            n_bytes += len(content)
+        for part in counted() if compression is None else decompress(counted(), compression):
+            if not n_bytes and (name := find_binary(part)) is not None:
+                raise BinaryFileError(name, shown)
+            n_bytes += len(part)
             if n_bytes > limits.EXPANSION_FREE_BYTES and n_bytes > limits.MAX_EXPANSION * n_packed:
                 raise FormatError(
                     f"{compression} stream expands more than {limits.MAX_EXPANSION} times: "
@@ -121,26 +119,10 @@ def decompressed(
                     path=shown,
                     remedy="this may be a decompression bomb; if not, decompress it yourself",
                 )
-            yield content
+            yield part
     except DamagedStreamError as error:
-        raise FormatError(
-            f"{error}, after {n_lines:,} whole lines",
-            path=shown,
-            remedy="copy or create the file again",
-        ) from error
-
-
-def _refuse_binary_start(chunks: Iterable[bytes], shown: str) -> Iterator[bytes]:
-    """Yield chunks; refuse those of a file that is not text.
-
-    Raises:
-        BinaryFileError: Before the first chunk.
-    """
-    chunks = iter(chunks)
-    first = next(chunks, b"")
-    refuse_binary(first, shown)
-    yield first
-    yield from chunks
+        remedy = "copy or create the file again"
+        raise FormatError(str(error), path=shown, remedy=remedy) from error
 
 
 def decode_lines(lines: Iterable[bytes], path: str) -> Iterator[tuple[int, str]]:
@@ -254,20 +236,23 @@ def read_file(path: str | Path, *, partial: bool = False, tables: bool = False) 
     with opened(path) as stream:
         first = read_first(stream)
         compression = detect(first)
-        if tables and find_binary(first) is PARQUET:
+        if tables and find_binary(first) == PARQUET:
             data = _join(chunks_of(stream, first), shown, is_text=False)
             return FileContent(shown, data, is_parquet=True)
         data = _join(decompressed(chunks_of(stream, first), compression, shown), shown)
-    data, overlong = _before_overlong(data)
-    if overlong is not None and not partial:
-        raise overlong.as_error(shown)
-    return FileContent(shown, data, compression, overlong)
+    source = replace(content_of_chunk(shown, data), compression=compression)
+    if source.overlong is not None and not partial:
+        raise source.overlong.as_error(shown)
+    return source
 
 
 def content_of_chunk(path: str, data: bytes) -> FileContent:
     """Return the source of a chunk of a file, up to a line of over ``limits.MAX_LINE_BYTES``."""
-    before, overlong = _before_overlong(data)
-    return FileContent(path, before, overlong=overlong)
+    start = find_overlong(data)
+    if start is None:
+        return FileContent(path, data)
+    line = data.count(b"\n", 0, start) + 1
+    return FileContent(path, data[:start], overlong=Overlong(line, data[start:][:HEAD_BYTES]))
 
 
 def _join(chunks: Iterable[bytes], shown: str, *, is_text: bool = True) -> bytes:
@@ -282,24 +267,9 @@ def _join(chunks: Iterable[bytes], shown: str, *, is_text: bool = True) -> bytes
         if is_text and n_open > limits.MAX_LINE_BYTES:
             break
         if size > limit:
-            raise _too_large(shown, size)
+            raise InputError(
+                f"more content than the limit of {limit / 2**30:.1f} GiB on this machine",
+                where=shown,
+                remedy=f"split it, or increase {limits.LIMIT_VARIABLE} if the memory is sufficient",
+            )
     return b"".join(parts)
-
-
-def _before_overlong(data: bytes) -> tuple[bytes, Overlong | None]:
-    """Return the part before the first line that is too long, and that line."""
-    overlong_from = find_overlong(data)
-    if overlong_from is None:
-        return data, None
-    head = data[overlong_from : overlong_from + HEAD_BYTES]
-    return data[:overlong_from], Overlong(data.count(b"\n", 0, overlong_from) + 1, head)
-
-
-def _too_large(shown: str, size: int) -> InputError:
-    limit = limits.max_content_bytes()
-    return InputError(
-        f"at least {size / 2**30:.1f} GiB of content, more than the limit of "
-        f"{limit / 2**30:.1f} GiB on this machine",
-        where=shown,
-        remedy=f"split it, or increase {limits.LIMIT_VARIABLE} if the memory is sufficient",
-    )

@@ -81,15 +81,9 @@ class RemoteFile:
         try:
             self._file: IO[bytes] = fsspec.open(address, "rb", **options).open()
             self._version = _version_in(getattr(self._file, "details", None))
-        except ImportError as error:
-            if protocol in _EXTRAS:
-                raise _missing(protocol) from None
-            raise InputError(
-                f"{protocol}:// addresses need another package",
-                where=address,
-                remedy=_one_line(error),
-            ) from None
         except Exception as error:  # each file system has its own exceptions
+            if isinstance(error, ImportError) and protocol in _EXTRAS:
+                raise _missing(protocol) from None
             raise self._to_input_error(error) from error
 
     def read(self, n_bytes: int = -1) -> bytes:
@@ -123,32 +117,17 @@ class RemoteFile:
         return _version_in(store.fs.info(store.path)) != self._version
 
     def _to_input_error(self, error: Exception) -> InputError:
-        where, cause = self._address, error.__cause__
-        if isinstance(cause, OSError) or getattr(cause, "status", 404) != 404:
-            # fsspec reports a missing file even if the server is down or denies access.
-            return self._unreadable(cause or error)
-        if isinstance(error, FileNotFoundError):
-            return InputError("no such file", where=where, remedy="check the address")
-        if isinstance(error, IsADirectoryError):
-            return InputError("is a folder, not a file", where=where, remedy="name a file in it")
-        if isinstance(error, ValueError) and "rotocol not known" in str(error):
-            return InputError(
-                "unknown protocol",
-                where=where,
-                remedy="use s3://, gs://, https:// or another protocol of fsspec",
-            )
-        return self._unreadable(error)
-
-    def _unreadable(self, error: BaseException) -> InputError:
-        is_denied = (
-            isinstance(error, PermissionError)
-            or type(error).__name__ == "NoCredentialsError"
-            or getattr(error, "status", None) in (401, 403)
-        )
+        # fsspec reports a missing file even if the server is down or denies access.
+        cause = error.__cause__
+        is_failure = isinstance(cause, OSError) or getattr(cause, "status", 404) != 404
+        if isinstance(error, FileNotFoundError) and not is_failure:
+            return InputError("no such file", where=self._address, remedy="check the address")
+        what = hide_queries(" ".join(str((is_failure and cause) or error).split()))
         return InputError(
-            f"cannot read: {_one_line(error)}",
+            f"cannot read: {what or type(error).__name__}",
             where=self._address,
-            remedy="check the credentials and their permissions" if is_denied else None,
+            remedy="check the address and the credentials; s3://, gs://, https:// and other "
+            "protocols of fsspec are read",
         )
 
 
@@ -173,10 +152,6 @@ def _version_in(details: dict[str, Any] | None) -> dict[str, Any]:
     """Return the fields that identify the version of a stored file; empty if there are none."""
     known = details or {}
     return {name: known[name] for name in _VERSION_FIELDS if known.get(name) is not None}
-
-
-def _one_line(error: BaseException) -> str:
-    return hide_queries(" ".join(str(error).split())) or type(error).__name__
 
 
 def can_be_read_twice(path: str | Path) -> bool:
@@ -231,23 +206,14 @@ def opened(path: str | Path) -> Iterator[IO[bytes]]:
 
 
 def _open(path: str | Path) -> AbstractContextManager[IO[bytes]]:
-    if str(path) == "-":
-        return _standard_input()
     if is_address(path):
         return cast("IO[bytes]", RemoteFile(str(path)))  # only read() is used
-    return _open_file(path)
-
-
-def _standard_input() -> AbstractContextManager[IO[bytes]]:
+    if str(path) != "-":
+        return Path(path).open("rb", buffering=0)  # all reads are large
     stream = getattr(sys.stdin, "buffer", None)  # None if the process started without it
     if stream is None:
         raise InputError("standard input is closed", where="-", remedy="name a file")
     return nullcontext(stream)  # stays open, because it belongs to the process
-
-
-def _open_file(path: str | Path) -> IO[bytes]:
-    # Unbuffered, because all reads are large.
-    return Path(path).open("rb", buffering=0)
 
 
 def regular_size(stream: IO[bytes]) -> int | None:

@@ -6,21 +6,22 @@ import json
 import os
 import re
 from collections.abc import Collection, Iterable
+from itertools import islice
 from pathlib import Path
 
 from trectools_plus.errors import InputError, TrectoolsPlusError, UsageError
 from trectools_plus.formats.files.closed import find_inside
 from trectools_plus.formats.files.content import iter_lines
 
-_CHARACTERS_READ = 1 << 20
-_DATA_COLUMN = re.compile(r"query|qid|topic|doc|pid|passage|corpus|relevan|grade", re.IGNORECASE)
+_LINES_READ = 1000
+_DATA_NAMES = re.compile(r"query|qid|topic|doc|pid|passage|corpus|relevan|grade", re.I)
 _MEASURE = re.compile(r"\b(?:measures?|schema_version)\b")
 """Names a column or key of every result, and of no run, qrels or topics."""
-_RUN_ROW = re.compile(r"\S+\s+\S+\s+\S+\s+\S+\s+[-+]?[0-9.]\S*\s+\S+")
-_QRELS_ROW = re.compile(r"\S+\s+\S+\s+\S+\s+[-+]?[0-9]+")
-_THREE_COLUMNS_ROW = re.compile(r"[0-9]\S*\s+\S+\s+[-+]?[0-9.]\S*")
-_TOPICS_ROW = re.compile(r"[^\t]+\t[^\t]+")
-_DATA_ROWS = (_RUN_ROW, _QRELS_ROW, _THREE_COLUMNS_ROW, _TOPICS_ROW)
+_DATA_ROW = re.compile(
+    r"\S+\s+\S+\s+\S+(?:\s+\S+)?\s+[-+]?[0-9.]\S*(?:\s+\S+)?|[0-9]\S*\s+\S+\s+[-+]?[0-9.]\S*"
+    r"|[^\t]+\t[^\t]+"
+)
+"""A row of a run or of qrels, or of topics."""
 
 
 def refuse_overwriting(output: str | Path, inputs: Iterable[str | Path | None]) -> None:
@@ -63,26 +64,16 @@ def refuse_lost_data(output: str | Path) -> None:
 
 
 def _contains_data(path: Path) -> bool:
-    lines: list[str] = []
-    size = 0
     try:
-        for line in iter_lines(path):
-            text = line[:_CHARACTERS_READ].decode("utf-8", "replace").strip().removeprefix("\ufeff")
-            if text and not text.startswith("#"):
-                lines.append(text)
-                size += len(text)
-            if size > _CHARACTERS_READ:
-                break
+        read = [line.decode("utf-8", "replace") for line in islice(iter_lines(path), _LINES_READ)]
     except TrectoolsPlusError:
         return _has_data_columns(path)
-    if not lines:
-        return False
-    first, head = lines[0], " ".join(lines)
-    if first.startswith(("{", "[")) or re.search(r"<(?:top|topics|query|queries)\b", head, re.I):
-        return not _MEASURE.search(head)
-    if re.search("[,\t]", first) and _DATA_COLUMN.search(first):
-        return not _MEASURE.search(first)
-    return any(2 * sum(map(bool, map(row.fullmatch, lines))) > len(lines) for row in _DATA_ROWS)
+    lines = [line.strip() for line in read if line.strip() and not line.startswith("#")]
+    first, head = lines[0] if lines else "", " ".join(lines)
+    is_table = re.search("[,\t]", first) is not None and _DATA_NAMES.search(first) is not None
+    if is_table or first.startswith(("{", "[", "<top", "<quer", "<?xml")):
+        return not _MEASURE.search(first if is_table else head)
+    return 2 * sum(bool(_DATA_ROW.fullmatch(line)) for line in lines) > len(lines)
 
 
 def _has_data_columns(path: Path) -> bool:
@@ -93,7 +84,7 @@ def _has_data_columns(path: Path) -> bool:
         names = " ".join(pl.read_parquet_schema(path))
     except (OSError, pl.exceptions.PolarsError):
         return False
-    return bool(_DATA_COLUMN.search(names)) and not _MEASURE.search(names)
+    return bool(_DATA_NAMES.search(names)) and not _MEASURE.search(names)
 
 
 def refuse_link_out(output: str | Path, folder: str | Path) -> None:

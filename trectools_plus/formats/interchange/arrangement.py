@@ -89,7 +89,6 @@ def arrange_table(
             origin,
             places={kind.columns.index(field) + 1: place for field, place in places.items()},
             split=header.split,
-            column_of=header.column_of,
         )
     tags = {header.names[places["tag"]]: "tag"} if "tag" in places else {}
     candidates = {**tags, **further}

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 
 import polars as pl
 
@@ -53,13 +54,14 @@ def as_table(
     """
     if source.is_parquet:
         return read_parquet_table(source, kind, columns)
-    if columns is None:
-        return _read_headed(source, kind) or _read_json(source, kind)
     if _JSON_START.match(source.head) is None:
-        return _read_mapped(source, kind, columns)
+        read = _read_headed if columns is None else partial(_read_mapped, columns=columns)
+        return read(source, kind)
     try:
         return read_json(text_of(source), kind, columns)
     except UnknownFormError as error:
+        if columns is None:
+            return None
         remedy = error.remedy or _MAPPING_REMEDY
         raise FormatError(str(error), path=source.path, remedy=remedy) from None
 
@@ -73,15 +75,6 @@ def read_direct(source: FileContent, kind: KindName, columns: ColumnNames | None
 def text_of(source: FileContent) -> str:
     """Return the text of a file without byte order mark; U+FFFD replaces invalid bytes."""
     return source.data.decode("utf-8", "replace").removeprefix("\ufeff")
-
-
-def _read_json(source: FileContent, kind: Kind) -> HeadedTable | None:
-    if _JSON_START.match(source.head) is None:
-        return None
-    try:
-        return read_json(text_of(source), kind)
-    except UnknownFormError:
-        return None
 
 
 def json_problem(source: FileContent, kind: KindName) -> tuple[str, str | None] | None:
@@ -187,13 +180,11 @@ class Format:
         name: Its name as an option.
         label: Its name in messages.
         read: Reads a file.
-        is_direct: True if every command reads it.
     """
 
     name: str
     label: str
     read: Read
-    is_direct: bool = False
 
 
 def _in_columns(
@@ -240,6 +231,7 @@ def as_headed(
 _IDS = {"query_id": "", "doc_id": ""}
 _RANKED = {**_IDS, "rank": r"^[0-9]{1,9}$"}
 _LEVEL = r"^[Ll][0-9]$"
+_PROBABILITY = r"^(?:0?\.[0-9]+(?:[eE]-?[0-9]+)?|[01](?:\.0*)?)$"
 _SAMPLED = (
     "the sampling probabilities are left out: measures count each judgment once, which differs "
     "from the estimates of statAP and MTC"
@@ -256,19 +248,10 @@ def _rankings(frame: pl.DataFrame) -> pl.DataFrame | None:
     return frame if is_list and queries["is_ranking"].all() else None
 
 
-def _sampled(frame: pl.DataFrame) -> pl.DataFrame | None:
-    is_probability = frame["probability"].cast(pl.Float64).is_between(0, 1).all()
-    return frame if is_probability else None
-
-
 def _relevant(frame: pl.DataFrame) -> pl.DataFrame | None:
     if frame["doc_id"].n_unique() == 1 < frame.height:
         return None
     return frame.select("line", "query_id", "doc_id", relevance=pl.lit("1"))
-
-
-def _levels(frame: pl.DataFrame) -> pl.DataFrame:
-    return frame.with_columns(pl.col("relevance").str.slice(1))
 
 
 _LETOR = re.compile(r"([0-9]+) +qid:(\S+) .*#\s*docid\s*=\s*(\S+)")
@@ -285,47 +268,34 @@ def _read_letor(source: FileContent, kind: Kind) -> HeadedTable | None:
     return as_headed(pl.DataFrame(values, names, orient="row"), kind, "LETOR")
 
 
-_TABLE = "CSV or TSV with a header"
-_DIRECT = (
-    Format("csv", _TABLE, _read_headed, is_direct=True),
-    Format("tsv", _TABLE, _read_headed, is_direct=True),
-    Format("json", "JSON", _read_json, is_direct=True),
-    Format("trec-rag", "TREC RAG JSON Lines", _read_json, is_direct=True),
-)
-_MSMARCO = "MS MARCO's columns 'qid pid rank'"
-_NTCIR = "NTCIR grades L0 to L3"
-_SMART = "SMART's qrels.text"
-_PRELS = "prels with five columns"
-_MSMARCO_QRELS = "MS MARCO's columns 'qid pid grade'"
-_FORMATS: Mapping[KindName, tuple[Format, ...]] = {
+_DIRECT = frozenset({"csv", "tsv", "json", "trec-rag", "beir"})
+"""Names of formats that every command reads."""
+_LAYOUTS: Mapping[KindName, tuple[Format, ...]] = {
     "run": (
-        *_DIRECT,
         Format("trec", "TREC's six columns", _read_delimited),
         Format(
             "msmarco",
-            _MSMARCO,
-            _in_columns(_MSMARCO, _RANKED, {**_RANKED, "score": DECIMAL}, change=_rankings),
+            "MS MARCO's columns 'qid pid rank'",
+            _in_columns("MS MARCO", _RANKED, {**_RANKED, "score": DECIMAL}, change=_rankings),
         ),
     ),
     "qrels": (
-        *_DIRECT,
-        Format("beir", "BEIR's TSV", _read_headed, is_direct=True),
         Format("letor", "SVMrank or LETOR lines with document ids", _read_letor),
         Format(
             "ntcir",
-            _NTCIR,
+            "NTCIR grades L0 to L3",
             _in_columns(
-                _NTCIR,
+                "NTCIR",
                 {**_IDS, "relevance": _LEVEL},
                 {"query_id": "", "iteration": "", "doc_id": "", "relevance": _LEVEL},
-                change=_levels,
+                change=lambda frame: frame.with_columns(pl.col("relevance").str.slice(1)),
             ),
         ),
         Format(
             "smart",
-            _SMART,
+            "SMART's qrels.text",
             _in_columns(
-                _SMART,
+                "SMART",
                 {**_IDS, "zero": r"^0$", "weight": r"^0+(?:\.0*)?$"},
                 change=_relevant,
                 notes=(LISTED,),
@@ -334,28 +304,21 @@ _FORMATS: Mapping[KindName, tuple[Format, ...]] = {
         Format("trec", "TREC's four columns", _read_delimited),
         Format(
             "prels",
-            _PRELS,
+            "prels with five columns",
             _in_columns(
-                _PRELS,
-                {**_IDS, "relevance": INTEGER, "method": r"^[0-9]+$", "probability": DECIMAL},
-                change=_sampled,
+                "prels",
+                {**_IDS, "relevance": INTEGER, "method": r"^[0-9]+$", "probability": _PROBABILITY},
                 notes=(_SAMPLED,),
             ),
         ),
         Format(
             "msmarco",
-            _MSMARCO_QRELS,
-            _in_columns(_MSMARCO_QRELS, {**_IDS, "relevance": r"^[+-]?[0-9]{1,3}$"}),
+            "MS MARCO's columns 'qid pid grade'",
+            _in_columns("MS MARCO", {**_IDS, "relevance": r"^[+-]?[0-9]{1,3}$"}),
         ),
     ),
 }
-FORMATS: Mapping[KindName, Mapping[str, Format]] = {
-    kind: {known.name: known for known in formats} for kind, formats in _FORMATS.items()
-}
-"""The formats of runs and of qrels by name, in the order of detection."""
-
-
-# Conversion.
+"""The formats that only ``convert`` reads, in the order of detection."""
 
 
 def convert_columns(
@@ -372,33 +335,37 @@ def convert_columns(
     Raises:
         FormatError: If the file does not have this format, or no format.
     """
-    chosen = [*FORMATS[kind].values()] if name is None else [FORMATS[kind][name]]
-    problem = json_problem(source, kind)
+    what, remedy = (
+        "the content has no known format",
+        f"see `{kind.rstrip('s')}s convert -h`, or add --columns",
+    )
     read = None
-    if source.is_parquet or columns is not None:
+    if name is None or name in _DIRECT or columns is not None or source.is_parquet:
         read = read_direct(source, kind, columns)
-    elif problem is None:
-        found = (_read_as(known, source, kind) for known in chosen)
-        read = next((layout for layout in found if layout is not None), None)
-    if read is not None:
-        return read
-    command = "runs convert" if kind == "run" else "qrels convert"
-    label = "of a known format" if name is None else chosen[0].label
-    what, remedy = problem or (f"the content is not {label}", None)
-    remedy = remedy or f"see `{command} -h` for the formats, or name columns: --columns"
-    raise FormatError(what, path=source.path, remedy=remedy)
+    if read is None and (problem := json_problem(source, kind)):
+        what, remedy = problem[0], problem[1] or remedy
+    elif read is None:
+        scanned = scan_columns(source, len(KINDS[kind].columns))
+        found = _find_layout(source, kind, name)
+        if found is not None and (found[0].name != "trec" or not scanned.n_rows):
+            read = arrange_table(source, KINDS[kind], found[1])
+        elif name in (None, "trec") and scanned.n_rows:
+            read = scanned
+    if read is None:
+        raise FormatError(what, path=source.path, remedy=remedy)
+    return read
 
 
-def _read_as(known: Format, source: FileContent, kind: KindName) -> Columns | None:
-    columns = scan_columns(source, len(KINDS[kind].columns)) if known.name == "trec" else None
-    if columns is not None and columns.n_rows:
-        return columns
-    table = known.read(source, KINDS[kind])
-    return None if table is None else arrange_table(source, KINDS[kind], table)
+def _find_layout(
+    source: FileContent, kind: KindName, name: str | None = None
+) -> tuple[Format, HeadedTable] | None:
+    for known in _LAYOUTS[kind]:
+        if name in (None, known.name) and (table := known.read(source, KINDS[kind])) is not None:
+            return known, table
+    return None
 
 
 def find_convertible(source: FileContent, kind: KindName) -> Format | None:
     """Return the format of a file that only ``runs convert`` and ``qrels convert`` read."""
-    formats = FORMATS[kind].values()
-    known = next((known for known in formats if known.read(source, KINDS[kind])), None)
-    return None if known is None or known.is_direct else known
+    found = None if as_table(source, KINDS[kind]) else _find_layout(source, kind)
+    return found and found[0]

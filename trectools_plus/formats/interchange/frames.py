@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from trectools_plus.arguments import show
 from trectools_plus.errors import InputError, UsageError
 from trectools_plus.formats.interchange.names import (
     CORPUS,
@@ -30,6 +29,7 @@ from trectools_plus.formats.interchange.names import (
     value_of_column,
 )
 from trectools_plus.formats.interchange.systems import Systems, find_systems
+from trectools_plus.text import show
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -77,24 +77,16 @@ def frame_of(value: object, kind: Kind) -> pl.DataFrame:
 
 def polars_of(value: Any) -> pl.DataFrame:
     """Return a data frame of any library as one of Polars; mixed values are objects."""
-    if isinstance(value, pl.LazyFrame):
-        return value.collect()
     if isinstance(value, pl.DataFrame):
         return value
-    names = list(dict.fromkeys(map(str, value.columns)))
-    places = map([*map(str, value.columns)].index, names)
-    columns = (value.iloc[:, place] for place in places)
-    return pl.DataFrame([_of_pandas(name, one) for name, one in zip(names, columns, strict=True)])
+    places = {str(name): place for place, name in reversed([*enumerate(value.columns)])}
+    names = dict.fromkeys(map(str, value.columns))
+    return pl.DataFrame([_of_pandas(name, value.iloc[:, places[name]]) for name in names])
 
 
 def _of_pandas(name: str, column: Any) -> pl.Series:
     """Return a column of pandas with its missing values (None, NaN, NA, NaT) as nulls."""
-    missing = column.isna()
-    dtype = getattr(column.dtype, "numpy_dtype", column.dtype)  # that of the values
-    if isinstance(dtype, np.dtype) and dtype.kind in "biuf" and not missing.any():
-        stored = np.dtype(np.float32) if dtype == np.float16 else dtype
-        return pl.Series(name, column.to_numpy(dtype=stored))
-    values = column.astype(object).where(~missing, None).tolist()
+    values = column.astype(object).where(~column.isna(), None).tolist()
     try:
         return pl.Series(name, values, strict=True)
     except Exception:  # the errors of Polars for mixed types are of several kinds
@@ -172,7 +164,7 @@ def split_systems(
 
 def is_frame(value: object) -> bool:
     """Return whether a value is a data frame of Polars or pandas."""
-    return isinstance(value, pl.DataFrame | pl.LazyFrame) or is_pandas(value)
+    return isinstance(value, pl.DataFrame) or is_pandas(value)
 
 
 def is_pandas(value: object) -> bool:
@@ -229,24 +221,8 @@ def to_pandas(frame: pl.DataFrame) -> pd.DataFrame:
     """
     import pandas as pd
 
-    return pd.DataFrame(
-        {column.name: _to_pandas_column(column) for column in frame.iter_columns()},
-        index=pd.RangeIndex(frame.height),
-    )
-
-
-def _to_pandas_column(column: pl.Series) -> pd.Series[Any]:
-    import pandas as pd
-
-    dtype = column.dtype
-    if (
-        dtype.is_numeric()
-        or dtype.is_temporal()
-        or (dtype == pl.Boolean and not column.has_nulls())
-    ):
-        return pd.Series(column.to_numpy(writable=True))
-    is_text = dtype in (pl.String, pl.Categorical, pl.Enum)
-    return pd.Series(column.to_list(), dtype=pd.Series(["text"]).dtype if is_text else object)
+    columns = {column.name: column.to_list() for column in frame.iter_columns()}
+    return pd.DataFrame(columns, index=pd.RangeIndex(frame.height))
 
 
 def _values_of(value: object, kind: Kind) -> dict[str, list[Any]]:

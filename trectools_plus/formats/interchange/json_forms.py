@@ -136,10 +136,6 @@ class _Number(str):
     __slots__ = ()
 
 
-_Query: TypeAlias = tuple[int, str | None, str]
-"""The line, the id of a query, if it is known, and the tag."""
-
-
 class UnknownFormError(ValueError):
     """A document is JSON, but no run and no qrels in a known form.
 
@@ -277,7 +273,7 @@ class _Reader:
         """
         if key is None and not isinstance(item, _Object):
             raise UnknownFormError(f"expected an object on line {line}")
-        query, form, results = (line, key, ""), FORMS[-1], item
+        query_id, form, results = key, FORMS[-1], item
         if isinstance(item, _Object) and (key is None or not item.is_flat):
             if key is None and self._is_row(item):
                 self._append(line, self._row_of(item))
@@ -290,14 +286,14 @@ class _Reader:
                 what = f"no query id and documents in the fields of {where} ({item.shown})"
                 raise UnknownFormError(what, _SPLIT)
             form, results = found
-            query = (line, key or _query_of(item), _tag_of(item))
+            query_id = key or _query_of(item)
         self.label = form.label if form.label != "JSON" else self.label
         self.n_queries += 1
         self.is_dictionary &= isinstance(results, _Object)
         if isinstance(results, _Object):
             results = [list(pair) for pair in results]
         for position, result in enumerate(results if isinstance(results, list) else (), 1):
-            self._add_result(query, result, position, form)
+            self._add_result(line, query_id, result, position, form)
 
     def _is_row(self, item: _Object) -> bool:
         """Return whether an object is a row, with one value in each of its fields."""
@@ -334,9 +330,10 @@ class _Reader:
                 return form, results
         return None
 
-    def _add_result(self, query: _Query, item: Value, position: int, form: JsonForm) -> None:
+    def _add_result(
+        self, line: int, query_id: str | None, item: Value, position: int, form: JsonForm
+    ) -> None:
         """Add a document with a value, or one that is listed: it has a rank, and is relevant."""
-        line, query_id, tag = query
         values = self._values_of(item, query_id, form)
         self.has_own_ids.add("query_id" in values)
         if query_id is None and "query_id" not in values:
@@ -355,7 +352,6 @@ class _Reader:
         elif "rank" not in values:
             self.is_listed = True
             values |= {"rank": str(position)} if "rank" in self.kind.fields else {self.value: "1"}
-        values |= {"tag": tag} if tag else {}
         self._append(line, {self.names.get(name, name): text for name, text in values.items()})
 
     def _values_of(self, item: Value, query_id: str | None, form: JsonForm) -> dict[str, str]:
@@ -418,13 +414,6 @@ def _query_of(item: _Object) -> str | None:
     places += [(names, name) for name in _TEXTS]
     ids = (values.get(name) for values, name in places)
     return next((value for value in ids if isinstance(value, str)), None)
-
-
-def _tag_of(item: _Object) -> str:
-    names = item.by_name
-    inner = names.get("metadata")
-    tag = names.get("runid") or (inner.by_name.get("runid") if isinstance(inner, _Object) else "")
-    return tag if isinstance(tag, str) else ""
 
 
 def _text(value: Value) -> str:

@@ -14,7 +14,7 @@ import polars as pl
 
 from trectools_plus.errors import FormatError
 from trectools_plus.formats.interchange.names import normalize
-from trectools_plus.text import quoted, visible
+from trectools_plus.text import listed, quoted
 
 _SHOWN = 5
 
@@ -38,19 +38,13 @@ class Systems:
         """The column and its values, for messages: ``column 'model' (BM25, DPH)``."""
         if len(self.columns) > 1:
             return f"columns {' and '.join(map(quoted, self.columns))}"
-        more = ", …" if len(self.values) > _SHOWN else ""
-        values = ", ".join(visible(value) or "''" for value in self.values[:_SHOWN])
-        return f"column {quoted(self.columns[0])} ({values}{more})"
+        return f"column {quoted(self.columns[0])} ({listed(self.values, _SHOWN)})"
 
     @property
     def remedy(self) -> str:
-        """The ways to make clear whether the column names systems."""
-        if len(self.columns) > 1:
-            return "add --columns system=NAME with one of them, or keep the rows of one system"
-        return (
-            f"if each value is a run, add --columns {quote(f'system={self.columns[0]}')}; if not, "
-            "remove the column"
-        )
+        """The way to make clear whether the column names systems."""
+        name = quote(f"system={self.columns[0]}")
+        return f"if each value is a run, add --columns {name}; if not, remove the column"
 
     def __str__(self) -> str:
         """Return what the column shows, as a clause."""

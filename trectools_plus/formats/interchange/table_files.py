@@ -74,20 +74,6 @@ class Header:
             values = text.split(self.separator)
         return [value.strip(" \t") for value in values]
 
-    def column_of(self, text: str, place: int) -> int:
-        """Return the column in characters, from 1, at which a value (from 0) of a line starts."""
-        if self.separator == BLANKS:
-            starts = [match.start() for match in re.finditer(r"[^ \t\v\f]+", text)]
-            return starts[place] + 1 if place < len(starts) else 1
-        at = 0
-        for _ in range(place):
-            if text.startswith('"', at):
-                at = max(at, text.find('"', at + 1))
-            at = text.find(self.separator, at) + 1
-            if not at:
-                return 1
-        return at + 1
-
 
 @dataclass(frozen=True, eq=False)
 class HeadedTable:

@@ -7,18 +7,15 @@ text beside the value that a loader returns.
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
+from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from itertools import accumulate
 from typing import Any, Literal, TypeAlias
 
 from trectools_plus.formats.files.limits import MAX_DEPTH
 
 MAX_NODES = 2_000_000
 """The greatest number of values in a document, which take about half a gigabyte of memory."""
-MAX_REPEATED = 100_000
-"""The number of values and keys that aliases may add to the written ones."""
 MAX_DIGITS = 4000
 """Longer numbers are not converted, because the time grows with the square of their length."""
 JSON_CONSTANTS = frozenset({"NaN", "Infinity", "-Infinity"})
@@ -32,6 +29,8 @@ _MEANINGS: dict[type, Meaning] = {
     bool: "boolean",
     type(None): "null",
 }
+
+
 # Numbers of the core schema of YAML 1.2, section 10.3.2, that are not numbers in YAML 1.1.
 _CORE_OCTAL = re.compile("0o[0-7]+")
 _CORE_FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)[eE][-+]?[0-9]+")
@@ -45,29 +44,20 @@ class TreeError(Exception):
     Args:
         what: The problem, in one clause.
         line: The line, from 1.
-        column: The column in characters, from 1.
         remedy: What the user can do about it.
     """
 
-    def __init__(
-        self, what: str, line: int, column: int | None = None, remedy: str | None = None
-    ) -> None:
+    def __init__(self, what: str, line: int, remedy: str | None = None) -> None:
         super().__init__(what)
         self.what = what
         self.line = line
-        self.column = column
         self.remedy = remedy
 
 
-@dataclass(frozen=True, slots=True)
-class Unread:
-    """The value of a scalar that is not converted.
+class Unread(str):
+    """A scalar that is not converted: its name in messages, for example "a number"."""
 
-    Attributes:
-        name: Its name in messages, for example "a number".
-    """
-
-    name: str
+    __slots__ = ()
 
 
 @dataclass(slots=True, eq=False)
@@ -76,7 +66,6 @@ class Scalar:
 
     Attributes:
         line: Its line, from 1.
-        column: Its column in characters, from 1; ``None`` for keys of JSON.
         text: The text as written, without quotes and with escapes resolved.
         data: The value that a loader returns; the text itself for a text.
         is_plain: True for YAML without quotes.
@@ -85,16 +74,15 @@ class Scalar:
     """
 
     line: int
-    column: int | None
     text: str
     data: object
     is_plain: bool = False
     cut: int | None = None
 
     @classmethod
-    def of_text(cls, line: int, text: str, column: int = 1) -> Scalar:
+    def of_text(cls, line: int, text: str) -> Scalar:
         """Return a text."""
-        return cls(line, column, text, text)
+        return cls(line, text, text)
 
     @property
     def meaning(self) -> Meaning:
@@ -110,7 +98,7 @@ class Scalar:
             return None if str(self.data) == self.text else str(self.data)
         if self.meaning != "other":
             return None
-        return self.data.name if isinstance(self.data, Unread) else f"a {type(self.data).__name__}"
+        return self.data if isinstance(self.data, Unread) else f"a {type(self.data).__name__}"
 
     @property
     def core(self) -> str | None:
@@ -128,12 +116,10 @@ class Items:
 
     Attributes:
         line: The line where it starts, from 1.
-        column: Its column in characters, from 1.
         items: Its values.
     """
 
     line: int
-    column: int
     items: list[Node] = field(default_factory=list)
 
 
@@ -143,12 +129,10 @@ class Mapping:
 
     Attributes:
         line: The line where it starts, from 1.
-        column: Its column in characters, from 1.
         pairs: The key and its value by the text of the key; the first of equal keys.
     """
 
     line: int
-    column: int
     pairs: dict[str, tuple[Scalar, Node]] = field(default_factory=dict)
 
     @property
@@ -165,36 +149,23 @@ class Mapping:
 Node: TypeAlias = Scalar | Items | Mapping
 
 
-@dataclass(frozen=True, slots=True)
-class Repeat:
-    """A key that occurs twice in a mapping.
-
-    Attributes:
-        key: The second occurrence.
-        first: The value of the first occurrence.
-    """
-
-    key: Scalar
-    first: Node
-
-
 @dataclass(slots=True)
 class Tree:
     """A document.
 
     Attributes:
         root: Its outermost value; ``None`` if the document is empty.
-        repeats: Keys that occur twice in a mapping, anywhere.
+        repeats: The keys that occur again in a mapping, anywhere.
         constants: Scalars that are one of ``JSON_CONSTANTS``.
     """
 
     root: Node | None = None
-    repeats: list[Repeat] = field(default_factory=list)
+    repeats: list[Scalar] = field(default_factory=list)
     constants: list[Scalar] = field(default_factory=list)
 
 
 class TreeReader:
-    """The base of readers of documents: places, limits, and mappings without repeated keys.
+    """The base of readers of documents: lines, limits, and mappings without repeated keys.
 
     Args:
         text: The document.
@@ -206,34 +177,32 @@ class TreeReader:
         self.tree = Tree()
         self.size = 0
         self._first_line = first_line
-        self._starts = [0, *accumulate(len(line) + 1 for line in text.split("\n"))]
+        self._ends = [match.start() for match in re.finditer("\n", text)]
 
-    def place(self, at: int) -> tuple[int, int]:
-        """Return line and column of a position; only LF ends a line."""
-        row = bisect_right(self._starts, at) - 1
-        return self._first_line + row, at - self._starts[row] + 1
+    def line_at(self, place: int) -> int:
+        """Return the line of a position; only LF ends a line."""
+        return self._first_line + bisect_left(self._ends, place)
 
-    def begin(self, at: int, depth: int) -> tuple[int, int]:
-        """Count a value, and return its place.
+    def begin(self, line: int, depth: int) -> int:
+        """Count a value on a line, and return the line.
 
         Raises:
             TreeError: If there are too many values, or they are nested too deeply.
         """
         self.size += 1
-        place = self.place(at)
         if self.size > MAX_NODES:
-            raise TreeError(f"more than {MAX_NODES:,} values", *place)
+            raise TreeError(f"more than {MAX_NODES:,} values", line)
         if depth > MAX_DEPTH:
-            raise TreeError(f"nested more than {MAX_DEPTH} deep", *place)
-        return place
+            raise TreeError(f"nested more than {MAX_DEPTH} deep", line)
+        return line
 
-    def fill(self, mapping: Mapping, pairs: Iterable[tuple[Scalar, Node]]) -> None:
-        """Add pairs to a mapping, and record repeated keys."""
+    def mapping(self, line: int, pairs: Iterable[tuple[Scalar, Node]]) -> Mapping:
+        """Return a mapping of the first of equal keys; record the others."""
+        mapping = Mapping(line)
         for key, value in pairs:
-            if key.text in mapping.pairs:
-                self.tree.repeats.append(Repeat(key, mapping.pairs[key.text][1]))
-            else:
-                mapping.pairs[key.text] = key, value
+            if mapping.pairs.setdefault(key.text, (key, value))[0] is not key:
+                self.tree.repeats.append(key)
+        return mapping
 
 
 def describe(node: Node) -> str:
@@ -260,7 +229,7 @@ def load_value(node: Node, *, as_text: bool = False) -> Any:
     if isinstance(node, Mapping):
         return {key: load_value(value, as_text=as_text) for key, value in node.fields.items()}
     if isinstance(node.data, Unread):
-        raise TreeError(f"{node.data.name}, which is not supported", node.line, node.column)
+        raise TreeError(f"{node.data}, which is not supported", node.line)
     return node.text if as_text and node.data is not None else node.data
 
 
@@ -270,9 +239,8 @@ def refuse_repeats(tree: Tree) -> None:
     Raises:
         TreeError: At the second occurrence.
     """
-    for repeat in tree.repeats:
-        key = repeat.key
-        raise TreeError(f"key '{key.text}' occurs twice", key.line, key.column)
+    for key in tree.repeats:
+        raise TreeError(f"key '{key.text}' occurs twice", key.line)
 
 
 def find_line(root: Node | None, place: Sequence[str | int]) -> int | None:

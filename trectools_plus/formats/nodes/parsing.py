@@ -11,7 +11,6 @@ from trectools_plus.formats.nodes.model import (
     JSON_CONSTANTS,
     MAX_DIGITS,
     Items,
-    Mapping,
     Node,
     Scalar,
     Tree,
@@ -70,7 +69,7 @@ def parse_json(text: str, first_line: int = 1) -> Tree:
         what, at = error.msg[:1].lower() + error.msg[1:], error.pos
         if at >= len(text):  # Report an error at the end of a file on its last line with text.
             what, at = f"{what} before the end", len(text.rstrip("\n"))
-        raise TreeError(f"invalid JSON: {what}", *reader.place(at)) from None
+        raise TreeError(f"invalid JSON: {what}", reader.line_at(at)) from None
     return reader.tree
 
 
@@ -98,29 +97,27 @@ class _JsonReader(TreeReader):
 
     def node(self, value: Any, depth: int) -> Node:
         """Return the node of the value at the next token."""
-        is_collection = isinstance(value, list)
-        line, column = self.begin(next(self._tokens).start(), depth + is_collection)
+        line = self.begin(self.line_at(next(self._tokens).start()), depth + isinstance(value, list))
         if isinstance(value, _Pairs):
-            mapping = Mapping(line, column)
-            self.fill(mapping, [(self._key(name), self.node(v, depth + 1)) for name, v in value])
-            return mapping
+            return self.mapping(
+                line, [(self._key(name), self.node(inner, depth + 1)) for name, inner in value]
+            )
         if isinstance(value, list):
-            return Items(line, column, [self.node(item, depth + 1) for item in value])
+            return Items(line, [self.node(item, depth + 1) for item in value])
         if isinstance(value, _Plain):
-            return self._number(Scalar(line, column, str(value), None))
+            return self._number(Scalar(line, str(value), None))
         if not isinstance(value, str):
-            return Scalar(line, column, json.dumps(value), value)
+            return Scalar(line, json.dumps(value), value)
         if not value.isascii() and _SURROGATES.search(value):
-            raise TreeError("an unpaired surrogate is not a character", line, column)
-        return Scalar(line, column, value, value)
+            raise TreeError("an unpaired surrogate is not a character", line)
+        return Scalar.of_text(line, value)
 
     def _key(self, name: str) -> Scalar:
-        return Scalar(self.place(next(self._tokens).start())[0], None, name, name)
+        return Scalar.of_text(self.line_at(next(self._tokens).start()), name)
 
     def _number(self, node: Scalar) -> Scalar:
         """Add the value of a number or a constant."""
-        is_long = len(node.text) > MAX_DIGITS
-        node.data = Unread("a number") if is_long else json.loads(node.text)
+        node.data = Unread("a number") if len(node.text) > MAX_DIGITS else json.loads(node.text)
         if node.meaning == "integer":
             node.text = str(node.data)  # "0" for "-0"
         if node.text in JSON_CONSTANTS:

@@ -22,13 +22,24 @@ from trectools_plus.formats.nodes.model import (
     Scalar,
     Tree,
     TreeError,
+    describe,
 )
+from trectools_plus.formats.nodes.parsing import parse_json
+from trectools_plus.formats.topic_records.lines import BLANKS, numbered_lines
 from trectools_plus.formats.topic_records.making import (
     SAMPLED,
     choose_fields,
     is_main_text,
 )
-from trectools_plus.formats.topic_records.model import Record, Records, TopicOptions
+from trectools_plus.formats.topic_records.model import (
+    Record,
+    Records,
+    Report,
+    TopicOptions,
+    TopicProblem,
+    report_tree,
+    syntax_problem,
+)
 from trectools_plus.formats.topic_records.schema import (
     CASE_KEYS,
     ID_KEYS,
@@ -89,10 +100,10 @@ def record_of(mapping: Mapping) -> Record:
         if isinstance(value, Scalar):
             fields[name] = value
             continue
-        hidden[name] = Scalar(value.line, value.column, "", None)
+        hidden[name] = Scalar(value.line, "", None)
         if isinstance(value, Items) and normalize(name) in _TURNS:
             remedy = "write one topic for each turn, with an id and a text"
-            raise TreeError("turns of a conversation are not read", value.line, remedy=remedy)
+            raise TreeError("turns of a conversation are not read", value.line, remedy)
         if isinstance(value, Mapping):
             hidden |= {f"{name}.{key}": scalar for key, scalar in value.scalars.items()}
     return Record(mapping.line, {**fields, **hidden}, hidden=frozenset(hidden))
@@ -130,7 +141,7 @@ def _records_by_key(root: Mapping) -> list[Record] | None:
         record = record_of(value)
         record.query_id, record.line = key.text, key.line
         records.append(record)
-    has_text = choose_fields(records[:SAMPLED], TopicOptions()).text_fields
+    has_text = choose_fields(Records(records, ""), TopicOptions()).text_fields
     return records if has_text else None  # not {query_id: {doc_id: grade}}
 
 
@@ -207,13 +218,13 @@ def parse_cases(text: str, header: Header) -> Tree:
             renamed = (names.get(place, name) for place, name in enumerate(header.names))
             pairs = zip(renamed, values, strict=False)
             case = _row(line, (pair for pair in pairs if pair[0] not in _JUDGED))
-            judged = Items(line, 1)
+            judged = Items(line)
             case.pairs["relevant"] = Scalar.of_text(line, "relevant"), judged
             cases[key] = case, judged
         cases[key][1].items += _judgments(line, fields)
-    queries = Items(header.line + 1, 1, [case for case, _ in cases.values()])
+    queries = Items(header.line + 1, [case for case, _ in cases.values()])
     name = Scalar.of_text(header.line, "test_cases")
-    return Tree(Mapping(header.line, 1, {name.text: (name, queries)}))
+    return Tree(Mapping(header.line, {name.text: (name, queries)}))
 
 
 _JUDGED = frozenset({"relevant", "doc_id", "doc_ids", "grade", "span"})
@@ -221,7 +232,7 @@ _JUDGED = frozenset({"relevant", "doc_id", "doc_ids", "grade", "span"})
 
 def _row(line: int, values: Iterable[tuple[str, str]]) -> Mapping:
     """Return a mapping of the values that are not empty; the first of equal names counts."""
-    mapping = Mapping(line, 1)
+    mapping = Mapping(line)
     for name, value in values:
         if name and value:
             mapping.pairs.setdefault(
@@ -241,11 +252,11 @@ def _judgments(line: int, fields: dict[str, str]) -> list[Node]:
         grades *= len(doc_ids)
     if len(grades) != len(doc_ids):
         what = f"{len(doc_ids)} relevant documents but {len(grades)} grades"
-        raise TreeError(what, line, remedy="write one grade, or one for each document")
+        raise TreeError(what, line, "write one grade, or one for each document")
     nodes: list[Node] = []
     for doc_id, grade in zip(doc_ids, grades, strict=True):
         node = _row(line, [("doc_id", doc_id), ("span", span)])
-        node.pairs["grade"] = Scalar.of_text(line, "grade"), Scalar(line, 1, grade, _number(grade))
+        node.pairs["grade"] = Scalar.of_text(line, "grade"), Scalar(line, grade, _number(grade))
         nodes.append(node)
     return nodes
 
@@ -275,5 +286,24 @@ def _rows(text: str, header: Header) -> Iterable[tuple[int, list[str]]]:
             raise TreeError("the quotes of a value do not match", line)
         remedy = 'quote values that contain the separator: "a,b"'
         what = f"{n_values} values, but the header names {len(header.names)}"
-        raise TreeError(what, line, remedy=remedy)
+        raise TreeError(what, line, remedy)
     return [(line, list(values)) for line, *values in table.rows.iter_rows()]
+
+
+def find_json_lines(text: str, report: Report) -> Records:
+    """Return the objects of JSON Lines; report the other lines."""
+    records: list[Record] = []
+    for line, content in numbered_lines(text):
+        if not content.strip(BLANKS):
+            continue
+        try:
+            tree = parse_json(content, line)
+            report_tree(tree, report)
+            if isinstance(tree.root, Mapping):
+                records.append(record_of(tree.root))
+            elif tree.root is not None:
+                what = f"expected a JSON object but got {describe(tree.root)}"
+                report(TopicProblem("T104", line, what, remedy="Write one JSON object per line"))
+        except TreeError as error:
+            report(syntax_problem(error, error.remedy or "Write one JSON object per line"))
+    return Records(records, "JSON Lines", is_plain=True, is_typed=True)

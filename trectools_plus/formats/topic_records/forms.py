@@ -6,17 +6,17 @@ import re
 from collections.abc import Iterable
 from typing import Literal
 
-from trectools_plus.formats.interchange.table_files import SEPARATORS, Header
+from trectools_plus.formats.interchange.table_files import SEPARATORS
 from trectools_plus.formats.nodes.model import Mapping, Node, TreeError
 from trectools_plus.formats.nodes.model import describe as describe_node
 from trectools_plus.formats.nodes.parsing import Syntax, parse_document
 from trectools_plus.formats.topic_records.documents import (
+    find_json_lines,
     find_records,
     find_table_records,
     find_topics_header,
     has_judgments,
 )
-from trectools_plus.formats.topic_records.json_lines import iter_json_lines
 from trectools_plus.formats.topic_records.lines import (
     NAMES,
     LineForm,
@@ -114,7 +114,7 @@ def read_text(
 ) -> Iterable[Topic]:
     """Return the topics of a file in any form; also those of a test set.
 
-    Those of TSV and JSON Lines are read when they are needed, and may lack an id or a text.
+    They may lack an id or a text.
 
     Args:
         text: The file, without byte order mark.
@@ -123,55 +123,43 @@ def read_text(
         report: Takes the problems.
         note: Takes a description of the format and the fields, if they are not the usual ones.
     """
-    if form == "jsonl":
-        return iter_json_lines(numbered_lines(text), options, report, note)
     if form == "tsv":
         return iter_tsv(numbered_lines(text), report, note)
-    records: Records | None
+    try:
+        records = _find_records(text, form, options, report)
+    except TreeError as error:
+        report(syntax_problem(error))
+        return []
+    return [] if records is None else make_topics(records, options, report, note)
+
+
+def _find_records(text: str, form: Form, options: TopicOptions, report: Report) -> Records | None:
+    if form == "jsonl":
+        return find_json_lines(text, report)
     if form == "sgml":
-        records = find_sgml_records(text, report)
-    elif form == "xml":
-        records = find_xml_records(text, report)
-    elif form in NAMES:
-        records = find_line_records(text, form, report)
-    else:
-        header = find_topics_header(text) if form == "csv" else None
-        try:
-            if header is not None:
-                records = _find_in_table(text, header, report)
-            else:
-                syntax: Syntax = "json" if form == "json" else "yaml"
-                records = _find_in_document(text, syntax, options, report)
-        except TreeError as error:
-            report(syntax_problem(error))
-            return []
-    is_markup = form in ("sgml", "xml")
-    return (
-        [] if records is None else make_topics(records, options, report, note, is_markup=is_markup)
-    )
-
-
-def _find_in_table(text: str, header: Header, report: Report) -> Records:
-    records = find_table_records(text, header)
-    what = f"{records.format_name}, not id TAB text; trectools-plus reads it, other tools do not"
-    report(other_form(header.line, what))
-    if not records.found:
-        remedy = "Check that the file is complete"
-        report(TopicProblem("T105", header.line, "no rows below the header", remedy=remedy))
-    return records
-
-
-def _find_in_document(
-    text: str, form: Syntax, options: TopicOptions, report: Report
-) -> Records | None:
-    tree = parse_document(text, form)
-    records = find_records(tree, form.upper(), options, test_sets=True)
+        return find_sgml_records(text, report)
+    if form == "xml":
+        return find_xml_records(text, report)
+    if form in NAMES:
+        return find_line_records(text, form, report)
+    header = find_topics_header(text) if form == "csv" else None
+    if header is not None:
+        records = find_table_records(text, header)
+        what = f"{records.format_name}, not id TAB text; other tools do not read it"
+        report(other_form(header.line, what))
+        if not records.found:
+            remedy = "Check that the file is complete"
+            report(TopicProblem("T105", header.line, "no rows below the header", remedy=remedy))
+        return records
+    syntax: Syntax = "json" if form == "json" else "yaml"
+    tree = parse_document(text, syntax)
+    found = find_records(tree, syntax.upper(), options, test_sets=True)
     report_tree(tree, report)
-    if records is None and tree.root is not None:
+    if found is None and tree.root is not None:
         what = f"expected records with an id and a text but got {_shown(tree.root)}"
         remedy = "Give a list of objects with an id and a text, or {id: text}"
-        report(TopicProblem("T105", tree.root.line, what, tree.root.column, remedy=remedy))
-    return records
+        report(TopicProblem("T105", tree.root.line, what, remedy=remedy))
+    return found
 
 
 def _shown(root: Node) -> str:

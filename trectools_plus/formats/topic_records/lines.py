@@ -133,7 +133,7 @@ def _pattern_records(text: str, form: LineForm, report: Report) -> list[Record]:
         line = raw.rstrip("\r")
         match = _PATTERNS[form].fullmatch(line)
         if match is not None:
-            value = Scalar.of_text(number, match[2].strip(), match.start(2) + 1)
+            value = Scalar.of_text(number, match[2].strip())
             records.append(Record(number, {"text": value}, match[1].strip()))
         elif line.strip():
             what = f"expected {NAMES[form].removeprefix('lines ')}, as on the first line"

@@ -10,7 +10,6 @@ from trectools_plus.errors import FormatError
 from trectools_plus.formats.nodes.model import (
     JSON_CONSTANTS,
     Node,
-    Repeat,
     Scalar,
     Tree,
     TreeError,
@@ -50,7 +49,6 @@ class Topic:
         text: Its text; ``None`` if it is missing or not a single value.
         other_fields: Its other fields by name.
         text_line: The line on which its text starts; ``None`` if unknown.
-        text_column: The character column at which its text starts, from 1.
     """
 
     line: int
@@ -58,7 +56,6 @@ class Topic:
     text: str | None = None
     other_fields: dict[str, str] = field(default_factory=dict)
     text_line: int | None = None
-    text_column: int | None = None
 
 
 @dataclass(slots=True)
@@ -86,7 +83,7 @@ class TopicProblem:
         code: The rule of ``topics validate`` that reports it.
         line: The line, from 1.
         message: The problem.
-        column: The character column, from 1.
+        column: The character column, from 1; only in TSV.
         query_id: The topic.
         doc_id: The document.
         severity: If it differs from the severity of the rule: ``warning`` if the topics can be read
@@ -110,7 +107,7 @@ class TopicProblem:
     @classmethod
     def at(cls, node: Node, code: str, message: str, **further: Any) -> TopicProblem:
         """Return the problem of a value; ``further`` are attributes of this class."""
-        return cls(code, node.line, message, node.column, **further)
+        return cls(code, node.line, message, **further)
 
 
 def syntax_problem(error: TreeError, remedy: str | None = None) -> TopicProblem:
@@ -122,7 +119,7 @@ def syntax_problem(error: TreeError, remedy: str | None = None) -> TopicProblem:
     """
     if remedy is None and error.remedy is not None:
         remedy = error.remedy[:1].upper() + error.remedy[1:]
-    return TopicProblem("T104", error.line, error.what, error.column, remedy=remedy)
+    return TopicProblem("T104", error.line, error.what, remedy=remedy)
 
 
 Report = Callable[[TopicProblem], None]
@@ -156,13 +153,15 @@ class Records:
         found: The records.
         format_name: The name of the format in messages.
         is_plain: True for the formats whose topics are read without a note.
-        n_nested: The number of records inside others, which are not read.
+        is_markup: True for SGML and XML, whose names have another order of preference.
+        is_typed: True for JSON Lines, in which an id and a text must be texts.
     """
 
     found: list[Record]
     format_name: str
     is_plain: bool = False
-    n_nested: int = 0
+    is_markup: bool = False
+    is_typed: bool = False
 
 
 def read_id(node: Node, what: str, query_id: str | None, report: Report) -> str | None:
@@ -220,7 +219,7 @@ def read_text(node: Node, topic: Topic, report: Report) -> None:
 
     Reports null (T105), values of other types (T115) and a text cut at '#' (T117).
     """
-    topic.text_line, topic.text_column = node.line, node.column
+    topic.text_line = node.line
     query_id = topic.query_id
     if not isinstance(node, Scalar) or node.data is None:
         state = "text is null"
@@ -237,9 +236,7 @@ def read_text(node: Node, topic: Topic, report: Report) -> None:
     if node.cut is not None:
         what = f"text is cut at '#': {quoted(node.text)}"
         problem = TopicProblem.at(node, "T117", what, query_id=query_id)
-        if node.cut != node.line:  # it begins and ends on different lines
-            problem = replace(problem, line=node.cut, column=None)
-        report(problem)
+        report(replace(problem, line=node.cut))
 
 
 def report_empty_text(topic: Topic, report: Report) -> None:
@@ -248,20 +245,14 @@ def report_empty_text(topic: Topic, report: Report) -> None:
         return
     what = "no text" if topic.query_id is None else f"topic {visible(topic.query_id)} has no text"
     line, remedy = topic.text_line or topic.line, "Write a text, or remove the topic"
-    report(TopicProblem("T121", line, what, topic.text_column, topic.query_id, remedy=remedy))
+    report(TopicProblem("T121", line, what, query_id=topic.query_id, remedy=remedy))
 
 
 def report_tree(tree: Tree, report: Report) -> None:
     """Report the repeated keys of mappings (T116), and NaN and infinity in JSON (T104)."""
-    for repeat in tree.repeats:
-        _report_repeat(repeat, report)
+    for key in tree.repeats:
+        message = f"key {visible(key.text)} is repeated; loaders keep the last value"
+        report(TopicProblem.at(key, "T116", message, remedy="Keep one of them"))
     for node in tree.constants:
         what, remedy = f"{node.text} is not valid JSON", "Write a number or null"
         report(TopicProblem.at(node, "T104", what, remedy=remedy))
-
-
-def _report_repeat(repeat: Repeat, report: Report) -> None:
-    first = repeat.first
-    where = f"line {first.line}, column {first.column}"
-    message = f"key {visible(repeat.key.text)} is repeated ({where}); loaders keep the last value"
-    report(TopicProblem.at(repeat.key, "T116", message, remedy="Keep one of them"))

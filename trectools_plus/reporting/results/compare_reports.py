@@ -10,7 +10,7 @@ from trectools_plus.benchmark.compare.compare_reports import (
     ReportComparison,
     state_verdict,
 )
-from trectools_plus.display import Cell, TableColumn, TextTable
+from trectools_plus.display import TextTable
 from trectools_plus.reporting.document import Block, Bullets, Fold, Paragraph
 from trectools_plus.reporting.wording import (
     describe_difference_intervals,
@@ -63,9 +63,7 @@ def contrast_blocks(contrast: ReportComparison, *, full: bool = True) -> list[Bl
     return [
         Paragraph(state_verdict(contrast), "result"),
         *(Paragraph(f"{place}  {name}") for place, name in zip("AB", contrast.names, strict=True)),
-        TextTable.of(
-            [*header, TableColumn(Cell("Significant"), short="Sig.")], rows, right=_NUMBERS
-        ),
+        TextTable.of([*header, "Significant"], rows, right=_NUMBERS),
         Paragraph(f"{plural(more, 'more measure')}: --all" if more else ""),
         Paragraph(f"Significant (*): {method} {describe_difference_intervals(first)}", "small"),
         Bullets(_remarks(contrast)),

@@ -103,7 +103,7 @@ def extraction_blocks(report: ExtractionReport) -> list[Block]:
         Paragraph("" if manifest.root is None else root),
         Paragraph(
             f"Present-only, exact: {len(mistakes.missed):,} missed, {len(mistakes.spurious):,} "
-            f"spurious, {plural(len(mistakes.near), 'near pair')}."
+            "spurious."
         ),
         *(Paragraph(f"Note: {note}.", "note") for note in report.notes),
         Fold("Documents", [Paragraph("Present-only, exact."), _documents(report)]),
@@ -303,19 +303,14 @@ def _documents(report: ExtractionReport) -> TextTable:
 
 
 def _list_mistakes(report: ExtractionReport) -> list[Block]:
-    """Return near, missed and spurious terms, at most 50 of each."""
+    """Return missed and spurious terms, at most 50 of each."""
     mistakes = report.mistakes
-    near = [
-        [one.doc_id, one.spurious_label, f"is a {one.relation} of", one.missed_label]
-        for one in mistakes.near
-    ]
     missed = [[one.doc_id, one.term_id, one.label, one.assertion] for one in mistakes.missed]
     spurious = [
         [one.doc_id, one.term_id, one.label, visible(one.text or "", 60), f"{one.score or 0:.2f}"]
         for one in mistakes.spurious
     ]
     lists: list[tuple[str, tuple[str, ...], list[list[str]]]] = [
-        ("Near", ("Document", "Spurious term", "", "Missed term"), near),
         ("Missed", ("Document", "Term", "Label", "Gold says"), missed),
         ("Spurious", ("Document", "Term", "Label", "Found in", "Score"), spurious),
     ]

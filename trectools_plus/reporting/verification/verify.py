@@ -422,13 +422,9 @@ def _verify_extraction(path: Path) -> Verification:
     report = load_extraction_report(path)
     if (refused := _refuse_other_version(path.name, report.manifest.packages)) is not None:
         return refused
-    made, is_soft_known = rebuild_extraction(path, report)
-    comparison = _FolderComparison(
-        path.parent, lambda place: not is_soft_known and ".soft" in place
-    )
+    made = rebuild_extraction(path, report)
+    comparison = _FolderComparison(path.parent)
     comparison.unproven.append(_count_claims(extraction_claims(report)))
-    if not is_soft_known:
-        comparison.unproven.append("ontology-aware figures: the formula needs the whole ontology")
     with tempfile.TemporaryDirectory() as temporary:
         scratch = Path(temporary)
         result = replace(made, report=comparison.choose_report(path, made.report))

@@ -8,8 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import redirect_stdout
 from typing import Any, TypeVar
 
-from trectools_plus.errors import UsageError
-from trectools_plus.plugins import describe_error
+from trectools_plus.errors import UsageError, describe_error
 from trectools_plus.retrieval.backends.retriever import Found, LoadedRetriever, name_of
 from trectools_plus.retrieval.backends.timed_calls import CallThread, TimedOutError
 from trectools_plus.retrieval.source import (

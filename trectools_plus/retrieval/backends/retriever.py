@@ -13,11 +13,10 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any, NamedTuple
 
-from trectools_plus.errors import TrectoolsPlusError, UsageError
+from trectools_plus.errors import TrectoolsPlusError, UsageError, describe_error
 from trectools_plus.formats.corpus import DocumentCollection
 from trectools_plus.formats.interchange.names import normalize
 from trectools_plus.plugins import (
-    describe_error,
     find_entry_point,
     import_object,
     working_directory_on_path,
@@ -207,7 +206,7 @@ def _load(name: str) -> Any:
     module_name, colon, object_name = name.partition(":")
     if colon:
         return import_object(module_name, object_name)
-    point = find_entry_point(ENTRY_POINT_GROUP, name, "retriever")
+    point = find_entry_point(ENTRY_POINT_GROUP, name)
     if point is not None:
         return point.load()
     known = ", ".join(sorted(entry_points(group=ENTRY_POINT_GROUP).names))

@@ -6,11 +6,12 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
 from pydantic import ConfigDict
 
-from trectools_plus.choices import CollapseMethod, Panel
+from trectools_plus.choices import Panel
 from trectools_plus.formats.writing import UNWRITABLE
 from trectools_plus.models import Model
 from trectools_plus.retrieval.setting_types import Option, WholeNumber, setting
@@ -25,7 +26,7 @@ class Collapse(Model):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    method: CollapseMethod = setting(
+    method: Literal["max", "first", "sum"] = setting(
         "max",
         "Collapse the chunks that the backend returns into documents, scored by MaxP (max), FirstP "
         "(first) or SumP (sum).",

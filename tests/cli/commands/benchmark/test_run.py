@@ -7,14 +7,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from trectools_plus.cli.commands.benchmark.run import benchmark_run
 
 Call = Callable[..., tuple[int, str, str]]
 
 
 @pytest.fixture
 def call(call_of: Callable[..., Call]) -> Call:
-    return call_of("benchmark run", benchmark_run)
+    return call_of("benchmark run")
 
 
 @pytest.fixture
