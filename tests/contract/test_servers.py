@@ -60,7 +60,7 @@ def test_judging_goes_on_in_a_frozen_database(started, tmp_path, program, compar
         archive.extractall(tmp_path, filter="data")
     (tmp_path / "fixtures").symlink_to(ROOT / "fixtures")
     shutil.copy(INPUTS / "review/review.db", tmp_path / "garden/review.db")
-    words = ("review", "serve", "garden", "--depth", "5", "--seed", "7")
+    words = ("review", "serve", "garden", "--depth", "5")
     url = started(*words, expected=r"review +(http://\S+)")
     session = ask(f"{url}api/session", {"name": "Dora"})["session"]
     view = ask(f"{url}api/queries/1", X_Review_Session=session)

@@ -125,7 +125,6 @@ _REMOVED = {
     "--show-prompt": "removed; the folder of a plan contains the prompt",
     "--relevant": "removed; write the grade into the measure, for example P(rel=2)@10",
     "--leave-out": "removed; review serve asks about the rest",
-    "--choices": "removed; review show --format json lists the choices",
     "--database": "removed; the database is review.db in the folder of the report",
     "--phenopackets": "removed; write_phenopackets in Python writes them",
     "--no-exact": "removed; runs fetch writes the ranking of a mode without exact matches",

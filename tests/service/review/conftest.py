@@ -19,6 +19,7 @@ from harness.program import Program, Started
 from trectools_plus.benchmark.run.config_file import load_config
 from trectools_plus.benchmark.run.runner import run_benchmark
 from trectools_plus.reporting.files import write_reports
+from trectools_plus.service.review.app import review_app
 
 TESTS = Path(__file__).resolve().parents[2]
 GARDEN = TESTS.parent / "fixtures/garden-trec"
@@ -74,8 +75,16 @@ def serve(program: Program, tmp_path: Path) -> Iterator[Any]:
     started: list[Started] = []
 
     def start(
-        *arguments: object, command: Sequence[str] = ("review", "serve"), **env: str
+        *arguments: Any,
+        command: Sequence[str] = ("review", "serve"),
+        seed: int | None = None,
+        **env: str,
     ) -> Server:
+        if seed is not None:  # the command uses the seed of the database
+            depth = dict(zip(arguments[1::2], arguments[2::2], strict=True)).get("--depth", 10)
+            path = Path(arguments[0])
+            app = review_app(path, path / "review.db", seed=seed, depth=depth)
+            app.state.controller.store.close()
         words = ["trectools-plus", *command, *arguments, "--port", "0"]
         process = program.start(words, tmp_path, **env)
         started.append(process)

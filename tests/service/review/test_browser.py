@@ -45,7 +45,7 @@ def judged(database: Path, name: str) -> dict[str, QueryJudgments]:
 def test_a_whole_query_by_keys_with_a_reload_in_the_middle(
     page: Any, serve: Any, report: Path
 ) -> None:
-    server = serve(report, "--depth", 4, "--seed", 1)
+    server = serve(report, "--depth", 4, seed=1)
     page.prefer(prefers_color_scheme="light")
     start_anew(page, server.url)
     begin(page, "Anna")
@@ -140,7 +140,7 @@ def test_a_second_person_starts_with_nothing_and_is_not_mixed_up(
 
 
 def test_every_key_of_the_help_does_what_it_says(page: Any, serve: Any, report: Path) -> None:
-    server = serve(report, "--depth", 4, "--seed", 1)
+    server = serve(report, "--depth", 4, seed=1)
     start_anew(page, server.url)
     begin(page, "Anna")
     worked(page)
@@ -191,7 +191,7 @@ def test_every_key_of_the_help_does_what_it_says(page: Any, serve: Any, report: 
 
 
 def test_answers_in_quick_succession_are_all_kept(page: Any, serve: Any, report: Path) -> None:
-    server = serve(report, "--depth", 4, "--seed", 1)
+    server = serve(report, "--depth", 4, seed=1)
     start_anew(page, server.url)
     begin(page, "Anna")
     worked(page)
@@ -204,7 +204,7 @@ def test_answers_in_quick_succession_are_all_kept(page: Any, serve: Any, report:
 
 
 def test_an_answer_on_its_way_stays_with_who_gave_it(page: Any, serve: Any, report: Path) -> None:
-    server = serve(report, "--depth", 4, "--seed", 1)
+    server = serve(report, "--depth", 4, seed=1)
     start_anew(page, server.url)
     begin(page, "Anna")
     worked(page)
@@ -225,7 +225,7 @@ def test_an_answer_on_its_way_stays_with_who_gave_it(page: Any, serve: Any, repo
 
 
 def test_the_next_query_twice_is_two_queries_on(page: Any, serve: Any, report: Path) -> None:
-    server = serve(report, "--depth", 4, "--seed", 1)
+    server = serve(report, "--depth", 4, seed=1)
     start_anew(page, server.url)
     begin(page, "Anna")
     worked(page)

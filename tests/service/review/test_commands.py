@@ -131,7 +131,6 @@ def test_mistakes_are_one_line(call: Call, report: Path, tmp_path: Path) -> None
         (("serve", report, "--modes", "lexical"), 2, "2 to 8 modes"),
         (("serve", report, "--modes", "lexical,nothing"), 2, "nothing"),
         (("serve", report, "--depth", 0), 2, "depth"),
-        (("serve", report, "--database", text), 2, "text.db"),
         (
             ("serve", report, "--host", "no.such.host.invalid", "--key-from-env", "PATH"),
             2,
@@ -173,11 +172,9 @@ def test_serve_refuses_what_is_not_for_the_page(program: Program, report: Path) 
     assert (done.code, "there is no key" in done.stderr) == (2, True)
 
 
-def test_serve_honours_what_is_for_the_page(
-    serve: Any, ask: Any, report: Path, tmp_path: Path
-) -> None:
-    key, database = "a-key-of-twenty-char", tmp_path / "mine.db"
-    arguments = (report, "--modes", "lexical,hybrid", "--depth", 3, "--database", database)
+def test_serve_honours_what_is_for_the_page(serve: Any, ask: Any, report: Path) -> None:
+    key = "a-key-of-twenty-char"
+    arguments = (report, "--modes", "lexical,hybrid", "--depth", 3)
     server = serve(*arguments, "--key-from-env", "REVIEW_KEY", REVIEW_KEY=key)
     with pytest.raises(HTTPError, match="401") as refused:
         ask(f"{server.url}api/about")
@@ -185,7 +182,7 @@ def test_serve_honours_what_is_for_the_page(
     refused.value.close()
     about = ask(f"{server.url}api/about", Authorization=f"Bearer {key}")
     assert (about["columns"], about["depth"]) == (2, 3)
-    assert database.is_file()
+    assert (report / "review.db").is_file()
 
 
 def test_another_report_is_refused(serve: Any, call: Call, report: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +28,7 @@ VIGNETTE = "A girl had Séizures and a cleft palate, but no pallor. " * 20
 
 
 @pytest.fixture(scope="module")
-def cases(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def made_cases(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A report on long queries and documents with hostile texts."""
     folder = tmp_path_factory.mktemp("cases")
     titles = [*HOSTILE, "Seizure cluster", "Palatal defect", "Cleft of the palates"]
@@ -51,12 +52,17 @@ def cases(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "out"
 
 
+@pytest.fixture
+def cases(made_cases: Path, tmp_path: Path) -> Path:
+    """A copy of its own."""
+    return Path(shutil.copytree(made_cases, tmp_path / "cases"))
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_hostile_texts_and_long_queries(
-    page: Any, serve: Any, cases: Path, axe: str, tmp_path: Path, scheme: str
+    page: Any, serve: Any, cases: Path, axe: str, scheme: str
 ) -> None:
-    database = tmp_path / "review.db"
-    server = serve(cases, "--database", database, "--seed", 1)
+    server = serve(cases, seed=1)
     page.prefer(prefers_color_scheme=scheme)
     start_anew(page, server.url, 1280)
     page.wait_for("about !== null")
@@ -107,7 +113,7 @@ def test_hostile_texts_and_long_queries(
 def test_a_click_leaves_the_keys_to_the_result(page: Any, serve: Any, cases: Path) -> None:
     """Enter after a click continues; it does not press the clicked button again."""
     page.prefer(prefers_color_scheme="light")
-    server = serve(cases, "--seed", 1)
+    server = serve(cases, seed=1)
     start_anew(page, server.url, 1280)
     begin(page, "Anna")
     worked(page)

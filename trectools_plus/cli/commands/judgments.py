@@ -406,7 +406,9 @@ def review_serve(
         str | None,
         Option(help="Modes to show, comma-separated.  [default: all]"),
     ] = None,
-    depth: Annotated[int, Option(help="Maximum number of results per query and mode.")] = 10,
+    depth: Annotated[
+        int, Option(min=1, max=100, help="Maximum number of results per query and mode.")
+    ] = 10,
     key_from_env: KeyFromEnv = None,
     share: Annotated[
         bool,
@@ -436,7 +438,7 @@ def review_serve(
         key=None if key_from_env is None else service.read_key(key_from_env),
         share=share,
     )
-    service.run_review(report, None, options, host=host, port=port, notify=inform)
+    service.run_review(report, options, host=host, port=port, notify=inform)
 
 
 def review_show(
@@ -470,6 +472,12 @@ def review_export(
             help="Export the judgments of this annotator only.  [default: all annotators, merged]",
         ),
     ] = None,
+    choices: Annotated[
+        bool,
+        Option(
+            "--choices", help="Export the chosen results, with relevance 1, instead of the grades."
+        ),
+    ] = False,
 ) -> None:
     """If several annotators graded a pair, the merged qrels contain the median of their grades; of
     an even number, the lower of the two middle grades. Results flagged as irrelevant have grade 0.
@@ -478,10 +486,11 @@ def review_export(
     Examples:
       trectools-plus review export results/today/review.db --qrels judged.txt
       trectools-plus review export results/today/review.db --annotator Anna --qrels anna.txt
+      trectools-plus review export results/today/review.db --choices --qrels chosen.txt
     """
     formats.refuse_link_out(qrels, database if database.is_dir() else database.parent)
     with closing(service.read_store(database)) as store:
-        exported = service.export_qrels(store, annotator)
+        exported = service.export_qrels(store, annotator, choices=choices)
     formats.write_qrels(exported, qrels)
 
 

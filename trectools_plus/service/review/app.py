@@ -99,7 +99,7 @@ def _open_controller(
         return ReviewController(material, open_store(database, material, options.seed))
     if (options.modes, options.depth, options.seed) != (None, DEFAULT_DEPTH, None):
         raise UsageError(
-            "--modes, --depth and --seed are for reports: a plan decides what is shown",
+            "modes, depth and seed are for reports: a plan decides what is shown",
             remedy="leave them out",
         )
     return ReviewController(*open_plan(plan, database), share=options.share)
@@ -128,18 +128,16 @@ def read_page(needs_key: bool = False) -> tuple[str, str]:
 
 def run_review(
     report: str | FilePath,
-    database: str | FilePath | None = None,
-    options: ReviewOptions | None = None,
+    options: ReviewOptions,
     *,
     host: str = "127.0.0.1",
     port: int = 8000,
     notify: Callable[[str], None] = lambda _: None,
 ) -> None:
-    """Serve the review page until a signal ends the process.
+    """Serve the review page until a signal ends the process; the database is ``review.db`` there.
 
     Args:
         report: ``BenchmarkReport.json``, or its folder; or a plan of judgments.
-        database: The review database; ``review.db`` in the report's folder if ``None``.
         options: Modes, depth, seed and key.
         host: The address to listen on; without a key it must be a loopback address.
         port: The port; 0 selects a free one.
@@ -151,15 +149,8 @@ def run_review(
         InputError: If the server cannot listen, or the report or the database cannot be read.
         IncomparableError: If the database contains judgments of other results.
     """
-    options = options or ReviewOptions()
     given = FilePath(report)
-    if database is not None and find_plan(report) is not None:
-        raise UsageError(
-            "a plan has its own database, in which the other commands find the judgments",
-            where="--database",
-            remedy="leave it out",
-        )
-    file = database or (given if given.is_dir() else given.parent) / DATABASE_NAME
+    file = (given if given.is_dir() else given.parent) / DATABASE_NAME
     with listen(host, port, has_key=options.key is not None) as listener:
         app = review_app(report, file, **asdict(options))
         controller = app.state.controller

@@ -39,9 +39,7 @@ class ImportedJudgments(NamedTuple):
     open: int
 
 
-def import_judgments(
-    folder: PlanFolder, qrels: Qrels, annotator: str, *, leave_out: bool = False
-) -> ImportedJudgments:
+def import_judgments(folder: PlanFolder, qrels: Qrels, annotator: str) -> ImportedJudgments:
     """Add the grades of qrels to the review database of a plan, as those of an annotator.
 
     Negative grades count as 0. A pooled document that the qrels do not judge is one that the
@@ -52,8 +50,6 @@ def import_judgments(
         folder: The plan.
         qrels: Grades of people, up to 3.
         annotator: The name of the annotator, who may have judged before.
-        leave_out: Whether queries with too many such documents are left out, instead of being
-            asked.
 
     Raises:
         UsageError: If a grade is above 3, or differs from one that the annotator gave before.
@@ -73,7 +69,7 @@ def import_judgments(
     for query_id in judged:
         given, pool = grades[query_id], folder.pool[query_id]
         absent = len(pool) - sum(doc_id in given for doc_id in folder.judgeable[query_id])
-        is_open = not leave_out and has_too_many_missing(absent, len(pool))
+        is_open = has_too_many_missing(absent, len(pool))
         missing += absent
         still_open += is_open
         rows += [

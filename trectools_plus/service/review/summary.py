@@ -5,7 +5,6 @@ The positions of grades and chosen results in a mode follow from the exported qr
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -13,6 +12,7 @@ from itertools import combinations
 from typing import Any
 
 from trectools_plus.errors import IncomparableError, UsageError
+from trectools_plus.judging.agreement import nan_as_null
 from trectools_plus.judging.review.judgments import (
     MERGE_RULE,
     NONE_CHOSEN,
@@ -209,8 +209,7 @@ class ReviewSummary:
 
     def as_dict(self) -> dict[str, Any]:
         """Return JSON values; undefined figures are null."""
-        text = json.dumps(asdict(self))
-        content: dict[str, Any] = json.loads(text, parse_constant=lambda _: None)
+        content: dict[str, Any] = nan_as_null(asdict(self))
         return content
 
 
