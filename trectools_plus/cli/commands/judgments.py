@@ -113,10 +113,10 @@ def judge_plan(
     with show_progress() as progress:
         given = parse_runs(runs, "RUN")
         read = [validation.load_run(run.path) for run in given]
-        loaded = formats.name_runs(read, [run.name for run in given])
+        loaded = formats.name_runs(read, [run.given for run in given])
         settings = benchmark.load_fetch_settings(None, data)
         if extend is None:
-            documents, queries = open_data(settings, progress)
+            documents, queries = open_data(settings)
             assert documents is not None
             plan = judging.make_plan(loaded, queries, documents, output_dir, options, progress)
         else:
@@ -125,7 +125,7 @@ def judge_plan(
             if settings.corpus is not None:
                 added = formats.load_corpus(settings.corpus)
             elif settings.dataset is not None:
-                added = open_data(settings, progress)[0]
+                added = open_data(settings)[0]
             plan = judging.extend_plan(old, loaded, output_dir, added, progress)
     write_document(plan.summary(), output_format)
 
