@@ -470,7 +470,7 @@ def sweep_extraction(
         )
     base = (settings or ExtractionSettings()).model_dump()
     for value in options.values:
-        make_extraction_settings({_PARAMETER: value}, {_PARAMETER: "--values"})
+        make_extraction_settings({_PARAMETER: value})
     loaded = load_ontology(ontology)
     documents = read_documents(folder, loaded, dataset)
     if (root := root_of(loaded, str(base["root"]))) is not None:
