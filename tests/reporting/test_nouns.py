@@ -18,10 +18,10 @@ from trectools_plus.reporting import (
     print_report,
     report_table,
     table_as_latex,
-    table_as_markdown,
     write_reports,
 )
 from trectools_plus.reporting.document import print_blocks
+from trectools_plus.reporting.export import table_as_markdown
 from trectools_plus.reporting.results.gate import gate_blocks
 
 ROOT = Path(__file__).parents[2]

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from trectools_plus.benchmark.report import BenchmarkReport, UnscoredMode
-from trectools_plus.benchmark.report.verdict import add_result, make_verdict
+from trectools_plus.benchmark.report.verdict import add_result, make_verdict, report_of_mode
 from trectools_plus.reporting import render_markdown
 from trectools_plus.reporting.comparison import report_table
 from trectools_plus.statistics.comparison import ConfidenceInterval
@@ -104,7 +104,7 @@ def test_one_mode(make_report: Make) -> None:
 
 
 def test_the_report_of_one_mode_has_its_own_verdict(make_report: Make) -> None:
-    alone = make_report().of_mode("vector", [])
+    alone = report_of_mode(make_report(), "vector", [])
     assert text_of(alone) == (
         "Vector-Only has a mean of 0.297 [0.267, 0.327] on nDCG@10 over 225 queries."
     )

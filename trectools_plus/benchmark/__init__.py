@@ -25,7 +25,7 @@ __getattr__, __dir__ = import_lazily(
         "benchmark.gate": ["DEFAULT_MEASURES", "parse_drop"],
         "benchmark.multilingual": ["PARALLEL_SETS", "multilingual_report_schema"],
         "benchmark.report.folder": ["ListedReport", "ReportFolder"],
-        "benchmark.report.model": ["load_report"],
+        "benchmark.report.verdict": ["load_report"],
         "benchmark.run.config": ["BenchmarkConfig", "Comparing"],
         "benchmark.run.config_file": [
             "ConfigOptions",

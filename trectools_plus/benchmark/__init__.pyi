@@ -19,8 +19,8 @@ from trectools_plus.benchmark.report.folder import ListedReport as ListedReport
 from trectools_plus.benchmark.report.folder import ReportFolder as ReportFolder
 from trectools_plus.benchmark.report.folder import list_reports as list_reports
 from trectools_plus.benchmark.report.model import BenchmarkReport as BenchmarkReport
-from trectools_plus.benchmark.report.model import load_report as load_report
 from trectools_plus.benchmark.report.model import report_json_schema as report_json_schema
+from trectools_plus.benchmark.report.verdict import load_report as load_report
 from trectools_plus.benchmark.run.config import BenchmarkConfig as BenchmarkConfig
 from trectools_plus.benchmark.run.config import Comparing as Comparing
 from trectools_plus.benchmark.run.config_file import ConfigOptions as ConfigOptions

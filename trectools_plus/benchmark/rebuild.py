@@ -32,7 +32,7 @@ from trectools_plus.benchmark.run.output_folder import (
     TOPICS_FILE,
     OutputFolder,
 )
-from trectools_plus.benchmark.run.runner import BenchmarkResult, Origin, compute_result
+from trectools_plus.benchmark.run.runner import BenchmarkResult, FigureOrigin, compute_result
 from trectools_plus.errors import TrectoolsPlusError
 from trectools_plus.formats.files.closed import is_unchanged
 from trectools_plus.formats.tables import Topics
@@ -246,7 +246,7 @@ def rebuild_result(
         experiment_id = make_experiment_id(moment, hash_config(config.as_manifest()))
         contents = dataset.hash_contents(progress)
         modes = inputs.read_modes(progress)
-        origin = Origin(experiment_id, moment, manifest.command, contents, {})
+        origin = FigureOrigin(experiment_id, moment, manifest.command, contents, {})
         result = compute_result(config, dataset, modes, folder, origin, progress)
     lacks_topics = dataset.topics is None and "topics" in manifest.dataset.contents
     shows_titles = source.files.find(DOCUMENTS_FILE) is not None

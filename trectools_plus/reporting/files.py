@@ -9,6 +9,7 @@ import polars as pl
 from trectools_plus.benchmark.report import load_report
 from trectools_plus.benchmark.report.diagnostics import find_failing
 from trectools_plus.benchmark.report.folder import StoredDocuments
+from trectools_plus.benchmark.report.verdict import report_of_mode
 from trectools_plus.benchmark.run.output_folder import (
     CHECKSUMS_FILE,
     DOCUMENTS_FILE,
@@ -145,7 +146,7 @@ def _write_mode_reports(result: BenchmarkResult, folder: Path) -> list[str]:
             run = {mode: result.runs[mode]}
             failing = find_failing(dataset, run, result.per_query, primary, definition)
         names.append(mode_report_name(mode))
-        write_text(folder / names[-1], render_json(report.of_mode(mode, failing)))
+        write_text(folder / names[-1], render_json(report_of_mode(report, mode, failing)))
     return names
 
 

@@ -28,9 +28,9 @@ from trectools_plus.benchmark.report.model import (
     UnscoredStatus,
     UpliftResult,
     Verdict,
-    load_report,
     report_json_schema,
 )
+from trectools_plus.benchmark.report.verdict import load_report
 from trectools_plus.choices import Relation, TargetStatus
 from trectools_plus.retrieval.fetch.outcome import Latency
 

@@ -12,19 +12,15 @@ import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from pydantic import Field, ValidationError
+from pydantic import Field
 
 from trectools_plus.arguments import checked
 from trectools_plus.choices import Averaging, Relation, TargetStatus
 from trectools_plus.display import TextTable
-from trectools_plus.errors import InputError
-from trectools_plus.formats.files.closed import read_document
 from trectools_plus.lazy_names import render
 from trectools_plus.models import BaseManifest, Conditions, ReportModel, WithoutUnset
-from trectools_plus.plugins import without_user_code
 from trectools_plus.retrieval.fetch.outcome import Latency
 from trectools_plus.retrieval.index.models import ModelRecord
 from trectools_plus.statistics.arrays import DEFAULT_CONFIDENCE
@@ -718,42 +714,6 @@ class BenchmarkReport(ReportModel):
         found: Figure = render("plot_report", self, measures)
         return found
 
-    def of_mode(self, mode: str, failing: Sequence[FailingQuery]) -> BenchmarkReport:
-        """Return the report of one mode: its figures and diagnostics, without comparisons.
-
-        Args:
-            mode: One of the modes.
-            failing: The queries for which this mode scores 0 on the primary measure.
-        """
-        alone = self.model_copy(
-            update={
-                "modes": {mode: self.modes[mode]},
-                "unscored": {},
-                "comparisons": [],
-                "best_mode": dict.fromkeys(self.best_mode),
-                "best_mode_significant": dict.fromkeys(self.best_mode_significant, False),
-                "unranked": [],
-                "groups": {},
-                "strata": {
-                    field: {
-                        value: {mode: modes[mode]}
-                        for value, modes in values.items()
-                        if mode in modes
-                    }
-                    for field, values in self.strata.items()
-                },
-                "failing_queries": list(failing),
-                "near_misses": self.near_misses
-                and [one for one in self.near_misses if one.mode == mode],
-                "diagnosis": [one for one in self.diagnosis if one.mode == mode],
-                "pool": None,
-                "difficulty": None,
-            }
-        )
-        from trectools_plus.benchmark.report.verdict import add_result
-
-        return add_result(alone)
-
 
 def _show(result: MeasureResult, queries: int) -> str:
     if result.mean is None:
@@ -768,35 +728,3 @@ def report_json_schema() -> dict[str, Any]:
     """Return the JSON Schema (draft 2020-12) of ``BenchmarkReport.json``."""
     schema = BenchmarkReport.model_json_schema(mode="serialization")
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}
-
-
-def load_report(path: str | Path) -> BenchmarkReport:
-    """Read a report that :func:`trectools_plus.reporting.write_reports` wrote.
-
-    Args:
-        path: The file ``BenchmarkReport.json``.
-
-    Returns:
-        The report.
-
-    Raises:
-        InputError: If the file cannot be read, is not a report, or has another schema version.
-    """
-    from trectools_plus.benchmark.report.verdict import add_result
-
-    text = read_document(path)
-    try:
-        with without_user_code():
-            report = BenchmarkReport.model_validate_json(text)
-            is_complete = report.primary_measure and report.headline_measures and report.verdict
-            return report if is_complete else add_result(report)
-    except ValidationError as error:
-        first = error.errors(include_url=False, include_context=False, include_input=False)[0]
-        field = ".".join(str(part) for part in first["loc"]) or "the file"
-        raise InputError(
-            f"not a benchmark report of schema version {SCHEMA_VERSION}: {field}: {first['msg']}",
-            where=str(path),
-            remedy="use a BenchmarkReport.json written by `benchmark run`",
-        ) from error
-    except (TypeError, ValueError, LookupError, AttributeError) as error:
-        raise InputError("not a benchmark report", where=str(path)) from error

@@ -7,10 +7,22 @@ was read, also from one of schema version 1.0.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
-from trectools_plus.benchmark.report.model import BenchmarkReport, BestOverall, Verdict
+from pydantic import ValidationError
+
+from trectools_plus.benchmark.report.model import (
+    SCHEMA_VERSION,
+    BenchmarkReport,
+    BestOverall,
+    FailingQuery,
+    Verdict,
+)
 from trectools_plus.choices import DEFAULT_MEASURES, MOST_HEADLINES
+from trectools_plus.errors import InputError
+from trectools_plus.formats.files.closed import read_document
+from trectools_plus.plugins import without_user_code
 from trectools_plus.statistics.comparison import Comparison, ConfidenceInterval
 from trectools_plus.statistics.method import EQUAL, FEW
 from trectools_plus.text import join_names, listed, plural
@@ -273,3 +285,69 @@ def _show_interval(
         return ""
     label = "" if entry is None or entry.has_own_level else ", unadjusted"
     return f" [{_show(ci.low, sign)}, {_show(ci.high, sign)}{label}]"
+
+
+def report_of_mode(
+    report: BenchmarkReport, mode: str, failing: Sequence[FailingQuery]
+) -> BenchmarkReport:
+    """Return the report of one mode: its figures and diagnostics, without comparisons.
+
+    Args:
+        report: The report of all modes.
+        mode: One of the modes.
+        failing: The queries for which this mode scores 0 on the primary measure.
+    """
+    alone = report.model_copy(
+        update={
+            "modes": {mode: report.modes[mode]},
+            "unscored": {},
+            "comparisons": [],
+            "best_mode": dict.fromkeys(report.best_mode),
+            "best_mode_significant": dict.fromkeys(report.best_mode_significant, False),
+            "unranked": [],
+            "groups": {},
+            "strata": {
+                field: {
+                    value: {mode: modes[mode]} for value, modes in values.items() if mode in modes
+                }
+                for field, values in report.strata.items()
+            },
+            "failing_queries": list(failing),
+            "near_misses": report.near_misses
+            and [one for one in report.near_misses if one.mode == mode],
+            "diagnosis": [one for one in report.diagnosis if one.mode == mode],
+            "pool": None,
+            "difficulty": None,
+        }
+    )
+    return add_result(alone)
+
+
+def load_report(path: str | Path) -> BenchmarkReport:
+    """Read a report that :func:`trectools_plus.reporting.write_reports` wrote.
+
+    Args:
+        path: The file ``BenchmarkReport.json``.
+
+    Returns:
+        The report.
+
+    Raises:
+        InputError: If the file cannot be read, is not a report, or has another schema version.
+    """
+    text = read_document(path)
+    try:
+        with without_user_code():
+            report = BenchmarkReport.model_validate_json(text)
+            is_complete = report.primary_measure and report.headline_measures and report.verdict
+            return report if is_complete else add_result(report)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_context=False, include_input=False)[0]
+        field = ".".join(str(part) for part in first["loc"]) or "the file"
+        raise InputError(
+            f"not a benchmark report of schema version {SCHEMA_VERSION}: {field}: {first['msg']}",
+            where=str(path),
+            remedy="use a BenchmarkReport.json written by `benchmark run`",
+        ) from error
+    except (TypeError, ValueError, LookupError, AttributeError) as error:
+        raise InputError("not a benchmark report", where=str(path)) from error

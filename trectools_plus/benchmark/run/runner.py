@@ -122,7 +122,7 @@ class BenchmarkResult(Displayed):
         return self.report.plot(measures)
 
 
-class Origin(NamedTuple):
+class FigureOrigin(NamedTuple):
     """What a report states about where its figures come from.
 
     Attributes:
@@ -201,7 +201,7 @@ def run_benchmark(
         else:
             modes = prepare_modes(config, dataset, folder, progress)
             models = _list_models(config)
-            origin = Origin(experiment_id, moment, command, contents, models, key)
+            origin = FigureOrigin(experiment_id, moment, command, contents, models, key)
             result = compute_result(config, dataset, modes, folder, origin, progress)
         if strict_input:
             refuse_errors(_input_findings(result.report, config), strict_input=True)
@@ -213,7 +213,7 @@ def compute_result(
     dataset: Dataset,
     modes: Modes,
     folder: OutputFolder,
-    origin: Origin,
+    origin: FigureOrigin,
     progress: Progress,
 ) -> BenchmarkResult:
     """Score the runs of all modes, compare them, and make the report.
