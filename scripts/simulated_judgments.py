@@ -157,18 +157,14 @@ def _simulate_combined(
     rng = np.random.default_rng(SEED)
     total, columns = people.shape
     truth = people.mean(axis=0)
-    covered = np.zeros((4, columns))
-    widths = np.zeros((4, columns))
+    covered = np.zeros((3, columns))
+    widths = np.zeros((3, columns))
     for _ in range(draws):
         drawn = rng.integers(0, total, total)
         y, f = people[drawn], model[drawn]
-        order = rng.permutation(total)[:size]
         for column in range(columns):
             one = combine_judgments(y[:size, column], f[:, column], np.arange(size))
-            same = combine_judgments(
-                people[order, column], model[:, column], order, population="these"
-            )
-            for row, shown in enumerate((one.people, one.combined, one.model, same.combined)):
+            for row, shown in enumerate((one.people, one.combined, one.model)):
                 covered[row, column] += shown.low <= truth[column] + 1e-12 and (
                     truth[column] - 1e-12 <= shown.high
                 )
@@ -185,7 +181,6 @@ def _simulate_combined(
         "combined": _range(covered[1, ~is_rr]),
         "combined, RR": _range(covered[1, is_rr]),
         "largest loss": f"{100.0 * max(covered[0] - covered[1]):.1f}",
-        "these queries": _range(covered[3]),
         "model alone": _range(covered[2]),
         "favoured run": _range(covered[2, len(JUDGED_MEASURES) : -1]),
         "width": f"{min(widths[1] / widths[0]):.2f}-{max(widths[1] / widths[0]):.2f}",

@@ -18,13 +18,13 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-import typer
 from hypothesis import settings
 
 sys.path.insert(0, str(Path(__file__).parent / "contract"))
 
 from harness.program import Program
 
+from trectools_plus.cli.app import app, benchmark_app, runs_app
 from trectools_plus.cli.errors import run_command
 
 # Tests import ir_measures, which imports cwl-eval, which would log to cwl.log without a handler.
@@ -306,27 +306,27 @@ Call = Callable[..., tuple[int, str, str]]
 @pytest.fixture
 def call_of(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> Callable[[str, Callable[..., None]], Call]:
+) -> Callable[[str], Call]:
     """Make functions that call a command like its console command, in a temporary folder.
 
     The function returns exit code, stdout and stderr. Its command is named by group and name, as in
     ``benchmark run``.
     """
 
-    def make(name: str, command: Callable[..., None]) -> Call:
-        group, _, own = name.partition(" ")
-        app = typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False)
-        app.command(own)(command)
-        app.callback()(lambda: None)
+    def make(name: str) -> Call:
+        program, *words = name.split()
+        if program not in ("trectools-plus", "benchmark", "runs"):
+            program, words = "trectools-plus", [program, *words]
+        group = {"benchmark": benchmark_app, "runs": runs_app}.get(program, app)
         monkeypatch.chdir(tmp_path)
         monkeypatch.delenv("FORCE_COLOR", raising=False)
 
         def run(*arguments: str) -> tuple[int, str, str]:
-            monkeypatch.setattr(sys, "argv", [f"/somewhere/bin/{group}", own, *arguments])
+            monkeypatch.setattr(sys, "argv", [f"/somewhere/bin/{program}", *words, *arguments])
             capsys.readouterr()
             code = 0
             try:
-                run_command(app, group)
+                run_command(group, program)
             except SystemExit as left:
                 code = left.code if isinstance(left.code, int) else 1
             out, err = capsys.readouterr()

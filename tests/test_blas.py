@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator
 
 import pytest
@@ -33,24 +32,6 @@ def test_one_thread_inside_and_as_many_as_before_outside() -> None:
         assert blas_threads() == {1}
     assert blas_threads() == {2}
     assert limited_blas_threads() == 1
-    assert blas_threads() == {2}
-
-
-def test_the_limit_lasts_until_the_last_thread_leaves() -> None:
-    entered, leave = threading.Event(), threading.Event()
-
-    def stay() -> None:
-        with one_blas_thread():
-            entered.set()
-            leave.wait(30)
-
-    thread = threading.Thread(target=stay)
-    with one_blas_thread():
-        thread.start()
-        assert entered.wait(30)
-    assert blas_threads() == {1}
-    leave.set()
-    thread.join()
     assert blas_threads() == {2}
 
 

@@ -10,7 +10,6 @@ import pytest
 from trectools_plus import choices
 from trectools_plus.retrieval.fusion import COMBINATIONS
 from trectools_plus.retrieval.index.parts import AGGREGATIONS
-from trectools_plus.validation.rendering import RENDERERS
 
 
 @pytest.mark.parametrize(
@@ -18,7 +17,6 @@ from trectools_plus.validation.rendering import RENDERERS
     [
         (choices.STRATEGIES, AGGREGATIONS),
         (get_args(choices.FusionMethod), COMBINATIONS),
-        (get_args(choices.FindingsFormat), RENDERERS),
     ],
 )
 def test_words_are_those_of_the_table(words: tuple[str, ...], table: Iterable[str]) -> None:

@@ -253,12 +253,3 @@ def test_row(row: Row, tmp_path: Path, program: Program, request: pytest.Fixture
     if len(there) == len(here) == 1 and row.there == f"`{there[0]}`" and is_measure(here[0]):
         assert is_measure(there[0]), "the first column is not a measure"
         assert parse_measures(there) == parse_measures(here)
-
-
-@pytest.mark.parametrize("name", sorted(trectools_plus._EQUIVALENTS))
-def test_the_import_of_a_name_of_another_tool_prints_the_equivalent(name: str) -> None:
-    with pytest.raises(ImportError, match=f"^{name} has another name here: use .*$"):
-        exec(f"from trectools_plus import {name}")
-    (row,) = [row for row in ROWS if re.search(rf"`{name}\b", row.there)]
-    words = re.findall(r"\w{4,}", trectools_plus._EQUIVALENTS[name])
-    assert set(words) & set(re.findall(r"\w+", row.here)), "the page has another equivalent"

@@ -11,23 +11,11 @@ Names are imported on first use, so importing the package takes almost no time.
 
 from __future__ import annotations
 
-from typing import Any
-
 from trectools_plus.lazy_names import import_lazily, register_renderings
 
 __version__ = "0.2.0"
 
-_EQUIVALENTS = {
-    "EvaluationReport": "trectools_plus.benchmark.BenchmarkReport",
-    "ExperimentManifest": "load_report(path).manifest",
-    "compare_models": "run_benchmark, with BenchmarkConfig(retrieval={'embedding_model': {…}})",
-    "bootstrap_confidence_interval": "trectools_plus.statistics.bootstrap_intervals",
-    "paired_bootstrap_test": "trectools_plus.statistics.paired_difference",
-    "ndcg_at_k": "evaluate(qrels, run, ['nDCG@10'])",
-}
-"""Names of other tools; the import of one fails with its equivalent here."""
-
-_get, __dir__ = import_lazily(
+__getattr__, __dir__ = import_lazily(
     __name__,
     {
         "benchmark": ["BenchmarkConfig", "compare_reports", "load_report", "run_benchmark"],
@@ -71,10 +59,3 @@ def _load_renderings() -> object:
 
 
 register_renderings(_load_renderings)
-
-
-def __getattr__(name: str) -> Any:
-    if name in _EQUIVALENTS:
-        # "from … import" would replace the message of an AttributeError.
-        raise ImportError(f"{name} has another name here: use {_EQUIVALENTS[name]}", name=name)
-    return _get(name)

@@ -61,10 +61,6 @@ MEASURE_HELP = (
     "Measure, for example nDCG@10, AP(rel=2)@100, MRR@10 or ndcg_cut.10; several comma-separated, "
     "or repeat the option."
 )
-TestName = Literal["t_test", "paired_bootstrap", "randomisation", "wilcoxon"]
-"""Paired tests, of which one decides whether a difference is significant."""
-Correction = Literal["holm", "bh", "none"]
-"""Corrections of p-values for the number of comparisons."""
 IntervalMethod = Literal["auto", "percentile", "bca", "t", "wilson"]
 """Methods of intervals; see ``statistics/intervals.py``."""
 INTERVAL_HELP = (
@@ -89,16 +85,12 @@ RANK_FUSION = ("rrf", "isr", "borda", "condorcet")
 """Fusion methods that use ranks, not scores."""
 MissingDocuments = Literal["last", "zero"]
 """The score of a document in a ranking that lacks it; see ``retrieval/fusion.py``."""
-CollapseMethod = Literal["max", "first", "sum"]
-"""MaxP, FirstP and SumP: ways to compute a document's score from the scores of its chunks."""
-RerankerName = Literal["lexical", "cross-encoder"]
 Device = Literal["cpu", "cuda"]
 
 MODES = ("lexical", "vector", "hybrid")
 """The default modes of the embedded backend."""
 STRATEGIES: tuple[AggregationName, ...] = get_args(AggregationName)
 """Aggregation strategies; each is a mode too."""
-DEFAULT_STRATEGY: AggregationName = "all_max"
 EXACT_FIRST = "+exact"
 """The end of the name of a mode that puts exact matches first."""
 MERGED_MODES = ("lexical", "vector", "splade", "ngram")
@@ -106,12 +98,9 @@ MERGED_MODES = ("lexical", "vector", "splade", "ngram")
 MODE_ALIASES = {"bm25": "lexical", "dense": "vector"}
 ALL_MODES = (*MODES, f"hybrid{EXACT_FIRST}", "ngram", "splade", *STRATEGIES, *MODE_ALIASES)
 
-FindingsFormat = Literal["text", "json", "github"]
 
 MODEL_JUDGED = "model:"
 """The begin of the second column of qrels in judgments of a model, before its name."""
-PERSON_JUDGED = "person"
-"""The second column of qrels in judgments of people, if qrels say who judged."""
 DEFAULT_POOL_DEPTH = 10
 """Results of each run that are pooled for judgments."""
 DEFAULT_PEOPLE = 30
@@ -120,6 +109,17 @@ DEFAULT_LONGEST = 6000
 """Characters of a document that a model is shown."""
 MAX_TAG_LENGTH = 64
 """Default limit of the length of a run tag, in characters."""
+
+TestSetForm = Literal["json", "yaml", "trec", "trec-jsonl", "beir"]
+StratumField = Literal["query_type", "category", "difficulty"]
+"""Fields of test cases that form strata."""
+UnknownTerms = Literal["error", "drop"]
+"""Expected ids that are not terms of the ontology are an error, or are left out."""
+
+View = Literal["present", "any", "strict"]
+Matching = Literal["exact", "soft"]
+Relation = Literal["parent", "child", "sibling"]
+"""Relations of a term to another one; siblings share a parent."""
 
 RunFormat = Literal["csv", "tsv", "json", "msmarco", "trec-rag", "trec"]
 """The formats of ``runs convert``; see ``formats/interchange/detection.py``."""
@@ -137,16 +137,3 @@ QrelsFormat = Literal[
     "trec",
 ]
 """The formats of ``qrels convert``."""
-TestSetForm = Literal["json", "yaml", "trec", "trec-jsonl", "beir"]
-StratumField = Literal["query_type", "category", "difficulty"]
-"""Fields of test cases that form strata."""
-UnknownTerms = Literal["error", "drop"]
-"""Expected ids that are not terms of the ontology are an error, or are left out."""
-
-ExtractionMethod = Literal["dictionary", "retrieval", "both"]
-RetrieverName = Literal["lexical", "vector", "hybrid"]
-ChunkLevel = Literal["sentence", "clause", "phrase"]
-View = Literal["present", "any", "strict"]
-Matching = Literal["exact", "soft"]
-Relation = Literal["parent", "child", "sibling"]
-"""Relations of a term to another one; siblings share a parent."""

@@ -17,6 +17,9 @@ The command line prints ``str(error)``, one line per error, and exits with ``err
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
+
+_MAX_MESSAGE_LENGTH = 200
 
 
 class TrectoolsPlusError(Exception):
@@ -38,19 +41,11 @@ class TrectoolsPlusError(Exception):
 
     def __reduce__(self) -> tuple[object, ...]:
         # Errors are also sent between processes, and constructors take more than ``args``.
-        return _rebuild, (type(self), self.args, self.__dict__)
+        return Exception.__new__, (type(self), *self.args), self.__dict__
 
     def __str__(self) -> str:
         text = " — ".join(part for part in (self.what, self.where, self.remedy) if part)
         return text.replace("\r", "\\r").replace("\n", "\\n")  # names of files can have breaks
-
-
-def _rebuild(
-    kind: type[TrectoolsPlusError], args: tuple[object, ...], state: dict[str, object]
-) -> TrectoolsPlusError:
-    error = kind.__new__(kind, *args)
-    error.__dict__.update(state)
-    return error
 
 
 class InputError(TrectoolsPlusError):
@@ -103,38 +98,6 @@ class MissingExtraError(UsageError):
         )
 
 
-_DISTRIBUTIONS = {
-    "Stemmer": "pystemmer",
-    "backports": "backports.zstd",
-    "multipart": "python-multipart",
-    "pytrec_eval_ext": "pytrec-eval-terrier",
-    "yaml": "pyyaml",
-}
-"""The packages that install modules with other names."""
-
-
-def missing_package(module: str) -> UsageError:
-    """Return the error for a module that is not installed, with the extra that installs it.
-
-    Args:
-        module: The name of the module, as in ``ModuleNotFoundError.name``.
-    """
-    import re
-    from importlib import metadata
-
-    top = module.partition(".")[0]
-    package = _DISTRIBUTIONS.get(top, top.replace("_", "-").lower())
-    for requirement in metadata.requires("trectools-plus") or ():
-        name, _, marker = requirement.partition(";")
-        extra = re.search(r"extra == ['\"]([a-z0-9-]+)", marker)
-        if extra and re.split(r"[^\w.-]", name)[0].replace("_", "-").lower() == package:
-            return MissingExtraError("this command", extra[1])
-    return UsageError(
-        f"this command needs the package {package}, which is not installed",
-        remedy=f"pip install {package}",
-    )
-
-
 class CheckFailedError(TrectoolsPlusError):
     """A check found problems."""
 
@@ -176,3 +139,13 @@ def raise_all(errors: Sequence[TrectoolsPlusError]) -> None:
         raise errors[0]
     if errors:
         raise SeveralFilesError(errors)
+
+
+def describe_error(error: BaseException) -> str:
+    """Return type and message of an error on one line, like ``ValueError: no such index``."""
+    message = ""
+    with suppress(ValueError):  # of an integer with many digits
+        message = " ".join(str(error).split())
+    if len(message) > _MAX_MESSAGE_LENGTH:
+        message = f"{message[: _MAX_MESSAGE_LENGTH - 1]}…"
+    return f"{type(error).__name__}: {message}" if message else type(error).__name__

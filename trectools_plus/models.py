@@ -21,9 +21,10 @@ from pydantic import (
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, ErrorDetails
 
-from trectools_plus.arguments import is_caused_by_arguments, unusable
+from trectools_plus.arguments import translated_errors
 from trectools_plus.display import Displayed
-from trectools_plus.errors import TrectoolsPlusError, UsageError
+from trectools_plus.errors import UsageError
+from trectools_plus.text import show
 
 if TYPE_CHECKING:
     from pydantic._internal._model_construction import ModelMetaclass
@@ -38,16 +39,15 @@ class _OneLineErrors(ModelMetaclass):
     """Translates the errors of constructors."""
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        try:
-            return super().__call__(*args, **kwargs)
-        except ValidationError as error:
-            raise as_usage_error(error, self.__name__) from error
-        except TrectoolsPlusError:
-            raise
-        except Exception as error:  # of a validator, because of a value's type
-            if not is_caused_by_arguments(error):
-                raise
-            raise unusable(self.__name__, error) from error
+        with translated_errors(self.__name__):
+            try:
+                return super().__call__(*args, **kwargs)
+            except ValidationError as error:
+                first = error.errors(include_url=False)[0]
+                place = ".".join([self.__name__, *map(str, first["loc"])])
+                what, remedy = explain_problem(first)
+                remedy = remedy or f"see help({self.__name__})"
+                raise UsageError(what, where=place, remedy=remedy) from error
 
 
 class Model(Displayed, BaseModel, metaclass=_OneLineErrors):
@@ -109,39 +109,6 @@ class BaseManifest(Conditions):
     """Operating system and architecture."""
 
 
-def as_usage_error(error: ValidationError, name: str) -> UsageError:
-    """Return the error for values that a model refuses: the first problem, and their number.
-
-    Args:
-        error: Pydantic's error.
-        name: The name of the model.
-    """
-    problems = error.errors(include_url=False)
-    first = problems[0]
-    place = ".".join(str(step) for step in first["loc"])
-    what, remedy = explain_problem(first)
-    if first["type"] == "extra_forbidden":
-        what, remedy = f"there is no setting '{place}'", f"see help({name})"
-    more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
-    return UsageError(f"{what}{more}", where=f"{name}: {place}" if place else name, remedy=remedy)
-
-
-def show_value(value: Any) -> str:
-    """Return a value as the user would write it, on one short line."""
-    if value is None:
-        return "null"
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, float):
-        return f"{value:.15g}"
-    try:
-        shown = repr(value) if isinstance(value, str) else str(value)
-    except ValueError:  # an integer with too many digits
-        shown = type(value).__name__
-    shown = " ".join(shown.split())
-    return shown if len(shown) <= 60 else f"{shown[:59]}…"
-
-
 _EXPECTED = {
     "greater_than_equal": "at least {ge:g}",
     "greater_than": "more than {gt:g}",
@@ -171,8 +138,8 @@ def explain_problem(item: ErrorDetails) -> tuple[str, str | None]:
     expected = _EXPECTED.get(item["type"])
     if expected is not None:
         expected = expected.format(**item.get("ctx", {}))
-        return f"expected {expected} but got {show_value(item['input'])}", None
+        return f"expected {expected} but got {show(item['input'])}", None
     problem, _, remedy = item["msg"].removeprefix("Value error, ").partition(SEPARATOR)
     if problem.startswith("Input"):
-        problem = f"{problem[:1].lower()}{problem[1:]}, got {show_value(item['input'])}"
+        problem = f"{problem[:1].lower()}{problem[1:]}, got {show(item['input'])}"
     return problem, remedy or None

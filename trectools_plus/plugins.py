@@ -1,4 +1,4 @@
-"""Import user code by name (``module:object``), and describe errors."""
+"""Import user code by name (``module:object``)."""
 
 from __future__ import annotations
 
@@ -14,8 +14,6 @@ from trectools_plus.errors import UsageError
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
-
-_MAX_MESSAGE_LENGTH = 200
 
 _CODE_REFUSED: ContextVar[bool] = ContextVar("code_refused", default=False)
 
@@ -82,33 +80,17 @@ def import_object(module_name: str, object_name: str) -> Any:
     return found
 
 
-def find_entry_point(group: str, name: str, noun: str) -> EntryPoint | None:
+def find_entry_point(group: str, name: str) -> EntryPoint | None:
     """Return the entry point that an installed package registers; ``None`` without one.
 
     Args:
         group: The group of entry points.
         name: The name of the entry point in the group.
-        noun: The kind of the registered object, for the message.
 
     Raises:
-        UsageError: If several packages register the name, or in :func:`without_user_code`.
+        UsageError: In :func:`without_user_code`.
     """
     from importlib.metadata import entry_points
 
     refuse_code(name)
-    found = list(entry_points(group=group, name=name))
-    if len(found) > 1:
-        raise UsageError(
-            f"several installed packages register a {noun} {name}",
-            where=", ".join(point.value for point in found),
-            remedy=f"write the {noun} as module:name",
-        )
-    return found[0] if found else None
-
-
-def describe_error(error: BaseException) -> str:
-    """Return type and message of an error on one line, like ``ValueError: no such index``."""
-    message = " ".join(str(error).split())
-    if len(message) > _MAX_MESSAGE_LENGTH:
-        message = f"{message[: _MAX_MESSAGE_LENGTH - 1]}…"
-    return f"{type(error).__name__}: {message}" if message else type(error).__name__
+    return next(iter(entry_points(group=group, name=name)), None)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import reprlib
 import unicodedata
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, TextIO
@@ -40,19 +41,15 @@ def visible(text: str, longest: int = MAX_ID_LENGTH, *, marks: bool = False) -> 
             the same but differ in their Unicode normal form.
 
     >>> visible("d\u00a002")
-    'd\\u00a002'
+    'd\\xa002'
     """
     shown = "".join(_visible_character(character, marks=marks) for character in text[: longest + 1])
     return shown[: longest - 1] + "…" if len(text) > longest else shown
 
 
 def _visible_character(character: str, *, marks: bool) -> str:
-    if character.isprintable() and not (marks and unicodedata.combining(character)):
-        return character
-    code = ord(character)
-    if code < 0x80:
-        return f"\\x{code:02x}"
-    return f"\\u{code:04x}" if code <= 0xFFFF else f"\\U{code:08x}"
+    is_plain = character.isprintable() and not (marks and unicodedata.combining(character))
+    return character if is_plain else character.encode("unicode_escape").decode()
 
 
 def printable(text: str, *, breaks: bool = False) -> str:
@@ -79,11 +76,6 @@ def quoted(text: str) -> str:
 def plural(count: int, noun: str, nouns: str | None = None) -> str:
     """Return a count with its noun: ``1 row``, ``2 rows``, ``1,400 rows``."""
     return f"{count:,} {noun if count == 1 else nouns or noun + 's'}"
-
-
-def on(count: int, noun: str = "row") -> str:
-    """Return `` (on 3 rows)`` to append to a message about the first row; empty for one row."""
-    return f" (on {plural(count, noun)})" if count > 1 else ""
 
 
 def listed(ids: Sequence[str], limit: int = MAX_IDS_LISTED) -> str:
@@ -121,6 +113,11 @@ def sentences(*parts: str) -> str:
     return " ".join(part if part.endswith(("?", ".", "!")) else f"{part}." for part in parts)
 
 
+_WHOLE = r"""\((?:'[^']*'|"[^"]*"|[^()'"])*\)|'[^']*'|"[^"]*\""""
+_PARTS = re.compile(rf"(?:{_WHOLE}|[^,])+")
+_WORDS = re.compile(rf"(?:{_WHOLE}|[^,\s]|\s(?![^\W\d_]))+")
+
+
 def split_list(text: str, *, at_spaces: bool = False) -> list[str]:
     """Split at commas outside parentheses and quotes: ``AP(rel=2)@100,RBP(p=0.8,rel=1)``.
 
@@ -130,21 +127,8 @@ def split_list(text: str, *, at_spaces: bool = False) -> list[str]:
         text: The list.
         at_spaces: Also split at white space before a letter: ``nDCG@10 AP``, but not ``nDCG @10``.
     """
-    parts, depth, start, quote = [], 0, 0, ""
-    for place, character in enumerate(text):
-        if quote:
-            quote = "" if character == quote else quote
-        elif character in "'\"":
-            quote = character
-        elif character in "()":
-            depth += 1 if character == "(" else -1
-        elif depth <= 0 and (
-            character == ","
-            or (at_spaces and character.isspace() and text[place + 1 : place + 2].isalpha())
-        ):
-            parts.append(text[start:place])
-            start = place + 1
-    return [part.strip() for part in [*parts, text[start:]] if part.strip()]
+    parts = (_WORDS if at_spaces else _PARTS).findall(text)
+    return [part.strip() for part in parts if part.strip()]
 
 
 def make_console(stream: TextIO, width: int | None = None) -> Console:
@@ -170,3 +154,15 @@ MAX_TEXT_LENGTH = 100
 def shortened(text: str) -> str:
     """Return a text, cut if it is too long for a message; characters are not escaped."""
     return text if len(text) <= MAX_TEXT_LENGTH else f"{text[: MAX_TEXT_LENGTH - 1]}…"
+
+
+_SHORT = reprlib.Repr()
+_SHORT.maxstring = _SHORT.maxother = 80
+
+
+def show(value: object) -> str:
+    """Return a value on one short line, whatever it is."""
+    try:
+        return shortened(one_line(_SHORT.repr(value)))
+    except Exception:  # repr of any object, and of integers with many digits
+        return type(value).__name__

@@ -8,9 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from trectools_plus.cli.commands.benchmark.gate import benchmark_gate
-
-from trectools_plus.cli.commands.compare import compare_runs
 
 SAMPLE = Path(__file__).parents[2] / "trectools_plus/formats/sample"
 MEASURE = """
@@ -33,7 +30,7 @@ def test_a_gate_uses_it(module_bench: Any, call_of: Callable[..., Call]) -> None
     folder = module_bench.make("own", {"a": {n: n % 4 for n in range(60)}, "b": {8: 0}})
     copy = shutil.copytree(folder, folder.parent / "copy")
     words = ("--current", str(copy), "--baseline", str(folder), "-m", "own_of_reader:First")
-    code, out, err = call_of("benchmark gate", benchmark_gate)(*words)
+    code, out, err = call_of("benchmark gate")(*words)
     assert code == 0, err
     assert "First" in out
 
@@ -41,6 +38,6 @@ def test_a_gate_uses_it(module_bench: Any, call_of: Callable[..., Call]) -> None
 def test_a_comparison_of_runs_uses_it(call_of: Callable[..., Call]) -> None:
     runs = [str(SAMPLE / "runs" / f"{name}.run") for name in ("lexical", "vector")]
     words = (str(SAMPLE / "qrels.txt"), *runs, "-m", "own_of_reader:First")
-    code, out, err = call_of("trectools-plus compare", compare_runs)(*words)
+    code, out, err = call_of("trectools-plus compare")(*words)
     assert code == 0, err
     assert "First" in out

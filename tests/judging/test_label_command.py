@@ -148,7 +148,7 @@ def test_parameters(program: Program, folder: Path, server: Server) -> None:
         ("--judge no_such_module:b", "No module named 'no_such_module'"),
         ("--endpoint http://me:pw@x.org --model a", "contains a user or password"),
         ("--endpoint localhost:1 --model a --set model=b", "model cannot be set"),
-        ("--endpoint localhost:1 --model a --repeat 2", "expected a proportion from 0 to 1"),
+        ("--endpoint localhost:1 --model a --repeat 2", "--repeat"),
     ],
 )
 def test_wrong_usage(program: Program, folder: Path, options: str, problem: str) -> None:

@@ -7,9 +7,7 @@ from pathlib import Path
 
 import pytest
 from harness.plans import label_all
-from trectools_plus.cli.commands.judge.estimate import judge_estimate
 
-from trectools_plus.cli.commands.review import review_export, review_import, review_serve
 from trectools_plus.errors import InputError
 from trectools_plus.extraction.report import REPORT_FILE as EXTRACTION_FILE
 from trectools_plus.formats.files.outputs import refuse_foreign, refuse_link_out
@@ -62,9 +60,9 @@ def test_a_database_is_no_link_out_of_its_folder(
         with pytest.raises(InputError):
             use()
     folder, port = str(plan.path), ("--port", "0")
-    assert call_of("review serve", review_serve)(folder, *port)[0] == 2
-    assert call_of("review import", review_import)(folder, str(qrels))[0] == 2
-    assert call_of("review export", review_export)(folder, "--qrels", "out.txt")[0] == 2
+    assert call_of("review serve")(folder, *port)[0] == 2
+    assert call_of("review import")(folder, str(qrels))[0] == 2
+    assert call_of("review export")(folder, "--qrels", "out.txt")[0] == 2
     assert is_untouched(victim)
     assert not (tmp_path / "new").exists()
 
@@ -82,7 +80,7 @@ def test_an_estimate_is_not_written_through_a_link(
     is_dangling: bool,
 ) -> None:  # fmt: skip
     plan = make_plan_of
-    call = call_of("judge estimate", judge_estimate)
+    call = call_of("judge estimate")
     assert call(str(plan.path))[0] == 0
     (plan.path / name).unlink()
     (plan.path / name).symlink_to(tmp_path / "new" if is_dangling else victim)
@@ -109,7 +107,7 @@ def test_an_export_into_a_plan_is_not_written_through_a_link(
     make_plan_of: PlanFolder, victim: Path, call_of: CallOf, tmp_path: Path
 ) -> None:
     plan = make_plan_of
-    call = call_of("review export", review_export)
+    call = call_of("review export")
     (plan.path / "out.qrels").symlink_to(victim)
     (plan.path / "sub").symlink_to(tmp_path)
     for name in ("out.qrels", "sub/new.qrels"):
@@ -154,7 +152,7 @@ def test_a_class_that_the_user_names_is_estimated(
     """What the command names is the user's own; only what the plan names is a stranger's."""
     (tmp_path / "own_of_user.py").write_text(MEASURE)
     monkeypatch.syspath_prepend(tmp_path)
-    call = call_of("judge estimate", judge_estimate)
+    call = call_of("judge estimate")
     code, out, err = call(str(make_plan_of.path), "-m", "own_of_user:First@3", "--format", "json")
     assert code == 0, err
     assert '"First@3"' in out or "own_of_user:First" in out

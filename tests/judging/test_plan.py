@@ -44,10 +44,12 @@ def test_the_pool_has_the_first_documents_of_every_run(plan: PlanFolder, tmp_pat
     }
     assert found == expected
     assert plan.plan.pooled == len(expected)
-    for run, one in plan.contributions.items():
-        assert one.pooled == 12 * 4
-        assert one.unique == sum(list(ranks) == [run] for ranks in expected.values())
-    assert plan.judgments == sum(len(plan.pool[one]) for one in plan.plan.queries[:5])
+    summary = plan.summary()
+    assert summary["runs"] == {
+        run: {"pooled": 48, "unique": sum(list(ranks) == [run] for ranks in expected.values())}
+        for run in "ab"
+    }
+    assert summary["judgments"] == sum(len(plan.pool[one]) for one in plan.plan.queries[:5])
 
 
 def test_the_same_inputs_and_seed_give_the_same_bytes(
@@ -106,7 +108,7 @@ def test_topics_without_results_and_lacking_documents_are_left_out(tmp_path: Pat
     assert made.plan.left_out == dict.fromkeys(("q6", "q7"), "no run has a result")
     assert made.plan.lacking == sum(lacking in pool for pool in pools.values())
     assert lacking not in made.judgeable["q0"]
-    assert made.judgments == made.plan.pooled - made.plan.lacking
+    assert made.summary()["judgments"] == made.plan.pooled - made.plan.lacking
     # Without more documents, some queries cannot be judged at all.
     few = load_corpus(write_corpus(tmp_path, range(36)))
     made = make_plan(runs, topics_of(6), few, tmp_path / "few", options)
@@ -161,20 +163,17 @@ def test_what_is_no_plan_is_refused(plan: PlanFolder, tmp_path: Path) -> None:
         PlanFolder(tmp_path / "missing")
     file = plan.path / "plan.json"
     before = json.loads(file.read_text())
-    for changed, words in (
-        ("{}", "not a plan"),
-        (json.dumps({**before, "format": "9"}), "format 9"),
-    ):
+    for changed in ("{}", json.dumps({**before, "format": "9"})):
         file.write_text(changed)
-        with pytest.raises(InputError, match=words):
+        with pytest.raises(InputError, match="no plan"):
             PlanFolder(plan.path)
 
 
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"depth": 0, "measures": ()}, "a depth of 1 or more"),
-        ({"people": 0}, "1 or more but got 0"),
+        ({"depth": 0, "measures": ()}, "1 or more"),
+        ({"people": 0}, "1 or more"),
         ({"depth": 4, "measures": ("nDCG@10",)}, "nDCG@10 reads 10 results"),
         ({"measures": ("AP",)}, "AP reads the whole ranking"),
         ({"measures": ("nDGC@10",)}, "nDGC@10"),
@@ -197,7 +196,7 @@ def test_options_out_of_range_are_refused(
 def test_data_that_do_not_belong_together_are_refused(tmp_path: Path) -> None:
     runs, corpus = write_runs(tmp_path, ("a",), 2), load_corpus(write_corpus(tmp_path))
     options = PlanOptions(depth=4, measures=("P@4",))
-    with pytest.raises(CheckFailedError, match=r"q0.*q1"):
+    with pytest.raises(CheckFailedError, match="7: no run"):
         make_plan(runs, Topics.from_dict({"7": "x"}), corpus, tmp_path / "plan", options)
     file = tmp_path / "other.jsonl"
     for lines, error, load in (

@@ -58,6 +58,7 @@ def measured(name: str, mean: float | None) -> MeasureResult:
             averaged_over="judged queries",
             provider="pytrec_eval 0.5",
             trec_eval_call=f"trec_eval -m {name}",
+            higher_is_better=name != "MeanRank",
         ),
         target=None if target is None else judge_mean(mean, target),
     )

@@ -12,12 +12,13 @@ import pytest
 from trectools_plus import Qrels, Run, evaluate
 from trectools_plus.benchmark.run.output_folder import OutputFolder
 from trectools_plus.benchmark.run.runner import BenchmarkResult
-from trectools_plus.display import MAX_TABLE_ROWS, TextTable, html_table
+from trectools_plus.display import MAX_TABLE_ROWS, TextTable
 from trectools_plus.errors import TrectoolsPlusError
+from trectools_plus.reporting import html_table
 
 
 def cells(html: str) -> list[list[str]]:
-    rows = ET.fromstring(html).iter("tr")
+    rows = ET.fromstring(f"<div>{html}</div>").iter("tr")
     return [["".join(cell.itertext()) for cell in row] for row in rows]
 
 
@@ -64,7 +65,7 @@ def test_a_report_shows_means_with_intervals(make_report: Any, tmp_path: Path) -
     [
         ({"measures": ["P@3"]}, "'P@3'"),
         ({"measures": [1.5]}, "float 1.5"),
-        ({"measures": 5}, "accepts measures: Sequence"),
+        ({"measures": 5}, "the arguments"),
         ({"measures": []}, "no measure"),
         ({"confidence": 2}, "between 0 and 1"),
         ({"confidence": "x"}, "the arguments"),
@@ -101,5 +102,5 @@ def test_a_long_table_is_cut() -> None:
     rows = [[str(number), "1"] for number in range(100)]
     html = html_table(TextTable.of(["Run", "RR"], rows, caption="many"))
     rows = cells(html)
-    assert len(rows) == MAX_TABLE_ROWS + 2
-    assert rows[-1] == [f"… and {100 - MAX_TABLE_ROWS} more"]
+    assert len(rows) == MAX_TABLE_ROWS + 1
+    assert f"… and {100 - MAX_TABLE_ROWS} more" in html

@@ -207,5 +207,5 @@ def test_ids_of_the_set_languages_and_counts_are_refused(maker) -> None:
     with pytest.raises(UsageError):
         refresh_test_set(old, maker.make({"3": "gamma"}, language="de"), 1)
     for count in (0, 3):
-        with pytest.raises(UsageError, match=f"cannot replace {count} of 2"):
+        with pytest.raises(UsageError, match=f"from 1 to 2 but got {count}"):
             refresh_test_set(old, maker.make({"3": "gamma"}), count)

@@ -21,7 +21,6 @@ from trectools_plus.measures.evaluation import (
 )
 from trectools_plus.measures.evaluation import evaluate as evaluate_runs
 from trectools_plus.measures.parser import parse_measures
-from trectools_plus.progress import notebook_progress
 from trectools_plus.validation.inputs import Input, as_qrels, is_path
 from trectools_plus.validation.views.qrels import QrelsView
 
@@ -139,19 +138,16 @@ def evaluate(
         judged = qrels
         if not is_path(qrels) and columns is None:
             judged = as_qrels(qrels, "a function that retrieves")
-        with notebook_progress() as progress:
-            progress("evaluating", 0, 1)
-            return evaluate_runs(
-                judged,
-                runs,
-                measures,
-                missing=missing,
-                no_relevant=no_relevant,
-                strict_input=strict_input,
-                columns=columns,
-                exclude=exclude,
-                progress=progress,
-            )
+        return evaluate_runs(
+            judged,
+            runs,
+            measures,
+            missing=missing,
+            no_relevant=no_relevant,
+            strict_input=strict_input,
+            columns=columns,
+            exclude=exclude,
+        )
     from trectools_plus.retrieval.fetch.answering import FetchOptions
 
     averaging = check_averaging(missing, no_relevant)
@@ -185,8 +181,7 @@ def _fetch(retrieval_fn: Any, collection: Collection, options: Any, timeout: flo
     name = re.split("[:.]", name_of(retrieval_fn))[-1]
     backend = PythonBackend({name: retrieval_fn}, timeout)
     request = FetchRequest(collection.corpus, collection.topics, [name], options, backend=backend)
-    with notebook_progress() as progress:
-        fetched = fetch_runs(request, progress=progress)
+    fetched = fetch_runs(request)
     refuse_unanswered(fetched)
     return fetched[name].run
 

@@ -132,38 +132,38 @@ INDEX = {
 }
 REVIEW = {
     "serve": CommandEntry(
-        "review:review_serve", "Serve a page on which annotators judge results side by side."
+        "judgments:review_serve", "Serve a page on which annotators judge results side by side."
     ),
     "show": CommandEntry(
-        "review:review_show", "Show the agreement of annotators, and the modes that they prefer."
+        "judgments:review_show", "Show the agreement of annotators, and the modes that they prefer."
     ),
     "export": CommandEntry(
-        "review:review_export",
+        "judgments:review_export",
         "Export grades as qrels, of one annotator or of all.",
         data=["qrels"],
     ),
     "import": CommandEntry(
-        "review:review_import", "Add judgments of people that were made elsewhere to a plan."
+        "judgments:review_import", "Add judgments of people that were made elsewhere to a plan."
     ),
 }
 JUDGE = {
     "plan": CommandEntry(
-        "judge:judge_plan",
+        "judgments:judge_plan",
         "Pool documents of runs, and choose queries that people will judge.",
     ),
     "pilot": CommandEntry(
-        "judge:judge_pilot", "Estimate how many queries people must judge, from a few."
+        "judgments:judge_pilot", "Estimate how many queries people must judge, from a few."
     ),
     "label": CommandEntry(
-        "judge:judge_label",
+        "judgments:judge_label",
         "Let a model judge the documents of a plan, and store every answer.",
     ),
     "estimate": CommandEntry(
-        "judge:judge_estimate",
+        "judgments:judge_estimate",
         "Estimate runs from the judgments of people and a model, with intervals.",
     ),
     "qrels": CommandEntry(
-        "judge:judge_qrels",
+        "judgments:judge_qrels",
         "Write the judgments of people and a model as qrels that name who judged.",
         data=["qrels"],
     ),
@@ -196,7 +196,7 @@ TOP = {
         "Serve evaluation, validation and scoring over HTTP, and metrics for Prometheus.",
     ),
     "trec-eval": CommandEntry(
-        "trec_eval:score_like_trec_eval",
+        "eval:score_like_trec_eval",
         "Score a run as trec_eval does, byte for byte.",
         reads_flags=True,  # -h is a flag of trec_eval, for example
     ),

@@ -15,7 +15,7 @@ from typing import Any
 import typer
 
 from trectools_plus.cli.verbosity import Verbosity
-from trectools_plus.errors import TrectoolsPlusError, UsageError, missing_package
+from trectools_plus.errors import TrectoolsPlusError, UsageError
 from trectools_plus.redaction import hide_secrets
 from trectools_plus.text import printable
 
@@ -40,8 +40,9 @@ def translated_errors() -> Iterator[None]:
     except ModuleNotFoundError as error:
         if error.name is None or error.name.partition(".")[0] == "trectools_plus":
             raise
-        missing = missing_package(error.name)
-        _exit_with(str(missing), missing.exit_code)
+        what = f"this command needs the package {error.name}, which is not installed"
+        remedy = "install the extra that needs it, for example pip install 'trectools-plus[hpo]'"
+        _exit_with(str(UsageError(what, remedy=remedy)), UsageError.exit_code)
     except OSError as error:
         if not error.filename:
             # Nobody reads stdout (head, less), or its disk is full: the interpreter must not write
@@ -97,12 +98,15 @@ _REMOVED = {
         ("--state-dir", "--job-time-limit", "--keep-results"),
         "removed with the background jobs; use the command line for larger work",
     ),
+    "--held-out": "removed; score the chosen variant with benchmark run --test-file HELD-OUT",
+    "--max-body-mib": "removed; larger files are for the command line",
     "--max-queries": "removed; larger sets are for benchmark run",
     "--max-memory-gib": "removed; limit the memory of the container or unit of the service",
     "--publish-key-from-env": "removed; /metrics shows the figures of the set of --test-file",
     "--guideline": "removed; send the guideline to the people who judge",
     "--rope": "removed; read the interval of the difference, or use benchmark gate --non-inferior",
     "--low-memory": "removed; files in TREC form are read in chunks",
+    "--translations": "removed; name a model for the language with --embedding-model",
     "--subtopic": "removed; keep the rows of one subtopic, for example with awk",
     "--max-gap": "removed; extraction always uses the default",
     "--min-depth": "removed; extraction always uses the default",
@@ -120,8 +124,6 @@ _REMOVED = {
     "--concurrency": "removed; at most four requests are sent at the same time",
     "--max-characters": "removed; a model is shown the first 6,000 characters of a document",
     "--show-prompt": "removed; the folder of a plan contains the prompt",
-    "--reuse": "removed; judge plan --extend takes over all judgments",
-    "--price": "removed; multiply the tokens that --format json counts",
     "--relevant": "removed; write the grade into the measure, for example P(rel=2)@10",
     "--leave-out": "removed; review serve asks about the rest",
     "--choices": "removed; review show --format json lists the choices",

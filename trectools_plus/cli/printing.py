@@ -88,6 +88,10 @@ def document_lines(document: Mapping[str, Any]) -> Iterator[str]:
     for key, value in document.items():
         if records := _records(value):
             yield from ("", f"{_words(key)}:", *records_table(records), "")
+        elif isinstance(value, list) and any(" " in str(item) for item in value):
+            yield f"{_words(key)}:"
+            for item in value:
+                yield from textwrap.wrap(printable(f"- {item}"), WIDTH, subsequent_indent="  ")
         elif value not in (None, "", [], (), {}):
             text = printable(f"{_words(key)}: {_cell(value)}")
             yield from textwrap.wrap(text, WIDTH, subsequent_indent="  ")
@@ -99,7 +103,7 @@ def records_table(records: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     names = dict.fromkeys(name for row in rows for name in row)
     figures = [name for name in names if not any(isinstance(row.get(name), str) for row in rows)]
     cells = [[visible(_cell(row[name])) if name in row else "" for name in names] for row in rows]
-    return (line.rstrip() for line in TextTable.of(names, cells, right=figures).lines(WIDTH))
+    return (line.rstrip() for line in TextTable.of(names, cells, right=figures).lines())
 
 
 def _records(value: Any) -> Sequence[Mapping[str, Any]]:
@@ -126,8 +130,8 @@ def _cell(value: Any) -> str:
     return ", ".join(map(_cell, value)) if isinstance(value, list | tuple) else as_cell(value)
 
 
-def _words(key: str) -> str:
-    return key.replace("_", " ")
+def _words(key: object) -> str:
+    return str(key).replace("_", " ")
 
 
 def print_notes(evaluation: Evaluation) -> None:

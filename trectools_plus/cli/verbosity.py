@@ -49,7 +49,7 @@ def inform(text: str, *, newline: bool = True) -> None:
         typer.echo(printable(text, breaks=True), nl=newline, err=True)
 
 
-def show_progress(unit: str = "") -> AbstractContextManager[Progress]:
+def show_progress() -> AbstractContextManager[Progress]:
     """Return a context that shows progress as ``-q`` and ``-v`` require; see ``progress_bar``."""
     style: Literal["bar", "lines", "none"] = "none" if Verbosity.current.quiet else "bar"
-    return progress_bar(style="lines" if Verbosity.current.verbose else style, unit=unit)
+    return progress_bar(style="lines" if Verbosity.current.verbose else style)

@@ -98,10 +98,7 @@ def check_seen(path: str, place: Place) -> None:
     n_bytes = file.stat().st_size if file.exists() else None
     if place.n_bytes not in (None, n_bytes):
         raise UsageError(
-            "the workers cannot find this file"
-            if n_bytes is None
-            else f"the workers have another file at this path, with {n_bytes:,} bytes instead of "
-            f"{place.n_bytes:,}",
+            "the workers have no file at this path, or one of another size",
             where=path,
             remedy="make it available to them at the same path, or use an address like s3://…",
         )

@@ -21,7 +21,6 @@ from typing import Any, TypeVar
 from trectools_plus.errors import InputError, MissingExtraError, UsageError
 from trectools_plus.provenance import package_versions
 from trectools_plus.redaction import secret_in_url
-from trectools_plus.text import plural
 
 _Item = TypeVar("_Item")
 _Result = TypeVar("_Result")
@@ -58,7 +57,6 @@ def connect(address: str) -> Iterator[Cluster]:
         UsageError: If the scheduler or workers have other versions.
     """
     try:
-        import dask
         import distributed  # noqa: F401
     except ImportError:
         raise MissingExtraError("--scheduler", "distributed") from None
@@ -72,8 +70,7 @@ def connect(address: str) -> Iterator[Cluster]:
     for name in ("distributed", "distributed.client", "tornado.application", "asyncio"):
         # Important problems are raised as errors.
         logging.getLogger(name).setLevel(logging.CRITICAL + 1)
-    quiet = dask.config.set({"distributed.admin.large-graph-warning-threshold": "1TB"})
-    with quiet, _open_client(address) as client:
+    with _open_client(address) as client:
         cluster = Cluster(client, address)
         cluster.check()
         yield cluster
@@ -113,16 +110,14 @@ class Cluster:
     address: str
 
     def check(self) -> None:
-        """Wait for a worker, and compare the versions of the scheduler and all workers.
+        """Wait for a worker, and compare the versions of all workers.
 
         Raises:
             InputError: If there is no worker in time, or the connection to the scheduler is lost.
             UsageError: If versions differ.
         """
         self._await_worker()
-        known = {"the scheduler": self.client.run_on_scheduler(versions)}
-        known |= self.client.run(versions, on_error="return")
-        for process, actual in known.items():
+        for process, actual in self.client.run(versions, on_error="return").items():
             check_versions(process, actual if isinstance(actual, dict) else {}, versions())
 
     def map(
@@ -167,8 +162,7 @@ class Cluster:
                 self._await_worker()
             except KilledWorker as error:
                 raise InputError(
-                    f"a task crashed {plural(error.allowed_failures + 1, 'worker')}, the last one "
-                    f"at {error.last_worker.address}",
+                    f"a task crashed several workers: {error}",
                     where=self.address,
                     remedy="read the logs of the workers, and give them more memory",
                 ) from error

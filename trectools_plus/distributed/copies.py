@@ -19,12 +19,8 @@ from typing import Any, TypeVar
 _T = TypeVar("_T")
 _R = TypeVar("_R")
 
-_MAX_PROCESSES = 8
 
-
-def map_in_copies(
-    function: Callable[[_T], _R], items: Iterable[_T], most: int = _MAX_PROCESSES
-) -> list[_R]:
+def map_in_copies(function: Callable[[_T], _R], items: Iterable[_T], most: int = 8) -> list[_R]:
     """Call a function once for each item, in copies of this process where that is safe.
 
     If a copy fails, for example because it was killed, this process does the work.
@@ -41,7 +37,7 @@ def map_in_copies(
         Exception: The error of the first item for which the function raises one.
     """
     items = list(items)
-    n_processes = min(most, _MAX_PROCESSES, _count_processors(), len(items))
+    n_processes = min(most, _count_processors(), len(items))
     if n_processes < 2 or not can_copy_process():
         return list(map(function, items))
     from concurrent.futures.process import BrokenProcessPool, ProcessPoolExecutor
@@ -65,7 +61,7 @@ def can_copy_process() -> bool:
 
 def _count_processors() -> int:
     # On macOS, system libraries fail in copies.
-    return len(os.sched_getaffinity(0)) if sys.platform == "linux" else 1
+    return min(8, len(os.sched_getaffinity(0))) if sys.platform == "linux" else 1
 
 
 _work: Callable[[int], Any]

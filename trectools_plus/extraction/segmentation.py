@@ -13,8 +13,7 @@ import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache, lru_cache
-
-from trectools_plus.choices import ChunkLevel
+from typing import Literal
 
 _ABBREVIATION = re.compile(
     r"\b(?:e\.g|i\.e|cf|vs|viz|approx|ca|et al|figs?|nos?|vol|dr|mr|mrs|ms|prof|st|dept|resp|incl|"
@@ -53,7 +52,7 @@ class Chunk:
     text: str
 
 
-def chunk(text: str, level: ChunkLevel = "sentence") -> list[Chunk]:
+def chunk(text: str, level: Literal["sentence", "clause", "phrase"] = "sentence") -> list[Chunk]:
     """Split a text into sentences, clauses or phrases, which together contain all its words.
 
     A clause ends at ``;``, ``:``, brackets, dashes, and at a comma before *but*, *which* or a

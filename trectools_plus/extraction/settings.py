@@ -7,7 +7,6 @@ from typing import Any, Literal
 
 from pydantic import ConfigDict, ValidationError, model_validator
 
-from trectools_plus.choices import ExtractionMethod, RetrieverName
 from trectools_plus.errors import UsageError
 from trectools_plus.models import Model, explain_problem
 from trectools_plus.retrieval.setting_types import Option, setting
@@ -23,13 +22,13 @@ class ExtractionSettings(Model):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    method: ExtractionMethod = setting(
+    method: Literal["dictionary", "retrieval", "both"] = setting(
         "dictionary",
         "Find terms with a dictionary of their names, with retrieval, or with both: retrieval adds "
         "mentions where the dictionary found none, and never replaces one.",
         Option(default="dictionary; both if an option of retrieval is given"),
     )
-    retriever: RetrieverName = setting(
+    retriever: Literal["lexical", "vector", "hybrid"] = setting(
         "vector",
         "Search that finds names of terms for a phrase: lexical, vector or hybrid.",
         Option("NAME", RETRIEVAL),

@@ -29,20 +29,20 @@ __getattr__, __dir__ = import_lazily(
     },
     internal={
         "judging.agreement": ["LabelAgreement"],
-        "judging.endpoint": ["EndpointOptions", "FunctionLabeller", "Labeller", "ModelLabeller"],
+        "judging.endpoint": ["FunctionLabeller", "Labeller", "ModelLabeller"],
         "judging.estimates.checks": ["record_estimate"],
         "judging.estimates.estimate": ["JudgedBy", "select_labels", "write_judgments"],
         "judging.labelling": [
             "LabelOptions",
             "LabelSummary",
             "Labelling",
-            "describe_labels",
             "raise_if_stopped",
         ],
         "judging.labels": ["write_qrels"],
         "judging.pilot": ["Pilot", "plan_people"],
         "judging.plan": ["find_plan"],
         "judging.prompt": ["read_prompt"],
+        "retrieval.backends.http.client": ["RequestLimits"],
         "retrieval.backends.secrets": ["read_key"],
     },
 )

@@ -2,7 +2,6 @@
 # __all__.
 
 from trectools_plus.judging.agreement import LabelAgreement as LabelAgreement
-from trectools_plus.judging.endpoint import EndpointOptions as EndpointOptions
 from trectools_plus.judging.endpoint import FunctionLabeller as FunctionLabeller
 from trectools_plus.judging.endpoint import Labeller as Labeller
 from trectools_plus.judging.endpoint import ModelLabeller as ModelLabeller
@@ -19,7 +18,6 @@ from trectools_plus.judging.extending import extend_plan as extend_plan
 from trectools_plus.judging.labelling import Labelling as Labelling
 from trectools_plus.judging.labelling import LabelOptions as LabelOptions
 from trectools_plus.judging.labelling import LabelSummary as LabelSummary
-from trectools_plus.judging.labelling import describe_labels as describe_labels
 from trectools_plus.judging.labelling import raise_if_stopped as raise_if_stopped
 from trectools_plus.judging.labels import Label as Label
 from trectools_plus.judging.labels import write_qrels as write_qrels
@@ -31,6 +29,7 @@ from trectools_plus.judging.plan import PlanOptions as PlanOptions
 from trectools_plus.judging.plan import find_plan as find_plan
 from trectools_plus.judging.plan import make_plan as make_plan
 from trectools_plus.judging.prompt import read_prompt as read_prompt
+from trectools_plus.retrieval.backends.http.client import RequestLimits as RequestLimits
 from trectools_plus.retrieval.backends.secrets import read_key as read_key
 
 __all__ = [

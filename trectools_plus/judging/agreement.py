@@ -39,15 +39,11 @@ class RunAgreement:
 
     Attributes:
         pairs: The number of documents that both graded.
-        agreed: The number of these with the same grade.
-        kappa: Cohen's kappa, unweighted.
         difference: The mean grade of the second minus that of the first. If it differs from run to
             run, the second favours some runs.
     """
 
     pairs: int
-    agreed: int
-    kappa: Agreement
     difference: float
 
 
@@ -82,29 +78,9 @@ class LabelAgreement:
     runs: dict[str, RunAgreement]
 
 
-@dataclass(frozen=True, slots=True)
-class PlanAgreement:
-    """The agreement of all who judged a plan.
-
-    Attributes:
-        pairs: Two people each, people and each model, and models that were asked twice; without
-            those that have graded no document in common.
-        alpha: Krippendorff's alpha of all people, for ordinal grades; ``None`` if no document has
-            grades of two.
-    """
-
-    pairs: tuple[LabelAgreement, ...]
-    alpha: Agreement | None
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return plain JSON values; undefined figures are null."""
-        content: dict[str, Any] = nan_as_null(asdict(self))
-        return {**content, "method": AGREEMENT_METHOD}
-
-
 def find_agreement(
     folder: PlanFolder, labels: Sequence[Label], resampling: Resampling | None = None
-) -> PlanAgreement:
+) -> tuple[LabelAgreement, ...]:
     """Compare the grades of pooled documents.
 
     Documents without a grade of both do not count. Models are compared with the merged grades.
@@ -114,36 +90,37 @@ def find_agreement(
         labels: The labels of people and models.
         resampling: Settings of the intervals.
 
+    Returns:
+        Two people each, people and each model, and models that were asked twice; without those that
+        have graded no document in common.
+
     Raises:
         UsageError: If an option is out of range.
     """
     options = asdict(resampling or Resampling())
     pooled = [document for pool in folder.pool.values() for document in pool]
     by_run = {
-        run.name: {(one.query_id, one.doc_id) for one in pooled if run.name in one.ranks}
-        for run in folder.plan.runs
+        run: {(one.query_id, one.doc_id) for one in pooled if run in one.ranks}
+        for run in folder.runs
     }
-    pairs = set().union(*by_run.values())
 
     def grades(chosen: Sequence[Label]) -> Grades:
         return {
             (query_id, doc_id): grade
             for query_id, merged in merge_labels(chosen).items()
             for doc_id, grade in merged.items()
-            if grade is not None and (query_id, doc_id) in pairs
+            if grade is not None and (query_id, doc_id) in folder.extension_of
         }
 
     people: dict[str, list[Label]] = {}
     for label in labels:
         if label.kind == "person":
             people.setdefault(label.annotator, []).append(label)
-    ratings = [grades(of_person) for of_person in people.values()]
-    compared = [
+    return tuple(
         _compare(names, kind, (first, second), by_run, options)
         for *names, kind, first, second in _comparisons(labels, people, grades)
         if first.keys() & second.keys()
-    ]
-    return PlanAgreement(tuple(compared), _alpha(ratings, options))
+    )
 
 
 Grades = Mapping[Pair, int]
@@ -175,56 +152,37 @@ def _compare(
 ) -> LabelAgreement:
     first, second = grades
     both = sorted(first.keys() & second.keys())
-
-    def kappa(pairs: Sequence[Pair], weights: str = "none") -> Agreement:
-        return cohens_kappa(
-            [first[pair] for pair in pairs],
-            [second[pair] for pair in pairs],
-            weights=weights,
-            categories=_GRADES,
-            clusters=[query_id for query_id, _ in pairs],
-            **options,
-        )
-
-    def count_equal(pairs: Sequence[Pair]) -> int:
-        return sum(first[pair] == second[pair] for pair in pairs)
-
-    def difference(pairs: Sequence[Pair]) -> float:
-        return (sum(map(second.__getitem__, pairs)) - sum(map(first.__getitem__, pairs))) / len(
-            pairs
-        )
-
-    of_runs = {run: [pair for pair in both if pair in pooled] for run, pooled in by_run.items()}
-    confusion = Counter((first[pair], second[pair]) for pair in both)
     queries = [query_id for query_id, _ in both]
     table = np.array([[first[pair], second[pair]] for pair in both])
+    differences = dict(zip(both, (table[:, 1] - table[:, 0]).tolist(), strict=True))
+    confusion = Counter(map(tuple, table.tolist()))
+    of_runs = {run: [*(differences.keys() & pooled)] for run, pooled in by_run.items()}
+
+    def difference(pairs: Sequence[Pair]) -> float:
+        return float(np.mean([differences[pair] for pair in pairs]))
+
     return LabelAgreement(
         first=names[0],
         second=names[1],
         kind=kind,
         pairs=len(both),
         queries=len(set(queries)),
-        agreed=count_equal(both),
-        kappas={weights: kappa(both, weights) for weights in WEIGHTS},
+        agreed=[*differences.values()].count(0),
+        kappas={
+            weights: cohens_kappa(
+                *table.T, weights=weights, categories=_GRADES, clusters=queries, **options
+            )
+            for weights in WEIGHTS
+        },
         alpha=krippendorffs_alpha(table, metric="ordinal", clusters=queries, **options),
         difference=difference(both),
         confusion=tuple(tuple(confusion[row, column] for column in _GRADES) for row in _GRADES),
         runs={
-            run: RunAgreement(len(pairs), count_equal(pairs), kappa(pairs), difference(pairs))
+            run: RunAgreement(len(pairs), difference(pairs))
             for run, pairs in of_runs.items()
             if pairs
         },
     )
-
-
-def _alpha(people: Sequence[Grades], options: dict[str, Any]) -> Agreement | None:
-    """Return Krippendorff's alpha of all people."""
-    pairs = sorted(set().union(*people))
-    ratings = [[grades.get(pair) for grades in people] for pair in pairs]
-    if all(len(row) - row.count(None) < 2 for row in ratings):
-        return None
-    table, queries = np.array(ratings, dtype=object), [query_id for query_id, _ in pairs]
-    return krippendorffs_alpha(table, metric="ordinal", clusters=queries, **options)
 
 
 def nan_as_null(content: Any) -> Any:

@@ -5,20 +5,20 @@ from __future__ import annotations
 import inspect
 import json
 import operator
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Protocol
+from types import MappingProxyType
+from typing import Any, NamedTuple
 from urllib.parse import urlsplit, urlunsplit
 
 from pydantic import ValidationError
 
-from trectools_plus.errors import TrectoolsPlusError, UsageError
+from trectools_plus.errors import TrectoolsPlusError, UsageError, describe_error
 from trectools_plus.formats.hashing import sha256_text
 from trectools_plus.judging.labels import LabelOrigin, Usage
 from trectools_plus.judging.prompt import Prompt
 from trectools_plus.plugins import (
-    describe_error,
     import_object,
     working_directory_on_path,
 )
@@ -50,88 +50,57 @@ class Reply(NamedTuple):
     usage: Usage | None = None
 
 
-class Labeller(Protocol):
-    """Something that judges a document for a query; called from ``concurrency`` threads."""
+class ModelLabeller:
+    """A model behind an endpoint for chat completions; called from several threads.
 
-    origin: LabelOrigin
-    """The settings that determine its answers."""
-    prompt: Prompt | None
-    """The prompt; ``None`` for a function."""
-    concurrency: int
-
-    def ask(self, query: str, document: str, before_call: Callable[[], None]) -> Reply | Failure:
-        """Return the answer for a document; call ``before_call`` before each attempt."""
-
-    def close(self) -> None:
-        """Close connections, and wake threads that wait for a retry."""
-
-
-@dataclass(frozen=True, slots=True)
-class EndpointOptions:
-    """An endpoint for chat completions, and the limits of its requests.
-
-    Attributes:
-        url: Its address, for example ``http://localhost:8080/v1``.
+    Args:
         model: The model.
+        limits: Its address, for example ``http://localhost:8080/v1``, and the limits of requests.
+        prompt: The prompt.
         parameters: Parameters of the request, instead of or beside the defaults; ``None`` leaves a
             parameter out.
         key: The key of the service.
-        concurrency: Maximum number of simultaneous requests.
-        timeout: Seconds for one request.
-        retries: Maximum number of retries.
-        backoff: Seconds before the first retry.
-        max_wait: Maximum seconds between two attempts.
-        seed: Seed of the delays between attempts.
-    """
 
-    url: str
-    model: str
-    parameters: Mapping[str, Any] = field(default_factory=dict)
-    key: Secret | None = None
-    concurrency: int = 4
-    timeout: float = 120.0
-    retries: int = 4
-    backoff: float = 0.5
-    max_wait: float = 120.0
-    seed: int = 42
-
-
-class ModelLabeller:
-    """A model behind an endpoint.
-
-    Args:
-        options: The endpoint.
-        prompt: The prompt.
+    Attributes:
+        origin: The settings that determine its answers.
+        concurrency: Maximum number of simultaneous calls.
 
     Raises:
         UsageError: If the address or a parameter cannot be used.
     """
 
-    def __init__(self, options: EndpointOptions, prompt: Prompt) -> None:
-        self._url = complete_url(options.url)
+    def __init__(
+        self,
+        model: str,
+        limits: RequestLimits,
+        prompt: Prompt,
+        parameters: Mapping[str, Any] = MappingProxyType({}),
+        key: Secret | None = None,
+    ) -> None:
+        self._url = complete_url(limits.url)
         self.prompt: Prompt | None = prompt
         self._fill = prompt.fill
-        for name in options.parameters:
+        for name in parameters:
             if name in _FIXED or is_secret_name(name):
                 raise UsageError(
                     f"{name} cannot be set",
                     where="--set",
                     remedy="leave it out; name the variable with the key with --key-from-env",
                 )
-        parameters = {**DEFAULT_PARAMETERS, **options.parameters}
+        parameters = {**DEFAULT_PARAMETERS, **parameters}
         self.origin = LabelOrigin(
-            model=options.model,
+            model=model,
             host=urlsplit(self._url).netloc,
             prompt_sha256=prompt.sha256,
             parameters={name: value for name, value in parameters.items() if value is not None},
         )
-        self.concurrency = options.concurrency
+        self.concurrency = limits.concurrency
         headers = {"accept": "application/json", "user-agent": "trectools-plus"}
-        if options.key is not None:
-            headers["authorization"] = f"Bearer {options.key.value}"
-        self._client = JsonClient(RequestLimits.of(options), headers, options.key)
+        if key is not None:
+            headers["authorization"] = f"Bearer {key.value}"
+        self._client = JsonClient(limits, headers, key)
 
-    def ask(self, query: str, document: str, before_call: Callable[[], None]) -> Reply | Failure:
+    def ask(self, query: str, document: str) -> Reply | Failure:
         """Send a request, again after failures that can pass."""
         content = self._fill(query, document)
         body = {
@@ -140,12 +109,10 @@ class ModelLabeller:
             **self.origin.parameters,
         }
 
-        def make() -> Mapping[str, Any]:
-            before_call()
-            return {"method": "POST", "url": self._url, "json": body}
-
         reply = self._client.request(
-            make, lambda document, _ms, _attempts: read_reply(document), sha256_text(content)
+            lambda: {"method": "POST", "url": self._url, "json": body},
+            lambda document, _ms, _attempts: read_reply(document),
+            sha256_text(content),
         )
         if isinstance(reply, Failure):
             return reply
@@ -171,11 +138,10 @@ def complete_url(url: str) -> str:
         )
     if "://" not in url:
         url = f"{'http' if is_local(f'http://{url}') else 'https'}://{url}"
-    parts = urlsplit("")
+    parts, port = urlsplit(""), None
     with suppress(ValueError):
-        if urlsplit(url).port != 0:
-            parts = urlsplit(url)
-    if parts.scheme not in ("http", "https") or not parts.hostname:
+        parts, port = urlsplit(url), urlsplit(url).port
+    if parts.scheme not in ("http", "https") or not parts.hostname or port == 0:
         raise UsageError(
             "not an address",
             where=f"--endpoint {url}",
@@ -183,8 +149,7 @@ def complete_url(url: str) -> str:
         )
     path = parts.path.rstrip("/")
     if not path.endswith("/chat/completions"):
-        has_version = any(part[:1] == "v" and part[1:2].isdigit() for part in path.split("/"))
-        path += "/chat/completions" if has_version else "/v1/chat/completions"
+        path += "/chat/completions" if re.search(r"/v\d", path) else "/v1/chat/completions"
     return urlunsplit(parts._replace(path=path, fragment=""))
 
 
@@ -234,52 +199,46 @@ def _text_of(content: Any) -> str:
 class FunctionLabeller:
     """A function that takes the texts of a query and a document.
 
-    It returns a grade, ``None``, or a text with the JSON that :func:`read_grade` reads.
+    It returns a grade, or a text with the JSON that :func:`read_grade` reads.
 
     Args:
         name: ``module:function``.
 
     Raises:
-        UsageError: If it cannot be imported, or is not a function.
+        UsageError: If it cannot be imported, or is not a function in Python.
     """
 
     prompt: Prompt | None = None
     concurrency: int = 1
 
     def __init__(self, name: str) -> None:
-        module, colon, object_name = name.partition(":")
-        remedy = "name a function as importable.module:name"
+        module, _, object_name = name.partition(":")
         try:
-            function = import_object(module, object_name) if colon else None
+            self._function = import_object(module, object_name)
+            source = inspect.getsource(self._function)
         except TrectoolsPlusError:
             raise
         except (Exception, SystemExit) as error:
+            remedy = "name a function in Python as importable.module:name"
             raise UsageError(
                 describe_error(error), where=f"--judge {name}", remedy=remedy
             ) from error
-        if not callable(function):
-            raise UsageError("not a function", where=f"--judge {name}", remedy=remedy)
-        self._function: Callable[[str, str], Any] = function
-        source = name  # of a builtin, or an object
-        with suppress(OSError, TypeError):
-            source = inspect.getsource(function)
         self.origin = LabelOrigin(model=name, prompt_sha256=sha256_text(source))
 
-    def ask(self, query: str, document: str, before_call: Callable[[], None]) -> Reply | Failure:
+    def ask(self, query: str, document: str) -> Reply | Failure:
         """Call the function."""
-        before_call()
         try:
             with working_directory_on_path():
                 answer = self._function(query, document)
+            if not isinstance(answer, str):
+                answer = json.dumps({"grade": answer}, default=operator.index)  # of NumPy
         except (Exception, SystemExit) as error:
             return Failure(describe_error(error), lasting=True)
-        if isinstance(answer, str):
-            return Reply(answer)
-        try:
-            grade = None if answer is None else operator.index(answer)
-        except TypeError:
-            return Failure(f"expected a grade but got {type(answer).__name__}", lasting=True)
-        return Reply(json.dumps({"grade": grade}))
+        return Reply(answer)
 
     def close(self) -> None:
         """Do nothing."""
+
+
+Labeller = ModelLabeller | FunctionLabeller
+"""Something that judges a document for a query."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 
 from trectools_plus.arguments import checked
@@ -21,11 +20,10 @@ from trectools_plus.judging.plan import (
     JudgmentPlan,
     PlanDraft,
     PlanFolder,
-    PlanOptions,
-    check_options,
     find_documents,
     pooled_results,
     ranks_of,
+    refuse_files,
 )
 from trectools_plus.judging.review.shown import load_plan_material
 from trectools_plus.judging.review.store import DATABASE_NAME, copy_store
@@ -39,21 +37,19 @@ def extend_plan(
     runs: Mapping[str, Run],
     folder: str | Path,
     corpus: DocumentCollection | None = None,
-    options: PlanOptions | None = None,
     progress: Progress = no_progress,
 ) -> PlanFolder:
     """Create a plan with the queries, runs and all judgments of another, and further runs.
 
-    Only pairs that the old plan lacks are left to judge. The texts of the other documents are those
-    of the old plan, because people and models judged them.
+    Depth, seed, measures and the number of queries for people are those of the old plan. Only pairs
+    that the old plan lacks are left to judge. The texts of the other documents are those of the old
+    plan, because people and models judged them.
 
     Args:
         old: The plan to extend; it is not changed.
         runs: The further runs by name, which were validated before.
         folder: A new or empty folder.
         corpus: The documents; those of the file from which the plan was made if ``None``.
-        options: ``people`` and ``measures``; those of the old plan if ``None``. Depth and seed are
-            always those of the old plan.
         progress: Receives the progress of reading a streamed corpus.
 
     Raises:
@@ -64,9 +60,7 @@ def extend_plan(
         InputError: As :func:`~trectools_plus.judging.plan.make_plan`.
     """
     plan, target = old.plan, Path(folder)
-    options = replace(options or PlanOptions(people=plan.people), depth=plan.depth)
-    measures = old.parse_measures(options.measures or None)
-    check_options(options, measures, target)
+    refuse_files(target)
     if known := [name for name in runs if name in old.runs]:
         raise UsageError(
             f"the plan has runs of the same names: {listed(known)}",
@@ -91,9 +85,9 @@ def extend_plan(
         topics=plan.topics,
         corpus=plan.corpus,
         depth=plan.depth,
-        people=min(options.people, len(plan.queries)),
+        people=plan.people,
         seed=plan.seed,
-        measures=[measure.requested_name for measure in measures],
+        measures=plan.measures,
         left_out=plan.left_out,
         extends=sha256_file(old.path / PLAN_FILE),
     )

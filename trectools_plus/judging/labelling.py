@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
-from operator import eq
 from pathlib import Path
 from threading import Lock
-from time import monotonic
 from typing import Any
 
 import numpy as np
@@ -19,11 +17,9 @@ from trectools_plus.errors import CheckFailedError, InputError, UsageError
 from trectools_plus.formats.files.appending import AppendedFile
 from trectools_plus.formats.files.atomic import write_new
 from trectools_plus.formats.hashing import sha256_text
-from trectools_plus.judging.agreement import nan_as_null
 from trectools_plus.judging.endpoint import Labeller, Reply, is_local
 from trectools_plus.judging.labels import (
     LABELS_FILE,
-    MAX_GRADE,
     Label,
     LabelOrigin,
     Price,
@@ -36,7 +32,6 @@ from trectools_plus.progress import Progress, no_progress
 from trectools_plus.provenance import format_time, utc_now
 from trectools_plus.retrieval.fetch.concurrency import call_concurrently
 from trectools_plus.retrieval.source import CircuitBreaker, Failure
-from trectools_plus.statistics.agreement import Agreement, cohens_kappa
 from trectools_plus.text import plural, visible
 
 PROMPTS_FOLDER = "prompts"
@@ -52,7 +47,7 @@ class LabelOptions:
     Attributes:
         longest: The number of characters of a document after which it is cut.
         repeat: The proportion of the documents that is asked twice, 0 to 1.
-        max_calls: Maximum number of calls, with retries; ``None`` for no limit.
+        max_calls: Maximum number of questions to ask now; ``None`` for no limit.
         resume: Whether to continue labels of the same judge.
         reuse: The folders of other plans, whose answers to the same questions are reused.
     """
@@ -96,21 +91,6 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True)
-class Repeated:
-    """The agreement of a judge with itself.
-
-    Attributes:
-        pairs: The number of documents with two grades.
-        equal: The proportion of equal grades.
-        kappa: Cohen's kappa.
-    """
-
-    pairs: int
-    equal: float
-    kappa: Agreement
-
-
-@dataclass(frozen=True, slots=True)
 class LabelSummary:
     """The labels of a judge, and the work of one call of :meth:`Labelling.run`.
 
@@ -123,10 +103,7 @@ class LabelSummary:
         reused: The number of questions that had an answer before, here or in another plan.
         usage: The tokens of all answers of this judge in the plan, if the service counts them.
         cut: The number of documents that were cut.
-        repeated: The agreement of the judge with itself, if documents were asked twice.
-        calls: The number of calls, with retries.
-        seconds: The duration.
-        out_of_calls: Whether the limit of calls was reached.
+        calls: The number of questions that were asked now.
         failure: The failure that stopped the work, if any.
         other_models: The number of documents that another model than the requested one judged.
     """
@@ -139,25 +116,15 @@ class LabelSummary:
     reused: int
     usage: Usage | None
     cut: int
-    repeated: Repeated | None
     calls: int
-    seconds: float
-    out_of_calls: bool
     failure: str | None
     other_models: dict[str, int]
 
     def as_dict(self, price: Price | None = None) -> dict[str, Any]:
         """Return the summary as JSON, with the cost if there is a price."""
-        cost = None if price is None or self.usage is None else self.usage.cost(price)
-        return {
-            **nan_as_null(asdict(self)),
-            "usage": self.usage and self.usage.model_dump(),
-            **({} if price is None else {"cost": cost}),
-        }
-
-
-class _OutOfCallsError(Exception):
-    """The limit of calls is reached."""
+        usage = self.usage
+        cost = {} if price is None else {"cost": usage and usage.cost(price)}
+        return {**asdict(self), "usage": usage and usage.model_dump(), **cost}
 
 
 class Labelling:
@@ -170,25 +137,21 @@ class Labelling:
 
     Attributes:
         questions: What is to be asked, in the plan's order of queries.
-        concurrency: Maximum number of simultaneous calls.
+        reused: The number of questions that had an answer before, here or in another plan.
 
     Raises:
-        UsageError: If an option is out of range, or there are labels and ``resume`` is not set.
+        UsageError: If there are labels and ``resume`` is not set.
         InputError: If the labels cannot be written, or another process writes them.
         FormatError: If the file has other lines than labels.
     """
 
     def __init__(self, folder: PlanFolder, judge: Labeller, options: LabelOptions) -> None:
-        if not 0 <= options.repeat <= 1:
-            raise UsageError(f"expected a proportion from 0 to 1 but got {options.repeat}")
         self._folder, self._judge = folder, judge
-        self._max_calls, self._calls = options.max_calls, 0
         self._lock, self._stopped = Lock(), False
-        self.concurrency = judge.concurrency
         self._origin = judge.origin.model_copy(update={"longest": options.longest})
         self._path = folder.path / LABELS_FILE
         folder.files.find(LABELS_FILE)
-        self._all = list(iter_questions(folder, options, folder.plan.seed))
+        self._all = list(iter_questions(folder, options.longest, options.repeat))
         self._file = AppendedFile(self._path, "file of labels", "judge label")
         try:
             self._file.truncate(self._path.read_bytes().rfind(b"\n") + 1)
@@ -203,28 +166,24 @@ class Labelling:
                 )
             self._copies = _find_answers(unasked, options.reuse, self._origin)
             copied = {label.key for label in self._copies}
-            self.questions = [question for question in unasked if question.key not in copied]
+            new = [question for question in unasked if question.key not in copied]
+            self.reused = len(self._all) - len(new)
+            self.questions = new[: options.max_calls]
         except BaseException:
             self._file.close()
             raise
 
     @property
-    def reused(self) -> int:
-        """The number of questions that had an answer before, here or in another plan."""
-        return len(self._all) - len(self.questions)
-
-    @property
     def announcement(self) -> str:
         """The announcement for the user who must agree: the calls, and their destination."""
         prompt = self._judge.prompt.text if self._judge.prompt else ""
-        texts = "".join(prompt + one.query + one.document for one in self.questions)
-        tokens, host = float(f"{len(texts) / _CHARACTERS_PER_TOKEN:.2g}"), self._origin.host
+        length = sum(len(prompt + one.query + one.document) for one in self.questions)
+        tokens, host = float(f"{length / _CHARACTERS_PER_TOKEN:.2g}"), self._origin.host
         is_here = host is None or is_local(f"http://{host}")
         destination = "stay on this machine" if is_here else f"leave this machine, for {host}"
-        limit = "" if self._max_calls is None else f", at most {self._max_calls:,} now"
         return (
-            f"{self._origin.model}: {plural(len(self.questions), 'call')} (more if some fail)"
-            f"{limit}; answers reused: {self.reused:,}; about {tokens:,.0f} tokens. "
+            f"{self._origin.model}: {plural(len(self.questions), 'call')} (more if some fail); "
+            f"answers reused: {self.reused:,}; about {tokens:,.0f} tokens. "
             f"Documents {destination}."
         )
 
@@ -239,12 +198,11 @@ class Labelling:
     def run(self, progress: Progress = no_progress) -> LabelSummary:
         """Ask all questions, and store each answer before its thread asks the next one.
 
-        The work stops after repeated failures, and at the limit of calls.
+        The work stops after repeated failures.
 
         Raises:
             InputError: If an answer cannot be written.
         """
-        started = monotonic()
         self._store_prompt()
         self._file.append(b"".join(label.as_line() for label in self._copies))
         self._copies = []
@@ -252,7 +210,7 @@ class Labelling:
         done, answered, total = 0, False, len(self.questions)
         progress("judging", done, total)
         for outcomes in call_concurrently(
-            self._ask, iter(self.questions), breaker, self.concurrency, self.close
+            self._ask, iter(self.questions), breaker, self._judge.concurrency, self.close
         ):
             for failure in outcomes:
                 answered = answered or failure is None
@@ -262,23 +220,14 @@ class Labelling:
                 )
             done += len(outcomes)
             progress("judging", done, total)
-        return self._summarise(monotonic() - started, breaker.stopped)
-
-    def _count_call(self) -> None:
-        with self._lock:
-            if self._max_calls is not None and self._calls >= self._max_calls:
-                raise _OutOfCallsError
-            self._calls += 1
+        return self._summarise(done, breaker.stopped)
 
     def _ask(self, question: Question) -> Failure | None:
         """Ask a question, and store the label; return the failure of a call."""
         if not question.document or not question.query:
             self._store(question, _NO_TEXT)
             return None
-        try:
-            reply = self._judge.ask(question.query, question.document, self._count_call)
-        except _OutOfCallsError:
-            return Failure(_OUT_OF_CALLS, stops=True)
+        reply = self._judge.ask(question.query, question.document)
         if isinstance(reply, Failure):
             self._store(question, reply.reason)
             return reply
@@ -324,22 +273,19 @@ class Labelling:
             self._folder.files.find(name)
             write_new({self._folder.path / name: self._judge.prompt.text.encode()})
 
-    def _summarise(self, seconds: float, stopped: Failure | None) -> LabelSummary:
+    def _summarise(self, calls: int, stopped: Failure | None) -> LabelSummary:
         by_key = {label.key: label for label in self._labels()}
         labels = [by_key[question.key] for question in self._all if question.key in by_key]
         first = [label for label in labels if not label.repeat]
         # Reasons of failed calls end with what differs between documents.
         missing = Counter(
-            reason.removeprefix(_UNREADABLE)
-            if (reason := label.reason or "").startswith(_UNREADABLE)
-            else reason.partition(":")[0]
+            (label.reason or "").removeprefix(_UNREADABLE).partition(":")[0]
             for label in first
             if label.grade is None
         )
         missing += Counter({_NOT_IN_CORPUS: self._folder.plan.lacking})
         grades = Counter(label.grade for label in first if label.grade is not None)
         others = Counter(label.answered_by for label in first if label.answered_by is not None)
-        out_of_calls = stopped is not None and stopped.reason == _OUT_OF_CALLS
         return LabelSummary(
             judge=self._origin.model,
             pairs=self._folder.plan.pooled,
@@ -349,16 +295,12 @@ class Labelling:
             reused=self.reused,
             usage=Usage.total(label.usage for label in labels),
             cut=sum(label.cut for label in first),
-            repeated=_compare_repeated(labels),
-            calls=self._calls,
-            seconds=seconds,
-            out_of_calls=out_of_calls,
+            calls=calls,
             other_models=dict(others.most_common()),
-            failure=None if stopped is None or out_of_calls else stopped.reason,
+            failure=None if stopped is None else stopped.reason,
         )
 
 
-_OUT_OF_CALLS = "the limit of calls is reached"
 _UNREADABLE = "answer not used: "
 _LONGEST_MODEL = 200
 
@@ -375,21 +317,21 @@ def reads_as(label: Label) -> bool:
     return answer is not None and not reason and read_grade(answer).grade == label.grade
 
 
-def iter_questions(folder: PlanFolder, options: LabelOptions, seed: int) -> Iterator[Question]:
+def iter_questions(folder: PlanFolder, longest: int, repeat: float = 0.0) -> Iterator[Question]:
     """Yield all questions, first those that are asked once."""
     questions = []
     for query_id, doc_ids in folder.judgeable.items():
         for doc_id in doc_ids:
             document = folder.documents[doc_id]
             whole = f"{document.title}\n{document.text}".strip()
-            text = cut_text(whole, options.longest)
+            text = cut_text(whole, longest)
             query = folder.topics[query_id].strip()
             questions.append(Question(query_id, doc_id, query, text, cut=text != whole))
     yield from questions
-    if options.repeat and questions:
+    if repeat and questions:
         # The first of one order, so that a larger proportion includes a smaller one.
-        order = np.random.default_rng(seed).permutation(len(questions))
-        number = max(1, round(options.repeat * len(questions)))
+        order = np.random.default_rng(folder.plan.seed).permutation(len(questions))
+        number = max(1, round(repeat * len(questions)))
         for place in sorted(order[:number].tolist()):
             yield replace(questions[place], repeat=1)
 
@@ -443,21 +385,6 @@ def is_answered(label: Label) -> bool:
     return label.answer is not None or label.reason == _NO_TEXT
 
 
-def _compare_repeated(labels: list[Label]) -> Repeated | None:
-    """Compare the grades of documents that were asked twice."""
-    first = {label.pair: label.grade for label in labels if not label.repeat}
-    graded = [
-        (label.query_id, first[label.pair], label.grade)
-        for label in labels
-        if label.repeat and label.grade is not None and first.get(label.pair) is not None
-    ]
-    if not graded:
-        return None
-    queries, before, again = zip(*graded, strict=True)
-    kappa = cohens_kappa(before, again, categories=range(MAX_GRADE + 1), clusters=queries)
-    return Repeated(len(graded), sum(map(eq, before, again)) / len(graded), kappa)
-
-
 def raise_if_stopped(summary: LabelSummary) -> None:
     """Raise an error if failures stopped the work.
 
@@ -473,33 +400,3 @@ def raise_if_stopped(summary: LabelSummary) -> None:
         where=summary.judge,
         remedy="when the judge answers again, continue with --resume",
     )
-
-
-def describe_labels(summary: LabelSummary, price: Price | None = None) -> str:
-    """Return the result in a sentence."""
-    usage, again = summary.usage, summary.repeated
-    parts = [
-        f"{summary.judge} labelled {sum(summary.grades.values()):,} of "
-        f"{plural(summary.pairs, 'pair')}"
-        + _listed(" (grade ", {f"{grade}": count for grade, count in summary.grades.items()}, ")"),
-        _listed("answered by another model than requested: ", summary.other_models),
-        _listed("missing: ", summary.missing),
-        summary.left and f"not asked yet: {summary.left:,}",
-        summary.out_of_calls and "stopped by --max-calls",
-        summary.reused and f"reused: {plural(summary.reused, 'answer')}",
-        usage
-        and f"tokens: {usage.prompt_tokens:,} of questions, {usage.completion_tokens:,} of answers",
-        price
-        and (f"cost {usage.cost(price):,.4f}" if usage else "cost unknown: no tokens counted"),
-        summary.cut and f"cut: {plural(summary.cut, 'document')}",
-        again
-        and f"asked twice: {plural(again.pairs, 'pair')}, {again.equal:.0%} equal, kappa "
-        f"{again.kappa.value:.2f}",
-        f"{plural(summary.calls, 'call')} in {summary.seconds:.0f} s.",
-    ]
-    return "; ".join(part for part in parts if part)
-
-
-def _listed(before: str, counts: Mapping[str, int], after: str = "") -> str:
-    listed = ", ".join(f"{name}: {count:,}" for name, count in counts.items())
-    return f"{before}{listed}{after}" if counts else ""

@@ -6,6 +6,7 @@ synced to disk one by one, so a killed process loses nothing and leaves at most 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, Literal, TypeVar
@@ -13,7 +14,7 @@ from typing import Any, Literal, TypeVar
 import polars as pl
 from pydantic import Field, ValidationError
 
-from trectools_plus.choices import MODEL_JUDGED, PERSON_JUDGED
+from trectools_plus.choices import MODEL_JUDGED
 from trectools_plus.errors import FormatError
 from trectools_plus.formats import trec_files
 from trectools_plus.formats.files.closed import find_inside
@@ -176,15 +177,14 @@ def group_models(labels: Iterable[Label]) -> dict[str, list[Label]]:
     A model that was asked in several ways (prompt, host or parameters) is several; their names end
     with the first characters of a hash.
     """
-    asked: dict[str, dict[str, list[Label]]] = {}
+    groups: dict[tuple[str, str], list[Label]] = {}
     for label in labels:
         if label.kind == "model":
-            how = "" if label.origin is None else label.origin.model_dump_json()
-            asked.setdefault(label.annotator, {}).setdefault(how, []).append(label)
+            groups.setdefault((label.annotator, label.judge.model_dump_json()), []).append(label)
+    ways = Counter(name for name, _ in groups)
     return {
-        name if len(ways) == 1 else f"{name} ({sha256_text(how)[:8]})": found
-        for name, ways in asked.items()
-        for how, found in ways.items()
+        name if ways[name] == 1 else f"{name} ({sha256_text(how)[:8]})": group
+        for (name, how), group in groups.items()
     }
 
 
@@ -199,7 +199,7 @@ def write_qrels(labels: Iterable[Label], path: str | Path) -> None:
     rows = {}
     for label in labels:
         is_person = label.kind == "person"
-        judge = PERSON_JUDGED if is_person else MODEL_JUDGED + valid_tag(label.annotator)
+        judge = "person" if is_person else MODEL_JUDGED + valid_tag(label.annotator)
         if label.grade is not None:
             rows[label.pair] = (label.query_id, judge, label.doc_id, label.grade)
     frame = pl.DataFrame([*rows.values()], schema=QRELS_SCHEMA, orient="row")

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 
@@ -24,7 +23,6 @@ from trectools_plus.judging.people import read_people
 from trectools_plus.judging.plan import PlanFolder
 from trectools_plus.judging.values import PlanValues, values_of
 from trectools_plus.statistics.arrays import DEFAULT_CONFIDENCE, FloatArray, none_if_nan
-from trectools_plus.statistics.method import EQUAL
 from trectools_plus.text import plural
 
 MIN_PILOT = 10
@@ -43,6 +41,7 @@ class NeededQueries:
         without: The number of queries without the model; ``None`` if all of the plan are too few.
         needed: The number with each model, in the same way.
         correlation: Between people and each model; ``None`` if all values of one are equal.
+        helps: Whether each model is worth a tenth more queries; ``None`` if all are too few.
     """
 
     measure: str
@@ -51,11 +50,7 @@ class NeededQueries:
     without: int | None
     needed: dict[str, int | None]
     correlation: dict[str, float | None]
-
-    def helps(self, model: str) -> bool | None:
-        """Return whether a model is worth a tenth more queries; ``None`` if all are too few."""
-        needed, without = self.needed[model], self.without
-        return None if needed is None else without is None or without >= WORTHWHILE * needed
+    helps: dict[str, bool | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,13 +76,6 @@ class Pilot:
     total: int
     needed: tuple[NeededQueries, ...]
 
-    def as_dict(self) -> dict[str, Any]:
-        """Return plain JSON values."""
-        content = asdict(self)
-        for row, needed in zip(content["needed"], self.needed, strict=True):
-            row["helps"] = {model: needed.helps(model) for model in self.models}
-        return content
-
 
 def plan_people(
     folder: PlanFolder,
@@ -106,8 +94,7 @@ def plan_people(
 
     Raises:
         UsageError: If a measure looks deeper than the pool, or an option is out of range.
-        CheckFailedError: If people have judged fewer than :data:`MIN_PILOT` queries, or none of the
-            models has judged all of these.
+        CheckFailedError: If people have judged fewer than :data:`MIN_PILOT` queries.
     """
     if not width > 0.0:
         raise UsageError(f"expected a width above 0 but got {width}", where="--width")
@@ -115,42 +102,29 @@ def plan_people(
     parsed = folder.parse_measures(measures, relevant_level(folder, of_models))
     people = values_of(folder, of_people, parsed)
     queries, left_out = people.queries, people.left_out
-    where, judged = str(folder.path), plural(len(queries), "query", "queries")
     if len(queries) < MIN_PILOT:
+        judged = plural(len(queries), "query", "queries")
         few = f"people have judged {judged}, but a pilot needs {MIN_PILOT}"
-        remedy = "continue with: review serve PLAN"
-        raise CheckFailedError(check_order(folder, of_people) or few, where=where, remedy=remedy)
-    models = group_models(label for label in of_models if label.query_id not in left_out)
-    values = {name: values_of(folder, labels, parsed) for name, labels in models.items()}
-    lacking = {
-        name: [query_id for query_id in queries if query_id not in of_model.queries]
-        for name, of_model in values.items()
-    }
-    if all(lacking.values()) and lacking:
-        name, missing = next(iter(lacking.items()))
         raise CheckFailedError(
-            f"{name} has not judged {plural(len(missing), 'query', 'queries')} of the {judged} of "
-            f"people, for example {missing[0]}",
-            where=where,
-            remedy="continue with: judge label PLAN --resume",
+            check_order(folder, of_people) or few,
+            where=str(folder.path),
+            remedy="continue with: review serve PLAN",
         )
-    finished = {name: of_model for name, of_model in values.items() if not lacking[name]}
+    groups = group_models(label for label in of_models if label.query_id not in left_out)
+    values = {name: values_of(folder, labels, parsed) for name, labels in groups.items()}
+    models = {name: found for name, found in values.items() if {*queries} <= {*found.queries}}
     runs = [(run,) for run in folder.runs]
     pilot = Pilot(
         width=width,
         confidence=confidence,
         pairs=math.comb(len(runs), 2),
         people=len(queries),
-        models={
-            name: len({label.query_id for label in labels})
-            for name, labels in group_models(of_models).items()
-            if name in finished
-        },
+        models={name: len(found.queries) for name, found in models.items()},
         total=len(folder.plan.queries) - len(left_out),
         needed=(),
     )
     needed = [
-        _need(pilot, measure, subject, people, finished)
+        _need(pilot, measure, subject, people, models)
         for measure in people.values
         for subject in (*runs, *combinations(folder.runs, 2))
     ]
@@ -164,32 +138,24 @@ def _need(
     people: PlanValues,
     models: Mapping[str, PlanValues],
 ) -> NeededQueries:
-    level = (
-        pilot.confidence if len(runs) == 1 else simultaneous_level(pilot.confidence, pilot.pairs)
-    )
+    level = simultaneous_level(pilot.confidence, pilot.pairs if len(runs) > 1 else 1)
     y = _values(people, measure, runs)
-    varies = np.ptp(y) > EQUAL
     # A model that says the same of every query has no weight.
     nothing, first = np.zeros(pilot.total), [*range(len(y))]
     alone = combine_judgments(y, nothing, first, confidence=level)
-    _, without = people_needed(y, nothing, first, pilot.width, confidence=level)
+    _, without = people_needed(y, nothing, first, pilot.width, level)
     needed: dict[str, int | None] = {}
     correlation: dict[str, float | None] = {}
-    for name, of_model in models.items():
-        f = _values(of_model, measure, runs)
-        rows = [of_model.queries.index(query_id) for query_id in people.queries]
-        both = combine_judgments(y, f, rows, confidence=level)
-        number, _ = people_needed(y, f, rows, pilot.width, confidence=level)
-        needed[name] = number if varies else None
-        correlation[name] = none_if_nan(both.correlation)
-    return NeededQueries(
-        measure,
-        runs,
-        none_if_nan(alone.people.width),
-        without if varies else None,
-        needed,
-        correlation,
-    )
+    helps: dict[str, bool | None] = {}
+    for name, found in models.items():
+        f, rows = _values(found, measure, runs), [*map(found.queries.index, people.queries)]
+        number, _ = people_needed(y, f, rows, pilot.width, level)
+        needed[name] = number
+        enough = without is None or without >= WORTHWHILE * (number or 0)
+        helps[name] = None if number is None else enough
+        correlation[name] = none_if_nan(combine_judgments(y, f, rows).correlation)
+    width = none_if_nan(alone.people.width)
+    return NeededQueries(measure, runs, width, without, needed, correlation, helps)
 
 
 def _values(found: PlanValues, measure: str, runs: tuple[str, ...]) -> FloatArray:

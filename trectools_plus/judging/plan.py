@@ -14,22 +14,20 @@ A plan is a folder that needs no other file::
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from importlib.metadata import version
-from itertools import count
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 import polars as pl
 from pydantic import ValidationError
 
 from trectools_plus.arguments import checked
-from trectools_plus.benchmark.report.parts import SourceFile
+from trectools_plus.benchmark.report.model import SourceFile
 from trectools_plus.choices import DEFAULT_PEOPLE, DEFAULT_POOL_DEPTH
 from trectools_plus.display import Displayed
 from trectools_plus.errors import CheckFailedError, InputError, UsageError
@@ -56,10 +54,8 @@ POOL_FILE = "pool.jsonl"
 TOPICS_FILE = "topics.jsonl"
 DOCUMENTS_FILE = "documents.jsonl"
 RUNS_FOLDER = "runs"
-MANIFEST_ENDING = ".manifest.json"
 MAX_MISSING = 0.1
 """The largest proportion of a query's pool without a grade."""
-FORMAT = "1"
 _DEFAULTS = ("nDCG", "P", "RR")
 
 
@@ -76,8 +72,6 @@ class PlanRun(ReportModel):
     """The pooled results, relative to the plan's folder."""
     sha256: str
     """SHA-256 of the bytes of that file."""
-    manifest_sha256: str | None = None
-    """SHA-256 of the copy of its manifest, ``<path>.manifest.json``; null if it has none."""
     extension: int = 0
     """The extension that added it; 0 for a run of the first plan."""
 
@@ -85,7 +79,7 @@ class PlanRun(ReportModel):
 class JudgmentPlan(ReportModel):
     """The contents of ``plan.json``."""
 
-    format: str
+    format: Literal["1"] = "1"
     """The version of the plan's format."""
     version: str
     """The version of trectools-plus that made the plan."""
@@ -152,18 +146,6 @@ class PooledDocument:
     ranks: Mapping[str, int]
 
 
-class Contribution(NamedTuple):
-    """The contribution of a run to the pool.
-
-    Attributes:
-        pooled: The number of its pooled documents.
-        unique: The number of these that no other run has.
-    """
-
-    pooled: int
-    unique: int
-
-
 class PlanFolder(Displayed):
     """A plan on disk; its parts are read when they are used, and checked against their hashes.
 
@@ -181,22 +163,15 @@ class PlanFolder(Displayed):
         file = self.path / PLAN_FILE
         try:
             self.plan = JudgmentPlan.model_validate_json(read_document(file))
-        except InputError as error:
+        except (InputError, ValidationError) as error:
             raise InputError(
-                "no plan of judgments",
+                "no plan of judgments that this version can read",
                 where=str(file),
                 remedy="make one with: judge plan RUN... --topics T --corpus C --output-dir PLAN",
             ) from error
-        except ValidationError as error:
-            raise InputError("not a plan of judgments", where=str(file)) from error
         self.files = ClosedFolder(self.path)
         for run in self.plan.runs:
             self.files.find(run.path)
-        if self.plan.format != FORMAT:
-            raise InputError(
-                f"the plan has format {self.plan.format}; this version reads format {FORMAT}",
-                where=str(file),
-            )
 
     @cached_property
     def pool(self) -> dict[str, list[PooledDocument]]:
@@ -256,31 +231,27 @@ class PlanFolder(Displayed):
         latest = max(run.extension for run in self.plan.runs)
         return sum(bool(latest) and one == latest for one in self.extension_of.values())
 
-    @property
-    def judgments(self) -> int:
-        """The number of judgments of one person for the planned queries."""
-        return sum(len(self.judgeable[one]) for one in self.plan.queries[: self.plan.people])
-
-    @cached_property
-    def contributions(self) -> dict[str, Contribution]:
-        """The pooled documents of each run, by name."""
-        finders = [[*document.ranks] for pool in self.pool.values() for document in pool]
-        pooled = Counter(run for runs in finders for run in runs)
-        return {
-            run.name: Contribution(pooled[run.name], finders.count([run.name]))
-            for run in self.plan.runs
-        }
-
     def summary(self) -> dict[str, Any]:
-        """Return the numbers of the plan as plain JSON values."""
+        """Return the numbers of the plan as plain JSON values.
+
+        ``judgments`` is the number of judgments of one person for the planned queries, and
+        ``unique`` the number of documents that no other run has.
+        """
         plan = self.plan
+        finders = [{*document.ranks} for pool in self.pool.values() for document in pool]
         return {
             "plan": str(self.path),
             "queries": len(plan.queries),
             "pooled": plan.pooled,
             "people": plan.people,
-            "judgments": self.judgments,
-            "runs": {name: run._asdict() for name, run in self.contributions.items()},
+            "judgments": sum(len(self.judgeable[one]) for one in plan.queries[: plan.people]),
+            "runs": {
+                name: {
+                    "pooled": sum(name in found for found in finders),
+                    "unique": finders.count({name}),
+                }
+                for name in self.runs
+            },
             "measures": plan.measures,
             "left_out": plan.left_out,
             "lacking": plan.lacking,
@@ -292,13 +263,6 @@ class PlanFolder(Displayed):
         """The pooled results of each run, by name."""
         # They were validated when the plan was made.
         return {run.name: load_run(self._file(run.path, run.sha256)) for run in self.plan.runs}
-
-    def manifest_of(self, planned: PlanRun) -> str:
-        """The manifest of a run as text; empty without one."""
-        if planned.manifest_sha256 is None:
-            return ""
-        manifest = self._file(f"{planned.path}{MANIFEST_ENDING}", planned.manifest_sha256)
-        return manifest.read_text(encoding="utf-8")
 
     def _rows(self, name: str) -> Iterable[dict[str, Any]]:
         file = self._file(name, self.plan.files[name])
@@ -345,8 +309,7 @@ def make_plan(
 
     Raises:
         UsageError: If a measure looks deeper than the pool, or an option is out of range.
-        CheckFailedError: If no query of the topics has a result, or no pooled document is in the
-            corpus.
+        CheckFailedError: If no query of the topics can be judged.
         InputError: If an id cannot be written to a run, a document occurs twice in the corpus, or
             the folder has other files or cannot be written.
     """
@@ -354,23 +317,25 @@ def make_plan(
     target = Path(folder)
     cutoff = max(1, min(10, options.depth))
     measures = parse_measures(options.measures or [f"{name}@{cutoff}" for name in _DEFAULTS])
-    check_options(options, measures, target)
+    if min(options.depth, options.people) < 1:
+        raise UsageError("the depth and the number of queries for people must be 1 or more")
+    refuse_deeper(measures, options.depth)
+    refuse_files(target)
     check_topics(topics)
     texts = topics.to_dict()
     pooled = {name: pooled_results(run, options.depth, texts) for name, run in runs.items()}
     ranks = ranks_of(pooled)
-    if not ranks:
-        raise CheckFailedError(
-            "no query of the topics has a result in any run",
-            where=topics.path or "topics",
-            remedy="the runs have queries such as "
-            f"{listed([query_id for run in runs.values() for query_id in run.query_ids][:3])}, and "
-            f"the topics such as {listed(list(texts)[:3])}",
-        )
     corpus.check(progress)
     documents = find_documents(corpus, {doc_id for found in ranks.values() for doc_id in found})
     left_out = _unusable_queries(texts, ranks, documents)
     usable = sorted(ranks.keys() - left_out.keys())
+    if not usable:
+        reasons = [f"{query_id}: {reason}" for query_id, reason in left_out.items()]
+        raise CheckFailedError(
+            "no query of the topics can be judged",
+            where=topics.path or "topics",
+            remedy=f"give the topics and the corpus that were searched; {', '.join(reasons[:2])}",
+        )
     order = np.random.default_rng(options.seed).permutation(len(usable))
     queries = [usable[place] for place in order.tolist()]
     draft = PlanDraft(queries, texts, documents)
@@ -409,13 +374,12 @@ class PlanDraft:
     contents: dict[str, str] = field(default_factory=dict)
 
     def add_run(self, name: str, run: Run, results: pl.DataFrame, extension: int = 0) -> None:
-        """Add the pooled results of a run, and its manifest."""
+        """Add the pooled results of a run."""
         rows = results.filter(pl.col("query_id").is_in(self.queries))
-        plain = valid_tag(name).strip(".-") or "run"
-        taken = {run.path.lower() for run in self.runs}
-        stems = (plain if number == 1 else f"{plain}-{number}" for number in count(1))
-        stem = next(one for one in stems if f"{RUNS_FOLDER}/{one}.run".lower() not in taken)
-        content, manifest = _as_run(rows, name, stem), _read_manifest(run.path)
+        stem = valid_tag(name).strip(".-") or "run"
+        while any(run.path.lower() == f"{RUNS_FOLDER}/{stem}.run".lower() for run in self.runs):
+            stem += "-"
+        content = _as_run(rows, name, stem)
         sha256 = sha256_text(content)
         planned = PlanRun(
             name=name,
@@ -423,25 +387,20 @@ class PlanDraft:
             source=_source(run.path, name, lambda: sha256),
             path=f"{RUNS_FOLDER}/{stem}.run",
             sha256=sha256,
-            manifest_sha256=manifest and sha256_text(manifest),
             extension=extension,
         )
-        self._append(planned, rows, content, manifest)
+        self._append(planned, rows, content)
 
     def copy_run(self, folder: PlanFolder, planned: PlanRun) -> None:
         """Copy a run of another plan."""
         rows = rank_documents(folder.runs[planned.name].frame)
         content = folder.files.file(planned.path).read_text(encoding="utf-8")
-        self._append(planned, rows, content, folder.manifest_of(planned))
+        self._append(planned, rows, content)
 
-    def _append(
-        self, planned: PlanRun, rows: pl.DataFrame, content: str, manifest: str | None
-    ) -> None:
+    def _append(self, planned: PlanRun, rows: pl.DataFrame, content: str) -> None:
         self.runs.append(planned)
         self.pooled[planned.name] = rows
         self.contents[planned.path] = content
-        if manifest:
-            self.contents[f"{planned.path}{MANIFEST_ENDING}"] = manifest
 
     def pool(self) -> list[PooledDocument]:
         """Return the pooled documents of all queries."""
@@ -467,7 +426,6 @@ class PlanDraft:
         """Write the pool and all files."""
         pool, parts = self.pool(), self.parts()
         plan = JudgmentPlan(
-            format=FORMAT,
             version=version("trectools-plus"),
             created_at=format_time(utc_now()),
             runs=self.runs,
@@ -485,24 +443,8 @@ class PlanDraft:
         return PlanFolder(target)
 
 
-def _read_manifest(path: str | None) -> str | None:
-    """Return the manifest of a fetched run."""
-    file = Path(f"{path}{MANIFEST_ENDING}")
-    try:
-        content = json.loads(file.read_bytes()) if path and file.is_file() else None
-    except ValueError:
-        return None
-    return None if content is None else f"{json.dumps(content, ensure_ascii=False, indent=2)}\n"
-
-
-def check_options(options: PlanOptions, measures: Sequence[Measure], folder: Path) -> None:
-    """Refuse options that are out of range, and a folder with files."""
-    if min(options.depth, options.people) < 1:
-        raise UsageError(
-            f"expected a depth of 1 or more but got {options.depth}, and a number of queries for "
-            f"people of 1 or more but got {options.people}"
-        )
-    refuse_deeper(measures, options.depth)
+def refuse_files(folder: Path) -> None:
+    """Refuse a folder with files, and a path that is no folder."""
     if folder.exists() and not (folder.is_dir() and not any(folder.iterdir())):
         raise InputError(
             "the folder is not empty" if folder.is_dir() else "not a folder",
@@ -567,7 +509,7 @@ def find_documents(corpus: DocumentCollection, doc_ids: set[str]) -> dict[str, C
     """
     wanted = sorted(doc_ids)
     found = corpus.find(pl.Series(wanted, dtype=pl.String)).select("doc_id", "title", "text")
-    if found.is_empty():
+    if wanted and found.is_empty():
         raise CheckFailedError(
             "the corpus has none of the pooled documents",
             where=corpus.path or "corpus",
@@ -581,11 +523,7 @@ def _unusable_queries(
     ranks: Mapping[str, Mapping[str, object]],
     documents: Mapping[str, CorpusDocument],
 ) -> dict[str, str]:
-    """Return the reason for each topic that cannot be judged.
-
-    Raises:
-        CheckFailedError: If no topic can be judged.
-    """
+    """Return the reason for each topic that cannot be judged."""
     left_out: dict[str, str] = {}
     for query_id in texts:
         pool = ranks.get(query_id, {})
@@ -593,14 +531,6 @@ def _unusable_queries(
         if not pool or has_too_many_missing(lacking, len(pool)):
             lacks = f"the corpus lacks {lacking} of {len(pool)} pooled documents"
             left_out[query_id] = lacks if pool else "no run has a result"
-    if ranks.keys() <= left_out.keys():
-        query_id = next(iter(ranks))
-        raise CheckFailedError(
-            "no query can be judged, because the corpus lacks more than a tenth of the pooled "
-            "documents of each",
-            where=query_id,
-            remedy=f"give the corpus that was searched; {left_out[query_id]}",
-        )
     return left_out
 
 

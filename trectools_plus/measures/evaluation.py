@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass, field, replace
 from itertools import compress
 from typing import TYPE_CHECKING, Any, get_args
 
-from trectools_plus.arguments import checked, show
+from trectools_plus.arguments import checked
 from trectools_plus.choices import DEFAULT_MEASURES as DEFAULT_MEASURES
 from trectools_plus.choices import Averaging as Averaging
 from trectools_plus.choices import Missing as Missing
@@ -32,7 +32,7 @@ from trectools_plus.measures.definitions.base import (
 from trectools_plus.measures.parser import match_name, parse_measures
 from trectools_plus.measures.queries import RELEVANT
 from trectools_plus.progress import Progress, no_progress
-from trectools_plus.text import listed, plural
+from trectools_plus.text import listed, plural, show
 from trectools_plus.validation.findings import Finding, notes_on_findings, refuse_errors
 
 if TYPE_CHECKING:

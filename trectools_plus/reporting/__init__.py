@@ -17,7 +17,7 @@ __getattr__, __dir__ = import_lazily(
     internal={
         "display": ["Cell", "TableColumn", "TextTable"],
         "extraction.inputs.predictions": ["PREDICTIONS_FILE"],
-        "reporting.document": ["Bullets", "markdown", "print_blocks", "print_table"],
+        "reporting.document": ["Bullets", "html_table", "markdown", "print_blocks", "print_table"],
         "reporting.export": [
             "check_suffixes",
             "frame_as_csv",

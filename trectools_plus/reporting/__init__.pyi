@@ -8,6 +8,7 @@ from trectools_plus.extraction.inputs.predictions import PREDICTIONS_FILE as PRE
 from trectools_plus.reporting.comparison import Layout as Layout
 from trectools_plus.reporting.comparison import report_table as report_table
 from trectools_plus.reporting.document import Bullets as Bullets
+from trectools_plus.reporting.document import html_table as html_table
 from trectools_plus.reporting.document import markdown as markdown
 from trectools_plus.reporting.document import print_blocks as print_blocks
 from trectools_plus.reporting.export import check_suffixes as check_suffixes

@@ -18,8 +18,8 @@ from html import escape as escape_html
 from importlib import resources
 from typing import TYPE_CHECKING, Literal, TextIO
 
-from trectools_plus.display import Cell, TableColumn, TextTable
-from trectools_plus.text import make_console, printable
+from trectools_plus.display import MAX_TABLE_ROWS, Cell, TableColumn, TextTable
+from trectools_plus.text import make_console, printable, visible
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -209,7 +209,7 @@ def _as_rich(table: TextTable) -> RichTable:
         if numeric[place] and any(cell.marks or cell.detail for cell in cells):
             widths[place] = max(len(cell.text) for cell in cells)
         shown.add_column(
-            printable(column.name if column.short is None else column.short),
+            printable(column.name),
             justify="right" if column.right or (numeric[place] and not widths[place]) else "left",
             overflow="fold",
             no_wrap=column.whole,
@@ -226,7 +226,6 @@ def _as_rich(table: TextTable) -> RichTable:
         shown.add_row(
             *map(filled, row.cells, widths),
             style="bold red" if row.alarming else None,
-            end_section=row.ends_section,
         )
     return shown
 
@@ -325,6 +324,20 @@ def _as_html(block: Block) -> str:
             return whole if inner else ""
         case TextTable():
             return _html_table(block) if block.rows else ""
+
+
+_MAX_CELL = 200
+"""Characters of a cell in a notebook."""
+
+
+def html_table(table: TextTable) -> str:
+    """Return the caption and the first rows of a table, for notebooks."""
+    rows = [[visible(cell.text, _MAX_CELL) for cell in row.cells] for row in table.rows]
+    shown = TextTable.of(
+        table.columns, rows[:MAX_TABLE_ROWS], caption=visible(table.caption, 2 * _MAX_CELL)
+    )
+    more = (table.total or len(rows)) - len(shown.rows)
+    return _html_table(shown) + (f"\n<p>… and {more:,} more</p>" if more else "")
 
 
 def _html_table(table: TextTable) -> str:

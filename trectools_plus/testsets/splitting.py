@@ -87,9 +87,7 @@ def split_test_set(
     """
     if not 0.0 < held_out < 1.0:
         raise UsageError(
-            f"expected a fraction between 0 and 1 but got {held_out:g}",
-            where="held-out",
-            remedy="for example, 0.2 holds out a fifth",
+            f"expected a fraction between 0 and 1, for example 0.2, but got {held_out:g}"
         )
     fields = strata_fields(test_set)
     chosen = _choose_held_out(test_set, held_out, seed, fields)
@@ -275,16 +273,11 @@ def refresh_test_set(
     import numpy as np
 
     if not 1 <= count <= len(test_set.queries):
-        raise UsageError(
-            f"cannot replace {count} of {len(test_set.queries)} queries",
-            where="count",
-            remedy=f"choose a number from 1 to {len(test_set.queries)}",
-        )
+        raise UsageError(f"expected a number from 1 to {len(test_set.queries)} but got {count}")
     languages = {declared_language(one, one.metadata.dataset_id) for one in (test_set, pool)}
     if len(languages - {""}) > 1:
         raise UsageError(
             f"the set and the pool are in different languages: {', '.join(sorted(languages))}",
-            where=pool.metadata.dataset_id,
             remedy="use new queries in the language of the set",
         )
     generator = np.random.default_rng(seed)
@@ -320,8 +313,7 @@ def refresh_test_set(
     taken = {query.query_id for query in test_set.queries} & {query.query_id for query in added}
     if taken:
         raise UsageError(
-            f"ids of new queries are already used in the set: {listed(sorted(taken))}",
-            remedy="change the ids in the pool",
+            f"change ids of new queries that the set already uses: {listed(sorted(taken))}"
         )
     new_version = next_version(test_set.metadata.version)
     changes = {
@@ -396,8 +388,7 @@ def next_version(version: str) -> str:
     match = re.fullmatch(r"(v?)(\d+)(?:\.(\d+))?(\.\d+)?", version or "1.0.0")
     if match is None:
         raise UsageError(
-            f"the version after '{version}' is unknown: expected numbers as in 1.0.0",
-            remedy="write the version of the set in this form",
+            f"the version after '{version}' is unknown: write it with numbers as in 1.0.0"
         )
     prefix, major, minor, patch = match.groups()
     return f"{prefix}{major}.{int(minor or 0) + 1}{'.0' if patch else ''}"

@@ -14,7 +14,7 @@ from click.testing import Result
 from typer.testing import CliRunner
 
 from trectools_plus import retrieval
-from trectools_plus.choices import ALL_MODES, DEFAULT_STRATEGY, MODE_ALIASES
+from trectools_plus.choices import ALL_MODES, MODE_ALIASES
 from trectools_plus.cli.app import app
 from trectools_plus.cli.commands import search
 from trectools_plus.errors import TrectoolsPlusError
@@ -181,7 +181,6 @@ def test_nothing_found_is_said_on_stderr() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["query", " "], "TEXT"),
         (
             ["benchmark", "compare-vectors", "--set", "multi_vector=true"],
             "cannot be set",
@@ -316,13 +315,10 @@ def test_terms_have_a_vector_for_each_part_by_default() -> None:
     for mode in ("vector", "hybrid"):
         words = ["query", "wild hound", "--ontology", TOY, "--mode", mode]
         found = document(*words)["results"]
-        parts = ["--multi-vector", "--aggregation-strategy", DEFAULT_STRATEGY]
+        parts = ["--multi-vector", "--aggregation-strategy", "all_max"]
         assert document(*words, *parts)["results"] == found
         assert document(*words, "--set", "multi_vector=false")["results"] != found
-    assert (
-        document(*words[:-1], DEFAULT_STRATEGY)["results"]
-        == document(*words[:-1], "vector")["results"]
-    )
+    assert document(*words[:-1], "all_max")["results"] == document(*words[:-1], "vector")["results"]
     plain = ["query", "roses", "--dataset", GARDEN]
     assert document(*plain)["results"] == document(*plain, "--set", "multi_vector=false")["results"]
 

@@ -431,7 +431,7 @@ FILES = (
             f"{RUNS}/tied-in-32-bits.run {RUNS}/missing-query.run --format json",
             f"trectools-plus eval {QRELS} {RUNS}/hybrid.run --per-query --missing drop "
             "-m 'nDCG@10,AP,AP(rel=2)@100,RR,P@5,R@5,Rprec,bpref,infAP,ERR@10,"
-            "Judged@10,NumRet,Success@1,IPrec@0.2,SetP,SetF,HitRate@3,APcap@5,Bpref' "
+            "Judged@10,Success@1,IPrec@0.2,SetP,SetF,HitRate@3,APcap@5,Bpref' "
             "--format json",
             f"trectools-plus eval {QRELS} {RUNS}/vector.run --per-query --format csv",
             f"trectools-plus eval {QRELS} {RUNS}/vector.run --format parquet -o out.parquet",

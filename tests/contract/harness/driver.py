@@ -33,11 +33,7 @@ LIBRARIES = ("bm25s", "jinja2", "matplotlib.backends.backend_agg", "matplotlib.f
 LIBRARIES += ("pandas", "pytrec_eval", "scipy.stats", "wordllama")
 """Imported where commands need them; here once for all commands."""
 LEAN_MODULES = ("numpy", "pytrec_eval", "typer", "trectools_plus.cli.commands.eval")
-LEAN_MODULES += (
-    "trectools_plus.cli.commands.references",
-    "trectools_plus.cli.commands.runs.validate",
-)
-LEAN_MODULES += ("trectools_plus.cli.commands.trec_eval", "trectools_plus.measures.evaluation")
+LEAN_MODULES += ("trectools_plus.cli.commands.validate", "trectools_plus.measures.evaluation")
 """Imported by commands that read runs, without Polars."""
 
 

@@ -46,8 +46,8 @@ def test_agrees_with_another_implementation_at_a_fixed_weight(seed: int) -> None
     assert found.width * scale == pytest.approx(high - low, rel=0.03)
 
 
-@given(st.integers(0, 10_000), st.integers(20, 40), st.sampled_from(["like these", "these"]))
-def test_formulas_written_out(seed: int, n: int, population: str) -> None:
+@given(st.integers(0, 10_000), st.integers(20, 40))
+def test_formulas_written_out(seed: int, n: int) -> None:
     y, f, judged = _draw(seed, n, 60)
     people, at, total = y[judged], f[judged], len(f)
     weight = min(1.0, max(0.0, np.cov(people, at)[0, 1] / f.var(ddof=1)))
@@ -56,14 +56,11 @@ def test_formulas_written_out(seed: int, n: int, population: str) -> None:
     if weight > 0:
         leverage = (at - at.mean()) ** 2 / ((at - at.mean()) ** 2).sum()
         spread = ((residual - residual.mean()) ** 2 / (1 - leverage)).sum() / (n - 2)
-    if population == "these":
-        variance = (1 - n / total) * spread / n
-    else:
-        shared = 2 * weight * np.cov(residual, at)[0, 1] / total
-        variance = spread / n + weight**2 * f.var(ddof=1) / total + shared
+    shared = 2 * weight * np.cov(residual, at)[0, 1] / total
+    variance = spread / n + weight**2 * f.var(ddof=1) / total + shared
     centre = people.mean() + weight * (f.mean() - at.mean())
     half = stats.t.ppf(0.975, n - 1) * math.sqrt(variance)
-    found = combine_judgments(people, f, judged, population=population)
+    found = combine_judgments(people, f, judged)
     assert found.combined == pytest.approx((centre, centre - half, centre + half), abs=1e-9)
     assert found.weight == pytest.approx(weight)
 
@@ -74,13 +71,6 @@ def test_people_and_model_alone_have_the_usual_intervals() -> None:
     for shown, values in ((found.people, y[judged]), (found.model, f)):
         usual = mean_intervals(values[:, None], interval="t")
         assert shown == pytest.approx((values.mean(), usual.low[0], usual.high[0]), abs=1e-12)
-
-
-def test_people_who_judged_all_of_these_queries_know_the_mean() -> None:
-    y, f, _ = _draw(2, 30, 30)
-    found = combine_judgments(y, f, np.arange(30), population="these")
-    assert found.combined == pytest.approx((y.mean(),) * 3, abs=1e-12)
-    assert found.people == pytest.approx((y.mean(),) * 3, abs=1e-12)
 
 
 def test_a_useless_model_is_ignored() -> None:
@@ -115,24 +105,6 @@ def test_simultaneous_intervals_share_the_level() -> None:
     assert together.combined == pytest.approx(at_level.combined, abs=1e-12)
     assert together.people == pytest.approx(at_level.people, abs=1e-12)
     assert together.model == combine_judgments(y, f, judged).model
-
-
-@given(st.integers(0, 10_000), st.integers(20, 60), st.floats(0.05, 1.0))
-def test_effective_queries_of_these_are_those_of_their_formula(
-    seed: int, n: int, noise: float
-) -> None:
-    generator = np.random.default_rng(seed)
-    total = n + 40
-    y = generator.beta(0.5, 0.8, total)
-    f = np.clip(y + generator.normal(0.0, noise, total), 0.0, 1.0)
-    found = combine_judgments(y[:n], f, np.arange(n), population="these")
-    assert found.combined is not None
-    assert found.effective <= total
-    wide = n * (found.people.width / found.combined.width) ** 2
-    assert found.effective == pytest.approx(1 / (n / wide * (1 / n - 1 / total) + 1 / total))
-    # So many queries of people alone have an interval of this width.
-    spread = y[:n].var(ddof=1) * (1 / found.effective - 1 / total)
-    assert 2 * stats.t.ppf(0.975, n - 1) * math.sqrt(spread) == pytest.approx(found.combined.width)
 
 
 def test_queries_that_people_could_not_judge() -> None:
@@ -198,7 +170,7 @@ def test_people_needed() -> None:
     before = 2 * stats.t.ppf(0.975, alone - 2) * y[judged].std(ddof=1) / math.sqrt(alone - 1)
     assert spread <= width < before
     assert people_needed(y[judged], f, judged, 1e-6) == (None, None)
-    assert people_needed(y[judged], f, judged, 1e-6, population="these") == (400, 400)
+    assert people_needed(np.ones(40), f, judged, width) == (None, None)
 
 
 @pytest.mark.parametrize(

@@ -69,7 +69,7 @@ def test_what_counts_is_what_was_said_last_and_not_undone(steps: list[Any]) -> N
             query, doc_id, value = step
             before = replay(mine)[query]
             if doc_id is None:
-                judgments.record_choice(store, who, query, value)
+                judgments.record_answer(store, who, query, "choice", value)
                 changed = before.choice != value
             else:
                 judgments.record_grade(store, who, query, doc_id, value)

@@ -101,7 +101,7 @@ def test_the_command_names_the_extra_only_if_plots_are_asked_for(tmp_path: Path)
         "from trectools_plus.cli.app import main; main()"
     )
     command = [sys.executable, "-c", program, "benchmark", "run", "--runs", "a=a.run"]
-    command += ["--qrels", "q.txt", "--output-dir", "out", "--no-cache"]
+    command += ["--qrels", "q.txt", "--output-dir", "out"]
     refused, written = (
         subprocess.run(one, cwd=tmp_path, capture_output=True, text=True, check=False)
         for one in ([*command, "--plots"], command)

@@ -20,7 +20,7 @@ import pytest
 import yaml
 
 from trectools_plus.service.api.metrics import render_metrics
-from trectools_plus.service.api.settings import DEFAULT_PREFIX
+from trectools_plus.service.api.settings import DEFAULT_PREFIX, ServiceSettings
 from trectools_plus.service.api.snapshots import read_snapshots
 
 pytestmark = [pytest.mark.process, pytest.mark.slow("starts servers")]
@@ -86,11 +86,13 @@ def test_the_dashboards_expressions_are_sound(
 
 
 def test_dashboard_and_alerts_name_metrics_that_exist(
-    dashboard: dict[str, Any], client: Any
+    dashboard: dict[str, Any], open_service: Any, garden_file: Path
 ) -> None:
-    answer = client.post("/v1/evaluate")
-    assert answer.status_code == 200
-    page = client.get("/metrics").text
+    corpus = str(ROOT / "fixtures/garden-trec/corpus.jsonl")
+    settings = ServiceSettings(corpus=corpus, test_file=str(garden_file), modes=("lexical",))
+    with open_service(settings) as client:
+        assert client.post("/v1/evaluate").status_code == 200
+        page = client.get("/metrics").text
     exist = set(re.findall(r"^# TYPE (\S+)", page, re.MULTILINE))
     exist |= {f"{name}_{end}" for name in exist for end in ("bucket", "count", "sum")}
     exist.add(f"{DEFAULT_PREFIX}_retrieval_mrr_at_k")  # of reports with RR@10, the default there

@@ -54,7 +54,7 @@ def fill(store: Store) -> None:
                     flagged = grade == 0 and name == "Anna"
                     judgments.record_grade(store, who, query_id, doc_id, Grade(grade, flagged))
         for query_id, choice in CHOICES[name].items():
-            judgments.record_choice(store, who, query_id, choice)
+            judgments.record_answer(store, who, query_id, "choice", choice)
 
 
 def test_one_persons_grades_are_qrels(store: Store) -> None:

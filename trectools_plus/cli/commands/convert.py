@@ -27,7 +27,8 @@ def runs_convert(
     run: Annotated[str, Argument(metavar="RUN", help="Run file; - is standard input.")],
     output: Output = "-",
     source_format: Annotated[
-        RunFormat | None, Option("--from", help="Format of RUN.  [default: detected]")
+        RunFormat | None,
+        Option("--from", help="Format of RUN.  [default: detected]"),
     ] = None,
     columns: Columns = None,
 ) -> None:
@@ -141,7 +142,8 @@ def qrels_convert(
     qrels: Annotated[str, Argument(metavar="QRELS", help="Qrels file; - is standard input.")],
     output: Output = "-",
     source_format: Annotated[
-        QrelsFormat | None, Option("--from", help="Format of QRELS.  [default: detected]")
+        QrelsFormat | None,
+        Option("--from", help="Format of QRELS.  [default: detected]"),
     ] = None,
     columns: Columns = None,
 ) -> None:

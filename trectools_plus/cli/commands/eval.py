@@ -1,4 +1,4 @@
-"""``trectools-plus eval``: scores as text, CSV, JSON or Parquet."""
+"""``eval``: scores as text, CSV, JSON or Parquet; and ``trec-eval``: the output of trec_eval."""
 
 from __future__ import annotations
 
@@ -9,17 +9,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
+import typer
 from typer import Argument, Option
 
-from trectools_plus import measures, reporting
+from trectools_plus import measures, reporting, trec_eval
 from trectools_plus.cli.options.runs import ScoringOptions
-from trectools_plus.cli.printing import (
-    WIDTH,
-    print_notes,
-    write_content,
-    write_document,
-    write_text,
-)
+from trectools_plus.cli.printing import print_notes, write_content, write_document, write_text
+from trectools_plus.cli.verbosity import note
 from trectools_plus.display import TextTable
 from trectools_plus.errors import UsageError
 from trectools_plus.text import printable
@@ -146,7 +142,7 @@ def as_table(
         cells = [_values(evaluation, run, measure, judged) for measure in evaluation.measures]
         rows = list(zip(evaluation.query_ids[run], *cells, strict=True))
         table = TextTable.of(["query", *names], rows, right=names)
-        yield from (printable(run), *table.lines(WIDTH, ruled=True), "")
+        yield from (printable(run), *table.lines(), "")
     counts = [evaluation.counts[run] for run in runs]
     counted = "counted 0" if evaluation.averaging.missing == "zero" else "left out"
     means = [
@@ -156,7 +152,7 @@ def as_table(
     scored = ["queries averaged over", *(f"{c.n_scored:,} of {c.n_qrels:,}" for c in counts)]
     missing = [f"without results, {counted}", *(f"{c.n_missing:,}" for c in counts)]
     table = TextTable.of(["measure", *runs], [*means, scored, missing], right=runs)
-    yield from table.lines(WIDTH, ruled=True)
+    yield from table.lines()
 
 
 def _label(measure: measures.Measure) -> str:
@@ -190,3 +186,38 @@ def _mean(evaluation: measures.Evaluation, run: str, measure: measures.Measure) 
 
 def _figure(value: float) -> str:
     return "–" if math.isnan(value) else f"{value:,.4f}"
+
+
+VERSIONS = {9: "9.0.8", 10: "10.0"}
+
+
+def score_like_trec_eval(
+    words: Annotated[
+        list[str] | None,
+        Argument(metavar="[FLAGS] QRELS RUN", help="Arguments of trec_eval; -h prints its help."),
+    ] = None,
+) -> None:
+    """The command takes trec_eval's flags and prints the output of trec_eval 9.0.8, or of version
+    10 with --trec-eval-version 10. Where other commands refuse a file, or print another figure,
+    it prints trec_eval's figure and a note. It refuses input with which trec_eval stops, crashes or
+    hangs, or its figures are not determined; and, unless --permissive is given, input whose
+    figures mean nothing. --strict-input refuses every error.
+
+    \b
+    Examples:
+      trectools-plus trec-eval qrels.txt my.run
+      trectools-plus trec-eval -q -c -M1000 -m map -m ndcg_cut.10,20 qrels.txt my.run
+      trectools-plus trec-eval --trec-eval-version 10 -m all_trec qrels.txt my.run
+      trectools-plus trec-eval -h -m all_trec
+    """
+    arguments = trec_eval.parse_arguments(words or [])
+    if arguments.version_wanted:
+        typer.echo(f"trec_eval version {VERSIONS[arguments.version]}", err=True)
+        return
+    if arguments.help:
+        write_text(trec_eval.help_lines(arguments))
+        return
+    scores, notes = trec_eval.score_files(arguments)
+    write_text(trec_eval.output_lines(scores, arguments), errors="surrogateescape")
+    for text in (*arguments.notes, *notes):
+        note(text)

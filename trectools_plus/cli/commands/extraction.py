@@ -24,6 +24,7 @@ from trectools_plus.cli.printing import print_result, write_document
 from trectools_plus.cli.verbosity import show_progress
 from trectools_plus.formats.files.atomic import make_folder
 from trectools_plus.provenance import format_command
+from trectools_plus.text import split_list
 
 Folder = Annotated[
     Path,
@@ -166,6 +167,10 @@ def extraction_sweep(
     output_dir: Annotated[
         Path | None, output_dir_option("Folder for sweep.json and the plot.")
     ] = None,
+    systems: Annotated[
+        str,
+        Option(help="Systems, comma-separated: both, dictionary, retrieval, unverified."),
+    ] = "both,dictionary,retrieval,unverified",
     values: Annotated[
         str | None,
         Option(
@@ -186,6 +191,7 @@ def extraction_sweep(
     if output_dir is not None:
         reporting.check_sweep_folder(output_dir)
     options = extraction.SweepOptions(
+        systems=split_list(systems),
         values=extraction.DEFAULT_VALUES if values is None else numbers(values, "--values"),
         resampling=statistics.Resampling(seed=seed),
     )

@@ -23,7 +23,6 @@ _REPLACED_BY_DOCUMENTS = ("dataset", "corpus", "test_file")
 class LimitOptions:
     """Limits on requests."""
 
-    max_body_mib: Annotated[int, Option(min=1, help="Maximum size of a request body in MiB.")] = 32
     time_limit: Annotated[
         float,
         Option(
@@ -43,7 +42,6 @@ class LimitOptions:
     def limits(self) -> service.Limits:
         """Return the limits."""
         return service.Limits(
-            body_bytes=self.max_body_mib << 20,
             seconds=self.time_limit,
             workers=self.workers,
         )

@@ -7,13 +7,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 from typer import Argument, Option
 
 from trectools_plus import formats, testsets, validation
-from trectools_plus.choices import FindingsFormat
 from trectools_plus.cli.options.common import Columns, OntologyFile, TopicFieldOptions
 from trectools_plus.cli.verbosity import inform, note
 from trectools_plus.errors import (
@@ -62,7 +61,7 @@ class CheckOptions:
         bool, Option("--all", help="List every line of a finding, not only the first few.")
     ] = False
     output_format: Annotated[
-        FindingsFormat, Option("--format", help="Output format of the findings.")
+        Literal["text", "json", "github"], Option("--format", help="Output format of the findings.")
     ] = "text"
 
     def choices(self, max_depth: int | None = None) -> validation.Choices:

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from trectools_plus.arguments import show
 from trectools_plus.errors import InputError, UsageError
 from trectools_plus.formats.interchange.names import (
     CORPUS,
@@ -30,6 +29,7 @@ from trectools_plus.formats.interchange.names import (
     value_of_column,
 )
 from trectools_plus.formats.interchange.systems import Systems, find_systems
+from trectools_plus.text import show
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import closing, suppress
-from pathlib import Path
 
 from trectools_plus.errors import InputError
 from trectools_plus.formats.files.appending import AppendedFile
@@ -49,11 +48,7 @@ def describe_missing_intervals(estimates: Sequence[RunEstimate]) -> list[str]:
     """Return why a mean has no combined interval although people judged enough."""
     return [
         f"{row.measure} of {row.run}{f' minus {row.baseline}' if row.baseline else ''} has no "
-        + (
-            "interval: all values of people are equal."
-            if row.estimates[0].people.low is None
-            else "combined interval: its mean is not between 0 and 1."
-        )
+        "combined interval: all values of people are equal, or its mean is not between 0 and 1."
         for row in estimates
         if row.estimates[0].combined is None
     ]
@@ -77,8 +72,6 @@ def describe_doubts(
     """
     plan, model = folder.plan, labels[0].annotator
     missing = sum(label.grade is None for label in labels)
-    name = Path(model).name.casefold()
-    named = [run.name for run in plan.runs if name in folder.manifest_of(run).casefold()]
     prompts = {label.judge.prompt_sha256 for label in all_labels if label.annotator == model}
     started = min(label.time for label in labels)
     is_late = started > min((label.time for label in people), default=started)
@@ -91,8 +84,6 @@ def describe_doubts(
         "unjudged in its evaluation.": has_too_many_missing(missing, plan.pooled),
         "The prompt was changed after people had judged: a prompt that was chosen by their "
         "judgments makes the model look better than it is.": is_late and len(prompts) > 1,
-        f"The manifest of {', '.join(named)} names {model}: the model judges results that it "
-        "helped to make.": bool(named),
     }
     return [doubt for doubt, applies in doubts.items() if applies]
 

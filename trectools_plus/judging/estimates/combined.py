@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -24,9 +24,6 @@ from trectools_plus.statistics.arrays import (
     check_level,
 )
 from trectools_plus.statistics.method import EQUAL
-
-Population = Literal["like these", "these"]
-"""The queries of a mean: queries like these, of which these are a sample, or only these queries."""
 
 MIN_PEOPLE = 20
 """With fewer queries of people, the model is not used."""
@@ -68,7 +65,6 @@ class CombinedMean(Displayed):
         model: From the model's judgments of all queries. No interval covers its error.
         combined: From both; ``None`` with fewer than :data:`MIN_PEOPLE` queries of people, and if
             all their values are equal.
-        population: What the means are about.
     """
 
     n: int
@@ -78,7 +74,6 @@ class CombinedMean(Displayed):
     people: MeanInterval
     model: MeanInterval
     combined: MeanInterval | None
-    population: Population = "like these"
 
     @property
     def effective(self) -> float:
@@ -88,10 +83,8 @@ class CombinedMean(Displayed):
         """
         if self.combined is None or not self.people.width > 0.0:
             return float(self.n)
-        share = (self.combined.width / self.people.width) ** 2 / self.n
-        if self.population == "these":  # a width of 0 needs all of them
-            share = self.n * share * (1.0 / self.n - 1.0 / self.total) + 1.0 / self.total
-        return 1.0 / max(share, 1.0 / self.total)
+        share = (self.combined.width / self.people.width) ** 2
+        return 1.0 / max(share / self.n, 1.0 / self.total)
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,12 +105,10 @@ class _Variances:
 
     def alone(self, people: FloatArray, scale: float = 1.0) -> _Variances:
         """Return the parts without the model."""
-        return replace(self, weight=0.0, residual=_covariance(people, people) * scale)
+        return replace(self, weight=0.0, residual=people.var(ddof=1) * scale)
 
-    def variance(self, n: float, total: int, population: Population) -> float:
+    def variance(self, n: float, total: int) -> float:
         """Return the variance of the combined mean with ``n`` queries of people."""
-        if population == "these":
-            return max(0.0, (1.0 - n / total) * self.residual / n)
         of_model = self.weight * (self.weight * self.model + 2.0 * self.cross)
         return max(0.0, self.residual / n + of_model / total)
 
@@ -127,20 +118,19 @@ def combine_judgments(
     model: npt.ArrayLike,
     judged: npt.ArrayLike,
     *,
-    population: Population = "like these",
     confidence: float = DEFAULT_CONFIDENCE,
     together: int = 1,
     weight: float | None = None,
 ) -> CombinedMean:
     """Estimate a mean over queries from judgments of people and of a model.
 
-    For Y from people and f from the model, n queries of people among N of the model:
+    It is a mean over queries like these, of which these are a sample. For Y from people and f from
+    the model, n queries of people among N of the model:
 
         weight   = cov(Y, f) / var(f over N), clipped to [0, 1]
         combined = mean(Y) + weight · (mean of f over N - mean of f over n)
         e        = Y - weight · f
-        variance = var(e)/n + weight²·var(f)/N + 2·weight·cov(e, f)/N   for queries like these
-                   (1 - n/N)·var(e)/n                                   for these queries
+        variance = var(e)/n + weight²·var(f)/N + 2·weight·cov(e, f)/N
 
     Because the weight is estimated, var(e) has n - 2 in its denominator, and the squared residual
     of a query is divided by 1 - h, where h is its share of the sum of all (f - mean f)² over the n
@@ -158,7 +148,6 @@ def combine_judgments(
         model: Values from the judgments of the model, shape (N,).
         judged: The row in ``model`` of each value in ``people``, shape (n,). The n queries must be
             a random sample of the N.
-        population: What the mean is about.
         confidence: The level of the intervals.
         together: The number k of such means whose intervals of people and combined hold together:
             each is at the level 1 - alpha / k (Bonferroni).
@@ -193,21 +182,19 @@ def combine_judgments(
     varies = np.ptp(complete) > EQUAL
 
     def around(mean: float, parts: _Variances) -> MeanInterval:
-        variance = parts.variance(drawn, total, population) if varies else np.nan
+        variance = parts.variance(drawn, total) if varies else np.nan
         return _around(mean, variance, n - 1, level)
 
     uses_model = n >= MIN_PEOPLE and varies
     combined = around(centre + parts.weight * (f.mean() - at.mean()), parts)
-    of_model = parts.model / total if population == "like these" else 0.0
     return CombinedMean(
         n=n,
         total=total - (drawn - n),
         weight=float(parts.weight) if uses_model else np.nan,
         correlation=_correlation(complete, at[~np.isnan(y)]),
         people=around(centre, parts.alone(complete, drawn / n)),
-        model=_around(f.mean(), of_model, total - 1, confidence),
+        model=_around(f.mean(), parts.model / total, total - 1, confidence),
         combined=combined if uses_model else None,
-        population=population,
     )
 
 
@@ -221,8 +208,6 @@ def people_needed(
     model: FloatArray,
     judged: Sequence[int],
     width: float,
-    *,
-    population: Population = "like these",
     confidence: float = DEFAULT_CONFIDENCE,
 ) -> tuple[int | None, int | None]:
     """Return how many queries people must judge for an interval of some width, from a pilot.
@@ -232,18 +217,18 @@ def people_needed(
         model: Values of the model, shape (N,).
         judged: The row in ``model`` of each value of the pilot.
         width: The wished difference between the ends of the interval.
-        population: As in :func:`combine_judgments`.
         confidence: As in :func:`combine_judgments`.
 
     Returns:
-        The number with the model and the number without; ``None`` if all N queries are too few.
+        The number with the model and the number without, for queries like these; ``None`` if all N
+        queries are too few, or all values of the pilot are equal.
     """
-    total = len(model)
+    total = len(model) if np.ptp(people) > EQUAL else 0
     parts = _residuals(people, model, model[judged], None)
 
     def first(parts: _Variances, least: int) -> int | None:
         for n in range(least, total + 1):
-            variance = parts.variance(n, total, population)
+            variance = parts.variance(n, total)
             if _around(0.0, variance, n - 1, confidence).width <= width:
                 return n
         return None
@@ -252,13 +237,15 @@ def people_needed(
 
 
 def _residuals(y: FloatArray, f: FloatArray, at: FloatArray, weight: float | None) -> _Variances:
-    n, of_model = len(y), _covariance(f, f)
+    n, of_model = len(y), float(f.var(ddof=1))
     tuned = weight is None
     if weight is None:
-        weight = min(1.0, max(0.0, _covariance(y, at) / of_model)) if of_model > EQUAL else 0.0
+        weight = (
+            min(1.0, max(0.0, float(np.cov(y, at)[0, 1]) / of_model)) if of_model > EQUAL else 0.0
+        )
     e = y - weight * at
     e -= e.mean()
-    cross = _covariance(e, at)
+    cross = float(np.cov(e, at)[0, 1])
     if tuned and weight > 0.0 and n > 2:
         # A query whose value of the model is far from the others pulls the weight towards itself,
         # so its residual is too small.
@@ -275,11 +262,6 @@ def _around(mean: float, variance: float, freedom: int, confidence: float) -> Me
     return MeanInterval(float(mean), float(mean) - half, float(mean) + half)
 
 
-def _covariance(first: FloatArray, second: FloatArray) -> float:
-    return float((first - first.mean()) @ (second - second.mean())) / (len(first) - 1)
-
-
 def _correlation(first: FloatArray, second: FloatArray) -> float:
-    spread = float(first.std() * second.std())
-    shared = ((first - first.mean()) * (second - second.mean())).mean()
-    return float(shared / spread) if spread > EQUAL else np.nan
+    varies = min(first.std(), second.std()) > EQUAL
+    return float(np.corrcoef(first, second)[0, 1]) if varies else np.nan

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from itertools import combinations
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Literal
 
 import numpy as np
 
 from trectools_plus.errors import CheckFailedError, UsageError
 from trectools_plus.formats.hashing import sha256_file, sha256_text
-from trectools_plus.judging.agreement import find_agreement
+from trectools_plus.judging.agreement import find_agreement, nan_as_null
 from trectools_plus.judging.estimates.checks import (
     check_asked,
     check_order,
@@ -27,7 +27,6 @@ from trectools_plus.judging.estimates.combined import (
     MIN_PEOPLE,
     CombinedMean,
     MeanInterval,
-    Population,
     combine_judgments,
 )
 from trectools_plus.judging.estimates.report import (
@@ -53,8 +52,6 @@ from trectools_plus.statistics.arrays import (
 )
 from trectools_plus.text import plural
 
-POPULATIONS: tuple[Population, ...] = get_args(Population)
-
 
 def estimate(
     folder: PlanFolder,
@@ -73,7 +70,7 @@ def estimate(
         folder: The plan.
         people: The labels of people; those of the review page if ``None``.
         measures: Names of measures; those of the plan if ``None``.
-        runs: Names or original files of runs of the plan; all if ``None``.
+        runs: Names of runs of the plan; all if ``None``.
         model: The model, if several have judged the plan.
         relevant: The lowest relevant grade of measures whose names do not state one; ``None`` for
             the lowest grade that the model's prompt calls relevant.
@@ -125,7 +122,7 @@ def estimate(
         estimates += [subject.estimate(run) for run in shown]
         estimates += [subject.estimate(*pair) for pair in pairs]
     resampling = Resampling(confidence=confidence, seed=seed)
-    agreement = find_agreement(folder, [*by_people, *labels], resampling).as_dict()
+    agreement = find_agreement(folder, [*by_people, *labels], resampling)
     report = JudgmentReport(
         version=version("trectools-plus"),
         created_at=max(label.time for label in [*by_people, *labels]),
@@ -147,7 +144,9 @@ def estimate(
             missing_people=of_people.missing,
             missing_model=sum(label.grade is None for label in labels),
         ),
-        agreement=next((pair for pair in agreement["pairs"] if pair["kind"] == "model"), None),
+        agreement=next(
+            (nan_as_null(asdict(one)) for one in agreement if one.kind == "model"), None
+        ),
         refusal=refusal,
         estimates=estimates,
         warnings=describe_doubts(folder, by_people, n, labels, all_labels),
@@ -163,8 +162,7 @@ def estimate(
 
 
 JudgedBy = Literal["people", "model", "both"]
-_KINDS: tuple[JudgedBy, JudgedBy] = ("people", "model")
-QRELS_FILES = ("people.qrels", "model.qrels")
+QRELS_FILES: Mapping[JudgedBy, str] = {"people": "people.qrels", "model": "model.qrels"}
 
 
 def write_judgments(
@@ -180,7 +178,7 @@ def write_judgments(
     Raises:
         InputError: If a file cannot be written.
     """
-    for name, by in zip(QRELS_FILES, _KINDS, strict=True):
+    for by, name in QRELS_FILES.items():
         write_qrels(select_labels(folder, by, model, people), Path(target) / name)
 
 
@@ -239,11 +237,10 @@ def choose_model(labels: Sequence[Label], model: str | None, where: str) -> list
             where=where,
             remedy=f"run first: judge label {where} --endpoint URL --model NAME",
         )
-    names = {name: found[0].annotator for name, found in groups.items()}
-    chosen = [name for name in groups if model in (None, name, names[name])]
-    if len({names[name] for name in chosen}) != 1:
+    chosen = [name for name in groups if model in (None, name, groups[name][0].annotator)]
+    if len({groups[name][0].annotator for name in chosen}) != 1:
         raise UsageError(
-            f"{len({*names.values()})} models have judged the plan, but not {model or 'only one'}",
+            f"{plural(len(groups), 'model')} judged the plan, but not {model or 'only one'}",
             where=where,
             remedy=f"name one with --model: {', '.join(groups)}",
         )
@@ -256,24 +253,19 @@ def hash_labels(labels: Sequence[Label]) -> str:
 
 
 def _choose_runs(folder: PlanFolder, runs: Sequence[str] | None) -> list[str]:
-    """Return names of planned runs; a run is given by its name, or as its original file.
+    """Return the runs of a plan with these names; all without any.
 
     Raises:
         UsageError: If one is not in the plan.
     """
-    known = {run.name: {run.name, run.source.sha256, run.sha256} for run in folder.plan.runs}
-    chosen = {given: sha256_file(given) if Path(given).is_file() else "" for given in runs or ()}
-    found = {
-        given: next((name for name in known if known[name] & {given, sha256}), None)
-        for given, sha256 in chosen.items()
-    }
-    if unknown := [given for given, name in found.items() if name is None]:
+    known = [run.name for run in folder.plan.runs]
+    if unknown := [name for name in runs or () if name not in known]:
         raise UsageError(
             f"not a run of the plan, so its documents were not all pooled: {', '.join(unknown)}",
             where=str(folder.path),
             remedy=f"name some of {', '.join(known)}, or extend the plan",
         )
-    return [name for name in known if not found or name in found.values()]
+    return [name for name in known if not runs or name in runs]
 
 
 @dataclass(frozen=True, slots=True)
@@ -302,23 +294,15 @@ class _Measured:
             minus = self.values[baseline]
             people, model = people - minus[0], model - minus[1]
             together, is_share = math.comb(len(self.values), 2), False
-        means = [
-            combine_judgments(
-                people,
-                model,
-                self.judged,
-                population=population,
-                confidence=self.confidence,
-                together=together,
-            )
-            for population in POPULATIONS
-        ]
+        mean = combine_judgments(
+            people, model, self.judged, confidence=self.confidence, together=together
+        )
         return RunEstimate(
             measure=self.measure,
             run=run,
             baseline=baseline,
-            correlation=none_if_nan(means[0].correlation),
-            estimates=[_as_population(mean, self.combines, is_share) for mean in means],
+            correlation=none_if_nan(mean.correlation),
+            estimates=[_as_population(mean, self.combines, is_share)],
         )
 
     def orient(self, sign: int) -> list[tuple[str, str]]:
@@ -341,7 +325,6 @@ def _as_population(found: CombinedMean, combines: bool, is_share: bool) -> Popul
     if is_share and combined is not None and not 0.0 <= combined.mean <= 1.0:
         combined = None
     return PopulationEstimate(
-        population=found.population,
         people=_shown(found.people, is_share),
         model=_shown(found.model, is_share),
         combined=None if combined is None else _shown(combined, is_share),

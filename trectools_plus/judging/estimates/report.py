@@ -9,7 +9,7 @@ from typing import Any
 
 from pydantic import Field
 
-from trectools_plus.judging.estimates.combined import WORTHWHILE, Population
+from trectools_plus.judging.estimates.combined import WORTHWHILE
 from trectools_plus.judging.labels import LabelOrigin
 from trectools_plus.models import ReportModel
 from trectools_plus.text import plural
@@ -30,11 +30,10 @@ class ShownInterval(ReportModel):
 
 
 class PopulationEstimate(ReportModel):
-    """A mean for one population of queries."""
+    """A mean over queries like these, of which these are a sample."""
 
-    population: Population
-    """``like these``: queries of which these are a sample. ``these``: only the queries of the
-    plan."""
+    population: str = "like these"
+    """The queries that the mean is about."""
     people: ShownInterval
     """From the queries that people judged."""
     model: ShownInterval
@@ -62,7 +61,7 @@ class RunEstimate(ReportModel):
     """Between the values of people and those of the model, over the queries of people; null if all
     values of one are equal."""
     estimates: list[PopulationEstimate]
-    """One for each population. The intervals of differences, of people and combined, are
+    """One mean, over queries like these. The intervals of differences, of people and combined, are
     simultaneous for the k pairs of runs on a measure: each has the level 1 - (1 - confidence) / k.
     """
 

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from pydantic import ValidationError
 
+from trectools_plus.choices import DEFAULT_LONGEST
 from trectools_plus.display import Displayed
 from trectools_plus.errors import InputError, TrectoolsPlusError, UsageError
 from trectools_plus.formats.files.closed import read_json
@@ -25,7 +26,6 @@ from trectools_plus.judging.estimates.estimate import choose_model, estimate
 from trectools_plus.judging.estimates.report import REPORT_FILE, JudgmentReport
 from trectools_plus.judging.labelling import (
     PROMPTS_FOLDER,
-    LabelOptions,
     Question,
     is_answered,
     iter_questions,
@@ -180,10 +180,9 @@ def _check_labels(folder: PlanFolder, labels: Sequence[Label]) -> Iterator[str]:
 
     @cache
     def questions(longest: int | None) -> dict[tuple[str, str], Question]:
-        options = LabelOptions() if longest is None else LabelOptions(longest)
         return {
             (question.query_id, question.doc_id): question
-            for question in iter_questions(folder, options, folder.plan.seed)
+            for question in iter_questions(folder, longest or DEFAULT_LONGEST)
         }
 
     for number, label in enumerate(labels, 1):

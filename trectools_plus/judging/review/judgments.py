@@ -23,8 +23,8 @@ from trectools_plus.judging.review.store import Store, utc_now
 NONE_CHOSEN = ""
 """The choice of an annotator who would choose none of the columns."""
 
-AnswerKind = Literal["result", "cannot_judge", "comment"]
-"""The answers about a query that have a text: the id of the chosen result, a reason, a comment."""
+AnswerKind = Literal["choice", "result", "cannot_judge", "comment"]
+"""The answers about a query: the chosen mode, the id of the chosen result, a reason, a comment."""
 
 _CURRENT_JUDGMENTS = """
     SELECT query_id, doc_id, grade, flagged, choice, kind, value, missing FROM judgment
@@ -197,16 +197,10 @@ def record_labels(
             _insert(connection, annotator, query_id, {"doc_id": doc_id, **values})
 
 
-def record_choice(store: Store, annotator: Annotator, query_id: str, choice: str | None) -> None:
-    """Record the chosen mode; see :class:`QueryJudgments`."""
-    row = {"choice": choice}
-    _record(store, annotator, query_id, row, lambda before: before.choice != choice)
-
-
 def record_answer(
     store: Store, annotator: Annotator, query_id: str, kind: AnswerKind, value: str | None
 ) -> None:
-    """Record the chosen result, why the query cannot be judged, or a comment.
+    """Record the chosen mode or result, why the query cannot be judged, or a comment.
 
     Args:
         store: The database.
@@ -215,7 +209,7 @@ def record_answer(
         kind: The attribute of :class:`QueryJudgments`.
         value: Its new value.
     """
-    row = {"kind": kind, "value": value}
+    row = {"choice": value} if kind == "choice" else {"kind": kind, "value": value}
     _record(store, annotator, query_id, row, lambda before: getattr(before, kind) != value)
 
 

@@ -267,7 +267,7 @@ def load_class(name: str) -> type[BaseMeasure]:
         UsageError: If it cannot be imported, or is not a subclass of BaseMeasure.
     """
     if ":" not in name:
-        point = find_entry_point(ENTRY_POINT_GROUP, name, "measure")
+        point = find_entry_point(ENTRY_POINT_GROUP, name)
         assert point is not None
         name = point.value
     with named_errors(name, "write a measure as importable.module:ClassName"):

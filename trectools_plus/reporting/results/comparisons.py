@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import replace
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -12,8 +11,9 @@ from typing import TYPE_CHECKING, Any, Literal
 import polars as pl
 
 from trectools_plus.benchmark.report import BenchmarkReport
-from trectools_plus.display import MAX_BYTES, TextTable, html_table
+from trectools_plus.display import MAX_BYTES, TextTable
 from trectools_plus.reporting.comparison import Layout, report_table
+from trectools_plus.reporting.document import Paragraph, html
 from trectools_plus.reporting.export import (
     DEFAULT_LAYOUT,
     check_suffixes,
@@ -117,9 +117,7 @@ def write_comparisons(
 def render_comparisons_html(report: BenchmarkReport) -> str:
     """Return the verdict and the headline measures, a row per system, without styles."""
     table = report_table(report)
-    shown = html_table(
-        replace(table.for_paper(Layout("rows")), caption=_verdict(report)), whole=True
-    )
+    shown = html([Paragraph(_verdict(report)), table.for_paper(Layout("rows"))])
     notes = "".join(f"<p>{escape(note)}</p>" for note in table.paper_notes)
     return f"<div>{shown}\n{notes}</div>"
 
@@ -141,7 +139,7 @@ def _text(report: BenchmarkReport, names: Sequence[str]) -> str:
         ]
         for row in means.rows[:_MOST_ROWS]
     ]
-    lines = TextTable.of([column.name for column in means.columns], rows).lines(_WIDTH)
+    lines = TextTable.of([column.name for column in means.columns], rows).lines()
     systems, measures = len(means.rows) - len(rows), len(report.measure_names) - len(names)
     more = f"… and {plural(systems, f'further {report.noun}')}\n" if systems else ""
     further = f"; {plural(measures, 'further measure')} in to_pandas()" if measures else ""

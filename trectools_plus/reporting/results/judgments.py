@@ -20,7 +20,6 @@ from trectools_plus.judging.estimates.report import (
 )
 from trectools_plus.reporting.document import (
     Block,
-    Fold,
     Heading,
     Paragraph,
     html_page,
@@ -39,7 +38,7 @@ def check_judgment_folder(folder: str | Path) -> None:
     Raises:
         InputError: If a file exists, and no report of an estimate is beside it.
     """
-    names = (REPORT_FILE, MARKDOWN_FILE, HTML_FILE, *QRELS_FILES)
+    names = (REPORT_FILE, MARKDOWN_FILE, HTML_FILE, *QRELS_FILES.values())
     refuse_foreign_beside(folder, names, REPORT_FILE, ("counts", "estimates", "measures"))
 
 
@@ -67,15 +66,14 @@ def write_judgment_report(report: JudgmentReport, folder: str | Path) -> dict[st
 
 
 def judgment_blocks(report: JudgmentReport) -> list[Block]:
-    """Return the blocks of an estimate: the result, a table for each population, the reading."""
+    """Return the blocks of an estimate: the result, a table, the reading."""
     counts, pairs = report.counts, math.comb(len(report.runs), 2)
     left_out = ", ".join(f"{one.query_id} ({one.reason})" for one in counts.left_out)
     return [
         Heading("Judgments of people and a model", 1),
         Paragraph(report.result, "result"),
         Heading("For queries like these, of which these are a sample"),
-        _make_table(report, 0),
-        Fold("For these queries only", [_make_table(report, 1)]),
+        _make_table(report),
         *(Paragraph(f"Warning: {warning}", "note") for warning in report.warnings),
         Paragraph(f"People could not judge: {left_out}." if left_out else ""),
         Paragraph(
@@ -107,18 +105,17 @@ def _describe_agreement(found: dict[str, Any]) -> str:
     )
 
 
-def _make_table(report: JudgmentReport, population: int) -> TextTable:
-    """Return the means of runs and differences of pairs, for queries like these or these only."""
+def _make_table(report: JudgmentReport) -> TextTable:
+    """Return the means of runs and differences of pairs."""
     counts = report.counts
     header = ["", f"People ({counts.people:,})", f"Model alone ({counts.queries:,})", "Combined"]
     rows = []
     for one in report.estimates:
-        if population < len(one.estimates):
-            shown = one.estimates[population]
-            against = "" if one.baseline is None else f" − {one.baseline}"
-            cells = (_cell(part, one) for part in (shown.people, shown.model, shown.combined))
-            effective = "–" if shown.effective is None else f"{shown.effective:.0f}"
-            rows.append(make_row([f"{one.measure}: {one.run}{against}", *cells, effective]))
+        shown = one.estimates[0]
+        against = "" if one.baseline is None else f" − {one.baseline}"
+        cells = (_cell(part, one) for part in (shown.people, shown.model, shown.combined))
+        effective = "–" if shown.effective is None else f"{shown.effective:.0f}"
+        rows.append(make_row([f"{one.measure}: {one.run}{against}", *cells, effective]))
     return TextTable.of([*header, "Effective"], rows, right=["Effective"])
 
 

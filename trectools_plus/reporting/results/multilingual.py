@@ -11,7 +11,7 @@ from trectools_plus.benchmark.multilingual import (
     MultilingualReport,
     MultilingualResult,
 )
-from trectools_plus.display import Cell, TextTable, make_row
+from trectools_plus.display import Cell, TextTable
 from trectools_plus.reporting.document import (
     Block,
     Fold,
@@ -84,9 +84,8 @@ def multilingual_blocks(report: MultilingualReport) -> list[Block]:
     for mode, measure, across in every:
         figures = [one.modes[mode][measure] for one in report.languages.values()]
         cells = [Cell(show(one.mean), detail=show_ci(one.ci)) for one in figures]
-        is_last = measure == list(report.across[mode])[-1]
         row: list[str | Cell] = [report.mode_names[mode], measure, *cells, *_across(across)]
-        means.append(make_row(row, ends_section=is_last))
+        means.append(row)
     paired = [
         [
             report.mode_names[mode],

@@ -14,7 +14,7 @@ from trectools_plus.blas import one_blas_thread
 from trectools_plus.errors import UsageError
 from trectools_plus.formats.corpus import DocumentCollection
 from trectools_plus.formats.tables import Topics
-from trectools_plus.progress import Progress, no_progress, notebook_progress
+from trectools_plus.progress import Progress, no_progress
 from trectools_plus.retrieval.backends.embedded.backend import EmbeddedBackend
 from trectools_plus.retrieval.backends.embedded.modes import expand_modes
 from trectools_plus.retrieval.fetch.answering import (
@@ -140,8 +140,7 @@ def fetch(
     request = FetchRequest(
         as_corpus(corpus), as_topics(topics), names, FetchOptions(depth, exclude_self), settings
     )
-    with notebook_progress() as progress:
-        return fetch_runs(request, progress=progress)
+    return fetch_runs(request)
 
 
 def fetch_runs(
@@ -187,8 +186,8 @@ def open_stores(
 ) -> Iterator[Mapping[str, MemoryAnswers]]:
     """Open a store of answers for each mode: its journal in a folder.
 
-    A backend without ``keeps_journal`` writes one only with ``resume``. New journals are removed if
-    the fetch fails to start.
+    A backend without ``keeps_journal`` writes one only with ``resume``. New journals without
+    an answer are removed after an error.
 
     Args:
         request: The request.
@@ -211,7 +210,8 @@ def open_stores(
         yield journals
     except BaseException:
         for journal in journals.values():
-            journal.discard_if_new()
+            if journal.header is None and not journal:
+                journal.path.unlink(missing_ok=True)
         raise
     finally:
         for journal in journals.values():

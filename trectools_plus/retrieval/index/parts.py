@@ -103,17 +103,10 @@ class TextParts(Displayed):
         Parts of the same document and kind keep their order.
 
         Raises:
-            InputError: If there are no parts, a kind is unknown, or a document has two labels or
-                definitions.
+            InputError: If there are no parts of a known kind.
         """
-        known = frame.select(PARTS_SCHEMA.keys()).filter(pl.col("text").str.contains(r"\S"))
-        unknown = known.filter(~pl.col("kind").is_in(KINDS))["kind"]
-        if len(unknown):
-            raise InputError(
-                f"unknown kind of part '{unknown[0]}'",
-                where=path,
-                remedy=f"use one of {', '.join(KINDS)}",
-            )
+        has_text = pl.col("text").str.contains(r"\S")
+        known = frame.select(PARTS_SCHEMA.keys()).filter(has_text, pl.col("kind").is_in(KINDS))
         if known.is_empty():
             raise InputError("the documents have no text", where=path)
         ordered = (
@@ -131,9 +124,6 @@ class TextParts(Displayed):
                 continue
             groups = ids.rle().struct.unnest()
             sizes = groups["len"].to_numpy().astype(np.intp)
-            if kind != "synonym" and sizes.max() > 1:
-                repeated = groups["value"][int(sizes.argmax())]
-                raise InputError(f"document '{repeated}' has more than one {kind}", where=path)
             documents = np.array([numbers[doc_id] for doc_id in groups["value"]], dtype=np.intp)
             starts = (start + np.cumsum(sizes) - sizes).astype(np.intp)
             segments[kind] = Segments(starts, sizes, documents)

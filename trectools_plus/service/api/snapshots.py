@@ -139,8 +139,8 @@ def split_measure(name: str) -> tuple[str, str | None] | None:
         measure has other parameters or no plain name.
     """
     match = _PLAIN.fullmatch(name)
-    base = PLAIN_NAMES.get(match["label"]) if match else None
-    return None if match is None or base is None else (base, match["cutoff"])
+    label, cutoff = match.groups() if match else ("", "")
+    return (PLAIN_NAMES[label], cutoff) if label in PLAIN_NAMES else None
 
 
 def answer_key(name: str) -> str:

@@ -34,7 +34,7 @@ class ReviewOptions:
 
     Attributes:
         modes: Two to eight of the report's modes; all of them if ``None``.
-        depth: Number of results of each mode, 1 to 100.
+        depth: Number of results of each mode, at least 1.
         seed: The seed of the order of queries and columns. ``None`` means that of the database, or
             a random one if the database is new.
         key: The key that requests need, except for the page itself. Without a key, only requests to

@@ -158,7 +158,7 @@ def choose(
     modes = {NONE_OF_THEM: NONE_CHOSEN, **reviewer.labels(reviewer.offer(query))}
     if choice not in (None, *modes) or reviewer.review.is_plan:
         raise UsageError("no column has this label")
-    return _record(reviewer, query, judgments.record_choice, modes.get(choice or ""))
+    return _record(reviewer, query, judgments.record_answer, "choice", modes.get(choice or ""))
 
 
 @router.post("/results")

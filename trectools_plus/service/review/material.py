@@ -41,11 +41,11 @@ def load_material(
     Args:
         report: ``BenchmarkReport.json``, or its folder.
         modes: Two to eight of the report's modes; all of them if ``None``.
-        depth: Number of results of each mode, 1 to 100.
+        depth: Number of results of each mode, at least 1.
 
     Raises:
-        UsageError: If a mode is not in the report, or the number of modes or the depth is out of
-            range.
+        UsageError: If a mode is not in the report, their number is out of range, or there are no
+            results.
         InputError: If the report or a run cannot be read, or a run has changed since it was scored.
     """
     source = ReportFolder(report)

@@ -6,7 +6,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from trectools_plus.judging.agreement import PlanAgreement, find_agreement
+from trectools_plus.judging.agreement import (
+    AGREEMENT_METHOD,
+    LabelAgreement,
+    find_agreement,
+    nan_as_null,
+)
 from trectools_plus.judging.labels import LABELS_FILE, Kind, Label, group_models, read_labels
 from trectools_plus.judging.people import read_people
 from trectools_plus.judging.plan import PlanFolder
@@ -53,11 +58,13 @@ class PlanSummary:
     complete: int
     left_out: dict[str, str]
     annotators: tuple[AnnotatorLabels, ...]
-    agreement: PlanAgreement
+    agreement: tuple[LabelAgreement, ...]
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain JSON values; undefined figures are null."""
-        return {**asdict(self), "agreement": self.agreement.as_dict()}
+        content: dict[str, Any] = nan_as_null(asdict(self))
+        agreement = {"pairs": content["agreement"], "method": AGREEMENT_METHOD}
+        return {**content, "agreement": agreement}
 
 
 def summarise_plan(folder: PlanFolder, resampling: Resampling | None = None) -> PlanSummary:

@@ -79,9 +79,11 @@ def test_a_plan_is_extended(plan: PlanFolder, tmp_path: Path, call: Any) -> None
     new = PlanFolder(tmp_path / "plan2")
     assert ["new", str(new.new_pairs)] in [line.split() for line in made.text.splitlines()]
     labelled = call("judge", "label", "plan2", "--judge", "crc_judge:grade", "--yes")
-    assert f"{new.new_pairs} calls" in labelled.text
-    assert f"reused: {plan.plan.pooled} answers" in labelled.text
-    for option in (("--topics", "topics.tsv"), ("--depth", "3"), ("--seed", "1")):
+    assert f"{new.new_pairs} calls" in labelled.stderr
+    assert ["reused", str(plan.plan.pooled)] in [
+        line.split() for line in labelled.text.splitlines()
+    ]
+    for option in (("--topics", "t.tsv"), ("--depth", "3"), ("--seed", "1"), ("--people", "1")):
         refused = call(
             "judge", "plan", "c.run", "--extend", plan.path, "--output-dir", "x", *option
         )

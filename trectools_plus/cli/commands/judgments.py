@@ -1,23 +1,33 @@
-"""The commands of ``judge``: plans of judgments, labels of models, and estimates."""
+"""Judgments of people and models: the commands of ``judge`` and ``review``."""
 
 from __future__ import annotations
 
 import json
 import sys
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
 from typer import Argument, Option
 
-from trectools_plus import benchmark, formats, judging, reporting, validation
+from trectools_plus import (
+    benchmark,
+    formats,
+    judging,
+    reporting,
+    service,
+    statistics,
+    validation,
+)
 from trectools_plus.choices import DEFAULT_PEOPLE, DEFAULT_POOL_DEPTH
 from trectools_plus.cli.options.common import (
     Confidence,
+    Host,
     KeyFromEnv,
     Measures,
+    Port,
     TextMarkdownJson,
     TextOrJson,
     measure_names,
@@ -30,6 +40,7 @@ from trectools_plus.cli.options.settings import Given, SettingOptions, open_data
 from trectools_plus.cli.printing import print_result, write_document
 from trectools_plus.cli.verbosity import inform, show_progress
 from trectools_plus.errors import UsageError
+from trectools_plus.text import split_list
 
 _DATA = SettingOptions(benchmark.FetchSettings, "dataset", "topics", "corpus", assigns=False)
 Plan = Annotated[Path, Argument(metavar="PLAN", help="The folder of a plan, made with judge plan.")]
@@ -84,7 +95,13 @@ def judge_plan(
     """
     if extend is not None:
         refuse_options(
-            {"--topics": data.get("topics"), "--depth": depth, "--seed": seed},
+            {
+                "--topics": data.get("topics"),
+                "--depth": depth,
+                "--seed": seed,
+                "--people": people,
+                "--measure": measure,
+            },
             "is that of the plan that is extended",
         )
     options = judging.PlanOptions(
@@ -96,10 +113,10 @@ def judge_plan(
     with show_progress() as progress:
         given = parse_runs(runs, "RUN")
         read = [validation.load_run(run.path) for run in given]
-        loaded = formats.name_runs(read, [run.name for run in given])
+        loaded = formats.name_runs(read, [run.given for run in given])
         settings = benchmark.load_fetch_settings(None, data)
         if extend is None:
-            documents, queries = open_data(settings, progress)
+            documents, queries = open_data(settings)
             assert documents is not None
             plan = judging.make_plan(loaded, queries, documents, output_dir, options, progress)
         else:
@@ -108,9 +125,8 @@ def judge_plan(
             if settings.corpus is not None:
                 added = formats.load_corpus(settings.corpus)
             elif settings.dataset is not None:
-                added = open_data(settings, progress)[0]
-            options = replace(options, people=people or old.plan.people)
-            plan = judging.extend_plan(old, loaded, output_dir, added, options, progress)
+                added = open_data(settings)[0]
+            plan = judging.extend_plan(old, loaded, output_dir, added, progress)
     write_document(plan.summary(), output_format)
 
 
@@ -134,7 +150,7 @@ def judge_pilot(
     """
     names = measure_names(measure) or None
     pilot = judging.plan_people(judging.PlanFolder(plan), width, names, confidence)
-    write_document(pilot.as_dict(), output_format)
+    write_document(asdict(pilot), output_format)
 
 
 @dataclass(frozen=True)
@@ -178,13 +194,13 @@ class ModelOptions:
                 "no judge given", remedy="give --endpoint and --model, or --judge MODULE:FUNCTION"
             )
         key = self.key_from_env and judging.read_key(self.key_from_env, "--key-from-env")
-        endpoint = judging.EndpointOptions(
-            self.endpoint,
+        return judging.ModelLabeller(
             self.model,
-            parameters=_parse_parameters(self.setting or []),
-            key=key or None,
+            judging.RequestLimits(self.endpoint),
+            judging.read_prompt(self.prompt),
+            _parse_parameters(self.setting or []),
+            key or None,
         )
-        return judging.ModelLabeller(endpoint, judging.read_prompt(self.prompt))
 
 
 def judge_label(
@@ -207,11 +223,26 @@ def judge_label(
     ] = 0.0,
     max_calls: Annotated[
         int | None,
-        Option(min=1, help="Stop after this number of calls, with retries."),
+        Option(min=1, help="Ask at most this number of documents now."),
     ] = None,
     resume: Annotated[
         bool, Option("--resume", help="Ask only what has no answer from this judge yet.")
     ] = False,
+    reuse: Annotated[
+        list[Path] | None,
+        Option(
+            metavar="PLAN",
+            help="Another plan, whose answers are reused if texts, prompt, model and parameters "
+            "are equal. Repeatable.",
+        ),
+    ] = None,
+    price: Annotated[
+        tuple[float, float] | None,
+        Option(
+            metavar="IN OUT",
+            help="Price of a million tokens of questions and of answers; the output has the cost.",
+        ),
+    ] = None,
     yes: Annotated[bool, Option("--yes", "-y", help="Do not ask before the first call.")] = False,
     output_format: TextOrJson = "text",
 ) -> None:
@@ -234,14 +265,16 @@ def judge_label(
         of_models = {"--endpoint": model.endpoint, "--model": model.model, "--prompt": model.prompt}
         refuse_options(of_models, "has no effect with --judge")
         labeller = judging.FunctionLabeller(judge)
-    options = judging.LabelOptions(repeat=repeat, max_calls=max_calls, resume=resume)
+    options = judging.LabelOptions(
+        repeat=repeat, max_calls=max_calls, resume=resume, reuse=reuse or ()
+    )
     with closing(judging.Labelling(judging.PlanFolder(plan), labeller, options)) as labelling:
         if labelling.questions and not _confirm(labelling.announcement, yes=yes):
             inform("nothing was asked")
             return
         with show_progress() as progress:
             summary = labelling.run(progress)
-    write_document(summary.as_dict(), output_format)
+    write_document(summary.as_dict(price), output_format)
     judging.raise_if_stopped(summary)
 
 
@@ -353,3 +386,121 @@ def judge_qrels(
     folder = judging.PlanFolder(plan)
     labels = judging.select_labels(folder, by, model)
     judging.write_qrels(labels, qrels)
+
+
+Database = Annotated[
+    Path, Argument(metavar="DB", help="The review database, or the folder with its review.db.")
+]
+
+
+def review_serve(
+    report: Annotated[
+        Path,
+        Argument(
+            metavar="REPORT", help="A BenchmarkReport.json, a plan of judge plan, or its folder."
+        ),
+    ],
+    host: Host = "127.0.0.1",
+    port: Port = 8000,
+    modes: Annotated[
+        str | None,
+        Option(help="Modes to show, comma-separated.  [default: all]"),
+    ] = None,
+    depth: Annotated[int, Option(help="Maximum number of results per query and mode.")] = 10,
+    key_from_env: KeyFromEnv = None,
+    share: Annotated[
+        bool,
+        Option(
+            "--share",
+            help="Let people share the queries of a plan: after the first ten, which everyone "
+            "judges, each query is judged by one person.",
+        ),
+    ] = False,
+) -> None:
+    """The page shows the first results of a report's modes next to each other, in random order and
+    without the names of the modes. Every judgment is written to the database before the page
+    confirms it. For a plan of judge plan, it shows the pooled documents of one query after the
+    other, in random order, and people grade them. Needs the extra service.
+
+    \b
+    Examples:
+      trectools-plus review serve results/today
+      trectools-plus review serve plan
+      trectools-plus review serve plan --share
+      trectools-plus review serve results/today --modes lexical,hybrid --depth 5
+      trectools-plus review serve results/today --host 0.0.0.0 --key-from-env REVIEW_KEY
+    """
+    options = service.ReviewOptions(
+        modes=None if modes is None else split_list(modes),
+        depth=depth,
+        key=None if key_from_env is None else service.read_key(key_from_env),
+        share=share,
+    )
+    service.run_review(report, None, options, host=host, port=port, notify=inform)
+
+
+def review_show(
+    database: Database, confidence: Confidence = 0.95, output_format: TextOrJson = "text"
+) -> None:
+    """The command works while the page is served. The output names the modes; do not show it to
+    annotators who have not finished. Of a plan, it shows how many queries people and models have
+    judged, and their agreement, with intervals that resample queries.
+
+    \b
+    Examples:
+      trectools-plus review show results/today/review.db
+      trectools-plus review show results/today/review.db --format json
+      trectools-plus review show plan
+    """
+    resampling = statistics.Resampling(confidence=confidence)
+    if (plan := judging.find_plan(database)) is not None:
+        write_document(service.summarise_plan(plan, resampling).as_dict(), output_format)
+        return
+    with closing(service.read_store(database)) as store:
+        summary = service.summarise_review(store, resampling)
+    write_document(summary.as_dict(), output_format)
+
+
+def review_export(
+    database: Database,
+    qrels: Annotated[Path, Option(help="File to write; - is standard output.")] = Path("-"),
+    annotator: Annotated[
+        str | None,
+        Option(
+            help="Export the judgments of this annotator only.  [default: all annotators, merged]",
+        ),
+    ] = None,
+) -> None:
+    """If several annotators graded a pair, the merged qrels contain the median of their grades; of
+    an even number, the lower of the two middle grades. Results flagged as irrelevant have grade 0.
+
+    \b
+    Examples:
+      trectools-plus review export results/today/review.db --qrels judged.txt
+      trectools-plus review export results/today/review.db --annotator Anna --qrels anna.txt
+    """
+    formats.refuse_link_out(qrels, database if database.is_dir() else database.parent)
+    with closing(service.read_store(database)) as store:
+        exported = service.export_qrels(store, annotator)
+    formats.write_qrels(exported, qrels)
+
+
+def review_import(
+    plan: Plan,
+    qrels: Annotated[
+        Path, Argument(metavar="QRELS", help="Judgments of people, with grades up to 3.")
+    ],
+    annotator: Annotated[str, Option(help="The name under which they are stored.")] = "qrels",
+) -> None:
+    """The judgments become those of an annotator of the plan, as if they were made on the page.
+    Negative grades count as 0. If the qrels lack at most a tenth of the pooled documents of a
+    query, these count as documents that cannot be judged; otherwise the page asks about them. An
+    annotator who has judged before gets the judgments that are new.
+
+    \b
+    Examples:
+      trectools-plus review import plan judged.txt --annotator Anna
+    """
+    judgments = validation.load_qrels(qrels)
+    imported = service.import_judgments(judging.PlanFolder(plan), judgments, annotator)
+    write_document(imported._asdict(), "text")
