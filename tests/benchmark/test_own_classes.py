@@ -37,7 +37,7 @@ def test_a_gate_uses_it(module_bench: Any, call_of: Callable[..., Call]) -> None
 
 def test_a_comparison_of_runs_uses_it(call_of: Callable[..., Call]) -> None:
     runs = [str(SAMPLE / "runs" / f"{name}.run") for name in ("lexical", "vector")]
-    words = (str(SAMPLE / "qrels.txt"), *runs, "-m", "own_of_reader:First")
+    words = (*runs, "--qrels", str(SAMPLE / "qrels.txt"), "-m", "own_of_reader:First")
     code, out, err = call_of("trectools-plus compare")(*words)
     assert code == 0, err
     assert "First" in out

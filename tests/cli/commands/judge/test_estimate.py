@@ -35,14 +35,14 @@ def call(program: Program, tmp_path: Path) -> Any:
     return lambda *words: program(["trectools-plus", *map(str, words)], tmp_path)
 
 
-def _write_qrels(plan: PlanFolder, file: Path, queries: int, lacking: int = 0) -> None:
+def _write_qrels(plan: PlanFolder, file: Path, queries: int) -> None:
     generator = np.random.default_rng(0)
     lines = [
         f"{query_id} 0 {doc_id} {generator.integers(-1, 4)}\n"
         for query_id in plan.plan.queries[:queries]
         for doc_id in plan.judgeable[query_id]
     ]
-    file.write_text("".join([*lines[lacking:], "unknown 0 d1 1\n"]))
+    file.write_text("".join([*lines, "unknown 0 d1 1\n"]))
 
 
 def test_all_steps(plan: PlanFolder, tmp_path: Path, call: Any) -> None:
@@ -99,13 +99,13 @@ def test_a_plan_is_extended(plan: PlanFolder, tmp_path: Path, call: Any) -> None
 
 
 def test_what_is_refused(plan: PlanFolder, tmp_path: Path, call: Any) -> None:
-    _write_qrels(plan, tmp_path / "anna.txt", 10, lacking=3)
+    _write_qrels(plan, tmp_path / "anna.txt", 10)
     high = plan.judgeable[plan.plan.queries[0]][0]
     (tmp_path / "high.txt").write_text(f"{plan.plan.queries[0]} 0 {high} 7\n")
     importing = ("review", "import", plan.path, "anna.txt")
     for words, code, shown in (
         (("judge", "estimate", plan.path), 1, "no model has judged"),
-        (importing, 0, "missing: 3"),
+        (importing, 0, "missing: 0"),
         (importing, 0, "graded: 0"),
         (("judge", "label", plan.path, "--judge", "crc_judge:grade", "--yes"), 0, ""),
         (("judge", "estimate", plan.path, "--format", "json"), 1, '"refusal": "'),
