@@ -81,8 +81,8 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_the_report_records_the_setting_and_lists_the_queries(shared: Path) -> None:
     for name, queries, effect in (
-        ("zero", QUERIES, "count 0, as in trec_eval"),
-        ("drop", QUERIES - 2, "are left out of every mean"),
+        ("zero", QUERIES, "counted 0, as in trec_eval"),
+        ("drop", QUERIES - 2, "left out of every mean"),
     ):
         source = ReportFolder(shared / name)
         report = source.report
@@ -93,7 +93,7 @@ def test_the_report_records_the_setting_and_lists_the_queries(shared: Path) -> N
         assert found["MinRank"] == (2.0, defined)  # undefined without a relevant one
         assert report.modes["a"].diagnostics.queries_without_relevant == list(WITHOUT)
         assert input_notes(report, source.config)[0] == (
-            f"2 queries of the qrels have no relevant document and {effect}: q3, q7"
+            f"2 queries of the qrels without a relevant document: {effect}: q3, q7"
         )
         assert {one.n for one in report.comparisons if one.measure == "RR@10"} == {queries}
         text = (shared / name / "BenchmarkComparison.md").read_text()

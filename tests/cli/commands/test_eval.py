@@ -44,7 +44,7 @@ def test_table(run):
     assert lines[2] == ["MRR@10", "(RR@10)", "0.3750", "0.5000"]
     assert lines[3][0] == "nDCG@10"
     assert "4 of 4" in result.stdout
-    assert "1 query of the qrels has no relevant document and counts 0" in result.stderr
+    assert "1 query of the qrels without a relevant document: counted 0" in result.stderr
     assert "not scored: 1 of 4 queries" in result.stderr
 
 

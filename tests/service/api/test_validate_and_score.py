@@ -88,7 +88,7 @@ def test_queries_without_a_relevant_document_are_left_out_on_request(client: Tes
         answer = client.post("/v1/score", params={"measures": "AP", **given}, files=files).json()
         assert answer["runs"][0]["measures"]["AP"]["mean"] == mean
         assert answer["no_relevant"] == (no_relevant or "zero")
-        assert "1 query of the qrels has no relevant document" in answer["notes"][0]
+        assert "1 query of the qrels without a relevant document" in answer["notes"][0]
         assert answer["qrels"]["queries_without_relevant"] == ["2"]
 
 
