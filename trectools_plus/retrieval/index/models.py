@@ -203,8 +203,8 @@ def _check_kind(kind: str, folder: Path) -> None:
         declared = str(config.get("model_type") or "SentenceTransformer")
         fits = declared == kind
     else:
-        declared = str(config.get("architectures") or "unknown")
-        fits = any(f"{end}'" in declared for end in _HEADS.get(kind, ("",)))
+        declared = ", ".join(map(str, config.get("architectures") or ["unknown"]))
+        fits = any(end in declared for end in _HEADS.get(kind, ("",)))
     if not fits:
         raise InputError(
             f"expected a {kind} but the folder contains another kind of model ({declared})",
