@@ -28,8 +28,8 @@ def test_an_evaluation_shows_its_means() -> None:
     html = evaluate(qrels, runs, ["RR", "MeanRank"])._repr_html_()
     assert cells(html) == [
         ["Run", "RR", "MeanRank", "Queries"],
-        ["<b>", "0.5000", "1.0000", "2"],
-        ["b", "0.0000", "–", "2"],
+        ["<b>", "0.5000", "1.0000 (n = 1)", "2"],
+        ["b", "0.0000", "– (n = 0)", "2"],
     ]
     assert "<b>" not in html
 
@@ -45,7 +45,7 @@ def test_means_over_different_queries_show_how_many_those_are() -> None:
     assert not evaluation.is_over_different_queries("RR")
     assert cells(evaluation._repr_html_())[1:] == [
         ["few", "0.5000", "1.0000 (n = 1)", "2"],
-        ["all", "0.7500", "1.5000 (n = 2)", "2"],
+        ["all", "0.7500", "1.5000", "2"],
     ]
 
 
@@ -64,7 +64,7 @@ def test_a_report_shows_means_with_intervals(make_report: Any, tmp_path: Path) -
     ("arguments", "message"),
     [
         ({"measures": ["P@3"]}, "'P@3'"),
-        ({"measures": [1.5]}, "float 1.5"),
+        ({"measures": [1.5]}, "measure 1.5"),
         ({"measures": 5}, "the arguments"),
         ({"measures": []}, "no measure"),
         ({"confidence": 2}, "between 0 and 1"),
