@@ -120,20 +120,3 @@ View = Literal["present", "any", "strict"]
 Matching = Literal["exact", "soft"]
 Relation = Literal["parent", "child", "sibling"]
 """Relations of a term to another one; siblings share a parent."""
-
-RunFormat = Literal["csv", "tsv", "json", "msmarco", "trec-rag", "trec"]
-"""The formats of ``runs convert``; see ``formats/interchange/detection.py``."""
-QrelsFormat = Literal[
-    "csv",
-    "tsv",
-    "beir",
-    "json",
-    "msmarco",
-    "prels",
-    "smart",
-    "ntcir",
-    "letor",
-    "trec-rag",
-    "trec",
-]
-"""The formats of ``qrels convert``."""

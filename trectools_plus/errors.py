@@ -98,6 +98,38 @@ class MissingExtraError(UsageError):
         )
 
 
+_DISTRIBUTIONS = {
+    "Stemmer": "pystemmer",
+    "backports": "backports.zstd",
+    "multipart": "python-multipart",
+    "pytrec_eval_ext": "pytrec-eval-terrier",
+    "yaml": "pyyaml",
+}
+"""The packages that install modules with other names."""
+
+
+def missing_package(module: str) -> UsageError:
+    """Return the error for a module that is not installed, with the extra that installs it.
+
+    Args:
+        module: The name of the module, as in ``ModuleNotFoundError.name``.
+    """
+    import re
+    from importlib import metadata
+
+    top = module.partition(".")[0]
+    package = _DISTRIBUTIONS.get(top, top.replace("_", "-").lower())
+    for requirement in metadata.requires("trectools-plus") or ():
+        name, _, marker = requirement.partition(";")
+        extra = re.search(r"extra == ['\"]([a-z0-9-]+)", marker)
+        if extra and re.split(r"[^\w.-]", name)[0].replace("_", "-").lower() == package:
+            return MissingExtraError("this command", extra[1])
+    return UsageError(
+        f"this command needs the package {package}, which is not installed",
+        remedy=f"pip install {package}",
+    )
+
+
 class CheckFailedError(TrectoolsPlusError):
     """A check found problems."""
 

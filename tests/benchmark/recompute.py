@@ -32,7 +32,7 @@ GIVEN = (
     r"modes\.\w+\.latency_ms\..*",
     r"modes\.\w+\.diagnostics\.findings\..*",
     # Ties are counted in the scores of the search; the run files order them without ties.
-    r"(modes\.\w+|components\.\d+)\.run\.ties\..*",
+    r"modes\.\w+\.run\.ties\..*",
 )
 """Paths of numbers that the folder alone doesn't determine."""
 
@@ -448,24 +448,6 @@ class Checker:
             tau = stats.kendalltau(table[:, column].round(12), others).statistic
             self.found.add(f"difficulty.agreement.{mode}", tau)
 
-    def add_components(self) -> None:
-        entries: dict[str, dict[str, dict[str, Any]]] = {}
-        families: dict[str, list[np.ndarray]] = {}
-        for place, one in enumerate(self.report["components"]):
-            path = f"components.{place}"
-            run = read_run(self.folder / one["run"]["path"])
-            self.add_run(f"{path}.run", run)
-            for label, entry in one["measures"].items():
-                rest = score(run, self.qrels, label)
-                values = self.values[one["mode"], label] - rest
-                self.add_difference(f"{path}.measures.{label}", entry, values)
-                self.found.add(f"{path}.measures.{label}.mean", self.mean(one["mode"], label))
-                self.found.add(f"{path}.measures.{label}.mean_without", rest.mean())
-                entries.setdefault(label, {})[f"{path}.measures.{label}"] = entry
-                families.setdefault(label, []).append(values)
-        for label, of_measure in entries.items():
-            self.add_family(of_measure, families[label])
-
     def check(self) -> tuple[int, list[str]]:
         """Return how many numbers were compared, and each that differs or was not recomputed."""
         self.add_figures()
@@ -475,7 +457,6 @@ class Checker:
         for key, add in (
             ("pool", self.add_pool),
             ("difficulty", self.add_difficulty),
-            ("components", self.add_components),
         ):
             if self.report.get(key):
                 add()

@@ -10,9 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from trectools_plus.benchmark.compare_vectors import compare_vectors_options
 from trectools_plus.benchmark.report import BenchmarkReport
-from trectools_plus.benchmark.run.config_file import load_config
+from trectools_plus.benchmark.run.config_file import compare_vectors_options, load_config
 from trectools_plus.benchmark.run.runner import run_benchmark
 from trectools_plus.ontology.hpo import load_ontology
 from trectools_plus.reporting import render_markdown

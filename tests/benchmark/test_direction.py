@@ -13,7 +13,7 @@ import pytest
 from trectools_plus.benchmark.compare.compare_reports import compare_reports, state_verdict
 from trectools_plus.benchmark.gate import GateRules, run_gate
 from trectools_plus.benchmark.report import load_report
-from trectools_plus.benchmark.report.parts import MeasureDefinition
+from trectools_plus.benchmark.report.model import MeasureDefinition
 from trectools_plus.benchmark.run.config import BenchmarkConfig
 from trectools_plus.benchmark.run.targets import Target, judge_mean
 from trectools_plus.measures import BaseMeasure, explain

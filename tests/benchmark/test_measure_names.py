@@ -12,7 +12,7 @@ import pytest
 
 from trectools_plus.benchmark import compare_reports, load_report, run_gate, verify_report
 from trectools_plus.benchmark.gate import GateRules
-from trectools_plus.benchmark.report.listing import list_reports
+from trectools_plus.benchmark.report.folder import list_reports
 from trectools_plus.errors import UsageError
 from trectools_plus.reporting.comparison import report_table
 from trectools_plus.reporting.export import table_as_frame, table_as_latex

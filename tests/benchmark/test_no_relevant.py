@@ -10,7 +10,7 @@ import pytest
 from trectools_plus.benchmark.compare.compare_reports import compare_reports
 from trectools_plus.benchmark.gate import run_gate
 from trectools_plus.benchmark.report.folder import ReportFolder
-from trectools_plus.benchmark.report.parts import hash_config
+from trectools_plus.benchmark.report.model import hash_config
 from trectools_plus.benchmark.run.config_file import load_config
 from trectools_plus.benchmark.run.runner import input_notes, run_benchmark
 from trectools_plus.errors import IncomparableError

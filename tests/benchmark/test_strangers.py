@@ -18,8 +18,7 @@ from harness.forging import JSON, edit_json, reseal
 from trectools_plus.benchmark import run_benchmark, verify_report
 from trectools_plus.benchmark.gate import GateRules, run_gate
 from trectools_plus.benchmark.report import BenchmarkReport
-from trectools_plus.benchmark.report.folder import FILES, ReportFolder
-from trectools_plus.benchmark.report.listing import list_reports
+from trectools_plus.benchmark.report.folder import FILES, ReportFolder, list_reports
 from trectools_plus.benchmark.run.config import BenchmarkConfig, FileName
 from trectools_plus.benchmark.run.config_file import load_config
 from trectools_plus.errors import TrectoolsPlusError
@@ -327,14 +326,12 @@ OPENED = {
 }  # fmt: skip
 TEXTS = """
     BenchmarkReport.best_mode BenchmarkReport.best_mode_significant
-    BenchmarkReport.equal_measures
     BenchmarkReport.groups BenchmarkReport.headline_measures BenchmarkReport.modes
     BenchmarkReport.notes BenchmarkReport.primary_measure BenchmarkReport.strata
     BenchmarkReport.unranked BenchmarkReport.unscored BestOverall.measure BestOverall.mode
     BestOverall.not_different BestOverall.rule Comparison.baseline Comparison.contrast
     Comparison.correction Comparison.family Comparison.measure Comparison.test
-    ComponentMeasure.correction ComponentMeasure.family ComponentResult.component
-    ComponentResult.measures ComponentResult.mode ConfidenceInterval.method
+    ConfidenceInterval.method
     ConfidenceInterval.note DatasetInfo.contents DatasetInfo.files DatasetInfo.id
     DatasetInfo.sha256 DatasetInfo.version Diagnosis.mode Diagnosis.observed Diagnosis.sign
     Diagnosis.suggests Diagnostics.cut_short Diagnostics.judged Diagnostics.missing_queries

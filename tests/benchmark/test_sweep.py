@@ -18,7 +18,6 @@ from trectools_plus.reporting.results.sweep import sweep_blocks
 from trectools_plus.retrieval.index.lexical import LexicalRetriever
 from trectools_plus.retrieval.index.vector import VectorRetriever
 from trectools_plus.statistics import compare_columns, select_winner
-from trectools_plus.testsets import load_test_set, split_test_set
 
 SAMPLE = Path(__file__).parents[2] / "trectools_plus/formats/sample"
 QRELS = str(SAMPLE / "qrels.txt")
@@ -297,30 +296,6 @@ def test_the_report_of_a_benchmark_is_not_overwritten(tmp_path):
     with pytest.raises(InputError):
         write_sweep_report(fused(tmp_path / "out"))
     assert files == _files(tmp_path / "out")
-
-
-def test_a_held_out_part_is_scored_once(tmp_path):
-    parts = split_test_set(load_test_set("hpo-en-tiny"), 0.3, 4)
-    files = {name: tmp_path / f"mine-{name}.json" for name in ("used", "held-out")}
-    for name, part in (("used", parts.used), ("held-out", parts.held_out)):
-        files[name].write_text(part.model_dump_json(exclude_none=True))
-    options = {"dataset": "hpo", "modes": "lexical", "grid": {"b": "0.1,0.9"}, "measures": "RR"}
-    result = sweep(tmp_path / "out", test_file=str(files["used"]), **options)
-    found = result.report.winner.held_out
-    assert found.test_set == str(files["held-out"])
-    assert found.n_queries == len(parts.held_out.queries)
-    config = {
-        **{name: options[name] for name in ("dataset", "modes", "measures")},
-        "test_file": str(files["held-out"]),
-        "retrieval": result.report.winner.settings,
-        "output_dir": tmp_path / "expected",
-    }
-    expected = run_benchmark(load_config(None, {**FEW, **config})).report
-    assert found.mean == pytest.approx(expected.modes["lexical"].measures["RR"].mean)
-    text = write_sweep_report(result)["md"].read_text()
-    assert f"({found.n_queries} queries), scored once: {found.mean:.4f}" in text
-    with pytest.raises(UsageError):
-        sweep(tmp_path / "two", test_file="hpo-en-tiny", held_out=str(files["held-out"]), **options)
 
 
 def test_the_best_of_a_cost_is_the_lowest(small, tmp_path):

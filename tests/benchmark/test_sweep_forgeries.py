@@ -19,7 +19,6 @@ from trectools_plus.errors import TrectoolsPlusError
 from trectools_plus.formats.hashing import sha256_file
 from trectools_plus.reporting import write_sweep_report
 from trectools_plus.reporting.wording import CLAIMS_TITLE
-from trectools_plus.testsets import load_test_set, split_test_set
 
 SAMPLE = Path(__file__).parents[2] / "trectools_plus/formats/sample"
 QRELS = str(SAMPLE / "qrels.txt")
@@ -100,27 +99,6 @@ def test_a_sweep_without_its_originals_is_verified(fused: Path) -> None:
         assert "4 other runs" in " ".join(found.unproven)
         assert CLAIMS_TITLE in found.unproven[0]
     assert before == {path: sha256_file(path) for path in fused.rglob("*") if path.is_file()}
-
-
-def test_a_sweep_with_a_held_out_part_is_verified(tmp_path: Path) -> None:
-    parts = split_test_set(load_test_set("hpo-en-tiny"), 0.3, 4)
-    for name, part in (("used", parts.used), ("held-out", parts.held_out)):
-        (tmp_path / f"mine-{name}.json").write_text(part.model_dump_json(exclude_none=True))
-    used = str(tmp_path / "mine-used.json")
-    out = write(tmp_path / "out", test_file=used, modes="lexical", grid={"b": "0.1,0.9"})
-    for path in tmp_path.glob("*.json"):
-        path.unlink()
-    assert verify_report(out).problems == []
-    for change in (
-        edit_json(lambda d: d["winner"]["held_out"].update(mean=0.99), JSON),
-        edit_json(lambda d: d["winner"]["held_out"].update(test_set=SENTENCE), JSON),
-        edit_json(lambda d: d["winner"].update(held_out=None), JSON),
-        lambda folder: (folder / "held_out.parquet").unlink(),
-    ):
-        copy = Path(shutil.copytree(out, tmp_path / "copy"))
-        change(copy)
-        assert is_found(copy)
-        shutil.rmtree(copy)
 
 
 def test_a_class_of_the_writer_is_not_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

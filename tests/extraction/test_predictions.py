@@ -3,11 +3,20 @@
 import json
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tests.extraction.conftest import write_document
 from trectools_plus.errors import FormatError
+from trectools_plus.extraction.inputs.assertion_fields import ASSERTIONS
 from trectools_plus.extraction.inputs.documents import read_documents
-from trectools_plus.extraction.inputs.predictions import read_predictions
+from trectools_plus.extraction.inputs.predictions import (
+    Mention,
+    Prediction,
+    aggregate,
+    longest_only,
+    read_predictions,
+)
 from trectools_plus.extraction.runner import ExtractionOptions, run_extraction
 
 FOUND = {"X:2": "affirmed", "X:4": "negated"}
@@ -15,6 +24,43 @@ RECORDS = [
     {"id": "X:2", "label": "Retinal coloboma"},
     {"id": "X:4", "label": "Seizure", "negated": True},
 ]
+
+
+MENTIONS = st.lists(
+    st.builds(
+        Mention,
+        st.sampled_from(["X:1", "X:2"]),
+        st.integers(0, 4),
+        st.integers(5, 8),
+        st.frozensets(st.integers(0, 5), min_size=1),
+        st.sampled_from([0.25, 0.5, 1.0]),
+        st.sampled_from(ASSERTIONS),
+    ),
+    max_size=8,
+)
+
+
+@given(MENTIONS)
+def test_mentions_of_a_term_become_one_prediction(mentions):
+    expected = []
+    for term in ("X:1", "X:2"):
+        for assertion in ("affirmed", "uncertain", "negated", "other_person"):
+            own = [m for m in mentions if (m.term_id, m.assertion) == (term, assertion)]
+            if own:
+                spans = tuple(sorted({(m.start, m.end) for m in own}))
+                score = max(m.confidence for m in own)
+                expected.append(Prediction(term, assertion, score, len(own), spans))
+                break
+    expected.sort(key=lambda one: -one.score)
+    assert aggregate(mentions) == expected
+
+
+@given(MENTIONS)
+def test_mentions_inside_longer_ones_are_dropped(mentions):
+    inside = [any(m.words < other.words for other in mentions) for m in mentions]
+    assert longest_only(mentions) == [
+        m for m, is_in in zip(mentions, inside, strict=True) if not is_in
+    ]
 
 
 def terms(found, doc_id="d1"):

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.stats import bootstrap
 from sklearn.metrics import f1_score, precision_score, recall_score
 from sklearn.preprocessing import MultiLabelBinarizer
 
@@ -16,6 +17,7 @@ from trectools_plus.extraction.scoring import (
     count,
     exact_credit,
     figures_of,
+    find_mistakes,
     intervals_of_averages,
     items_of,
     soft_credit,
@@ -98,13 +100,31 @@ def ends_of_all(found):
     return [[[getattr(ci, end) for ci in row] for row in found] for end in ("low", "high")]
 
 
-def test_intervals_hold_the_figures_and_repeat():
-    rows = np.array([[n, 10, n, 10] for n in range(1, 10)], dtype=float)
-    found = intervals_of_averages(rows, Resampling(2000, 7))
-    assert found == intervals_of_averages(rows, Resampling(2000, 7))
-    low, high = ends_of_all(found)
-    assert (low < averages_of(rows)[0]).all()
-    assert (averages_of(rows)[0] < high).all()
+def test_intervals_are_scipys_over_documents():
+    """The sampling errors of 20,000 resamples are smaller than the tolerance."""
+    generator = np.random.default_rng(3)
+    rows = generator.integers(1, 9, (30, 4)).astype(float)
+    rows[:, [0, 2]] = np.minimum(rows[:, [0, 2]], rows[:, [1, 3]])
+    low, high = ends_of_all(intervals_of_averages(rows, Resampling(20_000, 7)))
+
+    def figures(drawn, axis):
+        table = rows[drawn]
+        assert axis == -1
+        sums = table.sum(axis=-2)
+        weights = table[..., 3:]
+        weighted = (figures_of(table) * weights).sum(axis=-2) / weights.sum(axis=-2)
+        return np.moveaxis(np.concatenate([figures_of(sums), weighted], axis=-1), -1, 0)
+
+    expected = bootstrap(
+        (np.arange(len(rows)),),
+        figures,
+        n_resamples=20_000,
+        method="BCa",
+        vectorized=True,
+        rng=1,
+    ).confidence_interval
+    for own, other in ((low, expected.low), (high, expected.high)):
+        np.testing.assert_allclose([*own[0], *own[2]], other, atol=0.006)
 
 
 def test_macro_interval_is_the_bootstrap_of_the_documents_means():
@@ -115,3 +135,27 @@ def test_macro_interval_is_the_bootstrap_of_the_documents_means():
     expected = mean_intervals(figures_of(rows), resamples=3000, seed=5)
     np.testing.assert_allclose(low[1], expected.low)
     np.testing.assert_allclose(high[1], expected.high)
+
+
+@given(cases=CASES)
+def test_mistakes_are_the_terms_of_one_side(ontology, cases):
+    documents = [AnnotatedDocument(f"d{n}", "", gold) for n, (gold, _) in enumerate(cases)]
+    predictions = {
+        f"d{n}": [Prediction(term, one, 0.5, text=term) for term, one in said.items()]
+        for n, (_, said) in enumerate(cases)
+    }
+    found = find_mistakes(documents, predictions, ontology)
+    present = ("affirmed", "uncertain")
+    for n, sides in enumerate(cases):
+        gold, said = ({term for term, one in side.items() if one in present} for side in sides)
+        for mistakes, expected, side in (
+            (found.missed, gold - said, sides[0]),
+            (found.spurious, said - gold, sides[1]),
+        ):
+            own = {one.term_id: one for one in mistakes if one.doc_id == f"d{n}"}
+            assert list(own) == sorted(expected)
+            for term, one in own.items():
+                assert one.assertion == side[term]
+                assert one.label == (ontology.terms[term].name if term in ontology else "")
+                is_spurious = mistakes is found.spurious
+                assert (one.score, one.text) == ((0.5, term) if is_spurious else (None, None))

@@ -81,7 +81,7 @@ def test_a_model_without_a_name_is_not_recorded(model: Any) -> None:
     ("text", "shown"),
     [
         (f"wrong key {KEY}.", "wrong key ***."),
-        ("wrong key sk-proj-****wxyz.", "wrong key ***."),
+        ("wrong key sk-proj-****wxyz.", "wrong key ***"),
         ("key=sk-proj********", "key=***"),
         ("sk-proj-abcdef…", "***"),
         ("(...7890wxyz)", "(***)"),

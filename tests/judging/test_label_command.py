@@ -19,9 +19,11 @@ from harness.plans import make_small
 from harness.program import Program, Started
 from harness.scripted_server import Server, serve
 
+from trectools_plus.judging.prompt import read_prompt
+
 pytestmark = pytest.mark.process
 
-CONCURRENCY = 3
+CONCURRENCY = 4
 SECRET = "sk-very-secret-0123456789"
 
 
@@ -47,7 +49,7 @@ def server() -> Iterator[Server]:
 def command(server: Server, *options: str) -> list[str]:
     """Return the words of a command."""
     words = ["trectools-plus", "judge", "label", "plan", "--endpoint", server.url]
-    return [*words, "--model", "tiny", "--concurrency", str(CONCURRENCY), *options]
+    return [*words, "--model", "tiny", *options]
 
 
 def read_lines(folder: Path) -> list[dict[str, Any]]:
@@ -114,12 +116,8 @@ def test_the_key_is_in_no_output_and_no_file(program: Program, folder: Path) -> 
     assert "not set or empty — --key-from-env NO_KEY" in unset.stderr
 
 
-def test_the_prompt_is_shown_and_can_be_replaced(
-    program: Program, folder: Path, server: Server
-) -> None:
-    shown = program("trectools-plus judge label --show-prompt", folder)
-    assert "{query}" in shown.text
-    (folder / "mine.txt").write_text(f"{shown.text}Be strict.\n", "utf-8")
+def test_the_prompt_can_be_replaced(program: Program, folder: Path, server: Server) -> None:
+    (folder / "mine.txt").write_text(f"{read_prompt(None).text}Be strict.\n", "utf-8")
     done = program(command(server, "--yes", "--prompt", "mine.txt"), folder)
     assert done.code == 0, done.stderr
     assert "Be strict." in server.requests[0][2]["messages"][0]["content"]

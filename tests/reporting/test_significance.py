@@ -186,22 +186,6 @@ def test_means_over_different_queries_are_not_ranked(make_report: Any) -> None:
     assert "(n = 19)" in table_as_latex(shown)
 
 
-def test_an_earlier_report_is_read_without_a_best_mode_over_different_queries(
-    make_report: Any,
-) -> None:
-    document = over_different_queries(make_report).model_dump(mode="json")
-    document["schema_version"] = "1.0"
-    del document["unranked"]
-    document["best_mode"]["MeanRank"] = "few"
-    document["best_mode_significant"]["MeanRank"] = True
-    document["groups"]["MeanRank"] = [["few"], ["all"]]
-    report = BenchmarkReport.model_validate(document)
-    assert report.unranked == ["MeanRank"]
-    assert report.best_mode == {"MeanRank": None, "RR@10": "all"}
-    assert report.best_mode_significant["MeanRank"] is False
-    assert report.groups["MeanRank"] == []
-
-
 def test_an_interval_of_one_query_is_not_shown_even_of_an_earlier_report(make_report: Any) -> None:
     document = make_report().model_dump(mode="json")
     document["schema_version"] = "1.0"

@@ -252,9 +252,9 @@ def test_only_what_is_fixed_is_offered(
     ("content", "diff"),
     [
         (b"\xef\xbb\xbf1\tone\n2\ttwo\n", ["1: - \\ufeff1\\tone", "1: + 1\tone"]),
-        (b"1\tone\r\n2\ttwo\n", ["1: - 1\\tone\\x0d", "1: + 1\tone"]),
-        (b"1\tone\n2\ttwo", ["2: - 2\ttwo", "2: + 2\\ttwo\\x0a"]),
-        (b"# x\r\n1\tone", ["1: - # x\\x0d", "2: - 1\tone", "2: + 1\\tone\\x0a"]),
+        (b"1\tone\r\n2\ttwo\n", ["1: - 1\\tone\\r", "1: + 1\tone"]),
+        (b"1\tone\n2\ttwo", ["2: - 2\ttwo", "2: + 2\\ttwo\\n"]),
+        (b"# x\r\n1\tone", ["1: - # x\\r", "2: - 1\tone", "2: + 1\\tone\\n"]),
     ],
 )
 def test_the_diff_shows_encoding_and_line_ends(
@@ -292,15 +292,15 @@ def test_diff_has_the_lines_of_the_input(tmp_path: Path) -> None:
     summary = fix_run(_write(tmp_path / "in.txt", text), tmp_path / "out.txt")
     diff = "".join(summary.iter_diff()).replace(f"{tmp_path}/", "")
     assert diff == (
-        "in.txt:1: - \\ufeff# note\\x0d\n"
-        "in.txt:2: - 2 0 a 0 2 t\\x0d\n"
+        "in.txt:1: - \\ufeff# note\\r\n"
+        "in.txt:2: - 2 0 a 0 2 t\\r\n"
         "in.txt:2: + 2 Q0 a 1 2 t\n"
-        "in.txt:3: - \\x0d\n"
-        "in.txt:4: - 1 Q0 b 1 2 t\\x0d\n"
+        "in.txt:3: - \\r\n"
+        "in.txt:4: - 1 Q0 b 1 2 t\\r\n"
         "in.txt:4: + 1 Q0 b 1 2 t\n"
-        "in.txt:5: - 1 Q0\\tc 2 1 t\\x0d\n"
+        "in.txt:5: - 1 Q0\\tc 2 1 t\\r\n"
         "in.txt:5: + 1 Q0 c 2 1 t\n"
-        "in.txt:6: - 2 Q0 d 1 1 t\\x0d\n"
+        "in.txt:6: - 2 Q0 d 1 1 t\\r\n"
         "in.txt:6: + 2 Q0 d 2 1 t\n"
     )
     codes = [one.code for one in summary.applied]

@@ -1,19 +1,26 @@
-"""Analyses of a whole report: difficulty of queries, near misses, judgments, equal measures.
+"""Analyses of a whole report: difficulty of queries, near misses, judgments, curves.
 
 A near miss is a wrong first result that is a neighbour of an expected term in the ontology.
+
+Interpolated precision at recall r is the highest precision at any rank where recall is r or more
+(trec_eval's ``iprec_at_recall``). The curve of a mode is the mean over its queries at each level,
+by default at eleven levels, as in Manning, Raghavan and Schütze, Introduction to Information
+Retrieval (2008), section 8.4.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from trectools_plus.benchmark.compare.compare import refuse_different_queries
 from trectools_plus.benchmark.report import NearMiss, Relation, TermLabel
-from trectools_plus.benchmark.report.figures import (
+from trectools_plus.benchmark.report.model import (
     Difficulty,
     Pool,
     PoolMode,
@@ -21,16 +28,20 @@ from trectools_plus.benchmark.report.figures import (
 )
 from trectools_plus.benchmark.run.config import BenchmarkConfig
 from trectools_plus.benchmark.run.dataset import Dataset
+from trectools_plus.display import Displayed
+from trectools_plus.errors import IncomparableError
 from trectools_plus.formats.tables import Qrels, Run
-from trectools_plus.measures.definitions.base import FloatArray, Measure
+from trectools_plus.measures.definitions.base import Measure
 from trectools_plus.measures.definitions.max_ont_sim import MaxOntSim
 from trectools_plus.measures.evaluation import Averaging, Evaluation, score_runs
 from trectools_plus.measures.judged import IntArray, JudgedQueries, first_documents
+from trectools_plus.measures.parser import parse_measures
 from trectools_plus.measures.scoring.bounds import bound_by_unjudged
 from trectools_plus.measures.scoring.scores import depend_on_grades_only
 from trectools_plus.ontology.hpo import load_ontology
 from trectools_plus.ontology.ontology import Ontology, relation_of
-from trectools_plus.statistics.arrays import none_if_nan
+from trectools_plus.statistics import mean_intervals
+from trectools_plus.statistics.arrays import FloatArray, IntervalOptions, none_if_nan
 from trectools_plus.statistics.systems import kendall_tau
 
 _LISTED = 10
@@ -256,92 +267,76 @@ def _find_bounds(
     return lowest, largest
 
 
-_DECIMALS = 10
-"""Values that are equal to so many decimals differ only by rounding."""
-_MOST_QUERIES = 200
-_RANKINGS = 400
-"""Random rankings that are scored, of all queries together."""
-_MOST_JUDGED = 30
-"""Judged documents in each of them."""
-_MOST_JUDGMENTS = 500_000
-"""Judgments of all copies together."""
-_DEEPEST = 100
-"""Cutoffs beyond this do not make the rankings longer."""
+RECALL_LEVELS = tuple(step / 10 for step in range(11))
+"""The eleven standard levels."""
+RANKS = (1, 2, 3, 4, 5, 7, 10, 15, 20, 30, 50, 70, 100, 150, 200, 300, 500, 700, 1000)
+"""The ranks of hit rates, up to the depth of the runs."""
 
 
-def find_equal_measures(evaluation: Evaluation, qrels: Qrels) -> list[list[str]]:
-    """Find groups of measures that have the same value for every query of every run.
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Curves(Displayed):
+    """One measure at several points, by mode.
 
-    Measures with the same values and cutoff are also computed for random rankings of the judged
-    documents. So measures that are equal by accident, for example because nothing was found, are
-    not in a group. Measures that see document ids are not either, as random documents are no terms.
+    Attributes:
+        measure: ``IPrec`` or ``HitRate``.
+        at: Recall levels in [0, 1], or ranks from 1; shape (points,).
+        mean: Mean over the queries by mode; shape (points,).
+        low: Lower ends of its intervals; ``nan`` where all values are equal and the measure has no
+            other valid interval.
+        high: Upper ends.
+        n: Number of queries in the means.
+        level: Confidence level, between 0 and 1.
+    """
+
+    measure: str
+    at: FloatArray
+    mean: dict[str, FloatArray]
+    low: dict[str, FloatArray]
+    high: dict[str, FloatArray]
+    n: int
+    level: float
+
+
+def measure_curves(
+    qrels: Qrels | JudgedQueries,
+    runs: Mapping[str, Run],
+    averaging: Averaging,
+    resampling: IntervalOptions,
+) -> list[Curves]:
+    """Compute interpolated precision at :data:`RECALL_LEVELS`, and hit rates at :data:`RANKS`.
+
+    The hit rate at k is the share of queries with a relevant document in the first k results.
 
     Args:
-        evaluation: The scored runs.
-        qrels: Their judgments.
+        qrels: The judgments.
+        runs: The runs by mode, at least one; they are not checked.
+        averaging: The treatment of queries without results and without a relevant document.
+        resampling: The settings of the intervals; the seed of a report gives the resamples of its
+            means.
 
     Returns:
-        Names as requested, in the order of the evaluation; each group has at least two.
+        The curves of ``IPrec`` and ``HitRate``, with means and ends of intervals in [0, 1].
+
+    Raises:
+        IncomparableError: If ``missing`` is ``drop`` and the runs answer different queries, or
+            none.
     """
-    cutoffs = {
-        one.requested_name: one.cutoff for one in evaluation.measures if not one.sees_documents
-    }
-    names = [name for name in evaluation.measure_names if name in cutoffs]
-    columns = {
-        name: [evaluation.values(run, name) for run in evaluation.run_names] for name in names
-    }
-    candidates = _group(names, lambda name: (cutoffs[name], *map(_key, columns[name])))
-    if not candidates:
-        return []
-    wanted = {name for group in candidates for name in group}
-    measures = [one for one in evaluation.measures if one.requested_name in wanted]
-    deepest = min(max(one.cutoff or 0 for one in measures), _DEEPEST)
-    copies, ranking = _draw_rankings(qrels, evaluation.query_ids[evaluation.run_names[0]], deepest)
-    drawn = score_runs(
-        copies, {"": ranking}, measures, Averaging(no_relevant=evaluation.averaging.no_relevant)
-    )
-    return [
-        equal
-        for group in candidates
-        for equal in _group(group, lambda name: _key(drawn.values("", name)))
-    ]
-
-
-def _group(names: list[str], key: Callable[[str], Hashable]) -> list[list[str]]:
-    groups: dict[Hashable, list[str]] = {}
-    for name in names:
-        groups.setdefault(key(name), []).append(name)
-    return [group for group in groups.values() if len(group) > 1]
-
-
-def _key(values: FloatArray) -> bytes:
-    return (np.round(values, _DECIMALS) + 0.0).tobytes()
-
-
-def _draw_rankings(qrels: Qrels, query_ids: list[str], deepest: int) -> tuple[Qrels, Run]:
-    """Return random rankings of judged and other documents, about half of them below a cutoff.
-
-    Each ranking belongs to a copy of a query with its judgments, so that one run has all of them.
-    """
-    generator = np.random.default_rng(0)
-    frame = qrels.frame.filter(pl.col("query_id").is_in(query_ids[:_MOST_QUERIES]))
-    every = frame["doc_id"].unique(maintain_order=True).to_numpy()
-    judged = {
-        query_id: table["doc_id"].to_numpy()
-        for (query_id,), table in frame.group_by("query_id", maintain_order=True)
-    }
-    copies = range(max(1, min(_RANKINGS // len(judged), _MOST_JUDGMENTS // frame.height)))
-    rows: dict[str, list[object]] = {"query_id": [], "doc_id": [], "score": []}
-    for copy in copies:
-        for query_id, documents in judged.items():
-            some = generator.permutation(documents)[:_MOST_JUDGED]
-            others = generator.choice(every, size=min(len(some), len(every)), replace=False)
-            fillers = [f"unjudged {place}" for place in range(len(some), 2 * deepest)]
-            ranked = generator.permutation(np.unique(np.concatenate([some, others, fillers])))
-            rows["query_id"] += [f"{copy} {query_id}"] * len(ranked)
-            rows["doc_id"] += ranked.tolist()
-            rows["score"] += range(len(ranked), 0, -1)
-    tables = [
-        frame.with_columns(query_id=pl.format("{} {}", pl.lit(copy), "query_id")) for copy in copies
-    ]
-    return Qrels(pl.concat(tables)), Run(pl.DataFrame(rows))
+    deepest = max(int(run.rows.blocks.sizes.max(initial=1)) for run in runs.values())
+    ranks = [rank for rank in RANKS if rank <= deepest]
+    curves = []
+    for measure, points in (("IPrec", RECALL_LEVELS), ("HitRate", ranks)):
+        measures = parse_measures([f"{measure}@{point:g}" for point in points])
+        # evaluate() would refuse a mode that found nothing.
+        scores = score_runs(qrels, runs, measures, averaging)
+        refuse_different_queries(scores)
+        values = np.concatenate(list(scores.tables.values()), axis=1)
+        if not len(values):
+            raise IncomparableError("no query to average over", where=measure)
+        intervals = mean_intervals(values, **resampling)
+        mean, low, high = (
+            dict(zip(scores.tables, np.split(row, len(runs)), strict=True))
+            for row in (intervals.estimate, intervals.low, intervals.high)
+        )
+        at, level = np.array(points, np.float64), resampling["confidence"]
+        curves.append(Curves(measure, at, mean, low, high, len(values), level))
+    return curves

@@ -25,7 +25,7 @@ from trectools_plus.errors import IncomparableError, InputError, TrectoolsPlusEr
 from trectools_plus.formats.tables import Run
 from trectools_plus.measures.definitions.base import FloatArray, Measure
 from trectools_plus.measures.definitions.builtin import Judged
-from trectools_plus.measures.evaluation import JUDGED, Evaluation, score_runs
+from trectools_plus.measures.evaluation import JUDGED, score_runs
 from trectools_plus.measures.judged import (
     has_few_judged,
     has_nonrelevant,
@@ -34,7 +34,7 @@ from trectools_plus.measures.judged import (
 )
 from trectools_plus.measures.parser import parse_measures
 from trectools_plus.statistics import queries_needed
-from trectools_plus.statistics.arrays import Resampling
+from trectools_plus.statistics.arrays import IntervalOptions, Resampling
 from trectools_plus.statistics.comparison import Comparison, ConfidenceInterval, ends_of
 from trectools_plus.statistics.method import EQUAL, alpha_of
 from trectools_plus.statistics.non_inferiority import non_inferiority_interval
@@ -235,22 +235,43 @@ def run_gate(
             where=str(after.path),
             remedy="compare the same modes, or make a new baseline",
         )
-    gate = _Gate(after, before, rules)
-    entries = gate.make_entries()
+    measures, modes = parse_measures(rules.measures), [*before.report.modes]
+    tables = [list_figures(source, modes, measures) for source in (before, after)]
+    cases = [
+        _pair(measure, *(table[mode, measure.requested_name] for table in tables))
+        for mode, measure in product(modes, measures)
+    ]
+    _refuse_missing_values(rules, cases)
+    resampling = resampling_of(after.report.manifest.config)
+    entries = _judge(rules, resampling, cases)
     judged, notes = _list_judged(before, after)
     notes = [*_list_notes(after, before), *notes]
     try:
-        entries = gate.fail_without_unjudged(entries, judged)
+        condensed = _condense((before, after), cases, entries, judged)
+        again = _judge(rules, resampling, condensed)
     except InputError as error:
         notes.append(f"the means without unjudged documents are not known: {error}")
+    else:
+        for place, case in enumerate(condensed):
+            if case is not cases[place]:
+                fails = _fails_again(rules, entries[place], again[place])
+                entries[place] = replace(
+                    entries[place], condensed=case.means, failed=fails, decidable=fails
+                )
+    notes += [note for case in cases for note in case.notes]
+    return GateResult(
+        rules, entries, notes, after.report, before.report, judged, _find_texts(after, entries)
+    )
+
+
+def _find_texts(source: ReportFolder, entries: Sequence[GateEntry]) -> dict[str, str]:
+    """Return the texts of the queries that got worse, as far as they are known."""
     worse = {query.query_id for entry in entries for query in entry.fallen or ()}
-    texts = {one.query_id: one.text or "" for one in after.report.failing_queries}
+    texts = {one.query_id: one.text or "" for one in source.report.failing_queries}
     with suppress(TrectoolsPlusError):
-        topics = read_report_topics(after)
+        topics = read_report_topics(source)
         texts |= {} if topics is None else topics.to_dict()
-    texts = {query_id: text for query_id, text in texts.items() if text and query_id in worse}
-    notes += gate.notes
-    return GateResult(rules, entries, notes, after.report, before.report, judged, texts)
+    return {query_id: text for query_id, text in texts.items() if text and query_id in worse}
 
 
 def parse_drop(text: str, where: str = "--max-drop") -> float:
@@ -283,228 +304,149 @@ class _Case(NamedTuple):
     Attributes:
         measure: The measure.
         current: The figures of the current report.
-        baseline: Those of the baseline.
-        pair: The scores in the baseline and in the current report, if they have them per query.
-        means: The current mean and the baseline's, over the same queries.
+        pair: The scores of the queries with a value in both reports, if they are known per query.
+        means: The baseline's mean and the current one, over the same queries.
+        notes: Notes on these queries.
     """
 
     measure: Measure
     current: StoredFigures
-    baseline: StoredFigures
     pair: PairedScores | None
     means: tuple[float, float]
+    notes: Sequence[str] = ()
 
 
-class _Gate:
-    """The modes and measures of a gate.
+def _pair(measure: Measure, before: StoredFigures, after: StoredFigures) -> _Case:
+    """Return both means of a measure, over the queries with a value in both reports.
 
-    Args:
-        current: The current report.
-        baseline: The report that it is compared with.
-        rules: The limits.
-
-    Attributes:
-        cases: Each mode of the baseline with each measure.
-        notes: Notes on means over the queries that both reports define.
+    If a mode no longer answers its worst queries, the mean of a measure that is undefined
+    without results gets better. So means over different queries are not compared.
     """
-
-    def __init__(self, current: ReportFolder, baseline: ReportFolder, rules: GateRules) -> None:
-        self._sources, self._rules = (current, baseline), rules
-        self._resampling = resampling_of(current.report.manifest.config)
-        self.notes: list[str] = []
-        measures, modes = parse_measures(rules.measures), [*baseline.report.modes]
-        tables = [list_figures(source, modes, measures) for source in (current, baseline)]
-        self.cases = []
-        for mode, measure in product(modes, measures):
-            after, before = (table[mode, measure.requested_name] for table in tables)
-            pair = pair_scores(before, after)
-            means = self._means(after, before, pair)
-            self.cases.append(_Case(measure, after, before, pair, means))
-
-    def _means(
-        self, current: StoredFigures, baseline: StoredFigures, pair: PairedScores | None
-    ) -> tuple[float, float]:
-        """Return the current mean and the baseline's, over the queries with a value in both.
-
-        If a mode no longer answers its worst queries, the mean of a measure that is undefined
-        without results gets better. So means over different queries are not compared.
-        """
-        measure, label = baseline.measure, current.label
-        for one, name in ((current, "the current report"), (baseline, "the baseline")):
-            if one.mean is None or not math.isfinite(one.mean):
-                raise IncomparableError(
-                    f"{measure} of {one.mode} is undefined in {name}",
-                    remedy="use a measure that is defined for at least one query",
-                )
-        if baseline.mean == 0:
+    name = before.measure
+    for figures, where in ((after, "the current report"), (before, "the baseline")):
+        if figures.mean is None or not math.isfinite(figures.mean):
             raise IncomparableError(
-                f"{measure} of {baseline.mode} is 0 in the baseline and cannot get worse",
-                remedy="leave out that mode or measure, or make a new baseline",
+                f"{name} of {figures.mode} is undefined in {where}",
+                remedy="use a measure that is defined for at least one query",
             )
-        counts = (current.queries, baseline.queries) if pair is None else pair.counts[::-1]
-        shared = counts[0] if pair is None else len(pair.shared.ids)
-        if counts == (shared, shared):
-            return current.mean or 0.0, baseline.mean or 0.0
-        if pair is None or not shared:
-            raise IncomparableError(
-                f"{measure} of {label} is defined for {counts[0]} queries in the current report "
-                f"and for {counts[1]} in the baseline, but not for the same ones: the means "
-                "cannot be compared",
-                remedy="use a measure that is defined for every query, for example RR@10",
-            )
-        self.notes += [
-            note_undefined(label, pair),
-            f"{measure} of {label} is compared over the {shared} queries that both reports define",
-        ]
-        before, after = pair.shared.means
-        return after, before
+    if before.mean == 0:
+        raise IncomparableError(
+            f"{name} of {before.mode} is 0 in the baseline and cannot get worse",
+            remedy="leave out that mode or measure, or make a new baseline",
+        )
+    both = pair_scores(before, after)
+    shared = None if both is None else both.shared
+    counts = (before.queries, after.queries) if both is None else both.counts
+    known = counts[0] if shared is None else len(shared.ids)
+    if counts == (known, known):
+        return _Case(measure, after, shared, (before.mean or 0.0, after.mean or 0.0))
+    if both is None or shared is None or not known:
+        raise IncomparableError(
+            f"{name} of {after.label} is defined for {counts[0]} queries in the baseline and for "
+            f"{counts[1]} in the current report, but not for the same ones",
+            remedy="use a measure that is defined for every query, for example RR@10",
+        )
+    queries = (
+        f"{name} of {after.label} is compared over the {known} queries that both reports define"
+    )
+    return _Case(measure, after, shared, shared.means, (note_undefined(after.label, both), queries))
 
-    def make_entries(self) -> list[GateEntry]:
-        """Apply the rules to each mode and measure.
 
-        Raises:
-            InputError: If a rule needs values per query that are absent.
-            UsageError: If a rule needs the interval of a sum.
-        """
-        needs = {
-            "--require-significant": self._rules.require_significant,
-            "--non-inferior": self._rules.non_inferior is not None,
-        }
-        option = next((name for name, is_needed in needs.items() if is_needed), None)
-        if option and any(case.pair is None for case in self.cases):
-            raise InputError(
-                f"{option} needs the per-query values of both reports",
-                remedy="keep per_query.parquet beside BenchmarkReport.json",
-            )
-        return self._judge(self.cases)
-
-    def _judge(self, cases: Sequence[_Case]) -> list[GateEntry]:
-        """Test the changes as one family, by the paired t-test with Holm, and apply the rules.
-
-        With a margin of non-inferiority, each change has the interval for itself alone.
-        """
-        pairs = [None if case.pair is None else case.pair.shared for case in cases]
-        tested = [pair for pair in pairs if pair is not None and pair.ids]
-        method = Method(self._resampling)
-        found = iter(compare_scores(tested, method, one_family=True) if tested else ())
-        entries = []
-        for case, pair in zip(cases, pairs, strict=True):
-            comparison = next(found) if pair is not None and pair.ids else None
-            if comparison is not None and pair is not None and self._rules.non_inferior is not None:
-                ci = _interval_alone(pair, self._resampling["confidence"])
-                comparison = comparison.model_copy(update={"ci": ci})
-            entries.append(self._apply(case, pair, comparison))
-        return entries
-
-    def _apply(
-        self, case: _Case, pair: PairedScores | None, comparison: Comparison | None
-    ) -> GateEntry:
-        """Apply the three rules: the limit of the drop, its significance, and non-inferiority."""
-        (current, baseline), rules, figures = case.means, self._rules, case.current
-        sign = 1.0 if figures.higher_is_better else -1.0
-        unit = 1.0 if rules.absolute else abs(baseline)
-        drop = sign * (baseline - current) / unit
-        significant = None if comparison is None else comparison.significant
-        is_beyond = rules.max_drop is not None and drop > rules.max_drop + EQUAL
-        limit = (rules.non_inferior if rules.max_drop is None else rules.max_drop) or 0.0
-        margin = non_inferior = None
-        is_undecided = is_beyond and significant is False
-        if rules.non_inferior is not None:
-            margin = rules.non_inferior * unit
-            ends = ends_of(None if comparison is None else comparison.ci)
-            known = sorted(sign * end for end in ends if end is not None)
-            worst, best = known or (-math.inf, math.inf)
-            non_inferior = worst > -margin + EQUAL
-            is_undecided = not non_inferior and best > -margin
-        needed = None
-        if is_undecided and pair is not None and pair.ids:
-            needed = self._count_queries(pair, limit * unit if margin is None else margin)
-        is_proven = significant is True or not rules.require_significant
-        return GateEntry(
-            mode=figures.mode,
-            label=figures.label,
-            measure=figures.measure,
-            baseline=baseline,
-            current=current,
-            drop=0.0 if abs(drop) <= EQUAL else drop,
-            ci=None if comparison is None else comparison.ci,
-            p_adjusted=None if comparison is None else comparison.p_adjusted,
-            significant=significant,
-            margin=margin,
-            non_inferior=non_inferior,
-            queries=None if comparison is None else comparison.n,
-            undecided=is_undecided,
-            queries_needed=needed,
-            failed=non_inferior is False or (is_beyond and is_proven),
-            higher=drop < -EQUAL and (-drop > limit + EQUAL or significant is True),
-            fallen=None if comparison is None or pair is None else pair.changes(only_losses=True),
+def _refuse_missing_values(rules: GateRules, cases: Sequence[_Case]) -> None:
+    """Refuse rules that need values per query that are absent."""
+    needs = {
+        "--require-significant": rules.require_significant,
+        "--non-inferior": rules.non_inferior is not None,
+    }
+    option = next((name for name, is_needed in needs.items() if is_needed), None)
+    if option and any(case.pair is None for case in cases):
+        raise InputError(
+            f"{option} needs the per-query values of both reports",
+            remedy="keep per_query.parquet beside BenchmarkReport.json",
         )
 
-    def _count_queries(self, pair: PairedScores, difference: float) -> int | None:
-        """Return the number of queries that detect a difference with a probability of 80%.
 
-        With a true difference of 0, non-inferiority is shown if a difference of the margin is
-        detected on one side, at the level of one end of the interval.
-        """
-        one_sided = self._rules.non_inferior is not None
-        level = alpha_of(self._resampling["confidence"]) / (2 if one_sided else 1)
-        if pair.spread and difference:
-            with suppress(UsageError):  # more than a billion
-                return queries_needed(difference, pair.spread, level=level, one_sided=one_sided)
-        return None
+def _judge(
+    rules: GateRules, resampling: IntervalOptions, cases: Sequence[_Case]
+) -> list[GateEntry]:
+    """Test the changes as one family, by the paired t-test with Holm, and apply the rules.
 
-    def fail_without_unjudged(
-        self, entries: Sequence[GateEntry], judged: Mapping[str, tuple[float, float]]
-    ) -> list[GateEntry]:
-        """Check failures that unjudged documents may explain again, without these documents.
+    With a margin of non-inferiority, each change has the interval for itself alone.
+    """
+    tested = [case.pair for case in cases if case.pair is not None and case.pair.ids]
+    compared = iter(compare_scores(tested, Method(resampling), one_family=True) if tested else ())
+    entries = []
+    for case in cases:
+        comparison = next(compared) if case.pair is not None and case.pair.ids else None
+        ci = None if comparison is None else comparison.ci
+        if comparison is not None and case.pair is not None and rules.non_inferior is not None:
+            ci = _interval_alone(case.pair, resampling["confidence"])
+        entries.append(_apply(rules, resampling, case, comparison, ci))
+    return entries
 
-        Args:
-            entries: The entries of all cases.
-            judged: The shares of judged documents by mode.
 
-        Returns:
-            The entries; a failure that is gone is not decidable.
+def _apply(
+    rules: GateRules,
+    resampling: IntervalOptions,
+    case: _Case,
+    comparison: Comparison | None,
+    ci: ConfidenceInterval | None,
+) -> GateEntry:
+    """Apply the three rules: the limit of the drop, its significance, and non-inferiority."""
+    (baseline, current), figures, pair = case.means, case.current, case.pair
+    sign = 1.0 if figures.higher_is_better else -1.0
+    unit = 1.0 if rules.absolute else abs(baseline)
+    drop = sign * (baseline - current) / unit
+    significant = None if comparison is None else comparison.significant
+    is_beyond = rules.max_drop is not None and drop > rules.max_drop + EQUAL
+    limit = (rules.non_inferior if rules.max_drop is None else rules.max_drop) or 0.0
+    margin = non_inferior = None
+    is_undecided = is_beyond and significant is False
+    if rules.non_inferior is not None:
+        margin = rules.non_inferior * unit
+        known = sorted(sign * end for end in ends_of(ci) if end is not None)
+        worst, best = known or (-math.inf, math.inf)
+        non_inferior = worst > -margin + EQUAL
+        is_undecided = not non_inferior and best > -margin
+    needed = None
+    if is_undecided and pair is not None and pair.ids:
+        size = limit * unit if margin is None else margin
+        needed = _count_queries(pair, size, resampling["confidence"], one_sided=margin is not None)
+    is_proven = significant is True or not rules.require_significant
+    return GateEntry(
+        mode=figures.mode,
+        label=figures.label,
+        measure=figures.measure,
+        baseline=baseline,
+        current=current,
+        drop=0.0 if abs(drop) <= EQUAL else drop,
+        ci=ci,
+        p_adjusted=None if comparison is None else comparison.p_adjusted,
+        significant=significant,
+        margin=margin,
+        non_inferior=non_inferior,
+        queries=None if comparison is None else comparison.n,
+        undecided=is_undecided,
+        queries_needed=needed,
+        failed=non_inferior is False or (is_beyond and is_proven),
+        higher=drop < -EQUAL and (-drop > limit + EQUAL or significant is True),
+        fallen=None if comparison is None or pair is None else pair.changes(only_losses=True),
+    )
 
-        Raises:
-            InputError: If runs or judgments are missing, or not those of the report.
-        """
-        doubted = [
-            place
-            for place, (entry, case) in enumerate(zip(entries, self.cases, strict=True))
-            if entry.failed
-            and case.pair is not None
-            and entry.mode in judged
-            and has_few_judged(judged[entry.mode])
-            and not (case.measure.sees_unjudged or isinstance(case.measure, Judged))
-        ]
-        if not doubted:
-            return [*entries]
-        modes = dict.fromkeys(entries[place].mode for place in doubted)
-        measures = {self.cases[place].measure.name: self.cases[place].measure for place in doubted}
-        scores = [_score_condensed(one, [*modes], [*measures.values()]) for one in self._sources]
-        cases, found = [*self.cases], [*entries]
-        for place in doubted:
-            case = cases[place]
-            after, before = (_values_of(one, case) for one in scores)
-            assert case.pair is not None
-            pair = replace(case.pair.shared, before=before, after=after)
-            cases[place] = case._replace(pair=pair, means=pair.means[::-1])
-        # A mean of 0 has no share that it can lose.
-        both = zip(cases, self.cases, strict=True)
-        defined = [case if case.means[1] else old for case, old in both]
-        again = self._judge(defined)
-        for place in doubted:
-            entry, other = entries[place], again[place]
-            if defined[place] is not cases[place]:
-                continue
-            limit = self._rules.max_drop
-            is_within = limit is None or other.drop <= limit + EQUAL
-            # An inferior mean that is no longer inferior, but not shown to be non-inferior.
-            lacks_proof = other.margin is not None and other.undecided and not entry.undecided
-            fails = other.failed and not (lacks_proof and is_within)
-            condensed = other.baseline, other.current
-            found[place] = replace(entry, condensed=condensed, failed=fails, decidable=fails)
-        return found
+
+def _count_queries(
+    pair: PairedScores, difference: float, confidence: float, *, one_sided: bool
+) -> int | None:
+    """Return the number of queries that detect a difference with a probability of 80%.
+
+    With a true difference of 0, non-inferiority is shown if a difference of the margin is
+    detected on one side, at the level of one end of the interval.
+    """
+    level = alpha_of(confidence) / (2 if one_sided else 1)
+    if pair.spread and difference:
+        with suppress(UsageError):  # more than a billion
+            return queries_needed(difference, pair.spread, level=level, one_sided=one_sided)
+    return None
 
 
 def _interval_alone(pair: PairedScores, confidence: float) -> ConfidenceInterval | None:
@@ -514,6 +456,61 @@ def _interval_alone(pair: PairedScores, confidence: float) -> ConfidenceInterval
         return None
     low, high = sorted((sign * interval[0], sign * interval[1]))
     return report_interval((low, high), Resampling(confidence=confidence), interval[2])
+
+
+def _condense(
+    sources: Sequence[ReportFolder],
+    cases: Sequence[_Case],
+    entries: Sequence[GateEntry],
+    judged: Mapping[str, tuple[float, float]],
+) -> list[_Case]:
+    """Score failures that unjudged documents may explain again, without these documents.
+
+    Args:
+        sources: The baseline and the current report.
+        cases: The modes and measures.
+        entries: Their entries.
+        judged: The shares of judged documents by mode.
+
+    Raises:
+        InputError: If runs or judgments are missing, or not those of the report.
+    """
+    condensed = []
+    for case, entry in zip(cases, entries, strict=True):
+        measure, mode, chosen = case.measure, entry.mode, case
+        may_explain = has_few_judged(judged.get(mode, ()))
+        sees_them = measure.sees_unjudged or isinstance(measure, Judged)
+        if entry.failed and may_explain and not sees_them and case.pair is not None:
+            values = [_score_judged(one, mode, measure, case.pair.ids) for one in sources]
+            pair = replace(case.pair, before=values[0], after=values[1])
+            if pair.means[0]:  # a mean of 0 has no share that it can lose
+                chosen = case._replace(pair=pair, means=pair.means)
+        condensed.append(chosen)
+    return condensed
+
+
+def _fails_again(rules: GateRules, entry: GateEntry, again: GateEntry) -> bool:
+    """Return whether an entry also fails without unjudged documents.
+
+    A mean that was inferior, and then is neither inferior nor shown to be non-inferior, does not.
+    """
+    is_within = rules.max_drop is None or again.drop <= rules.max_drop + EQUAL
+    lacks_proof = again.margin is not None and again.undecided and not entry.undecided
+    return again.failed and not (lacks_proof and is_within)
+
+
+def _score_judged(
+    source: ReportFolder, mode: str, measure: Measure, query_ids: Sequence[str]
+) -> FloatArray:
+    """Score a run without unjudged documents; a query without any other document counts 0."""
+    qrels = source.read_qrels()
+    judged = qrels.frame.select("query_id", "doc_id")
+    rows = source.read_run(mode).frame.join(judged, on=["query_id", "doc_id"], how="semi")
+    averaging = source.report.manifest.averaging._replace(missing="zero")
+    bound = source.bind_measures([measure])
+    scores = score_runs(qrels, {mode: Run(rows, mode)}, bound, averaging)
+    place = {query_id: row for row, query_id in enumerate(scores.query_ids[mode])}
+    return scores.values(mode, measure.name)[[place[query_id] for query_id in query_ids]]
 
 
 def _list_judged(
@@ -536,30 +533,6 @@ def _list_judged(
     return by_mode, notes
 
 
-def _score_condensed(
-    source: ReportFolder, modes: Sequence[str], measures: Sequence[Measure]
-) -> Evaluation:
-    """Score runs without unjudged documents; a query without any other document counts 0."""
-    qrels = source.read_qrels()
-    judged = qrels.frame.select("query_id", "doc_id")
-    frames = {mode: source.read_run(mode).frame for mode in modes}
-    runs = {
-        mode: Run(frame.join(judged, on=["query_id", "doc_id"], how="semi"), mode)
-        for mode, frame in frames.items()
-    }
-    averaging = source.report.manifest.averaging._replace(missing="zero")
-    return score_runs(qrels, runs, source.bind_measures(measures), averaging)
-
-
-def _values_of(scores: Evaluation, case: _Case) -> FloatArray:
-    """Return the scores of the queries that both reports define."""
-    assert case.pair is not None
-    mode = case.current.mode
-    place = {query_id: row for row, query_id in enumerate(scores.query_ids[mode])}
-    rows = [place[query_id] for query_id in case.pair.shared.ids]
-    return scores.values(mode, case.measure.name)[rows]
-
-
 def _list_notes(current: ReportFolder, baseline: ReportFolder) -> Iterator[str]:
     lacking = [str(one.path) for one in (current, baseline) if one.per_query is None]
     if lacking:
@@ -570,9 +543,3 @@ def _list_notes(current: ReportFolder, baseline: ReportFolder) -> Iterator[str]:
     new = [mode for mode in current.report.modes if mode not in baseline.report.modes]
     if new:
         yield f"modes that are not in the baseline are not compared: {', '.join(new)}"
-    manifests = [one.report.manifest for one in (current, baseline)]
-    fields = [one.dataset.contents.get("query_fields") for one in manifests]
-    if None not in fields and fields[0] != fields[1]:
-        yield "the fields of queries changed, so a stratum may have different queries"
-    if manifests[0].experiment_id == manifests[1].experiment_id:
-        yield "both reports are of the same experiment"

@@ -25,7 +25,7 @@ from pydantic import Field
 
 from trectools_plus.benchmark.compare.compare import find_differences, refuse_different_queries
 from trectools_plus.benchmark.report import BenchmarkReport, StratumResult
-from trectools_plus.benchmark.run.comparing import Comparing
+from trectools_plus.benchmark.run.config import Comparing
 from trectools_plus.benchmark.run.config_file import ConfigOptions, load_config
 from trectools_plus.benchmark.run.runner import BenchmarkResult, run_benchmark
 from trectools_plus.display import Displayed, TextTable, as_cell
@@ -143,11 +143,6 @@ class MultilingualResult(Displayed):
     results: dict[str, BenchmarkResult]
     output_dir: Path
 
-    def _text(self) -> str:
-        """The languages, the measures and the folder."""
-        named = f"{', '.join(self.report.languages)}: {', '.join(self.report.measures)}"
-        return f"<MultilingualResult {named} for {self.output_dir}>"
-
     def _content(self) -> TextTable:
         report = self.report
         rows = [
@@ -215,7 +210,7 @@ def run_multilingual(
             }
             results[language] = run_benchmark(
                 load_config(options={**options, **of_language}),
-                partial(_report_progress, progress or no_progress, language),
+                partial(_name_language, progress or no_progress, language),
                 command=command,
                 clock=clock,
                 cached=cached,
@@ -239,18 +234,14 @@ def languages_of(sets: Sequence[str]) -> dict[str, str]:
     """
     found: dict[str, str] = {}
     for name in sets:
-        queries = languages_in(load_test_set(name))
-        if "" in queries:
-            raise UsageError(
-                "the set declares no language"
-                if len(queries) == 1
-                else f"{plural(queries[''], 'query declares', 'queries declare')} no language",
-                where=name,
-                remedy=f"declare it: testset convert {name} OUT.json --language de"
-                if len(queries) == 1
-                else "add the field language to each query",
-            )
-        for language in queries:
+        for language in languages_in(load_test_set(name)):
+            if not language:
+                raise UsageError(
+                    "a query declares no language",
+                    where=name,
+                    remedy=f"declare it: testset convert {name} OUT.json --language de, or add the "
+                    "field language to each query",
+                )
             if language in found:
                 raise UsageError(
                     f"two sets are in {language}: {found[language]} and {name}",
@@ -358,7 +349,7 @@ def _compare_languages(
         },
     )
     refuse_different_queries(evaluation)
-    compared = find_differences(comparing, evaluation, report.primary_measure, "mode").comparisons
+    compared = find_differences(comparing, evaluation, report.primary_measure, "mode")
     by_pair = {(one.measure, frozenset((one.baseline, one.contrast))): one for one in compared}
     for measure, figures in across.items():
         changes: dict[str, object] = {}
@@ -413,7 +404,7 @@ def summarise(
     return CrossLingual.model_validate(figures)
 
 
-def _report_progress(progress: Progress, language: str, what: str, done: int, total: int) -> None:
+def _name_language(progress: Progress, language: str, what: str, done: int, total: int) -> None:
     progress(f"{language}: {what}", done, total)
 
 
@@ -449,23 +440,13 @@ def describe_differences(judged: Mapping[str, Qrels]) -> str | None:
     """
     expected = {language: _best_terms(qrels) for language, qrels in judged.items()}
     first, *others = expected
-    here, reasons = expected[first], []
+    reasons = []
     for other in others:
-        there = expected[other]
-        reasons += [
-            f"{lacking} lacks {plural(len(absent), 'query', 'queries')} of {having} "
-            f"({listed(absent, _SHOWN)})"
-            for lacking, having in ((other, first), (first, other))
-            if (absent := [one for one in expected[having] if one not in expected[lacking]])
-        ]
-        differing = [one for one in here if one in there and here[one] != there[one]]
+        here, there = expected[first], expected[other]
+        differing = [one for one in {**here, **there} if here.get(one) != there.get(one)]
         if differing:
-            terms = [" and ".join(sorted(one[differing[0]])) for one in (here, there)]
-            more = f", and {len(differing) - 1:,} more" if len(differing) > 1 else ""
-            reasons.append(
-                f"query {differing[0]} expects {terms[0]} in {first} and "
-                f"{terms[1]} in {other}{more}"
-            )
+            shown = f"{plural(len(differing), 'query', 'queries')} ({listed(differing, _SHOWN)})"
+            reasons.append(f"{first} and {other} differ in the expected terms of {shown}")
     return "; ".join(reasons) or None
 
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Unpack
+from typing import ClassVar, Unpack
 
 import polars as pl
 
 from trectools_plus.benchmark.compare.compare_reports import StoredFigures, list_figures
 from trectools_plus.benchmark.report.folder import ReportFolder
 from trectools_plus.benchmark.run.config import resampling_of
-from trectools_plus.display import Displayed, TextTable, as_cell
+from trectools_plus.display import Displayed
 from trectools_plus.errors import IncomparableError, InputError, UsageError
 from trectools_plus.measures.parser import parse_measures
 from trectools_plus.statistics.arrays import ResamplingOptions
@@ -55,6 +55,9 @@ class OverfittingCheck(Displayed):
         notes: Remarks, a sentence each.
     """
 
+    _entries: ClassVar = "contrasts"
+    _columns: ClassVar = ("mode", "measure", "p_adjusted", "flagged")
+
     contrasts: tuple[PartContrast, ...]
     notes: tuple[str, ...]
 
@@ -62,16 +65,6 @@ class OverfittingCheck(Displayed):
     def flagged(self) -> bool:
         """True if any mode differs significantly between the parts."""
         return any(one.flagged for one in self.contrasts)
-
-    def _content(self) -> TextTable:
-        rows = [
-            [one.mode, one.measure]
-            + [as_cell(value) for value in (one.comparison.first, one.comparison.second)]
-            + [as_cell(one.comparison.difference), as_cell(one.p_adjusted), as_cell(one.flagged)]
-            for one in self.contrasts
-        ]
-        header = ["Mode", "Measure", "Used", "Held out", "Difference", "Adjusted p", "Flagged"]
-        return TextTable.of(header, rows, caption="Used and held-out queries")
 
 
 def check_overfitting(

@@ -15,7 +15,7 @@ from typing import Any
 import typer
 
 from trectools_plus.cli.verbosity import Verbosity
-from trectools_plus.errors import TrectoolsPlusError, UsageError
+from trectools_plus.errors import TrectoolsPlusError, UsageError, missing_package
 from trectools_plus.redaction import hide_secrets
 from trectools_plus.text import printable
 
@@ -40,9 +40,8 @@ def translated_errors() -> Iterator[None]:
     except ModuleNotFoundError as error:
         if error.name is None or error.name.partition(".")[0] == "trectools_plus":
             raise
-        what = f"this command needs the package {error.name}, which is not installed"
-        remedy = "install the extra that needs it, for example pip install 'trectools-plus[hpo]'"
-        _exit_with(str(UsageError(what, remedy=remedy)), UsageError.exit_code)
+        missing = missing_package(error.name)
+        _exit_with(str(missing), missing.exit_code)
     except OSError as error:
         if not error.filename:
             # Nobody reads stdout (head, less), or its disk is full: the interpreter must not write
@@ -98,6 +97,7 @@ _REMOVED = {
         ("--state-dir", "--job-time-limit", "--keep-results"),
         "removed with the background jobs; use the command line for larger work",
     ),
+    "--held-out": "removed; score the chosen variant with benchmark run --test-file HELD-OUT",
     "--max-body-mib": "removed; larger files are for the command line",
     "--max-queries": "removed; larger sets are for benchmark run",
     "--max-memory-gib": "removed; limit the memory of the container or unit of the service",
@@ -105,6 +105,7 @@ _REMOVED = {
     "--guideline": "removed; send the guideline to the people who judge",
     "--rope": "removed; read the interval of the difference, or use benchmark gate --non-inferior",
     "--low-memory": "removed; files in TREC form are read in chunks",
+    "--translations": "removed; name a model for the language with --embedding-model",
     "--subtopic": "removed; keep the rows of one subtopic, for example with awk",
     "--max-gap": "removed; extraction always uses the default",
     "--min-depth": "removed; extraction always uses the default",
@@ -125,7 +126,7 @@ _REMOVED = {
     "--relevant": "removed; write the grade into the measure, for example P(rel=2)@10",
     "--leave-out": "removed; review serve asks about the rest",
     "--database": "removed; the database is review.db in the folder of the report",
-    "--phenopackets": "removed; write_phenopackets in Python writes them",
+    "--phenopackets": "removed; --output-dir writes terms and assertions to predictions.jsonl",
     "--no-exact": "removed; runs fetch writes the ranking of a mode without exact matches",
     "--http": "removed; write --set http.NAME=VALUE",
     "--device": "removed; write --gpu, or --set device=cuda",
@@ -155,7 +156,7 @@ _REMOVED = {
     "latex": "removed; use compare --format latex, or benchmark show --table FILE.tex",
     "reproduce": "removed; use repro_eval",
     "merge": "removed; run the benchmark again with all runs, unchanged modes come from the cache",
-    "overfitting": "removed; run the benchmark on both parts and compare the intervals",
+    "overfitting": "removed; use check_overfitting in Python",
     "measures": "removed; use trectools-plus explain",
     "sarif": "removed; use --format github or json",
     "junit": "removed; use --format github or json",

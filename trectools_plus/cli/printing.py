@@ -88,6 +88,10 @@ def document_lines(document: Mapping[str, Any]) -> Iterator[str]:
     for key, value in document.items():
         if records := _records(value):
             yield from ("", f"{_words(key)}:", *records_table(records), "")
+        elif isinstance(value, list) and any(" " in str(item) for item in value):
+            yield f"{_words(key)}:"
+            for item in value:
+                yield from textwrap.wrap(printable(f"- {item}"), WIDTH, subsequent_indent="  ")
         elif value not in (None, "", [], (), {}):
             text = printable(f"{_words(key)}: {_cell(value)}")
             yield from textwrap.wrap(text, WIDTH, subsequent_indent="  ")

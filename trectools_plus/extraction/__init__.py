@@ -5,7 +5,7 @@
     documents.py     annotated documents
     assertion_fields.py  the fields of files that say whether a finding is present
     predictions.py   mentions, predictions, and files of predictions
-    phenopackets.py  read, write and check phenopackets
+    phenopackets.py  read phenopackets
     segmentation.py  sentences, clauses, phrases and words of a text
     names.py         the names of terms, and variations learnt from them
     dictionary.py    search a text for the names of terms
@@ -37,7 +37,6 @@ __getattr__, __dir__ = import_lazily(
     },
     internal={
         "extraction.assertion": ["CUE_LANGUAGES", "assert_mentions"],
-        "extraction.inputs.phenopackets": ["write_phenopackets"],
         "extraction.inputs.predictions": ["Mention", "Predictions", "write_predictions"],
         "extraction.report": ["REPORT_FILE", "extraction_report_schema"],
         "extraction.runner": ["DEFAULT_VALUES", "ExtractedTexts", "extract_texts"],

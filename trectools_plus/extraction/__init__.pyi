@@ -5,7 +5,6 @@ from trectools_plus.extraction.assertion import CUE_LANGUAGES as CUE_LANGUAGES
 from trectools_plus.extraction.assertion import assert_mentions as assert_mentions
 from trectools_plus.extraction.comparison import compare_extractions as compare_extractions
 from trectools_plus.extraction.extractor import Extractor as Extractor
-from trectools_plus.extraction.inputs.phenopackets import write_phenopackets as write_phenopackets
 from trectools_plus.extraction.inputs.predictions import Mention as Mention
 from trectools_plus.extraction.inputs.predictions import Predictions as Predictions
 from trectools_plus.extraction.inputs.predictions import write_predictions as write_predictions

@@ -58,25 +58,6 @@ denied; denying; denial of; negative for; negative; absent; resolution of; resol
 remission of; remission; disappearance of; disappear; disappeared; cessation of; cease; ceased
 """
 """Negations that *not* turns into their opposite."""
-CONDITIONS = """
-if; in case; in case of; in cases of; in the event of; in the event that; unless; provided that;
-unclear whether; uncertain whether; not certain whether; not certain if; whether; unclear if;
-uncertain if; as long as no; whenever; in the case of; only if
-"""
-OCCUR = """
-occur; occurs; develop; develops; arise; arises; appear; appears; recur; recurs
-"""
-FAMILY = """
-family history; familial history; maternal; paternal
-"""
-NOT_FAMILY = """
-maternal inheritance; paternal inheritance; maternal age; paternal age; maternal uniparental
-disomy; paternal uniparental disomy; maternal allele; paternal allele; maternal chromosome;
-paternal chromosome; maternal transmission; paternal transmission; parents were consanguineous;
-parents are consanguineous; son of; daughter of; their son; their daughter; family history is
-unremarkable; family history was unremarkable; family history is noncontributory; family history was
-noncontributory; family history is non-contributory; family history was non-contributory
-"""
 IN_FAMILY = """
 in the family; in his family; in her family; in their family; runs in the family; run in the family;
 on the maternal side; on the paternal side; on the mother's side; on the father's side; on his
@@ -84,13 +65,6 @@ mother's side; on his father's side; on her mother's side; on her father's side
 """
 SIBLINGS = """
 siblings; sibs; brothers; sisters; twins; cousins; brother; sister; half-brothers; half-sisters
-"""
-CONCERNED = """
-concerned; worried; anxious; gave birth
-"""
-NOT_REPORTING = """
-of note; has confirmed; have confirmed; had confirmed; with confirmed; has suspected; have
-suspected; had suspected; with suspected; a confirmed; a suspected
 """
 CONTRASTS = """
 but; however; although; though; whereas; while; in contrast; on the other hand; and there
@@ -230,7 +204,17 @@ _SIBLINGS_AGAIN = (
 _PERSONS: tuple[tuple[str, _Scope], ...] = (
     # The patterns are alternatives of one regular expression, and the first that matches is used.
     # So exceptions precede the rules.
-    (_any_of(NOT_FAMILY), "none"),
+    (
+        _any_of("""
+maternal inheritance; paternal inheritance; maternal age; paternal age; maternal uniparental
+disomy; paternal uniparental disomy; maternal allele; paternal allele; maternal chromosome;
+paternal chromosome; maternal transmission; paternal transmission; parents were consanguineous;
+parents are consanguineous; son of; daughter of; their son; their daughter; family history is
+unremarkable; family history was unremarkable; family history is noncontributory; family history was
+noncontributory; family history is non-contributory; family history was non-contributory
+"""),
+        "none",
+    ),
     (
         r"\brelative\s+to\b|\brelative(?=\s+(?!(?:"  # relative macrocephaly
         r"with|who|whose|had|has|have|having|is|was|were|also|on|of|in|from|died|developed|suffer\w*"
@@ -279,7 +263,10 @@ _PERSONS: tuple[tuple[str, _Scope], ...] = (
         rf"",
         "none",
     ),
-    (rf"(?:{_any_of(FAMILY)})(?:\s+{_REPORTS})?", "family"),
+    (
+        rf"{_any_of('family history; familial history; maternal; paternal')}(?:\s+{_REPORTS})?",
+        "family",
+    ),
     (_RELATIVE, "after"),
     (
         r"\b(?:was|were|been)\s+(?:told|advised|instructed|informed|asked|warned|counsell?ed)\b",
@@ -287,7 +274,13 @@ _PERSONS: tuple[tuple[str, _Scope], ...] = (
     ),
     # was reported to have
     (rf"\b(?:is|are|was|were|been|being)\s+(?:\w+ly\s+)?{_REPORTS}", "none"),
-    (_any_of(NOT_REPORTING), "none"),
+    (
+        _any_of("""
+of note; has confirmed; have confirmed; had confirmed; with confirmed; has suspected; have
+suspected; had suspected; with suspected; a confirmed; a suspected
+"""),
+        "none",
+    ),
     (rf"{_any_of(CONTRASTS)}(?!\s+{_any_of(SAME_SUBJECT)})", "end"),
     (  # no family history of seizures but has ataxia
         rf"(?:,|\band|{_any_of(CONTRASTS)})\s+(?:\w+ly\s+|also\s+|now\s+)?"
@@ -295,7 +288,8 @@ _PERSONS: tuple[tuple[str, _Scope], ...] = (
         "part",
     ),
     (_PATIENT, "end"),
-    (rf"{_REPORTS}|{_any_of(CONCERNED)}", "report"),
+    (_REPORTS, "report"),
+    (_any_of("concerned; worried; anxious; gave birth"), "report"),
 )
 _PERSONS_BEFORE = (
     rf"{_any_of(IN_FAMILY)}"
@@ -354,8 +348,13 @@ _RULES: tuple[tuple[str, _Said, _Scope], ...] = (
         "none",
     ),
     (
-        _any_of(CONDITIONS) + r"|(?:\A|(?<=[,;])\s*)(?:should\b|were\b(?=[^.;]*\bto\b))"
-        rf"|\bwhen(?=\s+(?:[\w-]+\s+){{1,4}}?{_any_of(OCCUR)})",
+        _any_of("""
+if; in case; in case of; in cases of; in the event of; in the event that; unless; provided that;
+unclear whether; uncertain whether; not certain whether; not certain if; whether; unclear if;
+uncertain if; as long as no; whenever; in the case of; only if
+""")
+        + r"|(?:\A|(?<=[,;])\s*)(?:should\b|were\b(?=[^.;]*\bto\b))"
+        r"|\bwhen(?=\s+(?:[\w-]+\s+){1,4}?(?:occur|develop|arise|appear|recur)s?\b)",
         "conditional",
         "after",
     ),

@@ -35,8 +35,7 @@ _TRUST_IN_ENDINGS = 0.9
 _MIN_TRUST_SHARED = 0.8
 """The minimum trust in a variation whose words stand in two parts of a coordination."""
 _MAX_SHARED_WORDS = 3
-_MAX_GAP = 3
-"""The number of words of a part that another part may replace."""
+"""The number of words of a part that it shares, and that another part may replace."""
 _MAX_PARTS = 4
 """The number of parts of a coordination over which words are shared."""
 _COMMON_STEMS = frozenset(
@@ -97,12 +96,10 @@ class Dictionary:
         self._abbreviations: dict[str, list[Name]] = defaultdict(list)
         self._names: dict[Key, list[Name]] = defaultdict(list)
         for name in (*names, *further):
-            if name.is_abbreviation:
-                if len(name.text.strip()) >= shortest_abbreviation:
-                    self._abbreviations[name.text.strip()].append(name)
-                continue
-            key = name.key
-            if len(key) > 1 or (key and len(key[0]) >= _MIN_STEM_LENGTH):
+            text, key = name.text.strip(), name.key
+            if name.is_abbreviation and len(text) >= shortest_abbreviation:
+                self._abbreviations[text].append(name)
+            elif not name.is_abbreviation and (key[1:] or len("".join(key)) >= _MIN_STEM_LENGTH):
                 self._names[key].append(name)
         frequency = Counter(stem for key in self._names for stem in set(key))
         self._by_rarest: dict[str, list[Key]] = defaultdict(list)
@@ -179,11 +176,10 @@ class Dictionary:
         self, window: Sequence[Word], key: Key, trust: float, names: Sequence[Name]
     ) -> float:
         """Return the trust in a name of one word, whose ending is not confirmed by other words."""
-        if len(key) > 1 or not names:
-            return trust
         word = fold(window[0].text)
         forms = {word} if window[0].stem in _COMMON_STEMS else {word, *other_forms(word)}
-        return trust if any(name.words[0] in forms for name in names) else 0.0
+        is_confirmed = len(key) > 1 or any(name.words[0] in forms for name in names)
+        return trust if is_confirmed else 0.0
 
     def _is_modifier(self, word: Word) -> bool:
         """Return true if a word can stand between those of a name: a modifier, or an adverb."""
@@ -219,7 +215,7 @@ class Dictionary:
             is_range = other == index + 1 and bool(own) and self._is_modifier(own[-1])
             if not is_range and "to" in separators[low + 1 : high + 1]:
                 continue
-            for gap in range(1, _MAX_GAP + 1):
+            for gap in range(1, _MAX_SHARED_WORDS + 1):
                 if other > index:
                     own = own[-_MAX_SHARED_WORDS:]
                     yield [*own, *whole[gap : gap + _MAX_SHARED_WORDS]], own

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 from itertools import permutations
@@ -146,7 +146,9 @@ def derived_names(ontology: Ontology, names: Iterable[Name]) -> list[Name]:
                     if other.rank != LABEL
                 ]
     for term_id, label in labels.items():
-        derived += [make_name(term_id, text, EXACT) for text in _variants(label.text)]
+        for pattern, forms in _PATTERNS:
+            if match := re.fullmatch(pattern, label.text):
+                derived += [make_name(term_id, form.format(match[1]), EXACT) for form in forms]
     known = {name.key for own in by_term.values() for name in own}
     unique = {(name.term_id, name.text): name for name in reversed(derived)}
     return [name for name in unique.values() if name.stems and name.key not in known]
@@ -177,13 +179,6 @@ _PATTERNS = (
     (r"Multiple (.+s)", ("{}",)),
 )
 """Forms of a label, and other ways of writing them."""
-
-
-def _variants(label: str) -> Iterator[str]:
-    """Yield other ways of writing a label, for example *low* for *decreased*."""
-    for pattern, forms in _PATTERNS:
-        if match := re.fullmatch(pattern, label):
-            yield from (form.format(match[1]) for form in forms)
 
 
 def make_name(term_id: str, text: str, rank: int) -> Name:

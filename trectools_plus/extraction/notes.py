@@ -20,7 +20,6 @@ _WORD = re.compile(r"[\w\u0300-\u036f]+")
 _AND = frozenset(["und", "oder", "sowie", "et", "ou", "y", "e", "o", "u", "en", "of"])
 _OF = frozenset(["von", "vom", "de", "d", "du", "des", "del", "van"])
 """Words that say *of*: without it, *absence d'épilepsie* would be *absence seizure*."""
-SHORTEST_ABBREVIATION = 2
 
 
 def lay_names(language: str, terms: frozenset[str]) -> list[Name]:
@@ -44,8 +43,7 @@ class NotesReader:
 
     def _make_lay(self, language: str) -> Dictionary:
         names = lay_names(language, self._terms)
-        shortest = SHORTEST_ABBREVIATION
-        return Dictionary(names, shortest_abbreviation=shortest, variations=False)
+        return Dictionary(names, shortest_abbreviation=2, variations=False)
 
     def find(self, text: str, language: str) -> list[Mention]:
         """Return the mentions in a text, in the order of the text."""

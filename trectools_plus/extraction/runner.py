@@ -339,11 +339,12 @@ def _row(counts: FloatArray) -> DocumentCounts:
 
 
 def _hash(predictions: Predictions) -> str:
-    digest = hashlib.sha256()
-    for doc_id, found in predictions.items():
-        for one in found:
-            digest.update(f"{doc_id}\0{one.term_id}\0{one.assertion}\0{one.score!r}\n".encode())
-    return digest.hexdigest()
+    lines = [
+        f"{doc_id}\0{one.term_id}\0{one.assertion}\0{one.score!r}\n"
+        for doc_id, own in predictions.items()
+        for one in own
+    ]
+    return hashlib.sha256("".join(lines).encode()).hexdigest()
 
 
 SYSTEMS: dict[str, dict[str, Any]] = {
@@ -469,7 +470,7 @@ def sweep_extraction(
         )
     base = (settings or ExtractionSettings()).model_dump()
     for value in options.values:
-        make_extraction_settings({_PARAMETER: value}, {_PARAMETER: "--values"})
+        make_extraction_settings({_PARAMETER: value})
     loaded = load_ontology(ontology)
     documents = read_documents(folder, loaded, dataset)
     if (root := root_of(loaded, str(base["root"]))) is not None:

@@ -97,14 +97,12 @@ class ExtractionSettings(Model):
 
 
 def make_extraction_settings(
-    values: Mapping[str, object], called: Mapping[str, str] | None = None
+    values: Mapping[str, object],
 ) -> ExtractionSettings:
     """Build settings from a user's values; ``None`` means the default.
 
     Args:
         values: Values by the names of the settings.
-        called: The names of the settings in error messages, for example of command-line options;
-            the same names if ``None``.
 
     Raises:
         UsageError: If a name is unknown or a value is out of range.
@@ -116,4 +114,4 @@ def make_extraction_settings(
         first = error.errors()[0]
         name = str(first["loc"][0])
         what, remedy = explain_problem(first)
-        raise UsageError(what, where=(called or {}).get(name, name), remedy=remedy) from error
+        raise UsageError(what, where=name, remedy=remedy) from error

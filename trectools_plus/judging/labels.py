@@ -118,8 +118,9 @@ class Label(ReportModel):
         return self.origin or LabelOrigin(model=self.annotator, prompt_sha256="")
 
     def as_line(self) -> bytes:
-        """Return the line in ``labels.jsonl``."""
-        return f"{self.model_dump_json()}\n".encode()
+        """Return the line in ``labels.jsonl``, without what the service did not name."""
+        unnamed = {name for name in ("answered_by", "usage") if getattr(self, name) is None}
+        return f"{self.model_dump_json(exclude=unnamed)}\n".encode()
 
 
 def read_labels(file: Path) -> list[Label]:

@@ -74,8 +74,6 @@ __getattr__, __dir__ = import_lazily(
         "reporting.results.testsets": [
             "agreement_blocks",
             "agreement_document",
-            "overfitting_blocks",
-            "overfitting_document",
         ],
         "reporting.verification.verify": ["Verification"],
         "reporting.wording": ["method_line", "show_ci"],

@@ -82,8 +82,6 @@ from trectools_plus.reporting.results.sweep import sweep_blocks as sweep_blocks
 from trectools_plus.reporting.results.sweep import write_sweep_report as write_sweep_report
 from trectools_plus.reporting.results.testsets import agreement_blocks as agreement_blocks
 from trectools_plus.reporting.results.testsets import agreement_document as agreement_document
-from trectools_plus.reporting.results.testsets import overfitting_blocks as overfitting_blocks
-from trectools_plus.reporting.results.testsets import overfitting_document as overfitting_document
 from trectools_plus.reporting.verification.verify import Verification as Verification
 from trectools_plus.reporting.wording import method_line as method_line
 from trectools_plus.reporting.wording import show_ci as show_ci

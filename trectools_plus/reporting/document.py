@@ -326,17 +326,11 @@ def _as_html(block: Block) -> str:
             return _html_table(block) if block.rows else ""
 
 
-_MAX_CELL = 200
-"""Characters of a cell in a notebook."""
-
-
 def html_table(table: TextTable) -> str:
-    """Return the caption and the first rows of a table, for notebooks."""
-    rows = [[visible(cell.text, _MAX_CELL) for cell in row.cells] for row in table.rows]
-    shown = TextTable.of(
-        table.columns, rows[:MAX_TABLE_ROWS], caption=visible(table.caption, 2 * _MAX_CELL)
-    )
-    more = (table.total or len(rows)) - len(shown.rows)
+    """Return the caption and the first rows of a table, for notebooks, with short texts."""
+    rows = [[visible(cell.text, 200) for cell in row.cells] for row in table.rows[:MAX_TABLE_ROWS]]
+    shown = TextTable.of(table.columns, rows, caption=visible(table.caption, 400))
+    more = (table.total or len(table.rows)) - len(rows)
     return _html_table(shown) + (f"\n<p>… and {more:,} more</p>" if more else "")
 
 

@@ -7,8 +7,9 @@ from pathlib import Path
 import polars as pl
 
 from trectools_plus.benchmark.report import load_report
-from trectools_plus.benchmark.report.diagnostics import find_failing_of_mode
+from trectools_plus.benchmark.report.diagnostics import find_failing
 from trectools_plus.benchmark.report.folder import StoredDocuments
+from trectools_plus.benchmark.report.verdict import report_of_mode
 from trectools_plus.benchmark.run.output_folder import (
     CHECKSUMS_FILE,
     DOCUMENTS_FILE,
@@ -137,16 +138,15 @@ def _list_tables(result: BenchmarkResult) -> dict[str, pl.DataFrame]:
 def _write_mode_reports(result: BenchmarkResult, folder: Path) -> list[str]:
     """Write the report of each mode; return the names of the files."""
     report, dataset = result.report, result.dataset
-    names = []
+    names, primary = [], report.primary_measure
     make_folder(folder / MODE_REPORTS_FOLDER)
-    for mode in report.modes:
-        failing = (
-            report.failing_queries
-            if dataset is None
-            else find_failing_of_mode(report, mode, result.per_query, dataset, result.runs[mode])
-        )
+    for mode, of_mode in report.modes.items():
+        definition, failing = of_mode.measures[primary].definition, report.failing_queries
+        if dataset is not None:
+            run = {mode: result.runs[mode]}
+            failing = find_failing(dataset, run, result.per_query, primary, definition)
         names.append(mode_report_name(mode))
-        write_text(folder / names[-1], render_json(report.of_mode(mode, failing)))
+        write_text(folder / names[-1], render_json(report_of_mode(report, mode, failing)))
     return names
 
 

@@ -69,26 +69,14 @@ def show_ci(ci: ConfidenceInterval | None, sign: str = "", *, decimals: int = 3)
     return show_interval(ci.low, ci.high, sign, decimals=decimals) + mark
 
 
-def equal_line(report: BenchmarkReport) -> str:
-    """List the measures that are shown once; empty without such measures."""
-    groups = [
-        " = ".join([name, *others]) for name, others in report.shown_measures.items() if others
-    ]
-    return f"Equal on this data, so shown once: {'; '.join(groups)}." if groups else ""
-
-
 def choose_comparisons(report: BenchmarkReport) -> list[Comparison]:
     """Return the comparisons by measure; of more than 60, only those with the best mode.
 
-    The headline measures come first; of measures with equal values, one is listed.
+    The headline measures come first.
     """
-    shown = report.shown_measures
-    names = dict.fromkeys([*report.headline_measures, *shown])
+    names = dict.fromkeys([*report.headline_measures, *report.measure_names])
     order = {name: place for place, name in enumerate(names)}
-    entries = sorted(
-        (entry for entry in report.comparisons if entry.measure in shown),
-        key=lambda entry: order[entry.measure],
-    )
+    entries = sorted(report.comparisons, key=lambda entry: order[entry.measure])
     if len(entries) <= MOST_PAIRS:
         return entries
     return [
@@ -367,7 +355,7 @@ def group_lines(report: BenchmarkReport) -> list[str]:
         compared, or if each mode differs from all others.
     """
     by_groups: dict[str, list[str]] = {}
-    for measure in report.shown_measures:
+    for measure in report.measure_names:
         labels = (
             [report.modes[mode].label for mode in group] for group in shown_groups(report, measure)
         )

@@ -14,15 +14,13 @@ from trectools_plus.retrieval.backends.embedded.modes import (
     uses_builtin_embeddings as uses_builtin_embeddings,
 )
 from trectools_plus.retrieval.backends.embedded.modes import uses_vectors as uses_vectors
-from trectools_plus.retrieval.backends.registry import EMBEDDED as EMBEDDED
-from trectools_plus.retrieval.backends.registry import list_backends as list_backends
+from trectools_plus.retrieval.backends.selection import EMBEDDED as EMBEDDED
 from trectools_plus.retrieval.backends.selection import BackendSettings as BackendSettings
 from trectools_plus.retrieval.backends.selection import default_modes as default_modes
 from trectools_plus.retrieval.fetch.answering import FetchOptions as FetchOptions
 from trectools_plus.retrieval.fetch.fetch import FetchRequest as FetchRequest
 from trectools_plus.retrieval.fetch.run_files import FetchedFile as FetchedFile
 from trectools_plus.retrieval.fetch.run_files import fetch_to_dir as fetch_to_dir
-from trectools_plus.retrieval.fetch.topics import read_dataset_topics as read_dataset_topics
 from trectools_plus.retrieval.fusion import Fusion as Fusion
 from trectools_plus.retrieval.fusion import fuse as fuse
 from trectools_plus.retrieval.index.models import has_cuda as has_cuda

@@ -40,7 +40,7 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import ConfigDict, Field, model_validator
 
-from trectools_plus.choices import RANK_FUSION, MissingDocuments, Normalisation
+from trectools_plus.choices import FusionMethod, MissingDocuments, Normalisation
 from trectools_plus.errors import InputError, UsageError
 from trectools_plus.formats.ranking import rank_documents
 from trectools_plus.formats.run_names import name_runs
@@ -82,15 +82,16 @@ def _count_beaten(ranks: Values, _found: Found) -> Values:
     return scores
 
 
+def _sum_times_rankings(values: Values, found: Found) -> Values:
+    total: Values = values.sum(axis=0) * found.sum(axis=0)
+    return total
+
+
 # Arguments: values and a mask of found documents, both of shape (rankings, documents).
 COMBINATIONS: dict[str, Callable[[Values, Found], Values]] = {
-    "rrf": lambda values, _: values.sum(axis=0),
-    "isr": lambda values, found: values.sum(axis=0) * found.sum(axis=0),
-    "borda": lambda values, _: values.sum(axis=0),
+    **dict.fromkeys(("rrf", "borda", "weighted", "combsum"), lambda values, _: values.sum(axis=0)),
+    **dict.fromkeys(("isr", "combmnz"), _sum_times_rankings),
     "condorcet": _count_beaten,
-    "weighted": lambda values, _: values.sum(axis=0),
-    "combsum": lambda values, _: values.sum(axis=0),
-    "combmnz": lambda values, found: values.sum(axis=0) * found.sum(axis=0),
     "combmax": lambda values, found: np.where(found, values, -np.inf).max(axis=0),
 }
 
@@ -99,7 +100,7 @@ class Fusion(Model):
     """A method of merging rankings.
 
     Attributes:
-        method: A name of ``COMBINATIONS``.
+        method: The method.
         k: The constant of ``rrf``, at least 0.
         weights: One weight per ranking for ``weighted``, in the order of the rankings.
         normalisation: The normalisation of scores for methods that use scores.
@@ -109,7 +110,7 @@ class Fusion(Model):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    method: str = "rrf"
+    method: FusionMethod = "rrf"
     k: int = Field(default=60, ge=0)
     weights: tuple[float, ...] | None = None
     normalisation: Normalisation = "min-max"
@@ -117,21 +118,12 @@ class Fusion(Model):
 
     @model_validator(mode="after")
     def _check_combination(self) -> Self:
-        if self.method not in COMBINATIONS:
-            known = ", ".join(COMBINATIONS)
-            raise UsageError(f"unknown fusion method '{self.method}'", remedy=f"use one of {known}")
-        if (self.weights is None) == (self.method == "weighted"):
+        is_valid = self.weights is None or are_valid_weights(self.weights)
+        if (self.weights is None) == (self.method == "weighted") or not is_valid:
             raise UsageError(
-                "the fusion method 'weighted' requires weights"
-                if self.weights is None
-                else f"the fusion method '{self.method}' does not use weights",
+                "the fusion method 'weighted', and no other, requires finite weights of at least "
+                "0, with at least one above 0",
                 remedy="use 'weighted' with weights, or another method without weights",
-            )
-        if self.weights is not None and not are_valid_weights(self.weights):
-            shown = ", ".join(f"{weight:g}" for weight in self.weights)
-            raise UsageError(
-                f"invalid weights {shown}",
-                remedy="give finite weights of at least 0, with at least one above 0",
             )
         if self.method == "combmnz" and self.normalisation == "z-score":
             # With negative scores, a document in more rankings would get a lower score.
@@ -189,43 +181,33 @@ def _contribution(ranking: Ranking, fusion: Fusion, documents: int) -> tuple[flo
         fusion: The method.
         documents: The number of documents of all rankings.
     """
-    if fusion.method in RANK_FUSION:
-        return _rank_contribution(np.arange(1.0, len(ranking) + 1), fusion, documents)
-    if not len(ranking):
-        return 0.0, np.empty(0)
+    ranks = np.arange(1.0, len(ranking) + 1)
+    by_rank = {
+        "rrf": (0.0, 1.0 / (fusion.k + ranks)),
+        "isr": (0.0, 1.0 / ranks**2),
+        # The points below those of the last document, shared by the documents that are missing.
+        "borda": ((documents - len(ranks) + 1) / 2, documents + 1 - ranks),
+        "condorcet": (np.inf, ranks),
+    }
+    if fusion.method in by_rank:
+        return by_rank[fusion.method]
     scores = ranking.scores.astype(np.float64)
-    if not np.isfinite(scores).all():
+    is_negative = fusion.normalisation == "none" and bool((scores < 0).any())
+    if not np.isfinite(scores).all() or (fusion.method == "combmnz" and is_negative):
         raise InputError(
-            "a score is too large for 32 bits, so it cannot be used",
+            "a score cannot be used: it is too large for 32 bits, or below 0 with combmnz",
             where=f"document {ranking.doc_ids[0]}",
             remedy="use rrf, or rescale the scores",
         )
-    if fusion.normalisation == "none":
-        if fusion.method == "combmnz" and scores[-1] < 0:
-            raise InputError(
-                "combmnz multiplies scores, and a score is below 0",
-                where=f"document {ranking.doc_ids[-1]}",
-                remedy="use min-max, or another method",
-            )
-        normalised = scores
-    elif scores[0] == scores[-1]:
+    if not len(ranking):
+        return 0.0, scores
+    if fusion.normalisation != "none" and scores[0] == scores[-1]:
         return 0.0, np.ones(len(scores))
-    elif fusion.normalisation == "min-max":
-        normalised = (scores - scores[-1]) / (scores[0] - scores[-1])
-    else:
-        normalised = (scores - scores.mean()) / scores.std()
-    return float(normalised[-1]) if fusion.missing_documents == "last" else 0.0, normalised
-
-
-def _rank_contribution(ranks: Values, fusion: Fusion, documents: int) -> tuple[float, Values]:
-    if fusion.method == "rrf":
-        return 0.0, 1.0 / (fusion.k + ranks)
-    if fusion.method == "isr":
-        return 0.0, 1.0 / ranks**2
-    if fusion.method == "borda":
-        # The points below those of the last document, shared by the documents that are missing.
-        return (documents - len(ranks) + 1) / 2, documents + 1 - ranks
-    return np.inf, ranks
+    if fusion.normalisation == "min-max":
+        scores = (scores - scores[-1]) / (scores[0] - scores[-1])
+    elif fusion.normalisation == "z-score":
+        scores = (scores - scores.mean()) / scores.std()
+    return float(scores[-1]) if fusion.missing_documents == "last" else 0.0, scores
 
 
 class HybridRetriever(CompositeRetriever):
@@ -249,7 +231,7 @@ class HybridRetriever(CompositeRetriever):
         names: Sequence[str] | None = None,
     ) -> None:
         fusion.check_count(len(components))
-        self.components = tuple(components)
+        super().__init__(*components)
         self._names = tuple(names or (component.name for component in components))
         self._fusion = fusion
         self._candidates = candidates
@@ -258,14 +240,9 @@ class HybridRetriever(CompositeRetriever):
         """Return the depth of the component searches for a result of ``depth`` documents."""
         return max(depth, self._candidates)
 
-    def combine(
-        self, queries: Sequence[str], found: Sequence[Sequence[Ranking]], depth: int
-    ) -> list[Ranking]:
-        """Merge the rankings of each query, one for each component."""
-        assert all(len(rankings) == len(queries) for rankings in found)
-        return [
-            fuse_rankings(rankings, self._fusion, depth) for rankings in zip(*found, strict=True)
-        ]
+    def combine(self, query: str, rankings: Sequence[Ranking], depth: int) -> Ranking:  # noqa: ARG002
+        """Merge the rankings of a query, one for each component."""
+        return fuse_rankings(rankings, self._fusion, depth)
 
     def leave_one_out(self) -> dict[str, Retriever]:
         """Return, by component name, the fusion without that component.
@@ -275,17 +252,15 @@ class HybridRetriever(CompositeRetriever):
         return {name: self._without(index) for index, name in enumerate(self._names)}
 
     def _without(self, index: int) -> HybridRetriever:
-        rest = [other for other in range(len(self.components)) if other != index]
-        weights = self._fusion.weights
-        if weights is not None:
-            weights = tuple(weights[other] for other in rest)
+        def rest(values: Sequence[Any]) -> tuple[Any, ...]:
+            return (*values[:index], *values[index + 1 :])
+
+        fusion = self._fusion
+        if fusion.weights is not None:
+            weights = rest(fusion.weights)
             weights = weights if any(weights) else (1.0,) * len(weights)
-        return HybridRetriever(
-            [self.components[other] for other in rest],
-            self._fusion.model_copy(update={"weights": weights}),
-            self._candidates,
-            [self._names[other] for other in rest],
-        )
+            fusion = fusion.model_copy(update={"weights": weights})
+        return HybridRetriever(rest(self.components), fusion, self._candidates, rest(self._names))
 
 
 WEIGHTS: Mapping[tuple[str, ...], tuple[float, ...]] = {
@@ -349,13 +324,13 @@ def fuse(
     if isinstance(weights, Mapping):
         names = list(name_runs([run for _, run in named], [given for given, _ in named]))
         settings["weights"] = _weights_by_name(weights, names)
-    method = fusion if isinstance(fusion, Fusion) else Fusion(method=fusion, **settings)
     if isinstance(fusion, Fusion) and settings:
         raise UsageError(
             "settings are given twice",
             where=", ".join(settings),
             remedy="put them into Fusion(…), or give the name of the method",
         )
+    method = fusion if isinstance(fusion, Fusion) else Fusion(method=fusion, **settings)
     if depth is not None and (not isinstance(depth, int) or depth < 1):
         raise UsageError(f"expected a depth of at least 1 but got {depth!r}")
     method.check_count(len(named))

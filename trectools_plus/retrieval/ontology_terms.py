@@ -56,7 +56,7 @@ class ExactFirstRetriever(CompositeRetriever):
     """
 
     def __init__(self, inner: Retriever, find_exact: Callable[[str], list[str]]) -> None:
-        self.components = (inner,)
+        super().__init__(inner)
         self._find_exact = find_exact
 
     @property
@@ -64,15 +64,9 @@ class ExactFirstRetriever(CompositeRetriever):
         """The mode's name."""
         return f"{self.components[0].name}{EXACT_FIRST}"
 
-    def combine(
-        self, queries: Sequence[str], found: Sequence[Sequence[Ranking]], depth: int
-    ) -> list[Ranking]:
+    def combine(self, query: str, rankings: Sequence[Ranking], depth: int) -> Ranking:
         """Put exact matches first; the other documents keep their order and scores."""
-        (rankings,) = found
-        return [
-            put_first(self._find_exact(query), ranking).head(depth)
-            for query, ranking in zip(queries, rankings, strict=True)
-        ]
+        return put_first(self._find_exact(query), rankings[0]).head(depth)
 
 
 def put_first(doc_ids: Sequence[str], ranking: Ranking) -> Ranking:
@@ -104,8 +98,21 @@ def corpus_of(ontology: Ontology) -> Corpus:
     Args:
         ontology: The ontology.
     """
-    texts = pl.concat_list("synonyms", "definition").list.eval(_sentence(pl.element()))
-    frame = names_of(ontology).select("doc_id", title="name", text=texts.list.join(" "))
+    rows = [
+        (
+            term.term_id,
+            term.name,
+            " ".join(
+                _sentence(text)
+                for text in (*(synonym.text for synonym in term.synonyms), term.definition)
+                if text
+            ),
+        )
+        for term in ontology.terms.values()
+    ]
+    frame = pl.DataFrame(
+        rows, schema=dict.fromkeys(("doc_id", "title", "text"), pl.String), orient="row"
+    )
     return Corpus(
         frame,
         path=ontology.path,
@@ -114,43 +121,25 @@ def corpus_of(ontology: Ontology) -> Corpus:
     )
 
 
-@lru_cache(maxsize=1)
-def names_of(ontology: Ontology) -> pl.DataFrame:
-    """Return ``doc_id``, ``name``, ``definition`` and ``synonyms`` of every live term."""
-    rows = [
-        (term.term_id, term.name, term.definition, [synonym.text for synonym in term.synonyms])
-        for term in ontology.terms.values()
-    ]
-    texts = dict.fromkeys(("doc_id", "name", "definition"), pl.String)
-    return pl.DataFrame(rows, schema={**texts, "synonyms": pl.List(pl.String)}, orient="row")
-
-
 def parts_of(ontology: Ontology) -> pl.DataFrame:
     """Return the texts of every term that is not obsolete: ``doc_id``, ``kind`` and ``text``.
 
     The kind is ``label``, ``synonym`` or ``definition``. A missing label or definition has no row.
     Terms are in the order of ids, synonyms in the order of the file.
     """
-    texts = pl.concat_list("name", "synonyms", "definition")
-    frame = names_of(ontology).select(
-        "doc_id",
-        text=texts,
-        place=pl.int_ranges(texts.list.len()),
-        last=texts.list.len() - 1,
-    )
-    kind = (
-        pl.when(pl.col("place") == 0)
-        .then(pl.lit("label"))
-        .when(pl.col("place") == pl.col("last"))
-        .then(pl.lit("definition"))
-        .otherwise(pl.lit("synonym"))
-    )
-    rows = frame.explode("text", "place").filter(pl.col("text") != "")
-    return rows.select("doc_id", "text", kind=kind).select(list(PARTS_SCHEMA))
+    rows = [
+        (term.term_id, kind, text)
+        for term in ontology.terms.values()
+        for kind, text in (
+            ("label", term.name),
+            *(("synonym", synonym.text) for synonym in term.synonyms),
+            ("definition", term.definition),
+        )
+        if text
+    ]
+    return pl.DataFrame(rows, schema=PARTS_SCHEMA, orient="row")
 
 
-def _sentence(text: pl.Expr) -> pl.Expr:
-    """Return the texts that are not empty, with a full stop if they end without punctuation."""
-    text = text.filter(text != "")
-    ends = text.str.ends_with(".") | text.str.ends_with("!") | text.str.ends_with("?")
-    return pl.when(ends).then(text).otherwise(text + ".")
+def _sentence(text: str) -> str:
+    """Return a text with a full stop if it ends without punctuation."""
+    return text if text.endswith((".", "!", "?")) else f"{text}."

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any, Protocol
 
 import numpy as np
@@ -51,22 +52,20 @@ class LexicalReranker:
 
     def __init__(self, parts: TextParts) -> None:
         self._names = parts.names()
-        self._trigrams: dict[str, list[frozenset[str]]] = {}
 
     def score(self, query: str, ranking: Ranking) -> Values:
         """Return scores between 0 and 1."""
-        query_trigrams = trigrams(query)
-        overlaps = [self._overlap(query_trigrams, doc_id) for doc_id in ranking.doc_ids]
+        of_query = trigrams(query)
+        overlaps = [self._overlap(of_query, doc_id) for doc_id in ranking.doc_ids]
         first = ranking.scores.astype(np.float64)
         span = first[0] - first[-1]
         scaled = (first - first[-1]) / span if span > 0 else np.ones(len(first))
         scores: Values = (scaled + np.array(overlaps)) / 2
         return scores
 
-    def _overlap(self, query_trigrams: frozenset[str], doc_id: str) -> float:
-        if doc_id not in self._trigrams:
-            self._trigrams[doc_id] = [trigrams(name) for name in self._names.get(doc_id, ())]
-        return max((dice(query_trigrams, other) for other in self._trigrams[doc_id]), default=0.0)
+    def _overlap(self, of_query: frozenset[str], doc_id: str) -> float:
+        names = self._names.get(doc_id, ())
+        return max((dice(of_query, _trigrams(name)) for name in names), default=0.0)
 
 
 class CrossEncoderReranker:
@@ -116,7 +115,7 @@ class RerankingRetriever(CompositeRetriever):
     """
 
     def __init__(self, inner: Retriever, reranker: Reranker, depth: int) -> None:
-        self.components = (inner,)
+        super().__init__(inner)
         self._reranker = reranker
         self._depth = depth
 
@@ -124,15 +123,18 @@ class RerankingRetriever(CompositeRetriever):
         """Return the depth of the inner search for a result of ``depth`` documents."""
         return max(depth, self._depth)
 
-    def combine(
-        self, queries: Sequence[str], found: Sequence[Sequence[Ranking]], depth: int
-    ) -> list[Ranking]:
-        """Rerank the results of each query."""
-        (rankings,) = found
-        return [
-            self.rerank(query, ranking, depth)
-            for query, ranking in zip(queries, rankings, strict=True)
-        ]
+    def combine(self, query: str, rankings: Sequence[Ranking], depth: int) -> Ranking:
+        """Rerank the first results of a query."""
+        (ranking,) = rankings
+        if not len(ranking):
+            return ranking
+        head = ranking.head(self._depth)
+        best = rank_scores(head.doc_ids, self._reranker.score(query, head), self._depth)
+        rest = len(ranking) - len(head)
+        below = np.floor(best.scores[-1]) - 1 - np.arange(rest, dtype=np.float32)
+        doc_ids = [*best.doc_ids, *ranking.doc_ids[len(head) :]]
+        scores = np.concatenate([best.scores, below]).astype(np.float32)
+        return Ranking(doc_ids, scores).head(depth)
 
     def leave_one_out(self) -> dict[str, Retriever]:
         """Return, by component name, the reranked fusion without that component."""
@@ -144,24 +146,6 @@ class RerankingRetriever(CompositeRetriever):
             for name, rest in inner.leave_one_out().items()
         }
 
-    def rerank(self, query: str, ranking: Ranking, depth: int) -> Ranking:
-        """Rerank the results of one query.
-
-        Args:
-            query: The query's text.
-            ranking: The results; the first ``depth`` of the constructor are reranked.
-            depth: Maximum number of results.
-        """
-        if not len(ranking):
-            return ranking
-        head = ranking.head(self._depth)
-        best = rank_scores(head.doc_ids, self._reranker.score(query, head), self._depth)
-        rest = len(ranking) - len(head)
-        below = np.floor(best.scores[-1]) - 1 - np.arange(rest, dtype=np.float32)
-        doc_ids = [*best.doc_ids, *ranking.doc_ids[len(head) :]]
-        scores = np.concatenate([best.scores, below]).astype(np.float32)
-        return Ranking(doc_ids, scores).head(depth)
-
 
 def make_reranker(settings: RetrievalSettings, corpus: Corpus) -> Reranker | None:
     """Create the reranker that the settings name, if any.
@@ -169,12 +153,9 @@ def make_reranker(settings: RetrievalSettings, corpus: Corpus) -> Reranker | Non
     Raises:
         MissingExtraError, InputError, UsageError: See :class:`CrossEncoderReranker`.
     """
-    if settings.reranker is None:
-        return None
-    if settings.reranker == "lexical":
-        return LexicalReranker(TextParts.from_corpus(corpus))
-    assert settings.reranker_model is not None
-    return CrossEncoderReranker(settings.reranker_model, corpus, settings)
+    if settings.reranker_model is not None:
+        return CrossEncoderReranker(settings.reranker_model, corpus, settings)
+    return None if settings.reranker is None else LexicalReranker(TextParts.from_corpus(corpus))
 
 
 def trigrams(text: str) -> frozenset[str]:
@@ -182,6 +163,9 @@ def trigrams(text: str) -> frozenset[str]:
     words = _WORD.findall(clean_text(text).casefold())
     padded = (f"  {word} " for word in words)
     return frozenset(word[start : start + 3] for word in padded for start in range(len(word) - 2))
+
+
+_trigrams = lru_cache(maxsize=100_000)(trigrams)
 
 
 def dice(one: frozenset[str], other: frozenset[str]) -> float:

@@ -159,50 +159,42 @@ def split_models(value: Any) -> Any:
     for text in split_list(value):
         name, equals, path = (part.strip() for part in text.partition("="))
         if not equals:
-            folder = Path(text).name
-            name, path = re.sub(r"[^A-Za-z0-9_.-]", "_", folder)[:_LONGEST_NAME], text
+            name, path = re.sub(r"[^A-Za-z0-9_.-]", "_", Path(text).name)[:_LONGEST_NAME], text
         if name in models:
             raise ValueError(f"two models are named '{name}' — write NAME=DIR for each")
         models[name] = path
     return models
 
 
-def read_models(value: Any) -> str | dict[str, NamedModel] | None:
-    """Read the value of ``embedding_model``: a folder, or several models.
+def read_models(value: Any) -> Any:
+    """Prepare the value of ``embedding_model``: a folder, or several models by name.
 
     Raises:
-        ValueError: If it is another value, or a name or setting of a model is not valid.
+        ValueError: If the name of a model is not valid, or there are none.
     """
     value = split_models(os.fspath(value) if isinstance(value, os.PathLike) else value)
-    if value is None or isinstance(value, str):
+    if not isinstance(value, Mapping):
         return None if value == BUILTIN else value
-    if not isinstance(value, Mapping) or not value:
+    names = [*map(str, value)]
+    is_valid = all(map(_NAME.fullmatch, names)) and len({*map(str.casefold, names)}) == len(names)
+    if not names or not is_valid:
         raise ValueError(
-            f"expected a folder, or folders by name, but got {show(value)} — write DIR or "
-            "A=DIR,B=DIR"
+            f"expected names of letters, digits and _ . -, at most {_LONGEST_NAME}, that differ "
+            f"not only by case, but got {', '.join(names) or 'none'} — write A=DIR,B=DIR"
         )
-    models = {str(name): model for name, model in value.items()}
-    for name in models:
-        if not _NAME.fullmatch(name):
-            raise ValueError(
-                f"'{name}' cannot be the name of a model — use letters, digits and _ . -, at most "
-                f"{_LONGEST_NAME}"
-            )
-    if len({name.casefold() for name in models}) < len(value):
-        raise ValueError("the names of two models differ only by upper and lower case — rename one")
-    return {name: _read_model(name, model) for name, model in models.items()}
+    return {name: _read_named(name, model) for name, model in value.items()}
 
 
-def _read_model(name: str, value: Any) -> NamedModel:
-    if isinstance(value, str | os.PathLike):
-        value = {"path": os.fspath(value)}
+def _read_named(name: str, value: Any) -> NamedModel:
     try:
-        return NamedModel.model_validate(value)
+        return NamedModel.model_validate(read_model(value))
     except ValidationError as error:
-        first = error.errors()[0]
-        place = ".".join(map(str, (name, *first["loc"])))
-        if first["type"] == "extra_forbidden":
-            known = ", ".join(NamedModel.model_fields)
-            raise ValueError(f"unknown setting '{place}' — use {known}") from error
-        problem, remedy = explain_problem(first)
-        raise ValueError(f"{place}: {problem}" + (f" — {remedy}" if remedy else "")) from error
+        problem = error.errors(include_url=False)[0]
+        place = ".".join(map(str, (name, *problem["loc"])))
+        known = ", ".join(NamedModel.model_fields)
+        raise ValueError(f"{place}: {explain_problem(problem)[0]} — use {known}") from error
+
+
+def read_model(value: Any) -> Any:
+    """Return a folder as settings of a model, and other values unchanged."""
+    return {"path": os.fspath(value)} if isinstance(value, str | os.PathLike) else value

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from typing import Any, Literal, Self
 
 from pydantic import (
@@ -133,13 +133,6 @@ class RetrievalSettings(Model):
         "values of measurements.",
         examples=["true"],
     )
-    translations: str | None = setting(
-        None,
-        "Words in other languages: a glossary with stem=english in each line, which replaces the "
-        "included glossaries (German, French, Spanish, Dutch) in ngram and hybrid.",
-        Option("FILE", Panel.SEARCH),
-        examples=["FILE"],
-    )
     language: str | None = setting(
         None,
         "Language of all queries as ISO 639-1 code, which selects the glossary; by default the "
@@ -232,18 +225,23 @@ class RetrievalSettings(Model):
 
     @model_validator(mode="before")
     @classmethod
-    def _name_fusion(cls, values: Any) -> Any:
-        """Read ``fusion_method`` as ``fusion``; weights without a method mean ``weighted``."""
+    def _read_names(cls, values: Any) -> Any:
+        """Read ``fusion_method`` as ``fusion``; weights imply ``weighted`` and may name modes."""
         if not isinstance(values, Mapping):
             return values
-        named = {name: value for name, value in values.items() if name != "fusion_method"}
-        method = values.get("fusion_method")
-        if method is not None and named.setdefault("fusion", method) != method:
+        given = {**values}
+        method = given.pop("fusion_method", None)
+        if method is not None and given.setdefault("fusion", method) != method:
             raise ValueError("fusion and fusion_method differ — leave one of them out")
-        if named.get("weights") is not None:
-            named.setdefault("fusion", "weighted")
-            named.setdefault("components", _components_of(named["weights"]))
-        return named
+        if (weights := given.get("weights")) is not None:
+            given.setdefault("fusion", "weighted")
+            weights = _split_pairs(weights)
+            if isinstance(weights, Mapping):
+                named = {MODE_ALIASES.get(name, name): weight for name, weight in weights.items()}
+                given.setdefault("components", list(named))
+                weights = [named[name] for name in MERGED_MODES if name in named]
+            given["weights"] = weights
+        return given
 
     @field_validator("components")
     @classmethod
@@ -254,7 +252,7 @@ class RetrievalSettings(Model):
         if len(names) < 2 or len({*canonical} & {*MERGED_MODES}) < len(names):
             raise ValueError(
                 f"expected at least two of {', '.join(MERGED_MODES)}, each once, but got "
-                f"{', '.join(names) or 'none'} — write lexical,vector,ngram"
+                f"{', '.join(names) or 'none'} — write lexical,vector,ngram, or {_EXAMPLE}"
             )
         return tuple(name for name in MERGED_MODES if name in canonical)
 
@@ -265,7 +263,7 @@ class RetrievalSettings(Model):
 
     @field_validator("embedding_model", mode="before")
     @classmethod
-    def _read_models(cls, value: Any) -> str | dict[str, NamedModel] | None:
+    def _read_models(cls, value: Any) -> Any:
         return read_models(value)
 
     @property
@@ -326,18 +324,13 @@ class RetrievalSettings(Model):
     def _without_usual_values(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
         """Leave out the defaults of recent settings: earlier hashes stay the same."""
         fields: dict[str, Any] = handler(self)
-        usual = {
-            "missing_documents": "last",
-            "ngram_min": 3,
-            "ngram_max": 5,
-            "rewording": True,
-            "translations": None,
-            "language": None,
-        }
-        implied = RetrievalSettings.model_construct(weights=self.weights).merged
-        if self.components in (None, implied):
+        if self.components in (None, MERGED_MODES[: len(self.weights or "..")]):
             fields.pop("components", None)
-        return {name: value for name, value in fields.items() if usual.get(name, ...) != value}
+        return {
+            name: value
+            for name, value in fields.items()
+            if name not in _RECENT or value != type(self).model_fields[name].default
+        }
 
     @field_validator("stemmer", "stopwords", "reranker", mode="before")
     @classmethod
@@ -346,54 +339,25 @@ class RetrievalSettings(Model):
             return split_list(value)
         return None if value == "none" else value
 
-    @field_validator("weights", mode="before")
-    @classmethod
-    def _split_weights(cls, weights: Any) -> Any:
-        given = (
-            [part.strip() for part in weights.split(",")] if isinstance(weights, str) else weights
-        )
-        if isinstance(given, list) and any("=" in str(part) for part in given):
-            given = _split_pairs(given, _WEIGHTS_EXAMPLE)
-        if isinstance(given, Mapping):
-            given = _order_weights(given)
-        if isinstance(given, list | tuple) and not 2 <= len(given) <= len(MERGED_MODES):
-            raise ValueError(
-                f"expected a weight for each ranking that hybrid merges ({', '.join(MERGED_MODES)})"
-                f" but got {len(given)} — write 0.5,0.5"
-            )
-        return given
-
-    @field_validator("weights")
-    @classmethod
-    def _check_weights(cls, weights: tuple[float, ...] | None) -> tuple[float, ...] | None:
-        if weights is not None:
-            _check_weights(weights, ",".join(f"{weight:g}" for weight in weights), "0.5,0.5")
-        return weights
-
     @field_validator("aggregation_weights", mode="before")
     @classmethod
-    def _split_named_weights(cls, weights: Any) -> Any:
-        return _split_pairs(split_list(weights), _EXAMPLE) if isinstance(weights, str) else weights
-
-    @field_validator("aggregation_weights")
-    @classmethod
-    def _check_kinds(cls, weights: dict[str, float]) -> dict[str, float]:
-        unknown = [kind for kind in weights if kind not in KINDS]
-        if unknown:
-            raise ValueError(
-                f"unknown kind of part '{unknown[0]}' — use one of {', '.join(KINDS)}; "
-                f"write {_EXAMPLE}"
-            )
-        shown = ",".join(f"{kind}={weight:g}" for kind, weight in weights.items()) or "none"
-        _check_weights(weights.values(), shown, _EXAMPLE)
-        return weights
+    def _read_kinds(cls, weights: Any) -> Any:
+        return _split_pairs(weights)
 
     @model_validator(mode="after")
     def _check_combinations(self) -> Self:
-        if self.weights is not None and len(self.weights) != len(self.merged):
+        weights = self.weights
+        is_complete = weights is None or 2 <= len(weights) == len(self.merged)
+        if not is_complete or not are_valid_weights(weights or (1,)):
             raise ValueError(
-                f"expected a weight for each of {', '.join(self.merged)} but got "
-                f"{len(self.weights)} weights — write {_WEIGHTS_EXAMPLE}"
+                f"expected weights of at least 0, one above 0, for {', '.join(self.merged)} but "
+                f"got {', '.join(f'{weight:g}' for weight in weights or ())} — write {_EXAMPLE}"
+            )
+        kinds = self.aggregation_weights
+        if not {*kinds} <= {*KINDS} or not are_valid_weights(kinds.values()):
+            raise ValueError(
+                f"aggregation_weights: expected weights of at least 0, one above 0, for "
+                f"{', '.join(KINDS)} but got {', '.join(kinds)} — write label=1,synonym=1"
             )
         if self.ngram_min > self.ngram_max:
             raise ValueError(
@@ -426,55 +390,29 @@ class RetrievalSettings(Model):
         return words
 
 
-_WEIGHTS_EXAMPLE = "bm25=0.5,dense=0.5"
+_EXAMPLE = "bm25=0.5,dense=0.5"
+_RECENT = ("missing_documents", "ngram_min", "ngram_max", "rewording", "language")
+"""Settings whose default is not written, so that earlier hashes stay the same."""
 
 
-def _split_pairs(parts: Sequence[str], example: str) -> dict[str, str]:
-    """Return ``NAME=WEIGHT`` texts as a mapping."""
+def _split_pairs(given: Any) -> Any:
+    """Return ``NAME=VALUE,…`` as a mapping, ``VALUE,…`` as a list, and other values unchanged."""
+    parts = split_list(given) if isinstance(given, str) else given
+    if not isinstance(parts, list) or not any("=" in str(part) for part in parts):
+        return parts
     pairs = [str(part).partition("=") for part in parts]
-    names = [name.strip() for name, _, _ in pairs]
-    if not all(equals for _, equals, _ in pairs) or len(set(names)) < len(names):
+    named = {name.strip(): value.strip() for name, equals, value in pairs if equals}
+    if len(named) < len(pairs):
         raise ValueError(
-            f"expected NAME=WEIGHT, each name once, but got '{','.join(parts)}' — write {example}"
+            f"expected NAME=WEIGHT, each name once, but got '{','.join(map(str, parts))}' — write "
+            f"{_EXAMPLE}"
         )
-    return {name: value.strip() for name, (_, _, value) in zip(names, pairs, strict=True)}
-
-
-def _order_weights(weights: Mapping[str, Any]) -> list[Any]:
-    """Return named weights in the order of the rankings that hybrid merges."""
-    canonical = {MODE_ALIASES.get(name, name): value for name, value in weights.items()}
-    shown = ", ".join(map(str, weights)) or "none"
-    if len(canonical) < max(2, len(weights)) or not {*canonical} <= {*MERGED_MODES}:
-        raise ValueError(
-            "expected a weight for at least two of bm25 (or lexical), dense (or vector), splade "
-            f"and ngram, each once, but got {shown} — write {_WEIGHTS_EXAMPLE}"
-        )
-    return [canonical[name] for name in MERGED_MODES if name in canonical]
-
-
-def _components_of(weights: Any) -> tuple[str, ...] | None:
-    """Return the modes that weights name; ``None`` if they name none, or cannot be read."""
-    given = weights.split(",") if isinstance(weights, str) else weights
-    given = given if isinstance(given, Mapping | list | tuple) else ()
-    names = [str(name).partition("=")[0].strip() for name in given]
-    canonical = tuple(MODE_ALIASES.get(name, name) for name in names)
-    return canonical if len({*canonical} & {*MERGED_MODES}) == len(names) >= 2 else None
-
-
-_EXAMPLE = ",".join(f"{kind}={weight:g}" for kind, weight in DEFAULT_WEIGHTS.items())
+    return named
 
 
 def are_valid_weights(weights: Collection[float]) -> bool:
     """Return whether all weights are finite and at least 0, and at least one is above 0."""
     return all(0 <= weight < float("inf") for weight in weights) and any(weights)
-
-
-def _check_weights(weights: Collection[float], shown: str, example: str) -> None:
-    if not are_valid_weights(weights):
-        raise ValueError(
-            f"expected weights of at least 0, with at least one above 0, but got {shown}"
-            f" — write {example}"
-        )
 
 
 def make_settings(values: Mapping[str, Any]) -> RetrievalSettings:
@@ -489,11 +427,9 @@ def make_settings(values: Mapping[str, Any]) -> RetrievalSettings:
     except ValidationError as error:
         first = error.errors()[0]
         name = str(first["loc"][0]) if first["loc"] else "settings"
-        if first["type"] == "extra_forbidden":
-            known = ", ".join(RetrievalSettings.model_fields)
-            raise UsageError(
-                f"unknown setting '{name}'", where="--set", remedy=f"use one of {known}"
-            ) from error
         problem, remedy = explain_problem(first)
-        where = f"--set {name}" if first["loc"] else None
+        if first["type"] == "extra_forbidden":
+            problem = f"unknown setting '{name}'"
+            remedy = f"use one of {', '.join(RetrievalSettings.model_fields)}"
+        where = f"--set {name}" if first["loc"] else "--set"
         raise UsageError(problem, where=where, remedy=remedy) from error

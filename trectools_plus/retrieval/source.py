@@ -99,7 +99,8 @@ class CompositeRetriever(ABC):
         components: The retrievers whose rankings it combines.
     """
 
-    components: tuple[Retriever, ...]
+    def __init__(self, *components: Retriever) -> None:
+        self.components = components
 
     @property
     def name(self) -> str:
@@ -111,15 +112,13 @@ class CompositeRetriever(ABC):
         return depth
 
     @abstractmethod
-    def combine(
-        self, queries: Sequence[str], found: Sequence[Sequence[Ranking]], depth: int
-    ) -> list[Ranking]:
-        """Combine the components' rankings into one ranking per query.
+    def combine(self, query: str, rankings: Sequence[Ranking], depth: int) -> Ranking:
+        """Combine the components' rankings of a query into one ranking.
 
         Args:
-            queries: Query texts.
-            found: For each component, one ranking per query.
-            depth: Maximum number of documents in each result.
+            query: The query's text.
+            rankings: One ranking for each component.
+            depth: Maximum number of documents in the result.
         """
 
     def leave_one_out(self) -> Mapping[str, Retriever]:
@@ -130,7 +129,8 @@ class CompositeRetriever(ABC):
         """Search the components and combine their rankings."""
         component_depth = self.component_depth(depth)
         found = [component.search(queries, component_depth) for component in self.components]
-        return self.combine(queries, found, depth)
+        pairs = zip(queries, zip(*found, strict=True), strict=True)
+        return [self.combine(query, rankings, depth) for query, rankings in pairs]
 
 
 def leaves_of(retriever: Retriever) -> Iterator[Retriever]:
@@ -299,11 +299,12 @@ def check_mode_name(name: str) -> None:
     """Check that a mode's name is valid as a file name and as the tag of a run.
 
     Raises:
-        ValueError: If it is not.
+        UsageError: If it is not.
     """
     if not _MODE_NAME.fullmatch(name):
-        raise ValueError(
-            f"'{name}' is not a valid name of a run file — use letters, digits, _ . - (at most 64)"
+        raise UsageError(
+            f"'{name}' is not a valid name of a run file",
+            remedy="use letters, digits, _ . - (at most 64)",
         )
 
 
@@ -341,10 +342,7 @@ class Backend(ABC):
                 f"a mode is given twice: {', '.join(modes)}", remedy="name each mode once"
             )
         for mode in modes:
-            try:
-                check_mode_name(mode)
-            except ValueError as error:
-                raise UsageError(str(error)) from error
+            check_mode_name(mode)
 
     @property
     def facts(self) -> dict[str, Any] | None:

@@ -10,7 +10,7 @@ import pytrec_eval
 from scipy import stats
 
 from trectools_plus.benchmark.analyses import find_pool
-from trectools_plus.benchmark.report.figures import Pool
+from trectools_plus.benchmark.report.model import Pool
 from trectools_plus.formats.tables import Qrels, Run
 from trectools_plus.measures.evaluation import evaluate
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 from typing import Any
 
@@ -102,25 +101,6 @@ def test_other_data_are_refused_and_missing_values_named(bench: Any) -> None:
         compare_reports(a, c)
 
 
-def test_latency_is_compared_query_by_query(bench: Any) -> None:
-    a = bench.make("a", {"x": {}})
-    b = a.with_name("b")
-    shutil.copytree(a, b)
-    generator = np.random.default_rng(3)
-    slow = generator.gamma(2, 1, 60)
-    for folder, latency in ((a, slow), (b, slow - 0.5 + generator.normal(0, 0.01, 60))):
-        pl.DataFrame(
-            {"run": ["x"] * 60, "query_id": [f"q{n}" for n in range(60)], "latency_ms": latency}
-        ).write_parquet(folder / "latency.parquet")
-    found = compare_reports(a, b).modes[0].latency
-    assert found is not None
-    assert found.ci is not None
-    assert found.n == 60
-    assert found.difference == pytest.approx(-0.5, abs=0.01)
-    # Pairing removes what the queries share.
-    assert found.ci.high - found.ci.low < 0.02
-
-
 def test_settings_that_differ_are_named(bench: Any) -> None:
     a = bench.make("a", {"x": {}}, seed=1)
     b = bench.make("b", {"x": {3: 0}}, seed=2, targets={"R@10": {"competitive": 0.9}})
@@ -128,10 +108,8 @@ def test_settings_that_differ_are_named(bench: Any) -> None:
     assert contrast.settings["seed"] == (1, 2)
     assert contrast.settings["targets.R@10.competitive"][1] == 0.9
     assert "resamples" not in contrast.settings
-    assert contrast.packages == {}
     text = markdown(contrast_blocks(contrast))
     assert "seed 1 to 2" in text
-    assert "Packages that differ" not in text
     assert contrast_document(contrast)["settings"]["seed"] == {"a": 1, "b": 2}
     assert compare_reports(a, a).settings == {}
 
@@ -149,7 +127,9 @@ def test_means_over_different_queries_are_noted(bench: Any) -> None:
     assert contrast.modes[0].counts["MeanRank"] == (58, 58)
     assert "(n = 58)" in markdown(contrast_blocks(contrast))
     rules = GateRules(("MeanRank", "R@10"), 0.5)
-    assert note in run_gate(b, a, rules).notes
+    assert any(
+        "MeanRank of x is compared over the 57" in one for one in run_gate(b, a, rules).notes
+    )
     assert (
         compare_reports(a, bench.make("c", {"x": {3: 0, 4: 0}}, measures=["MeanRank"])).notes == []
     )

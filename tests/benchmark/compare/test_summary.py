@@ -7,8 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from trectools_plus.benchmark.compare.compare import find_best, find_unranked
-from trectools_plus.benchmark.compare.summary import summarise
+from trectools_plus.benchmark.compare.compare import find_best, find_unranked, summarise
 from trectools_plus.benchmark.run.config import BenchmarkConfig
 from trectools_plus.choices import Averaging
 from trectools_plus.measures import parse_measures

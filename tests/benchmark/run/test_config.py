@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from trectools_plus.benchmark.report.parts import hash_config
+from trectools_plus.benchmark.report.model import hash_config
 from trectools_plus.benchmark.run.config import BenchmarkConfig
 from trectools_plus.benchmark.run.config_file import load_config, load_search_settings
 from trectools_plus.errors import InputError, UsageError
@@ -365,7 +365,7 @@ def test_lists_may_be_written_with_commas(tmp_path: Path) -> None:
     [
         (
             "dataset: hpo\nconfidence: 95\n",
-            "expected a share between 0 and 1 but got 95 — {}:2: confidence — write 0.95",
+            "expected less than 1 but got 95 — {}:2: confidence",
         ),
         (
             "dataset: hpo\ntargets:\n  AP@7: 0.5\n",

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from trectools_plus.benchmark.report import BenchmarkReport, load_report
-from trectools_plus.benchmark.report.listing import list_reports
+from trectools_plus.benchmark.report.folder import list_reports
 from trectools_plus.benchmark.run import reuse
 from trectools_plus.benchmark.run.config_file import load_config
 from trectools_plus.benchmark.run.dataset import load_dataset

@@ -20,7 +20,7 @@ from trectools_plus.benchmark.report import (
     load_report,
     report_json_schema,
 )
-from trectools_plus.benchmark.report.parts import hash_config
+from trectools_plus.benchmark.report.model import hash_config
 from trectools_plus.benchmark.run.config_file import load_config
 from trectools_plus.benchmark.run.runner import BenchmarkResult, run_benchmark
 from trectools_plus.blas import limited_blas_threads
@@ -607,26 +607,3 @@ def test_few_results_of_a_complete_mode_are_noted(small: Small, tmp_path: Path) 
     assert diagnostics.notes == [
         "fewer results than the deepest cutoff (8) for 4 of 4 queries: no more were found"
     ]
-
-
-def test_queries_that_find_themselves_are_noted(small: Small, tmp_path: Path) -> None:
-    options = {**small.options, "modes": ["lexical"], "measures": ["RR@1"]}
-    for name, text, noted in (
-        ("d1", "a fox, red", True),
-        ("1", "a red fox", False),  # numbers can be equal by accident
-    ):
-        corpus = small.folder / "own.jsonl"
-        documents = [{"doc_id": name, "text": text}, {"doc_id": "other", "text": "a red fox"}]
-        corpus.write_text("".join(json.dumps(document) + "\n" for document in documents))
-        (small.folder / "own.tsv").write_text(f"{name}\tred fox\n")
-        (small.folder / "own.txt").write_text(f"{name} 0 other 1\n")
-        given = {
-            "corpus": str(corpus),
-            "topics": str(small.folder / "own.tsv"),
-            "qrels": str(small.folder / "own.txt"),
-        }
-        notes = run({**options, **given}, tmp_path / name).report.modes["lexical"].diagnostics.notes
-        assert any("--exclude-self" in note for note in notes) is noted
-        kept = {**options, **given, "exclude_self": True}
-        report = run(kept, tmp_path / f"{name}x").report
-        assert not any("same id" in note for note in report.modes["lexical"].diagnostics.notes)

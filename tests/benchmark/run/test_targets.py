@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from trectools_plus.benchmark.report import load_report
-from trectools_plus.benchmark.report.parts import hash_config
+from trectools_plus.benchmark.report.model import hash_config
 from trectools_plus.benchmark.run.config import BenchmarkConfig
 from trectools_plus.benchmark.run.config_file import load_config
 from trectools_plus.benchmark.run.runner import run_benchmark
@@ -86,10 +86,10 @@ def test_without_a_baseline_there_is_only_one_step() -> None:
     [
         (None, 0.36, None, "competitive"),
         (0.35, 0.36, 0.399, "competitive"),
-        (0.33, 0.36, 0.39, "competitive, but the interval reaches below it"),
-        (0.36, 0.39, 0.41, "competitive; the interval reaches strong"),
-        (0.29, 0.36, 0.41, "competitive; the interval reaches from below baseline to strong"),
-        (0.25, 0.29, 0.31, "below baseline; the interval reaches baseline"),
+        (0.33, 0.36, 0.39, "competitive (interval: baseline to competitive)"),
+        (0.36, 0.39, 0.41, "competitive (interval: competitive to strong)"),
+        (0.29, 0.36, 0.41, "competitive (interval: below baseline to strong)"),
+        (0.25, 0.29, 0.31, "below baseline (interval: below baseline to baseline)"),
         (0.41, 0.45, 0.48, "strong"),
         (0.20, 0.25, 0.29, "below baseline"),
         (None, None, None, "undefined"),
@@ -139,7 +139,7 @@ def test_bands_of_ndcg(preset: Any, measure: str) -> None:
     assert {mean: judge_mean(mean, target).band for mean in bands} == bands
     assert judge_mean(None, target).band is None
     result = judge_mean(0.9, target, 0.6, 1.0)
-    assert describe_status(result) == "very good, but the interval reaches below it"
+    assert describe_status(result) == "very good (interval: good to very good)"
     assert result.model_dump(mode="json")["names"] == {"competitive": "good", "strong": "very good"}
 
 

@@ -181,7 +181,6 @@ def test_nothing_found_is_said_on_stderr() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["query", " "], "TEXT"),
         (
             ["benchmark", "compare-vectors", "--set", "multi_vector=true"],
             "cannot be set",

@@ -50,4 +50,4 @@ def test_the_group_extraction_is_also_below_benchmark(tmp_path: Path, program: P
     for start in ("trectools-plus", "trectools-plus benchmark", "benchmark"):
         done = program(f"{start} extraction compare . .", tmp_path)
         assert done.code == 2
-        assert "'extraction run'" in done.stderr
+        assert "ExtractionReport.json" in done.stderr

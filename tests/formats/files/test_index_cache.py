@@ -139,16 +139,6 @@ def archive(path: Path) -> None:
     path.with_suffix(".npz").rename(path)
 
 
-def change(function: Callable[[Any], Any]) -> Callable[[Path], None]:
-    return lambda path: np.save(path, function(np.load(path)))
-
-
-def not_finite(array: Any) -> Any:
-    changed = array.astype(np.float32)
-    changed.flat[0] = np.nan
-    return changed
-
-
 ARRAY_CHANGES: dict[str, Callable[[Path], None]] = {
     "cut": lambda path: path.write_bytes(path.read_bytes()[:-3]),
     "empty": lambda path: path.write_bytes(b""),
@@ -162,33 +152,11 @@ ARRAY_CHANGES: dict[str, Callable[[Path], None]] = {
         pickle.dumps(Payload(path.parent.parent / "unpickled"))
     ),
     "archive": archive,
-    "a row less": change(lambda array: array[:-1]),
-    "a row more": change(lambda array: np.concatenate([array, array[-1:]])),
-    "no rows": change(lambda array: array[:0]),
-    "a scalar": change(lambda array: array.flat[0]),
-    "a dimension more": change(lambda array: array[np.newaxis]),
-    "wider": change(lambda array: array.astype(np.complex128)),
-    "texts": change(lambda array: array.astype(str)),
-    "other byte order": change(lambda array: array.astype(array.dtype.newbyteorder())),
-    "not finite": change(not_finite),
-    "far too large": change(lambda array: array * 0 + 2**30),
-    "negative": change(lambda array: -1 - array),
 }
 JSON_CHANGES: dict[str, Callable[[Path], None]] = {
     "cut": lambda path: path.write_text(path.read_text()[:-2]),
     "empty": lambda path: path.write_text(""),
     "no UTF-8": lambda path: path.write_bytes(b'{"\xff": 1}'),
-    "list": lambda path: path.write_text("[]"),
-    "number": lambda path: path.write_text("1"),
-    "no keys": lambda path: path.write_text("{}"),
-    "deep": lambda path: path.write_text("[" * 200_000),
-    "missing": lambda path: path.unlink(),
-    "other values": lambda path: path.write_text(
-        json.dumps(dict.fromkeys(json.loads(path.read_text()), "x"))
-    ),
-    "one key more": lambda path: path.write_text(
-        json.dumps({**json.loads(path.read_text()), "x": 99})
-    ),
 }
 FORGERIES = [
     *(
@@ -200,8 +168,6 @@ FORGERIES = [
         ("lexical", f"{name}.csc.index.npy", change)
         for name in ("data", "indices", "indptr")
         for change in ARRAY_CHANGES
-        # Finite weights of the right number can be changed without a trace.
-        if name != "data" or change not in ("negative", "far too large")
     ),
     *(
         ("lexical", f"{name}.index.json", change)
@@ -232,23 +198,6 @@ def test_an_inconsistent_index_with_a_fresh_seal_is_built_again(
     assert warning.endswith("built again")
     assert "\n" not in warning
     assert search() == expected
-    assert len(caplog.messages) == 1
-
-
-@pytest.mark.parametrize("others", ["kept", "removed"])
-def test_an_index_that_says_there_are_no_terms_is_built_again(
-    others: str, caplog: pytest.LogCaptureFixture
-) -> None:
-    build_retrievers(CORPUS, ["lexical"])
-    (folder,) = (path for path in cache_folder().iterdir() if path.is_dir())
-    if others == "removed":
-        for path in folder.iterdir():
-            if path.name != "index.json":
-                path.unlink()
-    (folder / "no_terms.txt").write_text("")
-    forge(folder)
-    (found,) = build_retrievers(CORPUS, ["lexical"])["lexical"].search(["wing"], 5)
-    assert found.doc_ids == ["d1"]
     assert len(caplog.messages) == 1
 
 

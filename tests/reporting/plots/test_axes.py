@@ -10,7 +10,7 @@ import pytest
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from trectools_plus.benchmark.curves import Curves
+from trectools_plus.benchmark.analyses import Curves
 from trectools_plus.reporting.plots.figures import (
     _plot_curves,
     _plot_differences,

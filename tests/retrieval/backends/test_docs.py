@@ -16,7 +16,6 @@ from trectools_plus.retrieval.backends.retriever import ENTRY_POINT_GROUP
 from trectools_plus.retrieval.fetch.answering import FetchOptions
 from trectools_plus.retrieval.fetch.fetch import FetchRequest
 from trectools_plus.retrieval.fetch.run_files import fetch_to_dir
-from trectools_plus.retrieval.source import BackendRequest, Query
 
 ROOT = Path(__file__).parents[3]
 PAGE = (ROOT / "docs" / "backends.md").read_text("utf-8")
@@ -43,17 +42,13 @@ def test_complete_examples_are_configurations(tmp_path: Path, example: str) -> N
 
 
 def test_the_functions_work(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    function, scored, _, _, template, engine = blocks("python")
+    function, scored, _, _, template = blocks("python")
     names: dict[str, Any] = {}
     exec(function, names)
     assert names["search"]("x", 1) == [("d7", 12.5), ("d3", 9.1)]
     exec(scored, {})
     assert capsys.readouterr().out == "0.5\n"
     assert ENTRY_POINT_GROUP in blocks("toml")[0]
-    exec(engine, names)
-    (source,) = names["MyEngine"]().open(BackendRequest(None, ["any"])).values()
-    hits, failure = source.ask([Query("1", "wing"), Query("2", "")], 1)
-    assert (hits.ids, failure.reason) == (["d7"], "the query is empty")
     exec(template, names)
     collection = load_collection(ROOT / "fixtures" / "garden-trec")
     backend = PythonBackend({"mine": names["MySearch"]})

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import os
 from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
@@ -57,13 +56,11 @@ def fetch(retriever: Any, folder: Path, **options: Any) -> dict[str, dict[str, f
         ([{"doc_id": "d2", "score": 2}, {"doc_id": "d1", "score": 1.5}], ["d2", "d1"], [2.0, 1.5]),
         ([{"_id": "d2", "_score": 2.0, "_source": {"title": "x"}}], ["d2"], [2.0]),
         ([{"id": 7, "similarity": 0.5, "text": "x"}], ["7"], [0.5]),
-        ([{"docno": "d2", "rank": 2}, {"docno": "d1", "rank": 1}], ["d1", "d2"], None),
         ([{"passage_id": "d2"}, {"passage_id": "d1"}], ["d2", "d1"], None),
         ([SimpleNamespace(docid="d2", score=2.0, lucene_docid=5)], ["d2"], [2.0]),
         ([ScoredDoc("q1", "d2", 2.0)], ["d2"], [2.0]),
         (pl.DataFrame({"doc_id": ["d2", "d1"], "score": [2, 1]}), ["d2", "d1"], [2.0, 1.0]),
         (pl.LazyFrame({"docno": ["d2", "d1"]}), ["d2", "d1"], None),
-        (pl.DataFrame({"id": ["d2", "d1"], "rank": [2, 1]}), ["d1", "d2"], None),
         (
             pd.DataFrame(
                 {"qid": [1, 1], "docid": [5, 6], "docno": ["d2", "d1"], "score": [2, 1.5]}
@@ -114,27 +111,9 @@ def test_a_table_is_not_taken_for_the_names_of_its_columns() -> None:
         def __iter__(self) -> Any:
             return iter(self.columns)
 
-    with pytest.raises(TypeError, match="or a data frame but got a Frame"):
+    with pytest.raises(TypeError, match="or a data frame but got Frame"):
         read_results(Frame())
     assert read_results({"d1": 1, "d2": 2}.keys()) == (["d1", "d2"], None)
-
-
-def test_a_function_cannot_move_the_output(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "elsewhere").mkdir()
-    monkeypatch.chdir(tmp_path)
-
-    class Moving:
-        def index(self, corpus: Any) -> None:
-            os.chdir(tmp_path / "elsewhere")
-
-        def search(self, queries: Any, depth: int) -> Any:
-            os.chdir(tmp_path / "elsewhere")
-            return [["d1"]]
-
-    corpus = Corpus.from_dict({"d1": "heart"})
-    fetch(Moving(), Path("out"), corpus=corpus)
-    assert (tmp_path / "out" / "mine.run").is_file()
-    assert list((tmp_path / "elsewhere").iterdir()) == []
 
 
 def test_an_index_that_fails_is_not_called_a_wrong_name(tmp_path: Path) -> None:
@@ -205,9 +184,12 @@ def test_a_function_that_always_fails_is_not_called_for_ever(tmp_path: Path) -> 
     [
         ("no.such.module:f", "ModuleNotFoundError: No module named 'no'"),
         ("json:nothing", "AttributeError"),
-        ("json:__version__", "expected a function, or an object with a method search, but got str"),
-        ("asyncio:sleep", "an asynchronous function is not awaited"),
-        ("zipfile:ZipFile", "TypeError: .* a class that can be created without arguments"),
+        (
+            "json:__version__",
+            "expected a function, or .* with a method search, but got: str",
+        ),
+        ("asyncio:sleep", "but got: asynchronous function"),
+        ("zipfile:ZipFile", "TypeError: .* a class must need no arguments"),
         ("nosuchplugin", "no installed package registers a retriever 'nosuchplugin'"),
     ],
 )

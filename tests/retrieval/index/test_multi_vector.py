@@ -147,7 +147,6 @@ def test_near_ties_closer_than_32_bit_products_can_tell() -> None:
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
-        ([("a", "label", "x"), ("a", "label", "y")], "document 'a' has more than one label"),
         ([("a", "name", "x")], "unknown kind of part 'name' — use one of label, synonym"),
         ([("a", "label", " ")], "the documents have no text"),
     ],

@@ -182,13 +182,10 @@ def test_splade_is_the_dot_product_of_the_models_weights(tiny: dict[str, str]) -
     ("name", "change"),
     [
         ("data", lambda array: array[:-1]),
-        ("data", lambda array: array * np.nan),
         ("data", lambda array: array.astype(object)),
         ("indices", lambda array: array + len(TEXTS)),
         ("indices", lambda array: array.astype(np.float64)),
         ("indptr", lambda array: array[::-1]),
-        ("indptr", lambda array: array[:-1]),
-        ("shape", lambda array: array + 1),
         ("shape", lambda array: array.astype(object)),
     ],
 )
@@ -292,7 +289,7 @@ def test_cuda_that_is_not_there_is_refused(minilm: str) -> None:
     if torch.cuda.is_available():
         pytest.skip("there is a CUDA device")
     settings = RetrievalSettings(embedding_model=minilm, device="cuda")
-    with pytest.raises(UsageError, match=r"PyTorch.*CUDA"):
+    with pytest.raises(InputError, match="PyTorch with CUDA"):
         build_retrievers(CORPUS, ["vector"], settings)
 
 

@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trectools_plus.errors import FormatError
 from trectools_plus.formats.tables import Corpus, Topics
 from trectools_plus.ontology.hpo import load_ontology
 from trectools_plus.retrieval.backends.embedded.backend import build_retrievers
@@ -100,22 +99,6 @@ def test_only_terms_of_the_hpo_have_other_texts() -> None:
     plain = Corpus.from_dict({"HP:0001250": "Seizure"})
     assert not is_hpo(plain)
     assert opened(plain, language="de") is None
-
-
-def test_the_users_glossary_replaces_the_included_ones(corpus: Corpus, tmp_path: Path) -> None:
-    path = tmp_path / "my.txt"
-    path.write_text("palatoschisi=cleft palate\n", encoding="utf-8")
-    for documents in (corpus, Corpus.from_dict({"a": "cleft palate"})):
-        found = opened(documents, translations=str(path))
-        for language in ("", "it"):
-            assert "cleft palate" in found.other_texts("palatoschisi", language)
-        assert found.other_texts("palatoschisi", "en") == {}
-    own, included = opened(corpus, translations=str(path)), opened(corpus)
-    assert "cleft palate" not in own.other_texts("Gaumenspalte", "de")
-    assert own.sha256 != included.sha256
-    path.write_text("palatoschisi\n", encoding="utf-8")
-    with pytest.raises(FormatError, match="stem=english"):
-        opened(corpus, translations=str(path))
 
 
 class Words:

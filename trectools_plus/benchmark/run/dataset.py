@@ -10,7 +10,7 @@ from pathlib import Path
 import polars as pl
 
 from trectools_plus.benchmark.report import DatasetInfo, FindingRecord, SourceFile
-from trectools_plus.benchmark.report.parts import record_findings
+from trectools_plus.benchmark.report.model import record_findings
 from trectools_plus.benchmark.run.config import BenchmarkConfig
 from trectools_plus.choices import UnknownTerms
 from trectools_plus.errors import CheckFailedError, InputError, UsageError
@@ -20,13 +20,11 @@ from trectools_plus.formats.collection import (
     Collection,
     find_collection_files,
     is_named_collection,
-    stream_documents,
 )
 from trectools_plus.formats.corpus import DocumentCollection, load_corpus
 from trectools_plus.formats.hashing import sha256_file, sha256_text
 from trectools_plus.formats.ir_datasets import is_catalogue_name, open_catalogue
 from trectools_plus.formats.tables import TOPICS_SCHEMA, Corpus, Qrels, Topics
-from trectools_plus.formats.topic_records.model import TopicOptions
 from trectools_plus.formats.topics import read_topics
 from trectools_plus.measures.judged import JudgedQueries
 from trectools_plus.ontology.hpo import load_ontology
@@ -205,8 +203,7 @@ class Dataset:
 
     Attributes:
         id: Its name in reports.
-        corpus: The documents, streamed if the backend supports it; ``None`` if given runs are
-            compared.
+        corpus: The documents; ``None`` if given runs are compared.
         topics: The queries; ``None`` if given runs are compared without them.
         qrels: The judgments, without errors that prevent scoring.
         version: The version stated in the data, if any.
@@ -281,21 +278,10 @@ def load_dataset(config: BenchmarkConfig) -> Dataset:
         UsageError: If the dataset is unknown.
     """
     name = name_dataset(config)
-    if config.dataset is None:
-        corpus = _open_corpus(config, config.corpus)
-        if config.test_file is None:
-            paths = (config.qrels, config.corpus, config.topics)
-            dataset = _from_files(name, paths, corpus, config.topic_options)
-        else:
-            dataset = _from_test_set(name, config, corpus)
-    elif is_named_collection(name):
+    if config.dataset is not None and is_named_collection(name):
         dataset = _from_collection(config, name)
     else:
-        files = find_collection_files(name)
-        corpus_path = None if config.runs is not None else str(files.corpus)
-        paths = str(files.qrels), corpus_path, str(files.topics)
-        corpus = _open_corpus(config, corpus_path)
-        dataset = _from_files(name, paths, corpus, config.topic_options)
+        dataset = _from_files(config, name)
     check_id_overlap(dataset.corpus, dataset.topics, dataset.qrels, dataset.id)
     given = _files({kind: getattr(config, kind) for kind in TERM_FILES})
     if config.exclude is None:
@@ -330,22 +316,26 @@ def hash_query_fields(topics: Topics) -> str | None:
     return sha256_text(topics.frame.select("query_id", *names).write_ndjson())
 
 
-def _from_files(
-    name: str,
-    paths: tuple[str | None, str | None, str | None],
-    corpus: DocumentCollection | None,
-    topic_options: TopicOptions,
-) -> Dataset:
-    """Read the files of qrels, corpus and topics; the corpus is open already."""
-    qrels_path, corpus_path, topics_path = paths
+def _from_files(config: BenchmarkConfig, name: str) -> Dataset:
+    """Read the files of qrels, corpus and topics, of which a test set replaces two."""
+    given = {"corpus": config.corpus, "topics": config.topics, "qrels": config.qrels}
+    if config.dataset is not None:
+        files = find_collection_files(name)
+        corpus_path = None if config.runs is not None else str(files.corpus)
+        given = {"corpus": corpus_path, "topics": str(files.topics), "qrels": str(files.qrels)}
+    corpus: Corpus | None = None
+    if (path := given["corpus"]) is not None:
+        corpus = load_corpus(path)
+    if config.test_file is not None:
+        return _from_test_set(config, name, corpus)
+    topics_path, qrels_path = given["topics"], given["qrels"]
     if qrels_path is None:
         raise InputError("no qrels given")
     qrels, findings = load_qrels_with_findings(qrels_path)
-    given = {"corpus": corpus_path, "topics": topics_path, "qrels": qrels_path}
     return Dataset(
         id=name,
         corpus=corpus,
-        topics=None if topics_path is None else read_topics(topics_path, topic_options),
+        topics=None if topics_path is None else read_topics(topics_path, config.topic_options),
         qrels=qrels,
         files=_files(given),
         findings=record_findings(findings),
@@ -353,15 +343,14 @@ def _from_files(
 
 
 def _from_test_set(
-    name: str, config: BenchmarkConfig, corpus: DocumentCollection | None
+    config: BenchmarkConfig, name: str, corpus: DocumentCollection | None
 ) -> Dataset:
     """Return documents with the queries and judgments of a test set."""
     path = str(config.test_file)
     test_set = load_test_set(path)
-    qrels = qrels_of(test_set, path)
+    qrels, facts = qrels_of(test_set, path), test_set.metadata
     findings = check_qrels(qrels)
     refuse_errors(findings)
-    facts = test_set.metadata
     return Dataset(
         id=name,
         corpus=corpus,
@@ -388,15 +377,6 @@ def _files(given: Mapping[str, str | None]) -> dict[str, SourceFile]:
         for kind, path in given.items()
         if path is not None and path != "-" and not is_catalogue_name(path)
     }
-
-
-def _open_corpus(config: BenchmarkConfig, path: str | None) -> DocumentCollection | None:
-    """Open the documents of a file: as a stream if the backend supports it, else in memory."""
-    if path is None:
-        return None
-    if config.streams_documents and (streamed := stream_documents(None, path)) is not None:
-        return streamed
-    return load_corpus(path)
 
 
 def load_collection(spec: str | Path, *, with_corpus: bool = True) -> Collection:
@@ -481,18 +461,16 @@ def open_corpus(name: str, ontology: str | None = None) -> Corpus:
 
 
 def _from_collection(config: BenchmarkConfig, spec: str) -> Dataset:
-    can_stream = config.runs is None and config.streams_documents
-    corpus: DocumentCollection | None = stream_documents(spec, None) if can_stream else None
+    corpus: DocumentCollection | None = None
     notes: list[str] = []
     changed: list[Finding] = []
-    if spec == "hpo" and corpus is None:
+    if spec == "hpo":
         collection, notes, changed = load_hpo(
             config.test_file, config.ontology, config.unknown_terms, config.language
         )
     else:
-        has_corpus = config.runs is None and corpus is None
-        collection = load_collection(spec, with_corpus=has_corpus)
-    if config.runs is None and corpus is None:
+        collection = load_collection(spec, with_corpus=config.runs is None)
+    if config.runs is None:
         corpus = collection.corpus
         if corpus is None:
             raise InputError("the dataset has no documents to search", where=spec)

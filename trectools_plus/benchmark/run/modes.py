@@ -23,11 +23,10 @@ from trectools_plus.benchmark.report import (
     TieInfo,
     UnscoredMode,
 )
-from trectools_plus.benchmark.report.parts import record_findings
+from trectools_plus.benchmark.report.model import record_findings
 from trectools_plus.benchmark.run.config import BenchmarkConfig
 from trectools_plus.benchmark.run.dataset import Dataset
 from trectools_plus.benchmark.run.output_folder import (
-    COMPONENTS_FOLDER,
     QRELS_FILE,
     RUNS_FOLDER,
     OutputFolder,
@@ -69,7 +68,6 @@ class ModeRun:
         findings: The findings of the validator.
         latency_ms: Milliseconds per query, NaN if not measured; ``None`` for a given run.
         index_key: Key of the indexes searched; ``None`` for a given run.
-        without: For a mode that merges rankings, by component: the run without it.
         cut_short: Queries of a fetched run with fewer documents than requested although the backend
             found more results.
         given: True if it is a file of the user, not fetched.
@@ -80,7 +78,6 @@ class ModeRun:
     findings: list[FindingRecord]
     latency_ms: npt.NDArray[np.float64] | None = None
     index_key: str | None = None
-    without: dict[str, ModeRun] = field(default_factory=dict)
     cut_short: list[str] = field(default_factory=list)
     given: bool = False
 
@@ -134,7 +131,7 @@ def read_mode_run(
         if run.frame.is_empty():
             raise InputError("every result of the run is left out", where=path)
         table = view_of(run)
-    written = _write(folder, table, name, RUNS_FOLDER)
+    written = _write(folder, table, name)
     # The report lists the findings on the given file: the written file no longer has some of them.
     return replace(
         written,
@@ -148,7 +145,6 @@ def write_mode_run(
     dataset: Dataset,
     folder: OutputFolder,
     run: Run,
-    subfolder: str = RUNS_FOLDER,
     *,
     accepts_unjudged: bool,
 ) -> ModeRun:
@@ -158,7 +154,6 @@ def write_mode_run(
         dataset: The judgments and topics.
         folder: The benchmark's output folder.
         run: The run; its name is the name of the file.
-        subfolder: The folder of the file in the output folder.
         accepts_unjudged: Accept a run without judged documents, because a measure can score it.
 
     Raises:
@@ -170,7 +165,7 @@ def write_mode_run(
             path=None, sha256=None, queries=0, results=0, depth=0, ties=_count_ties(run)
         )
         return ModeRun(run, nothing, [])
-    mode = _write(folder, view_of(run), run.name, subfolder)
+    mode = _write(folder, view_of(run), run.name)
     assert mode.info.path is not None
     with folder.final_names():
         path = folder.partial / mode.info.path
@@ -178,19 +173,18 @@ def write_mode_run(
     return replace(mode, findings=findings)
 
 
-def _write(folder: OutputFolder, view: RunView, mode: str, subfolder: str) -> ModeRun:
+def _write(folder: OutputFolder, view: RunView, mode: str) -> ModeRun:
     """Write a run in the canonical order without ties, and return it as it is written.
 
     Args:
         folder: The benchmark's output folder.
         view: The run.
         mode: The name of the run and its file.
-        subfolder: The folder of the file in the output folder.
     """
     order = view.order(32)
     place = places_in_query(view.grouped.query)
     sizes = view.blocks.sizes
-    name = f"{subfolder}/{mode}.run"
+    name = f"{RUNS_FOLDER}/{mode}.run"
     columns = {
         "query_id": pl.Series(view.query_ids, dtype=pl.String).gather(
             np.repeat(np.arange(len(sizes)), sizes)
@@ -312,7 +306,7 @@ def _fetch_modes(
         config.retrieval,
         config.make_backend(),
     )
-    fetched = fetch_runs(request, leave_one_out=True, progress=progress)
+    fetched = fetch_runs(request, progress=progress)
     accepts = accept_unjudged(config.bind_measures(config.measure_names))
     unscored = {
         mode: UnscoredMode(
@@ -341,16 +335,6 @@ def _fetch_modes(
             write_mode_run(dataset, folder, Run(cut(answer.run), mode), accepts_unjudged=accepts),
             latency_ms=answer.latency_ms,
             index_key=" ".join(f"{name}:{key}" for name, key in answer.index_keys.items()) or None,
-            without={
-                component: write_mode_run(
-                    dataset,
-                    folder,
-                    Run(cut(run), f"{mode}-without-{component}"),
-                    COMPONENTS_FOLDER,
-                    accepts_unjudged=accepts,
-                )
-                for component, run in answer.without.items()
-            },
             cut_short=answer.cut_short,
         )
         for mode, answer in fetched.items()

@@ -22,7 +22,6 @@ from trectools_plus.formats.files.outputs import refuse_foreign, refuse_overwrit
 from trectools_plus.formats.hashing import sha256_file
 
 RUNS_FOLDER = "runs"
-COMPONENTS_FOLDER = "components"
 MODE_REPORTS_FOLDER = "reports"
 PLOTS_FOLDER = "visualizations"
 PLOT_ENDINGS = (".png", ".svg")
@@ -32,7 +31,6 @@ SWEEP_FILE = "SweepReport.json"
 SWEEP_MARKDOWN_FILE = "SweepReport.md"
 SWEEP_HTML_FILE = "SweepReport.html"
 WINNER_FILE = "winner.run"
-HELD_OUT_FILE = "held_out.parquet"
 MARKDOWN_FILE = "BenchmarkComparison.md"
 HTML_FILE = "BenchmarkReport.html"
 PER_QUERY_FILE = "per_query.parquet"
@@ -48,7 +46,6 @@ SWEEP_FILES = (
     SWEEP_HTML_FILE,
     PER_QUERY_FILE,
     QRELS_FILE,
-    HELD_OUT_FILE,
     WINNER_FILE,
     CHECKSUMS_FILE,
 )
@@ -89,7 +86,6 @@ class OutputFolder:
             remove_abandoned(self.path)
             lock = make_locked_folder(self.partial)
             (self.partial / RUNS_FOLDER).mkdir()
-            (self.partial / COMPONENTS_FOLDER).mkdir()
         except FileExistsError as error:
             if exclusive and self.path.is_dir():
                 raise
@@ -118,16 +114,6 @@ class OutputFolder:
             if error.where is not None:
                 error.where = error.where.replace(str(self.partial), str(self.path))
             raise
-
-    def keep_components(self, paths: Collection[str]) -> None:
-        """Delete the runs of fusions without a component that the report does not contain.
-
-        Args:
-            paths: Relative paths of the runs to keep.
-        """
-        for file in (self.partial / COMPONENTS_FOLDER).iterdir():
-            if file.relative_to(self.partial).as_posix() not in paths:
-                file.unlink()
 
     def plan(self, names: Iterable[str], inputs: Iterable[str | Path | None]) -> None:
         """Raise an error if an input would be replaced, or a file that no earlier report lists.

@@ -4,17 +4,43 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import polars as pl
 
-from trectools_plus.benchmark.analyses import find_ontology
-from trectools_plus.benchmark.compare.compare import refuse_different_queries
-from trectools_plus.benchmark.report import BenchmarkReport
+from trectools_plus.benchmark.analyses import (
+    find_difficulty,
+    find_near_misses,
+    find_ontology,
+    find_pool,
+)
+from trectools_plus.benchmark.compare.compare import (
+    find_best,
+    find_differences,
+    find_groups,
+    find_primary_of,
+    find_unranked,
+    is_best_significant,
+    make_strata,
+    refuse_different_queries,
+    summarise,
+)
+from trectools_plus.benchmark.report import (
+    BenchmarkReport,
+    Manifest,
+    ModeResult,
+)
+from trectools_plus.benchmark.report.diagnostics import (
+    diagnose,
+    find_diagnostics,
+    find_failing,
+    retrieval_notes,
+)
 from trectools_plus.benchmark.report.folder import ReportFolder
-from trectools_plus.benchmark.report.parts import hash_config, make_experiment_id, restore_findings
-from trectools_plus.benchmark.run.assemble import make_manifest, make_report
+from trectools_plus.benchmark.report.model import hash_config, make_experiment_id, restore_findings
+from trectools_plus.benchmark.report.verdict import add_result
 from trectools_plus.benchmark.run.config import BenchmarkConfig
 from trectools_plus.benchmark.run.dataset import Dataset, load_dataset
 from trectools_plus.benchmark.run.modes import ModeRun, Modes, prepare_modes
@@ -25,17 +51,26 @@ from trectools_plus.benchmark.run.output_folder import (
     claim_folder,
 )
 from trectools_plus.benchmark.run.reuse import copy_files, find_cached, make_cache_key
+from trectools_plus.blas import limited_blas_threads
 from trectools_plus.display import Displayed, TextTable
 from trectools_plus.errors import IncomparableError
 from trectools_plus.formats.tables import Run, Topics
-from trectools_plus.measures.evaluation import Evaluation, notes_without_relevant, score_runs
+from trectools_plus.measures.evaluation import (
+    JUDGED,
+    Evaluation,
+    notes_without_relevant,
+    score_runs,
+)
+from trectools_plus.measures.judged import notes_on_judges
 from trectools_plus.progress import Progress, no_progress
 from trectools_plus.provenance import (
     Clock,
+    describe_conditions,
     format_time,
     utc_now,
 )
 from trectools_plus.retrieval.backends.embedded.modes import models_used
+from trectools_plus.retrieval.fetch.outcome import summarise_latency
 from trectools_plus.retrieval.index.models import ModelRecord
 from trectools_plus.retrieval.source import BackendRequest
 from trectools_plus.validation.findings import Finding, notes_on_findings, refuse_errors
@@ -87,64 +122,24 @@ class BenchmarkResult(Displayed):
         return self.report.plot(measures)
 
 
-class BenchmarkInputs:
-    """The data and the runs of a benchmark, read or fetched as its configuration says.
+class FigureOrigin(NamedTuple):
+    """What a report states about where its figures come from.
 
-    Args:
-        config: The settings.
+    Attributes:
+        experiment_id: The experiment.
+        moment: The time in UTC.
+        command: The command line without secrets, if any.
+        contents: Hashes of the parts of the data.
+        models: The local models of all modes, by role.
+        cache_key: The key of the results; ``None`` if they cannot be reused.
     """
 
-    def __init__(self, config: BenchmarkConfig) -> None:
-        self.config = config
-
-    def load_dataset(self) -> Dataset:
-        """Read the data; see :func:`~trectools_plus.benchmark.run.dataset.load_dataset`."""
-        return load_dataset(self.config)
-
-    def cache_key(self, contents: Mapping[str, str]) -> str | None:
-        """Return the key of the results; see
-        :func:`~trectools_plus.benchmark.run.reuse.make_cache_key`."""
-        return make_cache_key(self.config, contents)
-
-    def prepare_modes(self, dataset: Dataset, folder: OutputFolder, progress: Progress) -> Modes:
-        """Write the run of each mode to the folder; see
-        :func:`~trectools_plus.benchmark.run.modes.prepare_modes`."""
-        return prepare_modes(self.config, dataset, folder, progress)
-
-    def score(
-        self, dataset: Dataset, modes: Mapping[str, ModeRun], progress: Progress
-    ) -> Evaluation:
-        """Score every mode with every measure.
-
-        Raises:
-            IncomparableError: If the modes are averaged over different queries, or over none.
-        """
-        runs, config = {name: mode.run for name, mode in modes.items()}, self.config
-        measures = config.bind_measures(config.measure_names)
-        evaluation = score_runs(dataset.judged, runs, measures, config.averaging, progress)
-        progress("scoring", len(runs), len(runs))
-        refuse_different_queries(evaluation)
-        if not evaluation.query_ids[next(iter(runs))]:
-            raise IncomparableError(
-                "nothing was found for any judged query, so missing=drop leaves no query",
-                remedy="use missing=zero, which counts a query without results as 0",
-            )
-        return evaluation
-
-    def list_models(self) -> dict[str, ModelRecord]:
-        """Return the local models of all modes, by role; with the mode if modes use several."""
-        config = self.config
-        if config.runs is not None:
-            return {}
-        if config.is_embedded:
-            return models_used(config.mode_keys, config.retrieval)
-        backend, request = config.make_backend(), BackendRequest(None, config.mode_keys)
-        by_mode = {mode: backend.models(mode, request) for mode in config.mode_keys}
-        models = [(role, mode, one) for mode in by_mode for role, one in by_mode[mode].items()]
-        found = {role: model for role, _, model in models}
-        if all(found[role] == model for role, _, model in models):
-            return found
-        return {f"{role}-{mode}": model for role, mode, model in models}
+    experiment_id: str
+    moment: datetime
+    command: str | None
+    contents: Mapping[str, str]
+    models: Mapping[str, ModelRecord]
+    cache_key: str | None = None
 
 
 def run_benchmark(
@@ -184,33 +179,6 @@ def run_benchmark(
         IncomparableError: If ``missing`` is ``drop`` and the modes answer different queries, or
             none.
     """
-    inputs = BenchmarkInputs(config)
-    return run_on_inputs(inputs, progress, command, clock, cached=cached, strict_input=strict_input)
-
-
-def run_on_inputs(
-    inputs: BenchmarkInputs,
-    progress: Progress,
-    command: str | None,
-    clock: Clock,
-    *,
-    cached: bool = False,
-    strict_input: bool = False,
-) -> BenchmarkResult:
-    """Do the same as :func:`run_benchmark` with other data and runs, for example those of a report.
-
-    Args:
-        inputs: The data and the runs.
-        progress: Called as ``progress(description, done, total)``.
-        command: As for :func:`run_benchmark`, as the following arguments.
-        clock: Returns the time in UTC.
-        cached: Reuse earlier results.
-        strict_input: Refuse every error.
-
-    Raises:
-        TrectoolsPlusError: As :func:`run_benchmark`.
-    """
-    config = inputs.config
     moment = clock()
     experiment_id = make_experiment_id(moment, hash_config(config.as_manifest()))
     if config.output_dir is None:
@@ -222,33 +190,164 @@ def run_on_inputs(
         given = [*(config.runs or {}).values(), config.qrels, config.topics, config.corpus]
         folder.plan(names, given)
         progress("reading the data", 0, 1)
-        dataset = inputs.load_dataset()
+        dataset = load_dataset(config)
         progress("reading the data", 1, 1)
         contents = dataset.hash_contents(progress)
-        key = inputs.cache_key(contents)
+        key = make_cache_key(config, contents)
         earlier = find_cached(key, folder.path) if cached and key is not None else None
         if earlier is not None:
-            if strict_input:
-                refuse_errors(_input_findings(earlier.report, config), strict_input=True)
             now = {"created_at": format_time(moment), "command": command}
-            return _reuse(earlier, dataset, folder, {"experiment_id": experiment_id, **now})
-        modes = inputs.prepare_modes(dataset, folder, progress)
-        scored = modes.scored
-        evaluation = inputs.score(dataset, scored, progress)
-        progress("comparing", 0, 1)
-        described = dataset.describe(len(evaluation.query_ids[next(iter(scored))]), contents)
-        manifest = make_manifest(
-            config, moment, experiment_id, described, scored, command
-        ).model_copy(update={"models": inputs.list_models(), "cache_key": key})
-        ontology = find_ontology(config, evaluation.measures)
-        report = make_report(config, dataset, modes, evaluation, manifest, ontology)
-        folder.keep_components([one.run.path or "" for one in report.components])
+            result = _reuse(earlier, dataset, folder, {"experiment_id": experiment_id, **now})
+        else:
+            modes = prepare_modes(config, dataset, folder, progress)
+            models = _list_models(config)
+            origin = FigureOrigin(experiment_id, moment, command, contents, models, key)
+            result = compute_result(config, dataset, modes, folder, origin, progress)
         if strict_input:
-            refuse_errors(_input_findings(report, config), strict_input=True)
-        progress("comparing", 1, 1)
-    runs = {name: mode.run for name, mode in scored.items()}
-    latency = make_latency_table(dataset.topics, scored)
+            refuse_errors(_input_findings(result.report, config), strict_input=True)
+    return result
+
+
+def compute_result(
+    config: BenchmarkConfig,
+    dataset: Dataset,
+    modes: Modes,
+    folder: OutputFolder,
+    origin: FigureOrigin,
+    progress: Progress,
+) -> BenchmarkResult:
+    """Score the runs of all modes, compare them, and make the report.
+
+    Args:
+        config: The settings.
+        dataset: The data.
+        modes: The modes, whose runs are in the folder.
+        folder: The output folder.
+        origin: The origin of the figures.
+        progress: Called as ``progress(description, done, total)``.
+
+    Raises:
+        IncomparableError: If the modes are averaged over different queries, or over none.
+    """
+    runs = {name: mode.run for name, mode in modes.scored.items()}
+    measures = config.bind_measures(config.measure_names)
+    evaluation = score_runs(dataset.judged, runs, measures, config.averaging, progress)
+    progress("scoring", len(runs), len(runs))
+    refuse_different_queries(evaluation)
+    queries = len(evaluation.query_ids[next(iter(runs))])
+    if not queries:
+        raise IncomparableError(
+            "nothing was found for any judged query, so missing=drop leaves no query",
+            remedy="use missing=zero, which counts a query without results as 0",
+        )
+    progress("comparing", 0, 1)
+    settings = config.as_manifest()
+    manifest = Manifest(
+        experiment_id=origin.experiment_id,
+        **describe_conditions(origin.moment),
+        dataset=dataset.describe(queries, origin.contents),
+        config=settings,
+        config_hash=hash_config(settings),
+        index_snapshots={
+            name: mode.index_key
+            for name, mode in modes.scored.items()
+            if mode.index_key is not None
+        },
+        models=dict(origin.models),
+        blas_threads=limited_blas_threads() if config.runs is None else None,
+        cache_key=origin.cache_key,
+        seed=config.seed,
+        command=origin.command,
+    )
+    report = _make_report(config, dataset, modes, evaluation, manifest)
+    progress("comparing", 1, 1)
+    latency = make_latency_table(dataset.topics, modes.scored)
     return BenchmarkResult(report, evaluation.per_query(), runs, folder, dataset, latency)
+
+
+def _make_report(
+    config: BenchmarkConfig,
+    dataset: Dataset,
+    modes: Modes,
+    evaluation: Evaluation,
+    manifest: Manifest,
+) -> BenchmarkReport:
+    """Compute every figure of a benchmark from its scores."""
+    ontology = find_ontology(config, evaluation.measures)
+    scored = modes.scored
+    measures = summarise(evaluation, config.comparing, config.all_targets)
+    diagnostics = find_diagnostics(config, dataset, scored, evaluation)
+    results = {
+        name: ModeResult(
+            label=config.mode_names.get(name, name) if mode.given else config.label(name),
+            status=mode.status,
+            run=mode.info,
+            measures=measures[name],
+            latency_ms=None if mode.latency_ms is None else summarise_latency(mode.latency_ms),
+            diagnostics=diagnostics[name],
+        )
+        for name, mode in scored.items()
+    }
+    primary = find_primary_of(manifest.config, evaluation)
+    noun = "mode" if config.runs is None else "run"
+    found = find_differences(config.comparing, evaluation, primary, noun)
+    best = find_best(evaluation, config.baseline)
+    runs = {name: mode.run for name, mode in scored.items()}
+    has_nonrelevant = bool((dataset.qrels.frame["relevance"] <= 0).any())
+    report = BenchmarkReport(
+        manifest=manifest,
+        primary_measure=primary,
+        modes=results,
+        unscored=modes.unscored,
+        comparisons=found,
+        best_mode=best,
+        best_mode_significant=is_best_significant(best, found),
+        unranked=find_unranked(evaluation),
+        groups={} if config.baseline else find_groups(evaluation, found),
+        strata={}
+        if dataset.topics is None
+        else make_strata(dataset.topics, evaluation, config.resampling),
+        failing_queries=find_failing(
+            dataset,
+            runs,
+            evaluation.per_query(primary),
+            primary,
+            next(iter(measures.values()))[primary].definition,
+        ),
+        near_misses=None
+        if ontology is None
+        else find_near_misses(dataset, runs, evaluation, ontology, primary),
+        diagnosis=diagnose(results, found, primary, pooled=has_nonrelevant),
+        pool=find_pool(
+            dataset.qrels,
+            runs,
+            evaluation,
+            primary,
+            {name: one.diagnostics.judged.get(JUDGED) for name, one in results.items()},
+            dataset.judged,
+        ),
+        difficulty=find_difficulty(evaluation, primary),
+        notes=[
+            *(f"{note[0].upper()}{note[1:]}." for note in notes_on_judges(dataset.qrels)),
+            *retrieval_notes(config, dataset),
+        ],
+    )
+    return add_result(report)
+
+
+def _list_models(config: BenchmarkConfig) -> dict[str, ModelRecord]:
+    """Return the local models of all modes, by role; with the mode if modes use several."""
+    if config.runs is not None:
+        return {}
+    if config.is_embedded:
+        return models_used(config.mode_keys, config.retrieval)
+    backend, request = config.make_backend(), BackendRequest(None, config.mode_keys)
+    by_mode = {mode: backend.models(mode, request) for mode in config.mode_keys}
+    models = [(role, mode, one) for mode in by_mode for role, one in by_mode[mode].items()]
+    found = {role: model for role, _, model in models}
+    if all(found[role] == model for role, _, model in models):
+        return found
+    return {f"{role}-{mode}": model for role, mode, model in models}
 
 
 def input_notes(report: BenchmarkReport, config: BenchmarkConfig) -> list[str]:

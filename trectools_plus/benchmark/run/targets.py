@@ -237,9 +237,7 @@ def describe_status(target: TargetResult) -> str:
     """Describe the level of the mean, and the levels of its interval if they differ.
 
     Returns:
-        ``competitive``, ``competitive, but the interval reaches below it``, ``baseline; the
-        interval reaches competitive``, ``competitive; the interval reaches from baseline to
-        strong``, or ``undefined``.
+        ``competitive``, ``competitive (interval: baseline to strong)``, or ``undefined``.
     """
     if target.status is None:
         return "undefined"
@@ -247,11 +245,7 @@ def describe_status(target: TargetResult) -> str:
         _name(status or target.status, target.names)
         for status in (target.status_low, target.status, target.status_high)
     )
-    if low != mean != high:
-        return f"{mean}; the interval reaches from {low} to {high}"
-    if low != mean:
-        return f"{mean}, but the interval reaches below it"
-    return mean if high == mean else f"{mean}; the interval reaches {high}"
+    return mean if low == mean == high else f"{mean} (interval: {low} to {high})"
 
 
 def _name(status: str, names: Mapping[Any, str] | None) -> str:

@@ -1,7 +1,7 @@
 """Make the report of a sweep again, from the files beside it.
 
-The values per query of the winner are computed from its run. Those of the other variants, and those
-on the held-out part, are taken from their files.
+The values per query of the winner are computed from its run. Those of the other variants are taken
+from their file.
 """
 
 from __future__ import annotations
@@ -17,17 +17,19 @@ from pydantic import ValidationError
 from trectools_plus.benchmark.report.folder import bind_unchanged
 from trectools_plus.benchmark.run.dataset import Dataset, hash_qrels, name_dataset
 from trectools_plus.benchmark.run.output_folder import (
-    HELD_OUT_FILE,
     PER_QUERY_FILE,
     QRELS_FILE,
     SWEEP_FILE,
     WINNER_FILE,
     OutputFolder,
 )
-from trectools_plus.benchmark.sweep.config import SweepConfig
-from trectools_plus.benchmark.sweep.report import SweepReport
-from trectools_plus.benchmark.sweep.runner import Selection, SweepResult, choose_measures
-from trectools_plus.benchmark.sweep.variants import list_variants
+from trectools_plus.benchmark.sweep.runner import (
+    Selection,
+    SweepReport,
+    SweepResult,
+    choose_measures,
+)
+from trectools_plus.benchmark.sweep.variants import SweepConfig, list_variants
 from trectools_plus.errors import InputError
 from trectools_plus.formats.files.closed import ClosedFolder, read_document
 from trectools_plus.formats.tables import Qrels, Run
@@ -96,9 +98,7 @@ def _rebuild(files: ClosedFolder, report: SweepReport, output: OutputFolder) -> 
     hashes = [file.sha256 for file in report.dataset.files.values()]
     files_of_terms = (config.ontology, config.annotations)
     measures = bind_unchanged([*names], files_of_terms, hashes, files.path)
-    files.file(PER_QUERY_FILE)
-    stored = _read_values(files, PER_QUERY_FILE, config, runs, measures)
-    assert stored is not None
+    stored = _read_values(files, config, runs, measures)
     best = Selection(config, variants, stored).best.name
     qrels = load_qrels(str(files.file(QRELS_FILE)))
     run = Run.from_dict({}, best)
@@ -106,7 +106,6 @@ def _rebuild(files: ClosedFolder, report: SweepReport, output: OutputFolder) -> 
         run = Run(load_run(str(files.file(WINNER_FILE))).frame, best)
     evaluation = _score_winner(stored, run, qrels, report.judged)
     selection = Selection(config, variants, evaluation)
-    held_out = _read_values(files, HELD_OUT_FILE, config, [best], measures[:1])
     contents = {**report.dataset.contents, "qrels": hash_qrels(qrels)}
     described = Dataset(name_dataset(config), None, None, qrels).describe(
         selection.n_queries, contents
@@ -118,19 +117,16 @@ def _rebuild(files: ClosedFolder, report: SweepReport, output: OutputFolder) -> 
         "command": report.command,
         "platform": report.platform,
     }
-    values = None if held_out is None else held_out.per_query()
     result = SweepResult(
-        report=selection.describe(qrels, held_out, conditions),
+        report=selection.describe(qrels, conditions),
         per_query=evaluation.per_query(),
         run=run,
         folder=output,
         qrels=qrels,
-        held_out=values,
     )
-    problems = [*_check_measures(config, measures)]
-    if held_out is None and config.held_out is not None:
-        problems.append(f"{HELD_OUT_FILE}: the file is missing")
-    return RebuiltSweep(result, problems, [*_list_unproven(evaluation, values)])
+    others = len(evaluation.run_names) - 1
+    unproven = f"the values per query of {others} other runs, and their shares of judged documents"
+    return RebuiltSweep(result, [*_check_measures(config, measures)], [unproven])
 
 
 def _score_winner(
@@ -143,13 +139,6 @@ def _score_winner(
         raise ValueError(f"the queries are not those of {QRELS_FILE}")
     tables = {**stored.tables, run.name: again.tables[run.name]}
     return replace(stored, tables=tables, judged={**judged, **again.judged})
-
-
-def _list_unproven(evaluation: Evaluation, held_out: pl.DataFrame | None) -> Iterator[str]:
-    others = len(evaluation.run_names) - 1
-    yield f"the values per query of {others} other runs, and their shares of judged documents"
-    if held_out is not None:
-        yield f"{held_out.height:,} values per query on the held-out part"
 
 
 def _read_config(report: SweepReport) -> SweepConfig:
@@ -167,20 +156,17 @@ def _read_config(report: SweepReport) -> SweepConfig:
 
 def _read_values(
     files: ClosedFolder,
-    name: str,
     config: SweepConfig,
     runs: Sequence[str],
     measures: list[Measure],
-) -> Evaluation | None:
-    """Return the values of a file as an evaluation; ``None`` if there is none.
+) -> Evaluation:
+    """Return the values per query as an evaluation.
 
     Raises:
         InputError: If it does not have one value for each run, query and measure, in this order.
     """
-    table, path = files.read_table(name), files.path / name
-    if table is None:
-        return None
-    if table.schema != _SCHEMA or not table.height or not runs:
+    table, path = files.read_table(PER_QUERY_FILE), files.file(PER_QUERY_FILE)
+    if table is None or table.schema != _SCHEMA or not table.height or not runs:
         raise _refuse(path, f"expected rows with the columns {', '.join(_SCHEMA)}")
     ids = table.filter(run=runs[0], measure=measures[0].requested_name)["query_id"].to_list()
     shape = (len(runs), len(ids), len(measures))

@@ -11,9 +11,14 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+from pydantic import Field
 
 from trectools_plus.benchmark.compare.compare import refuse_different_queries
-from trectools_plus.benchmark.report.parts import hash_config, make_experiment_id
+from trectools_plus.benchmark.report.model import (
+    ConfiguredConditions,
+    hash_config,
+    make_experiment_id,
+)
 from trectools_plus.benchmark.run.dataset import Dataset, load_dataset
 from trectools_plus.benchmark.run.output_folder import (
     SWEEP_FILES,
@@ -21,22 +26,15 @@ from trectools_plus.benchmark.run.output_folder import (
     claim_folder,
 )
 from trectools_plus.benchmark.run.runner import DEFAULT_FOLDER
-from trectools_plus.benchmark.sweep.config import SweepConfig
-from trectools_plus.benchmark.sweep.report import (
-    Advantage,
-    HeldOut,
-    SweepReport,
-    SweepVariant,
-    SweepWinner,
-)
-from trectools_plus.benchmark.sweep.variants import Variant, Variants, list_variants
+from trectools_plus.benchmark.sweep.variants import SweepConfig, Variant, Variants, list_variants
 from trectools_plus.choices import DEFAULT_MEASURES
-from trectools_plus.display import Displayed, TextTable, as_cell
+from trectools_plus.display import Displayed
 from trectools_plus.errors import CheckFailedError, UsageError
 from trectools_plus.formats.tables import Qrels, Run
 from trectools_plus.measures.definitions.base import Measure
 from trectools_plus.measures.evaluation import Evaluation, score_runs
 from trectools_plus.measures.judged import notes_on_judges, notes_on_unjudged
+from trectools_plus.models import ReportModel
 from trectools_plus.progress import Progress, no_progress
 from trectools_plus.provenance import Clock, describe_machine, package_versions, utc_now
 from trectools_plus.statistics.arrays import none_if_nan
@@ -44,7 +42,89 @@ from trectools_plus.statistics.comparison import ConfidenceInterval
 from trectools_plus.statistics.intervals import MIN_VALUES, mean_intervals
 from trectools_plus.statistics.scores import PairedScores, compare_scores, interval_of
 from trectools_plus.statistics.selection import Winner, select_winner
-from trectools_plus.testsets.loading import load_test_set
+
+SCHEMA_VERSION = "1.0"
+
+
+class Advantage(ReportModel):
+    """The mean difference of a variant from the baseline, query by query."""
+
+    difference: float
+    """The variant's mean minus the baseline's."""
+    ci: ConfidenceInterval | None
+    """As in a comparison of two modes; the variants are the family."""
+    p_adjusted: float | None
+    """Adjusted for the number of variants."""
+    significant: bool
+    """Whether the difference is significant."""
+
+
+class ScoredVariant(ReportModel):
+    """A variant and its mean."""
+
+    name: str
+    """Its settings as they were written, or the name of its run."""
+    settings: dict[str, str]
+    """Values of the varied settings."""
+    mean: float
+    """The mean of the primary measure on all queries."""
+    ci: ConfidenceInterval | None
+    """The usual interval of this mean, without correction for the choice; that of the winner is of
+    the corrected mean."""
+    advantage: Advantage | None = None
+    """The difference from the baseline; null without one, and for the baseline."""
+
+
+class SweepVariant(ScoredVariant):
+    """One variant."""
+
+    chosen: float
+    """The share of the resamples in which it is the best variant."""
+    measures: dict[str, float | None]
+    """The means of all measures."""
+
+
+class SweepWinner(ScoredVariant):
+    """The best variant on all queries."""
+
+    corrected_mean: float | None
+    """The estimated mean on new queries of the variant that this sweep chooses: that of bootstrap
+    bias corrected selection. Null with a single query."""
+    optimism: float | None
+    """The extent to which the mean looks better than the corrected mean."""
+    corrected_advantage: float | None = None
+    """The estimated difference from the baseline on new queries of the variant that this sweep
+    chooses; null without a baseline, and if the baseline is the best."""
+    corrected_advantage_ci: ConfidenceInterval | None = None
+    """Its interval."""
+
+
+class SweepReport(ConfiguredConditions):
+    """A sweep."""
+
+    platform: str = ""
+    """Operating system and architecture."""
+    schema_version: str = SCHEMA_VERSION
+    """The version of this format."""
+    measure: str
+    """The primary measure, by which the winner was chosen."""
+    higher_is_better: bool
+    """Whether a high mean is good."""
+    n_queries: int
+    """Number of queries in the means."""
+    winner: SweepWinner
+    """The best variant."""
+    variants: list[SweepVariant]
+    """All variants, the best first."""
+    baseline: str | None = None
+    """The variant, run or mode that the variants are compared with."""
+    baseline_mean: float | None = None
+    """Its mean of the primary measure."""
+    judged: dict[str, float] = Field(default_factory=dict)
+    """The mean share of judged documents among the first ten of each scored run; empty if no
+    document is judged as not relevant."""
+    notes: list[str] = Field(default_factory=list)
+    """Notes on the data."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -57,7 +137,6 @@ class SweepResult(Displayed):
         run: The run of the winner.
         folder: The output folder, still without files.
         qrels: The judgments.
-        held_out: The values of the winner on the held-out part, if there is one.
     """
 
     report: SweepReport
@@ -65,12 +144,6 @@ class SweepResult(Displayed):
     run: Run
     folder: OutputFolder
     qrels: Qrels
-    held_out: pl.DataFrame | None = None
-
-    def _content(self) -> TextTable:
-        rows = [[one.name, as_cell(one.mean)] for one in self.report.variants]
-        caption = f"{self.report.winner.name} is the best of {len(rows)} variants"
-        return TextTable.of(["Variant", self.report.measure], rows, caption=caption)
 
 
 def run_sweep(
@@ -132,7 +205,6 @@ def _run(
     best = selection.best
     # The means in the table may differ in the last bits.
     run = leading if leading.name == best.name else next(variants.runs([best], dataset))
-    held_out = _score_held_out(config, variants, best, evaluation.measures[0])
     described = dataset.describe(selection.n_queries, contents)
     conditions: dict[str, Any] = {
         "dataset": described,
@@ -140,9 +212,8 @@ def _run(
         "platform": describe_machine()["platform"],
         "command": command,
     }
-    report = selection.describe(dataset.qrels, held_out, conditions)
-    held_out_values = None if held_out is None else held_out.per_query()
-    return SweepResult(report, evaluation.per_query(), run, folder, dataset.qrels, held_out_values)
+    report = selection.describe(dataset.qrels, conditions)
+    return SweepResult(report, evaluation.per_query(), run, folder, dataset.qrels)
 
 
 class Selection:
@@ -186,14 +257,11 @@ class Selection:
         self.best = self._candidates[self._winner.column]
         self.n_queries = len(self._table)
 
-    def describe(
-        self, qrels: Qrels, held_out: Evaluation | None, conditions: Mapping[str, Any]
-    ) -> SweepReport:
+    def describe(self, qrels: Qrels, conditions: Mapping[str, Any]) -> SweepReport:
         """Return the report.
 
         Args:
             qrels: The judgments.
-            held_out: The values of the best variant on the held-out part, if there is one.
             conditions: Further fields of the report.
         """
         config, evaluation, baseline = self._config, self._evaluation, self._baseline
@@ -215,7 +283,6 @@ class Selection:
                 advantage=best.advantage,
                 corrected_advantage=gain and none_if_nan(gain.corrected_mean),
                 corrected_advantage_ci=gain and _corrected_interval(config, gain),
-                held_out=None if held_out is None else _describe_held_out(config, held_out),
             ),
             variants=sorted(
                 listed, key=lambda one: (one.name != self.best.name, self._sign * one.mean)
@@ -358,41 +425,4 @@ def _corrected_interval(config: SweepConfig, winner: Winner) -> ConfidenceInterv
         level=config.confidence,
         method="bootstrap bias corrected selection",
         resamples=config.resamples,
-    )
-
-
-def _score_held_out(
-    config: SweepConfig, variants: Variants, best: Variant, measure: Measure
-) -> Evaluation | None:
-    """Score the chosen variant on the held-out part, if there is one."""
-    name = config.find_held_out()
-    if name is None:
-        return None
-    if config.test_file is not None:
-        used, held_out = map(load_test_set, (config.test_file, name))
-        shared = {one.query_id for one in used.queries} & {one.query_id for one in held_out.queries}
-        if shared:
-            raise UsageError(
-                f"{len(shared)} queries are also among those of the sweep, for example "
-                f"{min(shared)}",
-                where=f"--held-out {name}",
-                remedy="make parts with: trectools-plus testset split",
-            )
-    dataset = load_dataset(config.model_copy(update={"test_file": name}))
-    run = next(iter(variants.runs([best], dataset)))
-    return score_runs(dataset.judged, {run.name: run}, [measure], config.averaging)
-
-
-def _describe_held_out(config: SweepConfig, evaluation: Evaluation) -> HeldOut:
-    (table,) = evaluation.tables.values()
-    intervals = mean_intervals(
-        table,
-        proportions=bool(evaluation.measures[0].higher_is_better),
-        **config.resampling,
-    )
-    return HeldOut(
-        test_set=config.name_held_out() or "",
-        n_queries=int(intervals.n[0]),
-        mean=none_if_nan(float(intervals.estimate[0])),
-        ci=interval_of(intervals, 0),
     )

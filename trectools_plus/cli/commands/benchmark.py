@@ -141,14 +141,14 @@ def benchmark_run(
       benchmark run --dataset DIR --backend python --retriever my_search:search
     """
     runs = files.by_name()
-    settings = {**given, "runs": runs}
+    settings = {"runs": runs, **given}
     if runs is not None and "baseline" in given:
         settings["baseline"] = formats.name_baselines(split_list(given["baseline"]), runs)
     if config is None and not any(map(settings.get, (*_DATA, *_BACKENDS))):
         settings["dataset"] = "hpo"
         note("no data given; comparing on the HPO demo set (--dataset hpo)")
     configuration = benchmark.load_config(config, settings)
-    if configuration.runs is None and configuration.needs_corpus:
+    if configuration.runs is None and configuration.is_embedded:
         searched = given.get("retrieval", {})
         refuse_unused(searched, configuration.mode_keys, configuration.retrieval)
     report.run(configuration)
@@ -258,7 +258,7 @@ def benchmark_multilingual(
 
 _SWEEP_SETTINGS = SettingOptions(
     benchmark.SweepConfig,
-    *("dataset", "test_file", "held_out", "unknown_terms", "language"),
+    *("dataset", "test_file", "unknown_terms", "language"),
     *("corpus", "topics", "qrels", "ontology", "modes", "depth", "retrieval"),
     *(
         "measures",

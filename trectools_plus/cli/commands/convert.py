@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 from typer import Argument, Option
 
 from trectools_plus import formats, retrieval, validation
-from trectools_plus.choices import MissingDocuments, Normalisation, QrelsFormat, RunFormat
+from trectools_plus.choices import MissingDocuments, Normalisation
 from trectools_plus.cli.options.common import Columns, TextOrJson, numbers
 from trectools_plus.cli.printing import write_document
 from trectools_plus.cli.verbosity import note
@@ -27,7 +27,7 @@ def runs_convert(
     run: Annotated[str, Argument(metavar="RUN", help="Run file; - is standard input.")],
     output: Output = "-",
     source_format: Annotated[
-        RunFormat | None,
+        Literal["csv", "tsv", "json", "msmarco", "trec-rag", "trec"] | None,
         Option("--from", help="Format of RUN.  [default: detected]"),
     ] = None,
     columns: Columns = None,
@@ -142,7 +142,20 @@ def qrels_convert(
     qrels: Annotated[str, Argument(metavar="QRELS", help="Qrels file; - is standard input.")],
     output: Output = "-",
     source_format: Annotated[
-        QrelsFormat | None,
+        Literal[
+            "csv",
+            "tsv",
+            "beir",
+            "json",
+            "msmarco",
+            "prels",
+            "smart",
+            "ntcir",
+            "letor",
+            "trec-rag",
+            "trec",
+        ]
+        | None,
         Option("--from", help="Format of QRELS.  [default: detected]"),
     ] = None,
     columns: Columns = None,

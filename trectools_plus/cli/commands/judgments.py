@@ -112,11 +112,12 @@ def judge_plan(
     )
     with show_progress() as progress:
         given = parse_runs(runs, "RUN")
-        read = [validation.load_run(run.path) for run in given]
-        loaded = formats.name_runs(read, [run.name for run in given])
+        paths, names = [run.path for run in given], [run.given for run in given]
+        tables = [table for path in paths for table in validation.load_runs(path)]
+        loaded = formats.name_runs_of_files(tables, paths, given=names)
         settings = benchmark.load_fetch_settings(None, data)
         if extend is None:
-            documents, queries = open_data(settings, progress)
+            documents, queries = open_data(settings)
             assert documents is not None
             plan = judging.make_plan(loaded, queries, documents, output_dir, options, progress)
         else:
@@ -125,7 +126,7 @@ def judge_plan(
             if settings.corpus is not None:
                 added = formats.load_corpus(settings.corpus)
             elif settings.dataset is not None:
-                added = open_data(settings, progress)[0]
+                added = open_data(settings)[0]
             plan = judging.extend_plan(old, loaded, output_dir, added, progress)
     write_document(plan.summary(), output_format)
 
@@ -137,7 +138,6 @@ def judge_pilot(
         Option(help="Wished difference between the ends of an interval, for example 0.1."),
     ],
     measure: Measures = None,
-    confidence: Confidence = 0.95,
     output_format: TextOrJson = "text",
 ) -> None:
     """From at least 10 queries that people have judged, estimate for each mean and each difference
@@ -149,7 +149,7 @@ def judge_pilot(
       judge pilot plan --width 0.05 -m nDCG@10 --format json
     """
     names = measure_names(measure) or None
-    pilot = judging.plan_people(judging.PlanFolder(plan), width, names, confidence)
+    pilot = judging.plan_people(judging.PlanFolder(plan), width, names)
     write_document(asdict(pilot), output_format)
 
 

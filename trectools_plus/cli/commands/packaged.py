@@ -13,7 +13,6 @@ from trectools_plus import benchmark, formats
 from trectools_plus.cli.commands.benchmark import ReportOptions
 from trectools_plus.cli.options.common import output_dir_option
 from trectools_plus.cli.printing import write_document
-from trectools_plus.cli.verbosity import inform
 from trectools_plus.errors import InputError, TrectoolsPlusError, UsageError
 
 FILES = {
@@ -118,7 +117,6 @@ def demo(
     )
     ReportOptions().run(config)
     formats.write_new(files)
-    inform(f"the sample is in {output_dir}; next: trectools-plus eval, compare, runs validate")
 
 
 def _refuse_other_files(folder: Path) -> None:

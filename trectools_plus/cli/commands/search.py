@@ -255,7 +255,7 @@ def runs_fetch(
         refuse_options({f"the setting {name}": searched[name] for name in searched}, reason)
     with show_progress() as progress:
         backend = settings.make_backend()
-        documents, queries = open_data(settings, progress)
+        documents, queries = open_data(settings)
         request = retrieval.FetchRequest(
             documents,
             queries,

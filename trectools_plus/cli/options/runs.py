@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
@@ -31,11 +32,17 @@ from trectools_plus.distributed import use_scheduler
 from trectools_plus.errors import UsageError
 
 
-class RunArgument(NamedTuple):
+@dataclass(frozen=True)
+class RunArgument:
     """A run file, and the name that the user gave to it, or an empty text."""
 
     path: str
-    name: str
+    given: str
+
+    @cached_property
+    def name(self) -> str:
+        """The tag, which is read only if the names of two files are equal."""
+        return validation.load_run(self.path).name
 
 
 def parse_runs(values: Sequence[str], where: str) -> list[RunArgument]:
@@ -57,7 +64,7 @@ def parse_runs(values: Sequence[str], where: str) -> list[RunArgument]:
             raise UsageError(
                 f"expected NAME=FILE but got '{value}'", where=where, remedy="write bm25=bm25.run"
             )
-        if name and name in (run.name for run in runs):
+        if name and name in (run.given for run in runs):
             raise UsageError(f"two runs are named '{name}'", where=where)
         runs.append(RunArgument(path, name))
     return runs
@@ -84,7 +91,7 @@ class RunFiles:
             UsageError: If a value is wrong.
         """
         runs = parse_runs([*(self.runs or ()), *(self.further_runs or ())], "--runs")
-        named = formats.name_runs(runs, [run.name for run in runs])
+        named = formats.name_runs(runs, [run.given for run in runs])
         return {name: run.path for name, run in named.items()} or None
 
 
@@ -154,7 +161,7 @@ class ScoringOptions:
                 exclude=exclusions,
                 progress=progress,
             )
-            named = [run.name for run in given]
+            named = [run.given for run in given]
             tables = formats.name_runs_of_files(opened.runs, paths, given=named)
             averaging = Averaging(self.missing, self.no_relevant)
             notes = [*measures.notes_on_judges(opened.qrels), *opened.notes]

@@ -16,7 +16,6 @@ from trectools_plus.cli.options.common import refuse_options, split_assignments
 from trectools_plus.cli.options.groups import Parameters
 from trectools_plus.cli.verbosity import note
 from trectools_plus.errors import UsageError
-from trectools_plus.progress import Progress
 from trectools_plus.retrieval.setting_types import Option
 
 Given = dict[str, Any]
@@ -177,7 +176,8 @@ def moved_option(option: str) -> str | None:
     """Return the assignment that replaces an option of earlier versions; ``None`` without one."""
     key = option.removeprefix("--").removeprefix("no-").replace("-", "_")
     names = [name for name, _, _ in _setting_rows(benchmark.BenchmarkConfig)]
-    return next((f"{name}=VALUE" for name in names if name.replace(".", "_") == key), None)
+    value = "false" if option.startswith("--no-") else "VALUE"
+    return next((f"{name}={value}" for name in names if name.replace(".", "_") == key), None)
 
 
 SearchSettings = Annotated[Given, SettingOptions(retrieval.RetrievalSettings)]
@@ -228,13 +228,12 @@ def open_documents(given: Given) -> formats.Corpus:
 
 
 def open_data(
-    settings: benchmark.FetchSettings, progress: Progress
-) -> tuple[formats.DocumentCollection | None, formats.Topics]:
-    """Open documents and queries: documents as a stream if the backend supports it.
+    settings: benchmark.FetchSettings,
+) -> tuple[formats.Corpus | None, formats.Topics]:
+    """Open documents and queries.
 
     Args:
         settings: The settings.
-        progress: Receives the progress of the check of documents.
 
     Raises:
         UsageError: If settings exclude each other, or documents or queries are missing.
@@ -246,24 +245,15 @@ def open_data(
         refuse_options(terms, "needs --dataset hpo")
     if dataset is not None:
         refuse_options({"--corpus": corpus, "--topics": topics}, "and --dataset exclude each other")
-    documents: formats.DocumentCollection | None = None
-    if settings.streams_documents:
-        documents = formats.stream_documents(dataset, corpus)
-    if documents is not None:
-        documents.check(progress)
     if dataset is not None:
-        queries = None if documents is None else retrieval.read_dataset_topics(dataset)
-        if queries is not None:
-            return documents, queries
         collection = benchmark.open_collection(
             dataset, settings.test_file, settings.ontology, unknown_terms="drop"
         )
-        return documents or collection.corpus, collection.topics
-    if topics is None or (corpus is None and settings.needs_corpus):
+        return collection.corpus, collection.topics
+    if topics is None or (corpus is None and settings.is_embedded):
         raise UsageError(
             "no collection to search",
             remedy="give --dataset, or --corpus and --topics, or name them in the file of --config",
         )
-    if documents is None and corpus is not None:
-        documents = formats.load_corpus(corpus)
+    documents = None if corpus is None else formats.load_corpus(corpus)
     return documents, formats.read_topics(topics, settings.topic_options)

@@ -230,8 +230,8 @@ def join_some(items: Collection[str]) -> str:
 
 
 def _hash(documents: Iterable[AnnotatedDocument]) -> str:
-    digest = hashlib.sha256()
+    lines = []
     for document in documents:
         gold = "".join(f"\0{term_id}\0{one}" for term_id, one in document.gold.items())
-        digest.update(f"{document.doc_id}\0{document.text}\0{gold}\n".encode())
-    return digest.hexdigest()
+        lines.append(f"{document.doc_id}\0{document.text}\0{gold}\n")
+    return hashlib.sha256("".join(lines).encode()).hexdigest()

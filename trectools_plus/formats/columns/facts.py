@@ -243,11 +243,7 @@ class OddLines:
 
     def __add__(self, other: OddLines) -> OddLines:
         """Return the lines of both, in file order."""
-        lines = np.concatenate([self.line, other.line])
-        order = np.argsort(lines, kind="stable")
-        texts = [*self.text, *other.text]
-        n_fields = np.concatenate([self.n_fields, other.n_fields])
-        return OddLines(lines[order], n_fields[order], [texts[at] for at in order.tolist()])
+        return OddLines.of(sorted([*self.rows(), *other.rows()]))
 
     @classmethod
     def joined(cls, parts: Sequence[OddLines], lines_before: Sequence[int]) -> OddLines:

@@ -193,14 +193,10 @@ class FileContent:
     overlong: Overlong | None = None
     is_parquet: bool = False
 
-    def lines(self) -> Iterator[bytes]:
-        """Yield the lines without their LF; an LF at the end does not start another line."""
-        begin = 0
-        while (end := self.data.find(b"\n", begin)) >= 0:
-            yield self.data[begin:end]
-            begin = end + 1
-        if begin < len(self.data):
-            yield self.data[begin:]
+    def lines(self) -> list[bytes]:
+        """Return the lines without their LF; an LF at the end does not start another line."""
+        lines = self.data.split(b"\n")
+        return lines if lines[-1] else lines[:-1]
 
     @property
     def head(self) -> bytes:

@@ -161,20 +161,18 @@ def read_json(text: str, kind: Kind, columns: ColumnNames | None = None) -> Head
         UnknownFormError: If it is not JSON, or has another form; with the reason.
     """
     reader = _Reader(kind, columns)
+    documents: list[tuple[int, Value]]
     try:
-        root = _decode(text)
+        documents = [(1, _decode(text))]
     except (ValueError, RecursionError) as error:
-        for line, item in _lines_of(text, error):
+        documents, text = _lines_of(text, error), ""
+    for line, document in documents:
+        if text and isinstance(document, _Object):
+            reader.add_document(document)
+            continue
+        reader.is_dictionary &= not isinstance(document, list)
+        for item in document if isinstance(document, list) else [document]:
             reader.add(line, item)
-        return reader.table("")
-    if isinstance(root, list):
-        reader.is_dictionary = False
-        for item in root:
-            reader.add(1, item)
-    elif isinstance(root, _Object):
-        reader.add_document(root)
-    else:
-        raise UnknownFormError("expected an object or a list")
     return reader.table(text)
 
 

@@ -188,31 +188,25 @@ def _read_quoted(body: str, header: Header) -> HeadedTable | None:
         ``None`` for TSV with quotes that are part of the text.
     """
     n_columns = len(header.names)
-    lines: list[int] = []
-    values: list[list[str]] = []
+    rows: list[tuple[int | str, ...]] = []
     misshapen: list[tuple[int, int, str]] = []
     comments: list[tuple[int, int, str]] = []
     for line, text, row in _records(body, header.separator):
         number = header.line + line
-        if row is None:
-            if header.separator == "\t":
-                return None
-            misshapen.append((number, 1, text))
-        elif text.startswith("#"):
+        values = [value.strip(" \t") for value in row or ()]
+        while len(values) > n_columns and not values[-1]:
+            values.pop()
+        if row is None and header.separator == "\t":
+            return None
+        if row is not None and text.startswith("#"):
             comments.append((number, 0, text))
-        elif any(map(str.strip, row)):
-            while len(row) > n_columns and not row[-1].strip():
-                row.pop()
-            if len(row) > n_columns:
-                misshapen.append((number, len(row), text))
-            else:
-                lines.append(number)
-                values.append(row + [""] * (n_columns - len(row)))
-    names = [f"c{place}" for place in range(1, n_columns + 1)]
-    rows = pl.DataFrame(values, schema=dict.fromkeys(names, pl.String), orient="row")
-    rows = rows.with_columns(pl.all().str.strip_chars(" \t"))
-    rows = rows.insert_column(0, pl.Series("line", lines, dtype=pl.UInt32))
-    return HeadedTable(header, rows, OddLines.of(misshapen), OddLines.of(comments))
+        elif row is None or len(values) > n_columns:
+            misshapen.append((number, max(1, len(values)), text))
+        elif any(values):
+            rows.append((number, *values, *[""] * (n_columns - len(values))))
+    names = dict.fromkeys((f"c{place}" for place in range(1, n_columns + 1)), pl.String)
+    frame = pl.DataFrame(rows, {"line": pl.UInt32, **names}, orient="row")
+    return HeadedTable(header, frame, OddLines.of(misshapen), OddLines.of(comments))
 
 
 def _records(body: str, separator: str) -> Iterator[tuple[int, str, list[str] | None]]:

@@ -108,7 +108,7 @@ def render_html(report: BenchmarkReport, evidence: QueryEvidence | None = None) 
 
 def list_measures(report: BenchmarkReport) -> list[str]:
     """Return the measures of the page: headlines first; of equal ones only one."""
-    return list(dict.fromkeys([*report.headline_measures, *report.shown_measures]))
+    return list(dict.fromkeys([*report.headline_measures, *report.measure_names]))
 
 
 def make_title(report: BenchmarkReport) -> str:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 import numpy as np
 import polars as pl
 
-from trectools_plus.benchmark.curves import Curves, resample_curves, score_curves
+from trectools_plus.benchmark.analyses import Curves, measure_curves
 from trectools_plus.benchmark.report import BenchmarkReport, MeasureResult, StratumResult
 from trectools_plus.benchmark.run.config import resampling_of
 from trectools_plus.benchmark.run.output_folder import PLOTS_FOLDER
@@ -349,10 +349,8 @@ def _curves(
     chosen = {mode: run for mode, run in runs.items() if mode in labels}
     resampling = resampling_of(report.manifest.config)
     resampling["seed"] = report.manifest.seed
-    scored = score_curves(qrels, chosen, report.manifest.averaging)
-    for measure, (points, scores) in scored.items():
-        name, title, at = _CURVES[measure]
-        curves = resample_curves(measure, points, scores, resampling)
+    for curves in measure_curves(qrels, chosen, report.manifest.averaging, resampling):
+        name, title, at = _CURVES[curves.measure]
         with house_style():
             figure = new_figure(3.6 + HEADING + legend_height(list(labels.values())))
             axes = figure.subplots()
@@ -360,7 +358,9 @@ def _curves(
             shown = f"{title}, with {curves.level * 100:g}% intervals" if has_intervals else title
             _plot_curves(axes, curves, labels)
             axes.set_xlabel(at)
-            axes.set_ylabel("HitRate@k" if measure == "HitRate" else "Interpolated precision")
+            axes.set_ylabel(
+                {"HitRate": "HitRate@k", "IPrec": "Interpolated precision"}[curves.measure]
+            )
             handles, names = axes.get_legend_handles_labels()
             finish(figure, shown, data, dict(zip(names, handles, strict=True)))
         yield Plot(name, title, f"{shown}, for {', '.join(labels.values())}.", figure)

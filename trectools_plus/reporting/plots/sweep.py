@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from trectools_plus.benchmark.sweep.report import SweepReport
+from trectools_plus.benchmark.sweep.runner import SweepReport
 from trectools_plus.extraction.runner import Sweep
 from trectools_plus.reporting.plots.style import (
     COLOURS,

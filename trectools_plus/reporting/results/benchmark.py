@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING, TextIO
 
 from trectools_plus.benchmark.report import (
     BenchmarkReport,
-    ComponentMeasure,
-    ComponentResult,
     StratumResult,
     TermLabel,
 )
@@ -39,7 +37,6 @@ from trectools_plus.reporting.wording import (
     choose_comparisons,
     denominator_line,
     describe_difference_intervals,
-    equal_line,
     group_lines,
     join_labels,
     list_claims,
@@ -101,7 +98,7 @@ def _tables(report: BenchmarkReport, measures: Sequence[str], *, notes: bool) ->
     return [
         table,
         *against,
-        *(Paragraph(line, "small") for line in (*comparison.legend, equal_line(report))),
+        *(Paragraph(line, "small") for line in comparison.legend),
         *(Paragraph(note, "note") for note in list_notes(report) if notes),
         Paragraph("Look at next:" if steps else ""),
         Bullets(steps),
@@ -133,7 +130,7 @@ def print_report(
     lines = _lines(console, [*_result(report), Paragraph(describe_dataset(report), "small")])
     if full:
         sections = (one for one in report_sections(report) if one.key not in _NOT_PRINTED)
-        lines += _lines(console, _tables(report, list(report.shown_measures), notes=notes))
+        lines += _lines(console, _tables(report, report.measure_names, notes=notes))
         lines += _lines(console, sections)
     else:
         most = MOST_LINES - lines_after
@@ -228,7 +225,7 @@ def report_sections(report: BenchmarkReport) -> list[Fold]:
         f"{labels.get(item.mode or '', '')}{item.observed}. This suggests: {item.suggests}."
         for item in report.diagnosis
     ]
-    shown, others = list(report.shown_measures), list[Block]()
+    shown, others = report.measure_names, list[Block]()
     if set(shown) - set(report.headline_measures):
         table = report_table(report, shown).by_measure()
         others.append(fold(table, len(labels), report.noun.capitalize()))
@@ -236,7 +233,6 @@ def report_sections(report: BenchmarkReport) -> list[Fold]:
         Fold(f"All {len(shown)} measures", others, "others"),
         Fold("Targets", _targets(report), "targets"),
         Fold("Paired differences", _differences(report), "differences"),
-        Fold("What each component contributes", _components(report), "components"),
         Fold("Groups of queries", _strata(report), "strata"),
         Fold("Diagnosis", [Bullets(diagnosis)], "diagnosis"),
         Fold(f"Queries that fail in every {report.noun}", _failing(report), "failing"),
@@ -305,40 +301,6 @@ def _differences(report: BenchmarkReport) -> list[Block]:
 
 def _more(further: int) -> Paragraph:
     return Paragraph(f"{further:,} more are in the JSON report." if further else "")
-
-
-def _components(report: BenchmarkReport) -> list[Block]:
-    """Return what each component of a fusion contributes."""
-    shown = list(report.shown_measures)
-    rows: list[list[str | Cell]] = [
-        [
-            f"{report.modes[one.mode].label} without {component_label(report, one)}",
-            *(_contribution(one.measures.get(name)) for name in shown),
-        ]
-        for one in report.components
-    ]
-    figures = (figure for one in report.components for figure in one.measures.values())
-    family = next((f" ({figure.family})" for figure in figures if figure.family), "")
-    reading = (
-        "The fusion of all components minus the fusion without one. Above 0, that component "
-        f"raises the measure. With its {100 * report.confidence:g}% interval; *: "
-        f"significant{family}. The runs are in the folder components."
-    )
-    return [TextTable.of(["Fusion", *shown], rows), Paragraph(reading if rows else "", "small")]
-
-
-def component_label(report: BenchmarkReport, one: ComponentResult) -> str:
-    """Return the label of the mode that is the component; without one, the component's name."""
-    mode = report.modes.get(one.component)
-    return one.component if mode is None else mode.label
-
-
-def _contribution(figure: ComponentMeasure | None) -> Cell:
-    """Return a difference with its interval, and a mark if it is significant."""
-    if figure is None or figure.difference is None:
-        return Cell("–")
-    mark = "*" if figure.significant else ""
-    return Cell(show(figure.difference, "+"), detail=show_ci(figure.ci, "+"), marks=mark)
 
 
 def _strata(report: BenchmarkReport) -> list[Block]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from trectools_plus.benchmark.compare.compare_reports import (
@@ -22,7 +21,7 @@ from trectools_plus.reporting.wording import (
     show_mean,
     show_p,
 )
-from trectools_plus.statistics.comparison import Comparison, ends_of
+from trectools_plus.statistics.comparison import Comparison
 from trectools_plus.text import plural
 
 _NUMBERS = ("A", "B", "B − A", "t", "p", "Adj. p")
@@ -58,6 +57,11 @@ def contrast_blocks(contrast: ReportComparison, *, full: bool = True) -> list[Bl
     ]  # fmt: skip
     changes = TextTable.of(["Query", noun, "Metric", "A", "B", "B − A"], changed)
     more = len(every) - len(measures)
+    values = [f"{name} {a} to {b}" for name, (a, b) in contrast.settings.items()]
+    rest = len(values) - _SHOWN_CHANGES
+    changed_settings = (
+        f"{', '.join(values[:_SHOWN_CHANGES])}{f' and {rest} more' if rest > 0 else ''}."
+    )
     test = describe_test(first, contrast.confidence)
     method = describe_method(test, contrast.queries, contrast.config)
     return [
@@ -66,7 +70,8 @@ def contrast_blocks(contrast: ReportComparison, *, full: bool = True) -> list[Bl
         TextTable.of([*header, "Significant"], rows, right=_NUMBERS),
         Paragraph(f"{plural(more, 'more measure')}: --all" if more else ""),
         Paragraph(f"Significant (*): {method} {describe_difference_intervals(first)}", "small"),
-        Bullets(_remarks(contrast)),
+        Paragraph(f"Settings that differ (A to B): {changed_settings}" if values else ""),
+        Bullets([f"Note: {note}." for note in contrast.notes]),
         Fold("Queries that changed most", [changes]),
     ]
 
@@ -103,27 +108,12 @@ def contrast_document(contrast: ReportComparison) -> dict[str, Any]:
                     }
                     for entry in mode.comparisons
                 },
-                "latency_ms": _latency_document(mode),
             }
             for mode in contrast.modes
         ],
         "notes": contrast.notes,
-        "settings": _changes_document(contrast.settings),
-        "packages": _changes_document(contrast.packages),
+        "settings": {name: {"a": a, "b": b} for name, (a, b) in contrast.settings.items()},
     }
-
-
-def _latency_document(mode: ComparedMode) -> dict[str, Any] | None:
-    if mode.latency is None or mode.latency_means is None:
-        return None
-    low, high = ends_of(mode.latency.ci)
-    means = dict(zip("ab", mode.latency_means, strict=True))
-    difference = {"difference": mode.latency.difference, "low": low, "high": high}
-    return {"n": mode.latency.n, **means, **difference}
-
-
-def _changes_document(changes: Mapping[str, tuple[Any, Any]]) -> dict[str, dict[str, Any]]:
-    return {name: {"a": a, "b": b} for name, (a, b) in changes.items()}
 
 
 def _row(contrast: ReportComparison, mode: ComparedMode, entry: Comparison) -> list[str]:
@@ -142,25 +132,3 @@ def _row(contrast: ReportComparison, mode: ComparedMode, entry: Comparison) -> l
         show_p(entry.p_adjusted),
         "yes" if entry.significant else "no",
     ]
-
-
-def _remarks(contrast: ReportComparison) -> list[str]:
-    """Return latencies, settings and packages that differ, and notes."""
-    remarks = []
-    for mode in contrast.modes:
-        if (latency := mode.latency) is not None and mode.latency_means is not None:
-            low, high = ends_of(latency.ci)
-            interval = "" if low is None or high is None else f" [{low:+.2f}, {high:+.2f}]"
-            means = "{:.2f} to {:.2f} ms per query".format(*mode.latency_means)
-            remarks.append(
-                f"{mode.label}: latency {means}, difference {latency.difference:+.2f}{interval} "
-                f"({plural(latency.n, 'query', 'queries')})."
-            )
-    for what, changes in (("Settings", contrast.settings), ("Packages", contrast.packages)):
-        values = [f"{name} {a} to {b}" for name, (a, b) in changes.items()]
-        more = len(values) - _SHOWN_CHANGES
-        further = f" and {more} more" if more > 0 else ""
-        if values:
-            listed = ", ".join(values[:_SHOWN_CHANGES])
-            remarks.append(f"{what} that differ (A to B): {listed}{further}.")
-    return remarks + [f"Note: {note}." for note in contrast.notes]

@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
 _MOST_ROWS = 12
 _LONGEST_NAME = 28
-_WIDTH = 100
 
 _IN_DOCUMENT = (
     "primary_measure",

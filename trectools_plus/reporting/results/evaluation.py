@@ -69,8 +69,8 @@ def evaluation_document(
 
 def evaluation_intervals(evaluation: Evaluation) -> MeanIntervals:
     """Return the 95% intervals of the means, which are those of ``compare``."""
-    from trectools_plus.benchmark.compare.summary import summarise
-    from trectools_plus.benchmark.run.comparing import Comparing
+    from trectools_plus.benchmark.compare.compare import summarise
+    from trectools_plus.benchmark.run.config import Comparing
 
     found = summarise(evaluation, Comparing())
     return {

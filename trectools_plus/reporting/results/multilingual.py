@@ -80,12 +80,11 @@ def multilingual_blocks(report: MultilingualReport) -> list[Block]:
         for mode, measures in report.across.items()
         for measure, across in measures.items()
     ]
-    means = []
+    means: list[list[str | Cell]] = []
     for mode, measure, across in every:
         figures = [one.modes[mode][measure] for one in report.languages.values()]
         cells = [Cell(show(one.mean), detail=show_ci(one.ci)) for one in figures]
-        row: list[str | Cell] = [report.mode_names[mode], measure, *cells, *_across(across)]
-        means.append(row)
+        means.append([report.mode_names[mode], measure, *cells, *_across(across)])
     paired = [
         [
             report.mode_names[mode],

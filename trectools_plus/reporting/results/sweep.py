@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 from trectools_plus.benchmark.run.output_folder import (
-    HELD_OUT_FILE,
     PER_QUERY_FILE,
     PLOTS_FOLDER,
     QRELS_FILE,
@@ -15,8 +14,7 @@ from trectools_plus.benchmark.run.output_folder import (
 from trectools_plus.benchmark.run.output_folder import SWEEP_HTML_FILE as HTML_FILE
 from trectools_plus.benchmark.run.output_folder import SWEEP_MARKDOWN_FILE as MARKDOWN_FILE
 from trectools_plus.benchmark.run.output_folder import WINNER_FILE as RUN_FILE
-from trectools_plus.benchmark.sweep.report import SweepReport, SweepVariant
-from trectools_plus.benchmark.sweep.runner import SweepResult
+from trectools_plus.benchmark.sweep.runner import SweepReport, SweepResult, SweepVariant
 from trectools_plus.display import Cell, TextTable
 from trectools_plus.errors import InputError
 from trectools_plus.formats.trec_files import write_qrels, write_run
@@ -104,8 +102,6 @@ def write_sweep_files(result: SweepResult, folder: Path) -> None:
     write_texts(folder, texts)
     write_parquet(result.per_query, folder / PER_QUERY_FILE)
     write_qrels(result.qrels, folder / QRELS_FILE)
-    if result.held_out is not None:
-        write_parquet(result.held_out, folder / HELD_OUT_FILE)
     if len(result.run.frame):
         write_run(result.run, folder / RUN_FILE, tag="winner")
 
@@ -184,18 +180,13 @@ def _state_result(report: SweepReport) -> str:
 
 
 def _list_lines(report: SweepReport) -> list[str]:
-    """Return the lines below the table: the held-out part, how to read the table, and notes."""
-    lines = []
-    if (part := report.winner.held_out) is not None:
-        mean = f"{show(part.mean)} {show_ci(part.ci)}".rstrip()
-        place = f"held-out part {part.test_set} ({part.n_queries:,} queries)"
-        lines.append(f"On the {place}, scored once: {mean}.")
-    lines.append(
+    """Return the lines below the table: how to read it, and notes."""
+    lines = [
         f"{report.n_queries:,} queries, {report.config['confidence'] * 100:g}% intervals. The "
         "corrected mean: the best variant on resampled queries, scored on the others "
         f"({report.config['resamples']:,} resamples). Best in: share of the resamples. Intervals "
         "in the table are not corrected for the choice."
-    )
+    ]
     advantages = [one.advantage for one in report.variants if one.advantage is not None]
     if report.baseline is not None:
         family = f"{plural(len(advantages), 'comparison')} with {report.baseline}"

@@ -20,7 +20,6 @@ from trectools_plus.benchmark.report.folder import ReportFolder
 from trectools_plus.benchmark.run.dataset import TERM_FILES
 from trectools_plus.benchmark.run.output_folder import (
     CHECKSUMS_FILE,
-    COMPONENTS_FOLDER,
     MODE_REPORTS_FOLDER,
     PER_QUERY_FILE,
     PLOT_ENDINGS,
@@ -70,7 +69,7 @@ _MOST_FINDINGS = 20
 """Maximum number of findings on one file, apart from the values of a JSON document."""
 _KEYS = ("run", "query_id", "measure", "doc_id")
 """Columns of tables that name a row."""
-_OF_THE_REPORT = (MODE_REPORTS_FOLDER, PLOTS_FOLDER, COMPONENTS_FOLDER)
+_OF_THE_REPORT = (MODE_REPORTS_FOLDER, PLOTS_FOLDER)
 """Folders in which only a benchmark writes."""
 _NOT_WRITTEN = "a benchmark of these files does not write this file"
 _Report = TypeVar("_Report", bound=ReportModel)

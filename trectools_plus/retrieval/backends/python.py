@@ -6,7 +6,9 @@ import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import redirect_stdout
-from typing import Any, TypeVar
+from functools import partial
+from time import perf_counter
+from typing import Any
 
 from trectools_plus.errors import UsageError, describe_error
 from trectools_plus.retrieval.backends.retriever import Found, LoadedRetriever, name_of
@@ -24,8 +26,6 @@ from trectools_plus.retrieval.source import (
 DEFAULT_TIMEOUT = 30.0
 """Seconds for one call of a retriever that is given by name."""
 _ATTEMPTS = 2
-
-Result = TypeVar("Result")
 
 
 class PythonBackend(Backend):
@@ -50,16 +50,6 @@ class PythonBackend(Backend):
         self._retrievers = dict(retrievers)
         self._timeout = timeout
 
-    @classmethod
-    def check_modes(cls, modes: Sequence[str], setting: Any = None) -> None:
-        """Check the names of the requested modes; each must be the name of a retriever."""
-        super().check_modes(modes, setting)
-        for mode in modes:
-            if mode not in setting:
-                raise UsageError(
-                    f"unknown mode '{mode}'", remedy=f"use one of {', '.join(setting)}"
-                )
-
     @property
     def facts(self) -> dict[str, Any]:
         """The retrievers' names."""
@@ -71,26 +61,25 @@ class PythonBackend(Backend):
         Raises:
             UsageError: If a mode has no retriever, or one cannot be imported or created.
         """
-        unknown = [mode for mode in request.modes if mode not in self._retrievers]
-        if unknown:
-            raise UsageError(
-                f"no retriever is named '{unknown[0]}'",
-                remedy=f"use one of {', '.join(self._retrievers)}",
-            )
-        thread = QuietThread()
+        for mode in request.modes:
+            if mode not in self._retrievers:
+                known = ", ".join(self._retrievers)
+                raise UsageError(f"unknown mode '{mode}'", remedy=f"use one of {known}")
+        thread = CallThread()
         return {mode: self._open_retriever(mode, request, thread) for mode in request.modes}
 
-    def _open_retriever(self, mode: str, request: BackendRequest, thread: QuietThread) -> Source:
+    def _open_retriever(self, mode: str, request: BackendRequest, thread: CallThread) -> Source:
         given = self._retrievers[mode]
         where = name_of(given)
         # Messages name the mode, which usually has the function's name.
         named = "" if mode == re.split("[:.]", where)[-1] else f"{where}: "
-        seconds = self._timeout
-        if seconds is None and isinstance(given, str):
+        seconds, is_named = self._timeout, isinstance(given, str)
+        if seconds is None and is_named:
             seconds = DEFAULT_TIMEOUT
+        in_thread = partial(_call_quietly, thread)
         # A connection to a database may belong to the thread in which the module is imported.
-        call = thread.call if isinstance(given, str) else _call_here
-        retriever = call(LoadedRetriever, given)
+        call = in_thread if is_named else _call_here
+        retriever: LoadedRetriever = call(LoadedRetriever, given)
         if retriever.needs_documents:
             if request.corpus is None:
                 raise UsageError(
@@ -100,30 +89,21 @@ class PythonBackend(Backend):
                 )
             request.progress(f"indexing for {where}", 0, 1)
             call(retriever.index, request.corpus)
-            request.progress(f"indexing for {where}", 1, 1)
-        if seconds is None:
-            return FunctionSource(retriever.search, named=named)
-
-        def search(text: str, depth: int) -> Found:
-            return thread.call(retriever.search, text, depth, seconds=seconds)
-
-        return FunctionSource(search, thread.close, named)
+        search = partial(in_thread, retriever.search, seconds=seconds)
+        return FunctionSource(retriever.search if seconds is None else search, thread.close, named)
 
 
-class QuietThread(CallThread):
-    """Makes calls whose printed text goes to stderr."""
-
-    def call(
-        self, function: Callable[..., Result], *arguments: Any, seconds: float | None = None
-    ) -> Result:
-        """Call a function; see :meth:`CallThread.call`."""
-        # Here, because a thread that hangs would never restore it.
-        with redirect_stdout(sys.stderr):
-            return super().call(function, *arguments, seconds=seconds)
+def _call_here(function: Callable[..., Any], *given: Any) -> Any:
+    return function(*given)
 
 
-def _call_here(function: Callable[..., Result], *arguments: Any) -> Result:
-    return function(*arguments)
+def _call_quietly(
+    thread: CallThread, function: Callable[..., Any], *given: Any, seconds: float | None = None
+) -> Any:
+    """Call a function in a thread; the text that it prints goes to stderr."""
+    # Redirected here, because a thread that hangs would never restore it.
+    with redirect_stdout(sys.stderr):
+        return thread.call(function, *given, seconds=seconds)
 
 
 class FunctionSource(Source):
@@ -136,33 +116,26 @@ class FunctionSource(Source):
     """
 
     def __init__(
-        self,
-        search: Callable[[str, int], Found],
-        close: Callable[[], None] | None = None,
-        named: str = "",
+        self, search: Callable[[str, int], Found], close: Callable[[], None], named: str
     ) -> None:
         self._search = search
-        self._close = close
         self._named = named
+        self.close = close  # type: ignore[method-assign]
 
     def ask(self, queries: Sequence[Query], depth: int) -> list[Hits | Failure]:
         """Call the function for each query; call it once more if it fails."""
         return [self._search_one(query, depth) for query in queries]
 
-    def close(self) -> None:
-        """End the thread of the function."""
-        if self._close is not None:
-            self._close()
-
     def _search_one(self, query: Query, depth: int) -> Hits | Failure:
         for attempt in range(1, _ATTEMPTS + 1):
             kind: FailureKind = "failed"
             try:
-                found = self._search(query.text, depth)
+                started = perf_counter()
+                ids, scores = self._search(query.text, depth)
             except TimedOutError as error:
                 reason, kind = str(error), "unavailable"
             except (Exception, SystemExit) as error:
                 reason = describe_error(error)
             else:
-                return Hits(found.ids, found.scores, found.latency_ms, attempt)
+                return Hits(ids, scores, 1000 * (perf_counter() - started), attempt)
         return Failure(self._named + reason, kind, lasting=True, attempts=_ATTEMPTS)

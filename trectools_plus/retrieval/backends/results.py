@@ -7,32 +7,23 @@ of LlamaIndex, the documents of Haystack, and the hits of search engines need no
 from __future__ import annotations
 
 import operator
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from trectools_plus.formats.interchange.names import (
-    DOC_IDS,
-    RANKS,
-    SCORES,
-    Fields,
-    find_fields,
-    normalize,
-)
+from trectools_plus.formats.interchange.frames import is_frame
+from trectools_plus.formats.interchange.names import DOC_IDS, SCORES, normalize
 from trectools_plus.retrieval.source import Ranking
 
-_FIELDS: Fields = {"doc_id": DOC_IDS, "id": ("id", "_id"), "score": SCORES, "rank": RANKS}
-_INNER: Fields = {
-    **_FIELDS,
-    "doc_id": [name for name in DOC_IDS if re.search("(id|no)$", name)],
-    "id": ("id", "_id", "node_id"),
-}
-"""The fields in a member of a result, which may have a text with the name of a document too."""
 _MEMBERS = ("node", "document", "metadata", "meta")
 """Members that may have the id: the node in LlamaIndex, metadata in LangChain and Haystack."""
+_ID_NAMES = (
+    [normalize(name) for name in DOC_IDS if name.endswith(("id", "no"))],
+    ["id", "nodeid"],
+)
+"""Names of ids: those of documents count before others, which can number results."""
+_SCORE_NAMES = [normalize(name) for name in SCORES]
 _LISTS = (("hits", "hits"), ("documents",), ("source_nodes",), ("result", "points"), ("matches",))
 """Members that lead to the list of results in an answer of Elasticsearch, Haystack and others."""
-_NAMES = {normalize(name) for names in _FIELDS.values() for name in names} | {"nodeid", *_MEMBERS}
 _ACCEPTED = (
     "ids, pairs of id and score, {id: score}, results with doc_id and score, or a data frame"
 )
@@ -41,7 +32,6 @@ Results = Any
 """A retriever's results for one query: ids, best first; pairs of id and score; a dictionary or a
 pandas Series of scores; dictionaries or objects with an id and a score; a data frame; an answer of
 a search engine; the arrays of FAISS; or a :class:`~trectools_plus.retrieval.source.Ranking`."""
-Row = dict[str, Any]
 
 
 def read_results(results: Results) -> tuple[list[str], list[float] | None]:
@@ -54,18 +44,12 @@ def read_results(results: Results) -> tuple[list[str], list[float] | None]:
         return results.doc_ids, [float(score) for score in results.scores]
     if isinstance(results, Mapping):
         results = _list_in(results)
-    if isinstance(results, Mapping) or _is_series(results):
-        rows = [{"doc_id": key, "score": _read_score(value)} for key, value in results.items()]
-        return _columns(sorted(rows, key=lambda row: -row["score"]))
-    if hasattr(type(results), "columns"):
-        return _columns(_rows_of_table(results))
-    if isinstance(results, tuple) and len(results) == 2 and all(map(_is_matrix, results)):
+    if isinstance(results, Mapping) or (hasattr(results, "iloc") and not is_frame(results)):
+        ordered = sorted(results.items(), key=lambda pair: -_read_score(pair[1]))
+        return _columns([(doc_id, _read_score(score)) for doc_id, score in ordered])
+    if isinstance(results, tuple) and [getattr(one, "ndim", 0) for one in results] == [2, 2]:
         return [str(number) for number in results[1][0].tolist() if number >= 0], None  # FAISS
-    is_ordered = isinstance(results, Sequence) or not hasattr(results, "isdisjoint")
-    is_ordered |= type(results) is type({}.keys())
-    if isinstance(results, str | bytes) or not isinstance(results, Iterable) or not is_ordered:
-        raise TypeError(f"expected {_ACCEPTED} but got {_kind(results)}")
-    return _columns([_row(item) for item in results])
+    return _columns([_read_result(item) for item in _items(results)])
 
 
 def _list_in(answer: Mapping[str, Any]) -> Any:
@@ -83,75 +67,60 @@ def _list_in(answer: Mapping[str, Any]) -> Any:
     return answer
 
 
-def _is_series(results: Any) -> bool:
-    return hasattr(results, "iloc") and not hasattr(results, "columns")
+def _items(results: Any) -> Iterable[Any]:
+    """Return the results one by one, in their order."""
+    if is_frame(results):
+        frame = results.collect() if hasattr(results, "collect") else results
+        rows: list[Any] = frame.to_dict("records") if hasattr(frame, "iloc") else frame.to_dicts()
+        return rows
+    is_set = hasattr(results, "isdisjoint") and type(results) is not type({}.keys())
+    is_unknown_table = hasattr(type(results), "columns")
+    is_text = isinstance(results, str | bytes)
+    if is_text or is_set or is_unknown_table or not isinstance(results, Iterable):
+        raise TypeError(f"expected {_ACCEPTED} but got {_kind(results)}")
+    return results
 
 
-def _is_matrix(value: Any) -> bool:
-    return getattr(value, "ndim", 0) == 2
-
-
-def _rows_of_table(table: Any) -> list[Row]:
-    from trectools_plus.formats.interchange.frames import is_frame
-
-    if not is_frame(table):
-        raise TypeError(f"expected {_ACCEPTED} but got a {type(table).__name__}")
-    table = table.collect() if hasattr(table, "collect") else table
-    is_pandas = hasattr(table, "iloc")
-    columns = table.to_dict("list") if is_pandas else table.to_dict(as_series=False)
-    found = find_fields(map(str, columns), _FIELDS)
-    if not found.keys() & {"doc_id", "id"}:
-        shown = ", ".join(map(str, columns)) or "none"
-        raise TypeError(f"expected a table with the columns doc_id and score but got {shown}")
-    values = list(columns.values())
-    return [
-        dict(zip(found, row, strict=True))
-        for row in zip(*(values[place] for place in found.values()), strict=True)
-    ]
-
-
-def _row(item: Any) -> Row:
-    """Return the fields of a result."""
+def _read_result(item: Any) -> tuple[Any, float | None]:
+    """Return the id and the score of a result; ``None`` if it has no score."""
     if isinstance(item, tuple | list) and not hasattr(item, "_fields"):
         if len(item) != 2:
             raise TypeError(f"expected a pair of id and score but got {_kind(item)}")
-        return {**_row(item[0]), "score": _read_score(item[1])}
-    row = {} if isinstance(item, str | bytes | int | float) else _find(item, _FIELDS)
-    return row or {"doc_id": item}
+        return _id_in(item[0]), _read_score(item[1])
+    score = _member(item, _SCORE_NAMES)
+    return _id_in(item), None if score is None else _read_score(score)
 
 
-def _find(item: Any, fields: Fields) -> Row:
-    """Return the fields of a dictionary or object, and those of its members."""
-    if isinstance(item, Mapping):
-        named = {str(name): value for name, value in item.items()}
-    else:
-        names = [name for name in dir(item) if name[:2] != "__" and normalize(name) in _NAMES]
-        named = {name: getattr(item, name) for name in names}
-    named = {name: value for name, value in named.items() if not callable(value)}
-    values, found = list(named.values()), find_fields(named, fields)
-    row = {field: values[place] for field, place in found.items() if values[place] is not None}
-    for name in _MEMBERS:
-        member = named.get(name)
-        if member is not None and not isinstance(member, str | int):
-            row = _find(member, _INNER) | {
-                key: one for key, one in row.items() if one is not member
-            }
-    return row
+def _id_in(item: Any) -> Any:
+    """Return the id of a result, or of one of its members; other values unchanged."""
+    parts = [item, *(_member(item, [name]) for name in _MEMBERS)]
+    for names in _ID_NAMES:
+        for part in parts:
+            if (found := _member(part, names)) is not None:
+                return found
+    return item
 
 
-def _columns(rows: Sequence[Row]) -> tuple[list[str], list[float] | None]:
-    """Return ids and scores; without scores, in the order of the ranks, if there are any."""
-    for field in ("score", "rank"):
-        count = sum(field in row for row in rows)
-        if 0 < count < len(rows):
-            raise TypeError(f"expected a {field} in every result, but some have none")
-        if count and field == "rank":
-            rows = sorted(rows, key=lambda row: _read_score(row["rank"]))
-        if count:
-            break
-    ids = [_read_id(row.get("doc_id", row.get("id"))) for row in rows]
-    has_scores = bool(rows) and "score" in rows[0]
-    return ids, [_read_score(row["score"]) for row in rows] if has_scores else None
+def _member(item: Any, names: Sequence[str]) -> Any:
+    """Return the first member of a dictionary or object with one of these names, if any."""
+    if item is None or isinstance(item, str | bytes | int | float):
+        return None
+    is_mapping = isinstance(item, Mapping)
+    spellings = {normalize(str(name)): name for name in (item if is_mapping else dir(item))}
+    for name in names:
+        if name in spellings:
+            value = item[spellings[name]] if is_mapping else getattr(item, spellings[name])
+            if value is not None and not callable(value):
+                return value
+    return None
+
+
+def _columns(pairs: Sequence[tuple[Any, float | None]]) -> tuple[list[str], list[float] | None]:
+    ids = [_read_id(doc_id) for doc_id, _ in pairs]
+    scores = [score for _, score in pairs if score is not None]
+    if 0 < len(scores) < len(pairs):
+        raise TypeError("expected a score in every result, but some have none")
+    return ids, scores or None
 
 
 def _read_id(value: Any) -> str:
@@ -166,9 +135,9 @@ def _read_id(value: Any) -> str:
 
 
 def _read_score(value: Any) -> float:
-    if isinstance(value, str | bytes | bool):
-        raise TypeError(f"expected a score but got {_kind(value)}")
     try:
+        if isinstance(value, str | bytes | bool):
+            raise TypeError
         return float(value)
     except TypeError:
         raise TypeError(f"expected a score but got {_kind(value)}") from None

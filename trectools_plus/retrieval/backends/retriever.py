@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from importlib.metadata import entry_points
 from inspect import Parameter, iscoroutinefunction, signature
-from pathlib import Path
-from time import perf_counter
-from typing import Any, NamedTuple
+from typing import Any
 
 from trectools_plus.errors import TrectoolsPlusError, UsageError, describe_error
 from trectools_plus.formats.corpus import DocumentCollection
@@ -23,15 +20,11 @@ from trectools_plus.plugins import (
 )
 from trectools_plus.retrieval.backends.results import Results, read_results
 
-_QUERY = re.compile(
-    r"q|s|(search|query|question|topic|input)?(query|question|text|string|str|term)|topic|input|"
-    r"keywords?|utterance|sentence|prompt"
-)
+_QUERY = re.compile(r"q|s|\w*(query|question|topic|text|string|str|term|input)|keywords?|prompt")
 """Names of a parameter that takes the text of one query."""
 _DEPTH = re.compile(
-    r"k|n|top[kn]?|(max|num|n)k?|depth|limit|number|size|count|cutoff|length|maximum|howmany|"
-    r"(max|num|n|numberof|count)(results|hits|docs|documents|rows)|results|hits|rows|"
-    r"results?(limit|count|size)|(page|result)?size|(results)?perpage"
+    r"k|n|topk|topn|(max|num|n)k?|depth|limit|number|size|count|cutoff|length|pagesize"
+    r"|(max|num|n|numberof)?(results|hits|docs|documents|rows)"
 )
 """Names of a parameter that takes the number of results."""
 _KINDS = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY)
@@ -40,9 +33,9 @@ _KINDS = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD, Parameter.
 class Call:
     """A call of a function with a query and, if it takes one, the number of results.
 
-    The query is the parameter that is named like one, otherwise the first. A function takes the
-    number if a parameter is named like one (``k``, ``top_k``, ``limit`` …), or if a second argument
-    is required. Values that ``functools.partial`` sets are never changed.
+    The query is the first parameter. A function takes the number if a parameter is named like one
+    (``k``, ``top_k``, ``limit`` …), or if a second argument is required. Values that
+    ``functools.partial`` sets are never changed.
 
     Args:
         function: Any callable.
@@ -62,31 +55,21 @@ class Call:
             parameters = [Parameter("query", Parameter.POSITIONAL_ONLY)]
         bound = function.keywords if isinstance(function, partial) else {}
         free = [one for one in parameters if one.kind in _KINDS and one.name not in bound]
-        takes_rest = any(one.kind is Parameter.VAR_POSITIONAL for one in parameters)
-        if not free and takes_rest:
-            free = [Parameter(name, Parameter.POSITIONAL_ONLY) for name in ("query", "k")]
-        if not free:
+        required = [one.name for one in free[1:] if one.default is Parameter.empty]
+        if not free or len(required) > 1:
             raise UsageError(
-                "the function takes no query", where=where, remedy="define it as (query, k)"
-            )
-        query = next(filter(_is_query, free), free[0])
-        others = [one for one in free if one is not query]
-        required = [one for one in others if one.default is Parameter.empty]
-        depth = next(filter(_is_depth, others), required[0] if len(required) == 1 else None)
-        if names := [one.name for one in required if one is not depth]:
-            raise UsageError(
-                f"the function requires {', '.join(names)} beside the query and the number of "
-                "results",
+                f"the function requires {', '.join(required)} beside the query"
+                if free
+                else "the function takes no query",
                 where=where,
-                remedy="give default values, or set them with functools.partial",
+                remedy="define it as (query, k), and give other parameters default values",
             )
+        named = [one for one in free[1:] if _DEPTH.fullmatch(normalize(one.name))]
+        named += [one for one in free[1:] if one.name in required]
         self._function = function
-        self._parameters = [one for one in free if one in (query, depth)]
-        self._query = query
-        by_name = free[: len(self._parameters)] != self._parameters
-        kinds = _KINDS[1:] if by_name else _KINDS[2:]
-        self._named = [one.name for one in self._parameters if one.kind in kinds]
-        self.takes_text = _is_query(query) or query.annotation in (str, "str")
+        self._query, self._depth = free[0], next(iter(named), None)
+        is_text = _QUERY.fullmatch(normalize(free[0].name)) is not None
+        self.takes_text = is_text or free[0].annotation in (str, "str")
 
     def __call__(self, query: Any, depth: int) -> Any:
         """Call the function.
@@ -94,17 +77,17 @@ class Call:
         Raises:
             Exception: Any error of the function.
         """
-        values = {one.name: query if one is self._query else depth for one in self._parameters}
-        named = {name: values.pop(name) for name in self._named}
-        return self._function(*values.values(), **named)
-
-
-def _is_query(parameter: Parameter) -> bool:
-    return _QUERY.fullmatch(normalize(parameter.name)) is not None
-
-
-def _is_depth(parameter: Parameter) -> bool:
-    return _DEPTH.fullmatch(normalize(parameter.name)) is not None
+        values: list[Any] = []
+        named: dict[str, Any] = {}
+        for parameter, value in ((self._query, query), (self._depth, depth)):
+            if parameter is None:
+                continue
+            is_first = parameter.kind is not Parameter.KEYWORD_ONLY and not values
+            if is_first or parameter.kind is Parameter.POSITIONAL_ONLY:
+                values.append(value)
+            else:
+                named[parameter.name] = value
+        return self._function(*values, **named)
 
 
 ENTRY_POINT_GROUP = "trectools_plus.retrievers"
@@ -112,12 +95,8 @@ _METHODS = ("retrieve", "invoke", "run")
 """Other names of the method ``search``: of LlamaIndex, LangChain and Haystack."""
 
 
-class Found(NamedTuple):
-    """Results of one call: ids, scores if there are any, and the milliseconds of the call."""
-
-    ids: list[str]
-    scores: list[float] | None
-    latency_ms: float
+Found = tuple[list[str], list[float] | None]
+"""Ids, and scores if there are any."""
 
 
 class LoadedRetriever:
@@ -135,29 +114,23 @@ class LoadedRetriever:
 
     def __init__(self, given: Any) -> None:
         self._where = name_of(given)
-        remedy = "name a retriever as importable.module:name"
-        with _one_line_errors(self._where, lambda: remedy), _working_directory():
+        with _user_code(
+            self._where, "name a retriever as module:name; a class must need no arguments"
+        ):
             retriever = _load(given) if isinstance(given, str) else given
-            if isinstance(retriever, type):
-                remedy = "name a class that can be created without arguments"
-                retriever = retriever()
+            retriever = retriever() if isinstance(retriever, type) else retriever
         has_search = callable(getattr(retriever, "search", None))
         self.needs_documents = has_search and callable(getattr(retriever, "index", None))
         self._retriever = retriever
         methods = () if callable(retriever) else _METHODS
         names = [name for name in ("search", *methods) if hasattr(retriever, name)]
         function = getattr(retriever, names[0]) if names else retriever
-        if iscoroutinefunction(function):
+        if not callable(function) or iscoroutinefunction(function):
+            kind = "asynchronous function" if callable(function) else type(retriever).__name__
             raise UsageError(
-                "an asynchronous function is not awaited",
+                f"expected a function, or an object with a method search, but got: {kind}",
                 where=self._where,
-                remedy="name a function that calls it with asyncio.run",
-            )
-        if not callable(function):
-            raise UsageError(
-                "expected a function, or an object with a method search, but got "
-                f"{type(retriever).__name__}",
-                where=self._where,
+                remedy="name a function that calls it, for example with asyncio.run",
             )
         self._function = Call(function, self._where)
         self._takes_list = has_search and not self._function.takes_text
@@ -168,8 +141,7 @@ class LoadedRetriever:
         Raises:
             UsageError: If its method ``index`` raises an error.
         """
-        remedy = "fix the retriever's method index, which raised this error"
-        with _one_line_errors(self._where, lambda: remedy), _working_directory():
+        with _user_code(self._where, "fix the method index, which raised this error"):
             self._retriever.index(documents)
 
     def search(self, text: str, depth: int) -> Found:
@@ -178,10 +150,8 @@ class LoadedRetriever:
         Raises:
             Exception: Any error of the retriever; ``TypeError`` for unsupported results.
         """
-        with _working_directory():
-            started = perf_counter()
-            ids, scores = read_results(self._call(text, depth))
-            return Found(ids, scores, 1000 * (perf_counter() - started))
+        with working_directory_on_path():
+            return read_results(self._call(text, depth))
 
     def _call(self, text: str, depth: int) -> Results:
         if not self._takes_list:
@@ -217,23 +187,12 @@ def _load(name: str) -> Any:
 
 
 @contextmanager
-def _one_line_errors(where: str, remedy: Callable[[], str]) -> Iterator[None]:
-    """Turn an error of the user's code into a usage error."""
+def _user_code(where: str, remedy: str) -> Iterator[None]:
+    """Allow imports from the working directory, and turn an error into a usage error."""
     try:
-        yield
+        with working_directory_on_path():
+            yield
     except TrectoolsPlusError:
         raise
     except (Exception, SystemExit) as error:
-        raise UsageError(describe_error(error), where=where, remedy=remedy()) from error
-
-
-@contextmanager
-def _working_directory() -> Iterator[None]:
-    """Allow imports from the working directory, and return to that directory afterwards."""
-    with working_directory_on_path():
-        directory = Path.cwd()
-        try:
-            yield
-        finally:
-            # Relative paths of output files refer to it.
-            os.chdir(directory)
+        raise UsageError(describe_error(error), where=where, remedy=remedy) from error

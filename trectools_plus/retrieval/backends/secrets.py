@@ -6,15 +6,16 @@ import json
 import os
 import re
 from dataclasses import dataclass, field
-from functools import cache
 from urllib.parse import quote
 
 from trectools_plus.errors import UsageError
+from trectools_plus.redaction import HIDDEN
 
-HIDDEN = "***"
 _MIN_LENGTH = 8
+"""A shorter secret could be in an id by chance."""
 _SHOWN = 4
 """The number of characters of a masked secret that identify it."""
+_WORD = re.compile(r"[^\s\"'<>()=]+")
 _MASK = re.compile(r"[*•●∙·…]+|\.{2,}|[xX]{3,}|_{3,}|#{3,}")
 
 
@@ -29,51 +30,27 @@ class Secret:
     value: str = field(repr=False)
 
     def is_in(self, text: str) -> bool:
-        """Return whether a text contains the secret; False for a secret of fewer than 8 characters.
-
-        A shorter secret could match by chance.
-        """
+        """Return whether a text contains the secret; False for one of fewer than 8 characters."""
         return len(self.value) >= _MIN_LENGTH and self.scrub(text) != text
 
     def scrub(self, text: str) -> str:
         """Replace the secret in a text by ``***``.
 
-        It may be escaped for JSON or for a URL, or some of its characters may be masked.
+        It may be escaped for JSON or for a URL, or be masked except for its start or its end.
         """
-        for spelling in _spellings(self.value):
+        spellings = {self.value, json.dumps(self.value)[1:-1], quote(self.value, safe="")}
+        # The longest first, because it may contain another.
+        for spelling in sorted(spellings, key=len, reverse=True):
             text = text.replace(spelling, HIDDEN)
-        return _hide_masked(text, self.value) if len(self.value) >= _MIN_LENGTH else text
+        ends = (self.value[:_SHOWN], self.value[-_SHOWN:])
+        if len(self.value) < _MIN_LENGTH or not any(end in text for end in ends):
+            return text
 
+        def hide_masked(word: re.Match[str]) -> str:
+            is_secret = _MASK.search(word[0]) and any(end in word[0] for end in ends)
+            return HIDDEN if is_secret else word[0]
 
-def _hide_masked(text: str, secret: str) -> str:
-    """Hide the start and the end of the secret around a mask like ``…`` or ``****``."""
-    starts = [secret[:size] for size in range(len(secret) - 1, 0, -1)]
-    ends = [secret[-size:] for size in range(len(secret) - 1, 0, -1)]
-    parts, place = [], 0
-    for mask in _MASK.finditer(text):
-        before, after = text[mask.start() - 1 : mask.start()], text[mask.end() : mask.end() + 1]
-        start = next(
-            (
-                len(one)
-                for one in starts
-                if one[-1] == before and text.endswith(one, 0, mask.start())
-            ),
-            0,
-        )
-        end = next(
-            (len(one) for one in ends if one[0] == after and text.startswith(one, mask.end())), 0
-        )
-        if start + end >= _SHOWN:
-            parts += [text[place : max(place, mask.start() - start)], HIDDEN]
-            place = mask.end() + end
-    return "".join([*parts, text[place:]])
-
-
-@cache
-def _spellings(secret: str) -> list[str]:
-    """Return the plain and escaped forms; the longest first, because it may contain another."""
-    spellings = {secret, json.dumps(secret)[1:-1], quote(secret, safe="")}
-    return sorted(spellings, key=len, reverse=True)
+        return _WORD.sub(hide_masked, text)
 
 
 def read_key(variable: str, option: str = "key_env") -> Secret:
@@ -87,16 +64,12 @@ def read_key(variable: str, option: str = "key_env") -> Secret:
         UsageError: If the variable is not set or empty, or its value is not valid in a header.
     """
     value = os.environ.get(variable, "").strip()
-    if not value:
+    if not value or not value.isascii() or not value.isprintable():
         raise UsageError(
-            "the environment variable for the key is not set or empty",
+            "the key contains characters that are not valid in a header"
+            if value
+            else "the environment variable for the key is not set or empty",
             where=f"{option} {variable}",
-            remedy=f"run export {variable}=… first",
-        )
-    if not value.isascii() or not value.isprintable():
-        raise UsageError(
-            "the key contains characters that are not valid in a header",
-            where=f"{option} {variable}",
-            remedy="use printable ASCII only",
+            remedy=f"run export {variable}=… first, with printable ASCII only",
         )
     return Secret(value)

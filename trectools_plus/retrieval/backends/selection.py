@@ -1,57 +1,70 @@
-"""Settings of backends (keys of ``benchmark.yaml`` and ``--config``), and installed backends."""
+"""Backends and their settings: keys of ``benchmark.yaml`` and ``--config``."""
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Mapping, Sequence
-from importlib.metadata import entry_points
+from dataclasses import dataclass
+from importlib import import_module
 from typing import Annotated, Any
 
 from pydantic import BeforeValidator, ConfigDict, model_validator
 
 from trectools_plus.choices import Panel
 from trectools_plus.models import Model
-from trectools_plus.plugins import is_code_refused
-from trectools_plus.retrieval.backends.http.engines import ENGINES, resolve_preset
+from trectools_plus.retrieval.backends.http.engines import ENGINES, load_presets
 from trectools_plus.retrieval.backends.http.mapping import HttpSettings
-from trectools_plus.retrieval.backends.registry import (
-    BACKENDS,
-    EMBEDDED,
-    BackendEntry,
-    list_backends,
-)
 from trectools_plus.retrieval.fetch.answering import Collapse
 from trectools_plus.retrieval.setting_types import Number, Option, setting
 from trectools_plus.retrieval.source import Backend, check_mode_name
 from trectools_plus.text import split_list
 
-ENTRY_POINT_GROUP = "trectools_plus.backends"
-"""Installed packages register subclasses of ``retrieval.source.Backend`` in this group."""
+EMBEDDED = "embedded"
 
 
-def find_backend(name: str) -> BackendEntry | None:
-    """Return a built-in backend, or one that an installed package registers; ``None`` if unknown.
+@dataclass(frozen=True, slots=True)
+class BackendEntry:
+    """Facts about a backend that are available before it is imported.
 
-    Raises:
-        ValueError: If the registered object is not a backend.
+    Attributes:
+        location: ``module:class`` of the backend, in ``retrieval.backends``.
+        setting: The key of its settings in a configuration; empty for the embedded backend, which
+            searches the user's documents. A backend with settings has documents of its own, may
+            find chunks, and has a time limit for each request or call.
+        requirement: How to give this setting.
+        hint: A note for the help of ``--backend``, which shows it in parentheses.
     """
-    if name in BACKENDS:
-        return BACKENDS[name]
-    if is_code_refused():  # the settings of a report, which nobody searches with
-        return BackendEntry("trectools_plus.retrieval.source:Backend")
-    for point in entry_points(group=ENTRY_POINT_GROUP, name=name):
-        found = point.load()
-        if not (isinstance(found, type) and issubclass(found, Backend)):
-            raise ValueError(
-                f"`backend`: {point.value} is not a backend — register a subclass of "
-                "trectools_plus.retrieval.source.Backend"
-            )
-        return BackendEntry(
-            point.value,
-            needs_corpus=found.needs_corpus,
-            streams_documents=found.streams_documents,
-        )
-    return None
+
+    location: str
+    setting: str = ""
+    requirement: str = ""
+    hint: str = ""
+
+    def load(self) -> Any:
+        """Import the class of the backend."""
+        module, _, name = self.location.partition(":")
+        return getattr(import_module(f"trectools_plus.retrieval.backends.{module}"), name)
+
+
+BACKENDS: Mapping[str, BackendEntry] = {
+    EMBEDDED: BackendEntry("embedded.backend:EmbeddedBackend"),
+    "http": BackendEntry(
+        "http.source:HttpBackend",
+        "http",
+        "the service's URL — give http.url, or --http-url",
+        "a search engine or JSON service",
+    ),
+    "python": BackendEntry(
+        "python:PythonBackend",
+        "retriever",
+        "`retriever` — give module:name",
+        "a function or plug-in",
+    ),
+}
+"""Backends by name."""
+
+_NAMES = ", ".join(
+    f"{name} ({entry.hint})" if entry.hint else name for name, entry in BACKENDS.items()
+)
 
 
 def name_retrievers(value: Any) -> Any:
@@ -82,25 +95,17 @@ def default_modes(retriever: Any, http: Any) -> list[str]:
     Args:
         retriever: The retrievers of the backend ``python``, in any form.
         http: The settings of the backend ``http``, or a mapping of them: their modes, or those of
-            the engine for which the settings are complete.
+            the engine; without ``vector_field``, only ``lexical``.
     """
     if retriever:
         return list(name_retrievers(retriever))
     if isinstance(http, HttpSettings):
         http = {name: getattr(http, name) for name in http.model_fields_set}
-    if not isinstance(http, Mapping):
-        return []
-    if isinstance(http.get("modes"), Mapping) and http["modes"]:
-        return list(http["modes"])
-    engine = str(http.get("engine"))
-    if engine not in ENGINES or not http.get("url"):
-        return []
-    complete = []
-    for mode in ENGINES[engine].modes:
-        with contextlib.suppress(ValueError):
-            resolve_preset(engine, mode, http)
-            complete.append(mode)
-    return complete or list(ENGINES[engine].modes)
+    if not isinstance(http, Mapping) or isinstance(http.get("modes"), Mapping):
+        return list(http["modes"]) if http else []
+    engine = http.get("engine")
+    modes = load_presets()[engine]["modes"] if engine in ENGINES and http.get("url") else {}
+    return [mode for mode in modes if http.get("vector_field") or mode == "lexical"]
 
 
 Retrievers = Annotated[dict[str, str], BeforeValidator(name_retrievers)]
@@ -113,8 +118,8 @@ class BackendSettings(Model):
 
     backend: str = setting(
         EMBEDDED,
-        f"Search backend: {list_backends()}; or the name of an installed backend.",
-        Option("NAME", Panel.BACKENDS, help=f"Search backend: {list_backends()}."),
+        f"Search backend: {_NAMES}.",
+        Option("NAME", Panel.BACKENDS),
     )
     retriever: Retrievers = setting(
         dict,
@@ -144,38 +149,29 @@ class BackendSettings(Model):
         """Infer the backend if the settings of exactly one backend are given."""
         if not isinstance(values, Mapping) or values.get("backend") is not None:
             return values
-        named = {
-            entry.setting: name
-            for name, entry in BACKENDS.items()
-            if entry.setting and values.get(entry.setting)
-        }
-        if len(named) > 1:
-            shown = " and ".join(f"`{setting}`" for setting in named)
-            raise ValueError(f"{shown} configure different backends — give one of them")
-        return {**values, "backend": next(iter(named.values()))} if named else values
+        named = [name for name, entry in BACKENDS.items() if values.get(entry.setting)]
+        return {**values, "backend": named[0]} if named else values
 
     @model_validator(mode="after")
     def _check_settings(self) -> BackendSettings:
-        entry = find_backend(self.backend)
-        if entry is None:
+        if self.backend not in BACKENDS:
             raise ValueError(
                 f"`backend`: unknown backend '{self.backend}' — use one of {', '.join(BACKENDS)}"
             )
-        for name, other in BACKENDS.items():
-            if other.setting and getattr(self, other.setting) and name != self.backend:
+        for name, entry in BACKENDS.items():
+            if entry.setting and name != self.backend and getattr(self, entry.setting):
                 raise ValueError(
-                    f"`{other.setting}` configures the backend {name}, but `backend` is "
-                    f"{self.backend} — omit one of them"
+                    f"`{entry.setting}` configures the backend {name}, but `backend` is "
+                    f"{self.backend} — give the settings of one backend"
                 )
-        if entry.requirement is not None and not self._backend_setting:
-            raise ValueError(f"`backend` {self.backend} requires {entry.requirement}")
-        if self.timeout is not None and not entry.has_timeout:
-            timed = " and ".join(name for name, one in BACKENDS.items() if one.has_timeout)
+        if not self.is_embedded and not self._backend_setting:
+            raise ValueError(f"`backend` {self.backend} requires {self._entry.requirement}")
+        if self.is_embedded and self.timeout is not None:
             raise ValueError(
-                f"`timeout` applies to the backends {timed}, but `backend` is {self.backend} — "
+                "`timeout` applies to the backends http and python, but `backend` is embedded — "
                 "leave it out"
             )
-        if self.collapse is not None and not entry.finds_chunks:
+        if self.is_embedded and self.collapse is not None:
             raise ValueError("`collapse`: the embedded modes find documents, not chunks — omit it")
         for name in self.retriever:
             check_mode_name(name)
@@ -183,24 +179,15 @@ class BackendSettings(Model):
 
     @property
     def is_embedded(self) -> bool:
-        """True if the backend is ``embedded``."""
+        """True if the backend is ``embedded``, which searches documents that the user must give."""
         return self.backend == EMBEDDED
-
-    @property
-    def needs_corpus(self) -> bool:
-        """True if the backend searches documents that the user must give."""
-        return self._entry.needs_corpus
-
-    @property
-    def streams_documents(self) -> bool:
-        """True if the backend reads documents one by one instead of in memory."""
-        return self._entry.streams_documents
 
     def make_backend(self) -> Backend:
         """Import the backend and create it with its settings."""
-        create, setting = self._entry.load(), self._entry.setting
-        timeout = {"timeout": self.timeout} if self._entry.has_timeout else {}
-        backend: Backend = create() if setting is None else create(self._backend_setting, **timeout)
+        create = self._entry.load()
+        backend: Backend = (
+            create() if self.is_embedded else create(self._backend_setting, self.timeout)
+        )
         return backend
 
     def check_backend_modes(self, modes: Sequence[str]) -> None:
@@ -214,12 +201,9 @@ class BackendSettings(Model):
 
     @property
     def _entry(self) -> BackendEntry:
-        entry = find_backend(self.backend)
-        assert entry is not None
-        return entry
+        return BACKENDS[self.backend]
 
     @property
     def _backend_setting(self) -> Any:
         """The value of the backend's setting."""
-        name = self._entry.setting
-        return None if name is None else getattr(self, name)
+        return None if self.is_embedded else getattr(self, self._entry.setting)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -217,22 +216,17 @@ def score_documents(hits: Hits, collapse: Collapse | None) -> dict[str, float]:
         if collapse is not None and collapse.method == "sum":
             raise _UnusableError("there are no scores to sum; collapse by max or first")
         scores = [1 / rank for rank in range(1, len(hits.ids) + 1)]
-    elif not isinstance(scores, Sequence):
-        scores = scores.tolist()
-    for score in scores:
-        if not math.isfinite(score) or abs(score) > _LARGEST_SCORE:
+    if collapse is None:
+        found = dict(zip(hits.ids, map(float, scores), strict=True))
+    else:
+        found = collapse_chunks(hits.ids, [*map(float, scores)], collapse)
+    for score in (*scores, *found.values()):
+        if not abs(score) <= _LARGEST_SCORE:
             raise _UnusableError(f"score {score:g} is no number that a run can hold")
-    found = (
-        dict(zip(hits.ids, scores, strict=True))
-        if collapse is None
-        else collapse_chunks(hits.ids, scores, collapse)
-    )
     if collapse is None and len(found) < len(hits.ids):
         repeated = next(one for row, one in enumerate(hits.ids) if one in hits.ids[:row])
         raise _UnusableError(f"document id '{repeated}' comes twice; collapse chunks to documents")
-    bad = [doc_id for doc_id in found if not doc_id or _UNWRITABLE.search(doc_id)]
-    if bad:
-        raise _UnusableError(f"document id {bad[0][:60]!r} cannot be written to a run")
-    if collapse is not None and any(abs(score) > _LARGEST_SCORE for score in found.values()):
-        raise _UnusableError("a sum of scores is no number that a run can hold")
+    for doc_id in found:
+        if not doc_id or _UNWRITABLE.search(doc_id):
+            raise _UnusableError(f"document id {doc_id[:60]!r} cannot be written to a run")
     return found

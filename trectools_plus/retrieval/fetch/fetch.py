@@ -186,8 +186,8 @@ def open_stores(
 ) -> Iterator[Mapping[str, MemoryAnswers]]:
     """Open a store of answers for each mode: its journal in a folder.
 
-    A backend without ``keeps_journal`` writes one only with ``resume``. New journals are removed if
-    the fetch fails to start.
+    A backend without ``keeps_journal`` writes one only with ``resume``. New journals without
+    an answer are removed after an error.
 
     Args:
         request: The request.
@@ -210,7 +210,8 @@ def open_stores(
         yield journals
     except BaseException:
         for journal in journals.values():
-            journal.discard_if_new()
+            if journal.header is None and not journal:
+                journal.path.unlink(missing_ok=True)
         raise
     finally:
         for journal in journals.values():

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -51,7 +51,6 @@ class Journal(MemoryAnswers):
         except BaseException:
             self.close()
             raise
-        self._first_size = self._file.size
 
     def _read(self, line: bytes, number: int) -> None:
         try:
@@ -89,16 +88,10 @@ class Journal(MemoryAnswers):
         self.clear()
         self._file.truncate(0)
         self._file.append(f"{json.dumps(header, ensure_ascii=False)}\n".encode())
-        self._first_size = self._file.size
 
     def close(self) -> None:
         """Close the file and release its lock."""
         self._file.close()
-
-    def discard_if_new(self) -> None:
-        """Remove the file if it has no outcome but the header that :meth:`start` wrote."""
-        if self.header is None and self._file.size == self._first_size:
-            self.path.unlink(missing_ok=True)
 
 
 def open_journal(
@@ -179,28 +172,10 @@ def _as_answer(entry: dict[str, Any]) -> Answer:
 def _check_facts(path: Path, header: Mapping[str, Any], facts: Mapping[str, Any]) -> None:
     """Check that the journal belongs to this fetch; the error lists the differences."""
     earlier = header["facts"]
-    if facts.get("settings", ...) is None:
-        earlier = {**earlier, "settings": None}  # settings that the backend does not use
-    if header["key"] == _key(facts) or _key(earlier) == _key(facts):
-        return
-    differences = ", ".join(_differences("", earlier, facts))
-    raise UsageError(
-        f"the journal belongs to another fetch: {differences or 'its key differs'}",
-        where=str(path),
-        remedy="use the settings of that fetch, or remove the file to start again",
-    )
-
-
-def _differences(name: str, old: Any, new: Any) -> Iterator[str]:
-    if isinstance(old, dict) and isinstance(new, dict):
-        for key in {**old, **new}:
-            if old.get(key) != new.get(key):
-                yield from _differences(
-                    f"{name}.{key}" if name else key, old.get(key), new.get(key)
-                )
-        return
-    shown = [json.dumps(value, ensure_ascii=False) for value in (old, new)]
-    if max(map(len, shown)) > 40:
-        yield f"{name} differs"
-    else:
-        yield f"{name} was {shown[0]} and is {shown[1]}"
+    if header["key"] != _key(facts):
+        names = [name for name in {**earlier, **facts} if earlier.get(name) != facts.get(name)]
+        raise UsageError(
+            f"the journal belongs to another fetch: {', '.join(names) or 'its key'} differs",
+            where=str(path),
+            remedy="use the settings of that fetch, or remove the file to start again",
+        )

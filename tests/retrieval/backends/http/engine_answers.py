@@ -84,7 +84,6 @@ ELASTIC = Answers(
             "hits": {"total": {"value": 3, "relation": "eq"}, "hits": []},
         },
     },
-    batch="responses",
 )
 
 
@@ -319,6 +318,5 @@ def answers_of(engine: str, mode: str) -> Answers:
 
 def in_batch(answer: Any, answers: Answers) -> Any:
     """Return the answer of one query as an item of a batch."""
-    if answers.batch == "results":
-        return answer["results"][0]
-    return answer["result"] if answers.batch == "result" and "result" in answer else answer
+    assert answers.batch is not None
+    return answer["result"] if answers.batch == "result" else answer["results"][0]

@@ -50,12 +50,7 @@ class Engine:
                 content = self.rfile.read(int(self.headers["content-length"])).decode()
                 lines = [json.loads(line) for line in content.split("\n") if line]
                 engine.requests.append((self.path, self.headers["authorization"], lines))
-                if engine.broken:
-                    reply = engine.broken.pop(0)
-                elif self.path.endswith("/_msearch"):
-                    reply = {"responses": [answer(body) for body in lines[1::2]]}
-                else:
-                    reply = answer(lines[0])
+                reply = engine.broken.pop(0) if engine.broken else answer(lines[0])
                 content = reply if isinstance(reply, str) else json.dumps(reply)
                 length = len(content) + (100 if isinstance(reply, str) else 0)
                 self.send_response(200)
@@ -104,13 +99,12 @@ def data(tmp_path: Path) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize("batch", [[], ["--http", "batch_size=2"]])
-def test_fetch_runs(engine: Engine, data: Path, batch: list[str]) -> None:
+def test_fetch_runs(engine: Engine, data: Path) -> None:
     cut = json.dumps({"hits": {"hits": []}})
     engine.broken = [PARTIAL, {"error": {"type": "x"}, "status": 503}, cut, {"hits": {}}]
     words = ["--topics", str(data / "topics.tsv"), "--engine", "elasticsearch"]
     words += ["--http-url", f"{engine.url}/articles", "--http-key-env", "ENGINE_KEY"]
-    words += ["--http", "text_fields=title,text", "--http", "vector_field=vector", *batch]
+    words += ["--http", "text_fields=title,text", "--http", "vector_field=vector"]
     words += ["--http", "backoff=0", "--modes", "lexical,vector", "--depth", "2"]
     result = CliRunner().invoke(runs_app, ["fetch", *words, "--output-dir", str(data / "runs")])
     assert result.exit_code == 0, result.output
@@ -120,7 +114,7 @@ def test_fetch_runs(engine: Engine, data: Path, batch: list[str]) -> None:
         "q2": "d2",
     }
     path, key, bodies = engine.requests[0]
-    assert path == ("/articles/_msearch" if batch else "/articles/_search")
+    assert path == "/articles/_search"
     assert key == "ApiKey abcdefgh-secret"
     assert bodies[-1]["query"]["multi_match"]["fields"] == ["title", "text"]
     text = (data / "runs" / "vector.run.manifest.json").read_text()

@@ -68,13 +68,12 @@ KEYWORD = {"type": "keyword"}
 
 @pytest.mark.filterwarnings("ignore::ResourceWarning")
 @pytest.mark.parametrize("engine", ["elasticsearch", "opensearch"])
-@pytest.mark.parametrize("batch_size", [1, 3])
 @pytest.mark.parametrize("id_field", [None, "number"])
 def test_opensearch(
-    server: str, monkeypatch: pytest.MonkeyPatch, engine: str, batch_size: int, id_field: str | None
+    server: str, monkeypatch: pytest.MonkeyPatch, engine: str, id_field: str | None
 ) -> None:
     monkeypatch.setenv("NO_PROXY", "*")
-    given = {"index": "articles", "text_fields": "title", "batch_size": batch_size, "retries": 0}
+    given = {"index": "articles", "text_fields": "title", "retries": 0}
     given |= {} if id_field is None else {"id_field": id_field}
     backend = HttpBackend(HttpSettings.model_validate({"engine": engine, "url": server, **given}))
     request = FetchRequest(None, TOPICS, ["lexical"], FetchOptions(depth=3), backend=backend)

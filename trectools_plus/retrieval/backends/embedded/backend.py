@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import cache
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -69,19 +70,10 @@ class EmbeddedBackend(Backend):
         self._retrievers = retrievers
         self.needs_corpus = retrievers is None
 
-    @classmethod
-    def check_modes(cls, modes: Sequence[str], setting: Any = None) -> None:  # noqa: ARG003
-        """Check that all modes exist and none is repeated."""
-        check_modes(modes)
-
     def request_facts(self, request: BackendRequest) -> dict[str, Any]:
         """Return package versions, models, merged modes, and the hash of the documents' parts."""
         corpus, modes = request.corpus, request.modes
-        parts = (
-            TextParts.from_corpus(corpus).sha256
-            if isinstance(corpus, Corpus) and corpus.parts is not None
-            else None
-        )
+        terms = corpus if isinstance(corpus, Corpus) and corpus.parts is not None else None
         return {
             "packages": package_versions(),
             "models": {
@@ -90,7 +82,7 @@ class EmbeddedBackend(Backend):
             "merged": list(merged_modes(modes, request.settings))
             if "hybrid" in map(kind_of, modes)
             else None,
-            "parts": parts,
+            "parts": terms and TextParts.from_corpus(terms).sha256,
         }
 
     def models(self, mode: str, request: BackendRequest) -> dict[str, ModelRecord]:
@@ -145,12 +137,9 @@ class EmbeddedSource(Source):
         self.latency_sample = None if batch_size == 1 else LATENCY_SAMPLE
 
     def ask(self, queries: Sequence[Query], depth: int) -> list[Hits]:
-        """Search for all queries at once and divide the time evenly among them.
-
-        The latency of a hybrid is the sum of its components' latencies and the time of merging.
-        """
-        found, ms = self._shared.search(self._retriever, queries, min(depth, self._shared.depth))
-        return [Hits.of(ranking, each) for ranking, each in zip(found, ms, strict=True)]
+        """Search for all queries at once and divide the time evenly among them."""
+        found = self._shared.search(self._retriever, queries, min(depth, self._shared.depth))
+        return [Hits.of(ranking, ms) for ranking, ms in found]
 
     def index_keys(self) -> dict[str, str]:
         """Return the key of each searched index, by mode."""
@@ -192,23 +181,27 @@ class SharedSearch:
 
     def search(
         self, retriever: Retriever, queries: Sequence[Query], depth: int
-    ) -> tuple[list[Ranking], list[float]]:
-        """Return each query's ranking to the given depth, and its latency in milliseconds."""
+    ) -> list[tuple[Ranking, float]]:
+        """Return each query's ranking to the given depth, and its latency in milliseconds.
+
+        The latency of a hybrid is the sum of its components' latencies and the time of merging.
+        """
         if not isinstance(retriever, CompositeRetriever):
-            found, ms = self._search_leaf(retriever, queries)
-            return [ranking.head(depth) for ranking in found], ms
+            found = self._search_leaf(retriever, queries)
+            return [(ranking.head(depth), ms) for ranking, ms in found]
         component_depth = retriever.component_depth(depth)
         parts = [self.search(one, queries, component_depth) for one in retriever.components]
-        started = perf_counter()
-        texts = [query.text for query in queries]
-        merged = retriever.combine(texts, [rankings for rankings, _ in parts], depth)
-        merging = 1000 * (perf_counter() - started) / len(queries)
-        component_ms = zip(*(ms for _, ms in parts), strict=True)
-        return merged, [merging + sum(spent) for spent in component_ms]
+        merged = []
+        for query, *of_query in zip(queries, *parts, strict=True):
+            started = perf_counter()
+            rankings, spent = zip(*of_query, strict=True)
+            ranking = retriever.combine(query.text, rankings, depth)
+            merged.append((ranking, 1000 * (perf_counter() - started) + sum(spent)))
+        return merged
 
     def _search_leaf(
         self, leaf: Retriever, queries: Sequence[Query]
-    ) -> tuple[list[Ranking], list[float]]:
+    ) -> list[tuple[Ranking, float]]:
         missing = [query for query in queries if (id(leaf), query.query_id) not in self._found]
         if missing:
             started = perf_counter()
@@ -218,15 +211,11 @@ class SharedSearch:
                 found = leaf.search_in(texts, [query.language for query in missing], depth)
             else:
                 found = leaf.search(texts, depth)
-            if self._exclude_self:
-                pairs = zip(found, missing, strict=True)
-                found = [ranking.without(query.query_id) for ranking, query in pairs]
-            found = [ranking.head(self._leaf_depth) for ranking in found]
             ms = 1000 * (perf_counter() - started) / len(missing)
             for query, ranking in zip(missing, found, strict=True):
-                self._found[id(leaf), query.query_id] = ranking, ms
-        answers = [self._found[id(leaf), query.query_id] for query in queries]
-        return [ranking for ranking, _ in answers], [ms for _, ms in answers]
+                rest = ranking.without(query.query_id) if self._exclude_self else ranking
+                self._found[id(leaf), query.query_id] = rest.head(self._leaf_depth), ms
+        return [self._found[id(leaf), query.query_id] for query in queries]
 
 
 def _depth_needed(retriever: Retriever, depth: int) -> int:
@@ -276,22 +265,32 @@ def build_retrievers(
             where=corpus.path,
             remedy="search the terms of an ontology, or use the mode hybrid",
         )
-    factory = _RetrieverFactory(corpus, settings, progress, {} if leaves is None else leaves)
-    retrievers = {
-        mode: factory.build(mode, merged_modes(modes, settings, model_of(mode))) for mode in modes
-    }
-    reranker = make_reranker(settings, corpus)
-    if reranker is not None:
-        retrievers = {
-            mode: RerankingRetriever(retriever, reranker, settings.rerank_depth)
-            for mode, retriever in retrievers.items()
-        }
-    return {
-        mode: ExactFirstRetriever(retriever, corpus.find_exact)
-        if corpus.find_exact is not None and puts_exact_first(mode)
-        else retriever
-        for mode, retriever in retrievers.items()
-    }
+    leaf_of = _leaf_builder(corpus, settings, progress, {} if leaves is None else leaves)
+    rewording = open_rewording(corpus, settings)
+
+    @cache
+    def reworded(mode: str) -> Retriever:
+        return leaf_of(mode) if rewording is None else RewordedRetriever(leaf_of(mode), rewording)
+
+    @cache
+    def hybrid_of(model: str) -> Retriever:
+        merged = merged_modes(modes, settings, model)
+        fusion = fusion_of(settings, [*map(kind_of, merged)])
+        components = [reworded(mode) for mode in merged]
+        return HybridRetriever(components, fusion, settings.candidates, tuple(merged.values()))
+
+    reranker, retrievers = make_reranker(settings, corpus), {}
+    for mode in modes:
+        kind, model = kind_of(mode), model_of(mode)
+        name = f"{kind}-{model}" if model else kind
+        retriever = reworded(name) if kind == "ngram" else None
+        retriever = retriever or (hybrid_of(model) if kind == "hybrid" else leaf_of(name))
+        if reranker is not None:
+            retriever = RerankingRetriever(retriever, reranker, settings.rerank_depth)
+        if corpus.find_exact is not None and puts_exact_first(mode):
+            retriever = ExactFirstRetriever(retriever, corpus.find_exact)
+        retrievers[mode] = retriever
+    return retrievers
 
 
 Leaves = dict[tuple[str, str], Retriever]
@@ -312,64 +311,42 @@ _INDEXES: Mapping[str, Callable[[Corpus, RetrievalSettings, Progress], Retriever
 """Indexes of whole documents by mode."""
 
 
-class _RetrieverFactory:
-    """Builds retrievers that share components, encoders and multi-vector indexes."""
+def _leaf_builder(
+    corpus: Corpus, settings: RetrievalSettings, progress: Progress, leaves: Leaves
+) -> Callable[[str], Retriever]:
+    """Return a function that builds the retriever of a mode that searches one index.
 
-    def __init__(
-        self, corpus: Corpus, settings: RetrievalSettings, progress: Progress, leaves: Leaves
-    ) -> None:
-        self._corpus = corpus
-        self._documents = corpus.in_index_order()
-        self._settings = settings
-        self._progress = progress
-        self._leaves = leaves
-        self._rewording = open_rewording(corpus, settings) if settings.rewording else None
-        self._hybrids: dict[str, HybridRetriever] = {}
-        self._encoders: dict[str, Encoder] = {}
-        self._multi: dict[str, MultiVectorRetriever] = {}
+    Modes share encoders and multi-vector indexes.
+    """
+    documents = corpus.in_index_order()
 
-    def build(self, name: str, merged: dict[str, str]) -> Retriever:
-        mode = "-".join(filter(None, (kind_of(name), model_of(name))))
-        if kind_of(name) == "hybrid":
-            self._hybrids[mode] = self._hybrids.get(mode) or self._build_hybrid(merged)
-            return self._hybrids[mode]
-        key = _key_of_leaf(mode, self._settings)
-        if key not in self._leaves:
-            self._leaves[key] = self._build_indexed(kind_of(mode), model_of(mode))
-        return self._leaves[key]
+    @cache
+    def encoder_of(model: str) -> Encoder:
+        return make_encoder(settings.for_model(model))
 
-    def _build_hybrid(self, merged: dict[str, str]) -> HybridRetriever:
-        fusion = fusion_of(self._settings, [*map(kind_of, merged)])
-        fusion.check_count(len(merged))  # before any index is built
-        components = [self._reword(self.build(mode, merged)) for mode in merged]
-        names = tuple(merged.values())
-        return HybridRetriever(components, fusion, self._settings.candidates, names)
+    @cache
+    def parts_of(model: str) -> MultiVectorRetriever:
+        # all_max accepts any kind of parts.
+        chosen = settings.model_copy(update={"aggregation_strategy": "all_max"})
+        parts = TextParts.from_corpus(corpus)
+        return MultiVectorRetriever(parts, chosen, progress, encoder_of(model))
 
-    def _reword(self, retriever: Retriever) -> Retriever:
-        """Return a retriever that searches queries also in other words."""
-        if self._rewording is None or isinstance(retriever, RewordedRetriever):
-            return retriever
-        return RewordedRetriever(retriever, self._rewording)
-
-    def _build_indexed(self, kind: str, model: str) -> Retriever:
+    def build(mode: str) -> Retriever:
+        kind, model = kind_of(mode), model_of(mode)
         if kind in _INDEXES:
-            index = _INDEXES[kind](self._documents, self._settings, self._progress)
-            return self._reword(index) if kind == "ngram" else index
-        settings = self._settings.for_model(model)
-        if model not in self._encoders:
-            self._encoders[model] = make_encoder(settings)
-        encoder = self._encoders[model]
+            return _INDEXES[kind](documents, settings, progress)
         if kind == "vector" and not settings.multi_vector:
-            return VectorRetriever(self._documents, settings, self._progress, encoder)
+            return VectorRetriever(documents, settings, progress, encoder_of(model))
         strategy = settings.aggregation_strategy if kind == "vector" else kind
-        if model not in self._multi:
-            self._multi[model] = MultiVectorRetriever(
-                TextParts.from_corpus(self._corpus),
-                settings.model_copy(update={"aggregation_strategy": strategy}),
-                self._progress,
-                encoder,
-            )
-        return self._multi[model].with_strategy(strategy)
+        return parts_of(model).with_strategy(strategy)
+
+    def leaf_of(mode: str) -> Retriever:
+        key = _key_of_leaf(mode, settings)
+        if key not in leaves:
+            leaves[key] = build(mode)
+        return leaves[key]
+
+    return leaf_of
 
 
 @dataclass(frozen=True, slots=True, repr=False)

@@ -134,7 +134,7 @@ def unused_settings(modes: Sequence[str], settings: RetrievalSettings) -> dict[s
     checks = {
         ("k1", "b", "stemmer", "stopwords"): ("lexical" in kinds, "no mode is lexical or hybrid"),
         ("ngram_min", "ngram_max"): ("ngram" in kinds, "no mode uses n-grams"),
-        ("rewording", "translations", "language"): (
+        ("rewording", "language"): (
             fuses or "ngram" in kinds,
             "no mode is ngram or hybrid",
         ),

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -34,16 +34,12 @@ class AnswerError(ValueError):
         reason: The problem.
         shown: The part of the answer that the message quotes, if any.
         is_final: Whether a retry would give the same answer.
-        is_missing: Whether an object of the answer lacks the member with the list.
     """
 
-    def __init__(
-        self, reason: str, shown: Any = None, *, is_final: bool = False, is_missing: bool = False
-    ) -> None:
+    def __init__(self, reason: str, shown: Any = None, *, is_final: bool = False) -> None:
         super().__init__(reason)
         self.shown = shown
         self.is_final = is_final
-        self.is_missing = is_missing
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +69,7 @@ def read_answer(
     refuse_incomplete(document, settings.incomplete, settings.ids)
     if settings.results is None:
         return [_try_read_entry([document], settings)]
-    parts = [part for _, part in _find(document, settings.results)]
+    parts = list(_find(document, settings.results).values())
     if settings.query_id is None:
         if len(parts) != len(queries):
             reason = f"{len(parts)} entries ({settings.results}) for {len(queries)} queries"
@@ -106,18 +102,16 @@ def _try_read_entry(
 def _read_entry(part: Any, settings: HttpSettings) -> AnswerEntry:
     refuse_incomplete(part, settings.incomplete, settings.ids)
     total = next((total for total in _values(part, settings.total) if type(total) is int), None)
-    try:
-        ids = dict(_find(part, settings.ids))
-    except AnswerError as error:
-        if total != 0 or settings.list_required or not error.is_missing:
-            raise
-        ids = {}
+    ids = _find(part, settings.ids, is_required=settings.list_required or total != 0)
     if total and not ids:
         reason = f"the answer lists no results, but {settings.total} (http.total) is {total}"
         raise AnswerError(reason, part)
+    for value in ids.values():
+        if isinstance(value, bool) or not isinstance(value, str | int):
+            raise AnswerError(f"expected an id at {settings.ids}", [value], is_final=True)
     scores = None
     if settings.scores is not None:
-        found = dict(_find(part, settings.scores)) if ids else {}
+        found = _find(part, settings.scores) if ids else {}
         # The places in lists show which score belongs to which id.
         if list(found) != list(ids):
             raise AnswerError(
@@ -127,9 +121,6 @@ def _read_entry(part: Any, settings: HttpSettings) -> AnswerEntry:
             )
         sign = 1 if settings.higher_is_better else -1
         scores = [sign * _read_score(score, settings.scores) for score in found.values()]
-    for value in ids.values():
-        if isinstance(value, bool) or not isinstance(value, str | int):
-            raise AnswerError(f"expected an id at {settings.ids}", [value], is_final=True)
     return AnswerEntry([str(value) for value in ids.values()], scores, total)
 
 
@@ -149,7 +140,7 @@ def refuse_incomplete(part: Any, paths: Sequence[str] = (), of_results: str = ""
         steps = parse_path(path.removeprefix("!"))
         for value in () if steps == parse_path(of_results)[:1] else _values(part, steps):
             if value is False if path.startswith("!") else not _is_empty(value):
-                shown = {str(steps[-1]): value, **(part if isinstance(part, dict) else {})}
+                shown = {str(steps[-1]): value, **(part if isinstance(part, Mapping) else {})}
                 raise AnswerError(f"the answer reports an error or is incomplete ({path})", shown)
 
 
@@ -161,35 +152,30 @@ def _is_empty(value: Any) -> bool:
 
 def _values(part: Any, path: str | tuple[Step, ...] | None) -> list[Any]:
     """Return the values at a path that may be missing."""
-    found = [] if path is None else _find(part, path, is_required=False)
-    return [value for _, value in found]
-
-
-Places = tuple[int, ...]
+    return [] if path is None else list(_find(part, path, is_required=False).values())
 
 
 def _find(
     value: Any, path: str | tuple[Step, ...], *, is_required: bool = True
-) -> list[tuple[Places, Any]]:
-    """Return the values at a path, each with its places in the lists of the path.
+) -> dict[tuple[int, ...], Any]:
+    """Return the values at a path by their places in the lists of the path.
 
     Raises:
         AnswerError: If a step of a required path leads nowhere.
     """
-    found: list[tuple[Places, Any]] = [((), value)]
+    found: dict[tuple[int, ...], Any] = {(): value}
     for step in parse_path(path) if isinstance(path, str) else path:
-        above, found = found, []
-        for places, part in above:
+        above, found = found, {}
+        for places, part in above.items():
             if step is None and isinstance(part, list):
-                found += [((*places, place), item) for place, item in enumerate(part)]
+                found |= {(*places, place): item for place, item in enumerate(part)}
             elif _has(part, step):
-                found.append((places, part[step]))
+                found[places] = part[step]
             elif is_required and not (isinstance(step, int) and part == []):
                 reason = f"the answer has no list, not even an empty one, at {path}"
                 if places:
                     reason = f"an item of the answer's list has nothing at {path}"
-                is_member = isinstance(part, dict) and isinstance(step, str) and not places
-                raise AnswerError(reason, part, is_missing=is_member)
+                raise AnswerError(reason, part)
     return found
 
 

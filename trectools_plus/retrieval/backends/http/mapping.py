@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import difflib
 import json
 import re
 from collections.abc import Iterable, Mapping
 from typing import Annotated, Any, Literal, Self
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import urlsplit
 
 from pydantic import (
     BeforeValidator,
@@ -23,14 +22,10 @@ from pydantic import (
 
 from trectools_plus.choices import MODE_ALIASES, Panel
 from trectools_plus.models import Model, explain_problem
-from trectools_plus.redaction import is_secret_name, secret_in_url
-from trectools_plus.retrieval.backends.http.engines import ENGINES, resolve_preset
+from trectools_plus.redaction import secret_in_url
+from trectools_plus.retrieval.backends.http.engines import ENGINES, load_presets, resolve_preset
 from trectools_plus.retrieval.backends.http.paths import parse_path
-from trectools_plus.retrieval.backends.http.template import (
-    Template,
-    parse_body,
-    refuse_placeholders,
-)
+from trectools_plus.retrieval.backends.http.template import Template, refuse_placeholders
 from trectools_plus.retrieval.setting_types import (
     Flag,
     NamedModel,
@@ -38,6 +33,7 @@ from trectools_plus.retrieval.setting_types import (
     Number,
     Option,
     WholeNumber,
+    read_model,
     setting,
 )
 
@@ -64,13 +60,9 @@ def _none_from_text(value: Any) -> Any:
     return None if value in ("none", "") else value
 
 
-def _read_model(value: Any) -> Any:
-    return {"path": value} if isinstance(value, str) else value
-
-
 PathText = Annotated[str, Field(min_length=1)]
 OptionalText = Annotated[str | None, BeforeValidator(_none_from_text)]
-EmbeddingModel = Annotated[NamedModel, BeforeValidator(_read_model)]
+EmbeddingModel = Annotated[NamedModel, BeforeValidator(read_model)]
 
 
 class HttpSettings(Model):
@@ -97,14 +89,13 @@ class HttpSettings(Model):
     )
     url: str = setting(
         "",
-        "A URL with http:// or https://, without a user, key or signature. With engine, its path "
-        "may end before that of the engine's requests.",
+        "A URL with http:// or https://, without a user, key or signature. With engine, it ends "
+        "before the path of the engine's requests, for example after the port.",
         Option("URL", Panel.BACKENDS, "--http-url", help="For --backend http: URL of the service."),
     )
     index: OptionalText = setting(
         None,
-        "For engine: the index, collection, class, schema or namespace; none if the URL contains "
-        "it.",
+        "For engine: the index, collection, class or schema; by default the end of the URL's path.",
     )
     text_fields: Names = setting(
         (),
@@ -137,10 +128,6 @@ class HttpSettings(Model):
     key_prefix: str = setting("", "Text before the key in its header, for example 'Bearer '.")
     headers: dict[str, str] = setting(dict, "Additional headers without secrets.")
     params: dict[str, str] = setting(dict, "The query string without secrets.")
-    body_format: Literal["json", "ndjson"] = setting(
-        "json",
-        "ndjson if each line of the body is JSON; all lines are sent for each query of a batch.",
-    )
     body: OptionalText = setting(
         DEFAULT_BODY,
         "The request's body as JSON text; none sends no body, the default for GET. A text that is "
@@ -206,21 +193,20 @@ class HttpSettings(Model):
             raise ValueError(f"the URL contains {secret} — {_FROM_ENVIRONMENT}")
         try:
             parts = urlsplit(url)
-            host, _ = parts.hostname, parts.port
-            (host or "").encode("idna")
+            host, _ = (parts.hostname or "").encode("idna"), parts.port
         except ValueError:
-            host, parts = None, urlsplit("")
+            host, parts = b"", urlsplit("")
         if parts.scheme not in ("http", "https") or not host or re.search(r"\s", url):
             raise ValueError(
                 "expected a URL that starts with http:// or https:// and contains a host"
             )
-        _refuse_secrets([name for name, _ in parse_qsl(parts.query, keep_blank_values=True)])
         return url
 
     @field_validator("engine")
     @classmethod
     def _check_engine(cls, name: str | None) -> str | None:
-        _refuse_unknown_engine(name)
+        if name not in (None, *ENGINES):
+            raise ValueError(f"unknown engine '{name}' — use one of {', '.join(ENGINES)}")
         return name
 
     @field_validator("key_env")
@@ -236,29 +222,28 @@ class HttpSettings(Model):
 
     @field_validator("headers", "params")
     @classmethod
-    def _check_secrets(cls, values: dict[str, str], info: ValidationInfo) -> dict[str, str]:
-        in_url = info.field_name == "params"
-        _refuse_secrets(list(values), in_url=in_url)
-        for name, text in values.items() if in_url else ():
+    def _check_secrets(cls, values: dict[str, str]) -> dict[str, str]:
+        _refuse_secrets(values)
+        for name, text in values.items():
             if secret := secret_in_url(f"http://host/?{name}={text}"):
-                raise ValueError(f"a parameter contains {secret} — {_FROM_ENVIRONMENT}")
+                raise ValueError(f"a value contains {secret} — {_FROM_ENVIRONMENT}")
         return values
 
     @field_validator("key_header", "key_prefix", "headers")
     @classmethod
     def _check_headers(cls, value: Any, info: ValidationInfo) -> Any:
-        one = {value: ""} if info.field_name == "key_header" else {"X": value}
-        headers = value if isinstance(value, dict) else one
-        for name, text in headers.items():
+        alone = {value: ""} if info.field_name == "key_header" else {"X": value}
+        for name, text in (value if isinstance(value, dict) else alone).items():
             if not re.fullmatch(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+", name):
                 raise ValueError(f"'{name}' is not a valid name of a header")
             if not text.isascii() or not text.isprintable():
                 raise ValueError("a value is not valid in a header — use printable ASCII only")
+            refuse_placeholders(text)
         return value
 
     @field_validator("body", mode="before")
     @classmethod
-    def _check_body(cls, body: Any, info: ValidationInfo) -> Any:
+    def _check_body(cls, body: Any) -> Any:
         if body is None or body in ("", "none"):
             return None
         if not isinstance(body, str):
@@ -266,7 +251,7 @@ class HttpSettings(Model):
                 "expected the body as JSON text — write it as a block of text after body: |"
             )
         try:
-            _refuse_secrets(_member_names(parse_body(body, info.data.get("body_format"))))
+            _refuse_secrets(_member_names(json.loads(body)))
         except json.JSONDecodeError as error:
             raise ValueError(
                 f"invalid JSON: {error.msg}, line {error.lineno} column {error.colno}"
@@ -285,13 +270,14 @@ class HttpSettings(Model):
     def _read_values(cls, values: Any) -> Any:
         if not isinstance(values, dict):
             return values
-        # Reports of earlier versions have the setting diagnostics, which is not needed.
+        # Reports of earlier versions have these settings.
         values = {name: value for name, value in values.items() if name != "diagnostics"}
+        if values.pop("body_format", "json") != "json":
+            raise ValueError("body_format was removed — send one JSON document as http.body")
         return {"body": None, **values} if values.get("method") == "GET" else values
 
     @model_validator(mode="after")
     def _check_template(self) -> Self:
-        refuse_placeholders(self.headers)
         for mode in self.modes:
             self.for_mode(mode)
         if self.engine is not None or self.modes:
@@ -312,9 +298,7 @@ class HttpSettings(Model):
         Raises:
             ValueError: If it does not contain the query, or not the queries of a batch.
         """
-        return Template(
-            self.url, self.params, self.body, self.body_format, self.batch_size, self.mode
-        )
+        return Template(self.url, self.params, self.body, self.batch_size)
 
     def for_mode(self, name: str) -> Self:
         """Return the settings of one mode: the preset of the engine with the given settings.
@@ -325,33 +309,30 @@ class HttpSettings(Model):
         if self.engine is None and not self.modes:
             return self.model_copy(update={"mode": self.mode or name})
         own = self.modes.get(name, {})
-        if "modes" in own:
-            raise ValueError(f"modes.{name}.modes: a mode has no modes of its own")
-        given = {key: getattr(self, key) for key in self.model_fields_set - {"modes"}}
-        given = _merge(given, own)
+        if not own.keys().isdisjoint(("modes", "engine")):
+            raise ValueError(f"modes.{name}: a mode has no modes or engine of its own")
+        given = {key: getattr(self, key) for key in self.model_fields_set - {"modes"}} | own
         given["mode"] = mode = own.get("mode") or self.mode or name
         engine = given.pop("engine", None)
-        _refuse_unknown_engine(engine)
         if engine is None and name not in self.modes:
             raise ValueError(f"unknown mode '{name}' — use one of {', '.join(self.modes)}")
         try:
             if engine is not None:
-                given = _with_preset(engine, MODE_ALIASES.get(mode, mode), name, given)
+                given = _with_preset(engine, MODE_ALIASES.get(mode, mode), given)
             return self.model_validate(given)
         except ValidationError as error:
-            raise ValueError(_describe_first(error, name, type(self).model_fields)) from error
+            first = error.errors(include_url=False)[0]
+            place = ".".join(map(str, ("modes", name, *first["loc"])))
+            problem, remedy = explain_problem(first)
+            if first["type"] == "extra_forbidden":
+                problem = "there is no such setting"
+            raise ValueError(f"{place}: {problem}{f' — {remedy}' if remedy else ''}") from error
 
     @property
     def facts(self) -> dict[str, Any]:
-        """The settings that determine the answers."""
-        excluded = {*OPERATIONAL, "seed", "key_header", "key_prefix"}
-        facts = self.model_dump(mode="json", exclude=excluded)
-        if self.modes:
-            facts["modes"] = {
-                mode: {key: value for key, value in own.items() if key not in excluded}
-                for mode, own in self.modes.items()
-            }
-        return facts
+        """The settings that determine the answers, without those of single modes."""
+        excluded = {*OPERATIONAL, "seed", "key_header", "key_prefix", "modes"}
+        return self.model_dump(mode="json", exclude=excluded)
 
     @model_serializer(mode="wrap")
     def _without_presets(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
@@ -362,53 +343,25 @@ class HttpSettings(Model):
         return {name: value for name, value in fields.items() if name in self.model_fields_set}
 
 
-def _refuse_unknown_engine(name: str | None) -> None:
-    if name is not None and name not in ENGINES:
-        raise ValueError(f"unknown engine '{name}' — use one of {', '.join(ENGINES)}")
-
-
-def _with_preset(engine: str, mode: str, name: str, given: Mapping[str, Any]) -> dict[str, Any]:
+def _with_preset(engine: str, mode: str, given: Mapping[str, Any]) -> dict[str, Any]:
     """Return the preset of an engine's mode with the settings of the user."""
-    if mode not in ENGINES[engine].modes and given.get("body") is None:
+    modes = load_presets()[engine]["modes"]
+    if mode not in modes and given.get("body") is None:
         raise ValueError(
-            f"unknown mode '{given['mode']}' — the engine {engine} has "
-            f"{', '.join(ENGINES[engine].modes)}; for another name, set http.modes.{name}.mode to "
-            f"one of them, or give http.modes.{name}.body"
+            f"unknown mode '{given['mode']}' — the engine {engine} has {', '.join(modes)}; a mode "
+            "with another name needs its own mode (one of these) or body in http.modes"
         )
     if not given.get("url"):
         raise ValueError("the engine's URL is missing — give http.url, or --http-url")
     preset = resolve_preset(engine, mode, given)
-    return _merge(preset, given) | {"url": preset["url"], "body": preset["body"]}
+    return {**preset, **given, "url": preset["url"], "body": preset["body"]}
 
 
-def _describe_first(error: ValidationError, mode: str, names: Iterable[str]) -> str:
-    """Describe the first problem of the settings of a mode."""
-    first = error.errors(include_url=False)[0]
-    problem, remedy = explain_problem(first)
-    if first["type"] == "extra_forbidden":
-        problem = "there is no such setting"
-        near = difflib.get_close_matches(str(first["loc"][-1]), names, 1)
-        remedy = f"did you mean '{near[0]}'?" if near else None
-    place = ".".join(map(str, ("modes", mode, *first["loc"])))
-    return f"{place}: {problem}{f' — {remedy}' if remedy else ''}"
-
-
-def _merge(base: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
-    """Merge settings; headers and parameters are merged by name."""
-    merged = {**base, **changes}
-    for name in ("headers", "params"):
-        old, new = base.get(name), changes.get(name)
-        if isinstance(old, Mapping) and isinstance(new, Mapping):
-            merged[name] = {**old, **new}
-    return merged
-
-
-def _refuse_secrets(names: list[str], *, in_url: bool = False) -> None:
+def _refuse_secrets(names: Iterable[str]) -> None:
     for name in names:
-        found = _SECRET_NAME.search(name)
-        if found or (in_url and is_secret_name(name)):
+        if found := _SECRET_NAME.search(name):
             # A name with other characters can contain the secret itself.
-            shown = name if found is None or re.fullmatch(r"[\w.-]+", name) else found[0]
+            shown = name if re.fullmatch(r"[\w.-]+", name) else found[0]
             raise ValueError(
                 f"'{shown}' looks like the name of a secret, but settings are written to "
                 f"manifests — {_FROM_ENVIRONMENT}"

@@ -7,10 +7,9 @@ from functools import cache
 
 Step = str | int | None
 """The name of a member, the place of an item, or ``None`` for all items of a list."""
-
 _STEP = re.compile(
     r"\.(?P<name>[^.\[\]()*?~'\"\s]+)|\[(?P<place>\d+)\]|(?P<all>\[\*\])"
-    r"|\[(?P<quote>['\"])(?P<quoted>(?:\\.|(?!(?P=quote))[^\\])*)(?P=quote)\]"
+    r"|\[(?P<quote>['\"])(?P<quoted>[^'\"]*)(?P=quote)\]"
 )
 
 
@@ -31,10 +30,7 @@ def parse_path(path: str) -> tuple[Step, ...]:
                 f"'{path}' is not a path: unexpected '{rest}' — use only names, numbers and lists, "
                 "for example $.hits[*]['doc id'] or $.ids[0][*]"
             )
-        if step["place"]:
-            steps.append(int(step["place"]))
-        else:
-            name = step["name"] or re.sub(r"\\(.)", r"\1", step["quoted"] or "")
-            steps.append(None if step["all"] else name)
+        name = step["name"] or step["quoted"]
+        steps.append(int(step["place"]) if step["place"] else name)
         rest = rest[step.end() :]
     return tuple(steps)

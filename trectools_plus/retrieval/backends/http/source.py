@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Mapping, Sequence
 from threading import Lock
@@ -12,7 +11,6 @@ from trectools_plus.errors import TrectoolsPlusError, UsageError
 from trectools_plus.models import SEPARATOR
 from trectools_plus.retrieval.backends.http.answers import AnswerEntry, AnswerError, read_answer
 from trectools_plus.retrieval.backends.http.client import JsonClient, RequestLimits
-from trectools_plus.retrieval.backends.http.engines import ENGINES
 from trectools_plus.retrieval.backends.http.mapping import HttpSettings
 from trectools_plus.retrieval.backends.secrets import Secret, read_key
 from trectools_plus.retrieval.index.encoder import Encoder, TextEncoder, make_encoder
@@ -30,7 +28,6 @@ from trectools_plus.retrieval.source import (
 
 if TYPE_CHECKING:
     import httpx
-
 
 Vectors = Mapping[str, list[float]]
 """The vectors of queries, by their ids."""
@@ -74,14 +71,18 @@ class HttpBackend(Backend):
         return self._settings.model_dump(mode="json") | self._opened
 
     def request_facts(self, request: BackendRequest) -> dict[str, Any]:
-        """Return the presets of the engines, and the encoders of the modes with query vectors."""
-        own = [settings.get("engine") for settings in self._settings.modes.values()]
-        engines = sorted({str(name) for name in (self._settings.engine, *own) if name in ENGINES})
-        presets = {
-            name: hashlib.sha256(repr(ENGINES[name]).encode()).hexdigest() for name in engines
+        """Return the mappings of the modes and the encoders of their query vectors."""
+        settings = {mode: _settings_of(self._settings, mode) for mode in request.modes}
+        has_modes = self._settings.engine is not None or self._settings.modes
+        facts: dict[str, Any] = {}
+        if has_modes:
+            facts["requests"] = {mode: one.facts for mode, one in settings.items()}
+        vectors = {
+            mode: _encoder_facts(one)
+            for mode, one in settings.items()
+            if one.template().uses_vector
         }
-        facts = {"presets": presets} if presets else {}
-        return facts | self._encoder_facts(request.modes)
+        return {**facts, "query_vectors": vectors} if vectors else facts
 
     def models(self, mode: str, request: BackendRequest) -> dict[str, ModelRecord]:  # noqa: ARG002
         """Return the local model of a mode's query vectors, if it uses one."""
@@ -98,32 +99,17 @@ class HttpBackend(Backend):
                 proxy or certificate named in the environment cannot be used.
             InputError: If the model of the query vectors cannot be opened.
         """
-        encoders: dict[str, QueryEncoder] = {}
+        encoders: dict[str, Encoder] = {}
         sources: dict[str, Source] = {}
-        opened: dict[str, Any] = {}
+        self._opened = self.request_facts(request)
         for mode in request.modes:
             settings = _settings_of(self._settings, mode)
             encoder, model = None, repr(settings.embedding_model)
             if settings.template().uses_vector:
-                encoder = encoders[model] = encoders.get(model) or QueryEncoder(settings)
+                encoder = encoders[model] = encoders.get(model) or _make_encoder(settings)
             key = None if settings.key_env is None else read_key(settings.key_env)
             sources[mode] = HttpSource(settings, mode, key, encoder=encoder)
-            opened[mode] = settings.model_dump(mode="json")
-        has_modes = self._settings.engine is not None or self._settings.modes
-        self._opened = {"requests": opened} if has_modes else {}
-        self._opened |= self._encoder_facts(request.modes)
         return sources
-
-    def _encoder_facts(self, modes: Sequence[str]) -> dict[str, Any]:
-        """Return the facts of the encoder of each mode with query vectors."""
-        found: dict[str, Any] = {}
-        for mode in modes:
-            settings = _settings_of(self._settings, mode)
-            if settings.template().uses_vector:
-                model = record_models(_encoder_settings(settings), {"embedding"}).get("embedding")
-                sha256 = None if model is None else {"model_sha256": model.sha256}
-                found[mode] = sha256 or TextEncoder.facts()
-        return {"query_vectors": found} if found else {}
 
 
 def _settings_of(settings: HttpSettings, mode: str) -> HttpSettings:
@@ -143,29 +129,17 @@ def _encoder_settings(settings: HttpSettings) -> RetrievalSettings:
     return RetrievalSettings(embedding_model=model.folder, **given)
 
 
-class QueryEncoder:
-    """Encodes queries as lists of numbers; safe to use from several threads.
+def _make_encoder(settings: HttpSettings) -> Encoder:
+    return make_encoder(_encoder_settings(settings))
 
-    Args:
-        settings: ``embedding_model`` is used.
 
-    Raises:
-        MissingExtraError: If the extra of the model is not installed.
-        InputError: If the model cannot be opened.
-    """
+def _encoder_facts(settings: HttpSettings) -> Mapping[str, Any]:
+    model = record_models(_encoder_settings(settings), {"embedding"}).get("embedding")
+    return TextEncoder.facts() if model is None else {"model_sha256": model.sha256}
 
-    def __init__(self, settings: HttpSettings) -> None:
-        self._encoder: Encoder = make_encoder(_encoder_settings(settings))
-        self._lock = Lock()
 
-    def encode(self, queries: Sequence[Query]) -> Vectors:
-        """Return the vectors of queries, as the shortest decimals of 32-bit numbers."""
-        with self._lock:
-            vectors = self._encoder.embed_queries([query.text for query in queries])
-        return {
-            query.query_id: [float(str(number)) for number in vector]
-            for query, vector in zip(queries, vectors, strict=True)
-        }
+_ENCODING = Lock()
+"""Models are not safe to use from several threads."""
 
 
 class HttpSource(Source):
@@ -173,7 +147,7 @@ class HttpSource(Source):
 
     Args:
         settings: The service and its mapping.
-        mode: The value of ``{mode}``.
+        mode: The mode.
         key: The key for the header that the settings name.
         transport: A replacement for the network, for tests.
         encoder: The encoder of ``{query_vector}``; ``None`` creates it if the request needs it.
@@ -188,17 +162,17 @@ class HttpSource(Source):
         mode: str,
         key: Secret | None = None,
         transport: httpx.BaseTransport | None = None,
-        encoder: QueryEncoder | None = None,
+        encoder: Encoder | None = None,
     ) -> None:
         settings = _settings_of(settings, mode)
         self.batch_size = settings.batch_size
         self.concurrency = settings.concurrency
         self._settings = settings
-        self._mode = mode
+        self._mode = settings.mode or mode
         self._key = key
         self._template = settings.template()
         if encoder is None and self._template.uses_vector:
-            encoder = QueryEncoder(settings)
+            encoder = _make_encoder(settings)
         self._encoder = encoder
         headers = {"accept": "application/json", "user-agent": "trectools-plus"} | {
             name.lower(): text for name, text in settings.headers.items()
@@ -216,9 +190,8 @@ class HttpSource(Source):
 
         A vector of zeros, for example of an empty text, has no direction: it finds nothing.
         """
-        vectors: Vectors = {}
         try:
-            vectors = {} if self._encoder is None else self._encoder.encode(queries)
+            vectors = self._encode(queries)
         except TrectoolsPlusError as error:
             return [Failure(str(error), stops=True)] * len(queries)
         is_by_text = self._template.uses_text
@@ -227,23 +200,30 @@ class HttpSource(Source):
         found = {query.query_id: reply for query, reply in zip(sent, replies, strict=True)}
         return [found.get(query.query_id, Hits([], None, 0.0)) for query in queries]
 
+    def _encode(self, queries: Sequence[Query]) -> Vectors:
+        """Return the vectors of queries, as the shortest decimals of 32-bit numbers."""
+        if self._encoder is None:
+            return {}
+        with _ENCODING:
+            vectors = self._encoder.embed_queries([query.text for query in queries])
+        return {
+            query.query_id: [float(str(number)) for number in vector]
+            for query, vector in zip(queries, vectors, strict=True)
+        }
+
     def _ask(self, queries: Sequence[Query], depth: int, vectors: Vectors) -> list[Hits | Failure]:
-        replies = self._send_with_retries(queries, depth, vectors)
+        replies = self._send(queries, depth, vectors)
         breaker = CircuitBreaker()
         for row, query in enumerate(queries if len(queries) > 1 else ()):
             reply = replies[row]
             # Another query may have caused the failure of the batch.
-            if isinstance(reply, Hits) or reply.kind != "failed" or reply.stops:
-                continue
-            reply = replies[row] = self._send_with_retries([query], depth, vectors)[0]
-            breaker.record(reply if isinstance(reply, Failure) else None)
-            if breaker.stopped:
-                break
+            is_own = isinstance(reply, Failure) and reply.kind == "failed" and not reply.stops
+            if is_own and not breaker.stopped:
+                reply = replies[row] = self._send([query], depth, vectors)[0]
+                breaker.record(reply if isinstance(reply, Failure) else None)
         return replies
 
-    def _send_with_retries(
-        self, queries: Sequence[Query], depth: int, vectors: Vectors
-    ) -> list[Hits | Failure]:
+    def _send(self, queries: Sequence[Query], depth: int, vectors: Vectors) -> list[Hits | Failure]:
         def make() -> dict[str, Any]:
             filled = self._template.fill(self._mode, queries, depth, vectors)
             return {"method": self._settings.method, **filled}

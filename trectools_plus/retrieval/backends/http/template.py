@@ -11,6 +11,7 @@ from urllib.parse import quote
 from trectools_plus.retrieval.source import Query
 
 Values = Mapping[str, Any]
+"""The values of the placeholders for a query, by name."""
 
 # Characters and words with a meaning in the syntax of Lucene, Solr and query_string.
 _LUCENE = re.compile(r'([+\-=&|!(){}\[\]^"~*?:\\/])|\b(AND|OR|NOT|TO)\b')
@@ -25,40 +26,25 @@ def escape_lucene(text: str) -> str:
     return _LUCENE.sub(r"\\\g<0>", words) or '""'
 
 
-def escape_json(text: str) -> str:
-    """Escape a text for a string in double quotes of JSON, GraphQL or YQL."""
+def _escape_json(text: str) -> str:
     return json.dumps(text, ensure_ascii=False)[1:-1]
 
 
-def escape_odata(text: str) -> str:
-    """Escape a text for a string in single quotes of OData or SQL."""
+def _escape_odata(text: str) -> str:
     return text.replace("'", "''")
 
 
 ESCAPES: Mapping[str, Callable[[str], str]] = {
-    "json": escape_json,
+    "json": _escape_json,
     "lucene": escape_lucene,
-    "odata": escape_odata,
+    "odata": _escape_odata,
 }
 """Functions that escape a text for a nested language, by the name after ``|``."""
 
-_ESCAPE_NAMES = "|".join(ESCAPES)
 _NAMES = ("mode", "query_id", "query_text", "query_vector", "top_k")
-_PLACEHOLDER = re.compile(rf"\{{({'|'.join(_NAMES)})(?:\|({_ESCAPE_NAMES}))?\}}")
-_OF_QUERY = re.compile(rf"\{{query_(?:id|text|vector)(?:\|(?:{_ESCAPE_NAMES}))?\}}")
+_PLACEHOLDER = re.compile(rf"\{{({'|'.join(_NAMES)})(?:\|({'|'.join(ESCAPES)}))?\}}")
 _LIKE_PLACEHOLDER = re.compile(r"(?<!\{)\{[A-Za-z_][\w.-]*(?:\|\w*)?\}(?!\})")
-_QUOTED = {'"': escape_json, "'": escape_odata}
-
-
-def parse_body(body: str, body_format: str | None) -> list[Any]:
-    """Return the JSON values of a body.
-
-    Raises:
-        json.JSONDecodeError: If it is not JSON.
-    """
-    if body_format != "ndjson":
-        return [json.loads(body)]
-    return [json.loads(line) for line in body.split("\n") if line.strip()]
+_QUOTED = {'"': _escape_json, "'": _escape_odata}
 
 
 class Template:
@@ -68,9 +54,11 @@ class Template:
         url: The URL.
         params: The query string.
         body: The body as JSON text; ``None`` for none.
-        body_format: ``ndjson`` if each line of the body is JSON.
         batch_size: The number of queries in a request.
-        mode: The value of ``{mode}``; ``None`` for the name of the mode.
+
+    Attributes:
+        uses_text: Whether the request contains the texts of queries.
+        uses_vector: Whether it contains their vectors.
 
     Raises:
         ValueError: If a placeholder is unknown, if there is none for the query's text or vector, or
@@ -78,19 +66,12 @@ class Template:
     """
 
     def __init__(
-        self,
-        url: str,
-        params: Mapping[str, str],
-        body: str | None,
-        body_format: str,
-        batch_size: int,
-        mode: str | None,
+        self, url: str, params: Mapping[str, str], body: str | None, batch_size: int
     ) -> None:
-        self._url, self._params, self._mode = url, params, mode
-        self._is_ndjson = body_format == "ndjson"
-        self._documents = [] if body is None else parse_body(body, body_format)
-        outside = [url, *params.values()]
-        everywhere = [*outside, *params, json.dumps(self._documents)]
+        self._url, self._params = url, params
+        self._body = None if body is None else json.loads(body)
+        outside = [url, *params, *params.values()]
+        everywhere = [*outside, json.dumps(self._body)]
         for text in everywhere:
             _refuse_unknown(text)
         names = [match[1] for text in everywhere for match in _PLACEHOLDER.finditer(text)]
@@ -100,41 +81,36 @@ class Template:
                 "the request does not contain the query — put {query_text} or {query_vector} into "
                 "http.body, http.params or http.url"
             )
-        lists = 1 if self._is_ndjson else sum(map(_count_query_lists, self._documents))
-        if batch_size > 1 and (lists != 1 or any(map(_OF_QUERY.search, outside))):
+        is_in_list = _count_query_lists(self._body) == 1 and not any(map(_has_query, outside))
+        if batch_size > 1 and not is_in_list:
             raise ValueError(
-                "a batch requires one list in http.body whose only item contains {query_text}, or "
-                "http.body_format: ndjson, and no query elsewhere — write such a body, or omit "
-                "http.batch_size"
+                "a batch requires one list in http.body whose only item contains {query_text}, and "
+                "no query elsewhere — write such a body, or omit http.batch_size"
             )
 
     def fill(
-        self,
-        mode: str,
-        queries: Sequence[Query],
-        top_k: int,
-        vectors: Mapping[str, list[float]] | None = None,
+        self, mode: str, queries: Sequence[Query], top_k: int, vectors: Mapping[str, list[float]]
     ) -> dict[str, Any]:
         """Return the URL and body for some queries, as arguments for httpx.
 
         Args:
-            mode: The name of the mode.
+            mode: The value of ``{mode}``.
             queries: The queries.
             top_k: The number of results.
-            vectors: The vector of each query, by its id.
+            vectors: The vector of each query, by its id; empty if the request has none.
 
         Raises:
             httpx.InvalidURL: If the URL is not valid, for example too long.
         """
         import httpx
 
-        values: list[Values] = [
+        values = [
             {
-                "mode": self._mode or mode,
+                "mode": mode,
                 "top_k": top_k,
                 "query_id": query.query_id,
                 "query_text": query.text,
-                "query_vector": (vectors or {}).get(query.query_id),
+                "query_vector": vectors.get(query.query_id),
             }
             for query in queries
         ]
@@ -146,14 +122,7 @@ class Template:
         }
         # httpx's argument ``params`` would replace the query string of the URL.
         request: dict[str, Any] = {"url": httpx.URL(url).copy_merge_params(params)}
-        if self._is_ndjson:
-            lines = [_fill(line, [value]) for value in values for line in self._documents]
-            content = "".join(f"{json.dumps(line, ensure_ascii=False)}\n" for line in lines)
-            request["content"] = content.encode("utf-8")
-            request["headers"] = {"content-type": "application/x-ndjson"}
-        elif self._documents:
-            request["json"] = _fill(self._documents[0], values)
-        return request
+        return request if self._body is None else {**request, "json": _fill(self._body, values)}
 
 
 def _fill(part: Any, values: Sequence[Values]) -> Any:
@@ -167,7 +136,7 @@ def _fill(part: Any, values: Sequence[Values]) -> Any:
         return {_insert_all(key, values[0]): _fill(value, values) for key, value in part.items()}
     if isinstance(part, list):
         if _is_per_query(part):
-            return [_fill(part[0], [one]) for one in values]
+            return [_fill(part[0], [value]) for value in values]
         return [_fill(item, values) for item in part]
     return part
 
@@ -183,10 +152,8 @@ def _insert(match: re.Match[str], values: Values) -> str:
     another way to escape it.
     """
     text = _as_text(values[match[1]])
-    if match[2] is not None:
-        return ESCAPES[match[2]](text)
     before, after = match.string[: match.start()][-1:], match.string[match.end() :][:1]
-    escape = _QUOTED.get(before) if before == after else None
+    escape = ESCAPES.get(match[2]) or (_QUOTED.get(before) if before == after else None)
     return text if escape is None else escape(text)
 
 
@@ -201,18 +168,17 @@ def _refuse_unknown(text: str) -> None:
             )
 
 
-def refuse_placeholders(texts: Mapping[str, str]) -> None:
-    """Refuse placeholders in headers, which are sent as they are.
+def refuse_placeholders(text: str) -> None:
+    """Refuse placeholders in a header, which is sent as it is.
 
     Raises:
         ValueError: If there is one.
     """
-    for name, text in texts.items():
-        if match := _LIKE_PLACEHOLDER.search(text):
-            raise ValueError(
-                f"the header {name} contains {match[0]}, but headers have no placeholders — put it "
-                "into http.body, http.params or http.url"
-            )
+    if match := _LIKE_PLACEHOLDER.search(text):
+        raise ValueError(
+            f"a header contains {match[0]}, but headers have no placeholders — put it into "
+            "http.body, http.params or http.url"
+        )
 
 
 def _as_text(value: Any) -> str:
@@ -221,14 +187,17 @@ def _as_text(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value)
 
 
+def _has_query(text: str) -> bool:
+    return any(match[1].startswith("query_") for match in _PLACEHOLDER.finditer(text))
+
+
 def _is_per_query(part: list[Any]) -> bool:
-    return len(part) == 1 and _OF_QUERY.search(json.dumps(part[0])) is not None
+    return len(part) == 1 and _has_query(json.dumps(part[0]))
 
 
 def _count_query_lists(part: Any) -> int:
     """Count the lists that get an item for each query."""
-    if isinstance(part, dict):
-        return sum(map(_count_query_lists, part.values()))
-    if isinstance(part, list):
-        return 1 if _is_per_query(part) else sum(map(_count_query_lists, part))
-    return 0
+    if isinstance(part, list) and _is_per_query(part):
+        return 1
+    parts = part.values() if isinstance(part, dict) else part if isinstance(part, list) else ()
+    return sum(map(_count_query_lists, parts))
