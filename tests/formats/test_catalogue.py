@@ -51,11 +51,10 @@ def test_readers_and_evaluation_accept_a_name(run_file: Path) -> None:
         "trectools-plus runs validate my.run --qrels irds:cranfield --ignore R,P",
         "trectools-plus runs validate my.run --topics irds:cranfield --ignore R,P",
         "trectools-plus qrels validate irds:cranfield",
-        "trectools-plus qrels validate irds:cranfield --topics irds:cranfield",
         "trectools-plus topics validate irds:cranfield",
         "benchmark run --dataset irds:cranfield --runs my.run --output-dir out",
         "benchmark run --qrels irds:cranfield --topics irds:cranfield --runs my.run -o out",
-        "trectools-plus testset convert irds:cranfield set.json",
+        "trectools-plus testset convert irds:cranfield set.json --qrels irds:cranfield",
     ],
 )
 def test_commands_accept_a_name(line: str, program: Program, run_file: Path) -> None:

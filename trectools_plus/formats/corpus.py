@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from array import array
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from pathlib import Path
@@ -194,13 +195,15 @@ class StreamedDocuments(Displayed):
         if not ids:
             raise InputError("the corpus has no documents", where=self.path)
         repeated = find_repeated(np.frombuffer(ids, dtype=np.uint64))
-        if repeated:  # digests of 64 bits: those of two different ids are very rarely equal
-            doc_id = next(one.doc_id for one in self if digest_id(one.doc_id) in repeated)
-            raise InputError(
-                f"document id '{doc_id}' occurs more than once in the corpus",
-                where=self.path,
-                remedy="keep one document for each id",
-            )
+        if repeated:
+            suspects = Counter(one.doc_id for one in self if digest_id(one.doc_id) in repeated)
+            doc_id, count = suspects.most_common(1)[0]
+            if count > 1:  # two different ids may have the same digest
+                raise InputError(
+                    f"document id '{doc_id}' occurs more than once in the corpus",
+                    where=self.path,
+                    remedy="keep one document for each id",
+                )
         progress("reading documents", 1, 1)
         self._count, self._sha256 = len(ids), hashed.hexdigest()
 

@@ -19,6 +19,7 @@ from trectools_plus.formats.tables import Corpus, CorpusDocument, Qrels, Topics
 _T = TypeVar("_T")
 
 _MAX_SUGGESTED = 3
+_UNPRINTED = ("download error", "download failed", "[starting]", "[error]")
 
 
 def open_catalogue(name: str) -> CatalogueDataset:
@@ -183,8 +184,13 @@ class CatalogueDataset:
         )
 
 
+def _is_printed(record: logging.LogRecord) -> bool:
+    """Return false for a failed download, because the error contains it."""
+    return not record.getMessage().lower().startswith(_UNPRINTED)
+
+
 for _name in ("ir_datasets", "ir_datasets.util.download"):
-    logging.getLogger(_name).setLevel(logging.CRITICAL)  # errors contain what is logged
+    logging.getLogger(_name).addFilter(_is_printed)
 
 
 def _text_of(query: Any) -> str:

@@ -60,7 +60,6 @@ def fetch(retriever: Any, folder: Path, **options: Any) -> dict[str, dict[str, f
         ([SimpleNamespace(docid="d2", score=2.0, lucene_docid=5)], ["d2"], [2.0]),
         ([ScoredDoc("q1", "d2", 2.0)], ["d2"], [2.0]),
         (pl.DataFrame({"doc_id": ["d2", "d1"], "score": [2, 1]}), ["d2", "d1"], [2.0, 1.0]),
-        (pl.LazyFrame({"docno": ["d2", "d1"]}), ["d2", "d1"], None),
         (
             pd.DataFrame(
                 {"qid": [1, 1], "docid": [5, 6], "docno": ["d2", "d1"], "score": [2, 1.5]}
@@ -94,6 +93,7 @@ def test_what_a_function_may_return(found: Any, ids: list[str], scores: list[flo
         *({"d1", "d2"}, [("d1", None)], np.array([["d1", "0.5"]]), [1.5]),
         *([{"title": "x"}], [{"doc_id": "d1", "score": "high"}]),
         *([{"doc_id": "d1", "score": 1}, {"doc_id": "d2"}], [{"doc_id": None}], {"d1": [1, 2]}),
+        pl.LazyFrame({"docno": ["d2", "d1"]}),
         *(pl.DataFrame({"a": ["d1"]}), pl.DataFrame({"doc_id": [1.5]}), pd.Series(["x"], ["d1"])),
     ],
 )

@@ -194,7 +194,7 @@ def test_the_setting(tmp_path: Path) -> None:
     assert "timeout" not in load_config(None, {**data, "retriever": ["m:f"]}).as_manifest()
     with pytest.raises(UsageError):
         load_fetch_settings(None, {"timeout": 5.0})
-    # An option for another backend removes the setting of the file.
-    assert load_fetch_settings(path, {"backend": "embedded"}).timeout is None
+    with pytest.raises(UsageError, match="retriever"):
+        load_fetch_settings(path, {"backend": "embedded"})
     service = {"http": {"url": "http://localhost:1"}, "timeout": 7.0}
     assert load_fetch_settings(None, service).make_backend().record["timeout"] == 7

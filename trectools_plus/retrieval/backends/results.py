@@ -70,8 +70,8 @@ def _list_in(answer: Mapping[str, Any]) -> Any:
 def _items(results: Any) -> Iterable[Any]:
     """Return the results one by one, in their order."""
     if is_frame(results):
-        frame = results.collect() if hasattr(results, "collect") else results
-        rows: list[Any] = frame.to_dict("records") if hasattr(frame, "iloc") else frame.to_dicts()
+        is_pandas = hasattr(results, "iloc")
+        rows: list[Any] = results.to_dict("records") if is_pandas else results.to_dicts()
         return rows
     is_set = hasattr(results, "isdisjoint") and type(results) is not type({}.keys())
     is_unknown_table = hasattr(type(results), "columns")

@@ -104,8 +104,8 @@ def test_fetch_runs(engine: Engine, data: Path) -> None:
     engine.broken = [PARTIAL, {"error": {"type": "x"}, "status": 503}, cut, {"hits": {}}]
     words = ["--topics", str(data / "topics.tsv"), "--engine", "elasticsearch"]
     words += ["--http-url", f"{engine.url}/articles", "--http-key-env", "ENGINE_KEY"]
-    words += ["--http", "text_fields=title,text", "--http", "vector_field=vector"]
-    words += ["--http", "backoff=0", "--modes", "lexical,vector", "--depth", "2"]
+    words += ["--set", "http.text_fields=title,text", "--set", "http.vector_field=vector"]
+    words += ["--set", "http.backoff=0", "--modes", "lexical,vector", "--depth", "2"]
     result = CliRunner().invoke(runs_app, ["fetch", *words, "--output-dir", str(data / "runs")])
     assert result.exit_code == 0, result.output
     run = load_run(data / "runs" / "lexical.run").frame
@@ -127,7 +127,8 @@ def test_fetch_runs(engine: Engine, data: Path) -> None:
 def test_an_error_with_status_200_is_never_scored(engine: Engine, data: Path) -> None:
     engine.broken = [{"error": "overloaded"}] * 99
     words = ["--topics", str(data / "topics.tsv"), "--engine", "elasticsearch"]
-    words += ["--http-url", f"{engine.url}/articles", "--http", "retries=1", "--http", "backoff=0"]
+    words += ["--http-url", f"{engine.url}/articles"]
+    words += ["--set", "http.retries=1", "--set", "http.backoff=0"]
     result = CliRunner().invoke(runs_app, ["fetch", *words, "--output-dir", str(data / "runs")])
     assert isinstance(result.exception, InputError)
     assert "overloaded" in str(result.exception)
@@ -173,8 +174,8 @@ def test_from_python(engine: Engine, data: Path) -> None:
         (["--engine", "qdrant", "--http-url", "http://a"], "http.index is missing"),
         (["--engine", "vespa", "--http-url", "http://u:p@a"], "user or password"),
         (["--engine", "vespa", "--http-url", "http://a?sig=abc"], "'sig'"),
-        (["--http", "index"], "--http index: index has no '='"),
-        (["--http", "indx=a", "--http-url", "http://a"], "unknown setting 'http.indx'"),
+        (["--set", "http.index"], "--set http.index has no '='"),
+        (["--set", "http.indx=a", "--http-url", "http://a"], "unknown setting 'http.indx'"),
     ],
 )
 def test_wrong_options(words: list[str], message: str, data: Path) -> None:

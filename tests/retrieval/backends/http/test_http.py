@@ -83,8 +83,8 @@ def test_lists_that_the_service_cut_are_reported(
     result = CliRunner().invoke(runs_app, ["fetch", *words, "--output-dir", str(tmp_path / "runs")])
     assert result.exit_code == 0, result.output
     assert (
-        "note: dense is incomplete: it found more, but returned fewer than 10 documents for 2 of 4 "
-        "queries: q2, q4; raise the service's limit of results, or use a smaller --depth"
+        "note: dense is incomplete: for 2 queries it found more than the service returned: q2, q4; "
+        "raise the service's limit of results (or max_chunks), or use a smaller --depth"
     ) in result.stderr
     assert manifest_of(tmp_path / "runs").cut_short == ["q2", "q4"]
     words += ["--output-dir", str(tmp_path / "report")]

@@ -95,10 +95,7 @@ def _fill(part: Any, values: Mapping[str, Any], where: str) -> Any:
         name = match[1]
         if match[2] and values[name] is None:
             setting = _SETTINGS.get(name, name)
-            raise ValueError(
-                f"http.{setting} is missing: {where} — give http.{setting}, or "
-                f"--http {setting}=NAME"
-            )
+            raise ValueError(f"http.{setting} is missing: {where} — give http.{setting}")
         return values[name]
 
     def text_of(match: re.Match[str]) -> str:
