@@ -47,10 +47,10 @@ def describe_malformed(run: Run, source: Path, folder: Path) -> dict[str, Any]:
                 "fixed": _fixed(run, f"{COMMANDS[kind]} files/{name}", folder, reports[name]),
             }
         if kind == "testset":
-            done = run(f"trectools-plus testset validate {files} --apart --format json", folder)
-            for file in json.loads(done.stdout)["files"]:
-                findings = [in_short(finding) for finding in file["findings"]]
-                document[Path(file["path"]).name]["as test set"] = findings
+            for name in names:
+                alone = f"trectools-plus testset validate files/{name} --format json"
+                (file,) = json.loads(run(alone, folder).stdout)["files"]
+                document[name]["as test set"] = [in_short(finding) for finding in file["findings"]]
     return document
 
 

@@ -149,10 +149,12 @@ def extraction_compare(
       trectools-plus extraction compare results/names results/both
       trectools-plus extraction compare results/names results/both --format markdown
     """
-    comparison = extraction.compare_extractions(
-        extraction.load_extraction_report(first),
-        extraction.load_extraction_report(second),
+    folders = (
+        # The name of the report in Phentrieve.
+        path.parent if path.name == "extraction_results.json" and not path.exists() else path
+        for path in (first, second)
     )
+    comparison = extraction.compare_extractions(*map(extraction.load_extraction_report, folders))
     document = reporting.comparison_document(comparison)
     print_result(output_format, document, reporting.comparison_blocks(comparison))
 

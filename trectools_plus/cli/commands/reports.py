@@ -161,6 +161,10 @@ def benchmark_gate(
             "example 5%; needs per_query.parquet of both reports.",
         ),
     ] = None,
+    absolute: Annotated[
+        bool,
+        Option("--absolute", help="Read drops as differences of the measure, not as shares."),
+    ] = False,
     require_significant: Annotated[
         bool,
         Option(
@@ -196,6 +200,7 @@ def benchmark_gate(
     rules = benchmark.GateRules(
         tuple(measure_names(measure) or benchmark.DEFAULT_MEASURES),
         None if max_drop is None else benchmark.parse_drop(max_drop),
+        absolute=absolute,
         require_significant=require_significant,
         non_inferior=None
         if non_inferior is None

@@ -138,8 +138,11 @@ def runs_validate(
     """
     choices = options.choices(max_depth)
     limits, names = choices.profile, formats.column_names(columns)
-    settings = validation.FixOptions(max_tag_length=limits.max_tag_length)
-    fix_run = partial(validation.fix_run, options=settings)
+
+    def fix_run(path: str, target: str, codes: Sequence[str]) -> validation.FixSummary:
+        settings = validation.FixOptions(max_tag_length=limits.max_tag_length)
+        return validation.fix_run(path, target, options=settings, codes=codes)
+
     inputs = (qrels, topics, docids, choices.settings_file)
     fixed = fix_file(fix, runs, fix_run, columns=columns, inputs=inputs)
     queries = None if topics is None else formats.read_topics(topics, fields.options())
@@ -176,11 +179,13 @@ def qrels_validate(
         list[str], Argument(metavar="QRELS...", help="Qrels files; - is standard input.")
     ],
     options: CheckOptions,
+    run: Annotated[
+        str | None, Option(metavar="FILE", help="Check query and document ids against a run.")
+    ] = None,
     columns: Columns = None,
     fix: Fix = None,
 ) -> None:
     """Report every problem in one pass, once per rule and file, with its line and a remedy.
-    runs validate RUN --qrels QRELS also compares ids with those of a run.
 
     Exit code: 0 if there is no error, 1 if there is one, 2 if a file cannot be read.
     Settings come from [tool.trectools-plus.validate] in the nearest pyproject.toml, or [validate]
@@ -188,20 +193,23 @@ def qrels_validate(
 
     \b
     Examples:
-      trectools-plus qrels validate qrels.txt --strict
+      trectools-plus qrels validate qrels.txt --run base.run --strict
       trectools-plus qrels validate qrels.txt --fix fixed.txt
     """
     choices, names = options.choices(), formats.column_names(columns)
+    # The run is only a reference: do not check its depth.
+    other = None if run is None else validation.open_run(run, None)
 
     def check(path: str) -> validation.FileReport:
         opened = path if names is None else validation.open_qrels(path, names)
         if isinstance(opened, validation.FileReport):
             return opened
-        return validation.validate_qrels(opened, every_line=options.every)
+        results = other if isinstance(other, validation.RunView) else None
+        return validation.validate_qrels(opened, run=results, every_line=options.every)
 
-    inputs = (choices.settings_file,)
+    inputs = (run, choices.settings_file)
     fixed = fix_file(fix, qrels, validation.fix_qrels, columns=columns, inputs=inputs)
-    check_files(qrels, check, choices, options, fixed=fixed)
+    check_files(qrels, check, choices, options, fixed=fixed, against=other)
 
 
 def topics_validate(
@@ -329,7 +337,7 @@ def check_files(
     options: CheckOptions,
     *,
     fixed: validation.FixSummary | None = None,
-    against: validation.QrelsView | validation.FileReport | None = None,
+    against: validation.RunView | validation.QrelsView | validation.FileReport | None = None,
 ) -> None:
     """Check files and write the selected findings of each; exit with 1 if the check fails.
 
@@ -341,8 +349,8 @@ def check_files(
         choices: The rules to report, and the severities that fail the check.
         options: The format of the output.
         fixed: The fixes of the only file, whose copy is checked instead.
-        against: The qrels that they are checked against. They are reported too if they have errors,
-            because nothing can be checked or scored against them.
+        against: The other file, which is reported too if it has errors, because nothing can be
+            checked or scored against it.
 
     Raises:
         InputError: If a file cannot be read.
@@ -357,7 +365,7 @@ def check_files(
             reports.append(choices.apply(check(path)))
         except InputError as error:
             unread.append(error)
-    if isinstance(against, validation.QrelsView):
+    if isinstance(against, validation.RunView | validation.QrelsView):
         against.every_line = options.every
         against = validation.report_view(against)
     if against is not None and against.errors:
