@@ -238,6 +238,11 @@ class RetrievalSettings(Model):
             weights = _split_pairs(weights)
             if isinstance(weights, Mapping):
                 named = {MODE_ALIASES.get(name, name): weight for name, weight in weights.items()}
+                if len({*named} & {*MERGED_MODES}) < max(2, len(weights)):
+                    raise ValueError(
+                        f"expected weights for at least two of {', '.join(MERGED_MODES)}, each "
+                        f"once, but got {', '.join(weights) or 'none'} — write {_EXAMPLE}"
+                    )
                 given.setdefault("components", list(named))
                 weights = [named[name] for name in MERGED_MODES if name in named]
             given["weights"] = weights

@@ -29,7 +29,7 @@ def _compare(**options: Any) -> Any:
 @pytest.mark.parametrize("baseline", [None, "bad"])
 def test_every_named_measure_is_in_every_output(tmp_path: Path, baseline: str | None) -> None:
     found = _compare(baseline=baseline)
-    document = found.to_dict()
+    document = json.loads(found.to_json())
     assert document["headline_measures"] == EIGHT
     files = [tmp_path / f"t{suffix}" for suffix in (".tex", ".md", ".html", ".csv")]
     found.write(*files)
@@ -73,7 +73,7 @@ def test_a_pair_is_the_better_run_minus_the_other_one() -> None:
 
 
 def test_groups_have_two_runs() -> None:
-    groups = _compare(measures=["RR"]).to_dict()["groups"]["RR"]
+    groups = json.loads(_compare(measures=["RR"]).to_json())["groups"]["RR"]
     assert all(len(group) > 1 for group in groups)
 
 

@@ -365,7 +365,7 @@ def test_lists_may_be_written_with_commas(tmp_path: Path) -> None:
     [
         (
             "dataset: hpo\nconfidence: 95\n",
-            "expected less than 1 but got 95 — {}:2: confidence",
+            "expected less than 1 but got 95.0 — {}:2: confidence",
         ),
         (
             "dataset: hpo\ntargets:\n  AP@7: 0.5\n",
@@ -374,9 +374,8 @@ def test_lists_may_be_written_with_commas(tmp_path: Path) -> None:
         ),
         (
             "dataset: hpo\nretrieval:\n  weights: 1\n",
-            "expected a weight for each ranking that hybrid merges (lexical, vector, splade, "
-            "ngram) but got 1 — "
-            "{}:3: retrieval.weights — write 0.5,0.5",
+            "expected weights of at least 0, one above 0, for lexical but got 1 — "
+            "{}:2: retrieval — write bm25=0.5,dense=0.5",
         ),
         ("dataset: hpo\nbaseline: x\n",
          "'x' is not one of the modes — {}:2: baseline — use lexical, vector, hybrid"),

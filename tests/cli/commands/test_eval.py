@@ -41,8 +41,8 @@ def test_table(run):
     result = run("qrels.txt", "a.run", "b.run", "-m", "MRR@10", "-m", "nDCG@10")
     lines = [line.split() for line in result.stdout.splitlines()]
     assert lines[0] == ["measure", "a", "b"]
-    assert lines[2] == ["MRR@10", "(RR@10)", "0.3750", "0.5000"]
-    assert lines[3][0] == "nDCG@10"
+    assert lines[1] == ["MRR@10", "(RR@10)", "0.3750", "0.5000"]
+    assert lines[2][0] == "nDCG@10"
     assert "4 of 4" in result.stdout
     assert "1 query of the qrels without a relevant document: counted 0" in result.stderr
     assert "not scored: 1 of 4 queries" in result.stderr
@@ -57,7 +57,7 @@ def test_queries_without_a_relevant_document_can_be_left_out(run, scores):
     dropped = run(*options, "--missing", "drop", "--no-relevant", "drop")
     assert ["RR", "0.7500"] in map(str.split, dropped.stdout.splitlines())
     assert "2 of 4" in dropped.stdout
-    assert "is left out" in dropped.stderr
+    assert "left out of every mean" in dropped.stderr
     document = scores(*options, "--no-relevant", "drop")
     assert (document["missing"], document["no_relevant"]) == ("zero", "drop")
     assert document["runs"][0]["counts"]["n_scored"] == 3
@@ -152,9 +152,8 @@ def test_every_run_that_cannot_be_scored_is_named(run):
 
 def test_measures_with_commas(run):
     result = run("qrels.txt", "a.run", "-m", "P@10,AP(rel=2)@5", "-m", "P.5,10", "-m", "RR")
-    names = [line.split()[0] for line in result.stdout.splitlines()[2:6]]
+    names = [line.split()[0] for line in result.stdout.splitlines()[1:5]]
     assert names == ["P@10", "AP(rel=2)@5", "P.5", "RR"]
-    assert "P@10: P.10" in result.stderr
 
 
 def test_a_grade_that_no_document_reaches_is_noted(run):

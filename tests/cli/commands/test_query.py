@@ -241,22 +241,6 @@ def test_a_strategy_may_stand_beside_a_configuration_that_has_multi_vector(
     assert report["manifest"]["config"]["retrieval"]["aggregation_strategy"] == "all_max"
 
 
-def test_settings_of_a_file_without_effect_are_noted(dogs: list[str], tmp_path: Path) -> None:
-    path = tmp_path / "benchmark.yaml"
-    path.write_text("retrieval: {multi_vector: false, aggregation_weights: {label: 1}}\n")
-    words = ["benchmark", "run", *dogs, "-m", "RR", "--set", "resamples=100"]
-    given = ["--config", str(path), "--modes", "lexical", "--output-dir", "a"]
-    notes = document(*words, *given)["notes"]
-    assert [note for note in notes if "no effect" in note] == [
-        "The setting multi_vector has no effect: no mode is vector or hybrid.",
-        "The setting aggregation_weights has no effect: no mode aggregates by all_weighted.",
-    ]
-    words += ["--set", "aggregation_weights=label=1"]
-    heeded = ["--set", "aggregation_strategy=all_weighted", "--modes", "lexical,vector"]
-    notes = document(*words, *heeded, "--output-dir", "b")["notes"]
-    assert [note for note in notes if "no effect" in note] == []
-
-
 UNUSED = {
     "--aggregation-strategy all_max": ["lexical", "splade", "label_only"],
     "--multi-vector": ["lexical", "all_max"],

@@ -68,7 +68,7 @@ def test_results_go_to_a_folder_named_after_the_experiment(
         ((*RUNS, "--runs", "bad=good.run"), 2, "named 'bad'"),
         ((*DATA, "--modes", "lexcal"), 2, "lexcal"),
         ((*DATA, "--measures", "nDGC@10"), 2, "nDGC@10"),
-        ((*DATA, "--confidence", "95"), 2, "confidence — write 0.95"),
+        ((*DATA, "--confidence", "95"), 2, "less than 1 but got 95.0 — confidence"),
         ((*RUNS, "--baseline", "x"), 2, "baseline"),
         ((*RUNS, "--depth", "3"), 2, "`runs` and `depth`"),
         ((*RUNS, "--measures", ""), 2, "measures"),

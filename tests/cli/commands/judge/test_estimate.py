@@ -93,7 +93,7 @@ def test_a_plan_is_extended(plan: PlanFolder, tmp_path: Path, call: Any) -> None
         )
         assert refused.code == 2
         assert option[0] in refused.stderr
-    priced = call("judge", "label", "plan2", "--judge", "crc_judge:grade", "--price", "1")
+    priced = call("judge", "label", "plan2", "--judge", "crc_judge:grade", "--price", "1", "2")
     assert priced.code == 2
     assert "multiply the tokens" in priced.stderr
 

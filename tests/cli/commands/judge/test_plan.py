@@ -81,4 +81,4 @@ def test_without_judgments_there_is_a_summary(call: Any, data: Path) -> None:
     lines = [line.split() for line in done.text.splitlines()]
     assert lines[:3] == [["queries:", "14"], ["planned:", "14"], ["complete:", "0"]]
     done = call("review", "serve", "plan", "--modes", "a,b")
-    assert (done.code, "--modes is for reports" in done.stderr) == (2, True)
+    assert (done.code, "modes, depth and seed are for reports" in done.stderr) == (2, True)

@@ -174,7 +174,7 @@ def test_unusual_paths(output_format: str, folder: Path) -> None:
     if output_format == "json":
         assert json.loads(result.stdout)["files"][0]["path"] == name
     else:
-        assert "a b\\x0a\\x1b[31mé\\u200b," in result.stdout.replace("%2C", ",")
+        assert "a b\\n\\x1b[31mé\\u200b," in result.stdout.replace("%2C", ",")
 
 
 @pytest.mark.usefixtures("folder")
