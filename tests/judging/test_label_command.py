@@ -166,7 +166,6 @@ def test_ctrl_c_ends_cleanly(program: Program, folder: Path) -> None:
         process.send_signal(signal.SIGINT)
         assert process.wait(timeout=20) == 130
         text = process.stderr.read_text("utf-8")
-        assert "interrupted" in text
         assert "Traceback" not in text
         lines = read_lines(folder)
         assert all(line["grade"] is not None for line in lines)

@@ -57,7 +57,7 @@ def test_the_nearest_id_is_similar() -> None:
 
 
 def test_wording() -> None:
-    assert visible("d\u00a002\u200b") == "d\\u00a002\\u200b"
+    assert visible("d\u00a002\u200b") == "d\\xa002\\u200b"
     assert visible("e\u0301") == "e\u0301"
     assert visible("e\u0301", marks=True) == "e\\u0301"
     assert len(visible("x" * 500)) == 48

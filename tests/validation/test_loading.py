@@ -139,10 +139,10 @@ def test_a_beir_header_hides_no_other_finding(
     assert caught.value.exit_code == 1
 
 
-def test_findings_on_beir_qrels_point_at_their_column(tmp_path: Path) -> None:
+def test_findings_on_beir_qrels_have_their_line(tmp_path: Path) -> None:
     report = validate_qrels(_file(tmp_path, BEIR + "1\tlong-id\t0.5\n1\ta\t1\n1\ta\n"))
     found = {finding.code: finding for finding in report.findings}
-    assert (found["Q111"].column, found["Q111"].doc_id) == (11, "long-id")
+    assert (found["Q111"].line, found["Q111"].doc_id) == (2, "long-id")
     assert "need 3 (query-id corpus-id score)" in found["Q101"].message
     assert (report.rows, report.queries) == (2, 1)
 

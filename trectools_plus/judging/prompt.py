@@ -78,8 +78,7 @@ class Prompt:
                 raise UsageError(
                     f"the prompt has no {{{name}}}",
                     where="--prompt",
-                    remedy="write {query} and {document} where the texts belong; "
-                    "judge label --show-prompt prints an example",
+                    remedy="write {query} and {document} where the texts belong",
                 )
 
     @property

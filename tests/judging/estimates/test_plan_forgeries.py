@@ -38,7 +38,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[Label]]:
     people = label_all(plan, 25)
     grades = {(one.query_id, one.doc_id): one.grade for one in label_all(plan, 30)}
     lines = []
-    for number, one in enumerate(iter_questions(plan, LabelOptions(), plan.plan.seed)):
+    for number, one in enumerate(iter_questions(plan, LabelOptions().longest)):
         grade = (grades[one.query_id, one.doc_id] or 0) if number % 5 else 1
         label = Label(
             query_id=one.query_id,

@@ -217,6 +217,8 @@ def judge_label(
     repeat: Annotated[
         float,
         Option(
+            min=0,
+            max=1,
             help="Ask this proportion of the documents twice, for example 0.05; review show prints "
             "the agreement.",
         ),
