@@ -127,6 +127,15 @@ def test_runs_fetch_lists_what_has_no_answer(data: dict[str, str]) -> None:
     assert (manifest["status"], manifest["backend"]) == ("incomplete", "python")
 
 
+def test_an_unknown_mode_of_a_retriever_is_refused(data: dict[str, str]) -> None:
+    words = ["run", "--topics", "topics.tsv", "--qrels", "qrels.txt", "--output-dir", "out"]
+    words += ["--retriever", f"{data['module']}:good", "--modes", "x"]
+    result = CliRunner().invoke(benchmark_app, words)
+    assert isinstance(result.exception, UsageError)
+    assert "unknown mode 'x'" in str(result.exception)
+    assert not Path("out").exists()
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
