@@ -66,18 +66,6 @@ def test_official_trec_eval_outputs(flags, run, official, shared_data, program, 
     compare(f"trec-eval-9-{official}", done.stdout.decode().splitlines())
 
 
-def test_a_frozen_journal_is_resumed(observed):
-    """Queries that it answers are not asked again, and keep their answers."""
-    _, folder = observed("journal")
-    calls = (folder / "calls.txt").read_text("utf-8").splitlines()
-    assert calls == [
-        "plants that bees like",
-        "seedlings grow tall and thin",
-        "store dahlia tubers over winter",
-    ]
-    assert "1 Q0 g15 1 99.5 letters\n" in (folder / "out/letters.run").read_text("utf-8")
-
-
 def test_test_sets_of_every_form_agree(observed, program):
     """The same set as JSON, and compressed."""
     _, folder = observed("testset-forms")
