@@ -112,7 +112,7 @@ _REMOVED = {
     "--relevant": "removed; write the grade into the measure, for example P(rel=2)@10",
     "--leave-out": "removed; review serve asks about the rest",
     "--database": "removed; the database is review.db in the folder of the report",
-    "--phenopackets": "removed; --output-dir writes terms and assertions to predictions.jsonl",
+    "--phenopackets": "removed; --format json has the ids and assertions",
     "--no-exact": "removed; runs fetch writes the ranking of a mode without exact matches",
     "--http": "removed; write --set http.NAME=VALUE",
     "--device": "removed; write --gpu, or --set device=cuda",
