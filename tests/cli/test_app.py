@@ -20,7 +20,6 @@ ROOT = Path(__file__).resolve().parents[2]
 BIN = Path(sys.executable).parent
 RUN = ROOT / "fixtures/runs/lexical.run"
 QRELS = ROOT / "fixtures/garden-trec/qrels.txt"
-BENCHMARK = ["benchmark", "run", "--runs", f"one={RUN}", "--qrels", "-", "--output-dir"]
 
 
 def call(*arguments: object, **options: object) -> subprocess.CompletedProcess[str]:
@@ -126,8 +125,6 @@ def test_a_closed_pipe_is_no_error(per_query: bool) -> None:
             for case in (
                 (["eval", "-", RUN, "--output"], "pipe"),
                 (["eval", QRELS, "-", "--output"], "terminal"),
-                (BENCHMARK, "pipe"),
-                (BENCHMARK, "terminal"),
             )
         ),
     ],
@@ -183,11 +180,8 @@ def test_an_interrupt_ends_waiting_for_standard_input(
 
 
 @pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
-@pytest.mark.parametrize(
-    "name", ["SIGTERM", pytest.param("SIGHUP", marks=pytest.mark.slow("repeats a process"))]
-)
-def test_a_signalled_process_cleans_up_first(tmp_path: Path, name: str) -> None:
-    number = getattr(signal, name)
+def test_a_signalled_process_cleans_up_first(tmp_path: Path) -> None:
+    number = signal.SIGTERM
     code = (
         "import sys, tempfile, time\n"
         "from trectools_plus.cli.errors import run_command\n"
