@@ -10,7 +10,7 @@ import typer
 from typer import Argument, Option
 
 from trectools_plus import formats, retrieval, validation
-from trectools_plus.choices import MissingDocuments, Normalisation
+from trectools_plus.choices import FusionMethod, MissingDocuments, Normalisation
 from trectools_plus.cli.options.common import Columns, TextOrJson, numbers
 from trectools_plus.cli.printing import write_document
 from trectools_plus.cli.verbosity import note
@@ -83,7 +83,7 @@ def runs_fuse(
     runs: Annotated[list[str], Argument(metavar="RUN", help="Two or more run files.")],
     output: Annotated[Path, Option("--output", "-o", help="The file to write.")],
     method: Annotated[
-        str,
+        FusionMethod,
         Option(
             help="Fusion method: rrf, isr, borda, condorcet, weighted, combsum, combmnz or "
             "combmax.",
