@@ -20,6 +20,8 @@ def execute(path: Path = NOTEBOOK) -> nbformat.NotebookNode:
     resources = {"metadata": {"path": str(path.parent)}}
     NotebookClient(notebook, timeout=120, resources=resources, record_timing=False).execute()
     for cell in notebook.cells:
+        if "outputs" in cell:  # warnings of libraries name paths
+            cell.outputs = [one for one in cell.outputs if one.get("name") != "stderr"]
         for output in cell.get("outputs", ()):
             if len(output.get("data", {})) > 1:  # the text of a result has times and paths
                 output.data.pop("text/plain", None)

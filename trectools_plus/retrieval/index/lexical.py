@@ -10,7 +10,6 @@ from __future__ import annotations
 import logging
 import re
 import unicodedata
-import warnings
 from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
@@ -150,10 +149,7 @@ class LexicalRetriever(Index):
 
 
 def _import_bm25s() -> Any:
-    with warnings.catch_warnings():
-        # tqdm, which bm25s imports, suggests widgets in notebooks for bars that are not shown.
-        warnings.filterwarnings("ignore", "IProgress not found")
-        import bm25s
+    import bm25s
 
     # Importing bm25s sets its logger to DEBUG.
     logging.getLogger("bm25s").setLevel(logging.WARNING)
