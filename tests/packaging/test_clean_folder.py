@@ -162,7 +162,7 @@ def test_benchmark_and_gate(call: Call) -> None:
 
 
 def test_packaged_files_and_test_sets(call: Call) -> None:
-    listed = [line.split()[0] for line in call("trectools-plus", "files").stdout.splitlines()]
+    listed = [line.split(":")[0] for line in call("trectools-plus", "files").stdout.splitlines()]
     folders = sorted({name.partition("/")[0] for name in listed})
     assert folders == ["examples", "monitoring", "sample", "schema"]
     copied = call("trectools-plus", "files", *folders, "--output-dir", "copies").stdout.split()

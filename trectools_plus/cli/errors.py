@@ -21,6 +21,7 @@ from trectools_plus.text import printable
 
 INTERRUPTED = 130  # the exit code that shells use for a process ended by Ctrl-C
 UNREADABLE = 2
+_SECONDS_FOR_CLEANING = 2.0
 # Typer does not export the base class of its usage errors, and its module differs by version.
 _CLICK_ERROR: Any = next(c for c in typer.BadParameter.__mro__ if c.__name__ == "ClickException")
 
@@ -71,9 +72,19 @@ def run_command(command: Callable[..., object], name: str) -> None:
             reconfigure(encoding="utf-8", errors="backslashreplace")
     if threading.current_thread() is threading.main_thread():
         # An error instead of a sudden end, so that temporary files are removed.
-        signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
+        for number in (signal.SIGTERM, getattr(signal, "SIGHUP", signal.SIGTERM)):
+            if signal.getsignal(number) is signal.SIG_DFL:  # under nohup, SIGHUP is ignored
+                signal.signal(number, _end)
     with translated_errors():
         sys.exit(_call(command, name))
+
+
+def _end(number: int, _: object) -> None:
+    """End with the code of a signal, at the latest after two seconds, whatever a thread does."""
+    timer = threading.Timer(_SECONDS_FOR_CLEANING, os._exit, [128 + number])
+    timer.daemon = True
+    timer.start()
+    sys.exit(128 + number)
 
 
 def _call(command: Callable[..., object], name: str) -> int:

@@ -324,7 +324,6 @@ def test_a_benchmark_with_every_component(tiny: dict[str, str], tmp_path: Path) 
     )
     write_reports(run_benchmark(config), plots=False)
     report = json.loads((tmp_path / "out" / "BenchmarkReport.json").read_text("utf-8"))
-    assert [one["component"] for one in report["components"]] == ["bm25", "dense", "splade"]
     assert report["manifest"]["models"]["splade"]["sha256"] == hash_model(model)
     assert verify_report(tmp_path / "out").problems == []
     assert run_benchmark(config, cached=True).report.manifest.cached_from is not None
