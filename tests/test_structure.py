@@ -155,27 +155,27 @@ def test_public_classes_have_names_of_their_own() -> None:
 
 
 CEILINGS = {
-    "formats": Size(4_646, 60_584),
+    "formats": Size(4_310, 56_853),
     "validation": Size(3_665, 57_259),
-    "retrieval": Size(4_042, 56_624),
-    "benchmark": Size(3_818, 58_515),
-    "reporting": Size(2_406, 38_042),
-    "service": Size(1_765, 23_825),
-    "cli": Size(1_839, 32_028),
-    "measures": Size(1_746, 25_158),
-    "extraction": Size(1_671, 23_588),
-    "judging": Size(1_691, 24_225),
+    "retrieval": Size(3_563, 49_938),
+    "benchmark": Size(3_364, 50_672),
+    "reporting": Size(2_319, 36_564),
+    "service": Size(1_264, 17_445),
+    "cli": Size(1_271, 21_069),
+    "measures": Size(1_352, 19_948),
+    "extraction": Size(1_383, 20_313),
+    "judging": Size(1_539, 22_172),
     "statistics": Size(1_198, 17_620),
-    "trec_eval": Size(948, 13_078),
-    ".": Size(766, 8_487),
-    "testsets": Size(539, 8_028),
+    "trec_eval": Size(948, 13_063),
+    ".": Size(537, 6_239),
+    "testsets": Size(539, 7_998),
     "ontology": Size(430, 6_152),
-    "distributed": Size(127, 1_563),
+    "distributed": Size(123, 1_520),
 }
 """The greatest sizes of the folders of the package. A ceiling is only ever lowered."""
-TESTS_CEILING = Size(30_455, 483_981)
-MOST_MODULES = 413
-MOST_SCRIPT_LINES = 1_594
+TESTS_CEILING = Size(29_136, 464_725)
+MOST_MODULES = 377
+MOST_SCRIPT_LINES = 1_590
 
 
 @pytest.mark.parametrize("folder", CEILINGS)
