@@ -156,7 +156,7 @@ def test_public_classes_have_names_of_their_own() -> None:
 
 CEILINGS = {
     "formats": Size(4_310, 56_853),
-    "validation": Size(3_665, 57_259),
+    "validation": Size(3_666, 57_264),
     "retrieval": Size(3_563, 49_938),
     "benchmark": Size(3_364, 50_672),
     "reporting": Size(2_319, 36_564),

@@ -504,7 +504,7 @@ def _text_of(view: RunView | QrelsView, fields: pl.DataFrame) -> tuple[bytes, Li
 
 def _fix_topics(topics: TopicsView, found: Codes) -> tuple[bytes, LineNumbers]:
     text = topics.file.source.data.decode().replace("\r\n", "\n")
-    lines = list(enumerate(text.removesuffix("\n").split("\n"), 1))
+    every = lines = list(enumerate(text.removesuffix("\n").split("\n"), 1))
     if topics.is_line_based:
         lines = [(at, line.removesuffix("\r")) for at, line in lines if line.strip(" \t\v\f\r")]
     if topics.form == "tsv":
@@ -513,7 +513,8 @@ def _fix_topics(topics: TopicsView, found: Codes) -> tuple[bytes, LineNumbers]:
     if topics.is_line_based or text.endswith("\n"):
         fixed += "\n"
     # Without its first lines, a file may have another form.
-    fixed = fixed if form_of(topics.path, fixed) == topics.form else text
+    if form_of(topics.path, fixed) != topics.form:
+        fixed, lines = text, every
     return fixed.encode(), np.array([at for at, _ in lines], np.uint32)
 
 
