@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import importlib
 import logging
 import os
@@ -11,10 +10,9 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -335,31 +333,3 @@ def call_of(
         return run
 
     return make
-
-
-@pytest.fixture(scope="session")
-def digests_of() -> Any:
-    """Return a context manager in which digests of eight bytes collide; see ``_digests_of``."""
-    return _digests_of
-
-
-@contextmanager
-def _digests_of(bits: int) -> Iterator[list[bytes]]:
-    """Truncate digests of eight bytes to a few bits, so that many texts have the same digest.
-
-    Yields:
-        The texts that were hashed to eight bytes; empty if the code uses other digests.
-    """
-    blake2b, texts = hashlib.blake2b, []
-
-    def short(data: bytes = b"", *, digest_size: int = 64, **options: Any) -> Any:
-        full = blake2b(data, digest_size=digest_size, **options)
-        if digest_size != 8:
-            return full
-        texts.append(data)
-        number = int.from_bytes(full.digest(), "little") >> (64 - bits)
-        return SimpleNamespace(digest=lambda: number.to_bytes(8, "little"))
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(hashlib, "blake2b", short)
-        yield texts

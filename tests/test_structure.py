@@ -155,16 +155,16 @@ def test_public_classes_have_names_of_their_own() -> None:
 
 
 CEILINGS = {
-    "formats": Size(4_310, 56_853),
+    "formats": Size(4_222, 55_786),
     "validation": Size(3_666, 57_264),
-    "retrieval": Size(3_563, 49_938),
-    "benchmark": Size(3_364, 50_672),
-    "reporting": Size(2_319, 36_564),
+    "retrieval": Size(3_534, 49_513),
+    "benchmark": Size(3_364, 50_645),
+    "reporting": Size(2_319, 36_558),
     "service": Size(1_264, 17_445),
-    "cli": Size(1_271, 21_069),
+    "cli": Size(1_271, 21_063),
     "measures": Size(1_352, 19_948),
     "extraction": Size(1_383, 20_313),
-    "judging": Size(1_539, 22_172),
+    "judging": Size(1_539, 22_131),
     "statistics": Size(1_198, 17_620),
     "trec_eval": Size(948, 13_063),
     ".": Size(537, 6_239),
@@ -173,7 +173,7 @@ CEILINGS = {
     "distributed": Size(123, 1_520),
 }
 """The greatest sizes of the folders of the package. A ceiling is only ever lowered."""
-TESTS_CEILING = Size(29_136, 464_725)
+TESTS_CEILING = Size(29_061, 463_826)
 MOST_MODULES = 377
 MOST_SCRIPT_LINES = 1_590
 

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trectools_plus.errors import CheckFailedError, InputError, UsageError
-from trectools_plus.formats.corpus import load_corpus, stream_file
+from trectools_plus.formats.corpus import load_corpus
 from trectools_plus.formats.ranking import rank_documents
 from trectools_plus.formats.tables import Corpus, Run, Topics
 from trectools_plus.judging.plan import JudgmentPlan, PlanFolder, PlanOptions, make_plan
@@ -61,7 +61,7 @@ def test_the_same_inputs_and_seed_give_the_same_bytes(
     plans = {}
     for name, corpus, seed in (
         ("one", load_corpus(file), 42),
-        ("two", stream_file(str(file)), 42),
+        ("two", load_corpus(file), 42),
         ("three", load_corpus(file), 7),
     ):
         options = PlanOptions(depth=4, measures=("P@4",), seed=seed)
@@ -202,7 +202,7 @@ def test_data_that_do_not_belong_together_are_refused(tmp_path: Path) -> None:
     for lines, error, load in (
         ('{"_id": "x", "text": "y"}\n', CheckFailedError, load_corpus),
         ('{"_id": "d11", "text": "y"}\n', CheckFailedError, load_corpus),
-        ('{"_id": "d0", "text": "y"}\n' * 2, InputError, stream_file),
+        ('{"_id": "d0", "text": "y"}\n' * 2, InputError, load_corpus),
     ):
         file.write_text(lines)
         with pytest.raises(error):

@@ -77,8 +77,8 @@ class _StoredDataset(Dataset):
 
     contents: Mapping[str, str] = field(default_factory=dict)
 
-    def hash_contents(self, progress: Progress = no_progress) -> dict[str, str]:
-        known = {kind: sha256 for kind, sha256 in super().hash_contents(progress).items() if sha256}
+    def hash_contents(self) -> dict[str, str]:
+        known = {kind: sha256 for kind, sha256 in super().hash_contents().items() if sha256}
         return {**self.contents, **known}
 
 
@@ -244,7 +244,7 @@ def rebuild_result(
         progress("reading the data", 1, 1)
         config, dataset = source.config, inputs.dataset
         experiment_id = make_experiment_id(moment, hash_config(config.as_manifest()))
-        contents = dataset.hash_contents(progress)
+        contents = dataset.hash_contents()
         modes = inputs.read_modes(progress)
         origin = FigureOrigin(experiment_id, moment, manifest.command, contents, {})
         result = compute_result(config, dataset, modes, folder, origin, progress)

@@ -5,13 +5,11 @@ from trectools_plus.lazy_names import import_lazily
 __getattr__, __dir__ = import_lazily(
     __name__,
     {
-        "formats.collection": ["stream_documents"],
-        "formats.corpus": ["StreamedDocuments"],
         "formats.topics": ["write_topics"],
     },
     internal={
         "formats.collection": ["Collection", "SAMPLE", "SAMPLE_FOLDER", "sample_files"],
-        "formats.corpus": ["DocumentCollection", "load_corpus"],
+        "formats.corpus": ["load_corpus"],
         "formats.files.atomic": ["atomic_write", "refuse_other_content", "write_new"],
         "formats.files.opening": ["is_address", "is_catalogue_name"],
         "formats.files.outputs": ["refuse_link_out", "refuse_lost_data", "refuse_overwriting"],

@@ -5,9 +5,6 @@ from trectools_plus.formats.collection import SAMPLE as SAMPLE
 from trectools_plus.formats.collection import SAMPLE_FOLDER as SAMPLE_FOLDER
 from trectools_plus.formats.collection import Collection as Collection
 from trectools_plus.formats.collection import sample_files as sample_files
-from trectools_plus.formats.collection import stream_documents as stream_documents
-from trectools_plus.formats.corpus import DocumentCollection as DocumentCollection
-from trectools_plus.formats.corpus import StreamedDocuments as StreamedDocuments
 from trectools_plus.formats.corpus import load_corpus as load_corpus
 from trectools_plus.formats.files.atomic import atomic_write as atomic_write
 from trectools_plus.formats.files.atomic import refuse_other_content as refuse_other_content
@@ -37,7 +34,5 @@ from trectools_plus.formats.trec_files import write_qrels as write_qrels
 from trectools_plus.formats.trec_files import write_run as write_run
 
 __all__ = [
-    "StreamedDocuments",
-    "stream_documents",
     "write_topics",
 ]

@@ -7,12 +7,9 @@ from pathlib import Path
 
 from trectools_plus.display import Displayed
 from trectools_plus.errors import InputError, UsageError
-from trectools_plus.formats.corpus import StreamedDocuments, iter_corpus, stream_file
 from trectools_plus.formats.files.compression import SUFFIXES
-from trectools_plus.formats.files.opening import can_be_read_twice
 from trectools_plus.formats.ir_datasets import (
     is_catalogue_name,
-    open_catalogue,
     suggest_datasets,
 )
 from trectools_plus.formats.tables import Corpus, Qrels, Topics
@@ -129,31 +126,3 @@ def _find_split(folder: Path) -> Path | None:
             remedy="rename one of them to test.tsv",
         )
     return _find(folder, f"{names.pop()}.tsv") if names else None
-
-
-def stream_documents(dataset: str | None, file: str | None) -> StreamedDocuments | None:
-    """Return the documents of a dataset or a file as a stream.
-
-    Args:
-        dataset: ``irds:<id>``, ``sample`` or a folder; ignored if ``file`` is given.
-        file: A corpus file or its address.
-
-    Returns:
-        The documents; ``None`` if they cannot be read more than once: from a pipe, or those of the
-        dataset ``hpo``, which are not in a file.
-
-    Raises:
-        UsageError: If the dataset does not exist.
-        InputError: If one of its files is missing.
-    """
-    if file is not None:
-        return stream_file(file) if can_be_read_twice(file) else None
-    if dataset is None or dataset == "hpo":
-        return None
-    if is_catalogue_name(dataset):
-        catalogue = open_catalogue(dataset)
-        return StreamedDocuments(catalogue.iter_documents, catalogue.name)
-    file = str(find_collection_files(dataset).corpus)
-    if dataset == SAMPLE:
-        return StreamedDocuments(lambda: iter_corpus(file, find_repeats=False), SAMPLE)
-    return stream_file(file)

@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING, TypeVar
 from trectools_plus.formats.files.opening import RemoteFile, is_address, unreadable
 
 if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
     import polars as pl
 
 Texts = TypeVar("Texts", bound=Sequence[str])
@@ -92,11 +90,3 @@ class MultisetHash:
 def digest_id(text: str) -> int:
     """Return eight bytes of BLAKE2b as a number; two ids very rarely have the same."""
     return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "little")
-
-
-def find_repeated(digests: npt.NDArray[np.uint64]) -> frozenset[int]:
-    """Return the digests that occur more than once."""
-    import numpy as np
-
-    ordered = np.sort(digests)
-    return frozenset(ordered[1:][ordered[1:] == ordered[:-1]].tolist())

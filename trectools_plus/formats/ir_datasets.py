@@ -79,14 +79,6 @@ class CatalogueDataset:
         """
         return self._read("documents", "docs", lambda: collect_corpus(self._documents(), self.name))
 
-    def iter_documents(self) -> Iterator[CorpusDocument]:
-        """Return an iterator over the documents of :meth:`read_corpus`.
-
-        Raises:
-            InputError: See :meth:`read_corpus`.
-        """
-        return self._iterate("documents", "docs", self._documents)
-
     def read_topics(self) -> Topics:
         """Read the queries; their other texts, numbers and booleans become columns of text.
 
@@ -97,15 +89,6 @@ class CatalogueDataset:
         """
         return self._read("queries", "queries", self._topics)
 
-    def iter_queries(self) -> Iterator[tuple[str, str]]:
-        """Return an iterator over id and text of each query.
-
-        Raises:
-            InputError: See :meth:`read_topics`.
-        """
-        queries = self._iterate("queries", "queries", lambda: iter(self._dataset.queries_iter()))
-        return ((query.query_id, _text_of(query)) for query in queries)
-
     def read_qrels(self) -> Qrels:
         """Read the judgments.
 
@@ -113,14 +96,6 @@ class CatalogueDataset:
             InputError: If there are none, or they cannot be downloaded or read.
         """
         return self._read("qrels", "qrels", self._qrels)
-
-    def _iterate(
-        self, what: str, attribute: str, start: Callable[[], Iterator[_T]]
-    ) -> Iterator[_T]:
-        """Iterate with the errors of :meth:`_read` for each item."""
-        items = self._read(what, attribute, start)
-        while (item := self._read(what, attribute, lambda: next(items, None))) is not None:
-            yield item
 
     def _read(self, what: str, attribute: str, read: Callable[[], _T]) -> _T:
         if not getattr(self._dataset, f"has_{attribute}")():

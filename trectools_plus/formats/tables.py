@@ -19,7 +19,6 @@ from trectools_plus.formats.columns.rows import RunRows
 from trectools_plus.formats.hashing import ROWS_PER_STEP, MultisetHash
 from trectools_plus.formats.interchange.frames import frame_of, require_columns, to_pandas
 from trectools_plus.formats.interchange.names import CORPUS, QRELS, RUN, TOPICS, Kind
-from trectools_plus.progress import Progress, no_progress
 from trectools_plus.text import plural
 
 if TYPE_CHECKING:
@@ -267,7 +266,7 @@ class Corpus(_Table):
         """Document ids in the order of the collection."""
         return self.frame["doc_id"].to_list()
 
-    def sha256(self, progress: Progress = no_progress) -> str:  # noqa: ARG002 - see Documents
+    def sha256(self) -> str:
         """Return the hash of ids, titles and texts, which does not depend on their order.
 
         It is computed once and does not include parts; see ``formats.hashing.MultisetHash``.
@@ -279,7 +278,7 @@ class Corpus(_Table):
             object.__setattr__(self, "_sha256", hashed.hexdigest())
         return self._sha256
 
-    def check(self, progress: Progress = no_progress) -> None:  # noqa: ARG002 - see Documents
+    def check(self) -> None:
         """Check that there are documents and that no id occurs twice.
 
         Raises:

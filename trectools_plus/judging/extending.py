@@ -7,11 +7,11 @@ from pathlib import Path
 
 from trectools_plus.arguments import checked
 from trectools_plus.errors import UsageError
-from trectools_plus.formats.corpus import DocumentCollection, stream_file
+from trectools_plus.formats.corpus import load_corpus
 from trectools_plus.formats.files.atomic import atomic_write, make_folder
 from trectools_plus.formats.files.closed import find_inside, is_unchanged
 from trectools_plus.formats.hashing import sha256_file
-from trectools_plus.formats.tables import Run
+from trectools_plus.formats.tables import Corpus, Run
 from trectools_plus.judging.estimates.checks import LOOKS_FILE
 from trectools_plus.judging.labelling import PROMPTS_FOLDER
 from trectools_plus.judging.labels import LABELS_FILE
@@ -27,7 +27,6 @@ from trectools_plus.judging.plan import (
 )
 from trectools_plus.judging.review.shown import load_plan_material
 from trectools_plus.judging.review.store import DATABASE_NAME, copy_store
-from trectools_plus.progress import Progress, no_progress
 from trectools_plus.text import listed
 
 
@@ -36,8 +35,7 @@ def extend_plan(
     old: PlanFolder,
     runs: Mapping[str, Run],
     folder: str | Path,
-    corpus: DocumentCollection | None = None,
-    progress: Progress = no_progress,
+    corpus: Corpus | None = None,
 ) -> PlanFolder:
     """Create a plan with the queries, runs and all judgments of another, and further runs.
 
@@ -50,7 +48,6 @@ def extend_plan(
         runs: The further runs by name, which were validated before.
         folder: A new or empty folder.
         corpus: The documents; those of the file from which the plan was made if ``None``.
-        progress: Receives the progress of reading a streamed corpus.
 
     Raises:
         UsageError: If a run of the old plan has the same name, or as
@@ -72,7 +69,7 @@ def extend_plan(
     documents = dict(old.documents)
     if new := pool - documents.keys():
         corpus = corpus or _open_recorded(plan)
-        corpus.check(progress)
+        corpus.check()
         documents |= find_documents(corpus, new)
     draft = PlanDraft(plan.queries, old.topics, documents)
     for planned in plan.runs:
@@ -95,7 +92,7 @@ def extend_plan(
     return made
 
 
-def _open_recorded(plan: JudgmentPlan) -> DocumentCollection:
+def _open_recorded(plan: JudgmentPlan) -> Corpus:
     """Open the documents from which a plan was made, if they are in an unchanged file.
 
     Raises:
@@ -108,7 +105,7 @@ def _open_recorded(plan: JudgmentPlan) -> DocumentCollection:
             where="--extend",
             remedy="give them with --corpus or --dataset",
         )
-    return stream_file(path)
+    return load_corpus(path)
 
 
 def _copy_judgments(old: PlanFolder, new: PlanFolder) -> None:

@@ -31,19 +31,17 @@ from trectools_plus.benchmark.report.model import SourceFile
 from trectools_plus.choices import DEFAULT_PEOPLE, DEFAULT_POOL_DEPTH
 from trectools_plus.display import Displayed
 from trectools_plus.errors import CheckFailedError, InputError, UsageError
-from trectools_plus.formats.corpus import DocumentCollection
 from trectools_plus.formats.files.atomic import atomic_write, make_folder
 from trectools_plus.formats.files.closed import ClosedFolder, read_document
 from trectools_plus.formats.hashing import sha256_file, sha256_text
 from trectools_plus.formats.jsonl import iter_objects
 from trectools_plus.formats.ranking import rank_documents
-from trectools_plus.formats.tables import CorpusDocument, Run, Topics
+from trectools_plus.formats.tables import Corpus, CorpusDocument, Run, Topics
 from trectools_plus.formats.writing import refuse_unwritable, valid_tag
 from trectools_plus.measures.definitions.base import Measure
 from trectools_plus.measures.parser import parse_measures
 from trectools_plus.models import ReportModel
 from trectools_plus.plugins import without_user_code
-from trectools_plus.progress import Progress, no_progress
 from trectools_plus.provenance import format_time, utc_now
 from trectools_plus.retrieval.fetch.topics import check_topics, hash_topics
 from trectools_plus.text import listed
@@ -288,10 +286,9 @@ class PlanFolder(Displayed):
 def make_plan(
     runs: Mapping[str, Run],
     topics: Topics,
-    corpus: DocumentCollection,
+    corpus: Corpus,
     folder: str | Path,
     options: PlanOptions | None = None,
-    progress: Progress = no_progress,
 ) -> PlanFolder:
     """Pool the first results of some runs, and decide on the order in which people judge queries.
 
@@ -299,10 +296,9 @@ def make_plan(
         runs: The runs by name, which were validated before.
         topics: The queries. Those without results, and those whose documents the corpus lacks, are
             left out.
-        corpus: The documents, in memory or streamed.
+        corpus: The documents.
         folder: A new or empty folder for the plan.
         options: Depth, number of queries for people, seed and measures.
-        progress: Receives the progress of reading a streamed corpus.
 
     Returns:
         The plan on disk. The same inputs and seed give the same files.
@@ -325,7 +321,7 @@ def make_plan(
     texts = topics.to_dict()
     pooled = {name: pooled_results(run, options.depth, texts) for name, run in runs.items()}
     ranks = ranks_of(pooled)
-    corpus.check(progress)
+    corpus.check()
     documents = find_documents(corpus, {doc_id for found in ranks.values() for doc_id in found})
     left_out = _unusable_queries(texts, ranks, documents)
     usable = sorted(ranks.keys() - left_out.keys())
@@ -344,7 +340,7 @@ def make_plan(
     return draft.write(
         target,
         topics=_source(topics.path, "topics", lambda: hash_topics(topics)),
-        corpus=_source(corpus.path, "corpus", lambda: corpus.sha256(progress)),
+        corpus=_source(corpus.path, "corpus", corpus.sha256),
         depth=options.depth,
         people=min(options.people, len(queries)),
         seed=options.seed,
@@ -501,7 +497,7 @@ def ranks_of(pooled: Mapping[str, pl.DataFrame]) -> dict[str, dict[str, dict[str
     return ranks
 
 
-def find_documents(corpus: DocumentCollection, doc_ids: set[str]) -> dict[str, CorpusDocument]:
+def find_documents(corpus: Corpus, doc_ids: set[str]) -> dict[str, CorpusDocument]:
     """Return those of some documents that the corpus has, by id.
 
     Raises:

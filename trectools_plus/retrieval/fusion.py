@@ -244,24 +244,6 @@ class HybridRetriever(CompositeRetriever):
         """Merge the rankings of a query, one for each component."""
         return fuse_rankings(rankings, self._fusion, depth)
 
-    def leave_one_out(self) -> dict[str, Retriever]:
-        """Return, by component name, the fusion without that component.
-
-        The other components keep their weights; if all of these are 0, each becomes 1.
-        """
-        return {name: self._without(index) for index, name in enumerate(self._names)}
-
-    def _without(self, index: int) -> HybridRetriever:
-        def rest(values: Sequence[Any]) -> tuple[Any, ...]:
-            return (*values[:index], *values[index + 1 :])
-
-        fusion = self._fusion
-        if fusion.weights is not None:
-            weights = rest(fusion.weights)
-            weights = weights if any(weights) else (1.0,) * len(weights)
-            fusion = fusion.model_copy(update={"weights": weights})
-        return HybridRetriever(rest(self.components), fusion, self._candidates, rest(self._names))
-
 
 WEIGHTS: Mapping[tuple[str, ...], tuple[float, ...]] = {
     ("lexical", "vector"): (0.6, 0.4),

@@ -136,16 +136,6 @@ class RerankingRetriever(CompositeRetriever):
         scores = np.concatenate([best.scores, below]).astype(np.float32)
         return Ranking(doc_ids, scores).head(depth)
 
-    def leave_one_out(self) -> dict[str, Retriever]:
-        """Return, by component name, the reranked fusion without that component."""
-        (inner,) = self.components
-        if not isinstance(inner, CompositeRetriever):
-            return {}
-        return {
-            name: RerankingRetriever(rest, self._reranker, self._depth)
-            for name, rest in inner.leave_one_out().items()
-        }
-
 
 def make_reranker(settings: RetrievalSettings, corpus: Corpus) -> Reranker | None:
     """Create the reranker that the settings name, if any.

@@ -24,8 +24,7 @@ import polars as pl
 
 from trectools_plus.display import Displayed
 from trectools_plus.errors import InputError, UsageError
-from trectools_plus.formats.corpus import DocumentCollection
-from trectools_plus.formats.tables import RUN_SCHEMA, Run
+from trectools_plus.formats.tables import RUN_SCHEMA, Corpus, Run
 from trectools_plus.formats.writing import UNWRITABLE
 from trectools_plus.progress import Progress, no_progress
 from trectools_plus.retrieval.index.models import ModelRecord
@@ -120,10 +119,6 @@ class CompositeRetriever(ABC):
             rankings: One ranking for each component.
             depth: Maximum number of documents in the result.
         """
-
-    def leave_one_out(self) -> Mapping[str, Retriever]:
-        """Return, by component name, this retriever without that component."""
-        return {}
 
     def search(self, queries: Sequence[str], depth: int) -> list[Ranking]:
         """Search the components and combine their rankings."""
@@ -264,10 +259,6 @@ class Source(ABC):
         """Return the key of each searched index, by mode."""
         return {}
 
-    def leave_one_out(self) -> Mapping[str, Source]:
-        """Return, by component name, this mode without that component; empty without components."""
-        return {}
-
     def close(self) -> None:  # noqa: B027 (most sources have nothing to close)
         """Close connections, and wake threads that wait for a retry."""
 
@@ -277,8 +268,7 @@ class BackendRequest:
     """The request to open a backend.
 
     Attributes:
-        corpus: The documents, if the user gave any: a stream for a backend that
-            ``streams_documents``, otherwise in memory.
+        corpus: The documents, if the user gave any.
         modes: The modes to open, without repetition.
         settings: Settings of modes that index documents themselves.
         progress: Receives the progress of building indexes.
@@ -287,7 +277,7 @@ class BackendRequest:
             query's id is dropped; a source that merges rankings drops it before merging.
     """
 
-    corpus: DocumentCollection | None
+    corpus: Corpus | None
     modes: Sequence[str]
     settings: RetrievalSettings = field(default_factory=RetrievalSettings)
     progress: Progress = no_progress
@@ -314,13 +304,11 @@ class Backend(ABC):
     Attributes:
         name: Its name for ``--backend`` and in manifests.
         needs_corpus: Whether it searches documents that the user must give.
-        streams_documents: Whether it reads documents one by one instead of in memory.
         keeps_journal: Whether every fetch writes a journal; otherwise only ``--resume`` does.
     """
 
     name: str
     needs_corpus: bool = False
-    streams_documents: bool = False
     keeps_journal: bool = True
 
     @classmethod

@@ -21,7 +21,7 @@ from trectools_plus.formats.collection import (
     find_collection_files,
     is_named_collection,
 )
-from trectools_plus.formats.corpus import DocumentCollection, load_corpus
+from trectools_plus.formats.corpus import load_corpus
 from trectools_plus.formats.hashing import sha256_file, sha256_text
 from trectools_plus.formats.ir_datasets import is_catalogue_name, open_catalogue
 from trectools_plus.formats.tables import TOPICS_SCHEMA, Corpus, Qrels, Topics
@@ -29,7 +29,6 @@ from trectools_plus.formats.topics import read_topics
 from trectools_plus.measures.judged import JudgedQueries
 from trectools_plus.ontology.hpo import load_ontology
 from trectools_plus.ontology.ontology import Ontology
-from trectools_plus.progress import Progress, no_progress
 from trectools_plus.retrieval.fetch.topics import hash_topics
 from trectools_plus.retrieval.ontology_terms import corpus_of
 from trectools_plus.testsets.languages import language_notes, select_language
@@ -139,7 +138,7 @@ _SHOWN = 3
 
 
 def check_id_overlap(
-    corpus: DocumentCollection | None, topics: Topics | None, qrels: Qrels, dataset: str
+    corpus: Corpus | None, topics: Topics | None, qrels: Qrels, dataset: str
 ) -> None:
     """Check that queries are judged and that judged documents exist.
 
@@ -213,7 +212,7 @@ class Dataset:
     """
 
     id: str
-    corpus: DocumentCollection | None
+    corpus: Corpus | None
     topics: Topics | None
     qrels: Qrels
     version: str | None = None
@@ -245,11 +244,11 @@ class Dataset:
             findings=self.findings,
         )
 
-    def hash_contents(self, progress: Progress = no_progress) -> dict[str, str]:
+    def hash_contents(self) -> dict[str, str]:
         """Return the SHA-256 of each part, independent of the format of its file."""
         hashes = {}
         if self.corpus is not None:
-            hashes["corpus"] = self.corpus.sha256(progress)
+            hashes["corpus"] = self.corpus.sha256()
         if self.topics is not None:
             hashes["topics"] = hash_topics(self.topics)
             if (fields := hash_query_fields(self.topics)) is not None:
@@ -342,9 +341,7 @@ def _from_files(config: BenchmarkConfig, name: str) -> Dataset:
     )
 
 
-def _from_test_set(
-    config: BenchmarkConfig, name: str, corpus: DocumentCollection | None
-) -> Dataset:
+def _from_test_set(config: BenchmarkConfig, name: str, corpus: Corpus | None) -> Dataset:
     """Return documents with the queries and judgments of a test set."""
     path = str(config.test_file)
     test_set = load_test_set(path)
@@ -461,7 +458,7 @@ def open_corpus(name: str, ontology: str | None = None) -> Corpus:
 
 
 def _from_collection(config: BenchmarkConfig, spec: str) -> Dataset:
-    corpus: DocumentCollection | None = None
+    corpus: Corpus | None = None
     notes: list[str] = []
     changed: list[Finding] = []
     if spec == "hpo":

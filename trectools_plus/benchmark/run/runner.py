@@ -192,7 +192,7 @@ def run_benchmark(
         progress("reading the data", 0, 1)
         dataset = load_dataset(config)
         progress("reading the data", 1, 1)
-        contents = dataset.hash_contents(progress)
+        contents = dataset.hash_contents()
         key = make_cache_key(config, contents)
         earlier = find_cached(key, folder.path) if cached and key is not None else None
         if earlier is not None:

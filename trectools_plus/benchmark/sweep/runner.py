@@ -198,7 +198,7 @@ def _run(
     progress("reading the data", 0, 1)
     dataset = load_dataset(config)
     progress("reading the data", 1, 1)
-    contents = dataset.hash_contents(progress)
+    contents = dataset.hash_contents()
     variants = list_variants(config, dataset, progress)
     evaluation, leading = _score(config, dataset, variants, progress)
     selection = Selection(config, variants, evaluation)

@@ -110,7 +110,7 @@ def judge_plan(
         42 if seed is None else seed,
         measure_names(measure),
     )
-    with show_progress() as progress:
+    with show_progress():
         given = parse_runs(runs, "RUN")
         paths, names = [run.path for run in given], [run.given for run in given]
         tables = [table for path in paths for table in validation.load_runs(path)]
@@ -119,15 +119,15 @@ def judge_plan(
         if extend is None:
             documents, queries = open_data(settings)
             assert documents is not None
-            plan = judging.make_plan(loaded, queries, documents, output_dir, options, progress)
+            plan = judging.make_plan(loaded, queries, documents, output_dir, options)
         else:
             old = judging.PlanFolder(extend)
-            added: formats.DocumentCollection | None = None
+            added: formats.Corpus | None = None
             if settings.corpus is not None:
                 added = formats.load_corpus(settings.corpus)
             elif settings.dataset is not None:
                 added = open_data(settings)[0]
-            plan = judging.extend_plan(old, loaded, output_dir, added, progress)
+            plan = judging.extend_plan(old, loaded, output_dir, added)
     write_document(plan.summary(), output_format)
 
 

@@ -18,8 +18,7 @@ import polars as pl
 
 from trectools_plus.benchmark.report import BenchmarkReport
 from trectools_plus.formats.columns.ids import Ids
-from trectools_plus.formats.corpus import DocumentCollection
-from trectools_plus.formats.tables import Qrels, Run, Topics
+from trectools_plus.formats.tables import Corpus, Qrels, Run, Topics
 from trectools_plus.measures.judged import JudgedQueries, first_documents
 
 PARTS = 1_000_000
@@ -59,7 +58,7 @@ class QueryEvidence:
     runs: Mapping[str, Run] = field(default_factory=dict)
     qrels: Qrels | None = None
     topics: Topics | None = None
-    corpus: DocumentCollection | None = None
+    corpus: Corpus | None = None
     judged: JudgedQueries | None = None
 
 
@@ -264,7 +263,7 @@ def _collect_results(
 
 
 def _number(
-    top: pl.DataFrame, grades: npt.NDArray[np.float64], corpus: DocumentCollection | None
+    top: pl.DataFrame, grades: npt.NDArray[np.float64], corpus: Corpus | None
 ) -> dict[str, Any]:
     """Return documents and results, where results are numbers of documents with their grade.
 
@@ -290,7 +289,7 @@ def _number(
     }
 
 
-def _list_titles(named: pl.Series, corpus: DocumentCollection | None) -> list[str]:
+def _list_titles(named: pl.Series, corpus: Corpus | None) -> list[str]:
     """Return the shortened title of each document; nothing if there are no titles."""
     if corpus is None:
         return []

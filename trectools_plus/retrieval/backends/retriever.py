@@ -11,8 +11,8 @@ from inspect import Parameter, iscoroutinefunction, signature
 from typing import Any
 
 from trectools_plus.errors import TrectoolsPlusError, UsageError, describe_error
-from trectools_plus.formats.corpus import DocumentCollection
 from trectools_plus.formats.interchange.names import normalize
+from trectools_plus.formats.tables import Corpus
 from trectools_plus.plugins import (
     find_entry_point,
     import_object,
@@ -135,7 +135,7 @@ class LoadedRetriever:
         self._function = Call(function, self._where)
         self._takes_list = has_search and not self._function.takes_text
 
-    def index(self, documents: DocumentCollection) -> None:
+    def index(self, documents: Corpus) -> None:
         """Give the documents to the retriever.
 
         Raises:

@@ -12,8 +12,7 @@ from typing import Any
 
 from trectools_plus.blas import one_blas_thread
 from trectools_plus.errors import UsageError
-from trectools_plus.formats.corpus import DocumentCollection
-from trectools_plus.formats.tables import Topics
+from trectools_plus.formats.tables import Corpus, Topics
 from trectools_plus.progress import Progress, no_progress
 from trectools_plus.retrieval.backends.embedded.backend import EmbeddedBackend
 from trectools_plus.retrieval.backends.embedded.modes import expand_modes
@@ -52,8 +51,7 @@ class FetchRequest:
     """The request for one run in each mode.
 
     Attributes:
-        corpus: The documents; ``None`` if the backend has its own. A stream requires a backend
-            that ``streams_documents``.
+        corpus: The documents; ``None`` if the backend has its own.
         topics: The queries.
         modes: The modes, without repetition.
         options: Options of the results of each query.
@@ -61,7 +59,7 @@ class FetchRequest:
         backend: The backend that searches.
     """
 
-    corpus: DocumentCollection | None
+    corpus: Corpus | None
     topics: Topics
     modes: Sequence[str]
     options: FetchOptions = field(default_factory=FetchOptions)
@@ -143,14 +141,11 @@ def fetch(
     return fetch_runs(request)
 
 
-def fetch_runs(
-    request: FetchRequest, *, leave_one_out: bool = False, progress: Progress = no_progress
-) -> dict[str, FetchedRun]:
+def fetch_runs(request: FetchRequest, *, progress: Progress = no_progress) -> dict[str, FetchedRun]:
     """Fetch every mode into memory, without journals.
 
     Args:
         request: The request.
-        leave_one_out: Whether to fetch every fusion also with each one of its components left out.
         progress: Receives the progress of building indexes and of the queries.
 
     Raises:
@@ -159,7 +154,7 @@ def fetch_runs(
     """
     check_request(request)
     stores = {mode: MemoryAnswers() for mode in request.modes}
-    return fetch_modes(request, stores, progress, leave_one_out=leave_one_out)
+    return fetch_modes(request, stores, progress)
 
 
 def check_request(request: FetchRequest) -> None:
@@ -222,8 +217,6 @@ def fetch_modes(
     request: FetchRequest,
     stores: Mapping[str, MemoryAnswers],
     progress: Progress,
-    *,
-    leave_one_out: bool = False,
 ) -> dict[str, FetchedRun]:
     """Send each mode every query whose answer is not in its store.
 
@@ -233,26 +226,17 @@ def fetch_modes(
         request: The request.
         stores: The answers of each mode so far; further ones are added.
         progress: Receives the progress of building indexes and of the queries.
-        leave_one_out: Whether to fetch every fusion also with each one of its components left out.
     """
     sources = request.backend.open(request.backend_request(progress))
     try:
         with one_blas_thread():
-            runs = {
+            return {
                 mode: _fetch_mode(mode, source, request, stores[mode], progress)
                 for mode, source in sources.items()
             }
-            for mode, run in runs.items() if leave_one_out else ():
-                run.without = {
-                    name: _fetch_mode(
-                        f"{mode} without {name}", source, request, MemoryAnswers(), progress
-                    ).run
-                    for name, source in sources[mode].leave_one_out().items()
-                }
     finally:
         for source in sources.values():
             source.close()
-    return runs
 
 
 def _fetch_mode(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
@@ -79,8 +79,6 @@ class FetchedRun(Displayed):
         failures: The failures of queries without an answer, by query id.
         cut_short: Ids of queries with fewer documents than requested although the source found more
             results: it returned fewer than requested, or ``max_chunks`` was reached.
-        without: For a mode that merges rankings, the run without each component, by component;
-            only if requested.
     """
 
     run: Run
@@ -89,7 +87,6 @@ class FetchedRun(Displayed):
     index_keys: dict[str, str]
     failures: dict[str, Failure]
     cut_short: list[str]
-    without: dict[str, Run] = field(default_factory=dict)
 
     @property
     def results(self) -> int:

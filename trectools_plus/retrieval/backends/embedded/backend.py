@@ -149,15 +149,6 @@ class EmbeddedSource(Source):
             if (key := getattr(leaf, "index_key", None)) is not None
         }
 
-    def leave_one_out(self) -> dict[str, Source]:
-        """Return, by component name, the mode without that component."""
-        if not isinstance(self._retriever, CompositeRetriever):
-            return {}
-        return {
-            name: EmbeddedSource(retriever, self._shared, self.batch_size)
-            for name, retriever in self._retriever.leave_one_out().items()
-        }
-
 
 class SharedSearch:
     """Searches each component once for each query, even if several retrievers use it.
