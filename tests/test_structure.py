@@ -156,7 +156,7 @@ def test_public_classes_have_names_of_their_own() -> None:
 
 CEILINGS = {
     "formats": Size(4_222, 55_786),
-    "validation": Size(3_666, 57_264),
+    "validation": Size(3_629, 56_798),
     "retrieval": Size(3_534, 49_513),
     "benchmark": Size(3_364, 50_645),
     "reporting": Size(2_319, 36_558),
@@ -173,7 +173,7 @@ CEILINGS = {
     "distributed": Size(123, 1_520),
 }
 """The greatest sizes of the folders of the package. A ceiling is only ever lowered."""
-TESTS_CEILING = Size(29_061, 463_826)
+TESTS_CEILING = Size(29_061, 463_759)
 MOST_MODULES = 377
 MOST_SCRIPT_LINES = 1_590
 

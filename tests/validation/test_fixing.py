@@ -141,7 +141,6 @@ def test_file_without_rows_that_can_be_read_is_not_written(
     assert not out.exists()
     assert reason in (summary.refused or "")
     assert "nothing written" in summary.to_text()
-    assert list(summary.iter_diff()) == []
 
 
 @pytest.mark.parametrize(
@@ -249,23 +248,20 @@ def test_only_what_is_fixed_is_offered(
 
 
 @pytest.mark.parametrize(
-    ("content", "diff"),
+    ("content", "fixed"),
     [
-        (b"\xef\xbb\xbf1\tone\n2\ttwo\n", ["1: - \\ufeff1\\tone", "1: + 1\tone"]),
-        (b"1\tone\r\n2\ttwo\n", ["1: - 1\\tone\\r", "1: + 1\tone"]),
-        (b"1\tone\n2\ttwo", ["2: - 2\ttwo", "2: + 2\\ttwo\\n"]),
-        (b"# x\r\n1\tone", ["1: - # x\\r", "2: - 1\tone", "2: + 1\\tone\\n"]),
+        (b"\xef\xbb\xbf1\tone\n2\ttwo\n", b"1\tone\n2\ttwo\n"),
+        (b"1\tone\r\n2\ttwo\n", b"1\tone\n2\ttwo\n"),
+        (b"1\tone\n2\ttwo", b"1\tone\n2\ttwo\n"),
+        (b"# x\r\n1\tone", b"1\tone\n"),
+        (b"# x\n{\n1\tone\r\n1\tone", b"# x\n{\n1\tone\n1\tone"),
     ],
 )
-def test_the_diff_shows_encoding_and_line_ends(
-    content: bytes, diff: list[str], tmp_path: Path
-) -> None:
+def test_encoding_and_line_ends_of_topics(content: bytes, fixed: bytes, tmp_path: Path) -> None:
     path, out = tmp_path / "in.tsv", tmp_path / "out.tsv"
     path.write_bytes(content)
-    shown = [line.removeprefix(f"{path}:") for line in fix_topics(path, out).iter_diff()]
-    assert [line.replace("\\t", "\t").rstrip("\n") for line in shown] == [
-        line.replace("\\t", "\t") for line in diff
-    ]
+    fix_topics(path, out)
+    assert out.read_bytes() == fixed
 
 
 def test_the_output_is_compressed_as_its_name_says(tmp_path: Path) -> None:
@@ -274,7 +270,8 @@ def test_the_output_is_compressed_as_its_name_says(tmp_path: Path) -> None:
     assert "nothing was fixed, copied to" in fix_run(path, out).to_text()
     assert gzip.decompress(out.read_bytes()).decode() == RUN
     path.write_bytes(RUN.replace("\n", "\r").encode())
-    assert len(list(fix_run(path, out).iter_changes())) == 3
+    fix_run(path, out)
+    assert gzip.decompress(out.read_bytes()).decode() == RUN
 
 
 def test_tags_are_cut_to_the_length_that_is_allowed(tmp_path: Path) -> None:
@@ -287,22 +284,13 @@ def test_tags_are_cut_to_the_length_that_is_allowed(tmp_path: Path) -> None:
         fix_run(path, out, codes=["R152"], options=options)
 
 
-def test_diff_has_the_lines_of_the_input(tmp_path: Path) -> None:
+def test_fixes_of_bytes_columns_ranks_and_order_are_applied_together(tmp_path: Path) -> None:
     text = "\ufeff# note\r\n2 0 a 0 2 t\r\n\r\n1 Q0 b 1 2 t\r\n1 Q0\tc 2 1 t\r\n2 Q0 d 1 1 t\r\n"
     summary = fix_run(_write(tmp_path / "in.txt", text), tmp_path / "out.txt")
-    diff = "".join(summary.iter_diff()).replace(f"{tmp_path}/", "")
-    assert diff == (
-        "in.txt:1: - \\ufeff# note\\r\n"
-        "in.txt:2: - 2 0 a 0 2 t\\r\n"
-        "in.txt:2: + 2 Q0 a 1 2 t\n"
-        "in.txt:3: - \\r\n"
-        "in.txt:4: - 1 Q0 b 1 2 t\\r\n"
-        "in.txt:4: + 1 Q0 b 1 2 t\n"
-        "in.txt:5: - 1 Q0\\tc 2 1 t\\r\n"
-        "in.txt:5: + 1 Q0 c 2 1 t\n"
-        "in.txt:6: - 2 Q0 d 1 1 t\\r\n"
-        "in.txt:6: + 2 Q0 d 2 1 t\n"
-    )
+    fixed = "2 Q0 a 1 2 t\n1 Q0 b 1 2 t\n1 Q0 c 2 1 t\n2 Q0 d 2 1 t\n"
+    rows = (tmp_path / "out.txt").read_text().splitlines()
+    assert sorted(rows) == sorted(fixed.splitlines())
+    assert [row for row in rows if row.startswith("1 ")] == ["1 Q0 b 1 2 t", "1 Q0 c 2 1 t"]
     codes = [one.code for one in summary.applied]
     assert codes == ["F102", "F104", "F107", "F108", "R106", "R107", "R127", "R123"]
     assert "6 lines, now 4" in summary.to_text()

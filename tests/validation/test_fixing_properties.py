@@ -93,12 +93,10 @@ def _twice(
     first = fix(paths[0], paths[1], **options)
     assert paths[0].read_bytes() == content
     assert (first.output is None) == (not paths[1].exists()) == (first.refused is not None)
-    assert b"".join(line.encode() for line in first.iter_diff()).count(b"\n") >= 0
     if first.output is not None:
         second = fix(paths[1], paths[2], **options)
         assert second.applied == ()
         assert paths[2].read_bytes() == paths[1].read_bytes()
-        assert list(second.iter_changes()) == []
     return first
 
 

@@ -7,13 +7,12 @@ the copy is checked again until nothing is left to fix.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence, Set
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence, Set
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from trectools_plus.choices import MAX_TAG_LENGTH
 from trectools_plus.display import Displayed
@@ -24,7 +23,7 @@ from trectools_plus.formats.files.outputs import refuse_overwriting
 from trectools_plus.formats.lexing import lex_qrels, lex_run
 from trectools_plus.formats.topic_records.forms import form_of
 from trectools_plus.formats.writing import open_output, valid_tag
-from trectools_plus.text import plural, visible
+from trectools_plus.text import plural
 from trectools_plus.validation.catalogue import CATALOGUE
 from trectools_plus.validation.engine import check_view
 from trectools_plus.validation.findings import Finding, Fix
@@ -39,7 +38,6 @@ from trectools_plus.validation.views.topics import TopicsView
 if TYPE_CHECKING:
     import polars as pl
 
-LineNumbers = npt.NDArray[np.uint32]
 Codes = Set[str]
 
 _MAX_ROUNDS = 5
@@ -47,7 +45,6 @@ _CODE = re.compile(r"[FRQTP][0-9]{3}")
 _FIRST = ("F102", "F105")
 _DELETING = {"R131", "Q141"}
 _RANKS = {"R120", "R122", "R123", "R124", "R125"}
-_LONGEST_SHOWN = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,22 +79,6 @@ class Applied:
     deleted: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
-    """A line whose text changed.
-
-    Attributes:
-        line: The line number in the input, from 1.
-        before: The text, without LF.
-        after: The text in the output; ``None`` if the line was removed. It ends in LF only for the
-            last line of an input without a final line end.
-    """
-
-    line: int
-    before: str
-    after: str | None
-
-
 @dataclass(frozen=True, slots=True, repr=False)
 class FixSummary(Displayed):
     """The result of fixing a file.
@@ -120,18 +101,6 @@ class FixSummary(Displayed):
     refused: str | None = None
     lines_before: int = 0
     lines_after: int = 0
-    _changes: Callable[[], Iterator[Change]] = field(default=lambda: iter(()), repr=False)
-
-    def iter_changes(self) -> Iterator[Change]:
-        """Yield each changed line, in the order of the input; computed lazily."""
-        return self._changes()
-
-    def iter_diff(self) -> Iterator[str]:
-        """Yield the lines of a diff, with LF: line number in the input, text before and after."""
-        for change in self.iter_changes():
-            yield f"{self.path}:{change.line}: - {_shown(change.before)}\n"
-            if change.after is not None:
-                yield f"{self.path}:{change.line}: + {_shown(change.after)}\n"
 
     def to_text(self) -> str:
         """Return the summary as text of several lines."""
@@ -167,12 +136,6 @@ class FixSummary(Displayed):
             ],
             "notes": list(self.notes),
         }
-
-
-def _shown(text: str) -> str:
-    if text.isprintable() and len(text) <= _LONGEST_SHOWN:
-        return text
-    return "\\t".join(visible(part, _LONGEST_SHOWN) for part in text.split("\t"))
 
 
 def split_fix_values(values: Sequence[str]) -> tuple[str, tuple[str, ...]]:
@@ -245,7 +208,7 @@ def fix_run(
         view.max_tag_length = options.max_tag_length
         return view
 
-    def fix(view: RunView, found: Codes) -> tuple[bytes, LineNumbers]:
+    def fix(view: RunView, found: Codes) -> bytes:
         fields = _fields_of(view)
         if "R107" in found and not _holds_documents(view):
             fields = _with_column(fields, "c2", "Q0")
@@ -272,7 +235,7 @@ def fix_qrels(path: str | Path, output: str | Path, *, codes: Sequence[str] = ()
         codes: Fixes to apply in addition to the safe ones.
 
     Returns:
-        The fixes applied and not applied, and the changed lines.
+        The fixes applied and not applied.
 
     Raises:
         UsageError: If the output is the input, or a code has no fix for qrels.
@@ -282,7 +245,7 @@ def fix_qrels(path: str | Path, output: str | Path, *, codes: Sequence[str] = ()
     def open_view(data: bytes) -> QrelsView:
         return QrelsView.of_file(lex_qrels(FileContent(str(path), data)))
 
-    def fix(view: QrelsView, found: Codes) -> tuple[bytes, LineNumbers]:
+    def fix(view: QrelsView, found: Codes) -> bytes:
         fields = _fields_of(view)
         if "Q111" in found:
             whole = fields["c4"].str.replace(r"^([+-]?[0-9]+)\.0*$", "${1}")
@@ -308,7 +271,7 @@ def fix_topics(path: str | Path, output: str | Path, *, codes: Sequence[str] = (
         codes: Fixes to apply in addition to the safe ones.
 
     Returns:
-        The fixes applied and not applied, and the changed lines.
+        The fixes applied and not applied.
 
     Raises:
         UsageError: If the output is the input, or a code has no fix for topics.
@@ -330,23 +293,22 @@ class _Fixer:
         path: The file.
         kind: The kind.
         open: Reads a text.
-        rewrite: Returns the text without the problems with some codes, and the line of the old text
-            that each line comes from.
+        rewrite: Returns the text without the problems with some codes.
         check: Returns the findings.
     """
 
     path: str
     kind: str
     open: Callable[[bytes], Any]
-    rewrite: Callable[[Any, Codes], tuple[bytes, LineNumbers]]
+    rewrite: Callable[[Any, Codes], bytes]
     check: Callable[[Any], list[Finding]]
 
-    def fix(self, view: Any, found: Codes) -> tuple[bytes, LineNumbers | None]:
+    def fix(self, view: Any, found: Codes) -> bytes:
         """Fix a text; first its bytes."""
         if found.isdisjoint(_FIRST):
             return self.rewrite(view, found)
         data: bytes = view.file.source.data.removeprefix(BOM)
-        return data if b"\n" in data else data.replace(b"\r", b"\n"), None
+        return data if b"\n" in data else data.replace(b"\r", b"\n")
 
 
 def _write_fixed(fixer: _Fixer, output: str | Path, codes: Codes) -> FixSummary:
@@ -356,7 +318,6 @@ def _write_fixed(fixer: _Fixer, output: str | Path, codes: Codes) -> FixSummary:
     except FormatError as error:
         return FixSummary(fixer.path, fixer.kind, None, refused=error.what)
     text, applied, wanted = source.data, dict[str, Applied](), dict[str, Finding]()
-    origin: LineNumbers | None = None
     for _ in range(_MAX_ROUNDS):
         view = fixer.open(text)
         findings = fixer.check(view)
@@ -369,13 +330,11 @@ def _write_fixed(fixer: _Fixer, output: str | Path, codes: Codes) -> FixSummary:
             if finding.fix is Fix.SAFE or (finding.fix is Fix.ASK and finding.code in codes)
         }
         first = {code: wanted[code] for code in _FIRST if code in wanted} or wanted
-        after, lines = fixer.fix(view, first.keys()) if wanted else (text, None)
+        after = fixer.fix(view, first.keys()) if wanted else text
         if after == text:
             break
         applied |= {code: _applied(first[code]) for code in first if code not in applied}
         text = after
-        if lines is not None:
-            origin = lines if origin is None else origin[lines - np.uint32(1)]
     with open_output(output) as stream:
         stream.write(text)
     return FixSummary(
@@ -387,7 +346,6 @@ def _write_fixed(fixer: _Fixer, output: str | Path, codes: Codes) -> FixSummary:
         None,
         _n_lines(source.data),
         _n_lines(text),
-        lambda: _changes(source.data, text, origin),
     )
 
 
@@ -480,7 +438,7 @@ def by_score(run: RunView) -> Rows:
     return order
 
 
-def _text_of(view: RunView | QrelsView, fields: pl.DataFrame) -> tuple[bytes, LineNumbers]:
+def _text_of(view: RunView | QrelsView, fields: pl.DataFrame) -> bytes:
     """Return the text of rows: one separator, LF, no comments, headers and blank lines.
 
     Lines that are not read as rows are copied; there are none if the order of the rows changes.
@@ -498,13 +456,12 @@ def _text_of(view: RunView | QrelsView, fields: pl.DataFrame) -> tuple[bytes, Li
         texts = pl.concat([texts, view.unparsed_lines.frame]).sort("line", maintain_order=True)
     data = join_texts(texts["text"] + "\n").encode()
     # A missing line end at the end of the file is kept, because the file may be truncated.
-    data = data.removesuffix(b"\n") if view.ends_in_unparsed_line() else data
-    return data, texts["line"].to_numpy()
+    return data.removesuffix(b"\n") if view.ends_in_unparsed_line() else data
 
 
-def _fix_topics(topics: TopicsView, found: Codes) -> tuple[bytes, LineNumbers]:
+def _fix_topics(topics: TopicsView, found: Codes) -> bytes:
     text = topics.file.source.data.decode().replace("\r\n", "\n")
-    every = lines = list(enumerate(text.removesuffix("\n").split("\n"), 1))
+    lines = list(enumerate(text.removesuffix("\n").split("\n"), 1))
     if topics.is_line_based:
         lines = [(at, line.removesuffix("\r")) for at, line in lines if line.strip(" \t\v\f\r")]
     if topics.form == "tsv":
@@ -513,9 +470,7 @@ def _fix_topics(topics: TopicsView, found: Codes) -> tuple[bytes, LineNumbers]:
     if topics.is_line_based or text.endswith("\n"):
         fixed += "\n"
     # Without its first lines, a file may have another form.
-    if form_of(topics.path, fixed) != topics.form:
-        fixed, lines = text, every
-    return fixed.encode(), np.array([at for at, _ in lines], np.uint32)
+    return (fixed if form_of(topics.path, fixed) == topics.form else text).encode()
 
 
 def _fix_tsv(
@@ -536,27 +491,3 @@ def _fix_tsv(
 
 def _n_lines(text: bytes) -> int:
     return text.count(b"\n") + (not text.endswith(b"\n"))
-
-
-def _changes(before: bytes, after: bytes, origin: LineNumbers | None) -> Iterator[Change]:
-    r"""Yield the lines of a file that were removed or changed.
-
-    Changed line ends are shown: ``\r`` before LF, and the LF that was added to the last line.
-
-    Args:
-        before: The bytes of the file.
-        after: The fixed text, with LF.
-        origin: For each line of ``after``, its line number in the file; ``None`` for 1, 2, 3, …
-    """
-    if b"\n" not in before:
-        before = before.replace(b"\r", b"\r\n")
-    old, new = (data.decode().removesuffix("\n").split("\n") for data in (before, after))
-    numbers = range(1, len(new) + 1) if origin is None else origin.tolist()
-    places: dict[int, str] = dict(zip(numbers, new, strict=True))
-    ends = "" if before.endswith(b"\n") or not after.endswith(b"\n") else "\n"
-    for line, text in enumerate(old, 1):
-        found = places.get(line)
-        if found is not None and line == len(old):
-            found += ends
-        if found != text:
-            yield Change(line, text, found)
