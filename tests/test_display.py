@@ -23,8 +23,6 @@ from trectools_plus.display import (
     TextTable,
     as_cell,
 )
-from trectools_plus.formats.corpus import StreamedDocuments
-from trectools_plus.formats.tables import CorpusDocument
 from trectools_plus.reporting import html_table
 
 ROOT = Path(trectools_plus.__file__).parent
@@ -57,9 +55,6 @@ def examples() -> dict[str, Any]:
         "Comparisons": compare(few, resamples=20),
         "Ontology": ontology,
         "InformationContent": ontology.information,
-        "StreamedDocuments": StreamedDocuments(
-            lambda: [CorpusDocument(query, NAME, NAME * 100) for query in queries], NAME
-        ),
     }
 
 

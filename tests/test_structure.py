@@ -173,7 +173,7 @@ CEILINGS = {
     "distributed": Size(123, 1_520),
 }
 """The greatest sizes of the folders of the package. A ceiling is only ever lowered."""
-TESTS_CEILING = Size(29_061, 463_759)
+TESTS_CEILING = Size(29_061, 463_718)
 MOST_MODULES = 377
 MOST_SCRIPT_LINES = 1_590
 
