@@ -72,9 +72,7 @@ def run_command(command: Callable[..., object], name: str) -> None:
             reconfigure(encoding="utf-8", errors="backslashreplace")
     if threading.current_thread() is threading.main_thread():
         # An error instead of a sudden end, so that temporary files are removed.
-        for number in (signal.SIGTERM, getattr(signal, "SIGHUP", signal.SIGTERM)):
-            if signal.getsignal(number) is signal.SIG_DFL:  # under nohup, SIGHUP is ignored
-                signal.signal(number, _end)
+        signal.signal(signal.SIGTERM, _end)
     with translated_errors():
         sys.exit(_call(command, name))
 
@@ -110,12 +108,9 @@ _REMOVED = {
     ),
     "--held-out": "removed; score the chosen variant with benchmark run --test-file HELD-OUT",
     "--max-queries": "removed; larger sets are for benchmark run",
-    "--publish-key-from-env": "removed; /metrics shows the figures of the set of --test-file",
-    "--guideline": "removed; send the guideline to the people who judge",
     "--rope": "removed; read the interval of the difference, or use benchmark gate --non-inferior",
     "--low-memory": "removed; files in TREC form are read in chunks",
     "--translations": "removed; name a model for the language with --embedding-model",
-    "--max-gap": "removed; extraction always uses the default",
     "--similarity": "removed; extraction always uses the formula hybrid",
     "--relevant": "removed; write the grade into the measure, for example P(rel=2)@10",
     "--leave-out": "removed; review serve asks about the rest",

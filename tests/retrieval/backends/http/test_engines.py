@@ -415,7 +415,7 @@ def test_wrong_types_in_modes_are_reported(own: dict[str, Any]) -> None:
     [
         ({"retries": "many"}, r"modes\.x\.retries: expected a whole number"),
         ({"retry": 1}, r"modes\.x\.retry: there is no such setting"),
-        ({"url": "http://u:p@h"}, "user or password"),
+        ({"url": "http://u:p@h"}, "password, token or key"),
         ({"headers": {"Authorization": "abc"}}, "looks like the name"),
         ({"body": "{"}, "invalid JSON"),
         ({"modes": {}}, r"modes\.x: a mode has no modes or engine"),
