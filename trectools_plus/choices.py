@@ -73,18 +73,11 @@ ANNOTATIONS_HELP = (
     "information content."
 )
 
-AggregationName = Literal[
-    "label_only", "label_synonyms_min", "label_synonyms_max", "all_max", "all_weighted"
-]
+AggregationName = Literal["label_only", "label_synonyms_max", "all_max", "all_weighted"]
 """Aggregations of the scores of a document's parts; see ``retrieval/index/parts.py``."""
 Normalisation = Literal["min-max", "z-score", "none"]
-FusionMethod = Literal[
-    "rrf", "isr", "borda", "condorcet", "weighted", "combsum", "combmnz", "combmax"
-]
-RANK_FUSION = ("rrf", "isr", "borda", "condorcet")
-"""Fusion methods that use ranks, not scores."""
-MissingDocuments = Literal["last", "zero"]
-"""The score of a document in a ranking that lacks it; see ``retrieval/fusion.py``."""
+FusionMethod = Literal["rrf", "weighted", "combsum", "combmnz", "combmax"]
+"""Methods of merging rankings; see ``retrieval/fusion.py``."""
 Device = Literal["cpu", "cuda"]
 
 MODES = ("lexical", "vector", "hybrid")

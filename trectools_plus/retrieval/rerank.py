@@ -84,9 +84,7 @@ class CrossEncoderReranker:
 
     def __init__(self, path: str, corpus: Corpus, settings: RetrievalSettings) -> None:
         self._path = path
-        self._model: Any = open_model("CrossEncoder", path, settings.device, "reranker_model")
-        if settings.max_length is not None:
-            self._model.max_length = settings.max_length
+        self._model: Any = open_model("CrossEncoder", path, settings, "reranker_model")
         self._texts = corpus.to_dict()
 
     def score(self, query: str, ranking: Ranking) -> Values:

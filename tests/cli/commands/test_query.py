@@ -253,7 +253,6 @@ UNUSED = {
     "--set query_prompt=x": ["vector"],
     "--set max_length=9": ["vector"],
     "--set rerank_depth=9": ["hybrid"],
-    "--set aggregation_weights=label=1": ["vector", "all_max"],
 }
 """Options with modes that ignore them."""
 

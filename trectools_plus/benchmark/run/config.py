@@ -336,7 +336,7 @@ _TEST_CASES = ("unknown_terms", "language")
 """Settings of the test cases of ``hpo``."""
 _FUSION = (
     *("fusion_method", "fusion", "weights", "rrf_k"),
-    *("normalisation", "missing_documents", "candidates"),
+    *("normalisation", "candidates"),
 )
 """Settings of ``retrieval`` that are also accepted beside it."""
 _FETCHING = ("modes", "depth", "retrieval", *_BACKEND)

@@ -158,10 +158,9 @@ _OF_FUSION = {
     "rrf_k": "k",
     "weights": "weights",
     "normalisation": "normalisation",
-    "missing_documents": "missing_documents",
 }
 """Fields of :class:`Fusion` by setting."""
-_LISTS = ("weights", "components", "aggregation_weights", "stopwords")
+_LISTS = ("weights", "components")
 """Settings whose values have several parts."""
 
 

@@ -168,8 +168,8 @@ def benchmark_compare_vectors(
     strategies: Annotated[
         str | None,
         Option(
-            help="Aggregation strategies, comma-separated: label_only, label_synonyms_min, "
-            "label_synonyms_max, all_max, all_weighted.  [default: all]",
+            help="Aggregation strategies, comma-separated: label_only, label_synonyms_max, "
+            "all_max, all_weighted.  [default: all]",
         ),
     ] = None,
     no_single: Annotated[
@@ -190,7 +190,7 @@ def benchmark_compare_vectors(
     Examples:
       benchmark compare-vectors --dataset hpo
       benchmark compare-vectors --test-file cases.json --strategies label_only,label_synonyms_max
-      benchmark compare-vectors --dataset hpo --no-single --set aggregation_weights=label=1
+      benchmark compare-vectors --dataset hpo --no-single
     """
     if "corpus" not in given:
         given.setdefault("dataset", "hpo")
@@ -292,10 +292,10 @@ def benchmark_sweep(
     therefore also reports its corrected mean, the value to expect on new queries: the best variant
     on resampled queries, scored on the other queries.
 
-    The settings of --grid are those of --set, depth, and fusion.weights, fusion.method, fusion.k,
-    fusion.normalisation and fusion.missing_documents. With two rankings, a weight w means w and
-    1 - w. The command writes SweepReport.json, SweepReport.md, SweepReport.html,
-    per_query.parquet, winner.run and, with the extra plots, visualizations/sweep.png and .svg.
+    The settings of --grid are those of --set, depth, and fusion.weights, fusion.method, fusion.k
+    and fusion.normalisation. With two rankings, a weight w means w and 1 - w. The command writes
+    SweepReport.json, SweepReport.md, SweepReport.html, per_query.parquet, winner.run and, with the
+    extra plots, visualizations/sweep.png and .svg.
 
     \b
     Examples:

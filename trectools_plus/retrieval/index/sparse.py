@@ -55,11 +55,9 @@ class SparseRetriever(Index):
                 remedy="name its local folder: --splade-model DIR, or --set splade_model=DIR",
             )
         self._documents = documents.in_index_order()
-        path, device = settings.splade_model, settings.device
-        self._model = open_model("SparseEncoder", path, device, "splade_model")
-        if settings.max_length is not None:
-            self._model.max_seq_length = settings.max_length
-        facts = model_facts(path, device, self._model)
+        path = settings.splade_model
+        self._model = open_model("SparseEncoder", path, settings, "splade_model")
+        facts = model_facts(path, settings.device, self._model)
         corpus = {"corpus_sha256": self._documents.sha256()}
         self.open(self._documents.doc_ids, corpus | facts, progress)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -26,7 +26,7 @@ from trectools_plus.retrieval.backends.embedded.modes import (
     unused_settings,
 )
 from trectools_plus.retrieval.fusion import HybridRetriever, fusion_of
-from trectools_plus.retrieval.index.encoder import Encoder, make_encoder
+from trectools_plus.retrieval.index.encoder import make_encoder
 from trectools_plus.retrieval.index.lexical import LexicalRetriever
 from trectools_plus.retrieval.index.models import ModelRecord
 from trectools_plus.retrieval.index.ngram import NgramRetriever
@@ -100,12 +100,7 @@ class EmbeddedBackend(Backend):
         """
         retrievers = self._retrievers or _open_retrievers(request)
         shared = SharedSearch([retrievers[mode] for mode in request.modes], request)
-        return {
-            mode: EmbeddedSource(
-                retrievers[mode], shared, request.settings.batch_size or BATCH_SIZE
-            )
-            for mode in request.modes
-        }
+        return {mode: EmbeddedSource(retrievers[mode], shared) for mode in request.modes}
 
 
 def _open_retrievers(request: BackendRequest) -> dict[str, Retriever]:
@@ -126,15 +121,13 @@ class EmbeddedSource(Source):
     Args:
         retriever: The retriever.
         shared: Searches the retriever's components.
-        batch_size: Queries searched at once. With more than one, the latency of
-            :data:`LATENCY_SAMPLE` queries is measured.
     """
 
-    def __init__(self, retriever: Retriever, shared: SharedSearch, batch_size: int) -> None:
-        self._retriever = retriever
-        self._shared = shared
-        self.batch_size = batch_size
-        self.latency_sample = None if batch_size == 1 else LATENCY_SAMPLE
+    batch_size = BATCH_SIZE
+    latency_sample = LATENCY_SAMPLE
+
+    def __init__(self, retriever: Retriever, shared: SharedSearch) -> None:
+        self._retriever, self._shared = retriever, shared
 
     def ask(self, queries: Sequence[Query], depth: int) -> list[Hits]:
         """Search for all queries at once and divide the time evenly among them."""
@@ -286,14 +279,7 @@ def build_retrievers(
 
 Leaves = dict[tuple[str, str], Retriever]
 """Retrievers of indexes, by mode and the settings that the mode uses."""
-
-
-def _key_of_leaf(mode: str, settings: RetrievalSettings) -> tuple[str, str]:
-    of_results = {"reranker", "reranker_model", "rerank_depth", "batch_size"}
-    unused = {*unused_settings([mode], settings), *of_results}
-    return mode, settings.model_dump_json(exclude=unused)
-
-
+_OF_RESULTS = frozenset({"reranker", "reranker_model", "rerank_depth"})
 _INDEXES: Mapping[str, Callable[[Corpus, RetrievalSettings, Progress], Retriever]] = {
     "lexical": LexicalRetriever,
     "ngram": NgramRetriever,
@@ -309,11 +295,7 @@ def _leaf_builder(
 
     Modes share encoders and multi-vector indexes.
     """
-    documents = corpus.in_index_order()
-
-    @cache
-    def encoder_of(model: str) -> Encoder:
-        return make_encoder(settings.for_model(model))
+    encoder_of = cache(partial(make_encoder, settings))
 
     @cache
     def parts_of(model: str) -> MultiVectorRetriever:
@@ -322,19 +304,19 @@ def _leaf_builder(
         parts = TextParts.from_corpus(corpus)
         return MultiVectorRetriever(parts, chosen, progress, encoder_of(model))
 
-    def build(mode: str) -> Retriever:
-        kind, model = kind_of(mode), model_of(mode)
-        if kind in _INDEXES:
-            return _INDEXES[kind](documents, settings, progress)
-        if kind == "vector" and not settings.multi_vector:
-            return VectorRetriever(documents, settings, progress, encoder_of(model))
-        strategy = settings.aggregation_strategy if kind == "vector" else kind
-        return parts_of(model).with_strategy(strategy)
-
     def leaf_of(mode: str) -> Retriever:
-        key = _key_of_leaf(mode, settings)
-        if key not in leaves:
-            leaves[key] = build(mode)
+        kind, model = kind_of(mode), model_of(mode)
+        unused = {*unused_settings([mode], settings), *_OF_RESULTS}
+        key = mode, settings.model_dump_json(exclude=unused)
+        if key in leaves:
+            return leaves[key]
+        if kind in _INDEXES:
+            leaves[key] = _INDEXES[kind](corpus, settings, progress)
+        elif kind == "vector" and not settings.multi_vector:
+            leaves[key] = VectorRetriever(corpus, progress, encoder_of(model))
+        else:
+            strategy = settings.aggregation_strategy if kind == "vector" else kind
+            leaves[key] = parts_of(model).with_strategy(strategy)
         return leaves[key]
 
     return leaf_of
