@@ -84,12 +84,10 @@ MODES = ("lexical", "vector", "hybrid")
 """The default modes of the embedded backend."""
 STRATEGIES: tuple[AggregationName, ...] = get_args(AggregationName)
 """Aggregation strategies; each is a mode too."""
-EXACT_FIRST = "+exact"
-"""The end of the name of a mode that puts exact matches first."""
 MERGED_MODES = ("lexical", "vector", "splade", "ngram")
 """The modes that ``hybrid`` can merge, in the order of its weights."""
 MODE_ALIASES = {"bm25": "lexical", "dense": "vector"}
-ALL_MODES = (*MODES, f"hybrid{EXACT_FIRST}", "ngram", "splade", *STRATEGIES, *MODE_ALIASES)
+ALL_MODES = (*MODES, "ngram", "splade", *STRATEGIES, *MODE_ALIASES)
 
 
 MODEL_JUDGED = "model:"

@@ -33,7 +33,6 @@ from pydantic import ConfigDict, Field, model_validator
 from trectools_plus.choices import FusionMethod, Normalisation
 from trectools_plus.errors import InputError, UsageError
 from trectools_plus.formats.ranking import rank_documents
-from trectools_plus.formats.run_names import name_runs
 from trectools_plus.formats.tables import Run
 from trectools_plus.models import Model
 from trectools_plus.retrieval.settings import (
@@ -232,7 +231,7 @@ def fuse(
             of the runs.
         name: The new run's tag.
         **settings: Further fields of :class:`Fusion`, for example ``k=60`` or ``weights``: a list
-            in the order of the runs, or a dictionary by their names.
+            in the order of the runs.
 
     Returns:
         A run with the queries of all runs, in order of first appearance; ranks from 1, scores
@@ -245,10 +244,6 @@ def fuse(
         FindingsError: If a file has an error that makes scores wrong or ambiguous.
     """
     named = list_runs(runs)
-    weights = settings.get("weights")
-    if isinstance(weights, Mapping):
-        names = list(name_runs([run for _, run in named], [given for given, _ in named]))
-        settings["weights"] = _weights_by_name(weights, names)
     if isinstance(fusion, Fusion) and settings:
         raise UsageError(
             "settings are given twice",
@@ -267,15 +262,6 @@ def fuse(
         for query_id in query_ids
     ]
     return run_of(query_ids, rankings, name)
-
-
-def _weights_by_name(weights: Mapping[Any, Any], names: list[str]) -> list[Any]:
-    if set(weights) != set(names):
-        raise UsageError(
-            f"expected weights for {', '.join(names)} but got {', '.join(map(str, weights))}",
-            remedy="name every run once, in a dictionary of runs and in one of weights",
-        )
-    return [weights[name] for name in names]
 
 
 def rankings_of(run: Run) -> dict[str, Ranking]:

@@ -169,7 +169,7 @@ class RetrievalSettings(Model):
         Option("DIR", Panel.MODELS),
         examples=["DIR"],
     )
-    reranker: Literal["lexical", "cross-encoder"] | None = setting(
+    reranker: Literal["lexical"] | None = setting(
         None,
         "The reranker of every mode's first results; none disables reranking.",
         Option(
@@ -179,12 +179,7 @@ class RetrievalSettings(Model):
             "letters that the query shares with labels and synonyms.",
             constant="lexical",
         ),
-        examples=["lexical (or cross-encoder)"],
-    )
-    reranker_model: str | None = setting(
-        None,
-        "Folder of a cross-encoder, for reranker=cross-encoder; needs the extra neural.",
-        examples=["DIR"],
+        examples=["lexical"],
     )
     rerank_depth: WholeNumber = setting(50, "Number of results that are reranked.", ge=1)
     device: Device = setting(
@@ -315,11 +310,6 @@ class RetrievalSettings(Model):
             raise ValueError(
                 f"expected weights of at least 0, one above 0, for {', '.join(self.merged)} but "
                 f"got {', '.join(f'{weight:g}' for weight in weights or ())} — write {_EXAMPLE}"
-            )
-        if (self.reranker == "cross-encoder") != (self.reranker_model is not None):
-            raise ValueError(
-                "the reranker cross-encoder requires reranker_model, and no other reranker uses it "
-                "— name the model's folder, or use the lexical reranker without a model"
             )
         return self
 

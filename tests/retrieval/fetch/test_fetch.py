@@ -41,7 +41,7 @@ CORPUS = Corpus.from_dict(
         "empty": "",
     }
 )
-EMBEDDED_MODES = ["lexical", "vector", "ngram", "hybrid", "hybrid+exact"]
+EMBEDDED_MODES = ["lexical", "vector", "ngram", "hybrid"]
 TOPICS = Topics.from_dict({"q1": "swept wing", "d2": "wing flutter", "q3": "the", "q4": ""})
 
 

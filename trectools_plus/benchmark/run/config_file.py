@@ -64,7 +64,7 @@ _SUPERSEDES = {
 }
 """By option, the settings of the file that it replaces."""
 
-_MODELS = ("embedding_model", "splade_model", "reranker_model")
+_MODELS = ("embedding_model", "splade_model")
 """Folders among the settings of ``retrieval``."""
 
 _MERGED = ("retrieval", "http", "collapse")
@@ -128,7 +128,7 @@ class FetchSettings(DataSettings):
     modes: Names = setting(
         (),
         "Modes to fetch, comma-separated: lexical (or bm25), vector (or dense), ngram, hybrid, "
-        "hybrid+exact (hybrid with exact matches first), splade, or an aggregation strategy of "
+        "splade, or an aggregation strategy of "
         "multi-vector search; with --backend, the modes of the backend; each --retriever is a "
         "mode.",
         Option("NAMES", default="lexical,vector,hybrid, or every --retriever"),

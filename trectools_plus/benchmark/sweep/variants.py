@@ -150,7 +150,6 @@ _SPELLINGS = {
     "fusion.method": "fusion",
     "fusion_method": "fusion",
     "fusion.k": "rrf_k",
-    "reranker.model": "reranker_model",
     "reranker.depth": "rerank_depth",
 }
 _OF_FUSION = {

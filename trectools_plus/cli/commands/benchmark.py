@@ -137,7 +137,7 @@ def benchmark_run(
       benchmark run --dataset irds:cranfield --runs bm25=bm25.run --runs mine=mine.run
       benchmark run --runs a.run b.run c.run --qrels qrels.txt --scheduler tcp://10.0.0.1:8786
       benchmark run --config benchmark.yaml --output-dir results/today
-      benchmark run --dataset hpo --modes bm25,dense,hybrid,hybrid+exact --enable-reranker
+      benchmark run --dataset hpo --modes bm25,dense,hybrid --enable-reranker
       benchmark run --dataset DIR --backend python --retriever my_search:search
     """
     runs = files.by_name()

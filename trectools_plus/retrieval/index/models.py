@@ -24,11 +24,6 @@ from trectools_plus.formats.hashing import sha256_file
 from trectools_plus.retrieval.settings import RetrievalSettings
 
 EXTRA = "neural"
-_HEADS = {
-    "SparseEncoder": ("ForMaskedLM",),
-    "CrossEncoder": ("ForSequenceClassification", "ForCausalLM"),
-}
-"""The ends of architecture names that each class can load from a plain transformers model."""
 _PACKAGES = ("sentence-transformers", "torch", "transformers")
 
 
@@ -45,16 +40,16 @@ def record_models(settings: RetrievalSettings, roles: Collection[str]) -> dict[s
     """Return the models that the settings name, by role.
 
     Args:
-        settings: ``embedding_model``, ``splade_model`` and ``reranker_model`` are used.
-        roles: The roles to return: ``embedding`` (``embedding-NAME`` for one of several models),
-            ``splade`` and ``reranker``.
+        settings: ``embedding_model`` and ``splade_model`` are used.
+        roles: The roles to return: ``embedding`` (``embedding-NAME`` for one of several models)
+            and ``splade``.
 
     Raises:
         InputError: If a folder is missing or cannot be read.
     """
     paths = {f"embedding-{name}": settings.model_folder(name) for name in settings.model_names}
     paths = paths or {"embedding": settings.model_folder()}
-    paths |= {"splade": settings.splade_model, "reranker": settings.reranker_model}
+    paths |= {"splade": settings.splade_model}
     return {
         role: ModelRecord(path=path, sha256=hash_model(path))
         for role, path in paths.items()
@@ -104,7 +99,7 @@ def open_model(kind: str, path: str, settings: RetrievalSettings, option: str) -
     """Load a model of ``sentence_transformers`` from a folder.
 
     Args:
-        kind: The model's class: ``SentenceTransformer``, ``SparseEncoder`` or ``CrossEncoder``.
+        kind: The model's class: ``SentenceTransformer`` or ``SparseEncoder``.
         path: The folder.
         settings: ``device`` and ``max_length`` are used.
         option: The name of the user's setting, for messages.
@@ -132,8 +127,7 @@ def open_model(kind: str, path: str, settings: RetrievalSettings, option: str) -
             remedy="a SparseEncoder needs sentence-transformers 5, cuda a PyTorch with CUDA",
         ) from error
     if settings.max_length is not None:
-        name = "max_length" if kind == "CrossEncoder" else "max_seq_length"
-        setattr(model, name, settings.max_length)
+        model.max_seq_length = settings.max_length
     return model
 
 
@@ -159,7 +153,7 @@ def _check_kind(kind: str, folder: Path) -> None:
         fits = declared == kind
     else:
         declared = ", ".join(map(str, config.get("architectures") or ["unknown"]))
-        fits = any(end in declared for end in _HEADS.get(kind, ("",)))
+        fits = kind == "SentenceTransformer" or "ForMaskedLM" in declared
     if not fits:
         raise InputError(
             f"expected a {kind} but the folder contains another kind of model ({declared})",

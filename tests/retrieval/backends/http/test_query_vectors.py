@@ -62,14 +62,8 @@ def test_vectors_are_those_of_the_model(name: str) -> None:
         url="http://a", body=BODY, results=None, ids="$.ids[*]", scores=None, embedding_model=path
     )
     (sent,) = send(settings, "short stature")
-        url="http://a",
-        body=BODY,
-        results=None,
-        ids="$.ids[*]",
-        scores=None,
-        embedding_model=path,
-        ["short stature"]
-    )
+    encoder = make_encoder(RetrievalSettings(embedding_model=path))
+    (expected,) = encoder.embed_queries(["short stature"])
     assert np.array(sent["vector"], dtype=np.float32).tolist() == expected.tolist()
     assert json.loads(sent["inner"].removeprefix("near(").removesuffix(")")) == sent["vector"]
     backend, request = HttpBackend(settings), BackendRequest(None, ["m"])

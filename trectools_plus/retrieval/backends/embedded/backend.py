@@ -10,7 +10,7 @@ from time import perf_counter
 from typing import Any
 
 from trectools_plus.display import Displayed
-from trectools_plus.errors import InputError, UsageError
+from trectools_plus.errors import InputError
 from trectools_plus.formats.files.index_cache import cache_folder
 from trectools_plus.formats.tables import Corpus
 from trectools_plus.progress import Progress, no_progress
@@ -22,7 +22,6 @@ from trectools_plus.retrieval.backends.embedded.modes import (
     merged_modes,
     model_of,
     models_used,
-    puts_exact_first,
     unused_settings,
 )
 from trectools_plus.retrieval.fusion import HybridRetriever, fusion_of
@@ -33,8 +32,7 @@ from trectools_plus.retrieval.index.ngram import NgramRetriever
 from trectools_plus.retrieval.index.parts import TextParts
 from trectools_plus.retrieval.index.sparse import SparseRetriever
 from trectools_plus.retrieval.index.vector import MultiVectorRetriever, VectorRetriever
-from trectools_plus.retrieval.ontology_terms import ExactFirstRetriever
-from trectools_plus.retrieval.rerank import RerankingRetriever, make_reranker
+from trectools_plus.retrieval.rerank import LexicalReranker, RerankingRetriever
 from trectools_plus.retrieval.rewording.rewording import RewordedRetriever, open_rewording
 from trectools_plus.retrieval.settings import BATCH_SIZE, RetrievalSettings
 from trectools_plus.retrieval.source import (
@@ -73,7 +71,7 @@ class EmbeddedBackend(Backend):
     def request_facts(self, request: BackendRequest) -> dict[str, Any]:
         """Return package versions, models, merged modes, and the hash of the documents' parts."""
         corpus, modes = request.corpus, request.modes
-        terms = corpus if isinstance(corpus, Corpus) and corpus.parts is not None else None
+        terms = corpus if corpus is not None and corpus.parts is not None else None
         return {
             "packages": package_versions(),
             "models": {
@@ -98,21 +96,19 @@ class EmbeddedBackend(Backend):
             UsageError: If a mode is unknown or repeated, or the model of a mode is missing.
             InputError: If ids cannot be written to a run, or an index cannot be built.
         """
-        retrievers = self._retrievers or _open_retrievers(request)
+        retrievers = self._retrievers
+        if retrievers is None:
+            if request.corpus is None:
+                raise InputError("the embedded modes need documents")
+            check_ids(request.corpus.frame["doc_id"], "document", request.corpus.path)
+            retrievers = build_retrievers(
+                request.corpus, request.modes, request.settings, request.progress
+            )
+            # The first access to memory-mapped files must not count as a query's latency.
+            for retriever in retrievers.values():
+                retriever.search(["warm up"], 1)
         shared = SharedSearch([retrievers[mode] for mode in request.modes], request)
         return {mode: EmbeddedSource(retrievers[mode], shared) for mode in request.modes}
-
-
-def _open_retrievers(request: BackendRequest) -> dict[str, Retriever]:
-    if not isinstance(request.corpus, Corpus):
-        raise InputError("the embedded modes need the documents in memory")
-    check_modes(request.modes, request.settings)
-    check_ids(request.corpus.frame["doc_id"], "document", request.corpus.path)
-    retrievers = build_retrievers(request.corpus, request.modes, request.settings, request.progress)
-    # The first access to memory-mapped files is slow and must not count as a query's latency.
-    for retriever in retrievers.values():
-        retriever.search(["warm up"], 1)
-    return retrievers
 
 
 class EmbeddedSource(Source):
@@ -235,20 +231,14 @@ def build_retrievers(
         The retrievers by mode.
 
     Raises:
-        UsageError: If there is no mode, a mode is unknown or repeated, the model of a mode is
-            missing, or a mode puts exact matches first and the documents have no names.
+        UsageError: If there is no mode, a mode is unknown or repeated, or the model of a mode is
+            missing.
         MissingExtraError: If a setting names a model and the extra ``neural`` is not installed.
         InputError: If the corpus is empty or an id is repeated, an index cannot be written, or a
             model cannot be opened.
     """
     settings = (settings or RetrievalSettings()).for_documents(has_parts=corpus.parts is not None)
     check_modes(modes, settings)
-    if corpus.find_exact is None and any(map(puts_exact_first, modes)):
-        raise UsageError(
-            f"{next(filter(puts_exact_first, modes))} needs documents with names",
-            where=corpus.path,
-            remedy="search the terms of an ontology, or use the mode hybrid",
-        )
     leaf_of = _leaf_builder(corpus, settings, progress, {} if leaves is None else leaves)
     rewording = open_rewording(corpus, settings)
 
@@ -263,7 +253,8 @@ def build_retrievers(
         components = [reworded(mode) for mode in merged]
         return HybridRetriever(components, fusion, settings.candidates, tuple(merged.values()))
 
-    reranker, retrievers = make_reranker(settings, corpus), {}
+    reranker = LexicalReranker(TextParts.from_corpus(corpus)) if settings.reranker else None
+    retrievers: dict[str, Retriever] = {}
     for mode in modes:
         kind, model = kind_of(mode), model_of(mode)
         name = f"{kind}-{model}" if model else kind
@@ -271,15 +262,13 @@ def build_retrievers(
         retriever = retriever or (hybrid_of(model) if kind == "hybrid" else leaf_of(name))
         if reranker is not None:
             retriever = RerankingRetriever(retriever, reranker, settings.rerank_depth)
-        if corpus.find_exact is not None and puts_exact_first(mode):
-            retriever = ExactFirstRetriever(retriever, corpus.find_exact)
         retrievers[mode] = retriever
     return retrievers
 
 
 Leaves = dict[tuple[str, str], Retriever]
 """Retrievers of indexes, by mode and the settings that the mode uses."""
-_OF_RESULTS = frozenset({"reranker", "reranker_model", "rerank_depth"})
+_OF_RESULTS = frozenset({"reranker", "rerank_depth"})
 _INDEXES: Mapping[str, Callable[[Corpus, RetrievalSettings, Progress], Retriever]] = {
     "lexical": LexicalRetriever,
     "ngram": NgramRetriever,
@@ -367,7 +356,7 @@ def build_indexes(
     """
     # The index is the same for every strategy, and all_max accepts any kind of parts.
     index_settings = (settings or RetrievalSettings()).model_copy(
-        update={"reranker": None, "reranker_model": None, "aggregation_strategy": "all_max"}
+        update={"reranker": None, "aggregation_strategy": "all_max"}
     )
     modes = expand_modes(modes, index_settings)
     root = cache_folder()

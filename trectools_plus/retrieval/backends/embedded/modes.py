@@ -3,7 +3,6 @@
 ``bm25`` is an alias of ``lexical``, and ``dense`` of ``vector``. A run is named as the user named
 its mode. Each aggregation strategy is a mode too: it searches a multi-vector index with that
 strategy. With several embedding models, ``vector-<model>`` is the mode ``vector`` with that model.
-``hybrid+exact`` is ``hybrid`` with exact matches first.
 """
 
 from __future__ import annotations
@@ -12,7 +11,6 @@ from collections.abc import Sequence
 
 from trectools_plus.choices import (
     ALL_MODES,
-    EXACT_FIRST,
     MERGED_MODES,
     MODE_ALIASES,
 )
@@ -29,18 +27,13 @@ def canonical_mode(mode: str) -> str:
 
 
 def kind_of(mode: str) -> str:
-    """Return the canonical name of a mode without ``+exact`` and its embedding model."""
-    return canonical_mode(mode).partition("-")[0].removesuffix(EXACT_FIRST)
+    """Return the canonical name of a mode without that of its embedding model."""
+    return canonical_mode(mode).partition("-")[0]
 
 
 def model_of(mode: str) -> str:
     """Return the name of the embedding model in a mode's name; empty without one."""
     return mode.partition("-")[2]
-
-
-def puts_exact_first(mode: str) -> bool:
-    """Return whether a mode puts exact matches first."""
-    return mode.partition("-")[0].endswith(EXACT_FIRST)
 
 
 def uses_vectors(mode: str) -> bool:
@@ -78,7 +71,7 @@ def models_used(modes: Sequence[str], settings: RetrievalSettings) -> dict[str, 
     Raises:
         InputError: If a model's folder is missing or cannot be read.
     """
-    roles = {"reranker"}
+    roles = set[str]()
     for mode in filter(uses_vectors, modes):
         roles.add(f"embedding-{model_of(mode)}" if model_of(mode) else "embedding")
     if "splade" in modes:
@@ -124,7 +117,7 @@ def unused_settings(modes: Sequence[str], settings: RetrievalSettings) -> dict[s
     kinds |= {*merged_modes(modes, settings)} if fuses else set()
     vectors = [mode for mode in modes if uses_vectors(mode)]
     has_encoder = any(settings.model_folder(model_of(mode)) for mode in vectors)
-    has_model = has_encoder or "splade" in kinds or settings.reranker == "cross-encoder"
+    has_model = has_encoder or "splade" in kinds
     by_score = fuses and settings.fusion != "rrf"
     checks = {
         "k1 b stemmer stopwords": ("lexical" in kinds, "is lexical or hybrid"),

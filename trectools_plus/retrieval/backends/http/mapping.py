@@ -224,11 +224,12 @@ class HttpSettings(Model):
                 "expected the body as JSON text — write it as a block of text after body: |"
             )
         try:
-            _refuse_secrets(_member_names(json.loads(body)))
+            json.loads(body)
         except json.JSONDecodeError as error:
             raise ValueError(
                 f"invalid JSON: {error.msg}, line {error.lineno} column {error.colno}"
             ) from error
+        _refuse_secrets(re.findall(r'"([^"]*)"\s*:', body))
         return body
 
     @field_validator("results", "query_id", "ids", "scores", "total", "incomplete")
@@ -314,11 +315,3 @@ def _refuse_secrets(names: Iterable[str]) -> None:
                 f"'{shown}' looks like the name of a secret, but settings are written to "
                 f"manifests — {_FROM_ENVIRONMENT}"
             )
-
-
-def _member_names(value: Any) -> list[str]:
-    if isinstance(value, dict):
-        return [*value, *(name for item in value.values() for name in _member_names(item))]
-    if isinstance(value, list):
-        return [name for item in value for name in _member_names(item)]
-    return []
