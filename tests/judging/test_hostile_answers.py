@@ -77,21 +77,7 @@ def test_an_answer_without_an_error_is_read(members: dict[str, Any]) -> None:
     ("text", "shown"),
     [
         (f"wrong key {KEY}.", "wrong key ***."),
-        ("wrong key sk-proj-****wxyz.", "wrong key ***"),
-        ("key=sk-proj********", "key=***"),
-        ("sk-proj-abcdef…", "***"),
-        ("(...7890wxyz)", "(***)"),
-        ("sk-projXXXXXXXwxyz", "***"),
-        ("sk-p•••••yz and ****wxyz", "*** and ***"),
-        ("a **bold** word... and sk-***", "a **bold** word... and sk-***"),
     ],
 )
-def test_a_partly_masked_key_is_hidden(text: str, shown: str) -> None:
+def test_a_key_is_hidden(text: str, shown: str) -> None:
     assert Secret(KEY).scrub(text) == shown
-
-
-@pytest.mark.parametrize("text", ["a*" * 200_000, "." * 500_000, "x_" * 200_000])
-def test_masks_are_found_in_little_time(text: str) -> None:
-    started = monotonic()
-    assert Secret(KEY).scrub(text) == text
-    assert monotonic() - started < 20

@@ -120,7 +120,7 @@ _REMOVED = {
     "--http": "removed; write --set http.NAME=VALUE",
     "--device": "removed; write --gpu, or --set device=cuda",
     "--cpu": "removed; models run on the CPU without --gpu",
-    "--reranker-model": "removed; write --set reranker=cross-encoder --set reranker_model=DIR",
+    "--reranker-model": "removed; --enable-reranker compares letters",
     "--dedup": "removed; no fix changes a figure: edit the file, or convert it",
     "--on-conflict": "removed; no fix changes a figure: edit the file, or convert it",
     "--diff": "removed; compare the file and its copy with diff",

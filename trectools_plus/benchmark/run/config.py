@@ -325,7 +325,6 @@ DEFAULT_MODE_NAMES = {
     "lexical": "Lexical-Only",
     "vector": "Vector-Only",
     "hybrid": "Hybrid",
-    "hybrid+exact": "Hybrid + exact matches",
     "ngram": "N-grams",
     "splade": "SPLADE",
 }
@@ -336,7 +335,7 @@ _TEST_CASES = ("unknown_terms", "language")
 """Settings of the test cases of ``hpo``."""
 _FUSION = (
     *("fusion_method", "fusion", "weights", "rrf_k"),
-    *("normalisation", "missing_documents", "candidates"),
+    *("normalisation", "candidates"),
 )
 """Settings of ``retrieval`` that are also accepted beside it."""
 _FETCHING = ("modes", "depth", "retrieval", *_BACKEND)
@@ -392,7 +391,7 @@ class BenchmarkConfig(DataSettings):
     modes: Names = setting(
         MODES,
         "Modes to compare, comma-separated: lexical (or bm25), vector (or dense), ngram, hybrid, "
-        "hybrid+exact (hybrid with exact matches first), splade, or an aggregation strategy of "
+        "splade, or an aggregation strategy of "
         "multi-vector search.",
         Option("NAMES"),
     )

@@ -39,13 +39,13 @@ from trectools_plus.retrieval.backends.http.mapping import HttpSettings
 from trectools_plus.retrieval.backends.selection import BackendSettings
 from trectools_plus.retrieval.fetch.answering import Collapse
 from trectools_plus.retrieval.setting_types import (
-    PACKAGED_MODELS,
+    BUILTIN,
     Flag,
     Names,
     Option,
     WholeNumber,
+    read_models,
     setting,
-    split_models,
 )
 from trectools_plus.retrieval.settings import RetrievalSettings
 
@@ -64,7 +64,7 @@ _SUPERSEDES = {
 }
 """By option, the settings of the file that it replaces."""
 
-_MODELS = ("embedding_model", "splade_model", "reranker_model")
+_MODELS = ("embedding_model", "splade_model")
 """Folders among the settings of ``retrieval``."""
 
 _MERGED = ("retrieval", "http", "collapse")
@@ -128,7 +128,7 @@ class FetchSettings(DataSettings):
     modes: Names = setting(
         (),
         "Modes to fetch, comma-separated: lexical (or bm25), vector (or dense), ngram, hybrid, "
-        "hybrid+exact (hybrid with exact matches first), splade, or an aggregation strategy of "
+        "splade, or an aggregation strategy of "
         "multi-vector search; with --backend, the modes of the backend; each --retriever is a "
         "mode.",
         Option("NAMES", default="lexical,vector,hybrid, or every --retriever"),
@@ -321,7 +321,7 @@ def _anchor_paths(
     Args:
         values: Settings, or a part of them.
         folder: The folder of the file.
-        names: The settings that are paths, or mappings with a path or with ``path`` in each entry.
+        names: The settings that are paths, or mappings of paths.
         parent: The setting whose parts are given.
     """
     anchored = dict(values)
@@ -329,9 +329,7 @@ def _anchor_paths(
         if isinstance(value, dict):
             inside = names if parent else _WITH_PATHS.get(name, ())
             anchored[name] = _anchor_paths(value, folder, inside, name)
-        elif isinstance(value, str) and (
-            name in names or parent in names or (parent and name == "path")
-        ):
+        elif isinstance(value, str) and (name in names or parent in names):
             anchored[name] = _anchor(value, folder)
     dataset = None if parent else values.get("dataset")
     if isinstance(dataset, str) and not is_named_collection(dataset):
@@ -343,7 +341,7 @@ def _anchor_paths(
 def _anchor(path: str, folder: Path) -> str:
     from trectools_plus.testsets.loading import find_shipped  # the help of commands needs no files
 
-    is_name = path == "-" or path in PACKAGED_MODELS or is_address(path) or is_catalogue_name(path)
+    is_name = path == "-" or path == BUILTIN or is_address(path) or is_catalogue_name(path)
     if is_name or find_shipped(path) is not None:
         return path
     return str(folder / Path(path).expanduser())
@@ -397,7 +395,7 @@ def compare_vectors_options(
     chosen = STRATEGIES if strategies is None else tuple(strategies)
     modes, retrieval = (SINGLE, *chosen) if single else chosen, options.get("retrieval") or {}
     unknown = [name for name in chosen if name not in STRATEGIES]
-    has_models = isinstance(split_models(retrieval.get("embedding_model")), Mapping)
+    has_models = isinstance(read_models(retrieval.get("embedding_model")), Mapping)
     problems = (
         (
             bool(unknown),

@@ -150,7 +150,6 @@ _SPELLINGS = {
     "fusion.method": "fusion",
     "fusion_method": "fusion",
     "fusion.k": "rrf_k",
-    "reranker.model": "reranker_model",
     "reranker.depth": "rerank_depth",
 }
 _OF_FUSION = {
@@ -158,10 +157,9 @@ _OF_FUSION = {
     "rrf_k": "k",
     "weights": "weights",
     "normalisation": "normalisation",
-    "missing_documents": "missing_documents",
 }
 """Fields of :class:`Fusion` by setting."""
-_LISTS = ("weights", "components", "aggregation_weights", "stopwords")
+_LISTS = ("weights", "components")
 """Settings whose values have several parts."""
 
 

@@ -137,7 +137,7 @@ def benchmark_run(
       benchmark run --dataset irds:cranfield --runs bm25=bm25.run --runs mine=mine.run
       benchmark run --runs a.run b.run c.run --qrels qrels.txt --scheduler tcp://10.0.0.1:8786
       benchmark run --config benchmark.yaml --output-dir results/today
-      benchmark run --dataset hpo --modes bm25,dense,hybrid,hybrid+exact --enable-reranker
+      benchmark run --dataset hpo --modes bm25,dense,hybrid --enable-reranker
       benchmark run --dataset DIR --backend python --retriever my_search:search
     """
     runs = files.by_name()
@@ -168,8 +168,8 @@ def benchmark_compare_vectors(
     strategies: Annotated[
         str | None,
         Option(
-            help="Aggregation strategies, comma-separated: label_only, label_synonyms_min, "
-            "label_synonyms_max, all_max, all_weighted.  [default: all]",
+            help="Aggregation strategies, comma-separated: label_only, label_synonyms_max, "
+            "all_max, all_weighted.  [default: all]",
         ),
     ] = None,
     no_single: Annotated[
@@ -190,7 +190,7 @@ def benchmark_compare_vectors(
     Examples:
       benchmark compare-vectors --dataset hpo
       benchmark compare-vectors --test-file cases.json --strategies label_only,label_synonyms_max
-      benchmark compare-vectors --dataset hpo --no-single --set aggregation_weights=label=1
+      benchmark compare-vectors --dataset hpo --no-single
     """
     if "corpus" not in given:
         given.setdefault("dataset", "hpo")
@@ -292,10 +292,10 @@ def benchmark_sweep(
     therefore also reports its corrected mean, the value to expect on new queries: the best variant
     on resampled queries, scored on the other queries.
 
-    The settings of --grid are those of --set, depth, and fusion.weights, fusion.method, fusion.k,
-    fusion.normalisation and fusion.missing_documents. With two rankings, a weight w means w and
-    1 - w. The command writes SweepReport.json, SweepReport.md, SweepReport.html,
-    per_query.parquet, winner.run and, with the extra plots, visualizations/sweep.png and .svg.
+    The settings of --grid are those of --set, depth, and fusion.weights, fusion.method, fusion.k
+    and fusion.normalisation. With two rankings, a weight w means w and 1 - w. The command writes
+    SweepReport.json, SweepReport.md, SweepReport.html, per_query.parquet, winner.run and, with the
+    extra plots, visualizations/sweep.png and .svg.
 
     \b
     Examples:

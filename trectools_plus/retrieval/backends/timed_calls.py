@@ -1,13 +1,8 @@
-"""Calls with a time limit, made in a thread that is abandoned if a call takes too long.
-
-An error is raised in that thread, which ends it as soon as it runs Python code.
-"""
+"""Calls with a time limit, made in a thread that is abandoned if a call takes too long."""
 
 from __future__ import annotations
 
-import ctypes
 from collections.abc import Callable
-from contextlib import suppress
 from queue import Empty, SimpleQueue
 from threading import Thread
 from typing import Any, TypeVar
@@ -30,7 +25,6 @@ class CallThread:
 
     def __init__(self) -> None:
         self._calls: SimpleQueue[Any] | None = None
-        self._thread: Thread | None = None
 
     def call(
         self, function: Callable[..., Result], *arguments: Any, seconds: float | None = None
@@ -44,17 +38,13 @@ class CallThread:
         if self._calls is None:
             self._calls = SimpleQueue()
             # A daemon does not keep the process alive.
-            self._thread = Thread(target=_work, args=[self._calls], daemon=True)
-            self._thread.start()
+            Thread(target=_work, args=[self._calls], daemon=True).start()
         answers: SimpleQueue[tuple[Any, BaseException | None]] = SimpleQueue()
         self._calls.put((function, arguments, answers))
         try:
             result, error = answers.get(timeout=seconds)
         except BaseException as error:
             self.close()
-            assert self._thread is not None
-            thread_id, ends = ctypes.c_ulong(self._thread.ident or 0), ctypes.py_object(SystemExit)
-            ctypes.pythonapi.PyThreadState_SetAsyncExc(thread_id, ends)
             if isinstance(error, Empty):
                 raise TimedOutError(seconds) from None
             raise
@@ -72,10 +62,9 @@ class CallThread:
 
 def _work(calls: SimpleQueue[Any]) -> None:
     """Make the calls of a thread."""
-    with suppress(SystemExit):  # may be raised after the call
-        while (call := calls.get()) is not None:
-            function, arguments, answers = call
-            try:
-                answers.put((function(*arguments), None))
-            except BaseException as error:  # raised again in the calling thread
-                answers.put((None, error))
+    while (call := calls.get()) is not None:
+        function, arguments, answers = call
+        try:
+            answers.put((function(*arguments), None))
+        except BaseException as error:  # raised again in the calling thread
+            answers.put((None, error))

@@ -8,11 +8,10 @@ once. Equal texts get equal scores, and a run does not depend on batch size or t
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -25,7 +24,7 @@ from trectools_plus.progress import Progress, no_progress
 from trectools_plus.retrieval.index.encoder import Encoder, TextEncoder
 from trectools_plus.retrieval.index.index import Index
 from trectools_plus.retrieval.index.models import first_rows
-from trectools_plus.retrieval.index.parts import Aggregation, Positions, TextParts, aggregation_of
+from trectools_plus.retrieval.index.parts import AGGREGATIONS, Aggregation, Positions, TextParts
 from trectools_plus.retrieval.settings import RetrievalSettings
 from trectools_plus.retrieval.source import Ranking, Scores, empty_ranking, top_positions
 
@@ -36,38 +35,43 @@ _ROWS_RESCORED_AT_ONCE = 4_096
 
 
 class EmbeddedIndex(Index):
-    """An index of vectors; each row is that of a text. An empty query finds nothing.
+    """An index of vectors, one for each part of the documents. An empty query finds nothing.
 
     Args:
+        parts: The parts of the documents.
+        facts: Everything that determines their texts, for the index key.
         encoder: The encoder; ``None`` uses the static embeddings.
+        progress: Receives the progress of building an index that is not in the cache.
     """
 
-    def __init__(self, encoder: Encoder | None) -> None:
-        self.encoder = encoder or TextEncoder()
+    aggregation = AGGREGATIONS["all_max"]
 
-    @abstractmethod
-    def texts(self) -> list[str]:
-        """Return the text of each row."""
-
-    @abstractmethod
-    def nearest(self, vectors: Scores, depth: int) -> Iterator[tuple[Positions, Scores]]:
-        """Yield the documents with the highest scores for each query, and the scores."""
+    def __init__(
+        self,
+        parts: TextParts,
+        facts: Mapping[str, Any],
+        encoder: Encoder | None,
+        progress: Progress,
+    ) -> None:
+        self._parts, self.encoder = parts, encoder or TextEncoder()
+        self.open(parts.doc_ids, {**facts, **self.encoder.facts()}, progress)
 
     def search(self, queries: Sequence[str], depth: int) -> list[Ranking]:
-        """Rank the documents by their similarity to each query."""
+        """Rank the documents that have a part of the aggregated kinds by their similarity."""
         if not queries:
             return []
         vectors = self.encoder.embed_queries(queries)
+        found = nearest_documents(self.content, vectors, self._parts, self.aggregation, depth)
         return [
             Ranking([self.doc_ids[row] for row in rows.tolist()], scores)
             if vector.any()
             else empty_ranking()
-            for vector, (rows, scores) in zip(vectors, self.nearest(vectors, depth), strict=True)
+            for vector, (rows, scores) in zip(vectors, found, strict=True)
         ]
 
     def build(self, folder: Path, progress: Progress) -> None:
         """Write one vector for each text to ``vectors.npy``; equal texts get equal vectors."""
-        texts, width = self.texts(), self.encoder.dimensions
+        texts, width = self._parts.texts, self.encoder.dimensions
         vectors = np.lib.format.open_memmap(
             folder / "vectors.npy", mode="w+", dtype=np.float32, shape=(len(texts), width)
         )
@@ -92,7 +96,6 @@ class VectorRetriever(EmbeddedIndex):
 
     Args:
         documents: The corpus.
-        settings: Not used; the retrievers of all modes have the same arguments.
         progress: Receives the progress of building an index that is not in the cache.
         encoder: The encoder; ``None`` uses the static embeddings.
     """
@@ -102,47 +105,59 @@ class VectorRetriever(EmbeddedIndex):
     def __init__(
         self,
         documents: Corpus,
-        settings: RetrievalSettings,  # noqa: ARG002
         progress: Progress = no_progress,
         encoder: Encoder | None = None,
     ) -> None:
-        super().__init__(encoder)
-        self._documents = documents.in_index_order()
-        facts = {"corpus_sha256": self._documents.sha256(), **self.encoder.facts()}
-        self.open(self._documents.doc_ids, facts, progress)
-
-    def texts(self) -> list[str]:
-        """Return the title and text of each document."""
-        return self._documents.searchable_texts()
-
-    def nearest(self, vectors: Scores, depth: int) -> Iterator[tuple[Positions, Scores]]:
-        """Yield the nearest documents of each query."""
-        return nearest(self.content, vectors, depth)
+        parts = TextParts.of_documents(documents)
+        super().__init__(parts, {"corpus_sha256": parts.sha256}, encoder, progress)
 
 
-def nearest(
-    documents: Scores, queries: Scores, depth: int, block: int = _PRODUCTS_AT_ONCE
-) -> Iterator[tuple[Positions, Scores]]:
-    """Yield the rows of ``documents`` with the exactly highest dot products.
+class MultiVectorRetriever(EmbeddedIndex):
+    """Cosines of the query and the parts, aggregated by document.
 
     Args:
-        documents: ``float32`` of shape ``(n_documents, dimensions)``, rows of length 1 or 0.
-        queries: ``float32`` of shape ``(n_queries, dimensions)``, rows of length 1 or 0.
-        depth: Maximum number of rows for each query.
-        block: Number of products to compute at once.
+        parts: The parts of the documents.
+        settings: ``aggregation_strategy`` is used.
+        progress: Receives the progress of building an index that is not in the cache.
+        encoder: The encoder; ``None`` uses the static embeddings.
 
-    Yields:
-        For each query, the row numbers, best first and ties by lower row number, and the products,
-        computed in 64 bits and rounded to 32 bits.
+    Raises:
+        InputError: If no document has a part that the strategy aggregates.
     """
-    step = max(1, block // max(1, len(documents)))
-    for start in range(0, len(queries), step):
-        batch = queries[start : start + step]
-        for query, estimates in zip(batch, batch @ documents.T, strict=True):
-            rows = _candidates(estimates, depth, error_bound(documents.shape[1]))
-            scores = exact_products(documents, rows, query).astype(np.float32)
-            top = top_positions(scores, depth)
-            yield rows[top], scores[top]
+
+    name = "multi-vector"
+
+    @checked
+    def __init__(
+        self,
+        parts: TextParts,
+        settings: RetrievalSettings,
+        progress: Progress = no_progress,
+        encoder: Encoder | None = None,
+    ) -> None:
+        super().__init__(parts, {"parts_sha256": parts.sha256}, encoder, progress)
+        self._set_strategy(settings.aggregation_strategy)
+
+    def with_strategy(self, strategy: str) -> Self:
+        """Return a retriever with another strategy on the same index.
+
+        Raises:
+            InputError: If no document has a part that the strategy aggregates.
+        """
+        other = copy(self)
+        other._set_strategy(strategy)
+        return other
+
+    def _set_strategy(self, strategy: str) -> None:
+        self.strategy, self.aggregation = strategy, AGGREGATIONS[strategy]
+        if not set(self.aggregation.kinds) & set(self._parts.segments):
+            raise InputError(
+                f"{strategy} cannot be used: no document has a "
+                f"{' or '.join(self.aggregation.kinds)}",
+                where=self._parts.path,
+                remedy="use all_max (the title of a plain document is its label, its text its "
+                "definition)",
+            )
 
 
 def error_bound(dimensions: int) -> float:
@@ -174,67 +189,6 @@ def exact_products(vectors: Scores, rows: Positions, query: Scores) -> npt.NDArr
         wide: npt.NDArray[np.float64] = vectors[rows[part]].astype(np.float64)
         products[part] = (wide * wide_query).sum(axis=1)
     return products
-
-
-class MultiVectorRetriever(EmbeddedIndex):
-    """Cosines of the query and the parts, aggregated by document.
-
-    Args:
-        parts: The parts of the documents.
-        settings: ``aggregation_strategy`` and ``aggregation_weights`` are used.
-        progress: Receives the progress of building an index that is not in the cache.
-        encoder: The encoder; ``None`` uses the static embeddings.
-
-    Raises:
-        InputError: If no document has a part that the strategy aggregates.
-    """
-
-    name = "multi-vector"
-
-    @checked
-    def __init__(
-        self,
-        parts: TextParts,
-        settings: RetrievalSettings,
-        progress: Progress = no_progress,
-        encoder: Encoder | None = None,
-    ) -> None:
-        super().__init__(encoder)
-        self._parts = parts
-        self._weights = settings.aggregation_weights
-        facts = {"parts_sha256": parts.sha256, **self.encoder.facts()}
-        self.open(parts.doc_ids, facts, progress)
-        self._set_strategy(settings.aggregation_strategy)
-
-    def texts(self) -> list[str]:
-        """Return the parts."""
-        return self._parts.texts
-
-    def with_strategy(self, strategy: str) -> Self:
-        """Return a retriever with another strategy on the same index.
-
-        Raises:
-            InputError: If no document has a part that the strategy aggregates.
-        """
-        other = copy(self)
-        other._set_strategy(strategy)
-        return other
-
-    def _set_strategy(self, strategy: str) -> None:
-        aggregation = aggregation_of(strategy, self._weights)
-        if not set(aggregation.kinds) & set(self._parts.segments):
-            raise InputError(
-                f"{strategy} cannot be used: no document has a {' or '.join(aggregation.kinds)}",
-                where=self._parts.path,
-                remedy="use all_max (the title of a plain document is its label, its text its "
-                "definition)",
-            )
-        self.strategy = strategy
-        self._aggregation = aggregation
-
-    def nearest(self, vectors: Scores, depth: int) -> Iterator[tuple[Positions, Scores]]:
-        """Yield the documents that have a part of the aggregated kinds."""
-        return nearest_documents(self.content, vectors, self._parts, self._aggregation, depth)
 
 
 def nearest_documents(
