@@ -99,8 +99,6 @@ def validate_topics(
     topics = read_view(source, options=options)
     topics.every_line = every_line
     findings = check_topics(topics)
-    index = topics.line_index if every_line else None
-    line_text = None if index is None else index.text
     n_rows, n_queries = topics.n_rows, topics.n_queries
     return FileReport(
         topics.path,
@@ -108,7 +106,7 @@ def validate_topics(
         n_rows,
         n_queries,
         tuple(findings),
-        line_text,
+        topics.line_text,
         read_as=topics.read_as,
     )
 

@@ -259,11 +259,6 @@ class JudgmentsView(QrelsView):
         # Replaces the cached property of the base class, which needs a file with columns.
         self.__dict__["line_numbers"] = table["line"].to_numpy()
 
-    @property
-    def lines_are_known(self) -> bool:
-        """True, because the reader of test sets knows the line of each judgment."""
-        return True
-
 
 class TermState(Protocol):
     """The state of an id in an ontology."""

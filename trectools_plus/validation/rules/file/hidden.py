@@ -10,7 +10,7 @@ import numpy as np
 from trectools_plus.formats.columns.columns import Columns
 from trectools_plus.formats.files.content import BOM
 from trectools_plus.validation.registry import Case, Rule, Subject
-from trectools_plus.validation.views.places import Places, Value, first_lines
+from trectools_plus.validation.views.places import Places, Value
 from trectools_plus.validation.views.tables import TableView, fields_of
 
 INVISIBLE_BLANKS = re.compile(
@@ -73,7 +73,7 @@ def lines_with(table: TableView, pattern: re.Pattern[bytes], numbers: tuple[int,
     found = pattern.search(text.encode())
     assert found is not None
     character, at = found[0].decode(), len(text.encode()[: found.start()].decode())
-    column = table.column_on(lines[0], number) if number else None
+    column = columns.column_of_field(lines[0], number) if number else None
     splits = "Python splits here, trec_eval does not"
     first: dict[str, Value] = {
         "name": f"character U+{ord(character):04X}",
@@ -83,7 +83,7 @@ def lines_with(table: TableView, pattern: re.Pattern[bytes], numbers: tuple[int,
     }
     return Places(
         len(lines),
-        first_lines(lines, every=table.every_line),
+        lines,
         None if column is None else column + at,
         first=first,
     )
@@ -96,8 +96,8 @@ def invisible_character(code: str, on: Subject, n_fields: int) -> Rule:
     return Rule(
         code,
         "invisible-character",
-        on=on,
-        severity="error",
+        on,
+        "error",
         checks="NBSP, U+3000, control bytes, U+2028 in a row; U+200B, U+FEFF, U+00AD inside an id "
         "are a warning",
         rationale="Python's split() splits a row at a no-break space, C does not, so two tools see "

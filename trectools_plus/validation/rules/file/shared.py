@@ -183,14 +183,15 @@ def row_behind_hash(code: str, on: Subject, row: str) -> Rule:
     return Rule(
         code,
         "row-behind-hash",
-        on=on,
-        severity="warning",
+        on,
+        "warning",
         checks="comment line that looks like a row; error if all rows do",
         rationale="A line that begins with '#' is a comment to trec_eval 10 and to this package, "
         f"but {row} to every other reader.",
         example=f"{'run' if on == 'run' else 'qrels'}.txt:1: error {code}: all rows start with "
         "'#'. Rename the ids if they start with '#'.",
         remedy="Rename the id if it starts with '#'",
+        blocks_fixing=True,
         cases=(
             case(
                 "error",

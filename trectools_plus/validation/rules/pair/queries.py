@@ -9,7 +9,7 @@ from typing import Literal
 from trectools_plus.text import listed, plural, visible
 from trectools_plus.validation.registry import Case, Rule
 from trectools_plus.validation.views.pairs import PairView
-from trectools_plus.validation.views.places import Places, Value
+from trectools_plus.validation.views.places import Lines, Places, Value
 from trectools_plus.validation.views.tables import TableView
 
 
@@ -17,15 +17,15 @@ def queries(table: TableView | None, ids: Collection[str], n_queries: int) -> Pl
     """Return some query ids as places: the first line of each in a file, if it is given."""
     if not ids:
         return Places()
-    lines: Collection[int] = ()
+    lines: Lines = ()
     if table is not None:
         first_row = dict(zip(table.query_ids, table.blocks.first_rows.tolist(), strict=True))
-        lines = table.lines(first_row[query_id] for query_id in ids)
+        lines = table.lines([first_row[query_id] for query_id in ids])
     first = next(iter(ids))
     shown = f"query {visible(first)}" if len(ids) == 1 else plural(len(ids), "query", "queries")
     listing = f" ({listed([*ids])})" if len(ids) > 1 else ""
     values: dict[str, Value] = {"queries": shown + listing, "total": n_queries}
-    return Places(len(ids), [*lines], query_id=first, first=values)
+    return Places(len(ids), lines, query_id=first, first=values)
 
 
 def without(ids: Collection[str], known: Collection[str]) -> list[str]:
@@ -57,8 +57,8 @@ def shown_sides(pair: PairView, _: Places) -> Mapping[str, Value]:
 P101 = Rule(
     "P101",
     "no-shared-queries",
-    on="pair",
-    severity="error",
+    "pair",
+    "error",
     tables=True,
     checks="no query id in both run and qrels",
     rationale="Every measure is then 0, or the mean of no values, and evaluators print it like "
@@ -98,8 +98,8 @@ unjudged = partial(Case, message="no judgments for {queries}; not scored", where
 P102 = Rule(
     "P102",
     "query-not-judged",
-    on="pair",
-    severity="warning",
+    "pair",
+    "warning",
     tables=True,
     checks="run query not in qrels; info if it is in topics",
     rationale="Queries without judgments are left out of every mean, so the score covers only "
@@ -123,8 +123,8 @@ def not_in_run(pair: PairView) -> Places:
 P103 = Rule(
     "P103",
     "query-not-in-run",
-    on="pair",
-    severity="error",
+    "pair",
+    "error",
     tables=True,
     blocks_scoring=False,
     checks="judged query without a row in the run",
@@ -162,8 +162,8 @@ def near(pair: PairView) -> Places:
 P104 = Rule(
     "P104",
     "query-id-near-match",
-    on="pair",
-    severity="error",
+    "pair",
+    "error",
     tables=True,
     checks="query ids that are equal except for leading zeros, case, Unicode normal form, "
     "invisible characters or number form",
@@ -195,8 +195,8 @@ def not_topics(pair: PairView, side: Literal["run", "qrels"]) -> Places:
 P107 = Rule(
     "P107",
     "query-not-in-topics",
-    on="pair",
-    severity="error",
+    "pair",
+    "error",
     tables=True,
     blocks_scoring=False,
     checks="run query not in topics",
@@ -224,8 +224,8 @@ def not_answered(pair: PairView) -> Places:
 P108 = Rule(
     "P108",
     "topic-not-in-run",
-    on="pair",
-    severity="error",
+    "pair",
+    "error",
     tables=True,
     blocks_scoring=False,
     checks="topic without a row in the run",
@@ -238,8 +238,8 @@ P108 = Rule(
 P112 = Rule(
     "P112",
     "judged-not-in-topics",
-    on="pair",
-    severity="warning",
+    "pair",
+    "warning",
     tables=True,
     checks="judged query that is not a topic",
     rationale="Systems do not search this query, so every system scores 0 on it. The qrels are "

@@ -25,7 +25,7 @@ from trectools_plus.validation.rules.file.shared import (
 )
 from trectools_plus.validation.views.places import Places, Value
 from trectools_plus.validation.views.qrels import QrelsView
-from trectools_plus.validation.views.tables import TableView, fields_of, other_format
+from trectools_plus.validation.views.tables import fields_of, other_format
 
 LAYOUT = "qid iter docid grade"
 
@@ -46,14 +46,14 @@ def missing_column(qrels: QrelsView, _: Places) -> Mapping[str, Value]:
 Q101 = Rule(
     "Q101",
     "too-few-columns",
-    on="qrels",
-    severity="error",
+    "qrels",
+    "error",
     checks="fewer than 4 fields",
     rationale="Without all four columns, a reader takes the document id for the grade, or stops.",
     example="qrels.txt:3: error Q101: 3 columns, need 4 (qid iter docid grade). "
     "Write all four columns on every line.",
     remedy="Write all four columns on every line",
-    scored_if="it is a dictionary or a list of judgments in JSON",
+    blocks_fixing=True,
     cases=(
         value_case(few=True),
         readable_without_header("qrels have four columns separated by spaces or tabs"),
@@ -80,13 +80,14 @@ def further_column(qrels: QrelsView, _: Places) -> Mapping[str, Value]:
 Q102 = Rule(
     "Q102",
     "too-many-columns",
-    on="qrels",
-    severity="error",
+    "qrels",
+    "error",
     checks="more than 4 fields; recognises prels with 5 columns",
     rationale="trec_eval stops at such a line; others read part of the document id as the grade.",
     example="qrels.txt:1: error Q102: 5 columns, need 4; the document id may contain a space. "
     "Write four columns on every line.",
     remedy="Write four columns on every line",
+    blocks_fixing=True,
     cases=(
         value_case(few=False),
         Case(
@@ -102,11 +103,10 @@ in_rows = partial(header, given=lambda qrels, _: qrels.shape.header_in_rows)
 Q103 = Rule(
     "Q103",
     "header-line",
-    on="qrels",
-    severity="error",
+    "qrels",
+    "error",
     fix="safe",
     fixed="left out the header line",
-    can_fix=TableView.drops_header,
     checks="header line, or BEIR's TSV with three columns",
     rationale="Qrels have no header: trec_eval stops at it or counts one more query. BEIR's files "
     "have a header and only three columns.",
@@ -114,8 +114,6 @@ Q103 = Rule(
     "columns, not in TREC form. Every trectools-plus command reads it; for other tools, convert "
     "it: trectools-plus qrels convert qrels.txt --output qrels.txt",
     remedy="Remove it",
-    scored_if="it is the header of a table that every command reads, for example BEIR's, or no "
-    "query has the id in its first column: the line is then skipped",
     drop_in="scores",
     notes={"error": "it is skipped"},
     cases=(
@@ -136,8 +134,8 @@ def first_run_row(qrels: QrelsView) -> Places:
 Q104 = Rule(
     "Q104",
     "wrong-kind",
-    on="qrels",
-    severity="error",
+    "qrels",
+    "error",
     checks="6 fields, second Q0 or 0: a run",
     rationale="Runs and qrels are easily swapped, because tools differ in which one they expect "
     "first.",
@@ -150,8 +148,8 @@ Q104 = Rule(
 Q106 = Rule(
     "Q106",
     "odd-spacing",
-    on="qrels",
-    severity="warning",
+    "qrels",
+    "warning",
     fix="safe",
     fixed="put one blank between columns",
     checks="form feed or vertical tab between columns",
@@ -187,8 +185,8 @@ swapped = partial(
 Q108 = Rule(
     "Q108",
     "columns-swapped",
-    on="qrels",
-    severity="error",
+    "qrels",
+    "error",
     checks="column 3 has a single value, and column 2 contains the ids",
     rationale="Evaluators ignore column 2. If the document ids are there, one document is judged "
     "repeatedly, and no document of a run is judged.",
@@ -228,8 +226,8 @@ def first_of_zeros(qrels: QrelsView) -> Places:
 Q135 = Rule(
     "Q135",
     "grade-in-column-2",
-    on="qrels",
-    severity="error",
+    "qrels",
+    "error",
     checks="column 4 is always 0, and column 2 varies",
     rationale="Evaluators ignore column 2. If the grades are there, nothing is relevant and every "
     "score is 0.",
@@ -251,11 +249,10 @@ Q135 = Rule(
 Q151 = Rule(
     "Q151",
     "interleaved",
-    on="qrels",
-    severity="info",
+    "qrels",
+    "info",
     fix="safe",
     fixed="grouped the rows by query",
-    can_fix=lambda qrels: not len(qrels.unparsed_lines),
     checks="query id returns after another",
     rationale="Readers that work row by row treat the second block as a new query.",
     example="qrels.txt:4: info Q151: query 1 continues after query 3. Group the rows by query.",

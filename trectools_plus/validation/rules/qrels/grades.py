@@ -61,8 +61,8 @@ def shown_grade(qrels: QrelsView, _: Places) -> Mapping[str, Value]:
 Q110 = Rule(
     "Q110",
     "grade-not-integer",
-    on="qrels",
-    severity="error",
+    "qrels",
+    "error",
     checks="grade is not ASCII [+-]?digits",
     rationale="trec_eval reads the longest numeric prefix and gives no warning: 'relevant' "
     "becomes 0, '0x2' becomes 0, '2,0' becomes 2.",
@@ -98,12 +98,11 @@ fraction = partial(Case, "error", where=fractions, column=4)
 Q111 = Rule(
     "Q111",
     "fractional-grade",
-    on="qrels",
-    severity="error",
+    "qrels",
+    "error",
     fix="safe",
     fixed="wrote whole grades without a point",
     can_fix=lambda qrels: bool(qrels.rows.grades.has_point.any()),
-    scored_if="every such grade is whole, for example 1.0, which is read as 1",
     checks="decimal grade; grades like '2.0' can be fixed",
     rationale="Grades are whole numbers; trec_eval ignores the fraction. '2.0' can be fixed; "
     "'0.5' needs another scale.",
@@ -130,8 +129,8 @@ Q111 = Rule(
 Q121 = Rule(
     "Q121",
     "negative-grade",
-    on="qrels",
-    severity="warning",
+    "qrels",
+    "warning",
     tables=True,
     checks="grade below 0 (once per file, with counts)",
     rationale="Negative grades mark spam or unjudged documents. They count as not relevant. Some "
@@ -178,8 +177,8 @@ _OUTWEIGHS = "such a document outweighs all others in nDCG"
 Q122 = Rule(
     "Q122",
     "grade-range",
-    on="qrels",
-    severity="error",
+    "qrels",
+    "error",
     tables=True,
     checks="grade over 127 (error), over 10 (warning) or over 4 (info)",
     rationale="Such a grade is usually a score or a time. trec_eval uses 8 bytes for each grade up "
@@ -188,7 +187,6 @@ Q122 = Rule(
     example="qrels.txt:1: error Q122: grade 1000000000; trec_eval would need 8.0 GB of memory. "
     "Rescale the grades to 0 to 4.",
     remedy="Rescale the grades to 0 to 4",
-    scored_if=f"no grade is above {HIGHEST_SCORED:,}",
     notes={"error": "it is scored as it is"},
     cases=(
         _above(HIGHEST_SCORED, "error", "trec_eval would need {needed} of memory"),
@@ -221,8 +219,8 @@ def _nothing_is_relevant(qrels: QrelsView) -> bool:
 Q131 = Rule(
     "Q131",
     "no-relevant",
-    on="qrels",
-    severity="warning",
+    "qrels",
+    "warning",
     tables=True,
     checks="query without a relevant document (one finding, with the ids)",
     rationale="A query without a relevant document scores 0 for every system, so it lowers the "
@@ -244,8 +242,8 @@ Q131 = Rule(
 Q132 = Rule(
     "Q132",
     "only-negative",
-    on="qrels",
-    severity="error",
+    "qrels",
+    "error",
     blocks_scoring=False,
     tables=True,
     checks="highest grade of a query is -1 (warning) or lower (error)",
@@ -282,8 +280,8 @@ def rows_if(qrels: QrelsView, *, if_: bool) -> int:
 Q133 = Rule(
     "Q133",
     "nothing-relevant",
-    on="qrels",
-    severity="error",
+    "qrels",
+    "error",
     blocks_scoring=False,
     tables=True,
     checks="no query has a relevant document",
@@ -305,8 +303,8 @@ Q133 = Rule(
 Q134 = Rule(
     "Q134",
     "only-relevant",
-    on="qrels",
-    severity="info",
+    "qrels",
+    "info",
     tables=True,
     checks="no document is judged not relevant, so bpref and Judged@k have no meaning",
     rationale="If only relevant documents are listed, unjudged documents cannot be distinguished "
@@ -343,8 +341,8 @@ def _of_other_subtopic(qrels: QrelsView, again: Pairs) -> Flags:
 Q141 = Rule(
     "Q141",
     "duplicate-agrees",
-    on="qrels",
-    severity="warning",
+    "qrels",
+    "warning",
     fix="safe",
     fixed="left out repeated judgments",
     tables=True,
@@ -367,8 +365,8 @@ Q141 = Rule(
 Q142 = Rule(
     "Q142",
     "duplicate-conflicts",
-    on="qrels",
-    severity="error",
+    "qrels",
+    "error",
     tables=True,
     checks="document judged twice for a query, with different grades",
     rationale="trec_eval stops, ir_measures and ranx keep the last grade, others the first, so "
@@ -415,8 +413,8 @@ def subtopics(qrels: QrelsView) -> Pairs:
 Q143 = Rule(
     "Q143",
     "looks-diversity",
-    on="qrels",
-    severity="error",
+    "qrels",
+    "error",
     tables=True,
     checks="document judged twice for a query, with different values in column 2 (subtopics), or "
     "in a further column of a table (types of judgment)",

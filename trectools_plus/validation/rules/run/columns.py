@@ -12,11 +12,9 @@ import numpy as np
 import numpy.typing as npt
 
 from trectools_plus.choices import MAX_TAG_LENGTH
-from trectools_plus.errors import UsageError
 from trectools_plus.formats.columns.decimals import DECIMAL, INTEGER
 from trectools_plus.formats.columns.facts import OddLines
 from trectools_plus.formats.columns.ids import Ids, Rows
-from trectools_plus.formats.writing import tag_of_path, valid_tag
 from trectools_plus.validation.registry import Case, Rule
 from trectools_plus.validation.rules.file.hidden import INVISIBLE_BLANKS
 from trectools_plus.validation.rules.file.lines import spacing_cases
@@ -35,7 +33,7 @@ from trectools_plus.validation.rules.file.shared import (
 from trectools_plus.validation.views.order import Pairs
 from trectools_plus.validation.views.places import Places, Value
 from trectools_plus.validation.views.runs import RunView
-from trectools_plus.validation.views.tables import TableView, fields_of
+from trectools_plus.validation.views.tables import fields_of
 
 if TYPE_CHECKING:
     from trectools_plus.formats.interchange.systems import Systems
@@ -79,14 +77,15 @@ def missing_column(run: RunView, places: Places) -> Mapping[str, Value]:
 R101 = Rule(
     "R101",
     "too-few-columns",
-    on="run",
-    severity="error",
+    "run",
+    "error",
     checks="fewer than 6 fields",
     rationale="trec_eval stops at such a line; other readers skip it or use a wrong column as the "
     "score. A short last line means that writing or copying the file was interrupted.",
     example="run.txt:6: error R101: 5 columns, need 6 (qid Q0 docid rank score tag). "
     "Write all six columns on every line.",
     remedy="Write all six columns on every line",
+    blocks_fixing=True,
     cases=(
         value_case(few=True),
         Case(
@@ -128,10 +127,8 @@ too_many = partial(
 R102 = Rule(
     "R102",
     "too-many-columns",
-    on="run",
-    severity="error",
-    scored_if="on every such line, column 4 is an integer, column 5 a score and column 6 not a "
-    "number: the words after the tag are then ignored",
+    "run",
+    "error",
     checks="more than 6 fields",
     rationale="A blank inside a document id shifts all later columns: trec_eval then reads the "
     "rank as the score and gives no warning. It drops all words after the sixth column, so a tag "
@@ -140,6 +137,7 @@ R102 = Rule(
     "blanks inside ids and tags.",
     remedy="Remove the blanks inside ids and tags",
     drop_in="scores",
+    blocks_fixing=True,
     cases=(
         value_case(few=False),
         too_many(given=lambda run, _: len(long_rows(run)) > 0),
@@ -151,8 +149,8 @@ R102 = Rule(
 R103 = Rule(
     "R103",
     "other-format",
-    on="run",
-    severity="error",
+    "run",
+    "error",
     checks="JSON, CSV, quoted fields or HTML in the first 4 KiB",
     rationale="A run has columns separated by blanks. trec_eval reads other formats as broken "
     "rows; quotes become part of the ids, which then match nothing in the qrels.",
@@ -160,14 +158,13 @@ R103 = Rule(
     "separated by spaces or tabs. Write 'qid Q0 docid rank score tag' on each line.",
     remedy=f"Write '{LAYOUT}' on each line",
     blocks_fixing=True,
-    scored_if="it is a dictionary or a list of results in JSON",
     cases=other_format_cases("a run has six columns separated by spaces or tabs"),
 )
 R104 = Rule(
     "R104",
     "wrong-kind",
-    on="run",
-    severity="error",
+    "run",
+    "error",
     checks="all rows have 4 fields with an integer last: qrels",
     rationale="Runs and qrels are easily swapped, because tools differ in which one they expect "
     "first.",
@@ -186,26 +183,23 @@ R104 = Rule(
 R105 = Rule(
     "R105",
     "header-line",
-    on="run",
-    severity="error",
+    "run",
+    "error",
     fix="safe",
     fixed="left out the header line",
-    can_fix=TableView.drops_header,
     checks="first line is not data: its score field is a word, and the next line is a valid row",
     rationale="Runs have no header. trec_eval reads a header as a result with score 0 for a query "
     "that does not exist; stricter readers stop.",
     example="run.txt:1: error R105: header line 'qid Q0 docno rank score tag'. Remove it.",
     remedy="Remove it",
-    scored_if="it is the header of a table that every command reads, or no query has the id in "
-    "its first column: the line is then skipped",
     drop_in="scores",
     cases=(header_of_table, header("header line {text!q}")),
 )
 R106 = Rule(
     "R106",
     "odd-spacing",
-    on="run",
-    severity="info",
+    "run",
+    "info",
     fix="safe",
     fixed="put one blank between columns",
     checks="leading, trailing or mixed blanks; form feed or vertical tab is a warning",
@@ -234,8 +228,8 @@ R112 = row_behind_hash("R112", "run", "a row")
 R108 = Rule(
     "R108",
     "columns-swapped",
-    on="run",
-    severity="error",
+    "run",
+    "error",
     checks="column 3 is 'Q0', or constant, while column 2 varies",
     rationale="Every tool reads column 3 as the document id: each query then has a single "
     "document, named Q0, many times.",
@@ -243,6 +237,7 @@ R108 = Rule(
     "it: trectools-plus runs convert run.txt --columns query=1,doc_id=2,score=5 --output run.txt",
     remedy="Convert it with runs convert --columns query=1,doc_id=2,score=5",
     drop_in="permissive",
+    blocks_fixing=True,
     chunked=True,
     cases=(
         Case(
@@ -260,8 +255,8 @@ R108 = Rule(
 R107 = Rule(
     "R107",
     "second-column",
-    on="run",
-    severity="warning",
+    "run",
+    "warning",
     fix="safe",
     fixed="wrote Q0 in column 2",
     checks="column 2 is not 'Q0' (once per file)",
@@ -285,22 +280,9 @@ R107 = Rule(
 )
 
 
-def may_hold_documents(run: RunView) -> bool:
-    """Return whether column 2 may contain the document ids: it has more values than column 3.
-
-    This finds more files than rule R108, because writing Q0 deletes the content of column 2.
-    """
-    if run.documents_in_column_2:
-        return True
-    second = run.rows.second
-    n_second, n_third = (len(ids.numbered()[1]) for ids in (second, run.doc_ids))
-    is_constant = {"Q0", "q0", "0"}.issuperset(second.texts(second.numbered()[1]))
-    return run.n_rows > 1 and (n_second > n_third or (n_second == n_third == 1 and not is_constant))
-
-
 def other_tags(run: RunView) -> Pairs:
     """Return the rows with another tag than the first."""
-    rows = run.rows.tags.differ_from(run.tag) if run.n_rows else np.empty(0, np.int64)
+    rows = run.rows.tags.differ_from(run.tag)
     return Pairs(rows, np.zeros_like(rows))
 
 
@@ -332,8 +314,8 @@ of_systems = partial(
 R151 = Rule(
     "R151",
     "several-tags",
-    on="run",
-    severity="warning",
+    "run",
+    "warning",
     fix="ask",
     fixed="wrote one tag",
     checks="more than one tag, or a column of a table that names several systems (info), or may do "
@@ -365,24 +347,24 @@ def bad_tags(run: RunView) -> Rows:
     """Return rows with a tag that is too long, or has characters that tools do not accept."""
     word, first = run.rows.tags.numbered()
     tags = run.rows.tags.texts(first)
-    is_bad = [len(tag) > run.max_tag_length or bool(_NOT_IN_TAGS.search(tag)) for tag in tags]
+    is_bad = [len(tag) > MAX_TAG_LENGTH or bool(_NOT_IN_TAGS.search(tag)) for tag in tags]
     return np.flatnonzero(np.array(is_bad, np.bool_)[word]) if tags else np.empty(0, np.int64)
 
 
 R152 = Rule(
     "R152",
     "tag-form",
-    on="run",
-    severity="warning",
+    "run",
+    "warning",
     fix="ask",
     fixed="put the tag in form",
-    checks="tag outside [A-Za-z0-9_.-]{1,64}, or longer than --max-tag-length",
+    checks="tag outside [A-Za-z0-9_.-]{1,64}",
     rationale="The tag becomes a file name, a column heading and a database key. Tracks allow "
     "letters, digits and a few other characters, and at most 12, 15 or 25 of them.",
     example="run.txt:1: warning R152: tag 'a+b' is too long, or has characters that tools do not "
     "accept. Use letters, digits, "
     "'_', '.', '-', at most 64 characters.",
-    remedy="Use letters, digits, '_', '.', '-'",
+    remedy=f"Use letters, digits, '_', '.', '-', at most {MAX_TAG_LENGTH} characters",
     chunked=True,
     cases=(
         Case(
@@ -390,29 +372,11 @@ R152 = Rule(
             "tag {tag!q} is too long, or has characters that tools do not accept"
             "[ (on {count} rows)]",
             bad_tags,
-            shows=lambda run, _: {"limit": run.max_tag_length},
             column=6,
             about="file",
-            remedy="Use letters, digits, '_', '.', '-', at most {limit} characters",
         ),
     ),
 )
-
-
-def tag_for(requested: str | None, path: str, longest: int = MAX_TAG_LENGTH) -> str:
-    """Return the requested tag, or one made from the file's name.
-
-    Raises:
-        UsageError: If the requested tag is invalid.
-    """
-    if requested is None:
-        return tag_of_path(path, longest)
-    if not requested or valid_tag(requested, longest) != requested:
-        raise UsageError(
-            f"'{requested}' is not a valid run tag",
-            remedy=f"use 1 to {longest} of A-Z a-z 0-9 _ . -",
-        )
-    return requested
 
 
 _WORDS = "NA N/A n/a NULL null NaN nan -NaN -nan None <NA> #NA #N/A"
@@ -496,8 +460,8 @@ def shown_id(kind: Literal["query", "document"]) -> Case:
 R115 = Rule(
     "R115",
     "fragile-id",
-    on="run",
-    severity="info",
+    "run",
+    "info",
     checks="id like NA, null, nan, 1e5 or 007 that pandas-based readers change",
     rationale="pandas reads NA as a missing value, and 007 or 1e5 as numbers if the whole column "
     "looks numeric; spreadsheets convert single cells. They then write a different id.",

@@ -44,8 +44,8 @@ def _cases(status: str, message: str) -> tuple[Case, ...]:
 T201 = Rule(
     "T201",
     "unknown-term",
-    on="testset",
-    severity="error",
+    "testset",
+    "error",
     checks="expected id that is not in the ontology",
     rationale="No system can find a term that does not exist, so every system fails this query.",
     example="set.yaml:5: error T201: HP:9999999 is not a term of the ontology. Correct the id, or "
@@ -56,8 +56,8 @@ T201 = Rule(
 T202 = Rule(
     "T202",
     "obsolete-term",
-    on="testset",
-    severity="error",
+    "testset",
+    "error",
     checks="expected id of an obsolete term; names the replacement",
     rationale="Obsolete terms are not searched. This package reads an obsolete id as the term that "
     "replaces it, if there is only one; other programs find nothing.",
@@ -68,8 +68,8 @@ T202 = Rule(
 T203 = Rule(
     "T203",
     "alternative-id",
-    on="testset",
-    severity="warning",
+    "testset",
+    "warning",
     checks="expected id that was merged into another term",
     rationale="The id was merged into a term that has another id now. This package treats both as "
     "the same term; other programs compare ids as text and find nothing.",
@@ -87,8 +87,8 @@ T203 = Rule(
 T211 = Rule(
     "T211",
     "grade-scale",
-    on="testset",
-    severity="error",
+    "testset",
+    "error",
     blocks_scoring=False,
     checks=f"grade outside {LOWEST_GRADE} to {HIGHEST_GRADE}",
     rationale="Test sets use grades from 0 (judged, not relevant) to 3 (the exact term), so that "
@@ -122,8 +122,8 @@ def _without_relevant(test_set: TestSetView) -> pl.DataFrame:
 T212 = Rule(
     "T212",
     "nothing-to-find",
-    on="testset",
-    severity="error",
+    "testset",
+    "error",
     blocks_scoring=False,
     checks="query without a grade above 0, in a set that has such grades",
     rationale="No result is right for such a query: it counts 0 for every system if terms are "
@@ -175,8 +175,8 @@ def _unrelated(test_set: TestSetView) -> pl.DataFrame:
 T214 = Rule(
     "T214",
     "unrelated-term",
-    on="testset",
-    severity="warning",
+    "testset",
+    "warning",
     blocks_scoring=False,
     checks="term of grade 1 or 2 that is neither above nor below a term of grade 3, and has no "
     "span that names it in the text",

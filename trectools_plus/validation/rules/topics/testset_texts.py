@@ -32,8 +32,8 @@ def _no_test_set(test_set: TestSetView) -> Places:
 T213 = Rule(
     "T213",
     "no-test-set",
-    on="testset",
-    severity="error",
+    "testset",
+    "error",
     checks="topics without judgments, or judgments without texts",
     rationale="A test set consists of queries and of the terms or documents that they should find.",
     example="set.yaml: error T213: topics without judgments. Convert topics and qrels to a test "
@@ -66,8 +66,8 @@ def _paired(
 T231 = Rule(
     "T231",
     "near-duplicate",
-    on="testset",
-    severity="warning",
+    "testset",
+    "warning",
     blocks_scoring=False,
     checks="two texts with the same word stems, or with three quarters of their character "
     "trigrams in common",
@@ -104,8 +104,8 @@ def _mixed(test_set: TestSetView) -> pl.DataFrame:
 T221 = Rule(
     "T221",
     "mixed-languages",
-    on="testset",
-    severity="error",
+    "testset",
+    "error",
     blocks_scoring=False,
     checks="fields that declare several languages",
     rationale="A mean over queries in two languages describes neither: it depends on how many "
@@ -143,8 +143,8 @@ def _in_other_language(test_set: TestSetView) -> pl.DataFrame:
 T222 = Rule(
     "T222",
     "other-language",
-    on="testset",
-    severity="warning",
+    "testset",
+    "warning",
     blocks_scoring=False,
     checks="text whose function words are in another language than the set",
     rationale="A system finds a text in another language only by chance, or by its Latin words. "
@@ -190,8 +190,8 @@ def _guessed(test_set: TestSetView, _: Places) -> Mapping[str, Value]:
 T223 = Rule(
     "T223",
     "no-language",
-    on="testset",
-    severity="warning",
+    "testset",
+    "warning",
     blocks_scoring=False,
     checks="no language declared",
     rationale="Without a language, queries in two languages can be mixed, and no figure states "
@@ -252,8 +252,8 @@ leaked = partial(
 T241 = Rule(
     "T241",
     "leaked-text",
-    on="testset",
-    severity="error",
+    "testset",
+    "error",
     blocks_scoring=False,
     checks="text that is also in another part of the split, exactly or nearly; a warning if two "
     "nearly equal texts have no relevant term in common",
@@ -279,8 +279,8 @@ def _shared_ids(test_set: TestSetView) -> pl.DataFrame:
 T242 = Rule(
     "T242",
     "shared-query-id",
-    on="testset",
-    severity="error",
+    "testset",
+    "error",
     blocks_scoring=False,
     checks="query id that is also in another part of the split",
     rationale="Runs and figures identify queries by their ids, so two queries with one id cannot "
