@@ -244,9 +244,6 @@ class JudgmentsView(QrelsView):
     Args:
         path: The file.
         table: ``line, query_id, doc_id, grade, span``.
-
-    Attributes:
-        spans: The words of the query that name each judged document; null if not given.
     """
 
     def __init__(self, path: str, table: pl.DataFrame) -> None:
@@ -255,7 +252,6 @@ class JudgmentsView(QrelsView):
         )
         super().__init__(path, None, Shape(), QrelsRows.of_frame(frame))
         self.frame = frame
-        self.spans = table["span"]
         # Replaces the cached property of the base class, which needs a file with columns.
         self.__dict__["line_numbers"] = table["line"].to_numpy()
 
@@ -281,9 +277,6 @@ class Terms(Protocol):
 
     def resolve(self, term_id: str) -> TermState:
         """Return the state of an id; never fails."""
-
-    def ancestors(self, term_id: str) -> frozenset[str]:
-        """Return the live term itself and all its ancestors."""
 
 
 class TestSetView:
@@ -349,16 +342,14 @@ class TestSetView:
 
     @cached_property
     def judged(self) -> pl.DataFrame:
-        """``line, query_id, doc_id, grade, span`` of each judgment; unreadable grades are null."""
+        """``line, query_id, doc_id, grade`` of each judgment; unreadable grades are null."""
         judgments = self.topics.judgments
         if judgments is None or judgments.line_numbers is None:
             schema = {"line": pl.UInt32, "query_id": pl.String, "doc_id": pl.String}
-            return pl.DataFrame(schema={**schema, "grade": pl.Float64, "span": pl.String})
+            return pl.DataFrame(schema={**schema, "grade": pl.Float64})
         lines = pl.Series("line", judgments.line_numbers, dtype=pl.UInt32)
         grade = pl.col("relevance").cast(pl.Float64).fill_nan(None)
-        return judgments.frame.select(
-            lines, "query_id", "doc_id", grade=grade, span=judgments.spans
-        )
+        return judgments.frame.select(lines, "query_id", "doc_id", grade=grade)
 
     def relevant(self, query_id: str) -> frozenset[str]:
         """Return the terms of a query with a grade above 0."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping
 from functools import partial
 
@@ -10,12 +9,7 @@ import polars as pl
 
 from trectools_plus.validation.registry import Case, Rule
 from trectools_plus.validation.rules.topics.topics import normalised
-from trectools_plus.validation.topics.texts import (
-    KNOWN_LANGUAGES,
-    guess_language,
-    near_across,
-    near_pairs,
-)
+from trectools_plus.validation.topics.texts import near_across, near_pairs
 from trectools_plus.validation.views.places import Places, Value
 from trectools_plus.validation.views.topics import TestSetView
 
@@ -124,52 +118,6 @@ T221 = Rule(
 )
 
 
-def _in_other_language(test_set: TestSetView) -> pl.DataFrame:
-    """Return the texts that look as if they were in another language."""
-    if not test_set.is_test_set or test_set.languages["primary"].n_unique() > 1:
-        return pl.DataFrame()
-    guess = pl.col("text").map_elements(guess_language, return_dtype=pl.String)
-    guessed = test_set.texts.with_columns(guess=guess).drop_nulls("guess")
-    expected = test_set.language or _most_frequent(guessed["guess"])
-    if expected not in KNOWN_LANGUAGES:
-        return pl.DataFrame()
-    most = "" if test_set.language else " as most others do"
-    expected_as = pl.lit(f"{expected}{most}")
-    return guessed.filter(pl.col("guess") != expected).with_columns(
-        expected=expected_as, line="text_line"
-    )
-
-
-T222 = Rule(
-    "T222",
-    "other-language",
-    "testset",
-    "warning",
-    blocks_scoring=False,
-    checks="text whose function words are in another language than the set",
-    rationale="A system finds a text in another language only by chance, or by its Latin words. "
-    "Only texts with about two function words (and, of, with) are checked, and only "
-    f"{', '.join(KNOWN_LANGUAGES)} are recognised.",
-    example="set.yaml:7: warning T222: query 2 looks like de, not en. Translate it, or move it to "
-    "a separate set.",
-    remedy="Translate it, or move it to a separate set",
-    cases=(
-        Case(
-            "warning",
-            "query {query_id!v} looks like {guess}, not {expected}[ ({count:such text})]",
-            _in_other_language,
-        ),
-    ),
-)
-
-
-def _most_frequent(guesses: pl.Series) -> str:
-    """Return the most frequent guess; empty for a tie, and without guesses."""
-    ranked = Counter(guesses.drop_nulls().to_list()).most_common(2)
-    tied = len(ranked) == 2 and ranked[0][1] == ranked[1][1]
-    return "" if tied or not ranked else str(ranked[0][0])
-
-
 def _no_language(test_set: TestSetView) -> int:
     return int(test_set.is_test_set and test_set.languages.is_empty())
 
@@ -177,14 +125,6 @@ def _no_language(test_set: TestSetView) -> int:
 def _implied(test_set: TestSetView, _: Places) -> Mapping[str, Value]:
     language, folder = test_set.topics.implied_language or ("", "")
     return {"language": language, "folder": folder}
-
-
-def _guessed(test_set: TestSetView, _: Places) -> Mapping[str, Value]:
-    guess = _most_frequent(
-        test_set.texts["text"].map_elements(guess_language, return_dtype=pl.String)
-    )
-    remedy = f"Add 'language: {guess}' to the metadata" if guess else ""
-    return {"looks": f"; the texts look like {guess}" if guess else "", "do": remedy}
 
 
 T223 = Rule(
@@ -196,8 +136,7 @@ T223 = Rule(
     checks="no language declared",
     rationale="Without a language, queries in two languages can be mixed, and no figure states "
     "its language.",
-    example="set.yaml: warning T223: no language is declared; the texts look like de. Add "
-    "'language: de' to the metadata.",
+    example="set.yaml: warning T223: no language is declared. Add the language to the metadata.",
     remedy="Add the language to the metadata",
     cases=(
         Case(
@@ -208,9 +147,7 @@ T223 = Rule(
             shows=_implied,
             remedy="Add 'language: {language}' to the metadata",
         ),
-        Case(
-            "warning", "no language is declared{looks}", _no_language, shows=_guessed, remedy="{do}"
-        ),
+        Case("warning", "no language is declared", _no_language),
     ),
 )
 
