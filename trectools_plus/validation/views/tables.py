@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 import numpy.typing as npt
 
-from trectools_plus.formats.columns.columns import Columns, Origin
+from trectools_plus.formats.columns.columns import Columns
 from trectools_plus.formats.columns.decimals import DECIMAL, INTEGER
 from trectools_plus.formats.columns.facts import OddLines
 from trectools_plus.formats.columns.ids import Ids, Rows
@@ -108,10 +108,7 @@ def _are_results(rows: Sequence[list[str]]) -> bool:
     """Return whether all rows are those of a run, with Q0 or 0 in column 2."""
     if not all(len(row) == RUN_FIELDS and re.match(DECIMAL, row[4]) for row in rows):
         return False
-    words = {row[1].upper() for row in rows}
-    return words == {"Q0"} or (
-        words <= {"Q0", "0"} and all(re.match(INTEGER, row[3]) for row in rows)
-    )
+    return {row[1].upper() for row in rows} <= {"Q0", "0"}
 
 
 def other_format(data: bytes, n_rows: int) -> str | None:
@@ -292,14 +289,12 @@ class TableView:
     @cached_property
     def commented_out_rows(self) -> OddLines:
         """Comment lines that would be rows if '#' did not begin a comment."""
-        if self.columns is None or self.kind == "testset":
+        if self.columns is None or self.kind == "testset" or self.is_arranged:
             return OddLines.of()
         comments = self.columns.comments
         if self.kind not in _LAST_NUMBER:
             return comments.where(lambda text: "\t" in text)
         n_fields, field, pattern = _LAST_NUMBER[self.kind]
-        if self.columns.origin is not None:
-            return _commented_out_values(comments, self.columns.origin, field, pattern)
 
         def is_row(text: str) -> bool:
             fields = fields_of(text.lstrip("#"))
@@ -398,19 +393,6 @@ class TableView:
         if self.columns is None or self.line_numbers is None:
             return None
         return self.columns.column_of_field(int(self.line_numbers[row]), field)
-
-
-def _commented_out_values(comments: OddLines, origin: Origin, field: int, pattern: str) -> OddLines:
-    """Return the comments that would be rows of a file in another form."""
-    place, split = origin.places.get(field), origin.split
-    if place is None or split is None:
-        return OddLines.of()
-
-    def is_row(text: str) -> bool:
-        values = split(text.lstrip("#"))
-        return len(values) > place and re.match(pattern, values[place]) is not None
-
-    return comments.where(is_row)
 
 
 FIELD_NAMES = {

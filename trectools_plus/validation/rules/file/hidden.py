@@ -7,8 +7,6 @@ from functools import partial
 
 import numpy as np
 
-from trectools_plus.formats.columns.columns import Columns
-from trectools_plus.formats.files.content import BOM
 from trectools_plus.validation.registry import Case, Rule, Subject
 from trectools_plus.validation.views.places import Places, Value
 from trectools_plus.validation.views.tables import TableView, fields_of
@@ -31,26 +29,13 @@ Because of them, different ids look the same.
 """
 
 
-# First bytes of these characters in UTF-8, to skip files without them quickly.
-_LEADS = (b"\xc2", b"\xe1\x9a", b"\xe2\x80", b"\xe2\x81", b"\xe3\x80\x80", b"\xef\xbb\xbf")
-
-
-def _may_contain_invisible(columns: Columns) -> bool:
-    """Quickly test whether the file may contain such a character."""
-    data = columns.source.data
-    start = len(BOM) if columns.facts.has_bom else 0
-    if not columns.facts.is_ascii:
-        # To find a single byte is much faster than to find several.
-        for lead in _LEADS:
-            if lead[:1] in data and data.find(lead, start) >= 0:
-                return True
-    return columns.facts.has_controls or b"\x7f" in data
-
-
 def lines_with(table: TableView, pattern: re.Pattern[bytes], numbers: tuple[int, ...]) -> Places:
     """Return the lines with a match in some fields, and what the message says about the first."""
     columns = table.columns
-    if columns is None or not table.shape.has_rows or not _may_contain_invisible(columns):
+    if columns is None or not table.shape.has_rows:
+        return Places()
+    has_controls = columns.facts.has_controls or b"\x7f" in columns.source.data
+    if columns.facts.is_ascii and not has_controls:
         return Places()
     matches: dict[int, tuple[int, str]] = {
         line: (0, text)

@@ -18,13 +18,9 @@ from trectools_plus.validation.registry import (
     Rule,
 )
 from trectools_plus.validation.views.facts import N_SHOWN_IDS
-from trectools_plus.validation.views.id_matching import nearest
 from trectools_plus.validation.views.pairs import PairView
 from trectools_plus.validation.views.places import Places, Value, places_of
 from trectools_plus.validation.views.runs import RunView
-
-N_COMPARED_IDS = 1000
-"""Number of judged ids among which a similar one is searched."""
 
 
 def unjudged(pair: PairView) -> int:
@@ -35,20 +31,10 @@ def unjudged(pair: PairView) -> int:
 
 
 def shown_ids(pair: PairView, _: Places) -> Mapping[str, Value]:
-    """Return ids of both files, and the likely reason why none match."""
+    """Return ids of both files."""
     assert pair.qrels is not None
-    judged = pair.facts
-    qrels_ids = pair.qrels.doc_ids.texts(slice(N_COMPARED_IDS))
-    cause = "Check that the run is from the same collection as the qrels"
-    near = nearest(judged.unjudged[0], qrels_ids) if judged.unjudged else None
-    if judged.near.count:
-        cause = "They differ in case, Unicode normal form or invisible characters: see P106"
-    elif near is not None:
-        cause += f": {visible(judged.unjudged[0])} is similar to {visible(near)}"
-    sides = (
-        f"run: {listed(judged.unjudged[:N_SHOWN_IDS])}; qrels: {listed(qrels_ids[:N_SHOWN_IDS])}"
-    )
-    return {"sides": sides, "cause": cause}
+    ours, theirs = pair.facts.unjudged[:N_SHOWN_IDS], pair.qrels.doc_ids.texts(slice(N_SHOWN_IDS))
+    return {"sides": f"run: {listed(ours)}; qrels: {listed(theirs)}"}
 
 
 def few_judged(pair: PairView) -> Places:
@@ -81,7 +67,6 @@ P105 = Rule(
             "0 of {count:document} are judged ({sides})",
             unjudged,
             shows=shown_ids,
-            remedy="{cause}",
             blocks=lambda pair: not pair.facts.n_common,
         ),
         Case(

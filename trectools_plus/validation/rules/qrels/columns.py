@@ -12,35 +12,21 @@ from trectools_plus.validation.rules.file.shared import (
     CONTINUES,
     conversion_remedy,
     converted_with,
-    convertible,
+    few_values,
     header,
     header_of_table,
+    in_other_form,
     long_rows,
-    problem_of_json,
-    readable_without_header,
+    many_values,
     returning_queries,
     row_behind_hash,
     short_rows,
-    value_case,
 )
 from trectools_plus.validation.views.places import Places, Value
 from trectools_plus.validation.views.qrels import QrelsView
-from trectools_plus.validation.views.tables import fields_of, other_format
+from trectools_plus.validation.views.tables import fields_of
 
 LAYOUT = "qid iter docid grade"
-
-
-def missing_column(qrels: QrelsView, _: Places) -> Mapping[str, Value]:
-    """Return the format that a file with short rows seems to have, and a remedy."""
-    found = convertible(qrels) if qrels.n_rows == 0 else None
-    other = other_format(qrels.file.source.head, qrels.n_rows)
-    why, remedy = (problem_of_json(qrels) if other == "JSON" else None) or ("", None)
-    return {
-        "guess": f"; the file seems to be {other}{': ' if why else ''}{why}" if other else "",
-        "fix": conversion_remedy(qrels)
-        if found
-        else remedy or "Write all four columns on every line",
-    }
 
 
 Q101 = Rule(
@@ -55,26 +41,17 @@ Q101 = Rule(
     remedy="Write all four columns on every line",
     blocks_fixing=True,
     cases=(
-        value_case(few=True),
-        readable_without_header("qrels have four columns separated by spaces or tabs"),
+        few_values,
+        in_other_form,
         Case(
             "error",
-            f"{{n_fields:column}}, need 4 ({LAYOUT}){{guess}}[ (on {{count}} lines)]",
+            f"{{n_fields:column}}, need 4 ({LAYOUT})[ (on {{count}} lines)]",
             short_rows,
-            shows=missing_column,
-            remedy="{fix}",
+            remedy="Write all four columns on every line, or give the positions of those that "
+            "there are to qrels convert --columns",
         ),
     ),
 )
-
-
-def further_column(qrels: QrelsView, _: Places) -> Mapping[str, Value]:
-    """Return what the further column of the first long row may be, and a remedy."""
-    found = None if qrels.n_rows else convertible(qrels)
-    if found is not None:
-        return {"guess": f"these look like {found.label}", "fix": conversion_remedy(qrels)}
-    remedy = "Write four columns, or name them, for example --columns query=1,doc_id=3,relevance=4"
-    return {"guess": "the document id may contain a space", "fix": remedy}
 
 
 Q102 = Rule(
@@ -89,13 +66,13 @@ Q102 = Rule(
     remedy="Write four columns on every line",
     blocks_fixing=True,
     cases=(
-        value_case(few=False),
+        many_values,
         Case(
             "error",
-            "{n_fields:column}, need 4; {guess}[ (on {count} lines)]",
+            "{n_fields:column}, need 4; the document id may contain a space[ (on {count} lines)]",
             long_rows,
-            shows=further_column,
-            remedy="{fix}",
+            remedy="Write four columns on every line, or give their positions to qrels convert "
+            "--columns",
         ),
     ),
 )
@@ -170,18 +147,12 @@ def all_rows(qrels: QrelsView, *, if_: bool) -> Places:
     return Places(qrels.n_rows, qrels.lines([0]), first=qrels.fields_of(0))
 
 
-def is_smart(qrels: QrelsView, _: Places) -> bool:
-    """Return whether this looks like SMART's judgments: query, document, and columns of 0."""
-    found = convertible(qrels)
-    return found is not None and found.name == "smart"
+def converted_columns(qrels: QrelsView, _: Places) -> Mapping[str, Value]:
+    """Return the command that reads the documents, or the relevant ones of SMART."""
+    columns = "query=1,doc_id=2,relevance=4" if qrels.grade.any() else ""
+    return {"convert": conversion_remedy(qrels, columns)}
 
 
-swapped = partial(
-    Case,
-    "error",
-    where=lambda qrels: all_rows(qrels, if_=qrels.documents_in_column_2),
-    remedy="{convert}",
-)
 Q108 = Rule(
     "Q108",
     "columns-swapped",
@@ -195,14 +166,12 @@ Q108 = Rule(
     "--output qrels.txt",
     remedy="Convert it with qrels convert --columns query=1,doc_id=2,relevance=4",
     cases=(
-        swapped(
-            "this looks like SMART's judgments: query, relevant document, and two columns of 0",
-            given=is_smart,
-            shows=converted_with(""),
-        ),
-        swapped(
+        Case(
+            "error",
             "columns 2 and 3 look swapped; column 3 is always {doc_id!q}",
-            shows=converted_with("query=1,doc_id=2,relevance=4"),
+            lambda qrels: all_rows(qrels, if_=qrels.documents_in_column_2),
+            shows=converted_columns,
+            remedy="{convert}",
         ),
     ),
 )

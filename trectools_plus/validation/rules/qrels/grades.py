@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from functools import partial
 
 import numpy as np
@@ -12,13 +11,9 @@ from trectools_plus.formats.columns.decimals import DECIMAL, INTEGER
 from trectools_plus.formats.columns.ids import Flags, Rows
 from trectools_plus.text import listed
 from trectools_plus.validation.registry import Case, Rule, SeverityName
-from trectools_plus.validation.rules.file.shared import (
-    conversion_remedy,
-    convertible,
-)
 from trectools_plus.validation.rules.qrels.columns import grades_in_column_2
 from trectools_plus.validation.views.order import Pairs
-from trectools_plus.validation.views.places import Places, Value
+from trectools_plus.validation.views.places import Places
 from trectools_plus.validation.views.qrels import QrelsView
 
 RELEVANT = 1
@@ -51,13 +46,6 @@ def not_integers(qrels: QrelsView, *, fractional: bool, whole: bool | None = Non
     return rows[np.array(flags, np.bool_)]
 
 
-def shown_grade(qrels: QrelsView, _: Places) -> Mapping[str, Value]:
-    """Return a remedy."""
-    found = None if qrels.is_arranged else convertible(qrels)
-    is_ntcir = found is not None and found.name == "ntcir"
-    return {"fix": conversion_remedy(qrels) if is_ntcir else "Write whole numbers"}
-
-
 Q110 = Rule(
     "Q110",
     "grade-not-integer",
@@ -75,9 +63,7 @@ Q110 = Rule(
             "error",
             "grade {grade!q} is not a whole number[ (on {count} rows)]; trec_eval reads its start",
             partial(not_integers, fractional=False),
-            shows=shown_grade,
             column=4,
-            remedy="{fix}",
         ),
     ),
 )
@@ -157,17 +143,11 @@ def rows_above(qrels: QrelsView, limit: int) -> Rows:
     return np.flatnonzero(grade > limit)
 
 
-def memory_needed(qrels: QrelsView, _: Places) -> Mapping[str, Value]:
-    """Return the gigabytes in which trec_eval counts the grades."""
-    return {"needed": f"{8e-9 * float(np.nanmax(np.abs(qrels.grade), initial=0.0)):,.1f} GB"}
-
-
 def _above(limit: int, severity: SeverityName, why: str) -> Case:
     return Case(
         severity,
         f"grade {{grade!v}}[ (on {{count}} rows)]; {why}",
         partial(rows_above, limit=limit),
-        shows=memory_needed,
         column=4,
         blocks=limit >= HIGHEST_SCORED,
     )
@@ -184,12 +164,12 @@ Q122 = Rule(
     rationale="Such a grade is usually a score or a time. trec_eval uses 8 bytes for each grade up "
     "to the highest one, 8 GB at 10^9, and each query takes time in proportion; its ndcg takes the "
     "square of it, an hour at 10^6. Exponential gain overflows much earlier.",
-    example="qrels.txt:1: error Q122: grade 1000000000; trec_eval would need 8.0 GB of memory. "
-    "Rescale the grades to 0 to 4.",
+    example="qrels.txt:1: error Q122: grade 1000000000; trec_eval needs 8 bytes for each "
+    "grade up to it. Rescale the grades to 0 to 4.",
     remedy="Rescale the grades to 0 to 4",
     notes={"error": "it is scored as it is"},
     cases=(
-        _above(HIGHEST_SCORED, "error", "trec_eval would need {needed} of memory"),
+        _above(HIGHEST_SCORED, "error", "trec_eval needs 8 bytes for each grade up to it"),
         _above(127, "error", f"{_OUTWEIGHS}, and trec_eval's memory grows with the grade"),
         _above(10, "warning", "exponential gain is 2^grade, so it outweighs all others"),
         _above(4, "info", "gdeval and ERR stop above 4"),
@@ -392,19 +372,6 @@ def types_of_judgment(qrels: QrelsView) -> Places:
     return Places(int(types is not None), first={"types": "" if types is None else types.shown})
 
 
-_MANY_SUBTOPICS = 20
-"""With more different values than this, column 2 may contain documents."""
-
-
-def documents_in_column_2(qrels: QrelsView) -> Places:
-    """Return the first row if column 2 has many values, column 3 few, and documents repeat."""
-    if qrels.columns is None or not len(qrels.repeats):
-        return Places()
-    second, third = (len(ids.numbered()[1]) for ids in (qrels.rows.iterations, qrels.doc_ids))
-    is_so = second > _MANY_SUBTOPICS and second > 2 * third
-    return Places(int(is_so), qrels.lines([0]), first={"n_second": second, "n_third": third})
-
-
 def subtopics(qrels: QrelsView) -> Pairs:
     """Return judgments of a document for another subtopic."""
     return qrels.repeats.filter(_of_other_subtopic(qrels, qrels.repeats))
@@ -430,13 +397,6 @@ Q143 = Rule(
             "judgment",
             types_of_judgment,
             remedy="Keep the rows of one type of judgment",
-        ),
-        Case(
-            "error",
-            "column 2 has {n_second} different values and column 3 only {n_third}: column 2 seems "
-            "to contain the documents",
-            documents_in_column_2,
-            remedy="Write 'qid iter docid grade', with the rows of one type of judgment",
         ),
         Case(
             "error",

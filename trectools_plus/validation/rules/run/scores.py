@@ -126,18 +126,12 @@ R113 = Rule(
 )
 
 
-def shown_repeats(run: RunView, _: Places) -> Mapping[str, Value]:
-    """Return the column that may name systems."""
-    return {"systems": run.unclear_systems.shown if run.unclear_systems else ""}
-
-
 again = partial(
     Case,
     "error",
     "{doc_id!v} is repeated in query {query_id!v} ({other_place}: score {other_score!v}; here: "
     "{score!v})[ ({count} rows)]",
     lambda run: run.repeats,
-    shows=shown_repeats,
     column=3,
 )
 R131 = Rule(
@@ -157,11 +151,6 @@ R131 = Rule(
     chunked=True,
     unless=(R108,),
     cases=(
-        again(
-            given=lambda run, _: run.unclear_systems is not None,
-            remedy="See R151: {systems} may name systems",
-            fix="no",
-        ),
         again(given=lambda run, places: run.facts.n_copies == places.count),
         again(given=lambda run, _: not run.ids_are_unknown, fix="no"),
     ),
