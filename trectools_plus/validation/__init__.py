@@ -26,7 +26,7 @@ __getattr__, __dir__ = import_lazily(
         "validation.inputs": ["validate"],
         "validation.loading": ["load_qrels", "load_run", "load_runs", "load_topics"],
         "validation.registry": ["Rule"],
-        "validation.rendering": ["RENDERERS", "print_text"],
+        "validation.rendering": ["as_document", "print_text", "render_github"],
         "validation.settings": ["Choices"],
         "validation.topics.engine": ["validate_topics"],
         "validation.views.pairs": ["DocumentIds", "read_document_ids"],

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import typer
 from typer import Argument, Option
@@ -357,8 +357,10 @@ def _print(
     if options.output_format == "text":
         counted = () if choices.select else _COUNTED
         validation.print_text(reports, sys.stdout, counted=counted)
+    elif options.output_format == "github":
+        sys.stdout.write(validation.render_github(reports))
     else:
-        renderer: Any = validation.RENDERERS[options.output_format]
-        if fixed is not None and options.output_format == "json":
-            renderer = partial(renderer, extras=lambda _: {"fixes": fixed.to_dict()})
-        sys.stdout.writelines(renderer(reports))
+        document = validation.as_document(reports)
+        for file in document["files"] if fixed is not None else ():
+            file["fixes"] = fixed.to_dict() if fixed else None
+        sys.stdout.write(json.dumps(document, indent=2) + "\n")
