@@ -7,7 +7,7 @@ __getattr__, __dir__ = import_lazily(
     {
         "validation.engine": ["check_pair", "check_qrels", "check_run"],
         "validation.findings": ["FileReport", "Finding", "FindingsError"],
-        "validation.fixing": ["fix_qrels", "fix_run", "fix_topics"],
+        "validation.fixing": ["fix_qrels", "fix_run"],
     },
     internal={
         "validation.catalogue": ["CATALOGUE"],

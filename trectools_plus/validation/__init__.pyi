@@ -25,7 +25,6 @@ from trectools_plus.validation.findings import refuse_errors as refuse_errors
 from trectools_plus.validation.fixing import FixSummary as FixSummary
 from trectools_plus.validation.fixing import fix_qrels as fix_qrels
 from trectools_plus.validation.fixing import fix_run as fix_run
-from trectools_plus.validation.fixing import fix_topics as fix_topics
 from trectools_plus.validation.fixing import split_fix_values as split_fix_values
 from trectools_plus.validation.inputs import validate as validate
 from trectools_plus.validation.loading import load_qrels as load_qrels
@@ -52,5 +51,4 @@ __all__ = [
     "check_run",
     "fix_qrels",
     "fix_run",
-    "fix_topics",
 ]

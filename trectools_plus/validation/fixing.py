@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Sequence, Set
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -20,23 +20,21 @@ from trectools_plus.formats.columns.ids import Rows, join_texts
 from trectools_plus.formats.files.content import BOM, FileContent, read_file
 from trectools_plus.formats.files.outputs import refuse_overwriting
 from trectools_plus.formats.lexing import lex_qrels, lex_run
-from trectools_plus.formats.topic_records.forms import form_of
 from trectools_plus.formats.writing import open_output, valid_tag
 from trectools_plus.text import plural
-from trectools_plus.validation.catalogue import CATALOGUE
+from trectools_plus.validation.catalogue import RULES
 from trectools_plus.validation.engine import check_view
 from trectools_plus.validation.findings import Finding, Fix
 from trectools_plus.validation.rules.file.shared import conversion_remedy
 from trectools_plus.validation.rules.qrels.grades import repeats
-from trectools_plus.validation.topics.engine import check_topics, read_view
 from trectools_plus.validation.views.qrels import QrelsView
 from trectools_plus.validation.views.runs import RunView
-from trectools_plus.validation.views.topics import TopicsView
 
 if TYPE_CHECKING:
     import polars as pl
 
 Codes = Set[str]
+_View = TypeVar("_View", RunView, QrelsView)
 
 _MAX_ROUNDS = 5
 _CODE = re.compile(r"[FRQTP][0-9]{3}")
@@ -169,7 +167,7 @@ def fix_run(path: str | Path, output: str | Path, *, codes: Sequence[str] = ()) 
     def open_view(source: FileContent) -> RunView:
         return RunView.of_file(lex_run(source))
 
-    return _write_fixed(_Fixer("run", open_view, fix, check_view), path, output, {*codes})
+    return _write_fixed("run", open_view, fix, path, output, codes)
 
 
 def fix_qrels(path: str | Path, output: str | Path, *, codes: Sequence[str] = ()) -> FixSummary:
@@ -202,67 +200,29 @@ def fix_qrels(path: str | Path, output: str | Path, *, codes: Sequence[str] = ()
     def open_view(source: FileContent) -> QrelsView:
         return QrelsView.of_file(lex_qrels(source))
 
-    return _write_fixed(_Fixer("qrels", open_view, fix, check_view), path, output, {*codes})
+    return _write_fixed("qrels", open_view, fix, path, output, codes)
 
 
-def fix_topics(path: str | Path, output: str | Path, *, codes: Sequence[str] = ()) -> FixSummary:
-    """Write a fixed copy of topics or a test set; see :func:`fix_run`.
-
-    In TSV, comments, a header, tabs in texts and repeated topics are removed too. In other forms,
-    only line ends, blank lines and the byte order mark are fixed.
-
-    Args:
-        path: The topics; ``-`` is standard input.
-        output: The file to write; its suffix decides its compression.
-        codes: Fixes to apply in addition to the safe ones.
-
-    Returns:
-        The fixes applied and not applied.
-
-    Raises:
-        UsageError: If the output is the input, or a code has no fix for topics.
-        InputError: If a file cannot be read, or the output cannot be written.
-    """
-    fixer = _Fixer("topics", read_view, _fix_topics, check_topics)
-    return _write_fixed(fixer, path, output, {*codes})
-
-
-@dataclass(frozen=True)
-class _Fixer:
-    """How files of a kind are fixed.
-
-    Attributes:
-        kind: The kind.
-        open: Reads a file.
-        rewrite: Returns the text without the problems with some codes.
-        check: Returns the findings.
-    """
-
-    kind: str
-    open: Callable[[FileContent], Any]
-    rewrite: Callable[[Any, Codes], bytes]
-    check: Callable[[Any], list[Finding]]
-
-    def fix(self, view: Any, found: Codes) -> bytes:
-        """Fix a text; first its bytes."""
-        if found.isdisjoint(_FIRST):
-            return self.rewrite(view, found)
-        data: bytes = view.file.source.data.removeprefix(BOM)
-        return data if b"\n" in data else data.replace(b"\r", b"\n")
-
-
-def _write_fixed(fixer: _Fixer, path: str | Path, output: str | Path, codes: Codes) -> FixSummary:
-    _check_arguments(fixer.kind, path, output, codes)
+def _write_fixed(
+    kind: str,
+    open_view: Callable[[FileContent], _View],
+    fix: Callable[[_View, Codes], bytes],
+    path: str | Path,
+    output: str | Path,
+    codes: Sequence[str],
+) -> FixSummary:
+    """Apply fixes until nothing is left to fix; first those of bytes."""
+    _check_arguments(kind, path, output, {*codes})
     try:
         source = read_file(path)
     except FormatError as error:
         return FixSummary(str(path), None, error.what)
     text, applied, wanted = source.data, dict[str, Applied](), dict[str, Finding]()
     for _ in range(_MAX_ROUNDS):
-        view = fixer.open(FileContent(str(path), text))
-        findings = fixer.check(view)
+        view = open_view(FileContent(str(path), text))
+        findings = check_view(view)
         for finding in findings:
-            if finding.fix is Fix.NO and CATALOGUE[finding.code].blocks_fixing:
+            if finding.fix is Fix.NO and RULES[finding.code].blocks_fixing:
                 reason = f"{finding.message} ({finding.code}). {finding.remedy}"
                 return FixSummary(source.path, None, reason)
         if view.is_arranged:
@@ -272,8 +232,12 @@ def _write_fixed(fixer: _Fixer, path: str | Path, output: str | Path, codes: Cod
             for finding in findings
             if finding.fix is Fix.SAFE or (finding.fix is Fix.ASK and finding.code in codes)
         }
-        first = (wanted.keys() & _FIRST) or wanted.keys()
-        after = fixer.fix(view, first) if wanted else text
+        first = wanted.keys() & _FIRST or wanted.keys()
+        if first <= _FIRST:
+            after = text.removeprefix(BOM) if wanted else text
+            after = after if b"\n" in after else after.replace(b"\r", b"\n")
+        else:
+            after = fix(view, first)
         if after == text:
             break
         for code in (code for code in wanted if code in first):
@@ -298,7 +262,7 @@ def _check_arguments(kind: str, path: str | Path, output: str | Path, codes: Cod
             "cannot write a fixed file to standard output", where="--fix -", remedy="name a file"
         )
     refuse_overwriting(output, [path])
-    known = [rule.code for rule in CATALOGUE if kind in rule.fixed_kinds]
+    known = [rule.code for rule in RULES if kind in rule.fixed_kinds]
     for code in sorted(codes - {*known}):
         raise UsageError(
             f"there is no fix {code} for {kind}",
@@ -308,7 +272,7 @@ def _check_arguments(kind: str, path: str | Path, output: str | Path, codes: Cod
 
 
 def _applied(finding: Finding) -> Applied:
-    return Applied(finding.code, finding.name, finding.count, CATALOGUE[finding.code].fixed)
+    return Applied(finding.code, finding.name, finding.count, RULES[finding.code].fixed)
 
 
 def _fields_of(view: RunView | QrelsView) -> pl.DataFrame:
@@ -370,31 +334,3 @@ def _text_of(view: RunView | QrelsView, fields: pl.DataFrame) -> bytes:
     separator = "\t" if facts.tabbed_rows and not facts.spaced_rows else " "
     texts = fields.select(text=pl.concat_str(pl.exclude("row"), separator=separator) + "\n")
     return join_texts(texts["text"]).encode()
-
-
-def _fix_topics(topics: TopicsView, found: Codes) -> bytes:
-    text = topics.file.source.data.decode().replace("\r\n", "\n")
-    lines = text.removesuffix("\n").split("\n")
-    if "T103" in found and topics.form == "tsv" and topics.shape.first_line:
-        lines[topics.shape.first_line - 1] = ""
-    if topics.is_line_based:
-        lines = [line.removesuffix("\r") for line in lines if line.strip(" \t\v\f\r")]
-    if topics.form == "tsv":
-        lines = _fix_tsv(lines)
-    fixed = "\n".join(lines)
-    if topics.is_line_based or text.endswith("\n"):
-        fixed += "\n"
-    # Without its first lines, a file may have another form.
-    return (fixed if form_of(topics.path, fixed) == topics.form else text).encode()
-
-
-def _fix_tsv(lines: Sequence[str]) -> list[str]:
-    """Leave out comments and repeated topics, and replace tabs in texts."""
-    kept, texts = [], dict[str, str]()
-    for line in lines:
-        query_id, tab, text = line.partition("\t")
-        text = text.replace("\t", " ")
-        if not line.startswith("#") and not (tab and texts.get(query_id) == text.strip(" ")):
-            kept.append(query_id + tab + text)
-            texts.setdefault(query_id, text.strip(" "))
-    return kept

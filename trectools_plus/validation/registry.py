@@ -231,7 +231,7 @@ class Rule:
     @property
     def fixed_kinds(self) -> tuple[str, ...]:
         """The kinds of files that its fix applies to."""
-        kinds = ("run", "qrels", "topics") if self.on == "file" else (self.on,)
+        kinds = ("run", "qrels") if self.on == "file" else (self.on,)
         return kinds if self.fixed else ()
 
 

@@ -194,7 +194,6 @@ def topics_validate(
     ],
     fields: TopicFieldOptions,
     options: CheckOptions,
-    fix: Fix = None,
 ) -> None:
     """Report every problem in one pass, once per rule and file, with its line and a remedy. Ids and
     texts are checked as written: the check also finds values that YAML reads as a number, a date
@@ -207,15 +206,13 @@ def topics_validate(
       trectools-plus topics validate topics.tsv
       trectools-plus topics validate testset.yaml --strict --format json
       trectools-plus topics validate topics.xml --text-fields disease,gene
-      trectools-plus topics validate topics.tsv --fix fixed.tsv
     """
     choices, read = options.choices(), fields.options()
 
     def check(path: str) -> validation.FileReport:
         return validation.validate_topics(path, every_line=options.every, options=read)
 
-    fixed = fix_file(fix, topics, validation.fix_topics)
-    check_files(topics, check, choices, options, fixed=fixed)
+    check_files(topics, check, choices, options)
 
 
 def validate_testset(
@@ -228,8 +225,7 @@ def validate_testset(
 ) -> None:
     """Check all rules of `topics validate`, and rules that need an ontology or the other parts of
     a split: unknown and obsolete term ids (with the replacement), grades outside 0 to 3, queries
-    without a relevant term, several languages, and texts that are nearly the same, in one set or
-    in two.
+    without a relevant term, texts that are nearly the same in a set, or equal in two.
 
     Exit code: 0 if there is no error, 1 if there is one, 2 if a file cannot be read.
 

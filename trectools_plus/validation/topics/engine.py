@@ -113,7 +113,9 @@ def validate_topics(
 
 def check_topics(topics: TopicsView) -> list[Finding]:
     """Run the rules for topics, and the rules for qrels on the judgments of a test set."""
-    return run_rules(topics, ("file", "topics"), topics, rules=CATALOGUE) + _check_judgments(topics)
+    findings = run_rules(topics, ("file", "topics"), topics, rules=CATALOGUE)
+    findings += _check_judgments(topics)
+    return [replace(finding, path=topics.path, fix=Fix.NO) for finding in findings]
 
 
 def _check_judgments(topics: TopicsView) -> list[Finding]:
@@ -132,6 +134,5 @@ def _check_judgments(topics: TopicsView) -> list[Finding]:
         elif rule.tables and topics.judgments.n_rows:
             finding = rule.check(topics.judgments)
         if finding is not None:
-            # Fixes for qrels write four columns.
-            findings.append(replace(finding, path=topics.path, fix=Fix.NO))
+            findings.append(finding)
     return findings

@@ -351,25 +351,10 @@ class TestSetView:
         grade = pl.col("relevance").cast(pl.Float64).fill_nan(None)
         return judgments.frame.select(lines, "query_id", "doc_id", grade=grade)
 
-    def relevant(self, query_id: str) -> frozenset[str]:
-        """Return the terms of a query with a grade above 0."""
-        return self._relevant.get(query_id, frozenset())
-
-    @cached_property
-    def _relevant(self) -> dict[str, frozenset[str]]:
-        rows = self.judged.filter(pl.col("grade") > 0).group_by("query_id").agg("doc_id")
-        return {query_id: frozenset(doc_ids) for query_id, doc_ids in rows.iter_rows()}
-
-    @cached_property
-    def languages(self) -> pl.DataFrame:
-        """``line, query_id, language, primary`` of each declared language, in file order."""
-        primary = pl.col("language").map_elements(primary_language, return_dtype=pl.String)
-        return self.topics.languages.with_columns(primary=primary).sort("line", maintain_order=True)
-
     @property
     def language(self) -> str:
         """The language, declared or implied by the folder; empty for none or several."""
         if self.topics.implied_language is not None:
             return self.topics.implied_language[0]
-        found = self.languages["primary"].unique()
-        return str(found[0]) if found.len() == 1 else ""
+        found = {primary_language(code) for code in self.topics.languages["language"]}
+        return found.pop() if len(found) == 1 else ""

@@ -50,8 +50,6 @@ T102 = Rule(
     "extra-tab",
     "topics",
     "warning",
-    fix="safe",
-    fixed="wrote a blank for a tab in the text",
     checks="second tab in a TSV row",
     rationale="Readers with a fixed number of columns stop, or cut the text at the second tab.",
     example="topics.tsv:2: warning T102: tab inside the text, read as a blank. Replace it with a "
@@ -65,8 +63,6 @@ T103 = Rule(
     "topics",
     "error",
     blocks_scoring=False,
-    fix="safe",
-    fixed="left out the header line",
     checks="first row names columns",
     rationale="Topics in TREC form have no header. Other tools take it for a query 'qid' with the "
     "text 'text', which is then in every run but not in the qrels. trectools-plus skips it.",
@@ -131,12 +127,8 @@ T111 = Rule(
     "duplicate-id-same",
     "topics",
     "warning",
-    fix="safe",
-    fixed="left out repeated topics",
-    can_fix=lambda topics: topics.form == "tsv",
     checks="id twice, with the same text",
-    rationale="Readers stop at the second one, or search it twice and write every result twice. "
-    "Only repeats in TSV can be fixed: in YAML and JSON they may have other fields.",
+    rationale="Readers stop at the second one, or search it twice and write every result twice.",
     example="topics.tsv:4: warning T111: topic 2 is repeated (first on line 2). Remove the "
     "repeated topic.",
     remedy="Remove the repeated topic",
