@@ -314,7 +314,7 @@ def compare(
         source = Path(qrels).name if is_path(qrels) else ""
         judged = qrels
         if not is_path(qrels) and columns is None:
-            judged = as_qrels(qrels, "an Evaluation")
+            judged = as_qrels(qrels)
         evaluation = evaluate(judged, runs, measures, columns=columns, exclude=exclude)
     baselines = [baseline] if isinstance(baseline, str) else list(baseline or ())
     if unknown := set(options) - set(CompareOptions.__annotations__):

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from trectools_plus.text import visible
 from trectools_plus.validation.registry import Case, Rule
-from trectools_plus.validation.views.places import Places, first_lines
+from trectools_plus.validation.views.places import Places
 from trectools_plus.validation.views.tables import TableView, has_only_bare_cr, wide_encoding
 
 _SUFFIXES = {"gzip": ".gz", "bz2": ".bz2", "xz": ".xz", "zstd": ".zst"}
@@ -28,8 +28,8 @@ def other_name(table: TableView) -> Places:
 F112 = Rule(
     "F112",
     "gzip-name",
-    on="file",
-    severity="warning",
+    "file",
+    "warning",
     checks="gzip data (1F 8B) without a .gz name, or a .gz name without gzip data; the same for "
     "other compressions",
     rationale="This package recognises compression by the bytes. ir_measures, ranx and others "
@@ -49,8 +49,8 @@ F112 = Rule(
 F111 = Rule(
     "F111",
     "truncated-gzip",
-    on="file",
-    severity="error",
+    "file",
+    "error",
     checks="gzip stream ends early or CRC differs",
     rationale="The readable part of a truncated file looks like a complete file with fewer "
     "queries.",
@@ -76,8 +76,8 @@ def byte_order_mark(table: TableView) -> Places:
 F102 = Rule(
     "F102",
     "byte-order-mark",
-    on="file",
-    severity="warning",
+    "file",
+    "warning",
     fix="safe",
     fixed="took off the byte order mark",
     checks="file starts with EF BB BF",
@@ -126,8 +126,8 @@ def bad_byte(table: TableView, *, is_surrogate: bool) -> Places:
 F103 = Rule(
     "F103",
     "not-utf8",
-    on="file",
-    severity="error",
+    "file",
+    "error",
     checks="bytes that are not UTF-8; UTF-16 and UTF-32 are recognised by their byte order mark "
     "or NUL bytes",
     rationale="Tools decode such bytes differently or stop, so one document gets several ids.",
@@ -172,8 +172,7 @@ def marks(table: TableView, character: str) -> Places:
     if found.first is None:
         return Places()
     column = columns.line_index.column_of_character(found.first, character)
-    lines = first_lines(found.lines, every=table.every_line)
-    return Places(found.count, lines, column, first={"at": column or 0})
+    return Places(found.count, found.lines, column, first={"at": column or 0})
 
 
 def only_bare_cr(table: TableView) -> Places:
@@ -185,8 +184,8 @@ def only_bare_cr(table: TableView) -> Places:
 F105 = Rule(
     "F105",
     "bare-cr",
-    on="file",
-    severity="error",
+    "file",
+    "error",
     fix="safe",
     fixed="wrote LF for bare CR",
     checks="CR not followed by LF",
@@ -217,8 +216,8 @@ F105 = Rule(
 F106 = Rule(
     "F106",
     "nul-byte",
-    on="file",
-    severity="error",
+    "file",
+    "error",
     checks="byte 0x00 anywhere",
     rationale="A NUL byte ends a string in C: trec_eval aborts or stops reading there and scores "
     "only the rows before it. Damaged disks and interrupted copies cause NUL bytes.",

@@ -10,7 +10,7 @@ from trectools_plus.formats.columns.facts import LONG_LINE_BYTES, Occurrences, O
 from trectools_plus.formats.files.limits import MAX_LINE_BYTES
 from trectools_plus.text import plural
 from trectools_plus.validation.registry import Case, Rule
-from trectools_plus.validation.views.places import Places, first_lines
+from trectools_plus.validation.views.places import Places
 from trectools_plus.validation.views.tables import TableView
 
 
@@ -32,8 +32,8 @@ def no_data(table: TableView) -> Places:
 F101 = Rule(
     "F101",
     "empty-file",
-    on="file",
-    severity="error",
+    "file",
+    "error",
     tables=True,
     checks="no data row after comments and blank lines",
     rationale="A job that stops before it writes leaves an empty run. Evaluators then print "
@@ -56,8 +56,8 @@ def crlf_lines(table: TableView, *, mixed: bool) -> Places:
 F104 = Rule(
     "F104",
     "crlf",
-    on="file",
-    severity="info",
+    "file",
+    "info",
     fix="safe",
     fixed="wrote LF for CRLF",
     checks="CR LF line ends; warning when mixed with LF",
@@ -87,8 +87,8 @@ def comment_lines(table: TableView) -> OddLines:
 F107 = Rule(
     "F107",
     "comment-line",
-    on="file",
-    severity="warning",
+    "file",
+    "warning",
     fix="safe",
     fixed="left out comment lines",
     checks="line that starts with '#'; an indented '#' is data and fails R101 or R102",
@@ -110,8 +110,8 @@ def blank_lines(table: TableView) -> Occurrences:
 F108 = Rule(
     "F108",
     "blank-line",
-    on="file",
-    severity="warning",
+    "file",
+    "warning",
     fix="safe",
     fixed="left out blank lines",
     checks="empty or whitespace-only line",
@@ -134,11 +134,10 @@ def has_no_final_newline(table: TableView) -> int:
 F109 = Rule(
     "F109",
     "no-final-newline",
-    on="file",
-    severity="info",
+    "file",
+    "info",
     fix="safe",
     fixed="ended the last line",
-    can_fix=lambda table: not table.ends_in_unparsed_line(),
     checks="last byte is not LF",
     rationale="A truncated file has no final newline either, and a truncated score is still a "
     "number.",
@@ -160,16 +159,15 @@ def long_lines(table: TableView) -> Places:
     facts = table.file.facts
     longest = [] if facts.longest_line_at is None else [facts.longest_line_at]
     others = [line for line in facts.long_lines.lines.tolist() if line not in longest]
-    lines = first_lines([*longest, *others], every=table.every_line)
     count = facts.long_lines.count if table.is_line_based else 0
-    return Places(count, lines, first={"longest": facts.longest_line})
+    return Places(count, [*longest, *others], first={"longest": facts.longest_line})
 
 
 F110 = Rule(
     "F110",
     "long-line",
-    on="file",
-    severity="warning",
+    "file",
+    "warning",
     checks="line over 64 KiB; error over 16 MiB, where reading stops",
     rationale="No valid row is this long: line ends were lost, or the file has another format. "
     "Tools with a fixed buffer split such a line into several rows.",
@@ -193,8 +191,7 @@ spacing_cases = (
         "warning",
         "form feed or vertical tab between columns; not every reader splits there",
         lambda table: Places(
-            len(table.file.facts.form_feed_lines.lines),
-            first_lines(table.file.facts.form_feed_lines.lines, every=table.every_line),
+            len(table.file.facts.form_feed_lines.lines), table.file.facts.form_feed_lines.lines
         ),
         given=lambda table, _: table.shape.has_rows,
     ),
