@@ -78,7 +78,7 @@ def test_a_given_name_wins_and_tags_are_read_only_if_needed() -> None:
 @pytest.mark.parametrize(
     ("runs", "message"),
     [
-        ([File("a.run"), File("a.run")], "a.run is given"),
+        ([File("a.run"), File("a.run")], "given twice"),
         ([File(None, "x"), File(None, "x")], "named 'x'"),
     ],
 )

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from trectools_plus.formats.files.opening import RemoteFile, is_address, unreadable
+from trectools_plus.formats.files.opening import opened
 
 if TYPE_CHECKING:
     import polars as pl
@@ -27,17 +27,11 @@ def sha256_file(path: str | Path) -> str:
     Raises:
         InputError: If the file cannot be read.
     """
-    if is_address(path):
-        digest = hashlib.sha256()
-        with RemoteFile(str(path)) as remote:
-            while chunk := remote.read(_CHUNK_BYTES):
-                digest.update(chunk)
-        return digest.hexdigest()
-    try:
-        with Path(path).open("rb") as stream:
-            return hashlib.file_digest(stream, "sha256").hexdigest()
-    except OSError as error:
-        raise unreadable(error, str(path)) from error
+    digest = hashlib.sha256()
+    with opened(path) as stream:
+        while chunk := stream.read(_CHUNK_BYTES):
+            digest.update(chunk)
+    return digest.hexdigest()
 
 
 def sha256_text(text: str) -> str:

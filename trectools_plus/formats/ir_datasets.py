@@ -19,6 +19,7 @@ from trectools_plus.formats.tables import Corpus, CorpusDocument, Qrels, Topics
 _T = TypeVar("_T")
 
 _MAX_SUGGESTED = 3
+
 _UNPRINTED = ("download error", "download failed", "[starting]", "[error]")
 
 
@@ -35,8 +36,7 @@ def suggest_datasets(name: str) -> list[str]:
     """Return the names, with ``irds:``, of datasets whose ids are equal or similar to a name."""
     import ir_datasets
 
-    names = [*ir_datasets.registry]
-    wanted = name.lower().strip("/")
+    wanted, names = name.lower().strip("/"), [*ir_datasets.registry]
     last = [one for one in names if one.lower().rpartition("/")[2] == wanted]
     near = dict.fromkeys([*last, *get_close_matches(wanted, names)])
     return [CATALOGUE_PREFIX + one for one in near][:_MAX_SUGGESTED]
@@ -128,11 +128,8 @@ class CatalogueDataset:
             values = [getattr(query, name) for query in queries]
             texts = [as_field_text(value) for value in values]
             # A field with a list or object in any query does not become a column.
-            plain = all(
-                value is None or text is not None
-                for text, value in zip(texts, values, strict=False)
-            )
-            if name not in ("query_id", "text") and plain and any(texts):
+            n_other = len(values) - values.count(None) - (len(texts) - texts.count(None))
+            if name not in ("query_id", "text") and not n_other and any(texts):
                 others[name] = texts
         columns = {
             "query_id": [query.query_id for query in queries],

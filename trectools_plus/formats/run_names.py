@@ -2,8 +2,8 @@
 
 A name that the user gives (``NAME=FILE``, a dictionary) comes first. Otherwise a run is named after
 its file, without folder and extension; after its tag if two files have that name; and after its
-folders and its file, or its path, if the tags are equal too. The runs of a table of several systems
-share a file, so they are named after the systems, which are their tags.
+path if the tags are equal too. The runs of a table of several systems share a file, so they are
+named after the systems, which are their tags.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Protocol, TypeVar
 
@@ -41,20 +40,18 @@ class NamedRun(Protocol):
 _Named = TypeVar("_Named", bound=NamedRun)
 
 
-def name_of_file(path: str | None, folders: int = 0) -> str:
+def name_of_file(path: str | None) -> str:
     """Return the name of a file without folder and extension; empty if it has none.
 
     An extension is one of those of runs: ``input.bm25`` has none.
 
     Args:
         path: A path or an address; ``-`` is standard input, which has no name.
-        folders: The number of folders to put before the name.
     """
     if path is None or path == "-":
         return ""
     file = path.partition("?")[0] if is_address(path) else path
-    parts = [part for part in _SEPARATOR.split(_ENDING.sub("", file)) if part.strip(".")]
-    return "-".join(parts[-1 - folders :])
+    return _SEPARATOR.split(_ENDING.sub("", file))[-1].strip(".")
 
 
 def name_runs(
@@ -75,11 +72,10 @@ def name_runs(
         lambda place: given[place] if given else None,
         lambda place: name_of_file(paths[place]),
         lambda place: runs[place].name,
+        lambda place: _SEPARATOR.sub("-", _ENDING.sub("", paths[place] or "")),
+        lambda place: runs[place].path,
+        lambda place: f"{runs[place].path or ''} {runs[place].name}".strip(),
     ]
-    deepest = max((len(_SEPARATOR.split(path or "")) for path in paths), default=0)
-    choices += [partial(_name_in_folders, paths, folders) for folders in range(1, deepest)]
-    choices.append(lambda place: runs[place].path)
-    choices.append(lambda place: f"{runs[place].path or ''} {runs[place].name}".strip())
     chosen: dict[int, str] = {}
     for choose in choices:
         places = [place for place in range(len(runs)) if place not in chosen]
@@ -88,9 +84,12 @@ def name_runs(
             break
         taken = Counter([*offered.values(), *chosen.values()])
         chosen |= {place: name for place, name in offered.items() if name and taken[name] == 1}
-    unnamed = [run for place, run in enumerate(runs) if place not in chosen]
-    if unnamed:
-        raise _not_unique(unnamed)
+    for place, run in enumerate(runs):
+        if place not in chosen:
+            raise UsageError(
+                f"two runs are named {run.name!r}, or one is given twice ({run.path})",
+                remedy="pass each file once, and tables with names: evaluate(qrels, {'a': run_a})",
+            )
     return {chosen[place]: run for place, run in enumerate(runs)}
 
 
@@ -129,17 +128,3 @@ def name_baselines(baselines: Iterable[str], files: Mapping[str, str]) -> tuple[
     counts = Counter(Path(path).name for path in files.values())
     names |= {Path(path).name: name for name, path in files.items() if counts[Path(path).name] == 1}
     return tuple(one if one in files else names.get(one, one) for one in baselines)
-
-
-def _name_in_folders(paths: Sequence[str | None], folders: int, place: int) -> str:
-    return name_of_file(paths[place], folders)
-
-
-def _not_unique(runs: Sequence[NamedRun]) -> UsageError:
-    path = runs[0].path
-    if path is not None:
-        return UsageError(f"{path} is given twice", remedy="pass each run file once")
-    return UsageError(
-        f"two runs are named {runs[0].name!r}",
-        remedy="pass them with names: evaluate(qrels, {'a': run_a, 'b': run_b})",
-    )

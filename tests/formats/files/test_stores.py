@@ -177,32 +177,6 @@ def test_a_benchmark_keeps_no_secret(store: Store, tmp_path: Path) -> None:
     assert not any(SECRET.encode() in content or KEY.encode() in content for content in written)
 
 
-def test_a_file_that_changes_while_it_is_read(store: Store) -> None:
-    large = b"".join(b"q%06d Q0 document-%d 1 1.0 t\n" % (n, n) for n in range(4 * 10**5))
-    store.put("large.run", large)
-    code = (
-        "import sys, httpx\n"
-        "from trectools_plus.formats.files.opening import RemoteFile\n"
-        "from trectools_plus.errors import InputError\n"
-        "address, method, url = sys.argv[1:]\n"
-        "def read(change):\n"
-        "    with RemoteFile(address) as file:\n"
-        "        size = len(file.read(1000))\n"
-        "        if change:\n"
-        "            httpx.request(method, url, content=b'x' * 10 ** 7).raise_for_status()\n"
-        "        while content := file.read(10 ** 6): size += len(content)\n"
-        "    return size\n"
-        "print(read(False))\n"
-        "try: print(read(True))\n"
-        "except InputError as error: print(error)\n"
-    )
-    done = store.python(code, f"{store.base}/large.run", store.method, f"{store.upload}large.run")
-    size, error = done.out.splitlines()
-    assert int(size) == len(large)
-    assert "changed" in error or "pre-conditions" in error
-    assert error.count(f" — {store.base}/large.run") == 1
-
-
 def test_missing_and_refused_keys(s3: Store) -> None:
     path = f"{s3.base}/a.run"
     without = dict.fromkeys(("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_PROFILE"))

@@ -150,10 +150,6 @@ def test_responses_with_query_ids_are_read(tmp_path: Path, text: str) -> None:
         (json.dumps(RESPONSE), "Elasticsearch's _search"),
         (json.dumps(RESPONSE, indent=1), "Elasticsearch's _search"),
         (json.dumps(RESPONSE) + "\n" + json.dumps(RESPONSE), "_search"),
-        (
-            json.dumps({"took": 1, "responses": [RESPONSE, RESPONSE]}),
-            "responses of Elasticsearch's _msearch",
-        ),
     ],
 )
 def test_responses_without_query_ids_are_named(tmp_path: Path, text: str, what: str) -> None:

@@ -2,11 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from trectools_plus.formats.nodes.model import (
-    TreeError,
-    load_value,
-    refuse_repeats,
-)
+from trectools_plus.formats.nodes.model import TreeError, load_value, refuse_repeats
 from trectools_plus.formats.nodes.parsing import parse_document
 
 

@@ -10,7 +10,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trectools_plus.formats.nodes.model import Items, Mapping, Node, Scalar, TreeError
+from trectools_plus.formats.nodes.model import Node, TreeError, load_value
 from trectools_plus.formats.nodes.parsing import parse_json
 from trectools_plus.formats.nodes.yaml import parse_yaml
 
@@ -27,14 +27,7 @@ VALUES = st.recursive(
 
 
 def _value(node: Node | None) -> Any:
-    if isinstance(node, Items):
-        return [_value(item) for item in node.items]
-    if isinstance(node, Mapping):
-        return {key.text: _value(value) for key, value in node.pairs.values()}
-    assert isinstance(node, Scalar)
-    if node.meaning == "text":
-        return node.text
-    return json.loads(node.text)
+    return None if node is None else load_value(node)
 
 
 @given(VALUES, st.sampled_from([None, 1]), st.booleans())
@@ -75,11 +68,11 @@ def test_yaml_is_read_like_pyyaml_does(value: Any, flow: bool) -> None:
 
 
 def _shape(node: Node | None) -> Any:
-    if isinstance(node, Items):
+    assert node is not None
+    if node.meaning == "mapping":
+        return {name: _shape(value) for name, value in node.fields.items()}
+    if node.meaning == "list":
         return [_shape(item) for item in node.items]
-    if isinstance(node, Mapping):
-        return {key.text: _shape(value) for key, value in node.pairs.values()}
-    assert isinstance(node, Scalar)
     return node.text if node.meaning == "text" else node.meaning
 
 
@@ -95,12 +88,8 @@ def _shape_of_value(value: Any) -> Any:
 def test_yaml_keeps_texts_and_describes_the_values_of_a_loader() -> None:
     text = "a: 010\nb: 12:30\nc: no\nd: 1.10\ne: '010'\nf: y\ng: 1e3\nh: 7\ni: 2024-01-01\nj:\n"
     root = parse_yaml(text).root
-    assert isinstance(root, Mapping)
-    found = {
-        key.text: (value.text, value.meaning, value.value)
-        for key, value in root.pairs.values()
-        if isinstance(value, Scalar)
-    }
+    assert root is not None
+    found = {name: (value.text, value.meaning, value.value) for name, value in root.fields.items()}
     assert found == {
         "a": ("010", "integer", "8"),
         "b": ("12:30", "integer", "750"),
@@ -130,4 +119,5 @@ def test_both_of_pyyamls_parsers_give_the_same(
             parse_yaml(text)
         assert caught.value.line == line
     root = parse_yaml("a: C # language\nb: é # x\n").root
-    assert [value.cut for _, value in root.pairs.values()] == [1, 2]
+    assert root is not None
+    assert [value.cut for value in root.fields.values()] == [1, 2]

@@ -10,7 +10,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from trectools_plus.formats.files.content import FileContent
-from trectools_plus.formats.nodes import model as nodes
 from trectools_plus.validation import FileReport, validate_topics
 from trectools_plus.validation.topics.engine import check_topics, read_view
 
@@ -104,12 +103,6 @@ def test_aliases_are_not_read(tmp_path: Path) -> None:
     content = f"queries:\n  - {{id: q, text: t, relevant: &r {{d: 1}}}}\n{cases}"
     for text in (content, "queries: &a [*a]\n", "queries: [&a {<<: *a, id: x}]\n"):
         assert _codes(_report(tmp_path, "a.yaml", text)) == {"T104"}
-
-
-def test_values_are_limited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(nodes, "MAX_NODES", 100)
-    report = _report(tmp_path, "a.json", "[" + "1," * 200 + "1]")
-    assert "more than 100 values" in report.findings[0].message
 
 
 @pytest.mark.parametrize(

@@ -132,9 +132,6 @@ def test_markup(name: str, content: str, expected: tuple[str, str, int], tmp_pat
     [
         (SET.replace('"1"', "12:30"), ("T114", "error", 2)),
         (SET.replace('"1"', "1.10"), ("T114", "error", 2)),
-        (SET.replace('"1"', "1e3"), ("T114", "warning", 2)),
-        (SET.replace('"1"', "0o10"), ("T114", "warning", 2)),
-        (SET.replace("d01: 2", "1E5: 2"), ("T114", "warning", 4)),
         (SET.replace("first query", "first\n      query # one"), ("T117", "warning", 4)),
         (SET.replace('"1"', "0x1F"), ("T114", "error", 2)),
         (SET.replace('"1"', "1_000"), ("T114", "error", 2)),

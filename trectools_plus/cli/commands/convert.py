@@ -44,7 +44,7 @@ def runs_convert(
       runs convert run.dev.tsv --from msmarco > my.run
       runs convert scores.txt --columns query=1,doc_id=2,score=3 --output my.run
       runs convert hits.csv --columns query=q,doc_id=_id,score=_score --output my.run
-      runs convert systems.csv --output runs
+      runs convert table.csv --columns system=model --output runs
     """
     names = formats.column_names(columns)
     systems = validation.convert_runs(run, source_format=source_format, columns=names)

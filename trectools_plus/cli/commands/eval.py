@@ -69,9 +69,9 @@ def evaluate_runs(
     ] = None,
 ) -> None:
     """The files are validated first. Input is refused only if a figure would be wrong or ambiguous;
-    a note on stderr names all other findings. A table of several systems is several runs. Means are
-    over all queries of the qrels; the table shows their number. Without --measure, the measures are
-    nDCG@10, AP@100, RR@10, R@50, R@100 and HitRate@10.
+    a note on stderr names all other findings. With --columns system=NAME, a table is several runs.
+    Means are over all queries of the qrels; the table shows their number. Without --measure, the
+    measures are nDCG@10, AP@100, RR@10, R@50, R@100 and HitRate@10.
 
     \b
     Examples:

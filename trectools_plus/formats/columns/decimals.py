@@ -4,10 +4,10 @@ Only ASCII digits in decimal notation are accepted, because evaluation tools dis
 ``1_000``, ``9,5``, ``nan`` and full-width digits.
 
 Numbers of up to 18 digits are parsed with arrays. The digits make a whole number, which is divided
-or multiplied by a power of ten up to 10^22, which is exact in 64 bits. If the whole number is below
-2^53, one rounding gives the correct value (Clinger 1990). Otherwise the quotient is computed with
-twice the precision (Dekker 1971), and accepted if its error cannot change the rounding (Ziv 1991).
-``float()`` parses all other numbers.
+by a power of ten up to 10^22, which is exact in 64 bits. If the whole number is below 2^53, one
+rounding gives the correct value (Clinger 1990). Otherwise the quotient is computed with twice the
+precision (Dekker 1971), and accepted if its error cannot change the rounding (Ziv 1991). Polars
+parses all other numbers.
 """
 
 from __future__ import annotations
@@ -54,8 +54,6 @@ _EIGHT = np.uint64(8)
 _ONES = np.uint64(0x0101010101010101)
 _ZEROS = _ONES * np.uint64(ord("0"))
 _POINTS = _ONES * np.uint64(ord(".") ^ ord("0"))
-_LETTERS_E = _ONES * np.uint64(ord("e"))
-_LOWER = _ONES * np.uint64(0x20)
 _HIGH = _ONES * np.uint64(0x80)
 _ABOVE_NINE = _ONES * np.uint64(0x7F - 9)
 
@@ -97,25 +95,25 @@ def parse_decimals(text: Text, starts: Rows, ends: Rows) -> Decimals:
     """
     if not len(starts):
         return Decimals(np.zeros(0), np.zeros(0, np.bool_))
-    before = starts - 1
-    digits, n_after, is_regular = _read(text, before, ends)
-    values, is_sure = _scale(digits, -n_after)
-    is_regular &= is_sure
-    if not is_regular.all():
-        rows = np.flatnonzero(~is_regular)
-        values[rows], digits[rows], is_regular = _parse_signed(text, before[rows], ends[rows])
-        rows = rows[~is_regular]
-        if len(rows):
-            values[rows], digits[rows] = _parse_each(Ids.of(text, starts[rows], ends[rows])), _LONG
+    sign = text.data.take(starts)
+    is_negative = sign == ord("-")
+    digits, n_after, is_regular = _read(text, starts - 1 + (is_negative | (sign == ord("+"))), ends)
+    values, is_sure = _scale(digits, n_after)
+    np.negative(values, out=values, where=is_negative)
+    rows = np.flatnonzero(~(is_regular & is_sure))
+    if len(rows):
+        values[rows] = _parse_others(Ids.of(text, starts[rows], ends[rows]))
+        digits[rows] = _LONG
     return Decimals(values, digits < _LONG)
 
 
-def _parse_each(fields: Ids) -> Floats:
-    """Parse each different text with ``float()``."""
-    number, first = fields.numbered()
-    values = np.array([parse_decimal(one) for one in fields.texts(first)], np.float64)
-    found: Floats = values[number]
-    return found
+def _parse_others(fields: Ids) -> Floats:
+    """Parse numbers with an exponent or many digits, and words for NaN and infinity."""
+    texts = fields.series()
+    values: Floats = parse_column(texts).to_numpy(writable=True)
+    rows = np.flatnonzero(np.isnan(values))
+    values[rows] = [parse_decimal(text) for text in fields.texts(rows)]
+    return values
 
 
 @dataclass(frozen=True, eq=False)
@@ -199,59 +197,17 @@ def parse_decimal(text: str) -> float:
     return float(text) if is_number else np.nan
 
 
-def _parse_signed(text: Text, before: Rows, ends: Rows) -> tuple[Floats, Word, Flags]:
-    """Parse numbers with signs and exponents; return values, digits, and whether each is sure."""
-    sign = text.data.take(before + 1)
-    is_negative = sign == ord("-")
-    before = before + (is_negative | (sign == ord("+")))
-    n_exponent, exponent, is_valid = _read_exponents(text, before, ends)
-    digits, n_after, is_regular = _read(text, before, ends - n_exponent)
-    values, is_sure = _scale(digits, exponent - n_after)
-    np.negative(values, out=values, where=is_negative)
-    return values, digits, is_regular & is_sure & is_valid
-
-
-def _read_exponents(text: Text, before: Rows, ends: Rows) -> tuple[Rows, Rows, Flags]:
-    """Read the exponents of some numbers.
-
-    Returns:
-        The number of bytes from each ``e`` to the end, 0 without one; the exponent; whether it is
-        a whole number.
-    """
-    last = text.words_at(ends, -8)
-    mark = ((last | _LOWER) ^ _LETTERS_E) - _ONES
-    mark &= _HIGH
-    mark &= _LAST.take(ends - before - 1, mode="clip")
-    mark &= np.negative(mark)  # the first one; later ones may be wrong
-    has_exponent = mark != 0
-    n_digits = _bytes_after(mark)
-    sign = text.data.take(ends - n_digits, mode="clip")
-    is_negative = sign == ord("-")
-    n_exponent = np.where(has_exponent, n_digits + 1, 0)
-    n_digits -= is_negative | (sign == ord("+"))
-    last ^= _ZEROS
-    last &= _LAST.take(n_digits, mode="clip")
-    exponent = _eight_digits(last).astype(np.int64)
-    np.negative(exponent, out=exponent, where=is_negative)
-    is_valid = (_not_digits(last) == 0) & (n_digits > 0)
-    exponent[~has_exponent] = 0
-    return n_exponent, exponent, is_valid | ~has_exponent
-
-
-def _scale(digits: Word, power: Rows) -> tuple[Floats, Flags]:
-    """Return digits times a power of ten, and whether each value is correctly rounded."""
-    values = digits.view(np.int64).astype(np.float64)
-    exact = values
-    divisors: Floats = _POWERS.take(-power, mode="clip")
-    values = values / divisors
-    if power.max() > 0:
-        values *= _POWERS.take(power, mode="clip")
-    is_sure = np.abs(power) <= _MAX_POWER
+def _scale(digits: Word, n_after: Rows) -> tuple[Floats, Flags]:
+    """Return digits divided by a power of ten, and whether each value is correctly rounded."""
+    exact = digits.view(np.int64).astype(np.float64)
+    divisors: Floats = _POWERS.take(n_after, mode="clip")
+    values = exact / divisors
+    is_sure = n_after <= _MAX_POWER
     large = np.flatnonzero(digits >= _EXACT)
     if len(large):
         rest = digits[large].view(np.int64) - exact[large].astype(np.int64)
         values[large], good = _divide(exact[large], rest.astype(np.float64), divisors[large])
-        is_sure[large] &= good & (power[large] <= 0)
+        is_sure[large] &= good
     return values, is_sure
 
 

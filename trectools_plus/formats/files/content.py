@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from itertools import chain
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
-from trectools_plus.errors import FormatError, InputError
+from trectools_plus.errors import FormatError, InputError, TrectoolsPlusError
 from trectools_plus.formats.files import limits
 from trectools_plus.formats.files.binary import PARQUET, BinaryFileError, find_binary
 from trectools_plus.formats.files.compression import (
     Compression,
-    DamagedStreamError,
-    decompress,
+    decompressed,
     detect,
 )
 from trectools_plus.formats.files.limits import (
@@ -30,6 +29,26 @@ BOM = b"\xef\xbb\xbf"
 CHUNK_BYTES = 1 << 20
 
 
+class _Source:
+    """A stream whose first bytes were read, which counts what is read from it."""
+
+    def __init__(self, stream: IO[bytes]) -> None:
+        self._stream = stream
+        self.first = stream.read(CHUNK_BYTES)
+        # A pipe may return a few bytes at a time.
+        while len(self.first) < HEAD_BYTES and (more := stream.read(CHUNK_BYTES)):
+            self.first += more
+        self.n_bytes = 0
+        self._pending = self.first
+
+    def read(self, size: int = -1) -> bytes:
+        size = size if size >= 0 else sys.maxsize
+        data, self._pending = self._pending[:size], self._pending[size:]
+        data = data or self._stream.read(min(size, CHUNK_BYTES))
+        self.n_bytes += len(data)
+        return data
+
+
 def iter_content(path: str | Path) -> Iterator[bytes]:
     """Yield a file's content, decompressed, in chunks of about ``CHUNK_BYTES``.
 
@@ -39,8 +58,39 @@ def iter_content(path: str | Path) -> Iterator[bytes]:
             much.
     """
     with opened(path) as stream:
-        first = read_first(stream)
-        yield from decompressed(chunks_of(stream, first), detect(first), str(path))
+        source = _Source(stream)
+        yield from _decompress(source, detect(source.first), str(path))
+
+
+def _decompress(source: _Source, compression: Compression | None, shown: str) -> Iterator[bytes]:
+    """Yield the content of a file; refuse what is not text or expands too much."""
+    content: Any = source if compression is None else decompressed(source, compression)
+    n_bytes = 0
+    while part := _read_part(content, compression, shown):
+        if not n_bytes and (name := find_binary(part)) is not None:
+            raise BinaryFileError(name, shown)
+        n_bytes += len(part)
+        if n_bytes > max(limits.EXPANSION_FREE_BYTES, limits.MAX_EXPANSION * source.n_bytes):
+            raise FormatError(
+                f"{compression} stream expands more than {limits.MAX_EXPANSION} times: "
+                f"{source.n_bytes:,} bytes to over {n_bytes:,}, where reading stopped",
+                path=shown,
+                remedy="this may be a decompression bomb; if not, decompress it yourself",
+            )
+        yield part
+
+
+def _read_part(content: IO[bytes], compression: Compression | None, shown: str) -> bytes:
+    try:
+        return content.read(CHUNK_BYTES)
+    except Exception as error:
+        if compression is None or isinstance(error, TrectoolsPlusError):
+            raise
+        raise FormatError(
+            f"{compression} stream is damaged or ends early ({error})",
+            path=shown,
+            remedy="copy or create the file again",
+        ) from error
 
 
 def iter_lines(path: str | Path) -> Iterator[bytes]:
@@ -70,59 +120,6 @@ def iter_lines(path: str | Path) -> Iterator[bytes]:
     last = b"".join(parts)
     if last:
         yield last
-
-
-def read_first(stream: IO[bytes]) -> bytes:
-    """Read a first chunk that includes the magic bytes; a pipe may return a few bytes at a time."""
-    first = stream.read(CHUNK_BYTES)
-    while len(first) < HEAD_BYTES and (more := stream.read(CHUNK_BYTES)):
-        first += more
-    return first
-
-
-def chunks_of(stream: IO[bytes], first: bytes) -> Iterator[bytes]:
-    """Yield the first chunk and all that follow it."""
-    return chain([first], iter(lambda: stream.read(CHUNK_BYTES), b""))
-
-
-def decompressed(
-    chunks: Iterable[bytes], compression: Compression | None, shown: str
-) -> Iterator[bytes]:
-    """Decompress content, and refuse it if it expands too much.
-
-    Args:
-        chunks: The bytes of the file, from the first one.
-        compression: Its compression; ``None`` for plain bytes.
-        shown: The file as the user named it, for errors.
-
-    Raises:
-        FormatError: If the content is not text, or the stream ends early, is damaged or expands
-            too much.
-    """
-    n_packed = n_bytes = 0
-
-    def counted() -> Iterator[bytes]:
-        nonlocal n_packed
-        for chunk in chunks:
-            n_packed += len(chunk)
-            yield chunk
-
-    try:
-        for part in counted() if compression is None else decompress(counted(), compression):
-            if not n_bytes and (name := find_binary(part)) is not None:
-                raise BinaryFileError(name, shown)
-            n_bytes += len(part)
-            if n_bytes > limits.EXPANSION_FREE_BYTES and n_bytes > limits.MAX_EXPANSION * n_packed:
-                raise FormatError(
-                    f"{compression} stream expands more than {limits.MAX_EXPANSION} times: "
-                    f"{n_packed:,} bytes to over {n_bytes:,}, where reading stopped",
-                    path=shown,
-                    remedy="this may be a decompression bomb; if not, decompress it yourself",
-                )
-            yield part
-    except DamagedStreamError as error:
-        remedy = "copy or create the file again"
-        raise FormatError(str(error), path=shown, remedy=remedy) from error
 
 
 def decode_lines(lines: Iterable[bytes], path: str) -> Iterator[tuple[int, str]]:
@@ -230,12 +227,12 @@ def read_file(path: str | Path, *, partial: bool = False, tables: bool = False) 
     """
     shown = str(path)
     with opened(path) as stream:
-        first = read_first(stream)
-        compression = detect(first)
-        if tables and find_binary(first) == PARQUET:
-            data = _join(chunks_of(stream, first), shown, is_text=False)
-            return FileContent(shown, data, is_parquet=True)
-        data = _join(decompressed(chunks_of(stream, first), compression, shown), shown)
+        start = _Source(stream)
+        compression = detect(start.first)
+        if tables and find_binary(start.first) == PARQUET:
+            chunks = iter(lambda: start.read(CHUNK_BYTES), b"")
+            return FileContent(shown, _join(chunks, shown, is_text=False), is_parquet=True)
+        data = _join(_decompress(start, compression, shown), shown)
     source = replace(content_of_chunk(shown, data), compression=compression)
     if source.overlong is not None and not partial:
         raise source.overlong.as_error(shown)

@@ -74,13 +74,6 @@ def usable_memory() -> int:
     for file in _CGROUP_LIMITS:
         with suppress(OSError, ValueError):
             amounts.append(int(file.read_text()))
-    with suppress(ImportError, ValueError, OSError):  # Windows does not have this module
-        import resource
-
-        for kind in (resource.RLIMIT_AS, resource.RLIMIT_DATA):
-            soft, _ = resource.getrlimit(kind)
-            if soft != resource.RLIM_INFINITY:
-                amounts.append(soft)
     return min(amounts)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import re
 import stat
@@ -26,9 +25,6 @@ SILENT_SECONDS = 60
 _ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://")
 _EXTRAS = {"s3": "s3", "s3a": "s3", "gs": "gcs", "gcs": "gcs"}
 """The extra to install for a protocol; for all others it is ``distributed``."""
-
-_VERSION_FIELDS = ("ETag", "etag", "generation", "size", "LastModified", "mtime", "updated")
-_NO_OUTPUT = logging.NullHandler()
 
 
 def is_address(path: object) -> bool:
@@ -54,67 +50,43 @@ class RemoteFile:
 
     def __init__(self, address: str) -> None:
         self._address = address
-        match = _ADDRESS.match(address)
-        assert match is not None
-        protocol = match[1].lower()
-        if secret := secret_in_url(address):
+        protocol = address.partition("://")[0].lower()
+        if (secret := secret_in_url(address)) or "::" in address:
             raise InputError(
-                f"the address contains {secret}, but addresses are written to reports",
+                f"the address contains {secret or 'another address (::)'}, but addresses are "
+                "written to reports",
                 where=hide_secrets(address),
                 remedy="set them in the environment or configuration that fsspec reads for "
                 f"{protocol}://, or download the file first",
             )
-        if "::" in address:
-            raise InputError(
-                "addresses within addresses (::) are not read",
-                where=address,
-                remedy="download the file first",
-            )
-        # Without a handler, Python would print the log message of each failed attempt.
-        logging.getLogger("gcsfs").addHandler(_NO_OUTPUT)
         try:
             import fsspec
 
-            options = _options_of(protocol)
-        except ImportError:
-            raise _missing(protocol) from None
-        try:
-            self._file: IO[bytes] = fsspec.open(address, "rb", **options).open()
-            self._version = _version_in(getattr(self._file, "details", None))
+            self._file: IO[bytes] = fsspec.open(address, "rb", **_options_of(protocol)).open()
+        except ImportError as error:
+            if protocol not in _EXTRAS and error.name not in ("fsspec", "aiohttp"):
+                raise self._to_input_error(error) from error
+            extra = _EXTRAS.get(protocol, "distributed")
+            raise MissingExtraError(f"reading {protocol}:// addresses", extra) from None
         except Exception as error:  # each file system has its own exceptions
-            if isinstance(error, ImportError) and protocol in _EXTRAS:
-                raise _missing(protocol) from None
             raise self._to_input_error(error) from error
 
     def read(self, n_bytes: int = -1) -> bytes:
         """Read at most ``n_bytes``, or everything.
 
         Raises:
-            InputError: If reading fails; at the end, if the file has changed since it was opened.
+            InputError: If reading fails.
         """
         try:
-            content = self._file.read(n_bytes)
-            changed = (n_bytes < 0 or not content) and self._has_changed()
+            return self._file.read(n_bytes)
         except Exception as error:
             raise self._to_input_error(error) from error
-        if changed:
-            raise InputError(
-                "the file changed while it was read", where=self._address, remedy="read it again"
-            )
-        return content
 
     def __enter__(self) -> RemoteFile:
         return self
 
     def __exit__(self, *_: object) -> None:
         self._file.close()
-
-    def _has_changed(self) -> bool:
-        """Return true if the store now has another version; the content may then mix both."""
-        if not self._version:
-            return False
-        store: Any = self._file
-        return _version_in(store.fs.info(store.path)) != self._version
 
     def _to_input_error(self, error: Exception) -> InputError:
         # fsspec reports a missing file even if the server is down or denies access.
@@ -141,17 +113,6 @@ def _options_of(protocol: str) -> dict[str, Any]:
     # from different versions of the file.
     timeout = ClientTimeout(total=None, sock_connect=SILENT_SECONDS, sock_read=SILENT_SECONDS)
     return {"block_size": 0, "timeout": timeout}
-
-
-def _missing(protocol: str) -> MissingExtraError:
-    extra = _EXTRAS.get(protocol, "distributed")
-    return MissingExtraError(f"reading {protocol}:// addresses", extra)
-
-
-def _version_in(details: dict[str, Any] | None) -> dict[str, Any]:
-    """Return the fields that identify the version of a stored file; empty if there are none."""
-    known = details or {}
-    return {name: known[name] for name in _VERSION_FIELDS if known.get(name) is not None}
 
 
 def can_be_read_twice(path: str | Path) -> bool:

@@ -166,9 +166,8 @@ def _arrange_run(
     systems = find_systems(frame, candidates, SYSTEMS, named)
     parts: dict[str, Columns] = {}
     if systems is not None and systems.is_clear:
-        (name,) = systems.columns
-        frame = frame.with_columns(tag=pl.col(candidates[name]))
-        left_out = tuple(other for other in origin.left_out if other != name)
+        frame = frame.with_columns(tag=pl.col(candidates[systems.column]))
+        left_out = tuple(other for other in origin.left_out if other != systems.column)
         origin = replace(origin, left_out=left_out)
         for value in systems.values:
             rows = frame.filter(pl.col("tag") == value)

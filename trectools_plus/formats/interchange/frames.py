@@ -133,33 +133,27 @@ def split_systems(
         InputError: If it is unclear whether a column names systems.
     """
     frame = polars_of(value)
-    fields = find_fields(frame.columns, RUN_FIELDS)
-    used = {place for field, place in fields.items() if field != "tag"}
+    names, fields = frame.columns, find_fields(frame.columns, RUN_FIELDS)
     if not {"query_id", "doc_id"} <= fields.keys():
         return None, {}
-    names = frame.columns
-    texts = {
-        name: column.cast(pl.String, strict=False).fill_null("")
-        for place, (name, column) in enumerate(zip(names, frame, strict=True))
-        if place not in used and not (column.dtype.is_nested() or column.dtype == pl.Object)
-    }
-    rows = frame.select(query_id=names[fields["query_id"]], doc_id=names[fields["doc_id"]])
-    candidates = {name: f"column {name}" for name in texts}
-    rows = rows.with_columns(**{candidates[name]: column for name, column in texts.items()})
-    named = candidates[names[fields["tag"]]] if names_systems else None
-    systems = find_systems(rows, candidates, SYSTEMS, named)
+    used = [names[place] for field, place in sorted(fields.items()) if field != "tag"]
+    texts = [
+        column.cast(pl.String, strict=False).fill_null("")
+        for column in frame.drop(used)
+        if not (column.dtype.is_nested() or column.dtype == pl.Object)
+    ]
+    rows = pl.DataFrame([frame[names[fields["query_id"]]].alias("query_id"), *texts])
+    named = names[fields["tag"]] if names_systems else None
+    systems = find_systems(rows, {text.name: text.name for text in texts}, SYSTEMS, named)
     if systems is None:
         return None, {}
     if not systems.is_clear:
-        raise InputError(
-            str(systems),
-            where="run",
-            remedy="if each value is a run, add columns={'system': NAME}; otherwise remove the "
-            "column",
-        )
-    column = texts[systems.columns[0]]
-    table = frame.select(names[place] for place in sorted(used))
-    return systems, {system: table.filter(column == system) for system in systems.values}
+        remedy = "if each value is a run, add columns={'system': NAME}; otherwise remove the column"
+        raise InputError(str(systems), where="run", remedy=remedy)
+    table = frame.select(used)
+    return systems, {
+        system: table.filter(rows[systems.column] == system) for system in systems.values
+    }
 
 
 def is_frame(value: object) -> bool:

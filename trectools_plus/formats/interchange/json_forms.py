@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TypeAlias
@@ -42,7 +41,6 @@ _NO_QUERY = (
     "write {query_id: response} for the response of each query, or fetch the run: "
     "trectools-plus runs fetch --engine elasticsearch"
 )
-_NO_ORDER = "write rows query_id, doc_id, score, with the score by which the track ranks passages"
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +57,6 @@ class JsonForm:
         mark: The key by which a document with such queries is known; by default ``queries``.
         is_listed: Whether objects need no value: their order is that of the ranks, or all are
             relevant.
-        remedy: What to do instead, for a form that is refused.
     """
 
     label: str
@@ -68,7 +65,6 @@ class JsonForm:
     queries: str = ""
     mark: str = ""
     is_listed: bool = False
-    remedy: str = ""
 
 
 FORMS = (
@@ -78,8 +74,6 @@ FORMS = (
     JsonForm("BioASQ", "documents", "documents", queries="questions"),
     JsonForm("a LlamaIndex data set", queries="relevant_docs"),
     JsonForm("MTEB predictions", queries="*.*", mark="mteb_model_meta"),
-    JsonForm("a run of CAsT or iKAT", queries="turns", remedy=_NO_ORDER),
-    JsonForm("responses of Elasticsearch's _msearch", queries="responses", remedy=_NO_QUERY),
     JsonForm("TREC RAG JSON Lines", "references", "references"),
     JsonForm("TREC RAG JSON Lines", "candidates", "candidates"),
     JsonForm("KILT", "output.provenance", "output.provenance", is_listed=True),
@@ -235,7 +229,7 @@ class _Reader:
         self.has_own_ids: set[bool] = set()
         self.seen: set[tuple[str, str]] = set()
         self.lines: list[int] = []
-        self.columns: dict[str, list[str]] = {}
+        self.rows: list[dict[str, str]] = []
 
     def add_document(self, root: _Object) -> None:
         """Add an object: a row, the results of a query, or a dictionary of queries."""
@@ -246,8 +240,6 @@ class _Reader:
         if form is not None:
             queries = _at(_Object(pair for pair in root if pair[0] != form.mark), form.queries)
             self.label = form.label
-            if form.remedy:
-                raise UnknownFormError(f"the format is that of {form.label}", form.remedy)
         elif self._is_row(root) or self._results_of(root) is not None:
             queries = [root]
         if not isinstance(queries, _Object):
@@ -274,7 +266,8 @@ class _Reader:
         query_id, form, results = key, FORMS[-1], item
         if isinstance(item, _Object) and (key is None or not item.is_flat):
             if key is None and self._is_row(item):
-                self._append(line, self._row_of(item))
+                self.lines.append(line)
+                self.rows.append(self._row_of(item))
                 return
             found = self._results_of(item)
             if found is None:
@@ -350,7 +343,8 @@ class _Reader:
         elif "rank" not in values:
             self.is_listed = True
             values |= {"rank": str(position)} if "rank" in self.kind.fields else {self.value: "1"}
-        self._append(line, {self.names.get(name, name): text for name, text in values.items()})
+        self.lines.append(line)
+        self.rows.append({self.names.get(name, name): text for name, text in values.items()})
 
     def _values_of(self, item: Value, query_id: str | None, form: JsonForm) -> dict[str, str]:
         """Return the fields of a result."""
@@ -371,19 +365,11 @@ class _Reader:
             raise UnknownFormError(what, _NAME_KEYS)
         return values
 
-    def _append(self, line: int, values: Mapping[str, str]) -> None:
-        for name in values:
-            if name not in self.columns:
-                self.columns[name] = [""] * len(self.lines)
-        for name, column in self.columns.items():
-            column.append(values.get(name, ""))
-        self.lines.append(line)
-
     def table(self, text: str) -> HeadedTable:
         """Return the rows, with the lines of a dictionary of which each row has its own pair."""
+        names = list(dict.fromkeys(name for row in self.rows for name in row))
         if self.n_queries and not self.lines:  # queries without results
-            self.columns = {name: [] for name in ("query_id", "doc_id", self.value)}
-        names = list(self.columns)
+            names = ["query_id", "doc_id", self.value]
         places = find_fields(names, self.kind.fields, self.user_columns)
         if not self.kind.is_complete(places):
             raise UnknownFormError("the document is empty: it has no rows", _NAME_KEYS)
@@ -394,7 +380,9 @@ class _Reader:
             data = np.frombuffer(text.encode("utf-32-le", "replace"), "<u4")
             ends = np.flatnonzero(data == ord("\n"))
             lines = (np.searchsorted(ends, starts) + 1).astype(np.uint32) if has_lines else lines
-        texts = {f"c{at}": column for at, column in enumerate(self.columns.values(), 1)}
+        texts = {
+            f"c{at}": [row.get(name, "") for row in self.rows] for at, name in enumerate(names, 1)
+        }
         rows = pl.DataFrame(
             {"line": lines, **texts}, {"line": pl.UInt32} | dict.fromkeys(texts, pl.String)
         )

@@ -222,12 +222,10 @@ def _records(body: str, separator: str) -> Iterator[tuple[int, str, list[str] | 
         yield start + 1, lines[start].removesuffix("\r"), row
 
 
-MAX_FOOTER_BYTES = 1 << 22
-"""The greatest size of the description of a file, which lists its columns and their parts."""
 MAX_COLUMNS = 1000
 _ROW_BYTES = 64
 """The memory that a row takes at least."""
-_MARK = b"PAR1"
+_READABLE = (pl.String, pl.Categorical, pl.Enum, pl.Boolean, pl.Binary, pl.Null)
 
 
 def read_parquet_table(source: FileContent, kind: Kind, columns: ColumnNames | None) -> HeadedTable:
@@ -245,15 +243,8 @@ def read_parquet_table(source: FileContent, kind: Kind, columns: ColumnNames | N
             texts or numbers in one.
     """
     data = BytesIO(source.data)
-    if len(source.data) < 12 or not source.data.endswith(_MARK):
-        raise _refused(source, "its end is missing", "copy or write the file again")
-    n_bytes = int.from_bytes(source.data[-8:-4], "little")
-    if n_bytes > MAX_FOOTER_BYTES:
-        raise _refused(source, f"its schema takes {n_bytes / 1e6:.1f} MB, so it is no run or qrels")
     try:
         schema = pl.Schema(pl.read_parquet_schema(data))
-        if len(schema) > MAX_COLUMNS:
-            raise _refused(source, f"it has {len(schema):,} columns, so it is no run or qrels")
         names = _choose_columns(source, schema, kind, columns)
         scan = pl.scan_parquet(data)
         n_rows = scan.select(pl.len()).collect().item()
@@ -276,32 +267,26 @@ def _choose_columns(
     """Return the columns to read: those of fields, and those that may name systems."""
     names = list(schema)
     fields = find_fields(names, kind.fields, columns)
-    if not kind.is_complete(fields):
+    if len(names) > MAX_COLUMNS or not kind.is_complete(fields):
         needed = {name: name for name in kind.required} | dict(columns or {})
         raise _refused(
             source,
-            f"expected the columns {', '.join(needed.values())} but got {listed(names)}",
+            f"expected the columns {', '.join(needed.values())} but got {len(names):,} columns "
+            f"({listed(names)})",
             f"name them: --columns query=NAME,doc_id=NAME,{kind.required[-1]}=NAME",
         )
-    usual = set(map(normalize, (*SYSTEMS, *JUDGMENT_TYPES)))
-    further = [name for name in names if normalize(name) in usual and _is_readable(schema[name])]
+    usual = {*map(normalize, (*SYSTEMS, *JUDGMENT_TYPES))}
+    readable = {name for name in names if schema[name].is_numeric() or schema[name] in _READABLE}
     for name, place in fields.items():
         dtype = schema[names[place]]
-        if not _is_readable(dtype) or (name.endswith("_id") and dtype.is_float()):
+        if names[place] not in readable or (name.endswith("_id") and dtype.is_float()):
             what = f"expected text or numbers in column {names[place]!r} but got {dtype}"
             raise _refused(source, what, "convert the column")
-    return [name for at, name in enumerate(names) if at in fields.values() or name in further]
-
-
-def _is_readable(dtype: pl.DataType) -> bool:
-    return dtype.is_numeric() or dtype in (
-        pl.String,
-        pl.Categorical,
-        pl.Enum,
-        pl.Boolean,
-        pl.Binary,
-        pl.Null,
-    )
+    return [
+        name
+        for at, name in enumerate(names)
+        if at in fields.values() or (name in readable and normalize(name) in usual)
+    ]
 
 
 def _as_text(column: pl.Series) -> pl.Series:

@@ -1,1 +1,1 @@
-"""Trees with source positions: one node model, and a parser for each syntax."""
+"""Values with their lines: one node model, and a parser for each syntax."""

@@ -1,9 +1,9 @@
-"""The records of topics in JSON, YAML and tables."""
+"""The records of topics in JSON, YAML and tables, and test cases in tables."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
 from difflib import get_close_matches
 
 from trectools_plus.formats.columns.decimals import DECIMAL, INTEGER
@@ -14,29 +14,15 @@ from trectools_plus.formats.interchange.names import (
     normalize,
 )
 from trectools_plus.formats.interchange.table_files import Header, find_header, read_table
-from trectools_plus.formats.nodes.model import (
-    MAX_DIGITS,
-    Items,
-    Mapping,
-    Node,
-    Scalar,
-    Tree,
-    TreeError,
-    describe,
-)
+from trectools_plus.formats.nodes.model import Node, Tree, TreeError, mapping_of, text_node
 from trectools_plus.formats.nodes.parsing import parse_json
-from trectools_plus.formats.topic_records.lines import BLANKS, numbered_lines
-from trectools_plus.formats.topic_records.making import (
-    SAMPLED,
-    choose_fields,
-    is_main_text,
-)
+from trectools_plus.formats.topic_records.making import SAMPLED, choose_fields
 from trectools_plus.formats.topic_records.model import (
+    DEFAULTS,
     Record,
     Records,
     Report,
     TopicOptions,
-    TopicProblem,
     report_tree,
     syntax_problem,
 )
@@ -46,13 +32,14 @@ from trectools_plus.formats.topic_records.schema import (
     JUDGED_KEYS,
     TEXT_KEYS,
     TOP_KEYS,
+    TOPIC_TEXTS,
 )
 
 _LISTS = ("topics", "queries", "questions", "data", "records", "items", "claims", "test_cases")
 _TURNS = ("turn", "turns", "utterances", "conversation")
 _NEAR = 0.75
-_SEPARATORS = (";", "|", ",")
-"""Separators of several document ids or grades in one value, in order of preference."""
+_BETWEEN_IDS = re.compile(r"\s*[;|,]\s*")
+"""What separates several document ids or grades in one value."""
 
 
 def find_records(
@@ -69,80 +56,75 @@ def find_records(
     Returns:
         The records; ``None`` if the document is a test set, or neither.
     """
-    root = tree.root
+    root = tree.root or Node(1, None)
+    cases = next((root.fields[name] for name in TOP_KEYS[1:] if name in root.fields), None)
+    lists = [value for name, value in root.fields.items() if normalize(name) in _LISTS]
     records: list[Record] | None = None
-    if isinstance(root, Items):
-        records = _records_in_list(root, options, test_sets=test_sets)
-    elif isinstance(root, Mapping):
-        cases = next((root.fields[name] for name in TOP_KEYS[1:] if name in root.pairs), None)
-        if isinstance(cases, Items) and (test_sets or "metadata" not in root.pairs):
-            records = _records_in_list(cases, options, test_sets=test_sets)
-        elif isinstance(cases, Mapping) and test_sets:
-            records = _records_by_key(cases)
-        elif cases is None:
-            lists = [root.fields[name] for name in root.pairs if normalize(name) in _LISTS]
-            if len(lists) == 1 and isinstance(lists[0], Items):
-                records = _records_in_list(lists[0], options, test_sets=False, top=False)
-            else:
-                records = _records_by_key(root)
+    if root.items:
+        records = _records_in_list(root.items, test_sets, is_bare=options == DEFAULTS)
+    elif cases is not None and (test_sets or (cases.items and "metadata" not in root.fields)):
+        in_list = _records_in_list(cases.items, test_sets, is_bare=options == DEFAULTS)
+        records = in_list or _records_by_key(cases)
+    elif cases is None and len(lists) == 1 and lists[0].items:
+        records = _records_in_list(lists[0].items, test_sets=False)
+    elif cases is None:
+        records = _records_by_key(root)
     return None if records is None else Records(records, syntax)
 
 
-def record_of(mapping: Mapping) -> Record:
+def _record_of(mapping: Node) -> Record:
     """Return the record of a mapping; scalars in other mappings are fields with dotted names.
 
     Raises:
         TreeError: If it is a conversation, whose turns are several queries.
     """
-    fields: dict[str, Scalar] = {}
-    hidden: dict[str, Scalar] = {}
-    for name, (_, value) in mapping.pairs.items():
-        if isinstance(value, Scalar):
+    fields: dict[str, Node] = {}
+    hidden: dict[str, Node] = {}
+    for name, value in mapping.fields.items():
+        if value.is_scalar:
             fields[name] = value
             continue
-        hidden[name] = Scalar(value.line, "", None)
-        if isinstance(value, Items) and normalize(name) in _TURNS:
+        if value.items and normalize(name) in _TURNS:
             remedy = "write one topic for each turn, with an id and a text"
             raise TreeError("turns of a conversation are not read", value.line, remedy)
-        if isinstance(value, Mapping):
-            hidden |= {f"{name}.{key}": scalar for key, scalar in value.scalars.items()}
+        inner = {f"{name}.{key}": node for key, node in value.fields.items() if node.is_scalar}
+        hidden |= {name: Node(value.line, None), **inner}
     return Record(mapping.line, {**fields, **hidden}, hidden=frozenset(hidden))
 
 
 def _records_in_list(
-    items: Items, options: TopicOptions, *, test_sets: bool, top: bool = True
+    items: list[Node], test_sets: bool, *, is_bare: bool = False
 ) -> list[Record] | None:
-    cases = [case for case in items.items if isinstance(case, Mapping)]
-    if not cases or len(cases) < len(items.items):
-        return None
-    names = dict.fromkeys(name for case in cases[:SAMPLED] for name in case.pairs)
+    """Return the records of a list; ``None`` for a test set unless ``test_sets``.
+
+    A ``is_bare`` list of which the user names no fields is a test set too if it has only the fields
+    of test cases, which have a schema.
+    """
+    names = dict.fromkeys(name for case in items[:SAMPLED] for name in case.fields)
     is_test_set = any(name in JUDGED_KEYS for name in names)
-    if top and not options.names_fields:
-        # Topics that have only the fields of test cases, which have a schema.
-        is_own = all(_is_near(name, CASE_KEYS) for name in names)
-        is_test_set |= is_own and any(name in ID_KEYS + TEXT_KEYS for name in names)
-    if is_test_set and not test_sets:
+    if is_bare and any(name in ID_KEYS + TEXT_KEYS for name in names):
+        is_test_set |= all(_is_near(name, CASE_KEYS) for name in names)
+    if (is_test_set and not test_sets) or not all(case.fields for case in items):
         return None
-    return list(map(record_of, cases))
+    return list(map(_record_of, items))
 
 
-def _records_by_key(root: Mapping) -> list[Record] | None:
+def _records_by_key(root: Node) -> list[Record] | None:
     """Return the records of ``{id: text}`` and ``{id: {field: text}}``."""
-    if any(_is_near(name, TOP_KEYS) for name in list(root.pairs)[:10]):
+    nodes = root.fields.values()
+    if any(_is_near(name, TOP_KEYS) for name in list(root.fields)[:10]):
         return None
-    if all(isinstance(value, Scalar) and value.meaning == "text" for value in root.fields.values()):
-        if any(map(is_main_text, root.pairs)):
+    if all(node.meaning == "text" for node in nodes):
+        if any(normalize(name) in TOPIC_TEXTS[:9] for name in root.fields):
             return None  # the fields of one record
-        return [Record(v.line, {"text": v}, name) for name, v in root.scalars.items()] or None
-    records = []
-    for key, value in root.pairs.values():
-        if not isinstance(value, Mapping):
-            return None
-        record = record_of(value)
-        record.query_id, record.line = key.text, key.line
-        records.append(record)
-    has_text = choose_fields(Records(records, ""), TopicOptions()).text_fields
-    return records if has_text else None  # not {query_id: {doc_id: grade}}
+        return [Record(node.line, {"text": node}, key) for key, node in root.fields.items()] or None
+    if not all(node.fields for node in nodes):
+        return None
+    records = [_record_of(node) for node in nodes]
+    for node, record in zip(nodes, records, strict=True):
+        assert node.key is not None
+        record.query_id, record.line = node.key.text, node.key.line
+    return records if choose_fields(records, DEFAULTS)[1] else None  # or {query_id: {doc_id: 1}}
 
 
 def _is_near(name: str, known: Sequence[str]) -> bool:
@@ -183,8 +165,8 @@ def find_table_records(text: str, header: Header) -> Records:
         TreeError: At a row with more values than names, or with quotes that do not match.
     """
     records = [
-        Record(line, _row(line, zip(header.names, values, strict=False)).scalars)
-        for line, values in _rows(text, header)
+        Record(line, {name: text_node(line, value) for name, value in values.items()})
+        for line, values in _rows(text, header, header.names)
     ]
     return Records(records, f"{header.format} with a header")
 
@@ -205,105 +187,89 @@ def parse_cases(text: str, header: Header) -> Tree:
         TreeError: See :func:`find_table_records`; also if the numbers of documents and grades
             differ.
     """
-    places = find_fields(header.names, CASE_FIELDS)
-    names = {place: name for name, place in places.items()}
-    cases: dict[tuple[str, str], tuple[Mapping, Items]] = {}
+    known = {place: name for name, place in find_fields(header.names, CASE_FIELDS).items()}
+    names = [known.get(place, name) for place, name in enumerate(header.names)]
+    cases: dict[tuple[str, str], Node] = {}
     texts: dict[str, str] = {}
-    for line, values in _rows(text, header):
-        fields = {name: values[place] for name, place in places.items()}
-        query_id = fields.get("query_id", "")
-        texts.setdefault(query_id, fields["text"])
-        key = query_id, fields["text"] or texts[query_id]
-        if key not in cases:
-            renamed = (names.get(place, name) for place, name in enumerate(header.names))
-            pairs = zip(renamed, values, strict=False)
-            case = _row(line, (pair for pair in pairs if pair[0] not in _JUDGED))
-            judged = Items(line)
-            case.pairs["relevant"] = Scalar.of_text(line, "relevant"), judged
-            cases[key] = case, judged
-        cases[key][1].items += _judgments(line, fields)
-    queries = Items(header.line + 1, [case for case, _ in cases.values()])
-    name = Scalar.of_text(header.line, "test_cases")
-    return Tree(Mapping(header.line, {name.text: (name, queries)}))
+    for line, values in _rows(text, header, names):
+        query_id = values.get("query_id", "")
+        words = values.get("text") or texts.get(query_id, "")
+        texts.setdefault(query_id, words)
+        kept = {name: value for name, value in values.items() if name not in _JUDGED}
+        nodes = {name: text_node(line, value) for name, value in kept.items()}
+        case = mapping_of(line, {**nodes, "relevant": Node(line, [])})
+        relevant = cases.setdefault((query_id, words), case).fields["relevant"]
+        relevant.items.extend(_judgments(line, values))
+    queries = Node(header.line + 1, list(cases.values()))
+    return Tree(mapping_of(header.line, {"test_cases": queries}))
 
 
 _JUDGED = frozenset({"relevant", "doc_id", "doc_ids", "grade", "span"})
 
 
-def _row(line: int, values: Iterable[tuple[str, str]]) -> Mapping:
-    """Return a mapping of the values that are not empty; the first of equal names counts."""
-    mapping = Mapping(line)
-    for name, value in values:
-        if name and value:
-            mapping.pairs.setdefault(
-                name, (Scalar.of_text(line, name), Scalar.of_text(line, value))
-            )
-    return mapping
-
-
-def _judgments(line: int, fields: dict[str, str]) -> list[Node]:
+def _judgments(line: int, values: dict[str, str]) -> list[Node]:
     """Return the documents of a row: mappings with grades, or only ids."""
-    doc_ids = [fields["doc_id"]] if fields.get("doc_id") else _split(fields.get("doc_ids", ""))
-    span = fields.get("span", "")
-    if "grade" not in fields and not span:
-        return [Scalar.of_text(line, doc_id) for doc_id in doc_ids]
-    grades = _split(fields.get("grade", "1"))
+    doc_ids = [values["doc_id"]] if "doc_id" in values else _split(values.get("doc_ids", ""))
+    span = {"span": text_node(line, values["span"])} if "span" in values else {}
+    if "grade" not in values and not span:
+        return [text_node(line, doc_id) for doc_id in doc_ids]
+    grades = _split(values.get("grade", "1"))
     if len(grades) == 1:
         grades *= len(doc_ids)
     if len(grades) != len(doc_ids):
         what = f"{len(doc_ids)} relevant documents but {len(grades)} grades"
         raise TreeError(what, line, "write one grade, or one for each document")
-    nodes: list[Node] = []
-    for doc_id, grade in zip(doc_ids, grades, strict=True):
-        node = _row(line, [("doc_id", doc_id), ("span", span)])
-        node.pairs["grade"] = Scalar.of_text(line, "grade"), Scalar(line, grade, _number(grade))
-        nodes.append(node)
-    return nodes
+    return [
+        mapping_of(
+            line,
+            {"doc_id": text_node(line, doc_id), "grade": Node(line, _number(grade), grade), **span},
+        )
+        for doc_id, grade in zip(doc_ids, grades, strict=True)
+    ]
 
 
 def _number(text: str) -> object:
-    """Return a grade as a number; a text if it is none."""
-    if not re.match(DECIMAL, text) or len(text) > MAX_DIGITS:
+    """Return a grade as a number; a text if it is none, or has hundreds of digits."""
+    if not re.match(DECIMAL, text) or len(text) > 300:
         return text
     return int(text) if re.match(INTEGER, text) else float(text)
 
 
 def _split(text: str) -> list[str]:
-    separator = next((one for one in _SEPARATORS if one in text), None)
-    return [part.strip() for part in text.split(separator) if part.strip()]
+    return [part for part in _BETWEEN_IDS.split(text.strip()) if part]
 
 
-def _rows(text: str, header: Header) -> Iterable[tuple[int, list[str]]]:
-    """Return the line and the values of each row.
+def _rows(text: str, header: Header, names: Sequence[str]) -> Iterator[tuple[int, dict[str, str]]]:
+    """Yield the line of each row and its values; the first of equal names counts.
 
     Raises:
         TreeError: See :func:`find_table_records`.
     """
     table = read_table(text, header)
-    if len(table.misshapen):
-        line, n_values, _ = table.misshapen.rows()[0]
+    for line, n_values, _ in table.misshapen.rows():
         if n_values == 1:
             raise TreeError("the quotes of a value do not match", line)
         remedy = 'quote values that contain the separator: "a,b"'
         what = f"{n_values} values, but the header names {len(header.names)}"
         raise TreeError(what, line, remedy)
-    return [(line, list(values)) for line, *values in table.rows.iter_rows()]
+    for line, *values in table.rows.iter_rows():
+        named = dict(zip(reversed(names), reversed(values), strict=True))
+        yield line, {name: named[name] for name in names if name and named[name]}
 
 
 def find_json_lines(text: str, report: Report) -> Records:
     """Return the objects of JSON Lines; report the other lines."""
     records: list[Record] = []
-    for line, content in numbered_lines(text):
-        if not content.strip(BLANKS):
+    remedy = "Write one JSON object per line"
+    for line, content in enumerate(text.split("\n"), 1):
+        if not content.strip():
             continue
         try:
             tree = parse_json(content, line)
             report_tree(tree, report)
-            if isinstance(tree.root, Mapping):
-                records.append(record_of(tree.root))
-            elif tree.root is not None:
-                what = f"expected a JSON object but got {describe(tree.root)}"
-                report(TopicProblem("T104", line, what, remedy="Write one JSON object per line"))
+            if tree.root is not None and tree.root.meaning != "mapping":
+                raise TreeError(f"expected a JSON object but got {tree.root.describe()}", line)
+            records += [] if tree.root is None else [_record_of(tree.root)]
         except TreeError as error:
-            report(syntax_problem(error, error.remedy or "Write one JSON object per line"))
+            report(syntax_problem(error, error.remedy or remedy))
     return Records(records, "JSON Lines", is_plain=True, is_typed=True)

@@ -7,8 +7,7 @@ from collections.abc import Iterable
 from typing import Literal
 
 from trectools_plus.formats.interchange.table_files import SEPARATORS
-from trectools_plus.formats.nodes.model import Mapping, Node, TreeError
-from trectools_plus.formats.nodes.model import describe as describe_node
+from trectools_plus.formats.nodes.model import TreeError
 from trectools_plus.formats.nodes.parsing import Syntax, parse_document
 from trectools_plus.formats.topic_records.documents import (
     find_json_lines,
@@ -23,7 +22,6 @@ from trectools_plus.formats.topic_records.lines import (
     find_line_records,
     form_of_lines,
     iter_tsv,
-    numbered_lines,
     other_form,
 )
 from trectools_plus.formats.topic_records.making import make_topics
@@ -124,7 +122,7 @@ def read_text(
         note: Takes a description of the format and the fields, if they are not the usual ones.
     """
     if form == "tsv":
-        return iter_tsv(numbered_lines(text), report, note)
+        return iter_tsv(text, report, note)
     try:
         records = _find_records(text, form, options, report)
     except TreeError as error:
@@ -156,13 +154,9 @@ def _find_records(text: str, form: Form, options: TopicOptions, report: Report) 
     found = find_records(tree, syntax.upper(), options, test_sets=True)
     report_tree(tree, report)
     if found is None and tree.root is not None:
-        what = f"expected records with an id and a text but got {_shown(tree.root)}"
+        keys = listed([visible(key) for key in tree.root.fields])
+        shown = f"a mapping with the keys {keys}" if keys else tree.root.describe()
         remedy = "Give a list of objects with an id and a text, or {id: text}"
+        what = f"expected records with an id and a text but got {shown}"
         report(TopicProblem("T105", tree.root.line, what, remedy=remedy))
     return found
-
-
-def _shown(root: Node) -> str:
-    if isinstance(root, Mapping) and root.pairs:
-        return f"a mapping with the keys {listed([visible(key) for key in root.pairs])}"
-    return describe_node(root)

@@ -1,15 +1,13 @@
-"""Read topics in lines: TSV, ``id:text``, SMART's ``.I 1``, and others.
-
-The topics of the Million Query track have a priority: ``20001:1:text``.
-"""
+"""Read topics in lines: TSV, ``id:text``, SMART's ``.I 1``, and others."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Literal
 
-from trectools_plus.formats.nodes.model import Scalar
+from trectools_plus.formats.interchange.names import normalize
+from trectools_plus.formats.nodes.model import text_node
 from trectools_plus.formats.topic_records.model import (
     Note,
     Record,
@@ -18,17 +16,15 @@ from trectools_plus.formats.topic_records.model import (
     Topic,
     TopicProblem,
 )
-from trectools_plus.formats.topic_records.schema import is_header
+from trectools_plus.formats.topic_records.schema import TSV_HEADER
 from trectools_plus.text import plural, quoted, visible
 
 LineForm = Literal["priority", "colon", "labelled", "smart"]
 
 _LINES_CHECKED = 200
-BLANKS = " \t\v\f"
-"""The characters of lines that count as blank."""
 _NOT_IDS = frozenset({"id", "qid", "text", "query", "title", "topic", "number", "http", "https"})
-
 _PATTERNS: dict[LineForm, re.Pattern[str]] = {
+    # The topics of the Million Query track have a priority.
     "priority": re.compile(r" *([0-9]+):[0-9]{1,2}: *([^\s][^\t]*)"),
     "colon": re.compile(r" *([^\s:#{}\[\]\"'<>,;|]+): *([^\s][^\t]*)"),
     "labelled": re.compile(r"query\t([^\t]+)\t(.*)", re.IGNORECASE),
@@ -40,9 +36,7 @@ NAMES: dict[LineForm, str] = {
     "smart": "SMART",
 }
 _SMART = re.compile(r"^\.I[ \t]+(\S+)[ \t\r]*$(.*?)(?=^\.I[ \t]|\Z)", re.DOTALL | re.MULTILINE)
-_SECTION = re.compile(r"^\.([A-Z])[ \t\r]*$(.*?)(?=^\.[A-Z][ \t\r]*$|\Z)", re.DOTALL | re.MULTILINE)
-_SECTIONS = {"W": "text", "T": "title", "A": "author", "N": "note", "B": "source"}
-"""The sections of SMART's format, which CACM, CISI, Cranfield and Medline have."""
+_SMART_TEXT = re.compile(r"^\.W[ \t\r]*$(.*?)(?=^\.[A-Z][ \t\r]*$|\Z)", re.DOTALL | re.MULTILINE)
 
 
 def form_of_lines(text: str) -> LineForm | None:
@@ -60,44 +54,45 @@ def form_of_lines(text: str) -> LineForm | None:
     return None
 
 
-def iter_tsv(lines: Iterable[tuple[int, str]], report: Report, note: Note) -> Iterator[Topic]:
+def iter_tsv(text: str, report: Report, note: Note) -> Iterator[Topic]:
     """Yield the topics of lines ``id TAB text``, also those without an id or a text.
 
     Blank lines, comments and a header are skipped.
 
     Args:
-        lines: Number and text of each line.
+        text: The file.
         report: Takes the problems.
         note: Takes a description of how the lines were read, if there is a header.
     """
-    is_first, has_header, count = True, False, 0
+    lines = [line for line in numbered_lines(text) if not is_skipped(line[1])]
+    has_header = bool(lines) and _is_header(lines[0][1])
+    if has_header:
+        number, line = lines.pop(0)
+        shown = visible(line.replace("\t", " "))
+        report(TopicProblem("T103", number, f"header line '{shown}'", 1, blocks_scoring=False))
     for number, line in lines:
-        if is_skipped(line):
-            continue
-        query_id, tab, text = line.partition("\t")
-        if is_first and tab and is_header(query_id, text):
-            is_first, has_header = False, True
-            shown = visible(f"{query_id} {text}".replace("\t", " "))
-            report(TopicProblem("T103", number, f"header line '{shown}'", 1, blocks_scoring=False))
-            continue
-        is_first = False
+        query_id, tab, words = line.partition("\t")
         if not tab:
             what, remedy = f"no tab between id and text in {quoted(line)}", "Write id, tab, text"
             report(TopicProblem("T101", number, what, remedy=f"{remedy} on each line"))
             continue
-        if "\t" in text:
+        if "\t" in words:
             what = "tab inside the text, read as a blank"
-            column = len(query_id) + 2 + text.index("\t")
+            column = len(query_id) + 2 + words.index("\t")
             report(TopicProblem("T102", number, what, column, query_id, severity="warning"))
-            text = text.replace("\t", " ")
-        topic = Topic(number, query_id, text.strip(" "), text_line=number)
+        topic = Topic(number, query_id, words.replace("\t", " ").strip(" "), text_line=number)
         if not query_id.strip(" "):
-            report(TopicProblem("T105", number, f"no id before {quoted(text.strip(' '))}", 1))
+            report(TopicProblem("T105", number, f"no id before {quoted(words.strip(' '))}", 1))
             topic.query_id = None
-        count += 1
         yield topic
-    if has_header and count:
-        note(f"read as TSV with a header: {plural(count, 'topic')}")
+    if has_header and lines:
+        note(f"read as TSV with a header: {plural(len(lines), 'topic')}")
+
+
+def _is_header(line: str) -> bool:
+    """Return true for the names of two columns."""
+    query_id, _, text = map(normalize, line.partition("\t"))
+    return query_id in TSV_HEADER[0] and text in TSV_HEADER[1]
 
 
 def numbered_lines(text: str) -> Iterator[tuple[int, str]]:
@@ -110,45 +105,35 @@ def is_skipped(line: str) -> bool:
 
     A line with ``#`` and a tab is a topic, whose id cannot be written to a run.
     """
-    return not line.strip(BLANKS) or (line.startswith("#") and "\t" not in line)
+    return not line.strip(" \t\v\f") or (line.startswith("#") and "\t" not in line)
 
 
 def find_line_records(text: str, form: LineForm, report: Report) -> Records:
     """Find the records of lines of one form; report the other lines."""
-    records = _smart_records(text) if form == "smart" else _pattern_records(text, form, report)
+    records = _smart_records(text) if form == "smart" else []
+    for number, line in numbered_lines(text) if form != "smart" else ():
+        if (match := _PATTERNS[form].fullmatch(line)) is not None:
+            records.append(Record(number, {"text": text_node(number, match[2].strip())}, match[1]))
+        elif line.strip():
+            what = f"expected {NAMES[form].removeprefix('lines ')}, as on the first line"
+            report(TopicProblem("T101", number, what, remedy="Write id TAB text"))
     if records:
         what = f"{NAMES[form]}, not id TAB text; trectools-plus reads them, other tools do not"
         report(other_form(records[0].line, what))
     return Records(records, NAMES[form])
 
 
+def _smart_records(text: str) -> list[Record]:
+    """Return the records of ``.I 1``, each with the section ``.W`` as its text."""
+    records = []
+    for block in _SMART.finditer(text):
+        words = _SMART_TEXT.search(block[2])
+        line = text.count("\n", 0, block.start()) + 1
+        fields = {"text": text_node(line, " ".join(words[1].split()))} if words else {}
+        records.append(Record(line, fields, block[1]))
+    return records
+
+
 def other_form(line: int, what: str) -> TopicProblem:
     """Return the warning that a file is not TSV (T101)."""
     return TopicProblem("T101", line, what, remedy="Write id TAB text", severity="warning")
-
-
-def _pattern_records(text: str, form: LineForm, report: Report) -> list[Record]:
-    records = []
-    for number, raw in enumerate(text.split("\n"), 1):
-        line = raw.rstrip("\r")
-        match = _PATTERNS[form].fullmatch(line)
-        if match is not None:
-            value = Scalar.of_text(number, match[2].strip())
-            records.append(Record(number, {"text": value}, match[1].strip()))
-        elif line.strip():
-            what = f"expected {NAMES[form].removeprefix('lines ')}, as on the first line"
-            report(TopicProblem("T101", number, what, remedy="Write id TAB text"))
-    return records
-
-
-def _smart_records(text: str) -> list[Record]:
-    """Return the records of ``.I 1``, then sections such as ``.W`` with a text."""
-    records = []
-    for block in _SMART.finditer(text):
-        fields: dict[str, Scalar] = {}
-        for section in _SECTION.finditer(block[2]):
-            at = text.count("\n", 0, block.start(2) + section.start()) + 1
-            value = Scalar.of_text(at, " ".join(section[2].split()))
-            fields.setdefault(_SECTIONS.get(section[1], section[1]), value)
-        records.append(Record(text.count("\n", 0, block.start()) + 1, fields, block[1]))
-    return records

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from trectools_plus.formats.interchange.names import normalize
-from trectools_plus.formats.nodes.model import Scalar
 from trectools_plus.formats.topic_records.model import (
     Note,
     Record,
@@ -21,48 +19,23 @@ from trectools_plus.formats.topic_records.model import (
 )
 from trectools_plus.formats.topic_records.schema import (
     JOINED_TEXTS,
-    LINE_ID_KEYS,
     LONG_TEXTS,
-    MAIN_TEXTS,
-    TEXT_KEYS,
     TOPIC_IDS,
     TOPIC_TEXTS,
-    WEAK_TOPIC_IDS,
-    XML_ID_KEYS,
-    XML_TEXT_KEYS,
+    USUAL_IDS,
+    USUAL_TEXTS,
 )
 from trectools_plus.text import listed, plural, visible
 
+SAMPLED = 1000
+"""The number of records whose fields decide which of them are id and text."""
 _TIP_OF_THE_TONGUE = frozenset({"redditid", "tomturl", "positivequeries"})
-_PREFIX = re.compile(r"^([a-z]{1,3})-(?=title$|desc$|narr$|num$)")
+_LANGUAGE = re.compile(r"^([a-z]{1,3})-(?=title$|desc$|narr$|num$)")
 
 
-@dataclass(frozen=True, slots=True)
-class Choice:
-    """The fields of id and text.
-
-    Attributes:
-        id_field: The field with the id; ``None`` if the place of a record is its id.
-        text_fields: The fields with the text, in order.
-        is_usual: True if the fields need no note: the first names of each list.
-    """
-
-    id_field: str | None
-    text_fields: tuple[str, ...]
-    is_usual: bool
-
-
-def is_main_text(name: str) -> bool:
-    """Return true if a field with this name is usually the text of a topic."""
-    return name in TEXT_KEYS or normalize(name) in MAIN_TEXTS
-
-
-def names_of(records: Sequence[Record]) -> list[str]:
-    """Return the names of the fields of records, in order."""
-    return list(dict.fromkeys(name for record in records for name in record.fields))
-
-
-def choose_fields(records: Records, options: TopicOptions) -> Choice:
+def choose_fields(
+    records: Sequence[Record], options: TopicOptions
+) -> tuple[str | None, tuple[str, ...]]:
     """Choose the fields with id and text, by the names in the first records.
 
     Args:
@@ -70,45 +43,35 @@ def choose_fields(records: Records, options: TopicOptions) -> Choice:
         options: The fields that the user names.
 
     Returns:
-        The choice. Without a field for the text, ``text_fields`` is empty; without one for the id,
-        ``id_field`` is ``None`` although records need it.
+        The field with the id, ``None`` without one or if the place of a record is its id; and the
+        fields with the text, in order.
     """
-    first = records.found[:SAMPLED]
-    names = names_of(first)
-    exact_ids, exact_texts = _EXACT[records.is_markup]
+    first = records[:SAMPLED]
+    names = _names_of(first)
     texts = tuple(_find(names, name) or name for name in options.text_fields)
-    texts = texts or _text_fields(names, records)
-    id_field = options.id_field
-    if id_field is not None:
-        id_field = _find(names, id_field) or id_field
-    elif any(record.query_id is None for record in first):
+    texts = texts or _text_fields(names, first)
+    id_field = options.id_field and (_find(names, options.id_field) or options.id_field)
+    if id_field is None and any(record.query_id is None for record in first):
         others = [name for name in names if name not in texts]
-        id_field = next((name for name in exact_ids if name in others), None)
-        id_field = id_field or next(iter(_ranked(others, (*TOPIC_IDS, *WEAK_TOPIC_IDS))), None)
-    is_usual = len(texts) == 1 and texts[0] in (*exact_texts, "") and id_field in exact_ids
-    return Choice(id_field, texts, is_usual and not options.names_fields)
+        id_field = next(iter(_ranked(others, TOPIC_IDS)), None)
+    return id_field, texts
 
 
-_EXACT = {False: (LINE_ID_KEYS, TEXT_KEYS), True: (XML_ID_KEYS, XML_TEXT_KEYS)}
-"""The names of id and text that come before all others; true for SGML and XML."""
+def _names_of(records: Sequence[Record]) -> list[str]:
+    return list(dict.fromkeys(name for record in records for name in record.fields))
 
 
 def _find(names: Sequence[str], wanted: str) -> str | None:
-    if wanted in names:
-        return wanted
-    return next((name for name in names if normalize(name) == normalize(wanted)), None)
+    near = [name for name in names if normalize(name) == normalize(wanted)]
+    return wanted if wanted in names else next(iter(near), None)
 
 
-def _text_fields(names: Sequence[str], records: Records) -> tuple[str, ...]:
-    first = records.found[:SAMPLED]
-    filled = [name for name in names if any(_has_text(record, name) for record in first)]
+def _text_fields(names: Sequence[str], records: Sequence[Record]) -> tuple[str, ...]:
+    filled = [name for name in names if any(_has_text(record, name) for record in records)]
     if {normalize(name) for name in filled} & _TIP_OF_THE_TONGUE:
         return tuple(_ranked(filled, ("title", "description")))
-    for known in (filled, names):
-        texts = [name for name in _EXACT[records.is_markup][1] if name in known]
-        texts = texts or _ranked(known, TOPIC_TEXTS)
-        if texts:
-            return (texts[0],)
+    if texts := _ranked(filled, TOPIC_TEXTS) or _ranked(names, TOPIC_TEXTS):
+        return (texts[0],)
     joined = [name for name in filled if _plain(name) in JOINED_TEXTS]
     short = [name for name in joined if normalize(name) not in LONG_TEXTS]
     return tuple(short or joined) or (("",) if "" in names else ())
@@ -121,17 +84,13 @@ def _has_text(record: Record, name: str) -> bool:
 
 def _plain(name: str) -> str:
     """Return a normalised name without a language, as in ``en-title``."""
-    return normalize(_PREFIX.sub("", name))
+    return normalize(_LANGUAGE.sub("", name))
 
 
 def _ranked(names: Sequence[str], ranked: Sequence[str]) -> list[str]:
     """Return the names that are among the ranked ones, in the order of these."""
     by_name = {_plain(name): name for name in reversed(names)}
     return [by_name[name] for name in ranked if name in by_name]
-
-
-SAMPLED = 1000
-"""The number of records whose fields decide which of them are id and text."""
 
 
 def make_topics(
@@ -147,8 +106,7 @@ def make_topics(
     """
     if not records.found:
         return
-    choice = choose_fields(records, options)
-    names = names_of(records.found)
+    names = _names_of(records.found)
     wanted = [*options.text_fields, *([options.id_field] if options.id_field else [])]
     absent = [visible(name) for name in wanted if _find(names, name) is None]
     if absent:
@@ -157,24 +115,32 @@ def make_topics(
         remedy = "Name one of these fields"
         report(TopicProblem("T105", records.found[0].line, what, remedy=remedy))
         return
+    id_field, texts = choose_fields(records.found, options)
+    is_typed = records.is_typed and len(texts) < 2
     for record in records.found:
-        yield _make_topic(record, records, choice, report)
-    if not (records.is_plain and choice.is_usual):
-        note(_describe(records, choice))
+        topic = Topic(record.line, _id_of(record, id_field, report, is_typed=is_typed))
+        _add_texts(topic, record, texts, report, is_typed=is_typed)
+        used = {"query_id", "text", id_field, *record.hidden, *(texts if len(texts) == 1 else ())}
+        topic.other_fields = {
+            name: node.text
+            for name, node in record.fields.items()
+            if name not in used and node.data is not None and node.text
+        }
+        yield topic
+    is_usual = id_field in USUAL_IDS and len(texts) == 1 and texts[0] in USUAL_TEXTS
+    if wanted or not (records.is_plain and is_usual):
+        shown = ", ".join(visible(name) if name else "the element" for name in texts)
+        fields = f"id from {visible(id_field or 'its place')}, text from {shown}"
+        note(f"read as {records.format_name}: {plural(len(records.found), 'topic')}; {fields}")
 
 
-def _make_topic(record: Record, records: Records, choice: Choice, report: Report) -> Topic:
-    is_typed = records.is_typed and len(choice.text_fields) < 2
-    used = {"query_id", "text", choice.id_field, *record.hidden}
-    used |= set(choice.text_fields[:1] if len(choice.text_fields) == 1 else ())
-    others = {
-        name: node.text
-        for name, node in record.fields.items()
-        if name not in used and node.data is not None and node.text
-    }
-    query_id = _id_of(record, records, choice, report)
-    topic = Topic(record.line, query_id, other_fields=others)
-    nodes = _text_nodes(record, choice)
+def _add_texts(
+    topic: Topic, record: Record, texts: Sequence[str], report: Report, *, is_typed: bool
+) -> None:
+    """Read the text of a record, or else the element's own text."""
+    nodes = [record.fields[name] for name in texts if name in record.fields]
+    if not any(node.text.strip() for node in nodes) and "" in record.fields:
+        nodes = [record.fields[""]]
     if not nodes:
         _report_missing(record, "text", "--text-fields", report)
     elif is_typed or all(node.data is None for node in nodes):
@@ -182,34 +148,20 @@ def _make_topic(record: Record, records: Records, choice: Choice, report: Report
     else:
         topic.text = " ".join(node.text for node in nodes if node.text.strip())
         topic.text_line = nodes[0].line
-    return topic
 
 
-def _id_of(record: Record, records: Records, choice: Choice, report: Report) -> str | None:
-    names = [choice.id_field, *(XML_ID_KEYS if records.is_markup else ())]
-    node = next((record.fields[name] for name in names if name in record.fields), None)
-    if node is None and record.query_id is None:
-        _report_missing(record, "id", "--id-field", report)
-    if node is None:
+def _id_of(record: Record, id_field: str | None, report: Report, *, is_typed: bool) -> str | None:
+    node = record.fields.get(id_field or "")
+    if node is None or id_field is None:
+        if record.query_id is None:
+            _report_missing(record, "id", "--id-field", report)
         return record.query_id
 
     def report_error(problem: TopicProblem) -> None:
-        # A whole number is an id.
-        if problem.severity != "warning" or (records.is_typed and len(choice.text_fields) < 2):
+        if problem.severity != "warning" or is_typed:  # otherwise, a whole number is an id
             report(problem)
 
-    query_id = read_id(node, "id", None, report_error)
-    return query_id.strip() if query_id and records.is_markup else query_id
-
-
-def _text_nodes(record: Record, choice: Choice) -> list[Scalar]:
-    """Return the texts of a record, or else the element's own text."""
-    nodes = {name: record.fields[name] for name in choice.text_fields if name in record.fields}
-    own = record.fields.get("")
-    if any(node.text.strip() for node in nodes.values()) or own is None:
-        return list(nodes.values())
-    # An element without text has an empty text of its own, which is not a field.
-    return [own] if own.text else [node for name, node in nodes.items() if name]
+    return read_id(node, "id", None, report_error)
 
 
 def _report_missing(record: Record, what: str, option: str, report: Report) -> None:
@@ -218,10 +170,3 @@ def _report_missing(record: Record, what: str, option: str, report: Report) -> N
     remedy = f"Give every topic an id and a text, or name the field with the {what}: {option} NAME"
     message = f"the {what} is missing in this topic{seen}"
     report(TopicProblem("T105", record.line, message, remedy=remedy))
-
-
-def _describe(records: Records, choice: Choice) -> str:
-    """Describe how topics were read, in one line."""
-    texts = [visible(name) if name else "the element" for name in choice.text_fields]
-    fields = f"id from {visible(choice.id_field or 'its place')}, text from {', '.join(texts)}"
-    return f"read as {records.format_name}: {plural(len(records.found), 'topic')}; {fields}"

@@ -3,18 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from trectools_plus.errors import FormatError
-from trectools_plus.formats.nodes.model import (
-    JSON_CONSTANTS,
-    Node,
-    Scalar,
-    Tree,
-    TreeError,
-    describe,
-)
+from trectools_plus.formats.nodes.model import JSON_CONSTANTS, Node, Tree, TreeError
 from trectools_plus.text import quoted, visible
 
 
@@ -29,11 +22,6 @@ class TopicOptions:
 
     id_field: str | None = None
     text_fields: tuple[str, ...] = ()
-
-    @property
-    def names_fields(self) -> bool:
-        """True if the user names a field."""
-        return self.id_field is not None or bool(self.text_fields)
 
 
 DEFAULTS = TopicOptions()
@@ -70,9 +58,26 @@ class Record:
     """
 
     line: int
-    fields: dict[str, Scalar]
+    fields: dict[str, Node]
     query_id: str | None = None
     hidden: frozenset[str] = frozenset()
+
+
+@dataclass(slots=True)
+class Records:
+    """The records of a file.
+
+    Attributes:
+        found: The records.
+        format_name: The name of the format in messages.
+        is_plain: True for the formats whose topics are read without a note.
+        is_typed: True for JSON Lines, in which an id and a text must be texts.
+    """
+
+    found: list[Record]
+    format_name: str
+    is_plain: bool = False
+    is_typed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +95,6 @@ class TopicProblem:
             as meant.
         remedy: What the user can do about it, if it differs from the remedy of the rule.
         blocks_scoring: ``False`` if the file can be scored.
-        refused: True if loaders refuse the file, although this is only a warning.
     """
 
     code: str
@@ -102,24 +106,11 @@ class TopicProblem:
     severity: Literal["error", "warning", "info"] | None = None
     remedy: str | None = None
     blocks_scoring: bool | None = None
-    refused: bool = False
 
     @classmethod
     def at(cls, node: Node, code: str, message: str, **further: Any) -> TopicProblem:
         """Return the problem of a value; ``further`` are attributes of this class."""
         return cls(code, node.line, message, **further)
-
-
-def syntax_problem(error: TreeError, remedy: str | None = None) -> TopicProblem:
-    """Return the problem of a file or a line that cannot be parsed (T104).
-
-    Args:
-        error: The error of the parser.
-        remedy: What the user can do about it; by default, that of the error.
-    """
-    if remedy is None and error.remedy is not None:
-        remedy = error.remedy[:1].upper() + error.remedy[1:]
-    return TopicProblem("T104", error.line, error.what, remedy=remedy)
 
 
 Report = Callable[[TopicProblem], None]
@@ -128,12 +119,17 @@ Note = Callable[[str], None]
 """Takes a description of the format and the fields of a file, if they are not the usual ones."""
 
 
+def syntax_problem(error: TreeError, remedy: str | None = None) -> TopicProblem:
+    """Return the problem of a file or a line that cannot be parsed (T104)."""
+    remedy = remedy or (error.remedy and error.remedy[:1].upper() + error.remedy[1:])
+    return TopicProblem("T104", error.line, error.what, remedy=remedy)
+
+
 def refuse(path: str) -> Report:
     """Return a function that raises a ``FormatError`` for a problem that is not a warning."""
 
     def report(problem: TopicProblem) -> None:
-        is_harmless = problem.severity == "warning" or problem.blocks_scoring is False
-        if problem.refused or not is_harmless:
+        if problem.severity != "warning" and problem.blocks_scoring is not False:
             raise FormatError(
                 f"{problem.message} ({problem.code})",
                 path=path,
@@ -145,25 +141,6 @@ def refuse(path: str) -> Report:
     return report
 
 
-@dataclass(slots=True)
-class Records:
-    """The records of a file.
-
-    Attributes:
-        found: The records.
-        format_name: The name of the format in messages.
-        is_plain: True for the formats whose topics are read without a note.
-        is_markup: True for SGML and XML, whose names have another order of preference.
-        is_typed: True for JSON Lines, in which an id and a text must be texts.
-    """
-
-    found: list[Record]
-    format_name: str
-    is_plain: bool = False
-    is_markup: bool = False
-    is_typed: bool = False
-
-
 def read_id(node: Node, what: str, query_id: str | None, report: Report) -> str | None:
     """Read an id as it is written in the file; ``None`` without one.
 
@@ -173,45 +150,10 @@ def read_id(node: Node, what: str, query_id: str | None, report: Report) -> str 
         query_id: The topic that it belongs to, if that is known.
         report: Takes the problems: null (T105), or a value that loaders do not read as text (T114).
     """
-    if not isinstance(node, Scalar):
-        message = f"the {what} is {describe(node)}, not text"
-        report(TopicProblem.at(node, "T105", message, query_id=query_id))
+    if node.is_scalar and not node.text and node.data is not None:
+        report(TopicProblem.at(node, "T105", f"{what} is empty", query_id=query_id))
         return None
-    if node.data is None or not node.text:
-        message = f"{what} is {'null' if node.data is None else 'empty'}"
-        report(TopicProblem.at(node, "T105", message, query_id=query_id))
-        return None
-    if node.core is not None:
-        message = f"{what} {visible(node.text)} is read as {node.core} by YAML 1.2"
-        _report_quotes(node, "T114", message, query_id, report, is_same=True)
-    elif node.meaning != "text" and node.text not in JSON_CONSTANTS:  # T104 reports constants
-        message = f"{what} {visible(node.text)} is a number, not text"
-        if node.value is not None:
-            by = " by YAML 1.1" if node.meaning == "integer" else ""
-            message = f"{what} {visible(node.text)} is read as {node.value}{by}"
-        _report_quotes(node, "T114", message, query_id, report, is_same=_is_same(node))
-    return node.text
-
-
-def _is_same(node: Scalar) -> bool:
-    """Return true if the text does not change if a loader converts the number back to text."""
-    return node.meaning == "integer" and node.value is None
-
-
-def _report_quotes(
-    node: Scalar, code: str, message: str, query_id: str | None, report: Report, *, is_same: bool
-) -> None:
-    """Report a value that is not read as text without quotes; a warning if it ``is_same``."""
-    problem = TopicProblem.at(
-        node,
-        code,
-        message,
-        query_id=query_id,
-        severity="warning" if is_same else None,
-        remedy=f'Quote it: "{visible(node.text)}"',
-        refused=code == "T115",
-    )
-    report(problem)
+    return _read_scalar(node, what, "T114", query_id, report)
 
 
 def read_text(node: Node, topic: Topic, report: Report) -> None:
@@ -220,23 +162,33 @@ def read_text(node: Node, topic: Topic, report: Report) -> None:
     Reports null (T105), values of other types (T115) and a text cut at '#' (T117).
     """
     topic.text_line = node.line
-    query_id = topic.query_id
-    if not isinstance(node, Scalar) or node.data is None:
-        state = "text is null"
-        if not isinstance(node, Scalar):
-            state = f"the text is {describe(node)}, not text"
-        report(TopicProblem.at(node, "T105", state, query_id=query_id))
-        return
-    topic.text = node.text
-    if node.meaning != "text" and node.text not in JSON_CONSTANTS:
-        shown = visible(node.text)
-        read_as = node.value or f"the {node.meaning} {shown}"
-        message = f"text {shown} is read as {read_as}"
-        _report_quotes(node, "T115", message, query_id, report, is_same=_is_same(node))
+    topic.text = _read_scalar(node, "text", "T115", topic.query_id, report)
     if node.cut is not None:
         what = f"text is cut at '#': {quoted(node.text)}"
-        problem = TopicProblem.at(node, "T117", what, query_id=query_id)
-        report(replace(problem, line=node.cut))
+        report(TopicProblem("T117", node.cut, what, query_id=topic.query_id))
+
+
+def _read_scalar(
+    node: Node, what: str, code: str, query_id: str | None, report: Report
+) -> str | None:
+    if not node.is_scalar or node.data is None:
+        state = "is null" if node.is_scalar else f"is {node.describe()}, not text"
+        report(TopicProblem.at(node, "T105", f"{what} {state}", query_id=query_id))
+        return None
+    if node.meaning != "text" and node.text not in JSON_CONSTANTS:  # T104 reports constants
+        shown = visible(node.text)
+        read_as = node.value or f"the {node.meaning} {shown}"
+        problem = TopicProblem(
+            code,
+            node.line,
+            f"{what} {shown} is read as {read_as}",
+            query_id=query_id,
+            # A whole number stays the same if it is converted back to text.
+            severity="warning" if node.meaning == "integer" and node.value is None else None,
+            remedy=f'Quote it: "{shown}"',
+        )
+        report(problem)
+    return node.text
 
 
 def report_empty_text(topic: Topic, report: Report) -> None:

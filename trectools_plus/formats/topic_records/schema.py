@@ -5,41 +5,36 @@ The names in ``…_KEYS`` are as written. For all others, case, blanks and punct
 
 from __future__ import annotations
 
-import re
-
 # Topics: the id.
 
-LINE_ID_KEYS = ("_id", "query_id", "qid", "id")
-"""Names of the id in JSON Lines, JSON and YAML, before the others."""
-XML_ID_KEYS = ("number", "num", "id", "qid", "query_id", "topic_id")
-"""Names of the id in XML, before the others."""
+USUAL_IDS = frozenset({"_id", "query_id", "qid", "id", "number", "num"})
+"""Names of the id that need no note."""
 TOPIC_IDS = (
-    "id", "queryid", "qid", "topicid", "questionid", "queryno", "topicno", "querynumber",
-    "topicnumber", "number", "num", "no", "nr", "identifier", "qno", "qnum", "tid", "caseid",
+    "queryid", "qid", "id", "number", "num", "topicid", "questionid", "queryno", "topicno",
+    "querynumber", "topicnumber", "no", "nr", "identifier", "qno", "qnum", "tid", "caseid",
     "requestnumber", "requestid", "recordid", "turnid", "claimid", "exampleid", "uuid", "sid",
-    "docno",
+    "docno", "topic", "title", "query", "name", "key", "q", "index",
 )  # fmt: skip
-WEAK_TOPIC_IDS = ("topic", "title", "query", "name", "key", "q", "index")
-"""Names of fields that are the id if no other is, and if the values look like ids."""
 TABLE_TOPIC_IDS = (
     "queryid", "qid", "topicid", "questionid", "searchid", "queryno", "topicno", "querynumber",
     "topicnumber", "qno", "caseid", "id", "number", "num", "topic", "q", "query",
 )  # fmt: skip
 """Names of the id that identify the first line of a file as the header of a table."""
-_TSV_IDS = frozenset({"queryid", "qid", "id", "topicid", "topic", "number"})
+TSV_HEADER = (
+    frozenset({"queryid", "qid", "id", "topicid", "topic", "number"}),
+    frozenset({"text", "query", "title", "topic", "querytext", "question"}),
+)
+"""The names of the two columns of TSV."""
 
 # Topics: the text.
 
 TEXT_KEYS = ("text", "query_text", "query", "title")
-"""Names of the text in JSON Lines, JSON, YAML and test sets, before the others."""
-XML_TEXT_KEYS = ("query", "title")
-"""Names of the text in XML, before the others."""
-MAIN_TEXTS = (
-    "text", "querytext", "querytxt", "query", "title", "question", "topictitle", "querytitle",
-    "topictext",
-)  # fmt: skip
+"""Names of the text in test sets."""
+USUAL_TEXTS = frozenset({*TEXT_KEYS, ""})
+"""Names of the text that need no note."""
 TOPIC_TEXTS = (
-    *MAIN_TEXTS, "questiontext", "rawutterance", "utterance", "userutterance", "currentquery",
+    "text", "querytext", "querytxt", "query", "title", "question", "topictitle", "querytitle",
+    "topictext", "questiontext", "rawutterance", "utterance", "userutterance", "currentquery",
     "querystring", "searchquery", "requesttext", "request", "keywordquery", "content", "contents",
     "q", "keywords", "keyword", "topic", "claim", "sentence", "input", "prompt", "name", "string",
     "qstr", "qtext", "problemstatement", "body",
@@ -58,7 +53,6 @@ TABLE_TEXTS = (
     "utterance", "topic", "q",
 )  # fmt: skip
 """Names of the text in the header of a table."""
-_TSV_TEXTS = frozenset({"text", "query", "title", "topic", "querytext", "question"})
 
 # Test sets.
 
@@ -88,12 +82,3 @@ TERM_KEYS = (*DOC_ID_KEYS, *GRADE_KEYS, SPAN_KEY)
 TERM_SPELLINGS = {"doc_id": DOC_ID_KEYS, "grade": GRADE_KEYS}
 """The accepted names of a field of a judgment, by the name that this package uses."""
 TOP_KEYS = ("metadata", "queries", "test_cases")
-
-
-def is_header(query_id: str, text: str) -> bool:
-    """Return true if the two fields of a TSV row are names of columns, not an id and a text."""
-    return _normalize(query_id) in _TSV_IDS and _normalize(text) in _TSV_TEXTS
-
-
-def _normalize(name: str) -> str:
-    return re.sub(r"[-_\s]", "", name).lower()

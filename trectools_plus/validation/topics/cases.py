@@ -24,15 +24,7 @@ from typing import Any
 import polars as pl
 
 from trectools_plus.formats.columns.decimals import INTEGRAL
-from trectools_plus.formats.nodes.model import (
-    JSON_CONSTANTS,
-    Items,
-    Mapping,
-    Node,
-    Scalar,
-    Tree,
-    describe,
-)
+from trectools_plus.formats.nodes.model import JSON_CONSTANTS, Node, Tree
 from trectools_plus.formats.topic_records.model import (
     Topic,
     TopicProblem,
@@ -131,57 +123,47 @@ class _Reader:
         self.problems.add(TopicProblem.at(node, code, message, **further))
 
     def read(self, root: Node) -> None:
-        if isinstance(root, Mapping):
-            self._read_mapping(root)
-        elif isinstance(root, Items):
-            # The fields of the cases determine the form.
-            names = {
-                name for case in root.items if isinstance(case, Mapping) for name in case.pairs
-            }
-            if not names.intersection(JUDGED_KEYS):
-                self._kind = "topics"
-            self._strict = not names.intersection(LISTED_KEYS) or bool(
-                names.intersection(GRADED_KEYS)
-            )
-            self._read_cases(root, Cases(self._strict, self._cases))
-        elif not is_empty(root):
-            self._report_wrong_form(root, describe(root))
-
-    def _read_mapping(self, root: Mapping) -> None:
         fields = root.fields
-        if "queries" in fields or "test_cases" in fields:
+        if root.items:
+            # The fields of the cases determine the form.
+            names = {name for case in root.items for name in case.fields}
+            self._kind = "testset" if names.intersection(JUDGED_KEYS) else "topics"
+            is_listed = names.intersection(LISTED_KEYS) and not names.intersection(GRADED_KEYS)
+            self._strict = not is_listed
+            self._read_cases(root, Cases(self._strict, self._cases))
+        elif "queries" in fields or "test_cases" in fields:
             self._strict = "queries" in fields
-            lines = {name: key.line for name, (key, _) in root.pairs.items()}
+            lines = {name: (value.key or value).line for name, value in fields.items()}
             document = Cases(self._strict, self._cases, lines=lines)
             if "metadata" in fields:
                 self._read_metadata(fields["metadata"], document)
             if self._strict:
                 self._check_keys(root, TOP_KEYS)
             self._read_cases(fields["queries" if self._strict else "test_cases"], document)
-        elif not fields or self._check_keys(root, TOP_KEYS, only_near=True):
+        elif root.is_empty or self._check_keys(root, TOP_KEYS, only_near=True):
             return
-        elif "metadata" in fields or root.scalars:
+        elif "metadata" in fields or any(value.is_scalar for value in fields.values()):
             self._report_wrong_form(root, listed(list(fields)))
+        elif root.is_scalar:
+            self._report_wrong_form(root, root.describe())
         else:  # {query_id: {doc_id: grade}}
-            for key, value in root.pairs.values():
+            for value in fields.values():
+                key = value.key or value
                 topic = Topic(key.line, read_id(key, "id", None, self.problems.add))
-                if is_empty(value):
+                if value.is_empty:
                     self._report_missing_judgments(key, topic)
                 self._add_case(topic, [value])
 
     def _read_metadata(self, node: Node, document: Cases) -> None:
         """Read the metadata; values of other forms than those of this package become text."""
-        if not isinstance(node, Mapping):
-            if not is_empty(node):
-                self._report_wrong_value(node, f"metadata is {describe(node)}, not a mapping")
-            return
+        if not node.fields and not node.is_empty:
+            self._report_wrong_value(node, f"metadata is {node.describe()}, not a mapping")
         document.metadata = node.fields
         for name in METADATA_KEYS:
             value = node.fields.get(name)
-            is_text = isinstance(value, Scalar) and value.meaning == "text"
-            if value is not None and self._strict and not is_text:
+            if value is not None and self._strict and value.meaning != "text":
                 self._report_wrong_value(value, f"{name} of the metadata is {_shown(value)}")
-            elif name == "language" and isinstance(value, Scalar) and value.text:
+            elif name == "language" and value is not None and value.text:
                 self._languages.append((value.line, None, value.text))
 
     def _report_wrong_form(self, node: Node, seen: str) -> None:
@@ -191,25 +173,21 @@ class _Reader:
 
     def _read_cases(self, node: Node, document: Cases) -> None:
         self._document = document
-        if isinstance(node, Mapping):
-            for key, case in node.pairs.values():
-                self._read_case(case, key)
-        elif isinstance(node, Items):
-            for case in node.items:
-                self._read_case(case)
-        elif not is_empty(node):
-            self._report_wrong_form(node, describe(node))
+        for case in node.items or node.fields.values():
+            self._read_case(case)
+        if node.is_scalar and not node.is_empty:
+            self._report_wrong_form(node, node.describe())
 
-    def _read_case(self, case: Node, key: Scalar | None = None) -> None:
-        """Read a test case; ``key`` is its id if the cases are a mapping."""
-        if not isinstance(case, Mapping):
-            what = f"expected a test case with id and text but got {describe(case)}"
+    def _read_case(self, case: Node) -> None:
+        """Read a test case, whose key is its id if the cases are a mapping."""
+        if not case.fields:
+            what = f"expected a test case with id and text but got {case.describe()}"
             self._report(case, "T105", what)
             return
         fields, topic = case.fields, Topic(case.line)
-        id_node = _first(fields, ID_KEYS) or key
+        id_node = _first(fields, ID_KEYS) or case.key
         text = _first(fields, TEXT_KEYS)
-        judged = [case.pairs[name] for name in JUDGED_KEYS if name in fields]
+        judged = [fields[name] for name in JUDGED_KEYS if name in fields]
         required = {
             "id": id_node or not self._strict,
             "text": text,
@@ -227,23 +205,22 @@ class _Reader:
         for what in sorted(missing - {"judgments"}):
             seen = f"{what} is missing (fields: {listed(list(fields))})"
             self._report(case, "T105", seen, query_id=topic.query_id)
-        if "judgments" in missing:
-            self._report_missing_judgments(case, topic)
-        elif judged and all(is_empty(value) for _, value in judged):
-            self._report_missing_judgments(judged[0][0], topic)
-        added = self._add_case(topic, [value for _, value in judged])
-        notes = (
-            (name, self._read_note(name, fields[name], added.query_id))
+        if "judgments" in missing or (judged and all(value.is_empty for value in judged)):
+            place = (judged[0].key or judged[0]) if judged else case
+            self._report_missing_judgments(place, topic)
+        added = self._add_case(topic, judged)
+        notes = {
+            name: self._read_note(name, fields[name], added.query_id)
             for name in NOTE_KEYS
             if name in fields
-        )
-        added.notes = {name: text for name, text in notes if text is not None}
+        }
+        added.notes = {name: note for name, note in notes.items() if note is not None}
 
     def _add_case(self, topic: Topic, judged: Sequence[Node]) -> CaseView:
         """Add a case; if several have the same id (T111, T112), the first has the judgments."""
         case = CaseView(topic, topic.query_id or number_of_case(len(self._cases) + 1))
         self._cases.append(case)
-        values = [value for value in judged if not is_empty(value)]
+        values = [value for value in judged if not value.is_empty]
         if values and case.query_id not in self._judged:
             self._judged.add(case.query_id)
             case.judged = [
@@ -258,25 +235,20 @@ class _Reader:
 
     def _judgments(self, node: Node, query_id: str | None) -> Iterator[Judgment]:
         """Yield the judgments of a list of documents, or of a mapping with grades."""
-        report = self.problems.add
-        if isinstance(node, Scalar):
-            what = f"expected judged documents but got {describe(node)}"
+        if node.is_scalar:
+            what = f"expected judged documents but got {node.describe()}"
             self._report(node, "T105", what, query_id=query_id)
-        elif isinstance(node, Mapping):
-            for key, value in node.pairs.values():
-                doc_id = read_id(key, "document id", query_id, report)
-                if doc_id is not None:
-                    yield Judgment(key.line, doc_id, self._grade(value, doc_id, query_id))
-        else:
-            for item in node.items:
-                if isinstance(item, Mapping):
-                    yield from self._term(item, query_id)
-                    continue
-                doc_id = read_id(item, "document id", query_id, report)
-                if doc_id is not None:
-                    yield Judgment(item.line, doc_id, 1.0)
+        for item in node.items or node.fields.values():
+            if node.items and item.fields:
+                yield from self._term(item, query_id)
+                continue
+            place = item.key or item
+            doc_id = read_id(place, "document id", query_id, self.problems.add)
+            if doc_id is not None:
+                grade = 1.0 if node.items else self._grade(item, doc_id, query_id)
+                yield Judgment(place.line, doc_id, grade)
 
-    def _term(self, term: Mapping, query_id: str | None) -> Iterator[Judgment]:
+    def _term(self, term: Node, query_id: str | None) -> Iterator[Judgment]:
         """Read ``{doc_id: …, grade: …, span: …}``: one judgment, or none without a document."""
         values = {name: _first(term.fields, keys) for name, keys in TERM_SPELLINGS.items()}
         missing = {name for name, value in values.items() if value is None}
@@ -284,43 +256,41 @@ class _Reader:
         for what in sorted(missing):
             seen = f"{what} of a relevant document is missing"
             self._report(term, "T105", seen, query_id=query_id)
-        place, grade = values["doc_id"], values["grade"]
+        place, grade, span = values["doc_id"], values["grade"], term.fields.get(SPAN_KEY)
         if place is None:
             return
         doc_id = read_id(place, "document id", query_id, self.problems.add)
         if doc_id is None:
             return
         value = None if grade is None else self._grade(grade, doc_id, query_id)
-        span = term.fields.get(SPAN_KEY)
-        text = span.text if isinstance(span, Scalar) and span.meaning == "text" else ""
-        if span is not None and not text.strip() and not _is_null(span):
+        words = span.text if span is not None and span.meaning == "text" else ""
+        if span is not None and not words.strip() and span.data is not None:
             self._report_wrong_value(span, f"{SPAN_KEY} is {_shown(span)}", query_id)
-        yield Judgment(place.line, doc_id, value, text if text.strip() else None)
+        yield Judgment(place.line, doc_id, value, words if words.strip() else None)
 
     def _grade(self, node: Node, doc_id: str, query_id: str | None) -> float | None:
         """Read a grade; report null (T105), booleans (T115), fractions (Q111), others (Q110).
 
         Whole numbers like ``2.0`` are read; they don't prevent scoring.
         """
-        code, what = _grade_problem(node, visible(doc_id))
-        is_integral = isinstance(node, Scalar) and _is_integral(node)
+        code, what = _grade_problem(node)
+        is_integral = _is_integral(node)
         if code:
             self._report(
                 node,
                 code,
-                what,
+                f"the grade of {visible(doc_id)} is {what}",
                 query_id=query_id,
                 doc_id=doc_id,
                 remedy=None if code == "Q111" else "Write a whole number",
                 blocks_scoring=False if is_integral else None,
             )
-        if isinstance(node, Scalar) and (is_integral or (node.meaning == "integer" and not code)):
-            return float(node.text)
-        return None
+        is_grade = is_integral or (node.meaning == "integer" and not code)
+        return float(node.text) if is_grade else None
 
     def _check_keys(
         self,
-        mapping: Mapping,
+        mapping: Node,
         known: tuple[str, ...],
         query_id: str | None = None,
         *,
@@ -341,7 +311,7 @@ class _Reader:
             The ``missing`` fields of which unknown keys seem to be misspellings.
         """
         meant: set[str] = set()
-        for name, (key, _) in mapping.pairs.items():
+        for name, value in mapping.fields.items():
             if name in known:
                 continue
             if name not in self._near and len(self._near) < MAX_SPELLINGS_CHECKED:
@@ -355,27 +325,25 @@ class _Reader:
                 hint = f"; did you mean '{near}'?" if near else ""
                 remedy = None if near else f"Known keys: {', '.join(known)}"
                 what = f"unknown key '{visible(name)}'{hint}"
-                self._report(key, "T106", what, query_id=query_id, remedy=remedy)
+                self._report(value.key or value, "T106", what, query_id=query_id, remedy=remedy)
         return meant
 
     def _report_wrong_value(self, node: Node, what: str, query_id: str | None = None) -> None:
         """Report a value of the wrong type (T118)."""
-        remedy = None
-        if isinstance(node, Scalar) and node.meaning not in ("text", "null"):
-            remedy = f'Quote it: "{visible(node.text)}"'
+        is_quotable = node.is_scalar and node.meaning not in ("text", "null")
+        remedy = f'Quote it: "{visible(node.text)}"' if is_quotable else None
         self._report(node, "T118", what, query_id=query_id, remedy=remedy)
 
     def _read_note(self, name: str, node: Node, query_id: str) -> str | None:
         """Return a note of a case; unknown words of other forms are ignored."""
-        if _is_null(node):
-            return None
         words = NOTE_WORDS.get(name)
         meanings = ("text",) if words or self._strict else ("text", "integer")
-        text = node.text if isinstance(node, Scalar) and node.meaning in meanings else None
+        text = node.text if node.meaning in meanings else None
+        if node.data is None or (words and text not in words and not self._strict):
+            return None
         if words and text not in words:
-            if self._strict:
-                what = f"{name} is {_shown(node)}, not one of {', '.join(words)}"
-                self._report_wrong_value(node, what, query_id)
+            what = f"{name} is {_shown(node)}, not one of {', '.join(words)}"
+            self._report_wrong_value(node, what, query_id)
             return None
         if text is None:
             self._report_wrong_value(node, f"{name} is {_shown(node)}", query_id)
@@ -384,41 +352,27 @@ class _Reader:
         return text
 
 
-def _is_integral(node: Scalar) -> bool:
+def _is_integral(node: Node) -> bool:
     return node.meaning == "number" and _INTEGRAL.search(node.text) is not None
 
 
-def _grade_problem(node: Node, doc_id: str) -> tuple[str, str]:
+def _grade_problem(node: Node) -> tuple[str, str]:
     """Return code and message for a grade not written as a whole number; else empty texts."""
-    if not isinstance(node, Scalar):
-        return "Q110", f"the grade of {doc_id} is {describe(node)}"
-    shown = f"grade '{visible(node.text)}' of {doc_id}"
+    shown = f"'{visible(node.text)}', which is"
     if node.meaning in ("null", "boolean"):
-        return ("T105" if node.meaning == "null" else "T115"), f"{shown} is {node.meaning}"
-    if node.meaning == "number" and node.text not in JSON_CONSTANTS:
+        return ("T105" if node.meaning == "null" else "T115"), f"{shown} {node.meaning}"
+    if node.text in JSON_CONSTANTS and node.meaning == "number":
+        return "", ""  # T104 reports NaN and infinities
+    if node.meaning == "number":
         state = "not written as an integer" if _is_integral(node) else "not a whole number"
-        return "Q111", f"{shown} is {state}"
-    is_other_integer = node.meaning == "integer" and node.value not in (None, node.text.lstrip("+"))
-    if node.meaning in ("text", "other") or is_other_integer:
-        return "Q110", f"{shown} is not a whole number"
-    return "", ""  # T104 reports NaN and infinities
+        return "Q111", f"{shown} {state}"
+    if node.meaning == "integer" and node.value in (None, node.text.lstrip("+")):
+        return "", ""
+    return "Q110", f"{shown} not a whole number" if node.is_scalar else node.describe()
 
 
 def _first(fields: dict[str, Node], names: Sequence[str]) -> Node | None:
     return next((fields[name] for name in names if name in fields), None)
-
-
-def _is_null(node: Node) -> bool:
-    return isinstance(node, Scalar) and node.data is None
-
-
-def is_empty(node: Node) -> bool:
-    """Return true if a value is null, or a list or mapping without content."""
-    return (
-        _is_null(node)
-        or (isinstance(node, Items) and not node.items)
-        or (isinstance(node, Mapping) and not node.pairs)
-    )
 
 
 def number_of_case(number: int) -> str:
@@ -428,7 +382,7 @@ def number_of_case(number: int) -> str:
 
 def _shown(node: Node) -> str:
     """Format a value for the middle of a message."""
-    if not isinstance(node, Scalar):
-        return describe(node)
+    if not node.is_scalar:
+        return node.describe()
     shown = visible(node.text)
     return f"'{shown}'" if node.meaning == "text" else f"{shown}, which is not text"

@@ -20,6 +20,7 @@ TABLE = "model,qid,docno,score\n" + "".join(
 )
 HITS = "q,_id,_score\n1,d1,3\n1,d2,2\n2,d3,1\n"
 QRELS = "1 0 d1 1\n1 0 d3 0\n2 0 d4 1\n"
+SYSTEM = ["--columns", "system=model"]
 COLUMNS = ["--columns", "query=q,doc_id=_id", "--columns", "score=_score"]
 
 
@@ -39,7 +40,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ],
 )
 def test_every_system_has_a_file(call, output: str, names: list[str]) -> None:
-    result = call("runs convert", "t.csv", "--output", output)
+    result = call("runs convert", "t.csv", *SYSTEM, "--output", output)
     assert [line.partition(":")[0] for line in result.stdout.splitlines()] == names
     best = [load_run(name).frame["doc_id"][0] for name in names]
     assert [len(load_run(name).frame) for name in names] == [8, 8]
@@ -49,31 +50,31 @@ def test_every_system_has_a_file(call, output: str, names: list[str]) -> None:
 
 def test_systems_need_a_place(call) -> None:
     with pytest.raises(UsageError, match="2"):
-        call("runs convert", "t.csv")
+        call("runs convert", "t.csv", *SYSTEM)
     Path("t.csv").write_text(TABLE.replace("b/2", "A"))
     with pytest.raises(UsageError):
-        call("runs convert", "t.csv", "--output", "runs")
+        call("runs convert", "t.csv", *SYSTEM, "--output", "runs")
     with pytest.raises(UsageError, match="folder"):
-        call("runs convert", "t.csv", "--output", "x.run")
+        call("runs convert", "t.csv", *SYSTEM, "--output", "x.run")
     assert not Path("runs").exists()
 
 
 def test_commands_that_need_one_run_name_the_column(call) -> None:
-    with pytest.raises(FormatError, match=r"model.*b/2.*2"):
+    with pytest.raises(FormatError, match=r"model.*b/2.*--columns"):
         call("runs info", "t.csv")
 
 
 def test_runs_have_the_names_of_the_systems(call) -> None:
-    document = json.loads(call("eval", "qrels.txt", "t.csv", "--format", "json").stdout)
+    document = json.loads(call("eval", "qrels.txt", "t.csv", *SYSTEM, "--format", "json").stdout)
     assert [(run["name"], run["path"]) for run in document["runs"]] == [
         ("a", "t.csv"),
         ("b/2", "t.csv"),
     ]
-    table = call("compare", "t.csv", "--qrels", "qrels.txt", "--format", "csv").stdout
+    table = call("compare", "t.csv", *SYSTEM, "--qrels", "qrels.txt", "--format", "csv").stdout
     assert "a" in table
     assert "b/2" in table
     with pytest.raises(UsageError, match=r"t\.csv"):
-        call("compare", "t.csv", "t.csv", "--qrels", "qrels.txt")
+        call("compare", "t.csv", "t.csv", *SYSTEM, "--qrels", "qrels.txt")
 
 
 def test_columns_are_named_in_every_command(call) -> None:

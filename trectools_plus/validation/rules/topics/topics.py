@@ -290,11 +290,10 @@ T114 = Rule(
     "id-not-text",
     "topics",
     "error",
-    checks="YAML or JSON id that is not a string; a warning for a plain integer and for a value "
-    "that only YAML 1.2 reads as a number",
-    rationale="YAML 1.1 reads 010 as 8, 12:30 as 750, 1.10 as 1.1 and no as false; YAML 1.2 reads "
-    "1e3 as 1000. The id in the run then differs from the id in the file.",
-    example='set.yaml:2: error T114: id 010 is read as 8 by YAML 1.1. Quote it: "010".',
+    checks="YAML or JSON id that is not a string; a warning for a plain integer",
+    rationale="YAML 1.1 reads 010 as 8, 12:30 as 750, 1.10 as 1.1 and no as false. The id "
+    "in the run then differs from the id in the file.",
+    example='set.yaml:2: error T114: id 010 is read as 8. Quote it: "010".',
     remedy="Quote it",
     cases=recorded("T114", "error", "place"),
 )
