@@ -198,7 +198,7 @@ def test_uplifts_that_are_refused(uplift: Any) -> None:
         Target(competitive=0.3, uplift=uplift)
 
 
-def test_the_report_states_uplifts_and_bands(small: Any, tmp_path: Path) -> None:
+def test_a_report_with_uplifts_and_bands_is_verified(small: Any, tmp_path: Path) -> None:
     from trectools_plus.reporting.files import write_reports
 
     best = {"q1": ["d1", "d3"], "q2": ["d2", "d3"], "q3": ["d4", "d5", "d8"], "q4": ["d7"]}
@@ -220,14 +220,6 @@ def test_the_report_states_uplifts_and_bands(small: Any, tmp_path: Path) -> None
     assert (uplift.baseline, uplift.low, uplift.high) == ("bm25", 0.03, 0.05)
     assert uplift.difference == means["mine"] - means["bm25"]
     assert uplift.meaningful
-    lines = (
-        f"Uplift over bm25 on AP@100 (0.03–0.05 is meaningful): mine +{uplift.difference:.4f}, "
-        "meaningful, above the range.",
-        "nDCG@10 (good > 0.5, very good > 0.8): bm25 very good; mine very good.",
-    )
-    for line in lines:
-        assert line in files["markdown"].read_text()
-        assert line.replace(">", "&gt;") in files["html"].read_text()
     assert not verify_report(files["json"]).problems
     document = json.loads(files["json"].read_text())
     document["modes"]["mine"]["measures"]["AP@100"]["target"]["uplift"]["difference"] += 0.1

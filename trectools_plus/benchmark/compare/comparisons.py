@@ -196,8 +196,8 @@ class Comparisons(Displayed, Sequence[Comparison]):
         """Write the table into files; the suffix of each decides its format.
 
         Args:
-            paths: ``.tex``, ``.md`` or ``.html`` for people; ``.csv`` or ``.parquet`` with a row
-                per system and measure, and per pair; ``.json`` with everything.
+            paths: ``.tex`` or ``.md`` for people; ``.csv`` with a row per system and measure;
+                ``.json`` with everything.
 
         Raises:
             UsageError: If a file has another suffix; then no file is written.

@@ -50,8 +50,8 @@ def benchmark_show(
     table: Annotated[
         list[Path] | None,
         Option(
-            help="Write the comparison table to a file ending in .tex, .md, .html, .csv, .json or "
-            ".parquet, instead of printing the report; repeatable.",
+            help="Write the comparison table to a file ending in .tex, .md or .csv, instead of "
+            "printing the report; repeatable.",
         ),
     ] = None,
     everything: Everything = False,
@@ -66,8 +66,8 @@ def benchmark_show(
     """
     shown = benchmark.ReportFolder(report).report
     if table:
-        chosen = reporting.report_table(shown, measure_names(measure) or None)
-        reporting.write_table(chosen, *table, layout=paper.layout())
+        names = measure_names(measure) or None
+        reporting.write_table(shown, *table, measures=names, layout=paper.layout())
     elif output_format == "json":
         typer.echo(reporting.render_json(shown), nl=False)
     elif output_format == "markdown":
