@@ -184,8 +184,6 @@ def count_if_tidy(text: Bytes, n_fields: int, separator: bytes) -> int | None:
 
 
 CHUNK_BYTES = 1 << 19
-# Line numbers have 32 bits; no real run has as many lines.
-MAX_LINES = (1 << 32) - 1
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -234,10 +232,6 @@ class Lexer:
         lexed, n_lines, is_tidy = [LexedChunk()], 0, True
         for begin, end in _line_chunks(data, start, len(data), CHUNK_BYTES):
             n_rows = self._count_tidy_rows(data, begin, end)
-            if n_lines + end - begin > MAX_LINES:
-                data = data[:begin]
-                lexed.append(LexedChunk(facts=FileFacts(stopped_at=1)))
-                break
             if n_rows is None:
                 is_tidy = False
                 lexed.append(self._lex(data[begin:end], begin))

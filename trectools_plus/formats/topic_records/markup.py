@@ -233,15 +233,10 @@ def _xml_record(element: Element, name: str) -> Record:
         is_translation = language is not None and child.name in fields
         field_name = f"{child.name}.{language}" if is_translation else child.name
         _add(fields, field_name, text_node(child.line, child.text))
-    hidden = {"", *element.attributes}
-    for inner in (inner for child in children for inner in child.descendants()):
-        if inner.name not in fields:
-            fields[inner.name] = text_node(inner.line, inner.text)
-            hidden.add(inner.name)
     for attribute, text in element.attributes.items():
         if attribute not in fields or normalize(attribute) in _ID_NAMES:
             fields[attribute] = text_node(element.line, text.strip())
     own = " ".join("".join(part for part in element.parts if isinstance(part, str)).split())
     if own:
         fields[""] = text_node(element.line, own)
-    return Record(element.line, fields, hidden=frozenset(hidden))
+    return Record(element.line, fields, hidden=frozenset({"", *element.attributes}))
