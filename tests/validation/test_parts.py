@@ -15,7 +15,7 @@ from trectools_plus.formats.columns.columns import scan_columns
 from trectools_plus.formats.columns.rows import RUN_FIELDS
 from trectools_plus.formats.files import limits
 from trectools_plus.formats.files.content import BOM, content_of_chunk
-from trectools_plus.formats.query_chunks import Chunk, iter_query_chunks
+from trectools_plus.formats.query_chunks import Chunk, double_byte_order_mark, iter_query_chunks
 from trectools_plus.formats.tables import Qrels
 from trectools_plus.validation import CATALOGUE, Finding, parts
 from trectools_plus.validation.engine import check_pair_view, check_view, open_run
@@ -89,7 +89,10 @@ def in_parts(lines: list[bytes], n_queries: int, settings: ViewSettings) -> list
         b"".join(line + b"\n" for query in queries[start : start + n_queries] for line in query)
         for start in starts
     ]
-    chunks = [partial(bytes, text) for text in texts]
+    chunks = [
+        partial(double_byte_order_mark, text) if at else partial(bytes, text)
+        for at, text in enumerate(texts)
+    ]
     try:
         view, _ = read_in_parts("run", chunks, settings, nothing)
     except NotInPartsError:

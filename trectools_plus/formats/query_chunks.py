@@ -9,7 +9,7 @@ from pathlib import Path
 
 from trectools_plus.errors import FormatError
 from trectools_plus.formats.files import limits
-from trectools_plus.formats.files.content import iter_content
+from trectools_plus.formats.files.content import BOM, iter_content
 from trectools_plus.formats.files.opening import is_plain_file
 
 CHUNK_BYTES = 2 << 20
@@ -71,7 +71,7 @@ def _split_file(path: Path, size: int) -> Iterator[Chunk]:
     begin = 0
     while begin < n_bytes:
         end, is_overlong = _find_chunk_end(path, begin, size, n_bytes)
-        yield functools.partial(_read, path, begin, end)
+        yield functools.partial(_read_chunk, path, begin, end)
         begin = n_bytes if is_overlong else end
 
 
@@ -91,6 +91,19 @@ def _find_chunk_end(path: Path, begin: int, size: int, n_bytes: int) -> tuple[in
     return n_bytes, False
 
 
+def double_byte_order_mark(data: bytes) -> bytes:
+    """Double a byte order mark at the start of a chunk from the middle of a file.
+
+    There the mark is part of the text. Readers of the chunk remove one mark at its start.
+    """
+    return BOM + data if data.startswith(BOM) else data
+
+
+def _read_chunk(path: Path, begin: int, end: int) -> bytes:
+    data = _read(path, begin, end)
+    return double_byte_order_mark(data) if begin else data
+
+
 def _read(path: Path, begin: int, end: int) -> bytes:
     with path.open("rb", buffering=0) as file:
         file.seek(begin)
@@ -104,6 +117,7 @@ def _split_stream(path: str | Path, size: int) -> Iterator[Chunk]:
     """Cut chunks from a stream, which is read once and in order; a chunk is already in memory."""
     parts: list[bytes] = []
     n_bytes, target = 0, size
+    finish: Callable[[bytes], bytes] = bytes
     for content in iter_content(path):
         parts.append(content)
         n_bytes += len(content)
@@ -112,14 +126,14 @@ def _split_stream(path: str | Path, size: int) -> Iterator[Chunk]:
         data = b"".join(parts)
         end = start_of_last_query(data)
         if end:
-            yield functools.partial(bytes, data[:end])
-            data, target = data[end:], size
+            yield functools.partial(finish, data[:end])
+            data, target, finish = data[end:], size, double_byte_order_mark
         elif len(data) - 1 - data.rfind(b"\n") > limits.MAX_LINE_BYTES:
-            yield functools.partial(bytes, data)
+            yield functools.partial(finish, data)
             return
         else:  # a single query: read twice as much
             target = 2 * len(data)
         parts, n_bytes = [data], len(data)
     data = b"".join(parts)
     if data:
-        yield functools.partial(bytes, data)
+        yield functools.partial(finish, data)
