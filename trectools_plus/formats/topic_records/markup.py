@@ -176,7 +176,12 @@ def find_xml_records(text: str, report: Report) -> Records | None:
     except TreeError as error:
         report(syntax_problem(error))
         return None
-    names = {element.name for element in elements if _has_id(element) or element.name == "topic"}
+    names = {
+        element.name
+        for element in elements
+        for name in (*element.attributes, *(child.name for child in element.children))
+        if normalize(name) in _ID_NAMES
+    } | {"topic"}.intersection(element.name for element in elements)
     name = next((name for name in _RECORD_NAMES if name in names), None)
     if name is None:
         seen = listed([visible(name) for name in dict.fromkeys(one.name for one in elements)])
@@ -214,11 +219,6 @@ def _report_loose(text: str, report: Report) -> None:
         what = f"'{loose[0]}' in a text is not valid XML, read as '{escape}'"
         remedy = f"Write {escape} for {loose[0]}"
         report(TopicProblem("T104", line, what, remedy=remedy, severity="warning"))
-
-
-def _has_id(element: Element) -> bool:
-    names = [*element.attributes, *(child.name for child in element.children)]
-    return any(normalize(name) in _ID_NAMES for name in names)
 
 
 def _xml_record(element: Element, name: str) -> Record:
