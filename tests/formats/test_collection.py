@@ -12,7 +12,6 @@ import pytest
 from trectools_plus.benchmark.run.dataset import load_collection
 from trectools_plus.errors import FormatError, InputError, UsageError
 from trectools_plus.formats.collection import Collection
-from trectools_plus.formats.ir_datasets import CatalogueDataset
 
 CORPUS = '{"_id": "d1", "title": "T", "text": "a"}\n{"_id": "d2", "text": "b"}\n'
 QUERIES = '{"_id": "1", "text": "q"}\n'
@@ -66,15 +65,6 @@ def test_trec_layout(tmp_path: Path, suffix: str) -> None:
         ({"corpus.jsonl": CORPUS, "queries.jsonl": QUERIES}, "qrels/test.tsv is missing"),
         ({"queries.jsonl": QUERIES, "topics.tsv": "1\tq\n"}, "both queries.jsonl and topics.tsv"),
         ({"corpus.jsonl": CORPUS, "corpus.jsonl.gz": CORPUS}, "both corpus.jsonl and corpus.jsonl"),
-        (
-            {
-                "corpus.jsonl": CORPUS,
-                "queries.jsonl": QUERIES,
-                "qrels/a.tsv": BEIR_QRELS,
-                "qrels/b.tsv": BEIR_QRELS,
-            },
-            "splits: a, b",
-        ),
     ],
 )
 def test_an_incomplete_folder_says_what_is_missing(
@@ -134,17 +124,3 @@ class Query(NamedTuple):
     domain: str | None
     tags: tuple[str, ...]
     nothing: None
-
-
-def test_plain_fields_of_the_catalogue_become_columns(monkeypatch: pytest.MonkeyPatch) -> None:
-    queries = [
-        Query("1", "a", 2, True, "law", ("x",), None),
-        Query("2", "b", 1, False, None, (), None),
-    ]
-    dataset = SimpleNamespace(
-        has_queries=lambda: True, queries_iter=lambda: iter(queries), queries_cls=lambda: Query
-    )
-    monkeypatch.setattr("ir_datasets.load", lambda _: dataset)
-    frame = CatalogueDataset("x").read_topics().frame
-    assert frame.columns == ["query_id", "text", "hops", "hard", "domain"]
-    assert frame.rows() == [("1", "a", "2", "true", "law"), ("2", "b", "1", "false", None)]

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from trectools_plus.errors import InputError
-from trectools_plus.formats.columns.columns import scan_columns
+from trectools_plus.formats.columns.lexer import scan_columns
 from trectools_plus.formats.files.content import FileContent
 from trectools_plus.formats.tables import Qrels, Run, Topics
 from trectools_plus.validation import (

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from trectools_plus.formats.columns.columns import scan_columns
+from trectools_plus.formats.columns.lexer import scan_columns
 from trectools_plus.formats.files.content import FileContent
 from trectools_plus.formats.ranking import rank_documents
 from trectools_plus.validation import CATALOGUE, validate_qrels, validate_run

@@ -18,7 +18,7 @@ import pytest
 import zstandard
 
 from trectools_plus.errors import FormatError
-from trectools_plus.formats.columns.columns import scan_columns
+from trectools_plus.formats.columns.lexer import scan_columns
 from trectools_plus.formats.corpus import load_corpus
 from trectools_plus.formats.files import limits
 from trectools_plus.formats.files.content import read_file

@@ -80,7 +80,8 @@ def find_collection_files(spec: str | Path) -> CollectionFiles:
         raise UsageError(
             f"no dataset '{spec}'", remedy=f"did you mean {', '.join(near)}?" if near else remedy
         )
-    corpus = _find(folder, "corpus.jsonl")
+    corpus, splits = _find(folder, "corpus.jsonl"), folder / "qrels"
+    judgments = _find(splits, "test.tsv") or _find(splits, "dev.tsv")
     beir, trec = _find(folder, "queries.jsonl"), _find(folder, "topics.tsv")
     if beir and trec:
         raise InputError(
@@ -92,7 +93,7 @@ def find_collection_files(spec: str | Path) -> CollectionFiles:
         "corpus.jsonl": corpus,
         "queries.jsonl or topics.tsv": beir or trec,
         **({"qrels.txt": _find(folder, "qrels.txt")} if trec else {}),
-        **({"qrels/test.tsv": _find_split(folder / "qrels")} if beir else {}),
+        **({"qrels/test.tsv": judgments} if beir else {}),
     }
     missing = [name for name, path in found.items() if path is None]
     if missing:
@@ -112,17 +113,3 @@ def _find(folder: Path, name: str) -> Path | None:
         names = " and ".join(path.name for path in found)
         raise InputError(f"found both {names}", where=str(folder), remedy="keep one")
     return found[0] if found else None
-
-
-def _find_split(folder: Path) -> Path | None:
-    """Find the judgments of a BEIR folder: ``test.tsv``, or the only split."""
-    if (test := _find(folder, "test.tsv")) or not folder.is_dir():
-        return test
-    names = {path.name.partition(".tsv")[0] for path in folder.glob("*.tsv*") if path.is_file()}
-    if len(names) > 1:
-        raise InputError(
-            f"found no test.tsv, but several other splits: {', '.join(sorted(names))}",
-            where=str(folder),
-            remedy="rename one of them to test.tsv",
-        )
-    return _find(folder, f"{names.pop()}.tsv") if names else None

@@ -13,13 +13,11 @@ from trectools_plus.errors import InputError, TrectoolsPlusError, UsageError
 from trectools_plus.formats.corpus import collect_corpus
 from trectools_plus.formats.files.opening import CATALOGUE_PREFIX
 from trectools_plus.formats.files.opening import is_catalogue_name as is_catalogue_name
-from trectools_plus.formats.jsonl import as_field_text
 from trectools_plus.formats.tables import Corpus, CorpusDocument, Qrels, Topics
 
 _T = TypeVar("_T")
 
 _MAX_SUGGESTED = 3
-
 _UNPRINTED = ("download error", "download failed", "[starting]", "[error]")
 
 
@@ -80,9 +78,7 @@ class CatalogueDataset:
         return self._read("documents", "docs", lambda: collect_corpus(self._documents(), self.name))
 
     def read_topics(self) -> Topics:
-        """Read the queries; their other texts, numbers and booleans become columns of text.
-
-        Line ends in texts are preserved.
+        """Read the queries; line ends in texts are preserved.
 
         Raises:
             InputError: If there are none, or they cannot be downloaded or read.
@@ -123,18 +119,9 @@ class CatalogueDataset:
 
     def _topics(self) -> Topics:
         queries = list(self._dataset.queries_iter())
-        others = {}
-        for name in self._dataset.queries_cls()._fields:
-            values = [getattr(query, name) for query in queries]
-            texts = [as_field_text(value) for value in values]
-            # A field with a list or object in any query does not become a column.
-            n_other = len(values) - values.count(None) - (len(texts) - texts.count(None))
-            if name not in ("query_id", "text") and not n_other and any(texts):
-                others[name] = texts
         columns = {
             "query_id": [query.query_id for query in queries],
             "text": [_text_of(query) for query in queries],
-            **others,
         }
         return Topics(pl.DataFrame(columns, schema=dict.fromkeys(columns, pl.String)), self.name)
 
@@ -156,13 +143,11 @@ class CatalogueDataset:
         )
 
 
-def _is_printed(record: logging.LogRecord) -> bool:
-    """Return false for a failed download, because the error contains it."""
-    return not record.getMessage().lower().startswith(_UNPRINTED)
-
-
 for _name in ("ir_datasets", "ir_datasets.util.download"):
-    logging.getLogger(_name).addFilter(_is_printed)
+    # The error contains a failed download.
+    logging.getLogger(_name).addFilter(
+        lambda record: not record.getMessage().lower().startswith(_UNPRINTED)
+    )
 
 
 def _text_of(query: Any) -> str:

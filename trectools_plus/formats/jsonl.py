@@ -63,13 +63,6 @@ def find_key(record: dict[str, Any], keys: tuple[str, ...], what: str, path: str
     )
 
 
-def as_field_text(value: object) -> str | None:
-    """Return text unchanged, numbers and booleans as JSON, and ``None`` for all other values."""
-    if isinstance(value, str):
-        return str(value)
-    return json.dumps(value) if isinstance(value, bool | int | float) else None
-
-
 def get_text(record: dict[str, Any], key: str, path: str, line: int, *, is_id: bool = False) -> str:
     """Return a field that must be text or, if it is an id, text or an integer.
 

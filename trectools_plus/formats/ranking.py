@@ -113,21 +113,14 @@ def separate_scores(
     # With scores counted in steps of 32-bit floats, s[i] = min(s[i], s[i-1] - 1). After adding
     # the rank to each step, this is a running minimum. Each query is below the one before it.
     below = query << 34
-    lowest = np.minimum.accumulate(_to_steps(scores) + rank - below) + below - rank
+    bits = scores.clip(-_LARGEST, _LARGEST).astype(np.float32).view(np.uint32).astype(np.int64)
+    steps = np.where(bits < _SIGN, bits, _SIGN - bits)  # neighbours differ by 1, and 0.0 is 0
+    lowest = np.minimum.accumulate(steps + rank - below) + below - rank
     too_low = lowest < -_LARGEST_STEP
-    separate = _from_steps(np.where(too_low, 0, lowest)).astype(np.float64)
+    bits = np.where(too_low, 0, np.where(lowest >= 0, lowest, _SIGN - lowest)).astype(np.uint32)
+    separate = bits.view(np.float32).astype(np.float64)
     if too_low.any():
         # Nothing is lower than the lowest 32-bit float: for such a query, keep only the order.
         crowded = np.isin(query, query[too_low])
         separate = np.where(crowded, -rank.astype(np.float64), separate)
     return separate
-
-
-def _to_steps(scores: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
-    """Number 32-bit floats in ascending order: neighbours differ by 1, and 0.0 is 0."""
-    bits = scores.clip(-_LARGEST, _LARGEST).astype(np.float32).view(np.uint32).astype(np.int64)
-    return np.where(bits < _SIGN, bits, _SIGN - bits)
-
-
-def _from_steps(steps: npt.NDArray[np.int64]) -> npt.NDArray[np.float32]:
-    return np.where(steps >= 0, steps, _SIGN - steps).astype(np.uint32).view(np.float32)

@@ -65,8 +65,18 @@ class _Table(Displayed):
 
     __slots__ = ()
     _kind: ClassVar[Kind]
+    _schema: ClassVar[Schema]
+    _defaults: ClassVar[Mapping[str, str]] = {}
     frame: pl.DataFrame
     path: str | None
+
+    def __post_init__(self) -> None:
+        frame = frame_of(self.frame, self._kind)
+        missing = self._defaults.keys() - frame.columns
+        frame = frame.with_columns(**{name: pl.lit(self._defaults[name]) for name in missing})
+        keeps_others = self._kind is TOPICS
+        frame = conform(frame, self._schema, self._kind.name, keep_others=keeps_others)
+        object.__setattr__(self, "frame", frame)
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
@@ -138,10 +148,7 @@ class Run(_QueryTable):
     path: str | None = None
     _row: ClassVar[str] = "result"
     _kind: ClassVar[Kind] = RUN
-
-    def __post_init__(self) -> None:
-        frame = conform(frame_of(self.frame, RUN), RUN_SCHEMA, "run")
-        object.__setattr__(self, "frame", frame)
+    _schema: ClassVar[Schema] = RUN_SCHEMA
 
     @property
     def rows(self) -> RunRows:
@@ -185,12 +192,8 @@ class Qrels(_QueryTable):
     path: str | None = None
     _row: ClassVar[str] = "judgment"
     _kind: ClassVar[Kind] = QRELS
-
-    def __post_init__(self) -> None:
-        frame = frame_of(self.frame, QRELS)
-        if "iteration" not in frame.columns:
-            frame = frame.with_columns(iteration=pl.lit("0"))
-        object.__setattr__(self, "frame", conform(frame, QRELS_SCHEMA, "qrels"))
+    _schema: ClassVar[Schema] = QRELS_SCHEMA
+    _defaults: ClassVar[Mapping[str, str]] = {"iteration": "0"}
 
     def to_dict(self) -> dict[str, dict[str, int]]:
         """Return the qrels as ``{query_id: {doc_id: relevance}}``."""
@@ -211,11 +214,7 @@ class Topics(_QueryTable):
     path: str | None = None
     read_as: str | None = None
     _kind: ClassVar[Kind] = TOPICS
-
-    def __post_init__(self) -> None:
-        frame = frame_of(self.frame, TOPICS)
-        frame = conform(frame, TOPICS_SCHEMA, "topics", keep_others=True)
-        object.__setattr__(self, "frame", frame)
+    _schema: ClassVar[Schema] = TOPICS_SCHEMA
 
     def __len__(self) -> int:
         return self.frame.height
@@ -244,12 +243,11 @@ class Corpus(_Table):
     find_exact: Callable[[str], list[str]] | None = None
     _sha256: str = field(default="", init=False, repr=False)
     _kind: ClassVar[Kind] = CORPUS
+    _schema: ClassVar[Schema] = CORPUS_SCHEMA
+    _defaults: ClassVar[Mapping[str, str]] = {"title": ""}
 
     def __post_init__(self) -> None:
-        frame = frame_of(self.frame, CORPUS)
-        if "title" not in frame.columns:
-            frame = frame.with_columns(title=pl.lit(""))
-        object.__setattr__(self, "frame", conform(frame, CORPUS_SCHEMA, "corpus"))
+        _Table.__post_init__(self)
         if self.parts is not None:
             parts = conform(self.parts, PARTS_SCHEMA, "parts of documents")
             object.__setattr__(self, "parts", parts)
@@ -277,14 +275,6 @@ class Corpus(_Table):
                 hashed.add(document)
             object.__setattr__(self, "_sha256", hashed.hexdigest())
         return self._sha256
-
-    def check(self) -> None:
-        """Check that there are documents and that no id occurs twice.
-
-        Raises:
-            InputError: If there are no documents, or an id occurs twice.
-        """
-        self.in_index_order()
 
     def in_index_order(self) -> Self:
         """Return the documents sorted by descending id (as UTF-8 bytes).

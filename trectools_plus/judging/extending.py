@@ -69,7 +69,7 @@ def extend_plan(
     documents = dict(old.documents)
     if new := pool - documents.keys():
         corpus = corpus or _open_recorded(plan)
-        corpus.check()
+        corpus.in_index_order()
         documents |= find_documents(corpus, new)
     draft = PlanDraft(plan.queries, old.topics, documents)
     for planned in plan.runs:

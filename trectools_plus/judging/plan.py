@@ -321,7 +321,7 @@ def make_plan(
     texts = topics.to_dict()
     pooled = {name: pooled_results(run, options.depth, texts) for name, run in runs.items()}
     ranks = ranks_of(pooled)
-    corpus.check()
+    corpus.in_index_order()
     documents = find_documents(corpus, {doc_id for found in ranks.values() for doc_id in found})
     left_out = _unusable_queries(texts, ranks, documents)
     usable = sorted(ranks.keys() - left_out.keys())

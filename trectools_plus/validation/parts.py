@@ -15,8 +15,9 @@ from typing import TypeVar
 
 from trectools_plus.distributed.copies import map_in_copies
 from trectools_plus.errors import TrectoolsPlusError
-from trectools_plus.formats.columns.columns import Columns, scan_columns
+from trectools_plus.formats.columns.columns import Columns
 from trectools_plus.formats.columns.facts import OddLines
+from trectools_plus.formats.columns.lexer import scan_columns
 from trectools_plus.formats.columns.rows import RUN_FIELDS, QueryBlocks, RunRows
 from trectools_plus.formats.files.binary import find_binary
 from trectools_plus.formats.files.content import BOM, content_of_chunk

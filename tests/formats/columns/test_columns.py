@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from trectools_plus.formats.columns import columns as columns_module
 from trectools_plus.formats.columns import lexer
-from trectools_plus.formats.columns.columns import Columns, scan_columns
+from trectools_plus.formats.columns.columns import Columns
+from trectools_plus.formats.columns.lexer import scan_columns
 from trectools_plus.formats.files.content import FileContent
 
 

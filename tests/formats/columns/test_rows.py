@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from tests.formats.columns.test_columns import split_plainly
 from trectools_plus.formats.columns import columns as columns_module
-from trectools_plus.formats.columns.columns import scan_columns
 from trectools_plus.formats.columns.decimals import parse_decimal
+from trectools_plus.formats.columns.lexer import scan_columns
 from trectools_plus.formats.columns.rows import RunRows
 from trectools_plus.formats.files.content import FileContent
 

@@ -16,8 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trectools_plus.errors import FormatError, InputError, UsageError
-from trectools_plus.formats.columns import lexer
-from trectools_plus.formats.columns.columns import scan_columns
+from trectools_plus.formats.columns.lexer import scan_columns
 from trectools_plus.formats.corpus import iter_corpus, load_corpus
 from trectools_plus.formats.files import content as content_module
 from trectools_plus.formats.files import limits
@@ -136,14 +135,6 @@ def test_a_line_of_17_mebibytes_is_too_long(tmp_path: Path, read: Callable[[Path
     with pytest.raises(REFUSED) as caught:
         read(_write(tmp_path, b"{" * (17 << 20)))
     assert _line(caught.value) == 1
-
-
-def test_line_numbers_stay_within_32_bits(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lexer, "MAX_LINES", 150)
-    monkeypatch.setattr(lexer, "CHUNK_BYTES", 100)
-    columns = scan_columns(FileContent("a", ROW * 100), 6)
-    assert columns.facts.stopped_at == columns.n_rows + 1
-    assert 0 < columns.n_rows < 100
 
 
 @pytest.mark.parametrize("name", PACK)

@@ -186,7 +186,7 @@ def test_lost_information_is_noted(tmp_path: Path) -> None:
         ("1 0 a 1\n", "no known format"),
         ("a b\n", "no known format"),
         ("{}", "is empty"),
-        ('{"x": {"1": {"d": 1}}}', "one more level"),
+        ('{"x": {"1": {"d": 1}}}', "no query id"),
         ('{"1": {"d": 1}', "not JSON"),
         ('{"query_id": "1"}\n{"query_id": "2"}\n', "no query id"),
         ("[1, 2]", "expected an object"),

@@ -11,8 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trectools_plus import load_test_set, load_topics
-from trectools_plus.formats.nodes.model import TreeError
-from trectools_plus.formats.topic_records.documents import find_topics_header, parse_cases
 from trectools_plus.validation import FindingsError, validate_topics
 
 ROWS = """\
@@ -22,17 +20,11 @@ q1,,,d40,1
 q2,seizure,exact_term,d2,0
 q2,seizure,exact_term,d3,2
 """
-WIDE = """\
-query_id;query_text;query_type;relevant_docs;grades
-q1;low blood sugar, in newborns;paraphrase;d17|d40;3|1
-q2;seizure;exact_term;d2|d3;0|2
-"""
 
 
-@pytest.mark.parametrize("text", [ROWS, WIDE], ids=["rows", "wide"])
-def test_test_sets(tmp_path: Path, text: str) -> None:
+def test_test_sets(tmp_path: Path) -> None:
     path = tmp_path / "cases.csv"
-    path.write_text(text, "utf-8")
+    path.write_text(ROWS, "utf-8")
     queries = load_test_set(path).queries
     assert [(one.query_id, one.text, one.query_type) for one in queries] == [
         ("q1", "low blood sugar, in newborns", "paraphrase"),
@@ -45,11 +37,11 @@ def test_test_sets(tmp_path: Path, text: str) -> None:
 
 def test_ids_can_be_missing(tmp_path: Path) -> None:
     path = tmp_path / "cases.tsv"
-    path.write_text("query\texpected_hpo_ids\nseizure\tHP:1;HP:2\nfever\tHP:3\n", "utf-8")
+    path.write_text("query\texpected_hpo_id\nseizure\tHP:1\nfever\tHP:3\n", "utf-8")
     queries = load_test_set(path).queries
     assert [one.query_id for one in queries] == ["case-001", "case-002"]
     judged = [[(term.doc_id, term.grade) for term in one.relevant] for one in queries]
-    assert judged == [[("HP:1", 1), ("HP:2", 1)], [("HP:3", 1)]]
+    assert judged == [[("HP:1", 1)], [("HP:3", 1)]]
 
 
 @pytest.mark.parametrize(
@@ -70,14 +62,6 @@ def test_findings_have_the_lines_of_the_table(
     path = tmp_path / "cases.csv"
     path.write_text("query_id,text,doc_id,grade\n" + rows, "utf-8")
     assert (code, line) in {(one.code, one.line) for one in validate_topics(path).findings}
-
-
-def test_different_numbers_of_documents_and_grades() -> None:
-    text = "query_id,text,relevant_docs,grades\n1,a,d1;d2;d3,1;2\n"
-    header = find_topics_header(text)
-    assert header is not None
-    with pytest.raises(TreeError, match=r"3.*2"):
-        parse_cases(text, header)
 
 
 @pytest.mark.parametrize(
@@ -115,21 +99,15 @@ CASES = st.dictionaries(
 )
 
 
-@given(cases=CASES, wide=st.booleans())
+@given(cases=CASES)
 def test_written_cases_are_read_back(
-    tmp_path_factory: pytest.TempPathFactory,
-    cases: dict[str, tuple[str, dict[str, int]]],
-    wide: bool,
+    tmp_path_factory: pytest.TempPathFactory, cases: dict[str, tuple[str, dict[str, int]]]
 ) -> None:
     stream = io.StringIO()
     writer = csv.writer(stream)
-    writer.writerow(["query_id", "text", "relevant_docs" if wide else "doc_id", "grade"])
+    writer.writerow(["query_id", "text", "doc_id", "grade"])
     for query_id, (text, judged) in cases.items():
-        if wide:
-            grades = map(str, judged.values())
-            writer.writerow([query_id, text, ";".join(judged), ";".join(grades)])
-        else:
-            writer.writerows([query_id, text, *row] for row in judged.items())
+        writer.writerows([query_id, text, *row] for row in judged.items())
     path = tmp_path_factory.mktemp("cases") / "cases.csv"
     path.write_text(stream.getvalue(), "utf-8", newline="")
     read = load_test_set(path).queries

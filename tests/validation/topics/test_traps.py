@@ -35,7 +35,6 @@ def _summary(report: FileReport) -> list[tuple[str, str, int | None]]:
         (TSV.replace("\t", " "), ("T101", "error", 1)),
         ("id,text\n1,first\n", ("T101", "warning", 1)),
         ("Topic-ID\tQuestion\n" + TSV, ("T103", "error", 1)),
-        ("qid\tquery\ttext\n" + TSV, ("T103", "error", 1)),
         ("\tno id\n" + TSV, ("T105", "error", 1)),
         (TSV.replace("second query", "   "), ("T121", "error", 2)),
         (TSV.replace("second", "FIRST "), ("T122", "warning", 2)),

@@ -21,7 +21,6 @@ import numpy.typing as npt
 
 from trectools_plus.formats.columns.facts import FileFacts, OddLines
 from trectools_plus.formats.columns.ids import MARGIN, Ids, Rows, Text
-from trectools_plus.formats.columns.lexer import Lexer
 from trectools_plus.formats.files.content import BOM, FileContent
 
 if TYPE_CHECKING:
@@ -196,7 +195,7 @@ class Origin:
 
 @dataclass(frozen=True, eq=False)
 class Columns:
-    """A file split into columns by :func:`scan_columns`, which accepts any bytes.
+    """A file split into columns by :func:`lexer.scan_columns`, which accepts any bytes.
 
     Every line has exactly one kind: a row (``n_fields`` fields), misshapen (another number of
     fields), a comment (its first byte is ``#``; an indented ``#`` is data), or blank. Line numbers
@@ -209,6 +208,9 @@ class Columns:
         misshapen: Lines with another number of fields.
         comments: Lines that begin with ``#``.
         facts: Line ends, encoding, spacing.
+        body: The rows, tidy and in valid UTF-8; see :func:`iter_fields`.
+        separator: Space or tab, whichever occurs first in the file.
+        row_lines: The line number of each row; ``None`` if they are 1, 2, 3, …
         origin: The layout of a file in another form; ``None`` for a file in TREC form.
         systems: The rows of each system, if a column names several; empty for a single run.
     """
@@ -219,16 +221,16 @@ class Columns:
     misshapen: OddLines
     comments: OddLines
     facts: FileFacts
-    _body: bytes = field(repr=False)
-    _separator: bytes = field(repr=False)
-    _row_lines: npt.NDArray[np.uint32] | None = field(repr=False)
+    body: bytes | memoryview = field(repr=False)
+    separator: bytes = field(repr=False)
+    row_lines: npt.NDArray[np.uint32] | None = field(repr=False)
     origin: Origin | None = None
     systems: Mapping[str, Columns] = field(default_factory=dict)
 
     def without_rows(self, *, keep_content: bool) -> Columns:
         """Return the same without the fields of the rows and, unless kept, without the content."""
         source = self.source if keep_content else replace(self.source, data=b"")
-        return replace(self, source=source, _body=b"")
+        return replace(self, source=source, body=b"")
 
     @classmethod
     def joined(cls, parts: Sequence[Columns]) -> Columns:
@@ -250,13 +252,13 @@ class Columns:
             misshapen=OddLines.joined([part.misshapen for part in parts], lines_before),
             comments=OddLines.joined([part.comments for part in parts], lines_before),
             facts=facts,
-            _row_lines=row_lines,
+            row_lines=row_lines,
         )
 
     @cached_property
     def lines(self) -> npt.NDArray[np.uint32]:
         """The line number of each row."""
-        numbers = self._row_lines
+        numbers = self.row_lines
         return np.arange(1, self.n_rows + 1, dtype=np.uint32) if numbers is None else numbers
 
     @cached_property
@@ -288,7 +290,7 @@ class Columns:
 
     def fields(self) -> Iterator[Fields]:
         """Yield the places of the fields of all rows, some rows at a time."""
-        return iter_fields(self._body, self.n_fields, self._separator)
+        return iter_fields(bytes(self.body), self.n_fields, self.separator)
 
     @cached_property
     def line_index(self) -> LineIndex:
@@ -306,19 +308,3 @@ class Columns:
             The column; ``None`` if it is unknown, in a file in another form.
         """
         return None if self.origin else self.line_index.column_of_field(line, number)
-
-
-def scan_columns(source: FileContent, n_fields: int) -> Columns:
-    """Split a file into rows of ``n_fields`` fields (at least 2) and all other lines."""
-    lexer = Lexer(source.data, n_fields, source.overlong)
-    return Columns(
-        source=source,
-        n_fields=n_fields,
-        n_rows=lexer.n_rows,
-        misshapen=lexer.misshapen,
-        comments=lexer.comments,
-        facts=lexer.facts,
-        _body=lexer.body,
-        _separator=lexer.separator,
-        _row_lines=lexer.row_lines,
-    )

@@ -101,19 +101,12 @@ def parse_decimals(text: Text, starts: Rows, ends: Rows) -> Decimals:
     values, is_sure = _scale(digits, n_after)
     np.negative(values, out=values, where=is_negative)
     rows = np.flatnonzero(~(is_regular & is_sure))
-    if len(rows):
-        values[rows] = _parse_others(Ids.of(text, starts[rows], ends[rows]))
-        digits[rows] = _LONG
+    if len(rows):  # numbers with an exponent or many digits, and words for NaN and infinity
+        texts, digits[rows] = Ids.of(text, starts[rows], ends[rows]).series(), _LONG
+        values[rows] = parse_column(texts).to_numpy()
+        words = np.flatnonzero(np.isnan(values[rows]))
+        values[rows[words]] = [parse_decimal(one) for one in texts.gather(words)]
     return Decimals(values, digits < _LONG)
-
-
-def _parse_others(fields: Ids) -> Floats:
-    """Parse numbers with an exponent or many digits, and words for NaN and infinity."""
-    texts = fields.series()
-    values: Floats = parse_column(texts).to_numpy(writable=True)
-    rows = np.flatnonzero(np.isnan(values))
-    values[rows] = [parse_decimal(text) for text in fields.texts(rows)]
-    return values
 
 
 @dataclass(frozen=True, eq=False)
@@ -282,7 +275,9 @@ def _remove_points(words: list[Word]) -> tuple[Rows, Flags, Word]:
     n_after = np.zeros(len(words[0]), np.int64)
     invalid = np.zeros(len(words[0]), np.uint64)
     for number, word in enumerate(words):
-        point = _find_points(word)
+        point = word ^ _POINTS  # then the highest bit of each byte that is a point
+        point -= _ONES
+        point &= _HIGH
         is_here = point != 0
         if number:
             # Bytes before a point move to the next one.
@@ -290,7 +285,7 @@ def _remove_points(words: list[Word]) -> tuple[Rows, Flags, Word]:
         if is_here.any():
             several = point & (point - _ONE)
             invalid |= np.where(is_here & has_point, _HIGH, several) if number else several
-            found = _bytes_after(point)
+            found = _N_AFTER.take(np.bitwise_count(point - _ONE))
             n_after = np.where(is_here, found + 8 * number, n_after) if number else found
             has_point |= is_here
             _remove_point(word, point, is_here)
@@ -300,20 +295,6 @@ def _remove_points(words: list[Word]) -> tuple[Rows, Flags, Word]:
             word |= before
         invalid |= _not_digits(word)
     return n_after, has_point, invalid
-
-
-def _find_points(word: Word) -> Word:
-    """Return words with the highest bit of each byte that is a point; digits do not have it."""
-    point = word ^ _POINTS
-    point -= _ONES
-    point &= _HIGH
-    return point
-
-
-def _bytes_after(mark: Word) -> Rows:
-    """Return the number of bytes after the marked one of each word; 0 without a mark."""
-    n_bytes: Rows = _N_AFTER.take(np.bitwise_count(mark - _ONE))
-    return n_bytes
 
 
 def _remove_point(word: Word, point: Word, has_point: Flags) -> None:

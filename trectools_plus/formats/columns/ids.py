@@ -132,7 +132,8 @@ class Ids:
         hashes = np.zeros(len(starts), np.uint64)
         for row in np.flatnonzero(lengths > 0).tolist():
             rest = text.cut(int(starts[row]) + MARGIN, int(ends[row]))
-            hashes[row] = _add_rest(rest, rests)
+            key = int.from_bytes(blake2b(rest, digest_size=8).digest(), "little") or 1
+            hashes[row], rests[key] = key, rest
         return cls((*words, hashes), rests)
 
     @classmethod
@@ -298,7 +299,7 @@ class Ids:
         words = np.stack(self.words, axis=-1).astype("<u8", copy=False)
         joined[:, :width] = words.view(np.uint8)
         data = joined[joined != 0].tobytes()
-        if _FOR_NUL in data:
+        if _FOR_NUL in data or data.count(b"\n") != len(self):  # NULs or line ends in texts
             return pl.Series(self.texts(), dtype=pl.String)
         return pl.Series([data[:-1].decode()]).str.split("\n").explode()
 
@@ -329,20 +330,13 @@ class Ids:
 
     def lower(self) -> Ids:
         """Return ASCII texts in lower case."""
-        return Ids(tuple(map(_lower, self.words)))
+        return Ids(tuple(word | (_upper(word) >> np.uint64(2)) for word in self.words))
 
 
 def join_texts(texts: pl.Series, separator: str = "") -> str:
     """Return the texts of a column as one text."""
     # Polars 1.33 fails on a text that is repeated, unless the column is a slice.
     return texts.slice(0, texts.len()).str.join(separator).item() or ""  # null without texts
-
-
-def _add_rest(rest: bytes, rests: dict[int, bytes]) -> int:
-    """Return a hash, other than 0, of the bytes beyond ``MAX_WORDS``."""
-    key = int.from_bytes(blake2b(rest, digest_size=8).digest(), "little") or 1
-    rests[key] = rest
-    return key
 
 
 _HIGH = np.uint64(0x8080808080808080)
@@ -355,11 +349,6 @@ def _upper(word: Word) -> Word:
     above_z = word + np.uint64(0x2525252525252525)
     high: Word = (from_a ^ above_z) & np.uint64(0x8080808080808080)
     return high
-
-
-def _lower(word: Word) -> Word:
-    """Convert A to Z in words of ASCII bytes to lower case."""
-    return word | (_upper(word) >> np.uint64(2))
 
 
 _SLOTS_PER_PAIR = 16

@@ -1,4 +1,4 @@
-"""The lexer of :func:`scan_columns`, which processes chunks of complete lines.
+"""Split a file into columns, in chunks of complete lines.
 
 A chunk of tidy rows (see :func:`count_if_tidy`) is recognised by the order of its blanks and line
 ends and is used unchanged. Any other chunk is split with NumPy, without a loop over rows.
@@ -7,13 +7,13 @@ ends and is used unchanged. Any other chunk is split with NumPy, without a loop 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
-from itertools import accumulate
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from trectools_plus.formats.columns.columns import Columns
 from trectools_plus.formats.columns.facts import (
     LONG_LINE_BYTES,
     BadByte,
@@ -23,8 +23,7 @@ from trectools_plus.formats.columns.facts import (
     guess_encoding,
 )
 from trectools_plus.formats.files import limits
-from trectools_plus.formats.files.content import BOM
-from trectools_plus.formats.files.limits import Overlong
+from trectools_plus.formats.files.content import BOM, FileContent
 
 LF, CR, TAB, VT, FF, SPACE, HASH = 10, 13, 9, 11, 12, 32, 35
 _IS_BREAK = np.zeros(256, np.bool_)
@@ -184,94 +183,90 @@ def count_if_tidy(text: Bytes, n_fields: int, separator: bytes) -> int | None:
 
 
 CHUNK_BYTES = 1 << 19
-# Line numbers have 32 bits; no real run has as many lines.
-MAX_LINES = (1 << 32) - 1
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class LexedChunk:
-    """A chunk of complete lines that was lexed; lines are numbered from 1.
+def scan_columns(source: FileContent, n_fields: int) -> Columns:
+    """Split a file into rows of ``n_fields`` fields (at least 2) and all other lines."""
+    data, overlong = source.data, source.overlong
+    lexer = _Lexer(source, n_fields)
+    start = len(BOM) if data.startswith(BOM) else 0
+    parts, is_tidy = [lexer.part(b"", FileFacts())], True
+    for begin, end in _line_chunks(data, start, len(data), CHUNK_BYTES):
+        n_rows = lexer.count_tidy_rows(data, begin, end)
+        is_tidy &= n_rows is not None
+        if n_rows is None:
+            parts.append(lexer.lex(data[begin:end], begin))
+        else:
+            parts.append(lexer.tidy_part(memoryview(data)[begin:end], n_rows))
+    n_lines = sum(part.facts.n_lines for part in parts)
+    if overlong is not None:
+        # In the first line, CR may be the line end of this file.
+        n_cr = 0 if n_lines else overlong.head.count(b"\r")
+        facts = FileFacts(
+            bare_cr=Occurrences.of(np.array([n_cr])),
+            long_lines=Occurrences.of(np.ones(1, np.bool_)),
+            longest_line=limits.MAX_LINE_BYTES + 1,
+            longest_line_at=1,
+            stopped_at=1,
+        )
+        parts.append(lexer.part(b"", facts))
+    columns = Columns.joined(parts)
+    has_final_newline = len(data) == start or data.endswith(b"\n")
+    head = data or (overlong.head if overlong else b"")
+    facts = replace(
+        columns.facts,
+        has_bom=start > 0,
+        n_lf=n_lines - (not has_final_newline) - columns.facts.n_crlf,
+        final_newline=has_final_newline,
+        encoding_guess=guess_encoding(head, columns.facts.bad_utf8 is not None),
+        is_ascii=lexer.is_ascii,
+    )
+    body = data[start:] if is_tidy else b"".join([part.body for part in parts])
+    return replace(columns, facts=facts, body=body)
 
-    Attributes:
-        rows: The rows as tidy rows, in valid UTF-8.
-        facts: Facts about the chunk.
-        row_lines: The line of each row.
-        misshapen: Lines with another number of fields.
-        comments: Lines that start with ``#``.
-    """
 
-    rows: bytes | memoryview = b""
-    facts: FileFacts = field(default_factory=FileFacts)
-    row_lines: Lines = field(default_factory=lambda: np.zeros(0, np.uint32))
-    misshapen: OddLines = field(default_factory=OddLines.of)
-    comments: OddLines = field(default_factory=OddLines.of)
-
-
-class Lexer:
-    """One pass over the bytes of a file; its attributes are the result.
-
-    Attributes:
-        body: The rows as tidy rows, in valid UTF-8.
-        separator: Space or tab, whichever occurs first in the file.
-        n_rows: The number of rows in ``body``.
-        row_lines: The line number of each row; ``None`` if they are 1, 2, 3, …
-        misshapen: Lines with another number of fields.
-        comments: Lines that start with ``#``.
-        facts: Facts about the whole file.
+class _Lexer:
+    """Splits chunks of complete lines.
 
     Args:
-        data: The content of the file, or the part before ``overlong``.
+        source: The file.
         n_fields: The number of fields of a row.
-        overlong: The line at which reading stopped, if any.
     """
 
-    def __init__(self, data: bytes, n_fields: int, overlong: Overlong | None = None) -> None:
-        self.separator = _first_separator(data)
-        self._n_fields = n_fields
-        self._is_ascii = data.isascii()
+    def __init__(self, source: FileContent, n_fields: int) -> None:
+        data = source.data
+        tab, space = data.find(b"\t"), data.find(b" ")
+        self.separator = b"\t" if tab >= 0 and (space < 0 or tab < space) else b" "
+        self.is_ascii = data.isascii()
+        self._source, self._n_fields = source, n_fields
         self._has_hash = b"#" in data
-        start = len(BOM) if data.startswith(BOM) else 0
-        lexed, n_lines, is_tidy = [LexedChunk()], 0, True
-        for begin, end in _line_chunks(data, start, len(data), CHUNK_BYTES):
-            n_rows = self._count_tidy_rows(data, begin, end)
-            if n_lines + end - begin > MAX_LINES:
-                data = data[:begin]
-                lexed.append(LexedChunk(facts=FileFacts(stopped_at=1)))
-                break
-            if n_rows is None:
-                is_tidy = False
-                lexed.append(self._lex(data[begin:end], begin))
-            else:
-                lexed.append(self._tidy_chunk(memoryview(data)[begin:end], n_rows))
-            n_lines += lexed[-1].facts.n_lines
-        if overlong is not None:
-            lexed.append(LexedChunk(facts=_facts_of_overlong(overlong, is_first=not n_lines)))
-        before = [0, *accumulate(one.facts.n_lines for one in lexed[:-1])]
-        self.n_rows = sum(len(one.row_lines) for one in lexed)
-        self.row_lines: Lines | None = None
-        if self.n_rows < n_lines:
-            moved = zip(lexed, before, strict=True)
-            self.row_lines = np.concatenate([one.row_lines + np.uint32(n) for one, n in moved])
-        self.misshapen = OddLines.joined([one.misshapen for one in lexed], before)
-        self.comments = OddLines.joined([one.comments for one in lexed], before)
-        self.body = data[start:] if is_tidy else b"".join([one.rows for one in lexed])
-        facts = FileFacts.joined([one.facts for one in lexed])
-        has_final_newline = len(data) == start or data.endswith(b"\n")
-        head = data or (overlong.head if overlong else b"")
-        self.facts = replace(
-            facts,
-            has_bom=start > 0,
-            n_lf=n_lines - (not has_final_newline) - facts.n_crlf,
-            final_newline=has_final_newline,
-            encoding_guess=guess_encoding(head, facts.bad_utf8 is not None),
-            is_ascii=self._is_ascii,
+
+    def part(
+        self,
+        rows: bytes | memoryview,
+        facts: FileFacts,
+        lines: Lines | None = None,
+        misshapen: OddLines | None = None,
+        comments: OddLines | None = None,
+    ) -> Columns:
+        """Return a part of the file; without ``lines``, all its lines are rows."""
+        return Columns(
+            source=self._source,
+            n_fields=self._n_fields,
+            n_rows=facts.spaced_rows + facts.tabbed_rows if lines is None else len(lines),
+            misshapen=misshapen or OddLines.of(),
+            comments=comments or OddLines.of(),
+            facts=facts,
+            body=rows,
+            separator=self.separator,
+            row_lines=lines,
         )
 
-    def _count_tidy_rows(self, data: bytes, begin: int, end: int) -> int | None:
+    def count_tidy_rows(self, data: bytes, begin: int, end: int) -> int | None:
         """Count the rows of a chunk if all its lines are tidy rows in UTF-8; else ``None``."""
         if self._has_hash and (data[begin] == HASH or data.find(b"\n#", begin, end) >= 0):
             return None
-        if not self._is_ascii:
+        if not self.is_ascii:
             try:
                 data[begin:end].decode()
             except UnicodeDecodeError:
@@ -279,15 +274,15 @@ class Lexer:
         text: Bytes = np.frombuffer(data, np.uint8)[begin:end]
         return count_if_tidy(text, self._n_fields, self.separator)
 
-    def _tidy_chunk(self, rows: bytes | memoryview, n_rows: int, **facts: Any) -> LexedChunk:
+    def tidy_part(self, rows: bytes | memoryview, n_rows: int, **facts: Any) -> Columns:
         """Return a chunk of tidy rows."""
         n_tabbed = n_rows if self.separator == b"\t" else 0
         found = FileFacts(
             n_lines=n_rows, tabbed_rows=n_tabbed, spaced_rows=n_rows - n_tabbed, **facts
         )
-        return LexedChunk(rows, found, np.arange(1, n_rows + 1, dtype=np.uint32))
+        return self.part(rows, found)
 
-    def _lex(self, chunk: bytes, begin: int) -> LexedChunk:
+    def lex(self, chunk: bytes, begin: int) -> Columns:
         """Split a chunk with arrays into its rows, as tidy rows, and everything else."""
         bad = None
         try:
@@ -304,9 +299,9 @@ class Lexer:
         n_crlf = chunk.count(b"\r\n") if b"\r" in chunk else 0  # a single byte is found fast
         if n_crlf:
             chunk = chunk.replace(b"\r\n", b"\n")
-            n_rows = self._count_tidy_rows(chunk, 0, len(chunk))
+            n_rows = self.count_tidy_rows(chunk, 0, len(chunk))
             if n_rows is not None:
-                return self._tidy_chunk(chunk, n_rows, n_crlf=n_crlf, bad_utf8=bad)
+                return self.tidy_part(chunk, n_rows, n_crlf=n_crlf, bad_utf8=bad)
         lines = LineShapes.of(chunk)
         blank = (lines.n_fields == 0) & ~lines.is_comment
         row = (lines.n_fields == self._n_fields) & ~lines.is_comment
@@ -329,25 +324,13 @@ class Lexer:
             longest_line_at=int(lines.lengths.argmax()) + 1 if is_long else None,
             has_controls=lines.has_controls,
         )
-        return LexedChunk(
+        return self.part(
             lines.tidy_rows(row, self.separator),
             facts,
             (np.flatnonzero(row) + 1).astype(np.uint32),
             lines.odd_lines(~(row | blank | lines.is_comment)),
             lines.odd_lines(lines.is_comment),
         )
-
-
-def _facts_of_overlong(overlong: Overlong, *, is_first: bool) -> FileFacts:
-    """Return the facts about a line at which reading stopped."""
-    n_cr = overlong.head.count(b"\r") if is_first else 0  # CR may be the line end of this file
-    return FileFacts(
-        bare_cr=Occurrences.of(np.array([n_cr])),
-        long_lines=Occurrences.of(np.ones(1, np.bool_)),
-        longest_line=limits.MAX_LINE_BYTES + 1,
-        longest_line_at=1,
-        stopped_at=1,
-    )
 
 
 def _line_chunks(data: bytes, start: int, stop: int, size: int) -> Iterator[tuple[int, int]]:
@@ -358,8 +341,3 @@ def _line_chunks(data: bytes, start: int, stop: int, size: int) -> Iterator[tupl
             end = data.find(b"\n", start + size, stop) + 1 or stop
         yield start, end
         start = end
-
-
-def _first_separator(data: bytes) -> bytes:
-    tab, space = data.find(b"\t"), data.find(b" ")
-    return b"\t" if tab >= 0 and (space < 0 or tab < space) else b" "

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from time import time
 
 try:
@@ -64,10 +63,3 @@ def find_abandoned(folder: Path, pattern: str) -> Iterator[Path]:
                 yield path
         finally:
             os.close(descriptor)
-
-
-@contextmanager
-def temporary_folder() -> Iterator[Path]:
-    """Create a temporary folder, which is removed in the end."""
-    with TemporaryDirectory(prefix="trectools-plus-work-") as name:
-        yield Path(name)

@@ -134,10 +134,12 @@ def is_plain_file(path: str | Path) -> bool:
     if is_address(path):
         return False
     with opened(path) as stream:
-        if regular_size(stream) is None:
+        if stream is getattr(sys.stdin, "buffer", None):
             return False
-        head = stream.read(HEAD_BYTES)
-        return detect(head) is None and find_binary(head) is None
+        status, head = os.fstat(stream.fileno()), b""
+        if stat.S_ISREG(status.st_mode):
+            head = stream.read(HEAD_BYTES)
+        return head != b"" and detect(head) is None and find_binary(head) is None
 
 
 def compression_of(path: str | Path) -> Compression | None:
@@ -175,14 +177,6 @@ def _open(path: str | Path) -> AbstractContextManager[IO[bytes]]:
     if stream is None:
         raise InputError("standard input is closed", where="-", remedy="name a file")
     return nullcontext(stream)  # stays open, because it belongs to the process
-
-
-def regular_size(stream: IO[bytes]) -> int | None:
-    """Return the size in bytes; ``None`` for a pipe, a device, an address or an empty file."""
-    if isinstance(stream, RemoteFile) or stream is getattr(sys.stdin, "buffer", None):
-        return None
-    status = os.fstat(stream.fileno())
-    return status.st_size if stat.S_ISREG(status.st_mode) and status.st_size else None
 
 
 def unreadable(error: OSError, shown: str) -> InputError:

@@ -12,9 +12,10 @@ from dataclasses import replace
 import numpy as np
 import polars as pl
 
-from trectools_plus.formats.columns.columns import Columns, Origin, scan_columns
+from trectools_plus.formats.columns.columns import Columns, Origin
 from trectools_plus.formats.columns.decimals import parse_column
 from trectools_plus.formats.columns.facts import Occurrences, OddLines
+from trectools_plus.formats.columns.lexer import scan_columns
 from trectools_plus.formats.files.content import FileContent
 from trectools_plus.formats.interchange.names import (
     JUDGMENT_TYPES,
@@ -211,8 +212,8 @@ def _columns(source: FileContent, frame: pl.DataFrame, origin: Origin) -> Column
         misshapen=OddLines.of(),
         comments=OddLines.of(),
         facts=facts,
-        _body=body.encode(),
-        _separator=b"\t",
-        _row_lines=frame["line"].to_numpy().astype(np.uint32),
+        body=body.encode(),
+        separator=b"\t",
+        row_lines=frame["line"].to_numpy().astype(np.uint32),
         origin=origin,
     )

@@ -14,8 +14,9 @@ from functools import partial
 import polars as pl
 
 from trectools_plus.errors import FormatError
-from trectools_plus.formats.columns.columns import Columns, scan_columns
+from trectools_plus.formats.columns.columns import Columns
 from trectools_plus.formats.columns.decimals import DECIMAL, INTEGER
+from trectools_plus.formats.columns.lexer import scan_columns
 from trectools_plus.formats.files.content import FileContent
 from trectools_plus.formats.interchange.arrangement import arrange_table
 from trectools_plus.formats.interchange.json_forms import LISTED, UnknownFormError, read_json
@@ -158,16 +159,6 @@ def _names_fields(header: Header, columns: ColumnNames) -> bool:
 
 # Columns without a header.
 
-
-def _read_delimited(source: FileContent, kind: Kind) -> HeadedTable | None:
-    """Read TREC's columns with another separator than blanks."""
-    first = find_header(_head_of(source), lambda _: True)
-    if first is None or first.separator not in ",;|" or len(first.names) != len(kind.columns):
-        return None
-    columns = {field: str(at) for at, field in enumerate(kind.columns, 1) if field in kind.fields}
-    return None if _names_fields(first, columns) else _read_mapped(source, kind, columns)
-
-
 Read = Callable[[FileContent, Kind], HeadedTable | None]
 """Reads a file; ``None`` if it has another format."""
 
@@ -272,7 +263,6 @@ _DIRECT = frozenset({"csv", "tsv", "json", "trec-rag", "beir"})
 """Names of formats that every command reads."""
 _LAYOUTS: Mapping[KindName, tuple[Format, ...]] = {
     "run": (
-        Format("trec", "TREC's six columns", _read_delimited),
         Format(
             "msmarco",
             "MS MARCO's columns 'qid pid rank'",
@@ -301,7 +291,6 @@ _LAYOUTS: Mapping[KindName, tuple[Format, ...]] = {
                 notes=(LISTED,),
             ),
         ),
-        Format("trec", "TREC's four columns", _read_delimited),
         Format(
             "prels",
             "prels with five columns",
@@ -347,7 +336,7 @@ def convert_columns(
     elif read is None:
         scanned = scan_columns(source, len(KINDS[kind].columns))
         found = _find_layout(source, kind, name)
-        if found is not None and (found[0].name != "trec" or not scanned.n_rows):
+        if found is not None:
             read = arrange_table(source, KINDS[kind], found[1])
         elif name in (None, "trec") and scanned.n_rows:
             read = scanned

@@ -8,6 +8,7 @@ imported only to return a table of pandas, and pyarrow, which Polars uses for co
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Mapping, Sequence
+from contextlib import suppress
 from decimal import Decimal
 from numbers import Real
 from typing import TYPE_CHECKING, Any
@@ -253,41 +254,29 @@ def _column(name: str, values: Sequence[Any], kind: Kind) -> pl.Series:
     Raises:
         InputError: If a value has another type, or a number is too large.
     """
-    if not values:
-        return pl.Series(name, [], dtype=pl.Float64 if name == "score" else None)
     numeric = name in ("score", "relevance", "rank")
     expected = "a number" if numeric else "text" if name in _TEXTS else "text or a whole number"
-    done: list[Any] = []
-    try:
-        done.extend(map(_as_number if numeric else _as_text, values))
-        if name == "score" or (numeric and any(isinstance(one, float) for one in done)):
-            done = list(map(float, done))
-        return pl.Series(name, done, strict=True)
-    except (TypeError, ValueError, OverflowError, pl.exceptions.PolarsError) as error:
-        wrong = values[len(done)] if len(done) < len(values) else max(done, key=abs, default=0)
-        raise InputError(
-            f"expected {expected} as {name} but got {show(wrong)}",
-            where=kind.name,
-            remedy=f"make every {name} {expected}",
-        ) from error
+    wrong = [value for value in values if not _fits(value, expected)]
+    is_whole = not wrong and name != "score" and all(isinstance(one, _WHOLE) for one in values)
+    if not wrong:
+        dtype = pl.String if not numeric else pl.Int64 if is_whole else pl.Float64
+        convert = str if not numeric else int if is_whole else float
+        with suppress(OverflowError):
+            return pl.Series(name, list(map(convert, values)), dtype if values else None)
+        wrong = [max(values, key=abs)]
+    raise InputError(
+        f"expected {expected} as {name} but got {show(wrong[0])}",
+        where=kind.name,
+        remedy=f"make every {name} {expected}",
+    )
 
 
 _TEXTS = ("text", "title")
+_WHOLE = (int, np.integer, np.bool_)
 
 
-def _as_number(value: Any) -> float:
-    if isinstance(value, float | int):
-        return int(value) if isinstance(value, bool) else value
-    if isinstance(value, np.generic):
-        return _as_number(value.item())
-    if isinstance(value, Real | Decimal):
-        return float(value)
-    raise TypeError
-
-
-def _as_text(value: Any) -> str:
-    if isinstance(value, str):
-        return value
-    if isinstance(value, int | np.integer) and not isinstance(value, bool):
-        return str(value)
-    raise TypeError
+def _fits(value: Any, expected: str) -> bool:
+    if expected == "a number":
+        return isinstance(value, Real | Decimal | np.bool_)
+    is_id = isinstance(value, int | np.integer) and not isinstance(value, bool)
+    return isinstance(value, str) or (is_id and expected != "text")

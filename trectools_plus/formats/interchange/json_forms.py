@@ -155,7 +155,6 @@ def read_json(text: str, kind: Kind, columns: ColumnNames | None = None) -> Head
         UnknownFormError: If it is not JSON, or has another form; with the reason.
     """
     reader = _Reader(kind, columns)
-    documents: list[tuple[int, Value]]
     try:
         documents = [(1, _decode(text))]
     except (ValueError, RecursionError) as error:
@@ -240,7 +239,7 @@ class _Reader:
         if form is not None:
             queries = _at(_Object(pair for pair in root if pair[0] != form.mark), form.queries)
             self.label = form.label
-        elif self._is_row(root) or self._results_of(root) is not None:
+        elif self._row_of(root) or self._results_of(root) is not None:
             queries = [root]
         if not isinstance(queries, _Object):
             for item in queries if isinstance(queries, list) else ():
@@ -265,16 +264,13 @@ class _Reader:
             raise UnknownFormError(f"expected an object on line {line}")
         query_id, form, results = key, FORMS[-1], item
         if isinstance(item, _Object) and (key is None or not item.is_flat):
-            if key is None and self._is_row(item):
-                self.lines.append(line)
-                self.rows.append(self._row_of(item))
+            if key is None and (row := self._row_of(item)):
+                self._append(line, row)
                 return
             found = self._results_of(item)
             if found is None:
-                where = (
-                    f"line {line}" if key is None else f"query {key!r}, or there is one more level"
-                )
-                what = f"no query id and documents in the fields of {where} ({item.shown})"
+                where = f"on line {line}" if key is None else f"in query {key!r}"
+                what = f"no query id and documents in the fields {where} ({item.shown})"
                 raise UnknownFormError(what, _SPLIT)
             form, results = found
             query_id = key or _query_of(item)
@@ -286,23 +282,26 @@ class _Reader:
         for position, result in enumerate(results if isinstance(results, list) else (), 1):
             self._add_result(line, query_id, result, position, form)
 
-    def _is_row(self, item: _Object) -> bool:
-        """Return whether an object is a row, with one value in each of its fields."""
-        found = self.find_row(item.names)
-        values = (item[place][1] for place in found.values())
-        return self.kind.is_complete(found) and not any(
-            isinstance(value, list | _Object) for value in values
-        )
+    def _row_of(self, item: _Object) -> dict[str, str] | None:
+        """Return the texts of a row, without ranks if there are scores; ``None`` for others.
 
-    def _row_of(self, item: _Object) -> dict[str, str]:
-        """Return the texts of a row, without ranks if there are scores."""
+        A row has one value in each of its fields.
+        """
         places = self.find_row(item.names)
+        values = (item[place][1] for place in places.values())
+        is_row = not any(isinstance(value, list | _Object) for value in values)
+        if not (is_row and self.kind.is_complete(places)):
+            return None
         rank = places.get("rank") if self.value in places else None
         return {
             name: _text(value)
             for place, (name, value) in enumerate(item)
             if place != rank and not isinstance(value, list | _Object)
         }
+
+    def _append(self, line: int, row: dict[str, str]) -> None:
+        self.lines.append(line)
+        self.rows.append(row)
 
     def _results_of(self, item: _Object) -> tuple[JsonForm, list[Value] | _Object] | None:
         """Return the results in an object, or in the response inside of it, and their form."""
@@ -343,8 +342,7 @@ class _Reader:
         elif "rank" not in values:
             self.is_listed = True
             values |= {"rank": str(position)} if "rank" in self.kind.fields else {self.value: "1"}
-        self.lines.append(line)
-        self.rows.append({self.names.get(name, name): text for name, text in values.items()})
+        self._append(line, {self.names.get(name, name): text for name, text in values.items()})
 
     def _values_of(self, item: Value, query_id: str | None, form: JsonForm) -> dict[str, str]:
         """Return the fields of a result."""
@@ -377,9 +375,9 @@ class _Reader:
         if "\n" in text.strip():
             starts = [match.start() for match in _PAIR.finditer(text)] if self.is_dictionary else []
             has_lines = len(starts) == len(lines)
-            data = np.frombuffer(text.encode("utf-32-le", "replace"), "<u4")
-            ends = np.flatnonzero(data == ord("\n"))
-            lines = (np.searchsorted(ends, starts) + 1).astype(np.uint32) if has_lines else lines
+            if has_lines:
+                ends = [match.start() for match in re.finditer("\n", text)]
+                lines = (np.searchsorted(ends, starts) + 1).astype(np.uint32)
         texts = {
             f"c{at}": [row.get(name, "") for row in self.rows] for at, name in enumerate(names, 1)
         }
@@ -396,10 +394,8 @@ def _query_of(item: _Object) -> str | None:
     """Return the query id of an object, which may be inside ``query`` or ``metadata``."""
     names = item.by_name
     inner = [value.by_name for key in _NESTED if isinstance(value := names.get(key), _Object)]
-    places = [*((values, name) for values in (names, *inner) for name in _IDS)]
-    places += [(names, name) for name in _TEXTS]
-    ids = (values.get(name) for values, name in places)
-    return next((value for value in ids if isinstance(value, str)), None)
+    ids = [values.get(name) for values in (names, *inner) for name in _IDS]
+    return next((one for one in [*ids, *map(names.get, _TEXTS)] if isinstance(one, str)), None)
 
 
 def _text(value: Value) -> str:

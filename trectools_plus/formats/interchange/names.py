@@ -65,15 +65,10 @@ CASE_FIELDS: Fields = {
         "query_id qid topic_id question_id query_no topic_no case_id id _id number num"
     ),
     "text": TABLE_TEXTS,
-    "doc_ids": _names(
-        "relevant_docs relevant_documents relevant_doc_ids relevant_ids relevant doc_ids "
-        "document_ids expected_ids expected_docs expected_doc_ids expected_hpo_ids hpo_ids "
-        "gold_ids expected"
-    ),
     "doc_id": _names(
         "docno doc_id document_id corpus_id passage_id pid item_id product_id article_id "
         "entity_id concept_id term_id hpo_id relevant_doc relevant_document relevant_doc_id "
-        "expected_id expected_doc"
+        "expected_id expected_doc expected_hpo_id"
     ),
     "grade": _names("grade grades relevance relevances rel label rating judgment judgement gain"),
     "language": _names("language lang"),
@@ -82,7 +77,7 @@ CASE_FIELDS: Fields = {
     "difficulty": _names("difficulty"),
     "span": _names("span"),
 }
-"""The fields of test cases: one document or several in a row."""
+"""The fields of test cases: one document in a row."""
 TOPIC_FIELDS: Fields = {"query_id": TABLE_TOPIC_IDS, "text": TABLE_TEXTS}
 CORPUS_FIELDS: Fields = {
     "doc_id": (*DOC_IDS, *_names("id _id")),

@@ -38,8 +38,6 @@ from trectools_plus.formats.topic_records.schema import (
 _LISTS = ("topics", "queries", "questions", "data", "records", "items", "claims", "test_cases")
 _TURNS = ("turn", "turns", "utterances", "conversation")
 _NEAR = 0.75
-_BETWEEN_IDS = re.compile(r"\s*[;|,]\s*")
-"""What separates several document ids or grades in one value."""
 
 
 def find_records(
@@ -149,7 +147,7 @@ def find_topics_header(text: str) -> Header | None:
 def has_judgments(names: Sequence[str]) -> bool:
     """Return whether a header is that of test cases: texts with their relevant documents."""
     fields = find_fields(names, CASE_FIELDS)
-    return "text" in fields and bool({"doc_id", "doc_ids"} & fields.keys())
+    return {"text", "doc_id"} <= fields.keys()
 
 
 def find_table_records(text: str, header: Header) -> Records:
@@ -175,17 +173,14 @@ def parse_cases(text: str, header: Header) -> Tree:
     """Parse a table of test cases to ``{test_cases: [{query_id, text, relevant: […]}]}``.
 
     Rows with the same id and text are one case; the text can be omitted after the first row. A row
-    has one document and its grade, or several documents with ``;``, ``|`` or ``,`` between them,
-    with a grade for each or for all. Without grades, the documents are a list. A ``span`` is that
-    of all documents of the row.
+    has one document, with its grade and span if there are such columns.
 
     Args:
         text: The file, without byte order mark.
         header: Its header, which ``has_judgments``.
 
     Raises:
-        TreeError: See :func:`find_table_records`; also if the numbers of documents and grades
-            differ.
+        TreeError: See :func:`find_table_records`.
     """
     known = {place: name for name, place in find_fields(header.names, CASE_FIELDS).items()}
     names = [known.get(place, name) for place, name in enumerate(header.names)]
@@ -195,37 +190,21 @@ def parse_cases(text: str, header: Header) -> Tree:
         query_id = values.get("query_id", "")
         words = values.get("text") or texts.get(query_id, "")
         texts.setdefault(query_id, words)
-        kept = {name: value for name, value in values.items() if name not in _JUDGED}
-        nodes = {name: text_node(line, value) for name, value in kept.items()}
+        nodes = {name: text_node(line, value) for name, value in values.items()}
+        judged = {name: nodes.pop(name) for name in _JUDGED if name in nodes}
+        if "grade" in judged:
+            judged["grade"].data = _number(values["grade"])
         case = mapping_of(line, {**nodes, "relevant": Node(line, [])})
         relevant = cases.setdefault((query_id, words), case).fields["relevant"]
-        relevant.items.extend(_judgments(line, values))
+        if judged.keys() == {"doc_id"}:
+            relevant.items.append(judged["doc_id"])
+        elif judged:
+            relevant.items.append(mapping_of(line, {"grade": Node(line, 1, "1"), **judged}))
     queries = Node(header.line + 1, list(cases.values()))
     return Tree(mapping_of(header.line, {"test_cases": queries}))
 
 
-_JUDGED = frozenset({"relevant", "doc_id", "doc_ids", "grade", "span"})
-
-
-def _judgments(line: int, values: dict[str, str]) -> list[Node]:
-    """Return the documents of a row: mappings with grades, or only ids."""
-    doc_ids = [values["doc_id"]] if "doc_id" in values else _split(values.get("doc_ids", ""))
-    span = {"span": text_node(line, values["span"])} if "span" in values else {}
-    if "grade" not in values and not span:
-        return [text_node(line, doc_id) for doc_id in doc_ids]
-    grades = _split(values.get("grade", "1"))
-    if len(grades) == 1:
-        grades *= len(doc_ids)
-    if len(grades) != len(doc_ids):
-        what = f"{len(doc_ids)} relevant documents but {len(grades)} grades"
-        raise TreeError(what, line, "write one grade, or one for each document")
-    return [
-        mapping_of(
-            line,
-            {"doc_id": text_node(line, doc_id), "grade": Node(line, _number(grade), grade), **span},
-        )
-        for doc_id, grade in zip(doc_ids, grades, strict=True)
-    ]
+_JUDGED = ("doc_id", "grade", "span")
 
 
 def _number(text: str) -> object:
@@ -233,10 +212,6 @@ def _number(text: str) -> object:
     if not re.match(DECIMAL, text) or len(text) > 300:
         return text
     return int(text) if re.match(INTEGER, text) else float(text)
-
-
-def _split(text: str) -> list[str]:
-    return [part for part in _BETWEEN_IDS.split(text.strip()) if part]
 
 
 def _rows(text: str, header: Header, names: Sequence[str]) -> Iterator[tuple[int, dict[str, str]]]:
@@ -247,11 +222,8 @@ def _rows(text: str, header: Header, names: Sequence[str]) -> Iterator[tuple[int
     """
     table = read_table(text, header)
     for line, n_values, _ in table.misshapen.rows():
-        if n_values == 1:
-            raise TreeError("the quotes of a value do not match", line)
-        remedy = 'quote values that contain the separator: "a,b"'
         what = f"{n_values} values, but the header names {len(header.names)}"
-        raise TreeError(what, line, remedy)
+        raise TreeError(what, line, 'quote values that contain the separator or quotes: "a,b"')
     for line, *values in table.rows.iter_rows():
         named = dict(zip(reversed(names), reversed(values), strict=True))
         yield line, {name: named[name] for name in names if name and named[name]}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Literal
 
 from trectools_plus.formats.interchange.table_files import SEPARATORS
@@ -46,8 +46,9 @@ LINE_FORMS = ("tsv", "jsonl", "csv", *NAMES)
 
 _SNIFFED = 4096
 _TSV_COLUMNS = 2
-_FIRST_LINE = re.compile(r"^(?![^\S\n]*(?:#|$))", re.MULTILINE)  # neither blank nor a comment
-_YAML_START = re.compile(r"---|(?:queries|test_cases|metadata)\s*:|- +\w+\s*:")
+_YAML_START = re.compile(
+    r"(?:[^\S\n]*(?:#.*)?\n)*(?:---|(?:queries|test_cases|metadata)\s*:|- +\w+\s*:)"
+)
 _SUFFIX = re.compile(r"\.(ya?ml|jsonl|ndjson|json|tsv|txt)(?:\.\w+)?$", re.IGNORECASE)
 _TOPIC_KEY = re.compile(rf'\{{\s*"(?:{"|".join((*ID_KEYS, *TEXT_KEYS))})"\s*:')
 
@@ -74,7 +75,8 @@ def form_of(path: str, text: str) -> Form:
         return "sgml" if re.search(r"<top[\s>]", text, re.IGNORECASE) else "xml"
     if _is_table(start):
         return "csv"
-    if named != "tsv" and "\t" not in start.split("\n", 1)[0] and _starts_as_yaml(text):
+    is_tsv = named == "tsv" or "\t" in start.split("\n", 1)[0]
+    if not is_tsv and _YAML_START.match(text):
         return "yaml"
     return form_of_lines(text) or "tsv"
 
@@ -84,17 +86,8 @@ def _is_table(start: str) -> bool:
     header = find_topics_header(start)
     if header is None or header.separator not in SEPARATORS:
         return False
-    if header.separator != "\t" or has_judgments(header.names):
-        return True
-    rows = start.split("\n", header.line + 1)[header.line : header.line + 1]
-    return len(header.names) > _TSV_COLUMNS and all(
-        row.count("\t") + 1 == len(header.names) for row in rows
-    )
-
-
-def _starts_as_yaml(text: str) -> bool:
-    first = _FIRST_LINE.search(text)
-    return first is not None and _YAML_START.match(text, first.start()) is not None
+    is_wide = len(header.names) > _TSV_COLUMNS
+    return header.separator != "\t" or is_wide or has_judgments(header.names)
 
 
 def _form_of_json(named: str, text: str) -> Form:
@@ -131,13 +124,16 @@ def read_text(
     return [] if records is None else make_topics(records, options, report, note)
 
 
+_READERS: Mapping[Form, Callable[[str, Report], Records | None]] = {
+    "jsonl": find_json_lines,
+    "sgml": find_sgml_records,
+    "xml": find_xml_records,
+}
+
+
 def _find_records(text: str, form: Form, options: TopicOptions, report: Report) -> Records | None:
-    if form == "jsonl":
-        return find_json_lines(text, report)
-    if form == "sgml":
-        return find_sgml_records(text, report)
-    if form == "xml":
-        return find_xml_records(text, report)
+    if read := _READERS.get(form):
+        return read(text, report)
     if form in NAMES:
         return find_line_records(text, form, report)
     header = find_topics_header(text) if form == "csv" else None

@@ -65,7 +65,8 @@ def iter_tsv(text: str, report: Report, note: Note) -> Iterator[Topic]:
         note: Takes a description of how the lines were read, if there is a header.
     """
     lines = [line for line in numbered_lines(text) if not is_skipped(line[1])]
-    has_header = bool(lines) and _is_header(lines[0][1])
+    names = list(map(normalize, lines[0][1].partition("\t"))) if lines else ["", "", ""]
+    has_header = names[0] in TSV_HEADER[0] and names[2] in TSV_HEADER[1]
     if has_header:
         number, line = lines.pop(0)
         shown = visible(line.replace("\t", " "))
@@ -87,12 +88,6 @@ def iter_tsv(text: str, report: Report, note: Note) -> Iterator[Topic]:
         yield topic
     if has_header and lines:
         note(f"read as TSV with a header: {plural(len(lines), 'topic')}")
-
-
-def _is_header(line: str) -> bool:
-    """Return true for the names of two columns."""
-    query_id, _, text = map(normalize, line.partition("\t"))
-    return query_id in TSV_HEADER[0] and text in TSV_HEADER[1]
 
 
 def numbered_lines(text: str) -> Iterator[tuple[int, str]]:

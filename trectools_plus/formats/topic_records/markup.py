@@ -176,7 +176,12 @@ def find_xml_records(text: str, report: Report) -> Records | None:
     except TreeError as error:
         report(syntax_problem(error))
         return None
-    names = {element.name for element in elements if _has_id(element) or element.name == "topic"}
+    names = {
+        element.name
+        for element in elements
+        for name in (*element.attributes, *(child.name for child in element.children))
+        if normalize(name) in _ID_NAMES
+    } | {"topic"}.intersection(element.name for element in elements)
     name = next((name for name in _RECORD_NAMES if name in names), None)
     if name is None:
         seen = listed([visible(name) for name in dict.fromkeys(one.name for one in elements)])
@@ -216,11 +221,6 @@ def _report_loose(text: str, report: Report) -> None:
         report(TopicProblem("T104", line, what, remedy=remedy, severity="warning"))
 
 
-def _has_id(element: Element) -> bool:
-    names = [*element.attributes, *(child.name for child in element.children)]
-    return any(normalize(name) in _ID_NAMES for name in names)
-
-
 def _xml_record(element: Element, name: str) -> Record:
     fields: dict[str, Node] = {}
     children = [
@@ -233,15 +233,10 @@ def _xml_record(element: Element, name: str) -> Record:
         is_translation = language is not None and child.name in fields
         field_name = f"{child.name}.{language}" if is_translation else child.name
         _add(fields, field_name, text_node(child.line, child.text))
-    hidden = {"", *element.attributes}
-    for inner in (inner for child in children for inner in child.descendants()):
-        if inner.name not in fields:
-            fields[inner.name] = text_node(inner.line, inner.text)
-            hidden.add(inner.name)
     for attribute, text in element.attributes.items():
         if attribute not in fields or normalize(attribute) in _ID_NAMES:
             fields[attribute] = text_node(element.line, text.strip())
     own = " ".join("".join(part for part in element.parts if isinstance(part, str)).split())
     if own:
         fields[""] = text_node(element.line, own)
-    return Record(element.line, fields, hidden=frozenset(hidden))
+    return Record(element.line, fields, hidden=frozenset({"", *element.attributes}))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from importlib.metadata import version
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Annotated
 
 from trectools_plus.errors import MissingExtraError
@@ -22,7 +24,6 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
-from trectools_plus.formats.files.abandoned import temporary_folder
 from trectools_plus.service.api import models
 from trectools_plus.service.api.metrics import ServiceMetrics
 from trectools_plus.service.api.parameters import (
@@ -80,7 +81,9 @@ class Context:
             ClientDisconnect: If the client disconnects; then the work is ended.
         """
         self.work.check_free()
-        with temporary_folder() as folder, anyio.CancelScope() as scope:
+        made = TemporaryDirectory(prefix="trectools-plus-work-")
+        with made as name, anyio.CancelScope() as scope:
+            folder = Path(name)
             uploads = await read_uploads(request, folder, expected) if expected else ()
             watch = asyncio.create_task(_cancel_without_client(request, scope))
             try:

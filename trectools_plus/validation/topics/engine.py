@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from trectools_plus.errors import FormatError
-from trectools_plus.formats.columns.columns import scan_columns
+from trectools_plus.formats.columns.lexer import scan_columns
 from trectools_plus.formats.files.content import FileContent, read_file
 from trectools_plus.formats.ir_datasets import is_catalogue_name, open_catalogue
 from trectools_plus.formats.topic_records.forms import LINE_FORMS, Form, form_of

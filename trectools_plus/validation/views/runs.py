@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 import numpy.typing as npt
 
-from trectools_plus.formats.columns.columns import Columns, scan_columns
+from trectools_plus.formats.columns.columns import Columns
 from trectools_plus.formats.columns.decimals import parse_decimal
 from trectools_plus.formats.columns.facts import OddLines
 from trectools_plus.formats.columns.ids import Flags, Ids, Rows
+from trectools_plus.formats.columns.lexer import scan_columns
 from trectools_plus.formats.columns.rows import RUN_FIELDS, RunRows
 from trectools_plus.formats.files.content import BOM
 from trectools_plus.text import number
