@@ -156,7 +156,7 @@ class Rule:
 
     def ask(self, subject: Any, case: Case) -> Places:
         """Return the places in a view, or in the view of a chunk."""
-        return places_of(subject.rows_view, case.where(subject), case.column)
+        return places_of(subject.reported_view, case.where(subject), case.column)
 
     def answers(self, subject: Any) -> dict[tuple[str, int], Places]:
         """Return the places in the view of a chunk, by code and number of the case."""

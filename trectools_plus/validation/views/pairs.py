@@ -119,11 +119,6 @@ class PairView:
         """The places that break rules, if the run was read in chunks."""
         return self.run.answers
 
-    @property
-    def rows_view(self) -> RunView:
-        """The file that has the rows that rules find."""
-        return self.run
-
     @cached_property
     def facts(self) -> PairFacts:
         """The facts about the documents of the run and their judgments."""

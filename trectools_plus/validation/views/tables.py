@@ -223,11 +223,6 @@ class TableView:
         return f"{type(self).__name__}({self.path!r})"
 
     @property
-    def rows_view(self) -> TableView:
-        """The file that has the rows that rules find: this one."""
-        return self
-
-    @property
     def reported_view(self) -> TableView:
         """The file that findings are reported on: this one."""
         return self

@@ -303,11 +303,6 @@ class TestSetView:
         self._parts = tuple(parts)
 
     @property
-    def rows_view(self) -> TableView:
-        """The view of the file."""
-        return self.topics
-
-    @property
     def reported_view(self) -> TableView:
         """The view that findings are reported on."""
         return self.topics

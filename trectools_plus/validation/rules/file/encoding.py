@@ -60,17 +60,9 @@ F111 = Rule(
 )  # the engine reports it, because a damaged stream has no view
 
 
-_SURROGATE = 0xED
-"""First byte of U+D800 to U+DFFF encoded like UTF-8; the second is at least 0xA0."""
-
-
 def byte_order_mark(table: TableView) -> Places:
     """Return the first line if it starts with a byte order mark."""
-    columns = table.columns
-    if columns is None or not columns.facts.has_bom:
-        return Places()
-    fields = columns.line_index.text(1).split() if columns.facts.n_lines else []
-    return Places(1, [1], first={"first": fields[0] if fields else ""})
+    return Places(int(table.columns is not None and table.columns.facts.has_bom), [1])
 
 
 F102 = Rule(
@@ -83,21 +75,14 @@ F102 = Rule(
     checks="file starts with EF BB BF",
     rationale="Other readers make the mark part of the first query id, so the first row belongs "
     "to a query that is not in the qrels.",
-    example="run.txt:1: warning F102: byte order mark before '1'; trec_eval and pytrec_eval would "
-    "read query id '\\ufeff1' and lose the row. Save as UTF-8 without BOM.",
+    example="run.txt:1: warning F102: byte order mark; other readers make it part of the first id "
+    "and lose the row. Save as UTF-8 without BOM.",
     remedy="Save as UTF-8 without BOM",
     notes={"warning": "the mark is ignored"},
     cases=(
         Case(
             "warning",
-            "byte order mark without data after it",
-            byte_order_mark,
-            given=lambda table, _: table.shape.first_line is None,
-        ),
-        Case(
-            "warning",
-            "byte order mark before {first!q}; other readers make it part of the first id and lose "
-            "the row",
+            "byte order mark; other readers make it part of the first id and lose the row",
             byte_order_mark,
         ),
     ),
@@ -112,15 +97,12 @@ def wide_text(table: TableView) -> Places:
     )
 
 
-def bad_byte(table: TableView, *, is_surrogate: bool) -> Places:
-    """Return the first byte that is not UTF-8, if it begins a surrogate, or if it does not."""
+def bad_byte(table: TableView) -> Places:
+    """Return the first byte that is not UTF-8."""
     bad = None if table.columns is None else table.columns.facts.bad_utf8
     if bad is None or table.columns is None or wide_encoding(table.columns) is not None:
         return Places()
-    after = table.columns.source.data[bad.offset + 1 : bad.offset + 2]
-    begins_surrogate = bad.value == _SURROGATE and after >= b"\xa0"
-    first = {"byte": f"0x{bad.value:02X}"}
-    return Places(int(begins_surrogate == is_surrogate), [bad.line], bad.column, first=first)
+    return Places(1, [bad.line], bad.column, first={"byte": f"0x{bad.value:02X}"})
 
 
 F103 = Rule(
@@ -147,16 +129,8 @@ F103 = Rule(
         ),
         Case(
             "error",
-            "byte {byte} begins an encoded surrogate, which is not valid in UTF-8",
-            partial(bad_byte, is_surrogate=True),
-            once=True,
-            remedy="Write the file again with a correct UTF-8 encoder",
-            fix="no",
-        ),
-        Case(
-            "error",
             "byte {byte} is not UTF-8 (it may be Latin-1)",
-            partial(bad_byte, is_surrogate=False),
+            bad_byte,
             once=True,
         ),
     ),

@@ -8,25 +8,20 @@ import numpy as np
 
 from trectools_plus.formats.columns.facts import LONG_LINE_BYTES, Occurrences, OddLines
 from trectools_plus.formats.files.limits import MAX_LINE_BYTES
-from trectools_plus.text import plural
 from trectools_plus.validation.registry import Case, Rule
 from trectools_plus.validation.views.places import Places
 from trectools_plus.validation.views.tables import TableView
 
 
-def no_data(table: TableView) -> Places:
-    """Return the file if it has no data, unless F110, R112 or Q112 report the reason."""
+def no_data(table: TableView) -> int:
+    """Return 1 if the file has no data, unless F110, R112 or Q112 report the reason."""
     if table.n_rows or table.shape.first_line is not None:
-        return Places()
+        return 0
     if table.columns is None:
-        return Places(1, first={"seen": ""})
-    facts, n_comments = table.columns.facts, len(table.columns.comments)
+        return 1
+    n_comments = len(table.columns.comments)
     is_explained = n_comments and len(table.commented_out_rows) == n_comments
-    seen = [plural(n_comments, "comment line")] if n_comments else []
-    seen += [plural(facts.blank_lines.count, "blank line")] if facts.blank_lines else []
-    shown = " and ".join(seen) if facts.n_lines else "the file is empty"
-    is_reported = facts.stopped_at is None and not is_explained
-    return Places(int(is_reported), first={"seen": f" ({shown})" if shown else ""})
+    return int(table.columns.facts.stopped_at is None and not is_explained)
 
 
 F101 = Rule(
@@ -38,11 +33,10 @@ F101 = Rule(
     checks="no data row after comments and blank lines",
     rationale="A job that stops before it writes leaves an empty run. Evaluators then print "
     "zeros, or nothing, without a warning.",
-    example="run.txt: error F101: no data rows (2 comment lines). Check whether the job stopped "
-    "before writing.",
+    example="run.txt: error F101: no data rows. Check whether the job stopped before writing.",
     remedy="Check whether the job stopped before writing",
     blocks_fixing=True,
-    cases=(Case("error", "no data rows{seen}", no_data),),
+    cases=(Case("error", "no data rows", no_data),),
 )
 
 
