@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from trectools_plus.benchmark.report import Diagnosis, FailingQuery, NearMiss, TermLabel
+from trectools_plus.benchmark.report import Diagnosis, FailingQuery
 from trectools_plus.reporting import render_markdown
 from trectools_plus.reporting.export import write_text
 
@@ -126,23 +126,6 @@ def test_text_from_outside_cannot_break_the_page(make_report: Any) -> None:
     row = rows_of(text, "Queries that fail in every mode")[2]
     assert row[0] == r"q\|1"
     assert row[2:] == ["not found", "rank 12", "rank 40"]
-
-
-def test_near_misses_where_documents_are_terms(make_report: Any) -> None:
-    dog, puppy, cat = (TermLabel(doc_id=f"X:{n}", label=n) for n in ("dog", "puppy|", "<cat>"))
-    given = {"query_id": "q1", "text": "young hound", "mode": "vector", "first": dog}
-    miss = NearMiss(**given, relation="parent", expected=[puppy, cat])
-    text = render_markdown(make_report(near_misses=[miss]))
-    title, words = "Near misses", "young hound"
-    expected = [r"puppy\| (X:puppy\|); &lt;cat> (X:&lt;cat>)"]
-    assert rows_of(text, title)[2] == [
-        "q1", words, "Vector-Only", "dog (X:dog)", "parent of", *expected,
-    ]  # fmt: skip
-    assert "Lexical-Only 0, Vector-Only 1, Hybrid 0." in text
-    many = render_markdown(make_report(near_misses=[miss] * 53))
-    assert "3 more are in the JSON report." in many
-    assert "None: no first" in render_markdown(make_report(near_misses=[]))
-    assert title not in render_markdown(make_report())
 
 
 def test_incomplete_modes_stand_right_below_the_table(make_report: Any) -> None:

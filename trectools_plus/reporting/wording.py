@@ -11,14 +11,11 @@ from trectools_plus.benchmark.report import (
     FindingRecord,
     MeasureDefinition,
     StratumResult,
-    TargetResult,
-    UpliftResult,
 )
 from trectools_plus.statistics.comparison import Comparison, ConfidenceInterval
 from trectools_plus.statistics.method import (
     DEFAULT_CORRECTION,
     DEFAULT_TEST,
-    EQUAL,
     alpha_of,
 )
 from trectools_plus.text import join_names, plural
@@ -100,14 +97,7 @@ CLAIMS_TITLE = "Reported by the writer, not verified"
 def list_claims(report: BenchmarkReport) -> list[str]:
     """Return what the writer of a report states and ``verify`` cannot derive, a line each."""
     manifest = report.manifest
-    claims = []
-    if manifest.cached_from is not None:
-        claims.append(
-            "Nothing was computed anew: configuration, data and code equal those of experiment "
-            f"{manifest.cached_from}, so its results are reused, latencies included. --no-cache "
-            "computes them again."
-        )
-    claims += [f"{mode.label}: {mode.reason}." for mode in report.unscored.values()]
+    claims = [f"{mode.label}: {mode.reason}." for mode in report.unscored.values()]
     versions = ", ".join(f"{name} {version}" for name, version in manifest.packages.items())
     claims += [
         f"Experiment {manifest.experiment_id}, created {manifest.created_at}.",
@@ -177,47 +167,6 @@ def other_name(name: str, definition: MeasureDefinition) -> str | None:
     if definition.name is not None and definition.name != name:
         return definition.name
     return definition.alias if definition.alias != name else None
-
-
-def show_level(target: TargetResult, level: str) -> str:
-    """Return a level with its name, if it has one: ``≥ 0.4``, or ``good > 0.5``; or a dash."""
-    value, name = getattr(target, level), (target.names or {}).get(level)
-    sign = ">" if target.above else "≥"
-    return "–" if value is None else f"{f'{name} ' if name else ''}{sign} {value:g}"
-
-
-def target_lines(report: BenchmarkReport) -> list[str]:
-    """State uplifts over the baseline and named levels, one line for each measure with them."""
-    lines = []
-    for measure in report.measure_names:
-        targets = {
-            mode.label: target
-            for mode in report.modes.values()
-            if (target := mode.measures[measure].target) is not None
-        }
-        uplifts = {label: one.uplift for label, one in targets.items() if one.uplift is not None}
-        if first := next(iter(uplifts.values()), None):
-            shown = "; ".join(f"{label} {_show_uplift(one)}" for label, one in uplifts.items())
-            mode = report.modes.get(first.baseline)
-            lines.append(
-                f"Uplift over {first.baseline if mode is None else mode.label} on {measure} "
-                f"({first.low:g}–{first.high:g} is meaningful): {shown}."
-            )
-        if named := next((one for one in targets.values() if one.names), None):
-            levels = ", ".join(show_level(named, level) for level in ("competitive", "strong"))
-            shown = "; ".join(
-                f"{label} {one.band or 'undefined'}" for label, one in targets.items()
-            )
-            lines.append(f"{measure} ({levels}): {shown}.")
-    return lines
-
-
-def _show_uplift(uplift: UpliftResult) -> str:
-    if uplift.difference is None:
-        return "undefined"
-    state = "meaningful" if uplift.meaningful else "below the range"
-    above = ", above the range" if uplift.difference > uplift.high + EQUAL else ""
-    return f"{show(uplift.difference, '+')}, {state}{above}"
 
 
 def list_stratum(

@@ -18,9 +18,7 @@ import pytest
 from trectools_plus.benchmark.report import (
     Diagnosis,
     FailingQuery,
-    NearMiss,
     StratumResult,
-    TermLabel,
 )
 from trectools_plus.formats.tables import Corpus, Qrels, Run, Topics
 from trectools_plus.reporting.html.page import render_html
@@ -167,11 +165,7 @@ def test_text_from_outside_is_never_markup(make_report: Any) -> None:
         first_relevant_rank={EVIL: None},
     )
     item = Diagnosis(mode=EVIL, sign="x", observed=EVIL, suggests=EVIL)
-    term = TermLabel(doc_id=EVIL, label=EVIL)
-    miss = NearMiss(
-        query_id=EVIL, text=EVIL, mode=EVIL, first=term, relation="child", expected=[term]
-    )
-    parts = {"failing_queries": [failing], "near_misses": [miss], "diagnosis": [item]}
+    parts = {"failing_queries": [failing], "diagnosis": [item]}
     report = make_report({EVIL: {"RR@10": 0.1}}, **parts)
     config = report.manifest.model_copy(update={"config": {EVIL: EVIL}, "command": EVIL})
     report = report.model_copy(update={"manifest": config})

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, TextIO
 from trectools_plus.benchmark.report import (
     BenchmarkReport,
     StratumResult,
-    TermLabel,
 )
 from trectools_plus.benchmark.run.targets import describe_status
 from trectools_plus.display import Cell, TextTable
@@ -48,9 +47,7 @@ from trectools_plus.reporting.wording import (
     other_name,
     show,
     show_ci,
-    show_level,
     show_p,
-    target_lines,
 )
 from trectools_plus.text import make_console, plural, visible
 
@@ -187,8 +184,7 @@ def _best_first(report: BenchmarkReport, comparison: ComparisonTable) -> list[st
 def _fit_notes(console: Console, report: BenchmarkReport, room: int) -> list[str]:
     """Return the notes that fit into so many lines, and the number of the others."""
     steps = [] if report.verdict is None else report.verdict.next_steps
-    near = [_count_near(report)] if report.near_misses else []
-    notes = [*list_notes(report), *steps, *target_lines(report), *near]
+    notes = [*list_notes(report), *steps]
     lines = ["", "Look at next:"]
     for place, note in enumerate(notes):
         shown = _lines(console, [Bullets([note])])
@@ -236,7 +232,6 @@ def report_sections(report: BenchmarkReport) -> list[Fold]:
         Fold("Groups of queries", _strata(report), "strata"),
         Fold("Diagnosis", [Bullets(diagnosis)], "diagnosis"),
         Fold(f"Queries that fail in every {report.noun}", _failing(report), "failing"),
-        Fold("Near misses", _near(report), "near"),
         Fold("Diagnostics", _runs(report), "runs"),
         Fold("Definitions", _definitions(report), "definitions"),
         Fold("How to reproduce", _reproduction(report), "provenance"),
@@ -251,12 +246,12 @@ def _targets(report: BenchmarkReport) -> list[Block]:
         if (first := targets[0]) is not None:
             high = "" if first.baseline_high is None else f"–{first.baseline_high:g}"
             typical = "–" if first.baseline is None else f"{first.baseline:g}{high}"
-            levels = show_level(first, "competitive"), show_level(first, "strong")
+            strong = "–" if first.strong is None else f"≥ {first.strong:g}"
             states = ("–" if target is None else describe_status(target) for target in targets)
-            rows.append([measure, typical, *levels, *states])
+            rows.append([measure, typical, f"≥ {first.competitive:g}", strong, *states])
     labels = [result.label for result in report.modes.values()]
     header = ["Metric", "Typical baseline", "Competitive", "Strong", *labels]
-    return [TextTable.of(header, rows), *map(Paragraph, target_lines(report))]
+    return [TextTable.of(header, rows)]
 
 
 def _differences(report: BenchmarkReport) -> list[Block]:
@@ -354,43 +349,6 @@ def _failing(report: BenchmarkReport) -> list[Block]:
 
 def _shorten(text: str | None) -> str:
     return visible(" ".join((text or "–").split()), _LONGEST_TEXT)
-
-
-def _near(report: BenchmarkReport) -> list[Block]:
-    if not report.near_misses:
-        none = "None: no first result is wrong and a parent, child or sibling of an expected term."
-        return [Paragraph("" if report.near_misses is None else none)]
-    rows = [
-        [
-            miss.query_id,
-            _shorten(miss.text),
-            report.modes[miss.mode].label,
-            _term(miss.first),
-            f"{miss.relation} of",
-            "; ".join(map(_term, miss.expected)),
-        ]
-        for miss in report.near_misses[:MOST_QUERIES]
-    ]
-    header = ["Query", "Text", report.noun.capitalize(), "First result", "Relation", "Expected"]
-    table = TextTable.of(header, rows)
-    return [Paragraph(_count_near(report)), table, _more(len(report.near_misses) - len(rows))]
-
-
-def _term(term: TermLabel) -> str:
-    return f"{term.label} ({term.doc_id})" if term.label else term.doc_id
-
-
-def _count_near(report: BenchmarkReport) -> str:
-    """Return a sentence on the number of near misses of each mode."""
-    modes = [miss.mode for miss in report.near_misses or ()]
-    of_each = ", ".join(
-        f"{result.label} {modes.count(mode)}" for mode, result in report.modes.items()
-    )
-    queries = plural(report.manifest.dataset.queries, "query", "queries")
-    return (
-        "First results that are not relevant, but a parent, child or sibling of an expected term, "
-        f"by {report.noun}, of {queries}: {of_each}."
-    )
 
 
 def _runs(report: BenchmarkReport) -> list[Block]:

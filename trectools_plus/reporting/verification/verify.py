@@ -25,11 +25,8 @@ from trectools_plus.benchmark.run.output_folder import (
     PLOT_ENDINGS,
     PLOTS_FOLDER,
     REPORT_FILE,
-    SWEEP_FILE,
-    OutputFolder,
     read_checksums,
 )
-from trectools_plus.benchmark.sweep.rebuild import load_sweep_report, rebuild_sweep
 from trectools_plus.display import Displayed, TextTable
 from trectools_plus.errors import MissingExtraError
 from trectools_plus.extraction.rebuild import rebuild_extraction
@@ -50,7 +47,6 @@ from trectools_plus.reporting.results.extraction import extraction_claims, write
 from trectools_plus.reporting.results.judgments import HTML_FILE as JUDGMENT_PAGE
 from trectools_plus.reporting.results.judgments import MARKDOWN_FILE as JUDGMENT_MARKDOWN
 from trectools_plus.reporting.results.judgments import write_judgment_report
-from trectools_plus.reporting.results.sweep import draw_sweep, sweep_claims, write_sweep_files
 from trectools_plus.reporting.verification.documents import (
     NEAR,
     count_values,
@@ -138,9 +134,8 @@ def verify_report(path: str | Path, progress: Progress | None = None) -> Verific
     """
     if (plan := find_plan(path)) is not None:
         return _verify_judgments(plan)
-    for name, verify in ((SWEEP_FILE, _verify_sweep), (EXTRACTION_FILE, _verify_extraction)):
-        if (document := _find_beside(Path(path), name)) is not None:
-            return verify(document)
+    if (document := _find_beside(Path(path), EXTRACTION_FILE)) is not None:
+        return _verify_extraction(document)
     return _verify_benchmark(path, progress or no_progress)
 
 
@@ -389,31 +384,6 @@ def _verify_judgments(folder: PlanFolder) -> Verification:
     files = len(folder.plan.files) + len(folder.plan.runs)
     problems = [*check.problems, *comparison.problems]
     return Verification(check.figures, files, problems, warnings=check.warnings)
-
-
-def _verify_sweep(path: Path) -> Verification:
-    """Verify a sweep by its values per query, the run of the winner and the judgments."""
-    report = load_sweep_report(path)
-    if (refused := _refuse_other_version(path.name, report.packages)) is not None:
-        return refused
-    comparison = _FolderComparison(path.parent)
-    comparison.check_hashes({})
-    with tempfile.TemporaryDirectory() as temporary:
-        output = OutputFolder(Path(temporary, "again"))
-        scratch = output.partial
-        try:
-            rebuilt = rebuild_sweep(path, report, output)
-            comparison.unproven += [_count_claims(sweep_claims(report)), *rebuilt.unproven]
-            chosen = comparison.choose_report(path, rebuilt.result.report)
-            comparison.problems += rebuilt.problems
-            if comparison.can_draw_again(report.packages, report.platform, scratch):
-                draw_sweep(chosen, scratch)
-            write_sweep_files(replace(rebuilt.result, report=chosen), scratch)
-            comparison.compare_all(scratch)
-        finally:
-            output.discard()
-    comparison.values += rebuilt.result.per_query.height
-    return comparison.result()
 
 
 def _verify_extraction(path: Path) -> Verification:
