@@ -83,7 +83,6 @@ def list_claims(report: BenchmarkReport) -> list[str]:
     """Return what the writer of a report states and ``verify`` cannot derive, a line each."""
     manifest = report.manifest
     facts = {
-        "Results reused, latencies included, from experiment": manifest.cached_from,
         "Experiment": f"{manifest.experiment_id}, created {manifest.created_at}",
         "Command": manifest.command or "called from Python",
         "Machine": f"{manifest.python} on {manifest.platform}; {list_versions(manifest.packages)}",
