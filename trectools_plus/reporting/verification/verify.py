@@ -125,11 +125,14 @@ def verify_report(path: str | Path, progress: Progress | None = None) -> Verific
         InputError: If the report, a run or the judgments are missing or cannot be read, or a
             measure needs code or a file of the writer that cannot be used.
     """
-    if (plan := find_plan(path)) is not None:
-        return _verify_judgments(plan)
-    if (document := _find_beside(Path(path), EXTRACTION_FILE)) is not None:
-        return _verify_extraction(document)
-    return _verify_benchmark(path, progress or no_progress)
+    try:
+        if (plan := find_plan(path)) is not None:
+            return _verify_judgments(plan)
+        if (document := _find_beside(Path(path), EXTRACTION_FILE)) is not None:
+            return _verify_extraction(document)
+        return _verify_benchmark(path, progress or no_progress)
+    except _OtherVersionError as error:
+        return Verification(0, 0, [str(error)])
 
 
 def _find_beside(path: Path, name: str) -> Path | None:
