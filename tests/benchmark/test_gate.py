@@ -336,3 +336,77 @@ def test_what_non_inferiority_cannot_be_combined_with(bench: Any) -> None:
     (before / "per_query.parquet").unlink()
     with pytest.raises(InputError, match="per_query"):
         run_gate(after, before, R10)
+
+
+RR = GateRules(("RR@10",))
+SHIFTED = dict.fromkeys(range(60), 3)
+"""Two documents that nobody judged come before the relevant one."""
+
+
+def test_a_drop_that_only_unjudged_documents_explain_is_not_decidable(bench: Any) -> None:
+    before = bench.make("before", {"x": {}}, judged=(3, 4, 5))
+    after = bench.make("after", {"x": SHIFTED}, judged=(3, 4, 5))
+    result = run_gate(after, before, RR)
+    (entry,) = result.entries
+    assert (entry.baseline, entry.current) == pytest.approx((1, 1 / 3))
+    assert entry.condensed == (1.0, 1.0)
+    assert (entry.failed, entry.decidable) == (False, False)
+    assert (result.passed, result.decidable) == (False, False)
+    assert result.judged == {"x": (0.4, 0.4)}
+
+
+def test_a_drop_on_judged_documents_fails(bench: Any) -> None:
+    before = bench.make("before", {"x": {}}, judged=(0, 1, 4))
+    after = bench.make("after", {"x": SHIFTED}, judged=(0, 1, 4))
+    result = run_gate(after, before, RR)
+    (entry,) = result.entries
+    assert entry.condensed == pytest.approx((1, 1 / 3))
+    assert (entry.failed, entry.decidable, result.decidable) == (True, True, True)
+
+
+def test_another_failure_decides_the_gate(bench: Any) -> None:
+    before = bench.make("before", {"x": {}, "y": {}}, judged=(5,))
+    after = bench.make("after", {"x": SHIFTED, "y": lost(60)}, judged=(5,))
+    result = run_gate(after, before, RR)
+    assert [(entry.failed, entry.decidable) for entry in result.entries] == [
+        (False, False),
+        (True, True),
+    ]
+    assert (result.passed, result.decidable) == (False, True)
+
+
+def test_nearly_complete_judgments_decide(bench: Any) -> None:
+    before = bench.make("before", {"x": {}}, judged=tuple(range(1, 12)))
+    after = bench.make("after", {"x": SHIFTED}, judged=tuple(range(1, 12)))
+    (entry,) = run_gate(after, before, RR).entries
+    assert (entry.failed, entry.condensed) == (True, None)
+
+
+def test_qrels_of_relevant_documents_alone_decide(bench: Any) -> None:
+    before = bench.make("before", {"x": {}}, judged=())
+    after = bench.make("after", {"x": SHIFTED}, judged=())
+    result = run_gate(after, before, RR)
+    assert (result.entries[0].failed, result.judged) == (True, {})
+
+
+def test_without_the_runs_a_drop_fails(bench: Any) -> None:
+    before = bench.make("before", {"x": {}}, judged=(5,))
+    after = bench.make("after", {"x": SHIFTED}, judged=(5,))
+    shutil.rmtree(after / "runs")
+    (entry,) = run_gate(after, before, RR).entries
+    assert (entry.failed, entry.condensed) == (True, None)
+
+
+@pytest.mark.parametrize("rules", [{"require_significant": True}, {"non_inferior": 0.05}])
+def test_every_condition_is_checked_on_judged_documents(bench: Any, rules: dict[str, Any]) -> None:
+    before = bench.make("before", {"x": {}}, judged=(5,))
+    after = bench.make("after", {"x": SHIFTED}, judged=(5,))
+    (entry,) = run_gate(after, before, GateRules(("RR@10",), **rules)).entries
+    assert (entry.failed, entry.decidable) == (False, False)
+
+
+def test_fewer_judged_documents_fail_a_gate_on_judged_documents(bench: Any) -> None:
+    before = bench.make("before", {"x": {}}, judged=(5,))
+    after = bench.make("after", {"x": lost(30)}, judged=(5,))
+    (entry,) = run_gate(after, before, GateRules(("Judged@10",))).entries
+    assert (entry.failed, entry.decidable) == (True, True)

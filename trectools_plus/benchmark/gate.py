@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import ClassVar
 
@@ -23,10 +23,18 @@ from trectools_plus.benchmark.report.folder import ReportFolder, read_report_top
 from trectools_plus.benchmark.run.config import resampling_of
 from trectools_plus.display import Displayed
 from trectools_plus.errors import IncomparableError, InputError, TrectoolsPlusError, UsageError
-from trectools_plus.measures.evaluation import JUDGED
-from trectools_plus.measures.judged import has_nonrelevant, notes_on_judges, notes_on_unjudged
+from trectools_plus.formats.tables import Run
+from trectools_plus.measures.definitions.base import Measure
+from trectools_plus.measures.definitions.builtin import Judged
+from trectools_plus.measures.evaluation import JUDGED, score_runs
+from trectools_plus.measures.judged import (
+    has_few_judged,
+    has_nonrelevant,
+    notes_on_judges,
+    notes_on_unjudged,
+)
 from trectools_plus.measures.parser import parse_measures
-from trectools_plus.statistics.arrays import Resampling
+from trectools_plus.statistics.arrays import FloatArray, Resampling
 from trectools_plus.statistics.comparison import Comparison, ConfidenceInterval, ends_of
 from trectools_plus.statistics.method import EQUAL
 from trectools_plus.statistics.non_inferiority import non_inferiority_interval
@@ -60,8 +68,13 @@ class GateEntry:
         margin: The margin of non-inferiority in the measure's unit; ``None`` if not required.
         non_inferior: True if the interval excludes a drop of ``margin`` or more; ``None`` if not
             required.
+        undecided: True if the interval includes both the margin and no change.
         failed: True if the gate fails for this entry.
         higher: True if the mean is so much better that the baseline should be raised.
+        condensed: The means of the baseline and of the current report without the unjudged
+            documents of both, if these may explain a failure.
+        decidable: False if the entry fails only with the unjudged documents: then it neither fails
+            nor passes.
     """
 
     label: str
@@ -71,8 +84,11 @@ class GateEntry:
     drop: float
     margin: float | None
     non_inferior: bool | None
+    undecided: bool
     failed: bool
     higher: bool
+    condensed: tuple[float, float] | None = None
+    decidable: bool = True
 
     @property
     def mode(self) -> str:
@@ -168,11 +184,13 @@ class GateRules:
         drop = 0.0 if abs(drop) <= EQUAL else drop
         is_beyond = self.max_drop is not None and drop > self.max_drop + EQUAL
         limit = (self.non_inferior if self.max_drop is None else self.max_drop) or 0.0
-        ci, margin, non_inferior = comparison.ci, None, None
+        ci, margin, non_inferior, undecided = comparison.ci, None, None, False
         if self.non_inferior is not None:
             margin, ci = self.non_inferior * unit, _interval_alone(scores, confidence)
-            worst = min((sign * end for end in ends_of(ci) if end is not None), default=-math.inf)
+            ends = sorted(sign * end for end in ends_of(ci) if end is not None)
+            worst, best = ends or (-math.inf, math.inf)
             non_inferior = worst > -margin + EQUAL
+            undecided = not non_inferior and best > -margin
         return GateEntry(
             label,
             comparison,
@@ -181,6 +199,7 @@ class GateRules:
             drop,
             margin,
             non_inferior,
+            undecided,
             failed=non_inferior is False
             or (is_beyond and (comparison.significant or not self.require_significant)),
             higher=drop < -EQUAL and (-drop > limit + EQUAL or comparison.significant),
@@ -224,8 +243,13 @@ class GateResult(Displayed):
 
     @property
     def passed(self) -> bool:
-        """True if no entry failed."""
-        return not any(entry.failed for entry in self.entries)
+        """True if every entry is decidable, and none failed."""
+        return not any(entry.failed or not entry.decidable for entry in self.entries)
+
+    @property
+    def decidable(self) -> bool:
+        """False if an entry is not decidable, and none failed."""
+        return self.passed or any(entry.failed for entry in self.entries)
 
 
 def run_gate(
@@ -262,26 +286,82 @@ def run_gate(
             remedy="compare the same modes, or make a new baseline",
         )
     pairs = [(mode, mode) for mode in before.report.modes]
-    scores = read_scores((before, after), pairs, parse_measures(rules.measures))
+    measures = parse_measures(rules.measures)
+    scores = read_scores((before, after), pairs, measures)
     shared = [_share(one) for one in scores]
-    resampling = resampling_of(after.report.manifest.config)
-    entries = [
-        rules.judge(modes[one.baseline].label, one, comparison, resampling["confidence"])
-        for one, comparison in zip(
-            shared, compare_scores(shared, Method(resampling), one_family=True), strict=True
-        )
-    ]
+    entries = _judge(rules, after.report, shared)
     new = [mode for mode in modes if mode not in before.report.modes]
     notes = (
         [f"modes that are not in the baseline are not compared: {', '.join(new)}"] if new else []
     )
     judged, on_judges = _list_judged(before, after)
     notes += [*on_judges, *_note_queries(scores, entries)]
+    try:
+        condensed = [
+            _condense((before, after), entry, measure, judged.get(entry.mode, ()))
+            for entry, measure in zip(entries, measures * len(pairs), strict=True)
+        ]
+    except InputError as error:
+        notes.append(f"the means without unjudged documents are not known: {error}")
+    else:
+        again = _judge(rules, after.report, condensed)
+        entries = [
+            entry if other.scores is entry.scores else _decide(rules, entry, other)
+            for entry, other in zip(entries, again, strict=True)
+        ]
     texts: dict[str, str] = {}
     with suppress(TrectoolsPlusError):
         topics = read_report_topics(after)
         texts = {} if topics is None else topics.to_dict()
     return GateResult(rules, entries, notes, after.report, before.report, judged, texts)
+
+
+def _judge(
+    rules: GateRules, report: BenchmarkReport, scores: Sequence[PairedScores]
+) -> list[GateEntry]:
+    """Test the changes as one family, by the paired t-test with Holm, and apply the rules."""
+    resampling = resampling_of(report.manifest.config)
+    compared = compare_scores(scores, Method(resampling), one_family=True)
+    return [
+        rules.judge(report.modes[one.baseline].label, one, comparison, resampling["confidence"])
+        for one, comparison in zip(scores, compared, strict=True)
+    ]
+
+
+def _condense(
+    sources: Sequence[ReportFolder], entry: GateEntry, measure: Measure, judged: Sequence[float]
+) -> PairedScores:
+    """Score a failure that unjudged documents may explain again, without these documents."""
+    sees_them = measure.sees_unjudged or isinstance(measure, Judged)
+    if not entry.failed or sees_them or not has_few_judged(judged):
+        return entry.scores
+    before, after = (_score_judged(one, entry, measure) for one in sources)
+    condensed = replace(entry.scores, before=before, after=after)
+    # A mean of 0 has no share that it can lose.
+    return condensed if condensed.means[0] else entry.scores
+
+
+def _score_judged(source: ReportFolder, entry: GateEntry, measure: Measure) -> FloatArray:
+    """Score a run without unjudged documents; a query without any other document counts 0."""
+    qrels, mode = source.read_qrels(), entry.mode
+    judged = qrels.frame.select("query_id", "doc_id")
+    rows = source.read_run(mode).frame.join(judged, on=["query_id", "doc_id"], how="semi")
+    averaging = source.report.manifest.averaging._replace(missing="zero")
+    bound = source.bind_measures([measure])
+    scores = score_runs(qrels, {mode: Run(rows, mode)}, bound, averaging)
+    place = {query_id: row for row, query_id in enumerate(scores.query_ids[mode])}
+    return scores.values(mode, measure.name)[[place[query_id] for query_id in entry.scores.ids]]
+
+
+def _decide(rules: GateRules, entry: GateEntry, again: GateEntry) -> GateEntry:
+    """Return a failed entry with its result on judged documents alone.
+
+    A mean that was inferior, and then is neither inferior nor shown to be non-inferior, does not
+    fail there.
+    """
+    is_within = rules.max_drop is None or again.drop <= rules.max_drop + EQUAL
+    fails = again.failed and not (again.undecided and not entry.undecided and is_within)
+    return replace(entry, condensed=again.scores.means, failed=fails, decidable=fails)
 
 
 def _share(scores: PairedScores) -> PairedScores:

@@ -32,7 +32,7 @@ def gate_blocks(result: GateResult) -> list[Block]:
     Args:
         result: From :func:`run_gate`.
     """
-    head = "passed ✅" if result.passed else "failed ❌"
+    head = "passed ✅" if result.passed else "failed ❌" if result.decidable else "not decidable ⚠️"
     noun = result.current.noun.capitalize()
     interval = [] if result.rules.non_inferior is None else ["Interval"]
     header = [noun, "Metric", "Baseline", "Current", "Change", *interval, "Adj. p", "Verdict"]
@@ -84,6 +84,7 @@ def gate_document(result: GateResult) -> dict[str, Any]:
     """
     return {
         "passed": result.passed,
+        "decidable": result.decidable,
         "max_drop": result.rules.max_drop,
         "absolute": result.rules.absolute,
         "require_significant": result.rules.require_significant,
@@ -99,17 +100,25 @@ def gate_document(result: GateResult) -> dict[str, Any]:
 def _state_result(result: GateResult) -> str:
     """State in one sentence whether the gate passed, and why not."""
     entries = [entry for entry in result.entries if entry.failed]
+    entries += [entry for entry in result.entries if not entry.decidable]
     if entries:
         reasons = "; ".join(_state_entry(entry, result) for entry in entries[:_REASONS])
         more = f"; and {len(entries) - _REASONS} more" if len(entries) > _REASONS else ""
-        return f"gate failed: {reasons}{more}."
+        return f"gate {'failed' if entries[0].failed else 'not decidable'}: {reasons}{more}."
     means = plural(len(result.entries), "mean")
     return f"gate passed: {means} compared with the baseline, none worse than allowed."
 
 
 def _state_entry(entry: GateEntry, result: GateResult) -> str:
-    """State why an entry failed."""
+    """State why an entry failed, or cannot be decided."""
     rules, name = result.rules, _name(entry)
+    if entry.condensed is not None and not entry.decidable:
+        before, after = entry.condensed
+        return (
+            f"{name}: {1 - result.judged[entry.mode][1]:.0%} of the first ten documents of the "
+            "current report are unjudged; on judged documents alone it changes by "
+            f"{show(after - before, '+')} to {show(after)}. Judge these documents"
+        )
     if _is_beyond(entry, rules) or entry.margin is None:
         word = "dropped" if entry.current < entry.baseline else "rose"
         return f"{name} {word} by {_show_change(abs(entry.drop), rules)}"
@@ -200,6 +209,7 @@ def _is_beyond(entry: GateEntry, rules: GateRules) -> bool:
 def _row(entry: GateEntry, rules: GateRules) -> TableRow:
     unit = 1.0 if rules.absolute else abs(entry.baseline)
     states = {
+        "not decidable": not entry.decidable,
         "not shown": entry.failed and not _is_beyond(entry, rules),
         "failed": entry.failed,
         "better": entry.higher,
@@ -215,11 +225,13 @@ def _row(entry: GateEntry, rules: GateRules) -> TableRow:
         show_p(entry.comparison.p_adjusted),
         next((state for state, applies in states.items() if applies), "ok"),
     ]
-    return make_row(cells, alarming=entry.failed)
+    return make_row(cells, alarming=entry.failed or not entry.decidable)
 
 
 def _entry_document(entry: GateEntry, result: GateResult) -> dict[str, Any]:
-    judged = result.judged.get(entry.mode)
+    def sides(pair: tuple[float, float] | None) -> dict[str, float] | None:
+        return None if pair is None else dict(zip(("baseline", "current"), pair, strict=True))
+
     return {
         "mode": entry.mode,
         "measure": entry.measure,
@@ -232,8 +244,11 @@ def _entry_document(entry: GateEntry, result: GateResult) -> dict[str, Any]:
         "margin": entry.margin,
         "non_inferior": entry.non_inferior,
         "queries": entry.comparison.n,
+        "undecided": entry.undecided,
         "failed": entry.failed,
-        "judged": judged and dict(zip(("baseline", "current"), judged, strict=True)),
+        "decidable": entry.decidable,
+        "judged": sides(result.judged.get(entry.mode)),
+        "condensed": sides(entry.condensed),
         "fallen": [
             {"query_id": query.query_id, "baseline": query.before, "current": query.after}
             for query in entry.fallen
