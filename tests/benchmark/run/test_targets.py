@@ -15,6 +15,7 @@ from trectools_plus.benchmark.run.targets import (
     AD_HOC_TARGETS,
     Target,
     describe_status,
+    find_uplift_baseline,
     judge_mean,
 )
 from trectools_plus.errors import UsageError
@@ -151,3 +152,37 @@ def test_presets_in_a_file_and_targets_without_new_fields(tmp_path: Path) -> Non
     assert set(plain) == {"baseline", "baseline_high", "competitive", "strong"}
     result = judge_mean(0.5, AD_HOC_TARGETS["nDCG@10"]).model_dump(mode="json")
     assert set(result) == {*plain, "status", "status_low", "status_high"}
+
+
+@pytest.mark.parametrize(
+    ("mean", "meaningful"), [(0.2999999, False), (0.27 + 0.03, True), (0.31, True), (0.9, True)]
+)
+def test_an_uplift_in_the_range_or_above_is_meaningful(mean: float, meaningful: bool) -> None:
+    target = Target(competitive=0.3, uplift=(0.03, 0.05))
+    uplift = judge_mean(mean, target, baseline=("bm25", 0.27)).uplift
+    assert uplift is not None
+    assert uplift.meaningful is meaningful
+    assert uplift.difference == mean - 0.27
+    assert judge_mean(mean, target).uplift is None
+
+
+@pytest.mark.parametrize(
+    ("baselines", "modes", "expected"),
+    [
+        ((), ["lexical", "vector"], "lexical"),
+        ((), ["mine", "BM25"], "BM25"),
+        (("vector",), ["lexical", "vector"], "vector"),
+        ((), ["a", "b"], None),
+        ((), ["BM25", "lexical"], None),
+    ],
+)
+def test_the_baseline_of_an_uplift(
+    baselines: tuple[str, ...], modes: list[str], expected: str | None
+) -> None:
+    assert find_uplift_baseline(baselines, modes) == expected
+
+
+@pytest.mark.parametrize("uplift", [(0.05, 0.03), (0.0, 0.05), (0.03,), "much"])
+def test_uplifts_that_are_refused(uplift: Any) -> None:
+    with pytest.raises(UsageError):
+        Target(competitive=0.3, uplift=uplift)

@@ -13,7 +13,7 @@ import polars as pl
 from trectools_plus.benchmark.report import MeasureDefinition, MeasureResult, StratumResult
 from trectools_plus.benchmark.report.verdict import find_primary
 from trectools_plus.benchmark.run.config import Comparing
-from trectools_plus.benchmark.run.targets import Target, judge_mean
+from trectools_plus.benchmark.run.targets import Target, find_uplift_baseline, judge_mean
 from trectools_plus.errors import IncomparableError, UsageError
 from trectools_plus.formats.tables import TOPICS_SCHEMA, Topics
 from trectools_plus.measures.evaluation import Evaluation
@@ -40,14 +40,20 @@ def summarise(
         By run, then by the measures' names as requested.
     """
     intervals = _intervals(evaluation, comparing.options)
+    baseline = find_uplift_baseline(comparing.baseline, evaluation.run_names)
     results: dict[str, dict[str, MeasureResult]] = {}
     for column, (run, name) in enumerate(_cases(evaluation)):
         mean = none_if_nan(evaluation.mean(run, name))
         definition = evaluation.definition(name)
         target = (targets or {}).get(definition.name)
         ci = interval_of(intervals, column)
+        base = none_if_nan(evaluation.mean(baseline, name)) if baseline else None
         judged = target and judge_mean(
-            mean, target, ends_of(ci), higher_is_better=definition.higher_is_better
+            mean,
+            target,
+            ends_of(ci),
+            higher_is_better=definition.higher_is_better,
+            baseline=None if base is None or run == baseline else (baseline or "", base),
         )
         results.setdefault(run, {})[name] = MeasureResult(
             mean=mean,

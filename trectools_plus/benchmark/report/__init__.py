@@ -24,6 +24,7 @@ from trectools_plus.benchmark.report.model import (
     TieInfo,
     UnscoredMode,
     UnscoredStatus,
+    UpliftResult,
     Verdict,
     report_json_schema,
 )
@@ -55,6 +56,7 @@ __all__ = [
     "TieInfo",
     "UnscoredMode",
     "UnscoredStatus",
+    "UpliftResult",
     "Verdict",
     "load_report",
     "report_json_schema",

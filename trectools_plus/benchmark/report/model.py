@@ -80,8 +80,25 @@ class MeasureDefinition(WithoutUnset):
         return re.split("[(@]", self.name or name, maxsplit=1)[0] not in ("MeanRank", "MinRank")
 
 
-class TargetResult(ReportModel):
+class UpliftResult(ReportModel):
+    """The difference of a mode's mean from that of the baseline."""
+
+    baseline: str
+    """The mode from which the difference is measured."""
+    difference: float
+    """Mean minus that of the baseline."""
+    low: float
+    """Lower end of the range of meaningful differences."""
+    high: float
+    """Upper end of the range."""
+    meaningful: bool
+    """Whether the difference is in the range or above it."""
+
+
+class TargetResult(WithoutUnset):
     """A measure's target, and the levels that the mean and its interval reach."""
+
+    _optional: ClassVar = {"uplift": None}
 
     baseline: float | None
     """The typical result of a plain BM25 baseline; null if unknown."""
@@ -98,6 +115,8 @@ class TargetResult(ReportModel):
     """The highest level that the lower end of the mean's interval reaches; null without one."""
     status_high: TargetStatus | None = None
     """The highest level that the upper end reaches; null without one."""
+    uplift: UpliftResult | None = None
+    """The uplift over the baseline; omitted if the target has no range, or for the baseline."""
 
 
 class MeasureResult(ReportModel):

@@ -8,20 +8,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from pydantic import ConfigDict, Field, model_validator
 
 from trectools_plus.choices import TargetStatus
 from trectools_plus.errors import UsageError
-from trectools_plus.models import Model
+from trectools_plus.models import WithoutUnset
+from trectools_plus.retrieval.backends.embedded.modes import canonical_mode
 from trectools_plus.retrieval.setting_types import Number
+from trectools_plus.statistics.method import EQUAL
 
 if TYPE_CHECKING:  # commands that only read a configuration start faster without reports
     from trectools_plus.benchmark.report import TargetResult
 
 
-class Target(Model):
+class Target(WithoutUnset):
     """Levels of one measure, in its unit.
 
     A single number sets the level ``competitive``, the only level if lower is better.
@@ -31,14 +33,18 @@ class Target(Model):
         baseline_high: Upper end of that range; ``None`` if it is one value.
         competitive: A result of at least this is competitive ("good").
         strong: A result of at least this is strong; ``None`` if no such level is set.
+        uplift: The range of meaningful differences from the mean of the baseline mode; ``None`` if
+            unknown. A larger difference is meaningful too.
     """
 
+    _optional: ClassVar = {"uplift": None}
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     baseline: Number | None = Field(default=None, allow_inf_nan=False)
     baseline_high: Number | None = Field(default=None, allow_inf_nan=False)
     competitive: Number = Field(allow_inf_nan=False)
     strong: Number | None = Field(default=None, allow_inf_nan=False)
+    uplift: tuple[Number, Number] | None = None
 
     @model_validator(mode="before")
     @classmethod
@@ -54,6 +60,8 @@ class Target(Model):
             raise ValueError(
                 f"expected baseline <= baseline_high <= competitive <= strong but got {shown}"
             )
+        if self.uplift is not None and not 0 < self.uplift[0] <= self.uplift[1]:
+            raise ValueError("expected an uplift of two ascending numbers above 0")
         return self
 
 
@@ -61,7 +69,7 @@ AD_HOC_TARGETS: Mapping[str, Target] = MappingProxyType(
     {
         "nDCG@10": Target(baseline=0.30, baseline_high=0.32, competitive=0.35, strong=0.40),
         # competitive: the baseline's upper end + 0.03
-        "AP@100": Target(baseline=0.25, baseline_high=0.27, competitive=0.30),
+        "AP@100": Target(baseline=0.25, baseline_high=0.27, competitive=0.30, uplift=(0.03, 0.05)),
         "RR@10": Target(baseline=0.45, competitive=0.55),
         "R@50": Target(baseline=0.55, baseline_high=0.60, competitive=0.62),
         "R@100": Target(baseline=0.60, baseline_high=0.65, competitive=0.70),
@@ -108,6 +116,7 @@ def judge_mean(
     ends: tuple[float | None, float | None] = (None, None),
     *,
     higher_is_better: bool = True,
+    baseline: tuple[str, float] | None = None,
 ) -> TargetResult:
     """Return the target with the highest levels that the mean and its interval reach.
 
@@ -117,14 +126,36 @@ def judge_mean(
         ends: The ends of the mean's interval; ``None`` if undefined.
         higher_is_better: The measure's direction. If it is false, the upper end of the interval is
             the worse one, so ``status_low`` is its level.
+        baseline: Name and mean of the mode from which the uplift is measured.
     """
-    from trectools_plus.benchmark.report import TargetResult
+    from trectools_plus.benchmark.report import TargetResult, UpliftResult
 
     worse, better = ends if higher_is_better else ends[::-1]
     status, low, high = (
         _status(value, target, higher_is_better=higher_is_better) for value in (mean, worse, better)
     )
-    return TargetResult(**target.model_dump(), status=status, status_low=low, status_high=high)
+    uplift = None
+    if target.uplift is not None and baseline is not None and mean is not None:
+        difference, (least, most) = mean - baseline[1], target.uplift
+        uplift = UpliftResult(
+            baseline=baseline[0],
+            difference=difference,
+            low=least,
+            high=most,
+            meaningful=difference >= least - EQUAL,
+        )
+    levels = target.model_dump(exclude={"uplift"})
+    return TargetResult(**levels, status=status, status_low=low, status_high=high, uplift=uplift)
+
+
+def find_uplift_baseline(baselines: Sequence[str], modes: Sequence[str]) -> str | None:
+    """Return the mode that uplifts are measured from.
+
+    It is the first baseline; without one, the only mode that is called lexical or BM25.
+    """
+    named = [mode for mode in baselines if mode in modes]
+    lexical = [mode for mode in modes if canonical_mode(mode.casefold()) == "lexical"]
+    return named[0] if named else lexical[0] if len(lexical) == 1 else None
 
 
 def describe_status(target: TargetResult) -> str:
