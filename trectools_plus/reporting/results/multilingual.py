@@ -26,6 +26,7 @@ from trectools_plus.reporting.wording import (
     describe_test,
     show,
     show_ci,
+    show_p,
 )
 from trectools_plus.statistics.arrays import DEFAULT_CONFIDENCE
 
@@ -75,29 +76,12 @@ def multilingual_blocks(report: MultilingualReport) -> list[Block]:
         ]
         for code, one in report.languages.items()
     ]
-    every = [
-        (mode, measure, across)
-        for mode, measures in report.across.items()
-        for measure, across in measures.items()
-    ]
     means: list[list[str | Cell]] = []
-    for mode, measure, across in every:
-        figures = [one.modes[mode][measure] for one in report.languages.values()]
-        cells = [Cell(show(one.mean), detail=show_ci(one.ci)) for one in figures]
-        means.append([report.mode_names[mode], measure, *cells, *_across(across)])
-    paired = [
-        [
-            report.mode_names[mode],
-            measure,
-            show_ci(one.gap_ci) or "–",
-            show(one.gap_p_adjusted),
-            "–"
-            if one.variance_ci is None
-            else f"[{one.variance_ci.low:.5f}, {one.variance_ci.high:.5f}]",
-        ]
-        for mode, measure, one in every
-        if report.parallel
-    ]
+    for mode, measures in report.across.items():
+        for measure, across in measures.items():
+            figures = [one.modes[mode][measure] for one in report.languages.values()]
+            cells = [Cell(show(one.mean), detail=show_ci(one.ci)) for one in figures]
+            means.append([report.mode_names[mode], measure, *cells, *_across(across)])
     differences: list[list[str | Cell]] = [
         [
             report.mode_names[mode],
@@ -109,15 +93,13 @@ def multilingual_blocks(report: MultilingualReport) -> list[Block]:
         for mode, compared in report.differences.items()
         for one in compared
     ]
-    header = ["Mode", "Metric", *report.languages, "Mean", "Variance", "Gap"]
-    intervals = ["Mode", "Metric", "Interval of the gap", "Adj. p", "Interval of the variance"]
+    header = ["Mode", "Metric", *report.languages, "Mean", "Variance", "Gap", "Adj. p"]
     pairs = TextTable.of(["Mode", "Metric", "Languages", "Difference", "Adj. p"], differences)
     return [
         Heading("Comparison of languages", 1),
         Paragraph(f"Documents: {report.corpus}."),
         TextTable.of(["Language", "Test set", "Version", "Queries", "Report"], sets),
         TextTable.of(header, means, right=["Mean", "Variance"]),
-        TextTable.of(intervals, paired),
         Fold("Differences of languages", [pairs]),
         Paragraph(_READING, "small"),
         Paragraph(_describe_pairs(report), "small"),
@@ -135,10 +117,14 @@ def _list_notes(report: MultilingualReport) -> list[str]:
     return [f"Note on {', '.join(names)}: {note}" for note, names in languages_of.items()]
 
 
-def _across(one: CrossLingual) -> list[str]:
-    variance = "–" if one.variance is None else f"{one.variance:.5f}"
+def _across(one: CrossLingual) -> list[str | Cell]:
+    variance = Cell(
+        show(one.variance, decimals=5),
+        detail=show_ci(one.variance_ci, decimals=5),
+    )
     languages = f" {one.best_language}–{one.worst_language}" if one.gap else ""
-    return [show(one.mean), variance, show(one.gap) + languages]
+    gap = Cell(show(one.gap) + languages, detail=show_ci(one.gap_ci))
+    return [show(one.mean), variance, gap, show_p(one.gap_p_adjusted)]
 
 
 def _describe_pairs(report: MultilingualReport) -> str:

@@ -63,7 +63,7 @@ def write_sweep_report(result: SweepResult) -> dict[str, Path]:
         InputError: If a file cannot be written, or the folder has the report of a benchmark.
     """
     folder = result.folder
-    try:
+    with folder.discarded_on_errors():
         if (folder.path / REPORT_FILE).exists():
             raise InputError(
                 "the folder has the report of a benchmark",
@@ -74,9 +74,6 @@ def write_sweep_report(result: SweepResult) -> dict[str, Path]:
             write_sweep_files(result, folder.partial, draws=can_draw())
         written = [path.relative_to(folder.partial) for path in folder.partial.rglob("*.*")]
         folder.publish()
-    except BaseException:
-        folder.discard()
-        raise
     return {path.suffix.removeprefix("."): folder.path / path for path in written}
 
 
