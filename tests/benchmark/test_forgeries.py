@@ -118,7 +118,6 @@ OF_JSON = [
     "best_mode_significant/RR",
     "groups",
     "strata/difficulty",
-    "near_misses",
     "diagnosis",
     "notes",
     "verdict/text",
@@ -261,7 +260,7 @@ OF_FILES: dict[str, tuple[Callable[[Path], None], str]] = {
 }
 
 OF_SETTINGS: dict[str, tuple[Callable[[Path], None], str]] = {
-    "a removed mode": (drop_mode, f"{JSON}: modes.b: reported nothing"),
+    "a removed mode": (drop_mode, f"{JSON}: the mode b of the configuration is missing"),
     "the order of the modes": (edit_json(swap_modes), f"{JSON}: modes (order)"),
     "the order of the measures": (edit_json(lines_of), f"{JSON}: modes.a.measures (order)"),
     "the seed": (set_config("seed", 7), f"{JSON}: "),
@@ -337,7 +336,6 @@ def test_a_repeated_key_is_found(given: Path, tmp_path: Path) -> None:
         pytest.param(
             "best_overall/rule", "best_overall.rule", marks=pytest.mark.slow("another value")
         ),
-        pytest.param("near_misses", "near_misses", marks=pytest.mark.slow("another value")),
         ("strata", "strata"),
     ],
 )
@@ -350,8 +348,6 @@ def test_a_forged_value_of_given_runs_is_found(
         document["strata"] = {"field": {}}
     elif path == "modes/a/latency_ms":
         document["modes"]["a"]["latency_ms"] = {"mean": 1.0, "p50": 1.0, "p95": 1.0, "p99": 1.0}
-    elif path == "near_misses":
-        document["near_misses"] = []
     elif path.endswith("rank/a"):
         document["failing_queries"][0]["first_relevant_rank"]["a"] = 3
     else:

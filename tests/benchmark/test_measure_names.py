@@ -89,7 +89,7 @@ def test_a_gate_names_measures_in_any_spelling(folders: Any) -> None:
         result = run_gate(canonical, typed, GateRules((spelling,)))
         assert [entry.measure for entry in result.entries] == [spelling, spelling]
         assert not result.passed
-        assert result.entries[0].p_adjusted is not None
+        assert result.entries[0].comparison.p_adjusted is not None
     assert run_gate(typed, canonical, GateRules(("P@5", "MAP@100"))).passed
 
 

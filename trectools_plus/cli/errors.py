@@ -141,7 +141,7 @@ _REMOVED = {
     "latex": "removed; use compare --format latex, or benchmark show --table FILE.tex",
     "reproduce": "removed; use repro_eval",
     "merge": "removed; run the benchmark again with all runs, unchanged modes come from the cache",
-    "overfitting": "removed; use check_overfitting in Python",
+    "overfitting": "removed; compare the parts of a split with benchmark run --test-file",
     "measures": "removed; use trectools-plus explain",
     "sarif": "removed; use --format github or json",
     "junit": "removed; use --format github or json",

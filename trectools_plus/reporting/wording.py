@@ -7,7 +7,6 @@ from typing import Any
 
 from trectools_plus.benchmark.report import (
     BenchmarkReport,
-    DatasetInfo,
     FindingRecord,
 )
 from trectools_plus.statistics.comparison import Comparison, ConfidenceInterval
@@ -75,17 +74,18 @@ def list_claims(report: BenchmarkReport) -> list[str]:
     """Return what the writer of a report states and ``verify`` cannot derive, a line each."""
     manifest = report.manifest
     facts = {
-        "Results reused, latencies included, from experiment": manifest.cached_from,
         "Experiment": f"{manifest.experiment_id}, created {manifest.created_at}",
         "Command": manifest.command or "called from Python",
         "Machine": f"{manifest.python} on {manifest.platform}; {list_versions(manifest.packages)}",
         "Limit of threads of matrix products": manifest.blas_threads,
+        "Version of the dataset": manifest.dataset.version,
+        "Documents": manifest.dataset.documents,
         **{mode.label: mode.reason for mode in report.unscored.values()},
         **{f"Index of {mode}": key for mode, key in manifest.index_snapshots.items()},
         **{f"Model {role}": f"{one.path} {one.sha256}" for role, one in manifest.models.items()},
     }
     claims = [f"{name}: {fact}" for name, fact in facts.items() if fact is not None]
-    claims += dataset_claims(manifest.dataset)
+    claims += _list_findings("the data", manifest.dataset.findings)
     for result in report.modes.values():
         claims += _list_findings(result.label, result.diagnostics.findings)
         if result.run.source is not None:
@@ -103,13 +103,6 @@ def list_claims(report: BenchmarkReport) -> list[str]:
 def list_versions(packages: Mapping[str, str]) -> str:
     """Return packages with their versions, separated by commas."""
     return ", ".join(f"{name} {version}" for name, version in packages.items())
-
-
-def dataset_claims(dataset: DatasetInfo) -> list[str]:
-    """Return what a report states about its data and ``verify`` cannot derive, a line each."""
-    facts = {"Version of the dataset": dataset.version, "Documents": dataset.documents}
-    claims = [f"{name}: {fact}" for name, fact in facts.items() if fact is not None]
-    return [*claims, *_list_findings("the data", dataset.findings)]
 
 
 def _list_findings(label: str, findings: Iterable[FindingRecord]) -> list[str]:

@@ -175,4 +175,3 @@ def test_commands_of_one_model_refuse_several(tmp_path: Path, program: Program) 
         assert done.stderr.startswith("error: expected one")
     done = program(f"benchmark compare-vectors {MODELS}", tmp_path)
     assert done.code == 2
-    assert "use benchmark run --modes vector,label_only," in done.stderr

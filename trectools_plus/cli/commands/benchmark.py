@@ -74,7 +74,6 @@ class ReportOptions:
                 config,
                 progress,
                 command=format_command(sys.argv),
-                cached=True,
             )
         files = reporting.write_reports(result, plots=self.plots)
         report = result.report
@@ -96,7 +95,7 @@ class ReportOptions:
             ):
                 typer.echo(f"written  {path}")
         of_data = [] if result.dataset is None else result.dataset.notes
-        for text in (*of_data, *benchmark.input_notes(report, config)):
+        for text in (*of_data, *benchmark.input_notes(report)):
             note(text)
         if unscored := report.unscored:  # the report is already written
             reasons = "; ".join(f"{mode.label} is {mode.status}" for mode in unscored.values())
@@ -228,9 +227,8 @@ def benchmark_multilingual(
     language. Queries of different languages are never averaged together: a set in several
     languages is split. Two sets of one language are refused.
 
-    If the sets are parallel (the same query ids with the same terms of the highest grade), gap and
-    variance have intervals, and each difference of two languages is tested query by query.
-    Otherwise the command names the ids or terms that differ.
+    If the sets are parallel (the same query ids with the same terms of the highest grade), each
+    difference of two languages is tested query by query.
 
     \b
     Examples:
@@ -249,7 +247,6 @@ def benchmark_multilingual(
             options,
             progress,
             command=format_command(sys.argv),
-            cached=True,
         )
     files = reporting.write_multilingual(result)
     blocks = reporting.multilingual_blocks(result.report)

@@ -22,6 +22,7 @@ from trectools_plus.text import plural, visible
 MARKER = "<!-- trectools-plus benchmark gate -->"
 """The first line of the comment, which identifies it."""
 
+_RULES = ("max_drop", "absolute", "require_significant", "non_inferior")
 _NAMED = 10
 _REASONS = 3
 
@@ -32,22 +33,22 @@ def gate_blocks(result: GateResult) -> list[Block]:
     Args:
         result: From :func:`run_gate`.
     """
-    head = "passed ✅" if result.passed else "failed ❌" if result.decidable else "not decidable ⚠️"
+    head = "passed ✅" if result.passed else "failed ❌"
     noun = result.current.noun.capitalize()
     interval = [] if result.rules.non_inferior is None else ["Interval"]
     header = [noun, "Metric", "Baseline", "Current", "Change", *interval, "Adj. p", "Verdict"]
     worse = [entry for entry in result.entries if entry.fallen and entry.drop > 0]
-    counts = [f"{_name(entry)}: {len(entry.fallen or ()):,}" for entry in worse]
+    counts = [f"{entry.label} {entry.measure}: {len(entry.fallen):,}" for entry in worse]
     fallen = [
         [
-            _name_query(query.query_id, result.texts.get(query.query_id)),
+            f"{query.query_id}: {visible(result.texts.get(query.query_id) or '', 80)}".rstrip(": "),
             entry.label,
             entry.measure,
             show(query.before),
             show(query.after),
         ]
         for entry in worse
-        for query in (entry.fallen or ())[:_NAMED]
+        for query in entry.fallen[:_NAMED]
     ]
     listed = f"{'; '.join(counts)}. At most {_NAMED} of each are listed." if worse else ""
     table = TextTable.of(["Query", noun, "Metric", "Baseline", "Current"], fallen)
@@ -84,11 +85,7 @@ def gate_document(result: GateResult) -> dict[str, Any]:
     """
     return {
         "passed": result.passed,
-        "decidable": result.decidable,
-        "max_drop": result.rules.max_drop,
-        "absolute": result.rules.absolute,
-        "require_significant": result.rules.require_significant,
-        "non_inferior": result.rules.non_inferior,
+        **{name: getattr(result.rules, name) for name in _RULES},
         "current": result.current.manifest.experiment_id,
         "baseline": result.baseline.manifest.experiment_id,
         "entries": [_entry_document(entry, result) for entry in result.entries],
@@ -100,32 +97,21 @@ def gate_document(result: GateResult) -> dict[str, Any]:
 def _state_result(result: GateResult) -> str:
     """State in one sentence whether the gate passed, and why not."""
     entries = [entry for entry in result.entries if entry.failed]
-    entries += [entry for entry in result.entries if not entry.decidable]
     if entries:
-        reasons = "; ".join(_state_entry(entry, result) for entry in entries[:_REASONS])
+        reasons = "; ".join(_state_entry(entry, result.rules) for entry in entries[:_REASONS])
         more = f"; and {len(entries) - _REASONS} more" if len(entries) > _REASONS else ""
-        return f"gate {'failed' if entries[0].failed else 'not decidable'}: {reasons}{more}."
+        return f"gate failed: {reasons}{more}."
     means = plural(len(result.entries), "mean")
     return f"gate passed: {means} compared with the baseline, none worse than allowed."
 
 
-def _state_entry(entry: GateEntry, result: GateResult) -> str:
-    """State why an entry failed, or cannot be decided."""
-    rules, name = result.rules, _name(entry)
-    if entry.condensed is not None and not entry.decidable:
-        before, after = entry.condensed
-        return (
-            f"{name}: {1 - result.judged[entry.mode][1]:.0%} of the first ten documents of the "
-            "current report are unjudged; on judged documents alone it changes by "
-            f"{show(after - before, '+')} to {show(after)}. Judge these documents"
-        )
+def _state_entry(entry: GateEntry, rules: GateRules) -> str:
+    """State why an entry failed."""
+    name = f"{entry.label} {entry.measure}"
     if _is_beyond(entry, rules) or entry.margin is None:
         word = "dropped" if entry.current < entry.baseline else "rose"
         return f"{name} {word} by {_show_change(abs(entry.drop), rules)}"
-    if entry.ci is None:
-        return f"{name} is not shown to be non-inferior, because too few queries differ"
-    state = "not shown to be non-inferior" if entry.undecided else "inferior"
-    return f"{name} is {state}, interval {_show_ends(entry, rules)}"
+    return f"{name} is not shown to be non-inferior, interval {_show_ends(entry, rules)}"
 
 
 def _describe_rules(result: GateResult) -> str:
@@ -141,9 +127,11 @@ def _describe_rules(result: GateResult) -> str:
     if rules.max_drop is not None:
         proof = " and the drop is significant" if rules.require_significant else ""
         sentences.append(
-            f"The gate fails if a mean drops by more than {_show_limit(rules)}{proof}."
+            f"The gate fails if a mean drops by more than {_show_share(rules.max_drop, rules)}"
+            f"{'' if rules.absolute else ' of its baseline'}{proof}."
         )
-    tested = [entry.queries or 0 for entry in result.entries if entry.p_adjusted is not None]
+    compared = [entry.comparison for entry in result.entries]
+    tested = [one.n for one in compared if one.p_adjusted is not None]
     if tested:
         family = f"{plural(len(tested), 'comparison')} of means with their baselines"
         config = result.current.manifest.config
@@ -152,43 +140,17 @@ def _describe_rules(result: GateResult) -> str:
 
 
 def _remarks(result: GateResult) -> list[str]:
-    """Return numbers of queries, notes, and a remark if the baseline should be raised."""
-    remarks = [
-        f"{_name(entry)}: {entry.queries or 0:,} queries do not decide; to decide with a "
-        f"probability of 80%, about {entry.queries_needed:,} are needed."
-        for entry in result.entries
-        if entry.queries_needed is not None
-    ]
-    remarks += [
-        f"Note: {_name(entry)}: {entry.ci.note}."
-        for entry in result.entries
-        if entry.margin is not None and entry.ci is not None and entry.ci.note
-    ]
-    remarks += [f"Note: {note}." for note in result.notes]
-    if _should_rise(result):
-        better = ", ".join(_name(entry) for entry in result.entries if entry.higher)
-        remarks.append(
-            f"{better} is clearly better: make this report the new baseline, so that a later "
-            "change cannot lose the gain."
-        )
-    return remarks
-
-
-def _name(entry: GateEntry) -> str:
-    return f"{entry.label} {entry.measure}"
-
-
-def _name_query(query_id: str, text: str | None) -> str:
-    return f"{query_id}: {visible(text, 80)}" if text else query_id
+    """Return notes, and a remark if the baseline should be raised."""
+    better = [f"{entry.label} {entry.measure}" for entry in result.entries if entry.higher]
+    remark = (
+        f"{', '.join(better)} is clearly better: make this report the new baseline, so that a "
+        "later change cannot lose the gain."
+    )
+    return [*(f"Note: {note}." for note in result.notes), *[remark] * _should_rise(result)]
 
 
 def _show_share(share: float, rules: GateRules) -> str:
     return f"{share:g}" if rules.absolute else f"{share * 100:g}%"
-
-
-def _show_limit(rules: GateRules) -> str:
-    limit = _show_share(rules.max_drop or 0, rules)
-    return limit if rules.absolute else f"{limit} of its baseline"
 
 
 def _show_change(change: float, rules: GateRules, sign: str = "") -> str:
@@ -214,13 +176,11 @@ def _is_beyond(entry: GateEntry, rules: GateRules) -> bool:
 
 def _row(entry: GateEntry, rules: GateRules) -> TableRow:
     unit = 1.0 if rules.absolute else abs(entry.baseline)
-    states = {
-        "not decidable": not entry.decidable,
-        "not shown": entry.failed and entry.undecided and not _is_beyond(entry, rules),
-        "failed": entry.failed,
-        "better": entry.higher,
-        "not significant": _is_beyond(entry, rules),
-    }
+    state = "better" if entry.higher else "ok"
+    if _is_beyond(entry, rules):
+        state = "failed" if entry.failed else "not significant"
+    elif entry.failed:
+        state = "not shown"
     cells = [
         entry.label,
         entry.measure,
@@ -228,17 +188,14 @@ def _row(entry: GateEntry, rules: GateRules) -> TableRow:
         show(entry.current),
         _show_change((entry.current - entry.baseline) / unit, rules, "+"),
         *([] if rules.non_inferior is None else [_show_ends(entry, rules)]),
-        show_p(entry.p_adjusted),
-        next((state for state, applies in states.items() if applies), "ok"),
+        show_p(entry.comparison.p_adjusted),
+        state,
     ]
-    return make_row(cells, alarming=entry.failed or not entry.decidable)
+    return make_row(cells, alarming=entry.failed)
 
 
 def _entry_document(entry: GateEntry, result: GateResult) -> dict[str, Any]:
-    def sides(pair: tuple[float, float] | None) -> dict[str, float] | None:
-        return None if pair is None else dict(zip(("baseline", "current"), pair, strict=True))
-
-    fallen = entry.fallen
+    judged = result.judged.get(entry.mode)
     return {
         "mode": entry.mode,
         "measure": entry.measure,
@@ -246,21 +203,15 @@ def _entry_document(entry: GateEntry, result: GateResult) -> dict[str, Any]:
         "current": entry.current,
         "drop": entry.drop,
         "ci": None if entry.ci is None else entry.ci.model_dump(mode="json"),
-        "p_adjusted": entry.p_adjusted,
-        "significant": entry.significant,
+        "p_adjusted": entry.comparison.p_adjusted,
+        "significant": entry.comparison.significant,
         "margin": entry.margin,
         "non_inferior": entry.non_inferior,
-        "queries": entry.queries,
-        "undecided": entry.undecided,
-        "queries_needed": entry.queries_needed,
+        "queries": entry.comparison.n,
         "failed": entry.failed,
-        "decidable": entry.decidable,
-        "judged": sides(result.judged.get(entry.mode)),
-        "condensed": sides(entry.condensed),
-        "fallen": None
-        if fallen is None
-        else [
+        "judged": judged and dict(zip(("baseline", "current"), judged, strict=True)),
+        "fallen": [
             {"query_id": query.query_id, "baseline": query.before, "current": query.after}
-            for query in fallen
+            for query in entry.fallen
         ],
     }

@@ -26,7 +26,6 @@ from trectools_plus.reporting.wording import (
     describe_test,
     show,
     show_ci,
-    show_p,
 )
 from trectools_plus.statistics.arrays import DEFAULT_CONFIDENCE
 
@@ -93,7 +92,7 @@ def multilingual_blocks(report: MultilingualReport) -> list[Block]:
         for mode, compared in report.differences.items()
         for one in compared
     ]
-    header = ["Mode", "Metric", *report.languages, "Mean", "Variance", "Gap", "Adj. p"]
+    header = ["Mode", "Metric", *report.languages, "Mean", "Variance", "Gap"]
     pairs = TextTable.of(["Mode", "Metric", "Languages", "Difference", "Adj. p"], differences)
     return [
         Heading("Comparison of languages", 1),
@@ -117,26 +116,16 @@ def _list_notes(report: MultilingualReport) -> list[str]:
     return [f"Note on {', '.join(names)}: {note}" for note, names in languages_of.items()]
 
 
-def _across(one: CrossLingual) -> list[str | Cell]:
-    variance = Cell(
-        show(one.variance, decimals=5),
-        detail=show_ci(one.variance_ci, decimals=5),
-    )
+def _across(one: CrossLingual) -> list[str]:
     languages = f" {one.best_language}–{one.worst_language}" if one.gap else ""
-    gap = Cell(show(one.gap) + languages, detail=show_ci(one.gap_ci))
-    return [show(one.mean), variance, gap, show_p(one.gap_p_adjusted)]
+    return [show(one.mean), show(one.variance, decimals=5), show(one.gap) + languages]
 
 
 def _describe_pairs(report: MultilingualReport) -> str:
-    """Return a line on parallel sets; nothing for reports of schema version 1.0."""
-    if report.not_parallel is not None:
-        return (
-            "The sets are not parallel, so gap and variance have no intervals: "
-            f"{report.not_parallel}."
-        )
+    """Return a line on the differences of parallel sets."""
     entry = next((one for compared in report.differences.values() for one in compared), None)
-    if not report.parallel or entry is None:
-        return ""
+    if entry is None:
+        return "The sets are not parallel, so languages are not compared query by query."
     modes = (modes for language in report.languages.values() for modes in language.modes.values())
     intervals = (one.ci for measures in modes for one in measures.values())
     level = next((ci.level for ci in intervals if ci is not None), DEFAULT_CONFIDENCE)

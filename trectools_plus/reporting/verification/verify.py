@@ -24,11 +24,8 @@ from trectools_plus.benchmark.run.output_folder import (
     PLOT_ENDINGS,
     PLOTS_FOLDER,
     REPORT_FILE,
-    SWEEP_FILE,
-    OutputFolder,
     read_checksums,
 )
-from trectools_plus.benchmark.sweep.rebuild import load_sweep_report, rebuild_sweep
 from trectools_plus.display import Displayed
 from trectools_plus.extraction.rebuild import rebuild_extraction
 from trectools_plus.extraction.report import REPORT_FILE as EXTRACTION_FILE
@@ -48,7 +45,6 @@ from trectools_plus.reporting.results.extraction import extraction_claims, write
 from trectools_plus.reporting.results.judgments import HTML_FILE as JUDGMENT_PAGE
 from trectools_plus.reporting.results.judgments import MARKDOWN_FILE as JUDGMENT_MARKDOWN
 from trectools_plus.reporting.results.judgments import write_judgment_report
-from trectools_plus.reporting.results.sweep import sweep_claims, write_sweep_files
 from trectools_plus.reporting.verification.documents import (
     NEAR,
     count_values,
@@ -132,9 +128,8 @@ def verify_report(path: str | Path, progress: Progress | None = None) -> Verific
     try:
         if (plan := find_plan(path)) is not None:
             return _verify_judgments(plan)
-        for name, verify in ((SWEEP_FILE, _verify_sweep), (EXTRACTION_FILE, _verify_extraction)):
-            if (document := _find_beside(Path(path), name)) is not None:
-                return verify(document)
+        if (document := _find_beside(Path(path), EXTRACTION_FILE)) is not None:
+            return _verify_extraction(document)
         return _verify_benchmark(path, progress or no_progress)
     except _OtherVersionError as error:
         return Verification(0, 0, [str(error)])
@@ -365,27 +360,6 @@ def _verify_judgments(folder: PlanFolder) -> Verification:
     files = len(folder.plan.files) + len(folder.plan.runs)
     problems = [*check.problems, *comparison.problems]
     return Verification(check.figures, files, problems, warnings=check.warnings)
-
-
-def _verify_sweep(path: Path) -> Verification:
-    """Verify a sweep by its values per query, the run of the winner and the judgments."""
-    report = load_sweep_report(path)
-    comparison = _FolderComparison(path, report.packages, sweep_claims(report))
-    comparison.check_hashes({})
-    with tempfile.TemporaryDirectory() as temporary:
-        output = OutputFolder(Path(temporary, "again"))
-        try:
-            rebuilt = rebuild_sweep(path, report, output)
-            comparison.unproven += rebuilt.unproven
-            chosen = comparison.choose_report(path, rebuilt.result.report)
-            comparison.problems += rebuilt.problems
-            draws = comparison.draws_again(report.platform, output.partial)
-            write_sweep_files(replace(rebuilt.result, report=chosen), output.partial, draws=draws)
-            comparison.compare_all(output.partial)
-        finally:
-            output.discard()
-    comparison.values += rebuilt.result.per_query.height
-    return comparison.result()
 
 
 def _verify_extraction(path: Path) -> Verification:
