@@ -91,7 +91,7 @@ def test_marks_verdict_texts_and_plots_follow(folder: Path) -> None:
     table = ReportFolder(folder).per_query
     figure = plot_differences(source, table, "Cost")
     shown = figure.axes[0].get_legend_handles_labels()[1]
-    assert shown[:2] == ["second run better", "first run better"]
+    assert shown[:2] == ["first run better", "second run better"]
 
 
 def test_only_a_rising_cost_fails_the_gate(folder: Path, bench: Any) -> None:

@@ -246,9 +246,7 @@ def _as_markdown(block: Block) -> str:
         case Bullets():
             return "\n".join(f"- {harmless(text)}" for text in block.items)
         case Code():
-            fence = "```"
-            while fence in block.text:
-                fence += "`"
+            fence = "`" * max(3, *(len(run) + 1 for run in re.findall("`+", block.text)), 3)
             return f"{fence}{block.language}\n{block.text}\n{fence}"
         case Fold():
             content = markdown(block.blocks).rstrip("\n")

@@ -319,19 +319,12 @@ def _plot_differences(
 ) -> None:
     """Draw contrast minus baseline for every query as steps, and the mean with its interval."""
     edges = np.arange(len(differences) + 1) + 0.5
-    sides = [("first", COLOURS[0], None), ("second", COLOURS[1], "////")]  # worse ones are hatched
     rising = report.higher_is_better(entry.measure)
-    for sign, (place, colour, hatch) in zip((1, -1), sides if rising else sides[::-1], strict=True):
-        axes.stairs(
-            np.where(sign * differences > EQUAL, differences, 0.0),
-            edges,
-            fill=True,
-            facecolor=colour,
-            edgecolor="white" if hatch else colour,
-            linewidth=0,
-            hatch=hatch,
-            label=f"{place} {report.noun} better",
-        )
+    for place, colour, sign in (("first", COLOURS[0], 1), ("second", COLOURS[1], -1)):
+        is_better = (sign if rising else -sign) * differences > EQUAL
+        bars = np.where(is_better, differences, 0.0)
+        label = f"{place} {report.noun} better"
+        axes.stairs(bars, edges, fill=True, color=colour, label=label)
     axes.axhline(0.0, color=INK, linewidth=0.8)
     axes.grid(axis="y")
     names = [label_text(report.modes[mode].label) for mode in (entry.contrast, entry.baseline)]
