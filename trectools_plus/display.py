@@ -35,8 +35,6 @@ class Cell:
         count: Number of values behind it, if that differs from other cells.
         marks: Letters or signs after it.
         best: Whether it is emphasised as the best of its row or column.
-        value: The number that it shows; ``None`` for other texts.
-        ends: The ends of the number's interval.
     """
 
     text: str
@@ -44,8 +42,6 @@ class Cell:
     count: str = ""
     marks: str = ""
     best: bool = False
-    value: float | None = None
-    ends: tuple[float | None, float | None] = (None, None)
 
     @property
     def marked(self) -> str:

@@ -18,7 +18,7 @@ from trectools_plus.benchmark.run.targets import Target, judge_mean
 from trectools_plus.measures import BaseMeasure, explain
 from trectools_plus.reporting import render_markdown
 from trectools_plus.reporting.comparison import headline_table, name_letters
-from trectools_plus.reporting.plots import draw_plot
+from trectools_plus.reporting.plots import plot_differences
 
 mpl.use("Agg")
 
@@ -89,9 +89,9 @@ def test_marks_verdict_texts_and_plots_follow(folder: Path) -> None:
     from trectools_plus.benchmark.report.folder import ReportFolder
 
     table = ReportFolder(folder).per_query
-    figure = draw_plot(source, table, "differences", "Cost").figure
+    figure = plot_differences(source, table, "Cost")
     shown = figure.axes[0].get_legend_handles_labels()[1]
-    assert shown[:2] == ["second run better", "first run better"]
+    assert shown[:2] == ["first run better", "second run better"]
 
 
 def test_only_a_rising_cost_fails_the_gate(folder: Path, bench: Any) -> None:

@@ -329,16 +329,16 @@ def test_long_sweeps_show_twenty_variants(call):
     assert "10 more variants" in out
 
 
-def test_the_plot_has_a_panel_for_each_setting(tmp_path):
+def test_the_plot_has_a_row_for_each_variant(tmp_path):
     pytest.importorskip("matplotlib")
     from trectools_plus.reporting.plots.sweep import draw_variants
 
     grid = {"fusion.weights": "0.2,0.4,0.6", "fusion.normalisation": "min-max,z-score"}
-    plot = draw_variants(fused(tmp_path / "out", grid=grid).report)
-    one, two = plot.figure.axes
-    assert [label.get_text() for label in one.get_xticklabels()] == ["0.2", "0.4", "0.6"]
-    assert [label.get_text() for label in two.get_xticklabels()] == ["min-max", "z-score"]
-    assert len(one.containers) == 6
+    report = fused(tmp_path / "out", grid=grid).report
+    (axes,) = draw_variants(report).figure.axes
+    assert len(axes.get_yticklabels()) == len(report.variants) == 6
+    drawn = [container[0].get_xdata().tolist() for container in axes.containers]
+    assert drawn == [[variant.mean] for variant in report.variants]
 
 
 def test_values_of_all_queries_are_written(tmp_path):

@@ -23,7 +23,8 @@ TABLE = pl.DataFrame(
 def test_every_file_is_written(make_report: Any, tmp_path: Path) -> None:
     report = make_report()
     files = write_reports(BenchmarkResult(report, TABLE, {}, OutputFolder(tmp_path)))
-    assert {path.name for path in files.values()} == {
+    modes = {f"{mode}.json" for mode in report.modes}
+    assert {path.name for path in files.values()} | modes == {
         path.name for path in tmp_path.rglob("*") if path.is_file()
     }
     assert load_report(files["json"]) == report

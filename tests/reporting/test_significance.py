@@ -164,7 +164,7 @@ def test_means_over_different_queries_are_not_ranked(make_report: Any) -> None:
         "| MeanRank | 1.5000 [1.470, 1.530] (n = 19) | 9.0000 [8.970, 9.030] (n = 225) | – |"
         in text
     )
-    assert "| all − few (n = 19) | MeanRank |" in text
+    assert "| all − few | MeanRank (n = 19) |" in text
     assert "MeanRank over 19 to 225 of them, different ones, so it is not ranked." in text
     assert "1.5000 n = 19" in console(report)
     page = render_html(report)

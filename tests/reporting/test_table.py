@@ -18,15 +18,18 @@ ROWS = [
 ]
 
 
+def numeric(rows: list[list[str]]) -> list[bool]:
+    return numeric_columns(TextTable.of([""] * len(rows[0]), rows))
+
+
 def test_columns_of_numbers_are_found() -> None:
-    assert numeric_columns(ROWS) == [False, True, True, True, True, True, False, False]
-    assert numeric_columns([]) == []
+    assert numeric(ROWS) == [False, True, True, True, True, True, False, False]
 
 
 @pytest.mark.parametrize("nothing", ["", "–"])
 def test_a_column_without_values_is_text(nothing: str) -> None:
-    assert numeric_columns([["a", nothing], ["b", nothing]]) == [False, False]
-    assert numeric_columns([["1", nothing], ["2", "3"]]) == [False, True]
+    assert numeric([["a", nothing], ["b", nothing]]) == [False, False]
+    assert numeric([["1", nothing], ["2", "3"]]) == [False, True]
 
 
 def test_the_terminal_and_markdown_align_the_same_columns() -> None:
@@ -40,7 +43,7 @@ def test_the_terminal_and_markdown_align_the_same_columns() -> None:
         assert lines[1][end - 1] != " ", "the numbers of both rows end in the same column"
         assert lines[1][end] == " "
     marks = markdown_table(table).splitlines()[1].strip("| ").split(" | ")
-    assert [mark == "---:" for mark in marks] == numeric_columns(ROWS)
+    assert [mark == "---:" for mark in marks] == numeric(ROWS)
 
 
 def test_figures_have_four_decimals_and_separators() -> None:

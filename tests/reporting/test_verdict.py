@@ -225,7 +225,7 @@ def test_modes_that_failed_are_named(make_report: Make) -> None:
     report = changed(make_report(), unscored={"splade": failed.model_dump(mode="json")})
     assert text_of(report) == f"{CONTRACT[:-1]}; not scored: SPLADE."
     markdown = render_markdown(report)
-    assert "SPLADE failed and was neither scored nor compared." in markdown
+    assert "SPLADE (failed) was neither scored nor compared." in markdown
     assert "- SPLADE: no model\n" in markdown
 
 

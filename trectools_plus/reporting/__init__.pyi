@@ -19,7 +19,7 @@ from trectools_plus.reporting.github import append_step_summary as append_step_s
 from trectools_plus.reporting.github import find_pull_request as find_pull_request
 from trectools_plus.reporting.github import post_comment as post_comment
 from trectools_plus.reporting.html.page import render_html as render_html
-from trectools_plus.reporting.plots.figures import draw_plot as draw_plot
+from trectools_plus.reporting.plots.figures import plot_differences as plot_differences
 from trectools_plus.reporting.plots.figures import plot_evaluation as plot_evaluation
 from trectools_plus.reporting.plots.figures import plot_report as plot_report
 from trectools_plus.reporting.plots.figures import write_plots as write_plots
@@ -34,13 +34,7 @@ from trectools_plus.reporting.results.comparisons import (
 )
 from trectools_plus.reporting.results.comparisons import comparisons_table as comparisons_table
 from trectools_plus.reporting.results.comparisons import (
-    render_comparisons_html as render_comparisons_html,
-)
-from trectools_plus.reporting.results.comparisons import (
     render_comparisons_json as render_comparisons_json,
-)
-from trectools_plus.reporting.results.comparisons import (
-    render_comparisons_text as render_comparisons_text,
 )
 from trectools_plus.reporting.results.comparisons import write_comparisons as write_comparisons
 from trectools_plus.reporting.results.evaluation import evaluation_document as evaluation_document

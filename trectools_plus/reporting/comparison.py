@@ -21,12 +21,12 @@ from trectools_plus.reporting.wording import (
     show_p,
     show_wins,
 )
-from trectools_plus.statistics.comparison import Comparison, ends_of
+from trectools_plus.statistics.comparison import Comparison
 from trectools_plus.text import plural
 
 SUPERSCRIPTS = "ᵃᵇᶜᵈᵉᶠᵍʰⁱʲᵏˡᵐⁿᵒᵖʳˢᵗᵘᵛʷˣʸᶻ"
 """The letters of modes."""
-_MOST_COLUMNS = 5
+MOST_COLUMNS = 5
 """With more modes than this, tables in files have modes as rows."""
 
 
@@ -143,8 +143,6 @@ def mean_cells(
             count="" if is_whole or figure.mean is None else f"n = {figure.n:,}",
             marks="".join(letters[other] for other in better[mode] if other in letters),
             best=mode in best,
-            value=figure.mean,
-            ends=ends_of(figure.ci),
         )
     return cells
 
@@ -190,7 +188,7 @@ def _best_cell(report: BenchmarkReport, measure: str) -> Cell:
 
 def fold(report: BenchmarkReport, table: TextTable, by: str = "") -> TextTable:
     """Return the table with modes as rows if there are more than five of them."""
-    too_many = len(report.modes) > _MOST_COLUMNS
+    too_many = len(report.modes) > MOST_COLUMNS
     return table.transposed(f"{report.noun.capitalize()}{by}") if too_many else table
 
 
@@ -218,8 +216,7 @@ def differences_table(
     baselines = baselines_of(report)
     entries = {(one.contrast, one.baseline, one.measure): one for one in report.comparisons}
     level = name_interval(next(iter(report.comparisons), None) if baselines else None)
-    several = ["Baseline"] if len(baselines) > 1 else []
-    header = [*several, measure, *(["Δ", level, "Adj. p", "W/T/L"] if baselines else [level])]
+    header = [measure, *(["Δ", level, "Adj. p", "W/T/L"] if baselines else [level])]
     means = {name: mean_cells(report, name, {}, decimals) for name in (measure, *further)}
     rows = []
     for mode in [*baselines, *(one for one in modes or report.modes if one not in baselines)]:
@@ -239,8 +236,9 @@ def differences_table(
             name = (
                 report.modes[mode].label if modes is None else cut_middle(report.modes[mode].label)
             )
-            against = [Cell(report.modes[baseline].label)] * len(several)
-            rows.append([Cell(name), *against, cells[0], *shown, *cells[1:]])
+            if len(baselines) > 1 and mode not in baselines:
+                name += f" − {report.modes[baseline].label}"
+            rows.append([Cell(name), cells[0], *shown, *cells[1:]])
     columns = (TableColumn(Cell(name), right=True, whole=True) for name in (*header, *further))
     return TextTable.of([TableColumn(Cell(report.noun.capitalize()), widest=28), *columns], rows)
 
@@ -257,7 +255,7 @@ def _difference_cells(pair: Comparison | None, decimals: int | None) -> list[Cel
         return [Cell("–")] * 4
     shown = show(pair.difference, "+", decimals=4 if decimals is None else decimals)
     return [
-        Cell(shown, marks="*" if pair.significant else "", value=pair.difference),
+        Cell(shown, marks="*" if pair.significant else ""),
         Cell(show_ci(pair.ci, "+", decimals=3 if decimals is None else decimals) or "–"),
         Cell(show_p(pair.p_adjusted)),
         Cell(show_wins(pair, "/")),

@@ -95,25 +95,19 @@ Block = Heading | Paragraph | Bullets | Code | Picture | Fold | TextTable
 _STYLE_OF = {"result": "bold", "small": "dim", "note": "", "": ""}
 
 
-def numeric_columns(rows: Sequence[Sequence[str]]) -> list[bool]:
+def numeric_columns(table: TextTable) -> list[bool]:
     """Return whether each column has numbers only, and is therefore aligned on the right.
 
-    The first column has the names of the rows, so it is never aligned on the right.
-
-    Args:
-        rows: The cells: numbers with or without signs, intervals and emphasis, dashes, or texts.
+    The first column has the names of the rows, so it is never aligned on the right. Numbers have
+    signs, intervals and emphasis, or are dashes.
     """
+    columns = zip(*(row.cells for row in table.rows), strict=True)
     return [
         place > 0
-        and any(cell not in _NOTHING for cell in column)
-        and all(cell in _NOTHING or _NUMBER.match(cell) is not None for cell in column)
-        for place, column in enumerate(zip(*rows, strict=True))
-    ]
-
-
-def _numeric(table: TextTable) -> list[bool]:
-    texts = [[cell.text for cell in row.cells] for row in table.rows]
-    return numeric_columns(texts) or [False] * len(table.columns)
+        and any(cell.text not in _NOTHING for cell in column)
+        and all(cell.text in _NOTHING or _NUMBER.match(cell.text) for cell in column)
+        for place, column in enumerate(columns)
+    ] or [False] * len(table.columns)
 
 
 def print_blocks(
@@ -173,7 +167,7 @@ def _item(console: Console, text: str) -> list[str]:
 
 def _fit(console: Console, table: TextTable) -> Iterable[TextTable]:
     """Yield the table, or several of its columns each, that fit into the width of the console."""
-    numeric = _numeric(table)
+    numeric = numeric_columns(table)
     labels = numeric.index(True) if True in numeric else 1
     return table.blocks(lambda part: table_width(console, part) <= console.width, min(labels, 2))
 
@@ -186,7 +180,7 @@ def table_width(console: Console, table: TextTable) -> int:
         column
         if numeric or column.whole
         else replace(column, widest=min(_TEXT_WIDTH, column.widest or _TEXT_WIDTH))
-        for column, numeric in zip(table.columns, _numeric(table), strict=True)
+        for column, numeric in zip(table.columns, numeric_columns(table), strict=True)
     ]
     options = console.options.update(max_width=10_000)
     content = _as_rich(replace(table, columns=tuple(columns)))
@@ -201,7 +195,7 @@ def _as_rich(table: TextTable) -> RichTable:
     shown = RichTable(
         box=box.SIMPLE_HEAD, header_style="bold", pad_edge=False, padding=(0, 1, 0, 0)
     )
-    numeric = _numeric(table)
+    numeric = numeric_columns(table)
     widths = [0] * len(table.columns)
     for place, column in enumerate(table.columns):
         cells = [row.cells[place] for row in table.rows]
@@ -252,9 +246,7 @@ def _as_markdown(block: Block) -> str:
         case Bullets():
             return "\n".join(f"- {harmless(text)}" for text in block.items)
         case Code():
-            fence = "```"
-            while fence in block.text:
-                fence += "`"
+            fence = "`" * max(3, *(len(run) + 1 for run in re.findall("`+", block.text)), 3)
             return f"{fence}{block.language}\n{block.text}\n{fence}"
         case Fold():
             content = markdown(block.blocks).rstrip("\n")
@@ -279,7 +271,7 @@ def markdown_table(table: TextTable) -> str:
         # A bar would end the cell, also after backslashes.
         return _BAR.sub(lambda bar: f"{2 * bar[1]}\\|", " ".join(filter(None, parts)))
 
-    rule = ["---:" if numeric else "---" for numeric in _numeric(table)]
+    rule = ["---:" if numeric else "---" for numeric in numeric_columns(table)]
     lines = [[filled(column.heading) for column in table.columns], rule]
     lines += [[filled(cell) for cell in row.cells] for row in table.rows]
     return "\n".join(map(line, lines))
@@ -330,7 +322,7 @@ def html_table(table: TextTable) -> str:
 
 def _html_table(table: TextTable) -> str:
     """Return a table in a frame that scrolls; the best cells are emphasised."""
-    numeric = _numeric(table)
+    numeric = numeric_columns(table)
     kinds = ["" if each else ' class="text"' for each in numeric]
 
     def filled(cell: Cell) -> str:

@@ -32,11 +32,20 @@ _FORMULA = r"^'*[=+@\-\t\r\n＝＋－＠]"
 """Texts that spreadsheet programs run as formulas, also in East Asian input; and those texts with
 apostrophes before them."""
 _NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
-_OF_DIFFERENCES = (
-    *("baseline", "difference", "difference_low", "difference_high"),
-    *("p", "p_adjusted", "significant", "wins", "ties", "losses"),
-)
-"""Columns of the difference from the baseline: attributes of a comparison, and of its interval."""
+_COLUMNS: dict[str, Any] = {
+    **dict.fromkeys(("mode", "label", "measure"), pl.String),
+    **dict.fromkeys(("mean", "low", "high", "level"), pl.Float64),
+    "n": pl.Int64,
+    "best": pl.Boolean,
+    "better_than": pl.List(pl.String),
+}
+_DIFFERENCES: dict[str, Any] = {
+    "baseline": pl.String,
+    **dict.fromkeys(("difference", "difference_low", "difference_high"), pl.Float64),
+    **dict.fromkeys(("p", "p_adjusted"), pl.Float64),
+    "significant": pl.Boolean,
+    **dict.fromkeys(("wins", "ties", "losses"), pl.Int64),
+}
 
 
 def table_as_frame(report: BenchmarkReport, measures: Iterable[str] | None = None) -> pl.DataFrame:
@@ -44,31 +53,24 @@ def table_as_frame(report: BenchmarkReport, measures: Iterable[str] | None = Non
 
     With one baseline, further columns have the difference from it; null for the baseline itself.
     """
-    has_baseline = len(baselines_of(report)) == 1
+    further = _DIFFERENCES if len(baselines_of(report)) == 1 else {}
     rows = []
     for measure in report.measure_names if measures is None else measures:
         best, better = best_modes(report, measure), better_than(report, measure)
         pairs = {one.contrast: one for one in report.comparisons if one.measure == measure}
         for mode, result in report.modes.items():
-            figure = result.measures[measure]
-            row: dict[str, Any] = {"mode": mode, "label": result.label, "measure": measure}
-            row["mean"] = figure.mean
-            row |= dict(zip(("low", "high"), ends_of(figure.ci), strict=True))
-            row |= {"level": report.confidence, "n": figure.n, "best": mode in best}
-            row["better_than"] = better[mode]
-            if has_baseline:
-                pair = pairs.get(mode)
-                low, high = ends_of(None if pair is None else pair.ci)
-                ends = {"difference_low": low, "difference_high": high}
-                row |= {name: ends.get(name, getattr(pair, name, None)) for name in _OF_DIFFERENCES}
-            rows.append(row)
-    floats = ("mean", "low", "high", "difference", "difference_low", "difference_high")
-    kinds = {name: pl.Float64() for name in (*floats, "p", "p_adjusted") if name in rows[0]}
-    return pl.DataFrame(
-        rows,
-        schema_overrides={**kinds, "better_than": pl.List(pl.String())},
-        infer_schema_length=None,
-    )
+            figure, values = result.measures[measure], list[Any]()
+            if further and (pair := pairs.get(mode)) is not None:
+                values = [pair.baseline, pair.difference, *ends_of(pair.ci), pair.p]
+                values += [pair.p_adjusted, pair.significant, pair.wins, pair.ties, pair.losses]
+            rows.append(
+                [
+                    *(mode, result.label, measure, figure.mean, *ends_of(figure.ci)),
+                    *(report.confidence, figure.n, mode in best, better[mode]),
+                    *(values or [None] * len(further)),
+                ]
+            )
+    return pl.DataFrame(rows, schema={**_COLUMNS, **further}, orient="row")
 
 
 def frame_as_csv(frame: pl.DataFrame) -> str:

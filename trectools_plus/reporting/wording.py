@@ -7,9 +7,7 @@ from typing import Any
 
 from trectools_plus.benchmark.report import (
     BenchmarkReport,
-    DatasetInfo,
     FindingRecord,
-    StratumResult,
 )
 from trectools_plus.statistics.comparison import Comparison, ConfidenceInterval
 from trectools_plus.statistics.method import DEFAULT_CORRECTION, DEFAULT_TEST, alpha_of
@@ -68,13 +66,6 @@ def show_wins(entry: Comparison, between: str = " / ") -> str:
     return between.join(f"{count:,}" for count in (entry.wins, entry.ties, entry.losses))
 
 
-def name_difference(report: BenchmarkReport, entry: Comparison) -> str:
-    """Return ``Hybrid − Lexical-Only``, with the number of queries if it is not all of them."""
-    name = f"{report.modes[entry.contrast].label} − {report.modes[entry.baseline].label}"
-    all_queries = entry.n == report.manifest.dataset.queries
-    return name if all_queries else f"{name} (n = {entry.n:,})"
-
-
 CLAIMS_TITLE = "Reported by the writer, not verified"
 """The heading of what a report states and nobody can derive from the files beside it."""
 
@@ -87,12 +78,14 @@ def list_claims(report: BenchmarkReport) -> list[str]:
         "Command": manifest.command or "called from Python",
         "Machine": f"{manifest.python} on {manifest.platform}; {list_versions(manifest.packages)}",
         "Limit of threads of matrix products": manifest.blas_threads,
+        "Version of the dataset": manifest.dataset.version,
+        "Documents": manifest.dataset.documents,
         **{mode.label: mode.reason for mode in report.unscored.values()},
         **{f"Index of {mode}": key for mode, key in manifest.index_snapshots.items()},
         **{f"Model {role}": f"{one.path} {one.sha256}" for role, one in manifest.models.items()},
     }
     claims = [f"{name}: {fact}" for name, fact in facts.items() if fact is not None]
-    claims += dataset_claims(manifest.dataset)
+    claims += _list_findings("the data", manifest.dataset.findings)
     for result in report.modes.values():
         claims += _list_findings(result.label, result.diagnostics.findings)
         if result.run.source is not None:
@@ -112,13 +105,6 @@ def list_versions(packages: Mapping[str, str]) -> str:
     return ", ".join(f"{name} {version}" for name, version in packages.items())
 
 
-def dataset_claims(dataset: DatasetInfo) -> list[str]:
-    """Return what a report states about its data and ``verify`` cannot derive, a line each."""
-    facts = {"Version of the dataset": dataset.version, "Documents": dataset.documents}
-    claims = [f"{name}: {fact}" for name, fact in facts.items() if fact is not None]
-    return [*claims, *_list_findings("the data", dataset.findings)]
-
-
 def _list_findings(label: str, findings: Iterable[FindingRecord]) -> list[str]:
     return [
         f"Finding on {label}: {item.shown_severity} {item.code}: {item.message}"
@@ -130,18 +116,6 @@ def narrow_lines(intervals: Iterable[ConfidenceInterval | None]) -> list[str]:
     """Explain the mark of intervals that may be too narrow, a line for each reason."""
     notes = dict.fromkeys(ci.note for ci in intervals if ci is not None and ci.note)
     return [f"{NARROW} {note}." for note in notes]
-
-
-def list_stratum(
-    report: BenchmarkReport, field: str, measure: str
-) -> list[tuple[str, int, list[StratumResult | None]]]:
-    """Return each value of a query field, its number of queries, and the result of each mode."""
-    rows = []
-    for value, modes in report.strata[field].items():
-        results = [modes.get(mode, {}).get(measure) for mode in report.modes]
-        queries = max((each.n for each in results if each is not None), default=0)
-        rows.append((value, queries, results))
-    return rows
 
 
 def name_interval(entry: Comparison | None) -> str:
@@ -229,24 +203,22 @@ def describe_method(test: str, queries: int, config: Mapping[str, Any]) -> str:
     return f"{test[:1].upper()}{test[1:]}; {number}; {counts}."
 
 
-def describe_groups(report: BenchmarkReport, measure: str) -> str:
-    """Name the groups of modes without a significant difference on a measure, best first.
+def group_lines(report: BenchmarkReport) -> list[str]:
+    """Return groups of modes without a significant difference, a line for each grouping.
 
     Returns:
-        ``Hybrid and Lexical-Only``; empty if not every pair was compared, or all modes differ.
+        ``nDCG@10, AP@100: Hybrid and Lexical-Only``; empty if not every pair was compared, or if
+        each mode differs from all others.
     """
-    return "; ".join(
-        join_names([report.modes[mode].label for mode in group], f"{report.noun}s", _NAMED_IN_GROUP)
-        for group in report.groups.get(measure, [])
-        if len(group) > 1
-    )
-
-
-def group_lines(report: BenchmarkReport) -> list[str]:
-    """Return a line for each grouping of modes: ``nDCG@10, AP@100: Hybrid and Lexical-Only``."""
     measures_of: dict[str, list[str]] = {}
     for measure in report.measure_names:
-        measures_of.setdefault(describe_groups(report, measure), []).append(measure)
+        groups = [
+            [report.modes[mode].label for mode in group]
+            for group in report.groups.get(measure, [])
+            if len(group) > 1
+        ]
+        named = "; ".join(join_names(one, f"{report.noun}s", _NAMED_IN_GROUP) for one in groups)
+        measures_of.setdefault(named, []).append(measure)
     return [f"{', '.join(measures)}: {named}" for named, measures in measures_of.items() if named]
 
 

@@ -75,8 +75,8 @@ def test_incomplete_and_failed_modes_are_shown_and_not_scored(data: dict[str, st
     assert {mode for group in report.groups["RR@10"] for mode in group} <= {"good", "nothing"}
     for name in ("BenchmarkComparison.md", "BenchmarkReport.html"):
         text = Path("out", name).read_text()
-        for mode, word in (("half", "is incomplete"), ("broken", "failed")):
-            assert f"{mode} {word} and was neither scored nor compared" in text
+        for mode, word in (("half", "incomplete"), ("broken", "failed")):
+            assert f"{mode} ({word}) was neither scored nor compared" in text
         assert "ValueError: no index" in text
     written = json.loads(Path("out/BenchmarkReport.json").read_text())
     jsonschema.validate(written, report_json_schema())
@@ -108,7 +108,7 @@ def test_the_command_writes_the_report_and_fails(data: dict[str, str]) -> None:
     result = CliRunner().invoke(benchmark_app, words)
     assert isinstance(result.exception, CheckFailedError)
     assert "1 of 2 modes could not be scored: broken is failed" in str(result.exception)
-    assert "broken failed and was neither scored nor compared" in " ".join(result.stdout.split())
+    assert "broken (failed) was neither scored nor compared" in " ".join(result.stdout.split())
     assert all(len(line) <= 100 for line in result.stdout.splitlines())
     assert Path("out/BenchmarkReport.json").exists()
 

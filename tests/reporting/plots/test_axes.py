@@ -88,11 +88,10 @@ def test_where_less_is_better_the_colours_change_sides(make_report: Any, axes: A
     table = per_query({"a": [4.0, 4.0], "b": [1.0, 5.0]}, "MeanRank")
     entry = report.find_comparison("a", "b", "MeanRank")
     _plot_differences(axes, report, _query_differences(table, entry), entry)
-    above, below = axes.patches[:2]
-    assert above.get_label() == "second mode better"
-    assert below.get_label() == "first mode better"
-    assert above.get_hatch()
-    assert not below.get_hatch()
+    first, second = axes.patches[:2]
+    assert first.get_label() == "first mode better"
+    assert first.get_data().values.tolist() == [0.0, -3.0]
+    assert second.get_data().values.tolist() == [1.0, 0.0]
 
 
 @pytest.mark.parametrize(

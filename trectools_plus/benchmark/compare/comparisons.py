@@ -26,7 +26,7 @@ from trectools_plus.benchmark.report import (
 )
 from trectools_plus.benchmark.report.verdict import add_result
 from trectools_plus.benchmark.run.config import Comparing, resampling_of
-from trectools_plus.display import Displayed
+from trectools_plus.display import Displayed, TextTable
 from trectools_plus.errors import UsageError
 from trectools_plus.formats.interchange.frames import to_pandas
 from trectools_plus.lazy_names import render
@@ -216,8 +216,14 @@ class Comparisons(Displayed, Sequence[Comparison]):
         Raises:
             UsageError: If there is no such measure or plot.
         """
-        values = self.evaluation.per_query()
-        figure: Figure = render("draw_plot", self.report, values, kind, measure).figure
+        figure: Figure
+        if kind not in ("means", "differences"):
+            raise UsageError(f"there is no plot {kind!r}", remedy="use means or differences")
+        if kind == "differences":
+            values = self.evaluation.per_query()
+            figure = render("plot_differences", self.report, values, measure)
+        else:
+            figure = render("plot_report", self.report, None if measure is None else [measure])
         return figure
 
     def __len__(self) -> int:
@@ -236,15 +242,13 @@ class Comparisons(Displayed, Sequence[Comparison]):
         """Return a comparison by its place."""
         return self.entries[index]
 
+    def _content(self) -> TextTable:
+        return self.report._content()
+
     def _text(self) -> str:
         """The verdict, the headline measures of the first systems, and notes, of about 2 kB."""
-        text: str = render("render_comparisons_text", self.report)
         notes = [f"Note: {visible(note, _LONGEST_NOTE)}." for note in self.evaluation.notes]
-        return "\n".join([text, *notes[:_MOST_NOTES]])
-
-    def _repr_html_(self) -> str:
-        """The verdict, and the headline measures of all systems, for notebooks."""
-        return str(render("render_comparisons_html", self.report))
+        return "\n".join([Displayed._text(self), *notes[:_MOST_NOTES]])
 
 
 def compare(

@@ -4,8 +4,8 @@ Matplotlib is imported when a plot is drawn. Its global state (``pyplot``) is ne
 """
 
 from trectools_plus.reporting.plots.figures import (
-    draw_plot,
     draw_plots,
+    plot_differences,
     plot_evaluation,
     plot_report,
     save_plots,
@@ -15,8 +15,8 @@ from trectools_plus.reporting.plots.style import Plot
 
 __all__ = [
     "Plot",
-    "draw_plot",
     "draw_plots",
+    "plot_differences",
     "plot_evaluation",
     "plot_report",
     "save_plots",

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from trectools_plus.benchmark.run.runner import BenchmarkResult
+    from trectools_plus.benchmark.sweep.runner import ScoredVariant
 
 FORMATS: tuple[Literal["png", "svg"], ...] = ("png", "svg")
 _CURVES = {
@@ -122,29 +123,22 @@ def draw_plots(
     return [*plots, _differences(report, per_query)] if report.comparisons else plots
 
 
-def draw_plot(
-    report: BenchmarkReport, per_query: pl.DataFrame, kind: str, measure: str | None = None
-) -> Plot:
-    """Draw one plot of a report.
+def plot_differences(
+    report: BenchmarkReport, per_query: pl.DataFrame, measure: str | None = None
+) -> Figure:
+    """Return a figure of the differences of at most six pairs, query by query.
 
     Args:
         report: The report.
         per_query: ``run, query_id, measure, value``; undefined values are null.
-        kind: ``means`` or ``differences``.
-        measure: The measure, in any spelling; by default the headline measures for ``means``, and
-            the primary measure for the others.
+        measure: The measure, in any spelling; by default the primary measure.
 
     Raises:
-        UsageError: If the report does not have the measure, the plot does not exist, or it needs
-            two modes.
+        UsageError: If the report does not have the measure, or two modes.
     """
-    if kind == "means":
-        return _measures(report, None if measure is None else [measure])
-    if kind != "differences" or not report.comparisons:
-        raise UsageError(
-            f"there is no plot {kind!r}", remedy="use means, or differences of two systems or more"
-        )
-    return _differences(report, per_query, measure)
+    if not report.comparisons:
+        raise UsageError("differences need two systems", remedy="use the plot means")
+    return _differences(report, per_query, measure).figure
 
 
 def write_plots(result: BenchmarkResult, folder: str | Path | None = None) -> list[Path]:
@@ -217,8 +211,8 @@ def _draw_panels(
         figure = new_figure(lines * (0.19 * len(rows) + 0.62) + HEADING)
         grid = figure.subplots(lines, columns, squeeze=False, sharey=True)
         for axes, name in zip(grid.flat, names, strict=False):
-            _plot_means(axes, [measures[name] for _, measures in rows])
-            axes.set_yticks(range(len(rows)), [label_text(label) for label, _ in rows])
+            figures = [measures[name] for _, measures in rows]
+            plot_means(axes, [label for label, _ in rows], figures)
             axes.set_title(label_text(name, longest) + (" ↓" if name in falling else ""))
         for axes in grid.flat[len(names) :]:
             axes.remove()
@@ -228,7 +222,9 @@ def _draw_panels(
     return figure
 
 
-def _plot_means(axes: Axes, figures: Sequence[MeasureResult]) -> None:
+def plot_means(
+    axes: Axes, labels: Sequence[str], figures: Sequence[MeasureResult | ScoredVariant]
+) -> None:
     """Draw the means of one measure with their intervals, in a row per mode."""
     for place, figure in enumerate(figures):
         if (mean := figure.mean) is not None:
@@ -244,6 +240,7 @@ def _plot_means(axes: Axes, figures: Sequence[MeasureResult]) -> None:
                 clip_on=False,
                 zorder=3,
             )
+    axes.set_yticks(range(len(labels)), list(map(label_text, labels)))
     axes.set_ylim(len(figures) - 0.4, -0.6)
     # From 0, so that small differences look small.
     axes.set_xlim(left=min(0.0, axes.dataLim.x0))
@@ -322,19 +319,12 @@ def _plot_differences(
 ) -> None:
     """Draw contrast minus baseline for every query as steps, and the mean with its interval."""
     edges = np.arange(len(differences) + 1) + 0.5
-    sides = [("first", COLOURS[0], None), ("second", COLOURS[1], "////")]  # worse ones are hatched
     rising = report.higher_is_better(entry.measure)
-    for sign, (place, colour, hatch) in zip((1, -1), sides if rising else sides[::-1], strict=True):
-        axes.stairs(
-            np.where(sign * differences > EQUAL, differences, 0.0),
-            edges,
-            fill=True,
-            facecolor=colour,
-            edgecolor="white" if hatch else colour,
-            linewidth=0,
-            hatch=hatch,
-            label=f"{place} {report.noun} better",
-        )
+    for place, colour, sign in (("first", COLOURS[0], 1), ("second", COLOURS[1], -1)):
+        is_better = (sign if rising else -sign) * differences > EQUAL
+        bars = np.where(is_better, differences, 0.0)
+        label = f"{place} {report.noun} better"
+        axes.stairs(bars, edges, fill=True, color=colour, label=label)
     axes.axhline(0.0, color=INK, linewidth=0.8)
     axes.grid(axis="y")
     names = [label_text(report.modes[mode].label) for mode in (entry.contrast, entry.baseline)]

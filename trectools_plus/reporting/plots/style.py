@@ -54,7 +54,6 @@ _SETTINGS: dict[str, Any] = {
     "legend.frameon": False,
     "svg.fonttype": "path",
     "svg.hashsalt": "trectools-plus",
-    "hatch.linewidth": 0.6,
 }
 
 

@@ -11,6 +11,7 @@ from trectools_plus.benchmark.report.verdict import baselines_of
 from trectools_plus.benchmark.run.targets import describe_status
 from trectools_plus.display import Cell, TextTable
 from trectools_plus.reporting.comparison import (
+    MOST_COLUMNS,
     best_first,
     describe_dataset,
     differences_table,
@@ -38,9 +39,7 @@ from trectools_plus.reporting.wording import (
     describe_difference_intervals,
     group_lines,
     list_claims,
-    list_stratum,
     method_line,
-    name_difference,
     name_interval,
     show,
     show_ci,
@@ -141,11 +140,9 @@ def print_report(
 def _fit_tables(console: Console, report: BenchmarkReport) -> list[Block]:
     """Return the headline measures; if they are too wide, with modes as rows, the best first."""
     measures, baselines = report.headline_measures, baselines_of(report)
-    if not baselines and table_width(console, headline_table(report, measures)) <= console.width:
-        return [
-            headline_table(report, measures),
-            *(block for block in _tables(report, measures) if isinstance(block, Paragraph)),
-        ]
+    is_small = not baselines and len(report.modes) <= MOST_COLUMNS
+    if is_small and table_width(console, headline_table(report, measures)) <= console.width:
+        return _tables(report, measures)
     others = [name for name in measures if name != report.primary_measure]
     modes = best_first(report)[:_MOST_MODES]
     more = len({*report.modes} - {*modes, *baselines})
@@ -159,20 +156,19 @@ def _fit_tables(console: Console, report: BenchmarkReport) -> list[Block]:
 
 def list_notes(report: BenchmarkReport) -> list[str]:
     """Return the notes on the report and on its modes; modes with equal notes share one."""
-    notes = []
-    for mode in report.unscored.values():
-        state = "failed" if mode.status == "failed" else f"is {mode.status}"
-        notes.append(f"{mode.label} {state} and was neither scored nor compared.")
-    groups: dict[tuple[str, str], list[str]] = {}
+    notes = [
+        f"{mode.label} ({mode.status}) was neither scored nor compared."
+        for mode in report.unscored.values()
+    ]
+    labels_of: dict[str, list[str]] = {}
     for result in report.modes.values():
-        incomplete = "incomplete" if result.diagnostics.status == "incomplete" else ""
-        state = incomplete if result.status == "ok" else result.status
+        state = result.diagnostics.status if result.status == "ok" else result.status
+        text = f"{'' if state == 'complete' else f' ({state})'}: "
         if result.diagnostics.notes:
-            text = "; ".join(result.diagnostics.notes)
-            groups.setdefault((state, text), []).append(result.label)
-    for (state, text), labels in groups.items():
-        named = join_names(labels, f"{report.noun}s", _NAMED)
-        notes.append(f"{named}{f' ({state})' if state else ''}: {text}.")
+            text += "; ".join(result.diagnostics.notes)
+            labels_of.setdefault(text, []).append(result.label)
+    for text, labels in labels_of.items():
+        notes.append(f"{join_names(labels, f'{report.noun}s', _NAMED)}{text}.")
     return [*notes, *report.notes]
 
 
@@ -229,15 +225,15 @@ def _differences(report: BenchmarkReport) -> list[Block]:
     if len(entries) > MOST_PAIRS:
         best = report.best_mode
         entries = [one for one in entries if best[one.measure] in (one.baseline, one.contrast)]
-    shown = entries[:MOST_PAIRS]
+    shown, queries = entries[:MOST_PAIRS], report.manifest.dataset.queries
     if not shown:
         return []
     header = ["Difference", "Metric", "Mean", name_interval(shown[0]), "p", "Adjusted p"]
     header += ["Significant", "d_z", "Detectable", "Won/tied/lost"]
     rows = [
         [
-            name_difference(report, entry),
-            entry.measure,
+            f"{report.modes[entry.contrast].label} − {report.modes[entry.baseline].label}",
+            f"{entry.measure} (n = {entry.n:,})" if entry.n != queries else entry.measure,
             show(entry.difference, "+"),
             show_ci(entry.ci, "+", decimals=4) or "–",
             show_p(entry.p),
@@ -273,11 +269,12 @@ def _more(further: int) -> Paragraph:
 def _strata(report: BenchmarkReport) -> list[Block]:
     """Return the primary measure by the values of each query field."""
     blocks: list[Block] = []
-    for field in report.strata:
-        rows: list[list[str | Cell]] = [
-            [f"{value} ({queries:,})", *(_stratum(result, queries) for result in results)]
-            for value, queries, results in list_stratum(report, field, report.primary_measure)
-        ]
+    for field, values in report.strata.items():
+        rows: list[list[str | Cell]] = []
+        for value, modes in values.items():
+            results = [modes.get(mode, {}).get(report.primary_measure) for mode in report.modes]
+            queries = max((result.n for result in results if result is not None), default=0)
+            rows.append([f"{value} ({queries:,})", *(_stratum(one, queries) for one in results)])
         table = TextTable.of([field, *_labels(report)], rows)
         blocks.append(fold(report, table, f" by {field}"))
     note = (

@@ -1,4 +1,4 @@
-"""The result of ``compare`` as text, HTML, JSON and files."""
+"""The result of ``compare`` as JSON, tables and files."""
 
 from __future__ import annotations
 
@@ -10,9 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import polars as pl
 
 from trectools_plus.benchmark.report import BenchmarkReport
-from trectools_plus.display import TextTable
-from trectools_plus.reporting.comparison import Layout, means_table, name_letters, paper_table
-from trectools_plus.reporting.document import Paragraph, html
+from trectools_plus.reporting.comparison import Layout
 from trectools_plus.reporting.export import (
     DEFAULT_LAYOUT,
     TABLE_KINDS,
@@ -22,15 +20,11 @@ from trectools_plus.reporting.export import (
     write_table,
     write_text,
 )
-from trectools_plus.reporting.wording import method_line
-from trectools_plus.text import plural, visible
 
 if TYPE_CHECKING:
     from trectools_plus.benchmark.compare.comparisons import Comparisons
 
 COMPARISON_SUFFIXES = (*TABLE_KINDS, ".json")
-_MOST_CELLS, _MOST_ROWS = 40, 12
-_LONGEST_NAME = 28
 _IN_DOCUMENT = (
     *("primary_measure", "headline_measures", "verdict", "best_overall", "comparisons"),
     *("best_mode", "best_mode_significant", "unranked", "groups"),
@@ -103,40 +97,3 @@ def write_comparisons(
             write_text(path, render_comparisons_json(found))
         else:
             write_table(found.report, path, layout=layout)
-
-
-def render_comparisons_html(report: BenchmarkReport) -> str:
-    """Return the verdict and the headline measures, a row per system, without styles."""
-    table, notes = paper_table(report, report.headline_measures, Layout("rows"))
-    shown = html([Paragraph(_verdict(report)), table, *map(Paragraph, notes)])
-    return f"<div>{shown}</div>"
-
-
-def render_comparisons_text(report: BenchmarkReport) -> str:
-    """Return the verdict and the means of the first systems and measures, a line per system."""
-    systems = min(len(report.modes), _MOST_ROWS)
-    names = report.headline_measures[: _MOST_CELLS // systems]
-    letters = name_letters(report, names)
-    means = means_table(report, names, letters).transposed(report.noun.capitalize())
-    rows = [
-        [f"{visible(row.cells[0].text, _LONGEST_NAME)} {row.cells[0].marks}".rstrip(),
-         *(f"{cell.text}{cell.marks} {cell.bracketed_count}".rstrip() for cell in row.cells[1:])]
-        for row in means.rows[:systems]
-    ]  # fmt: skip
-    lines = TextTable.of([column.name for column in means.columns], rows).lines()
-    others, measures = len(means.rows) - systems, len(report.measure_names) - len(names)
-    more = [f"… and {plural(others, f'further {report.noun}')}"] if others else []
-    further = f"; {plural(measures, 'further measure')} in to_pandas()" if measures else ""
-    legend = f"Means over {plural(report.manifest.dataset.queries, 'query', 'queries')}{further}."
-    if report.comparisons:
-        listed = "to_pandas() lists significant differences."
-        if letters:
-            listed = f"A letter: significantly above that {report.noun}."
-        elif not any(pair.significant for pair in report.comparisons):
-            listed = "No significant difference."
-        legend += f" {listed} {method_line(report)}"
-    return "\n".join([_verdict(report), "", *(line.rstrip() for line in lines), *more, "", legend])
-
-
-def _verdict(report: BenchmarkReport) -> str:
-    return "" if report.verdict is None else report.verdict.text

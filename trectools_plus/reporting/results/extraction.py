@@ -52,7 +52,6 @@ _VIEWS = {
 _MATCHING = {"exact": "exact", "soft": "ontology-aware"}
 _SCORES = ("Terms that count", "Matching", "Average", "Precision", "Recall", "F1")
 _DIFFERENCES = ("Average", "Figure", "A", "B", "B − A", "Unadjusted interval")
-_DOCUMENTS = ("Document", "A", "B", "B − A")
 _SWEEP = ("System", "Value", "Precision", "Recall", "F1")
 
 
@@ -245,10 +244,6 @@ def comparison_blocks(comparison: ExtractionComparison) -> list[Block]:
         ]
         for one in comparison.differences
     ]
-    documents = [
-        [doc_id, f"{a:.3f}", f"{b:.3f}", f"{b - a:+.3f}"]
-        for doc_id, a, b in comparison.by_document.rows()
-    ]
     return [
         Paragraph(
             f"{first.dataset.name}: B {second.system.name} against A {first.system.name}", "result"
@@ -260,12 +255,10 @@ def comparison_blocks(comparison: ExtractionComparison) -> list[Block]:
             f"over documents. Seed {how.seed}.",
             "small",
         ),
-        Heading("F1 of the documents"),
         Paragraph(
-            f"B is better on {f1.wins:,}, equal on {f1.ties:,}, worse on {f1.losses:,}. "
-            f"{TEST_NAMES[f1.test]}: p {show_p(f1.p)}."
+            f"F1 of the documents: B is better on {f1.wins:,}, equal on {f1.ties:,}, worse on "
+            f"{f1.losses:,}. {TEST_NAMES[f1.test]}: p {show_p(f1.p)}."
         ),
-        TextTable.of(_DOCUMENTS, documents, right=_DOCUMENTS[1:]),
     ]
 
 

@@ -22,6 +22,7 @@ from trectools_plus.text import plural, visible
 MARKER = "<!-- trectools-plus benchmark gate -->"
 """The first line of the comment, which identifies it."""
 
+_RULES = ("max_drop", "absolute", "require_significant", "non_inferior")
 _NAMED = 10
 _REASONS = 3
 
@@ -37,17 +38,17 @@ def gate_blocks(result: GateResult) -> list[Block]:
     interval = [] if result.rules.non_inferior is None else ["Interval"]
     header = [noun, "Metric", "Baseline", "Current", "Change", *interval, "Adj. p", "Verdict"]
     worse = [entry for entry in result.entries if entry.fallen and entry.drop > 0]
-    counts = [f"{_name(entry)}: {len(entry.fallen):,}" for entry in worse]
+    counts = [f"{entry.label} {entry.measure}: {len(entry.fallen):,}" for entry in worse]
     fallen = [
         [
-            _name_query(query.query_id, result.texts.get(query.query_id)),
+            f"{query.query_id}: {visible(result.texts.get(query.query_id) or '', 80)}".rstrip(": "),
             entry.label,
             entry.measure,
             show(query.before),
             show(query.after),
         ]
         for entry in worse
-        for query in (entry.fallen)[:_NAMED]
+        for query in entry.fallen[:_NAMED]
     ]
     listed = f"{'; '.join(counts)}. At most {_NAMED} of each are listed." if worse else ""
     table = TextTable.of(["Query", noun, "Metric", "Baseline", "Current"], fallen)
@@ -85,10 +86,7 @@ def gate_document(result: GateResult) -> dict[str, Any]:
     return {
         "passed": result.passed,
         "decidable": result.decidable,
-        "max_drop": result.rules.max_drop,
-        "absolute": result.rules.absolute,
-        "require_significant": result.rules.require_significant,
-        "non_inferior": result.rules.non_inferior,
+        **{name: getattr(result.rules, name) for name in _RULES},
         "current": result.current.manifest.experiment_id,
         "baseline": result.baseline.manifest.experiment_id,
         "entries": [_entry_document(entry, result) for entry in result.entries],
@@ -111,7 +109,7 @@ def _state_result(result: GateResult) -> str:
 
 def _state_entry(entry: GateEntry, result: GateResult) -> str:
     """State why an entry failed, or cannot be decided."""
-    rules, name = result.rules, _name(entry)
+    rules, name = result.rules, f"{entry.label} {entry.measure}"
     if entry.condensed is not None and not entry.decidable:
         before, after = entry.condensed
         return (
@@ -122,8 +120,6 @@ def _state_entry(entry: GateEntry, result: GateResult) -> str:
     if _is_beyond(entry, rules) or entry.margin is None:
         word = "dropped" if entry.current < entry.baseline else "rose"
         return f"{name} {word} by {_show_change(abs(entry.drop), rules)}"
-    if entry.ci is None:
-        return f"{name} is not shown to be non-inferior, because too few queries differ"
     return f"{name} is not shown to be non-inferior, interval {_show_ends(entry, rules)}"
 
 
@@ -140,7 +136,8 @@ def _describe_rules(result: GateResult) -> str:
     if rules.max_drop is not None:
         proof = " and the drop is significant" if rules.require_significant else ""
         sentences.append(
-            f"The gate fails if a mean drops by more than {_show_limit(rules)}{proof}."
+            f"The gate fails if a mean drops by more than {_show_share(rules.max_drop, rules)}"
+            f"{'' if rules.absolute else ' of its baseline'}{proof}."
         )
     compared = [entry.comparison for entry in result.entries]
     tested = [one.n for one in compared if one.p_adjusted is not None]
@@ -153,36 +150,16 @@ def _describe_rules(result: GateResult) -> str:
 
 def _remarks(result: GateResult) -> list[str]:
     """Return notes, and a remark if the baseline should be raised."""
-    remarks = [
-        f"Note: {_name(entry)}: {entry.ci.note}."
-        for entry in result.entries
-        if entry.margin is not None and entry.ci is not None and entry.ci.note
-    ]
-    remarks += [f"Note: {note}." for note in result.notes]
-    if _should_rise(result):
-        better = ", ".join(_name(entry) for entry in result.entries if entry.higher)
-        remarks.append(
-            f"{better} is clearly better: make this report the new baseline, so that a later "
-            "change cannot lose the gain."
-        )
-    return remarks
-
-
-def _name(entry: GateEntry) -> str:
-    return f"{entry.label} {entry.measure}"
-
-
-def _name_query(query_id: str, text: str | None) -> str:
-    return f"{query_id}: {visible(text, 80)}" if text else query_id
+    better = [f"{entry.label} {entry.measure}" for entry in result.entries if entry.higher]
+    remark = (
+        f"{', '.join(better)} is clearly better: make this report the new baseline, so that a "
+        "later change cannot lose the gain."
+    )
+    return [*(f"Note: {note}." for note in result.notes), *[remark] * _should_rise(result)]
 
 
 def _show_share(share: float, rules: GateRules) -> str:
     return f"{share:g}" if rules.absolute else f"{share * 100:g}%"
-
-
-def _show_limit(rules: GateRules) -> str:
-    limit = _show_share(rules.max_drop or 0, rules)
-    return limit if rules.absolute else f"{limit} of its baseline"
 
 
 def _show_change(change: float, rules: GateRules, sign: str = "") -> str:
@@ -208,13 +185,13 @@ def _is_beyond(entry: GateEntry, rules: GateRules) -> bool:
 
 def _row(entry: GateEntry, rules: GateRules) -> TableRow:
     unit = 1.0 if rules.absolute else abs(entry.baseline)
-    states = {
-        "not decidable": not entry.decidable,
-        "not shown": entry.failed and not _is_beyond(entry, rules),
-        "failed": entry.failed,
-        "better": entry.higher,
-        "not significant": _is_beyond(entry, rules),
-    }
+    state = "better" if entry.higher else "ok"
+    if not entry.decidable:
+        state = "not decidable"
+    elif _is_beyond(entry, rules):
+        state = "failed" if entry.failed else "not significant"
+    elif entry.failed:
+        state = "not shown"
     cells = [
         entry.label,
         entry.measure,
@@ -223,7 +200,7 @@ def _row(entry: GateEntry, rules: GateRules) -> TableRow:
         _show_change((entry.current - entry.baseline) / unit, rules, "+"),
         *([] if rules.non_inferior is None else [_show_ends(entry, rules)]),
         show_p(entry.comparison.p_adjusted),
-        next((state for state, applies in states.items() if applies), "ok"),
+        state,
     ]
     return make_row(cells, alarming=entry.failed or not entry.decidable)
 

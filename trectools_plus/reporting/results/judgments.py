@@ -122,4 +122,4 @@ def _cell(interval: ShownInterval | None, one: RunEstimate) -> Cell:
     if interval is None:
         return Cell("–")
     detail = show_interval(interval, one.baseline)
-    return Cell(show_mean(interval, one.baseline), detail=detail, value=interval.mean)
+    return Cell(show_mean(interval, one.baseline), detail=detail)

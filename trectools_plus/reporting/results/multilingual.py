@@ -75,16 +75,12 @@ def multilingual_blocks(report: MultilingualReport) -> list[Block]:
         ]
         for code, one in report.languages.items()
     ]
-    every = [
-        (mode, measure, across)
-        for mode, measures in report.across.items()
-        for measure, across in measures.items()
-    ]
     means: list[list[str | Cell]] = []
-    for mode, measure, across in every:
-        figures = [one.modes[mode][measure] for one in report.languages.values()]
-        cells = [Cell(show(one.mean), detail=show_ci(one.ci)) for one in figures]
-        means.append([report.mode_names[mode], measure, *cells, *_across(across)])
+    for mode, measures in report.across.items():
+        for measure, across in measures.items():
+            figures = [one.modes[mode][measure] for one in report.languages.values()]
+            cells = [Cell(show(one.mean), detail=show_ci(one.ci)) for one in figures]
+            means.append([report.mode_names[mode], measure, *cells, *_across(across)])
     differences: list[list[str | Cell]] = [
         [
             report.mode_names[mode],
@@ -121,18 +117,15 @@ def _list_notes(report: MultilingualReport) -> list[str]:
 
 
 def _across(one: CrossLingual) -> list[str]:
-    variance = "–" if one.variance is None else f"{one.variance:.5f}"
     languages = f" {one.best_language}–{one.worst_language}" if one.gap else ""
-    return [show(one.mean), variance, show(one.gap) + languages]
+    return [show(one.mean), show(one.variance, decimals=5), show(one.gap) + languages]
 
 
 def _describe_pairs(report: MultilingualReport) -> str:
-    """Return a line on parallel sets; nothing for reports of schema version 1.0."""
-    if report.parallel is False:
-        return "The sets are not parallel, so the languages are not compared query by query."
+    """Return a line on the differences of parallel sets."""
     entry = next((one for compared in report.differences.values() for one in compared), None)
-    if not report.parallel or entry is None:
-        return ""
+    if entry is None:
+        return "The sets are not parallel, so languages are not compared query by query."
     modes = (modes for language in report.languages.values() for modes in language.modes.values())
     intervals = (one.ci for measures in modes for one in measures.values())
     level = next((ci.level for ci in intervals if ci is not None), DEFAULT_CONFIDENCE)

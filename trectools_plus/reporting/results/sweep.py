@@ -21,8 +21,6 @@ from trectools_plus.formats.trec_files import write_qrels, write_run
 from trectools_plus.formats.writing import write_parquet
 from trectools_plus.reporting.document import (
     Block,
-    Bullets,
-    Fold,
     Heading,
     Paragraph,
     Picture,
@@ -34,9 +32,6 @@ from trectools_plus.reporting.plots.figures import save_plots
 from trectools_plus.reporting.plots.style import can_draw
 from trectools_plus.reporting.plots.sweep import draw_variants
 from trectools_plus.reporting.wording import (
-    CLAIMS_TITLE,
-    dataset_claims,
-    list_versions,
     name_test,
     narrow_lines,
     show,
@@ -63,7 +58,7 @@ def write_sweep_report(result: SweepResult) -> dict[str, Path]:
         InputError: If a file cannot be written, or the folder has the report of a benchmark.
     """
     folder = result.folder
-    try:
+    with folder.discarded_on_errors():
         if (folder.path / REPORT_FILE).exists():
             raise InputError(
                 "the folder has the report of a benchmark",
@@ -71,28 +66,26 @@ def write_sweep_report(result: SweepResult) -> dict[str, Path]:
                 remedy="use another one",
             )
         with folder.final_names():
-            write_sweep_files(result, folder.partial, draws=can_draw())
+            _write_files(result, folder.partial)
         written = [path.relative_to(folder.partial) for path in folder.partial.rglob("*.*")]
         folder.publish()
-    except BaseException:
-        folder.discard()
-        raise
     return {path.suffix.removeprefix("."): folder.path / path for path in written}
 
 
-def write_sweep_files(result: SweepResult, folder: Path, *, draws: bool) -> None:
-    """Write all files; the page shows the plot if it is drawn, or is in the folder."""
-    report, plot = result.report, folder / PLOTS_FOLDER / "sweep.svg"
-    if draws:
-        save_plots([draw_variants(report)], folder / PLOTS_FOLDER)
-    *blocks, claims = sweep_blocks(report)
-    page = list(blocks)
-    if plot.is_file():
-        page += [Heading("Means by setting"), Picture(plot.read_bytes(), report.measure)]
+def _write_files(result: SweepResult, folder: Path) -> None:
+    report, blocks = result.report, sweep_blocks(result.report)
+    page = blocks
+    if can_draw():
+        _, svg = save_plots([draw_variants(report)], folder / PLOTS_FOLDER)
+        page = [
+            *blocks,
+            Heading("Variants"),
+            Picture(svg.read_bytes(), report.measure),
+        ]
     texts = {
         SWEEP_FILE: render_json(report),
-        MARKDOWN_FILE: markdown([*blocks, claims]),
-        HTML_FILE: html_page([*page, claims]),
+        MARKDOWN_FILE: markdown(blocks),
+        HTML_FILE: html_page(page),
     }
     write_texts(folder, texts)
     write_parquet(result.per_query, folder / PER_QUERY_FILE)
@@ -102,7 +95,7 @@ def write_sweep_files(result: SweepResult, folder: Path, *, draws: bool) -> None
 
 
 def sweep_blocks(report: SweepReport, *, full: bool = True) -> list[Block]:
-    """Return the blocks of a sweep: the result, the variants, how to read them, and claims.
+    """Return the blocks of a sweep: the result, the variants, and how to read them.
 
     Args:
         report: The sweep.
@@ -121,16 +114,7 @@ def sweep_blocks(report: SweepReport, *, full: bool = True) -> list[Block]:
         TextTable.of([*header, *others], rows, right=["Best in"]),
         Paragraph(f"{plural(more, 'more variant')}: see {MARKDOWN_FILE}" if more else ""),
         *(Paragraph(line, "small") for line in _list_lines(report)),
-        Fold(CLAIMS_TITLE, [Bullets(sweep_claims(report))]),
-    ]
-
-
-def sweep_claims(report: SweepReport) -> list[str]:
-    """Return what the writer of a report states and ``verify`` cannot derive, a line each."""
-    return [
-        f"Command: {report.command or 'called from Python'}",
-        f"Machine: {report.platform}; {list_versions(report.packages)}",
-        *dataset_claims(report.dataset),
+        Paragraph(f"Created by: {report.command}" if report.command else ""),
     ]
 
 
