@@ -31,10 +31,3 @@ def test_a_bar_on_a_terminal(
         progress("indexing", 0, 100)
         progress("indexing", 100, 100)
     assert ("indexing" in sys.stderr.getvalue()) == shown  # type: ignore[attr-defined]
-
-
-def test_a_line_for_each_operation(capsys: pytest.CaptureFixture[str]) -> None:
-    with progress_bar("lines") as progress:
-        for done in range(3):
-            progress("indexing", done, 2)
-    assert capsys.readouterr().err.startswith("indexing: 2 in 0.0")

@@ -72,39 +72,41 @@ def test_nothing_else(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("url", "expected"),
+    "url",
     [
-        ("http://me:S3CRET@host:9091", "a user or password"),
-        ("http://S3CRET@host", "a user or password"),
-        ("http://me:S3?CRET@host", "a user or password"),
-        ("http://me:S3#CRET@host", "a user or password"),
-        ("http://me:S3 CRET@host", "a user or password"),
-        (" http://me:S3CRET@host", "a user or password"),
-        ("me:S3CRET@host?token=1", "a user or password"),
-        ("//me:S3CRET@host", "a user or password"),
-        ("http:/me:S3CRET@host", "a user or password"),
-        ("http:\\\\me:S3CRET@host", "a user or password"),
-        ("http://host/?to=https://me:S3CRET@other", "a user or password"),
-        ("http://host?sig=S3CRET", "a parameter like 'sig'"),
-        ("host?token=S3CRET", "a parameter like 'token'"),
-        ("http://host/?x=1;api_key=S3CRET", "a parameter like 'key'"),
-        ("http://host/#access_token=S3CRET", "a parameter like 'token'"),
-        ("http://host/?X-Amz-Signature=S3CRET", "a parameter like 'signature'"),
-        ("http://host/?SUBSCRIPTION-KEY=S3CRET", "a parameter like 'key'"),
-        ("http://host/?%73ig=S3CRET", "a parameter like 'sig'"),
-        ("http://host/?%2573ig=S3CRET", "a parameter like 'sig'"),
-        ("http://host/?sig%20=S3CRET", "a parameter like 'sig'"),
-        ("http://host/?sig+=S3CRET", "a parameter like 'sig'"),
-        ("http://host/?token%3DS3CRET", "a parameter like 'token'"),
-        ("http://host/?a=b?sig=S3CRET", "a parameter like 'sig'"),
-        ("http://host/?u=http%3A%2F%2Fme%3AS3CRET%40b", "a user or password"),
-        ("http://me%3AS3CRET%40host/", "a user or password"),
-        ("http://host/?code=S3CRET", "a parameter like 'code'"),
-        ("http://host/a;jsessionid=S3CRET", "a parameter like 'jsessionid'"),
+        "http://me:S3CRET@host:9091",
+        "http://S3CRET@host",
+        "http://me:S3?CRET@host",
+        "http://me:S3#CRET@host",
+        "http://me:S3 CRET@host",
+        " http://me:S3CRET@host",
+        "me:S3CRET@host?token=1",
+        "//me:S3CRET@host",
+        "http:/me:S3CRET@host",
+        "http:\\\\me:S3CRET@host",
+        "http://host/?to=https://me:S3CRET@other",
+        "http://host?sig=S3CRET",
+        "host?token=S3CRET",
+        "http://host/?x=1;api_key=S3CRET",
+        "http://host/#access_token=S3CRET",
+        "http://host/?X-Amz-Signature=S3CRET",
+        "http://host/?SUBSCRIPTION-KEY=S3CRET",
+        "http://host/?%73ig=S3CRET",
+        "http://host/?%2573ig=S3CRET",
+        "http://host/?sig%20=S3CRET",
+        "http://host/?sig+=S3CRET",
+        "http://host/?token%3DS3CRET",
+        "http://host/?a=b?sig=S3CRET",
+        "http://host/?u=http%3A%2F%2Fme%3AS3CRET%40b",
+        "http://me%3AS3CRET%40host/",
+        "http://host/?code=S3CRET",
+        "http://host/a;jsessionid=S3CRET",
     ],
 )
-def test_the_secret_of_a_url_is_described_and_not_shown(url: str, expected: str) -> None:
-    assert secret_in_url(url) == expected
+def test_the_secret_of_a_url_is_found_and_not_shown(url: str) -> None:
+    secret = secret_in_url(url)
+    assert secret is not None
+    assert "CRET" not in secret
 
 
 @given(

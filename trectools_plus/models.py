@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from pydantic import (
     BaseModel,
     ConfigDict,
+    Field,
     GetJsonSchemaHandler,
     SerializerFunctionWrapHandler,
     ValidationError,
@@ -90,22 +91,22 @@ class WithoutUnset(ReportModel):
 class Conditions(ReportModel):
     """The command, seed and package versions that a result comes from."""
 
-    command: str | None
+    command: str | None = None
     """The command line without secrets; null if called from Python."""
     seed: int
     """The seed of all random numbers."""
-    packages: dict[str, str]
+    packages: dict[str, str] = Field(default_factory=dict)
     """Versions of the installed packages that affect the figures."""
 
 
 class BaseManifest(Conditions):
     """The base of manifests: also the time and the machine."""
 
-    created_at: str
+    created_at: str = ""
     """UTC, ISO 8601."""
-    python: str
+    python: str = ""
     """Implementation and version of the interpreter."""
-    platform: str
+    platform: str = ""
     """Operating system and architecture."""
 
 

@@ -1,4 +1,4 @@
-"""Show the progress of long operations on stderr, as bars or lines.
+"""Show the progress of long operations on stderr, as bars.
 
 Warnings that are logged meanwhile are written too, one line each.
 """
@@ -9,8 +9,7 @@ import logging
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stdout
-from time import monotonic
-from typing import Literal, Protocol
+from typing import Protocol
 
 
 class Progress(Protocol):
@@ -25,23 +24,22 @@ def no_progress(description: str, done: int, total: int) -> None:
 
 
 @contextmanager
-def progress_bar(style: Literal["bar", "lines", "none"] = "bar") -> Iterator[Progress]:
+def progress_bar(*, shown: bool = True) -> Iterator[Progress]:
     """Yield a function ``progress(description, done, total)`` that shows progress on stderr.
 
     Inside the context, ``print`` writes to stderr, also in user code (for example a retriever),
     because stdout is for the result.
 
     Args:
-        style: ``bar`` draws a bar for each description if stderr is a terminal; it disappears at
-            the end. ``lines`` prints a line for each finished operation, with its time. ``none``
-            shows nothing.
+        shown: Whether to draw a bar for each description if stderr is a terminal; it disappears at
+            the end.
     """
     with redirect_stdout(sys.stderr), _shown_warnings():
-        if style == "bar" and sys.stderr.isatty():
+        if shown and sys.stderr.isatty():
             with _bars() as progress:
                 yield progress
         else:
-            yield _Lines() if style == "lines" else no_progress
+            yield no_progress
 
 
 @contextmanager
@@ -55,21 +53,6 @@ def _shown_warnings() -> Iterator[None]:
         yield
     finally:
         logger.removeHandler(handler)
-
-
-class _Lines:
-    """Prints one line for each finished description."""
-
-    def __init__(self) -> None:
-        self._latest = monotonic()
-        self._began: dict[str, float] = {}
-
-    def __call__(self, description: str, done: int, total: int) -> None:
-        began = self._began.setdefault(description, self._latest)
-        self._latest = monotonic()
-        if done == total:
-            print(f"{description}: {total:,} in {self._latest - began:.2f} s", file=sys.stderr)
-            del self._began[description]
 
 
 @contextmanager

@@ -38,8 +38,10 @@ PACKAGES = (
 """Distributions whose versions can change results or plots."""
 
 _SECRET_OPTION = re.compile(
-    r"^--(?:.+[-_])?(?:token|secret|password|passwd|api[-_]?key|key|credentials?)$", re.IGNORECASE
+    r"(\0--(?:[^\0=]+[-_])?(?:token|secret|password|passwd|api[-_]?key|key|credentials?)[\0=])[^\0]*",
+    re.IGNORECASE,
 )
+"""An option and its value in words that are joined by null characters."""
 _URL_USER = re.compile(r"(?<=://)[^/@\s]+(?=@)")
 
 
@@ -97,16 +99,6 @@ def format_command(argv: Sequence[str]) -> str:
     values of similar parameters (``?X-Amz-Signature=X``).
     """
     program = PurePath(argv[0]).name.removesuffix(".exe")
-    words = ["trectools-plus" if program in ("__main__.py", "-c", "-m") else program]
-    hide_next = False
-    for word in argv[1:]:
-        name, equals, _ = word.partition("=")
-        is_secret = _SECRET_OPTION.match(name) is not None
-        if hide_next:
-            words.append(HIDDEN)
-        elif is_secret and equals:
-            words.append(f"{name}={HIDDEN}")
-        else:
-            words.append(hide_secrets(_URL_USER.sub(HIDDEN, word)))
-        hide_next = is_secret and not equals and not hide_next
-    return shlex.join(words)
+    name = "trectools-plus" if program in ("__main__.py", "-c", "-m") else program
+    words = _SECRET_OPTION.sub(rf"\1{HIDDEN}", "\0".join([name, *argv[1:]])).split("\0")
+    return shlex.join(hide_secrets(_URL_USER.sub(HIDDEN, word)) for word in words)

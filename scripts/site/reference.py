@@ -3,13 +3,14 @@
 A page has the list between `<!-- reference: commands -->` (`rules`, `names`, `results`) and
 `<!-- end -->`, where this MkDocs hook writes it: help texts, the catalogue, or entries that
 mkdocstrings fills with signatures and docstrings. In the checkout, only docs/python.md has a list:
-scripts/docs writes a table of the names with the first line of each docstring.
+scripts/docs writes the names alone.
 """
 
 from __future__ import annotations
 
 import inspect
 import re
+import textwrap
 import typing
 from collections.abc import Callable, Iterator
 from functools import cache
@@ -23,7 +24,6 @@ from trectools_plus.validation import CATALOGUE
 PACKAGE = Path(__file__).resolve().parents[2] / "trectools_plus"
 _MARK = re.compile(r"(<!-- reference: (\w+) -->\n).*?(<!-- end -->\n)", re.DOTALL)
 _SPECIAL, _ESCAPED = re.compile(r"([|\[\]])"), r"\\\1"
-_ROLE = re.compile(r":\w+:`[~.]?([^`]+)`")
 
 
 def on_page_markdown(markdown: str, **_: Any) -> str:
@@ -31,28 +31,18 @@ def on_page_markdown(markdown: str, **_: Any) -> str:
     return _MARK.sub(lambda mark: LISTS[mark[2]](), markdown)
 
 
-def with_summaries(markdown: str) -> str:
-    """Replace the public names of a page by tables with the first lines of their docstrings."""
-    names = _names_by_package(public_names())
-    return _MARK.sub(lambda mark: f"{mark[1]}\n{names}\n{mark[3]}", markdown)
-
-
-def _names_by_package(names: dict[str, list[str]]) -> str:
-    lines = []
-    for package, listed in names.items():
-        lines += [f"### `{package}`", "", "| name | description |", "|---|---|"]
-        module = import_module(package)
-        lines += [f"| `{name}` | {_summary(getattr(module, name))} |" for name in listed]
-        lines.append("")
-    return "\n".join(lines)
-
-
-def _summary(value: Any) -> str:
-    """Return the first line of a docstring as Markdown; the type of a value without one."""
-    is_described = inspect.isclass(value) or callable(value)
-    text = (inspect.getdoc(value) or "").partition("\n\n")[0] if is_described else ""
-    line = _ROLE.sub(r"`\1`", " ".join(text.split())).replace("``", "`").replace("|", "\\|")
-    return line or f"a value of the type `{type(value).__name__}`"
+def with_names(markdown: str) -> str:
+    """Replace the public names of a page by one item for each package."""
+    items = [
+        textwrap.fill(
+            f"- `{package}`: " + ", ".join(f"`{name}`" for name in names),
+            120,
+            subsequent_indent="  ",
+            break_on_hyphens=False,
+        )
+        for package, names in public_names().items()
+    ]
+    return _MARK.sub(lambda mark: "\n".join([mark[1], *items, "", mark[3]]), markdown)
 
 
 @cache

@@ -400,66 +400,12 @@ class Checker:
                     reported = one["first_relevant_rank"][mode]
                     self.claim(f"{path}.first_relevant_rank.{mode}", reported, None)
 
-    def add_pool(self) -> None:
-        pool = self.report["pool"]
-        label = pool["measure"]
-        name, cutoff = label.split("@")
-        measure = MEASURES[name]
-        highest = max(max(found.values()) for found in self.qrels.values())
-        top = {
-            mode: {q: run.get(q, [])[: int(cutoff)] for q in self.queries}
-            for mode, run in self.runs.items()
-        }
-        means = {mode: self.mean(mode, label) for mode in self.modes}
-        for mode in pool["modes"]:
-            path = f"pool.modes.{mode}"
-            judged = [
-                np.mean([d in self.qrels[q] for d in self.runs[mode][q][:10]]) for q in self.queries
-            ]
-            self.found.add(f"{path}.judged", np.mean(judged))
-            self.found.add(f"{path}.score", means[mode])
-            ends = []
-            for query in self.queries:
-                grades = self.qrels[query]
-                assumed = grades | {d: highest for d in top[mode][query] if d not in grades}
-                ends.append(
-                    sorted(measure(top[mode][query], one, int(cutoff)) for one in (grades, assumed))
-                )
-            self.found.add(f"{path}.low", np.mean([low for low, _ in ends]))
-            self.found.add(f"{path}.high", np.mean([high for _, high in ends]))
-
-    def add_difficulty(self) -> None:
-        difficulty = self.report["difficulty"]
-        label = difficulty["measure"]
-        table = np.column_stack([self.values[mode, label] for mode in self.modes])
-        means = table.mean(axis=1)
-        by_query = dict(zip(self.queries, means, strict=True))
-        self.found.add("difficulty.n", len(means))
-        self.found.add("difficulty.mean", means.mean())
-        self.found.add("difficulty.std", means.std(ddof=1))
-        for place, quartile in enumerate(np.quantile(means, [0.25, 0.5, 0.75])):
-            self.found.add(f"difficulty.quartiles.{place}", quartile)
-        for key, ordered in (("hardest", np.sort(means)), ("easiest", -np.sort(-means))):
-            for place, one in enumerate(difficulty[key]):
-                self.found.add(f"difficulty.{key}.{place}.mean", by_query[one["query_id"]])
-                self.claim(key, bool(abs(ordered[place] - by_query[one["query_id"]]) < EXACT), True)
-        for column, mode in enumerate(self.modes):
-            others = np.delete(table, column, axis=1).mean(axis=1).round(12)
-            tau = stats.kendalltau(table[:, column].round(12), others).statistic
-            self.found.add(f"difficulty.agreement.{mode}", tau)
-
     def check(self) -> tuple[int, list[str]]:
         """Return how many numbers were compared, and each that differs or was not recomputed."""
         self.add_figures()
         self.add_comparisons()
         self.add_best()
         self.add_failing()
-        for key, add in (
-            ("pool", self.add_pool),
-            ("difficulty", self.add_difficulty),
-        ):
-            if self.report.get(key):
-                add()
         problems = list(self.claims)
         given = re.compile("|".join(f"({one})" for one in GIVEN))
         compared = 0

@@ -14,8 +14,7 @@ from trectools_plus.benchmark import compare_reports, load_report, run_gate, ver
 from trectools_plus.benchmark.gate import GateRules
 from trectools_plus.benchmark.report.folder import list_reports
 from trectools_plus.errors import UsageError
-from trectools_plus.reporting.comparison import report_table
-from trectools_plus.reporting.export import table_as_frame, table_as_latex
+from trectools_plus.reporting.export import table_as_frame, table_as_text
 
 RANKS = {"a": {n: 1 + n % 4 for n in range(60)}, "b": {}}
 TYPED = ["MRR@10", "MAP@100", "nDCG@10", "Recall@50", "recall_100", "HitRate@10"]
@@ -90,7 +89,7 @@ def test_a_gate_names_measures_in_any_spelling(folders: Any) -> None:
         result = run_gate(canonical, typed, GateRules((spelling,)))
         assert [entry.measure for entry in result.entries] == [spelling, spelling]
         assert not result.passed
-        assert result.entries[0].p_adjusted is not None
+        assert result.entries[0].comparison.p_adjusted is not None
     assert run_gate(typed, canonical, GateRules(("P@5", "MAP@100"))).passed
 
 
@@ -102,10 +101,10 @@ def test_a_report_is_verified_with_its_labels(folders: Any, tmp_path: Path) -> N
 
 
 def test_tables_for_papers_have_the_labels(folders: Any) -> None:
-    table = report_table(load_report(folders[0] / "BenchmarkReport.json"))
-    frame = table_as_frame(table)
+    report = load_report(folders[0] / "BenchmarkReport.json")
+    frame = table_as_frame(report)
     assert frame["measure"].unique(maintain_order=True).to_list() == TYPED
-    assert "MAP@100" in table_as_latex(table)
+    assert "MAP@100" in table_as_text(report, "latex")
 
 
 def test_two_spellings_are_one_measure(bench: Any) -> None:

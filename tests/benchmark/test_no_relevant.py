@@ -92,7 +92,7 @@ def test_the_report_records_the_setting_and_lists_the_queries(shared: Path) -> N
         assert found["RR@10"] == (pytest.approx(0.5 * defined / queries), queries)
         assert found["MinRank"] == (2.0, defined)  # undefined without a relevant one
         assert report.modes["a"].diagnostics.queries_without_relevant == list(WITHOUT)
-        assert input_notes(report, source.config)[0] == (
+        assert input_notes(report)[0] == (
             f"2 queries of the qrels without a relevant document: {effect}: q3, q7"
         )
         assert {one.n for one in report.comparisons if one.measure == "RR@10"} == {queries}
@@ -153,4 +153,4 @@ def test_the_setting_does_not_matter_if_every_query_has_a_relevant_document(tmp_
     assert figures(zero) == figures(drop)
     assert run_gate(zero, drop).passed
     assert compare_reports(drop, zero)
-    assert input_notes(ReportFolder(zero).report, ReportFolder(zero).config) == []
+    assert input_notes(ReportFolder(zero).report) == []

@@ -320,39 +320,31 @@ OPENED = {
     # Only with the content that the report names.
     "SourceFile.path",
     # Validated as a configuration; see below.
-    "Manifest.cache_key",
-    "Manifest.cached_from",
     "Manifest.config",
 }  # fmt: skip
 TEXTS = """
-    BenchmarkReport.best_mode BenchmarkReport.best_mode_significant
-    BenchmarkReport.groups BenchmarkReport.headline_measures BenchmarkReport.modes
-    BenchmarkReport.notes BenchmarkReport.primary_measure BenchmarkReport.strata
-    BenchmarkReport.unranked BenchmarkReport.unscored BestOverall.measure BestOverall.mode
-    BestOverall.not_different BestOverall.rule Comparison.baseline Comparison.contrast
-    Comparison.correction Comparison.family Comparison.measure Comparison.test
-    ConfidenceInterval.method
+    BenchmarkReport.best_mode BenchmarkReport.best_mode_significant BenchmarkReport.groups
+    BenchmarkReport.headline_measures BenchmarkReport.modes BenchmarkReport.notes
+    BenchmarkReport.primary_measure BenchmarkReport.strata BenchmarkReport.unranked
+    BenchmarkReport.unscored BestOverall.measure BestOverall.mode BestOverall.not_different
+    BestOverall.rule Comparison.baseline Comparison.contrast Comparison.correction
+    Comparison.family Comparison.measure Comparison.test ConfidenceInterval.method
     ConfidenceInterval.note DatasetInfo.contents DatasetInfo.files DatasetInfo.id
     DatasetInfo.sha256 DatasetInfo.version Diagnosis.mode Diagnosis.observed Diagnosis.sign
     Diagnosis.suggests Diagnostics.cut_short Diagnostics.judged Diagnostics.missing_queries
     Diagnostics.notes Diagnostics.queries_without_relevant Diagnostics.shallow_queries
-    Difficulty.agreement Difficulty.measure FailingQuery.first_relevant_rank
-    FailingQuery.measure FailingQuery.query_id FailingQuery.text FailingQuery.values
-    FindingRecord.code FindingRecord.doc_id FindingRecord.fix FindingRecord.message
-    FindingRecord.name FindingRecord.query_id FindingRecord.remedy
-    Manifest.command Manifest.config_hash Manifest.created_at
+    FailingQuery.first_relevant_rank FailingQuery.measure FailingQuery.query_id
+    FailingQuery.text FailingQuery.values FindingRecord.code FindingRecord.doc_id
+    FindingRecord.fix FindingRecord.message FindingRecord.name FindingRecord.query_id
+    FindingRecord.remedy Manifest.command Manifest.config_hash Manifest.created_at
     Manifest.experiment_id Manifest.index_snapshots Manifest.models Manifest.packages
-    Manifest.platform Manifest.python MeasureDefinition.alias
-    MeasureDefinition.averaged_over MeasureDefinition.denominator MeasureDefinition.formula
-    MeasureDefinition.gain MeasureDefinition.name MeasureDefinition.provider
-    MeasureDefinition.ties MeasureDefinition.trec_eval_call
-    ModeResult.label ModeResult.measures ModelRecord.path ModelRecord.sha256 NearMiss.mode
-    NearMiss.query_id NearMiss.text Pool.measure Pool.modes QueryDifficulty.query_id
-    RunFile.sha256 SourceFile.sha256
-    TargetResult.band TargetResult.names TermLabel.doc_id TermLabel.label TieInfo.straddling
-    UnscoredMode.failed_queries UnscoredMode.label UnscoredMode.reason UpliftResult.baseline
-    Verdict.best Verdict.measure Verdict.next_steps Verdict.second
-    Verdict.text Comparison.reason
+    Manifest.platform Manifest.python MeasureDefinition.alias MeasureDefinition.averaged_over
+    MeasureDefinition.denominator MeasureDefinition.formula MeasureDefinition.gain
+    MeasureDefinition.name MeasureDefinition.provider MeasureDefinition.ties
+    MeasureDefinition.trec_eval_call ModeResult.label ModeResult.measures ModelRecord.path
+    ModelRecord.sha256 RunFile.sha256 SourceFile.sha256 TieInfo.straddling
+    UnscoredMode.failed_queries UnscoredMode.label UnscoredMode.reason Verdict.best
+    Verdict.measure Verdict.next_steps Verdict.second Verdict.text Comparison.reason
 """
 
 

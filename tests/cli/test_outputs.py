@@ -107,7 +107,7 @@ def test_files_of_the_user_are_never_replaced(call: Call, line: str) -> None:
 def test_a_result_replaces_a_result(call: Call, kind: str) -> None:
     for more in ("", " --per-query", ""):
         assert call(f"eval q.txt runs/lexical.run --format {kind} -o s.{kind}{more}") == 0
-    files = "--to t.json --to t.csv --to t.md --to t.tex --to t.html"
+    files = "--to t.json --to t.csv --to t.md --to t.tex"
     for _ in range(2):
         assert call(f"compare runs/lexical.run runs/vector.run --qrels q.txt {files}") == 0
 

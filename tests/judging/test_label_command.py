@@ -144,7 +144,7 @@ def test_parameters(program: Program, folder: Path, server: Server) -> None:
         ("--endpoint localhost:1", "no judge given"),
         ("--judge a:b --model tiny", "--model has no effect with --judge"),
         ("--judge no_such_module:b", "No module named 'no_such_module'"),
-        ("--endpoint http://me:pw@x.org --model a", "contains a user or password"),
+        ("--endpoint http://me:pw@x.org --model a", "contains a password, token or key"),
         ("--endpoint localhost:1 --model a --set model=b", "model cannot be set"),
         ("--endpoint localhost:1 --model a --repeat 2", "--repeat"),
     ],

@@ -16,12 +16,10 @@ from trectools_plus.benchmark import BenchmarkResult, run_gate
 from trectools_plus.reporting import (
     Layout,
     print_report,
-    report_table,
-    table_as_latex,
     write_reports,
 )
 from trectools_plus.reporting.document import print_blocks
-from trectools_plus.reporting.export import table_as_markdown
+from trectools_plus.reporting.export import table_as_text
 from trectools_plus.reporting.results.gate import gate_blocks
 
 ROOT = Path(__file__).parents[2]
@@ -65,8 +63,8 @@ def renderings(result: BenchmarkResult) -> Iterator[tuple[str, str]]:
     yield "page", re.sub(r"<(code|pre|dd)\b.*?</\1>", "", body, flags=re.DOTALL)
     for systems in ("columns", "rows"):
         layout = Layout(systems)
-        yield "latex", table_as_latex(report_table(result.report), layout)
-        yield "table", table_as_markdown(report_table(result.report), layout)
+        yield "latex", table_as_text(result.report, "latex", layout=layout)
+        yield "table", table_as_text(result.report, "markdown", layout=layout)
     yield "family", result.report.comparisons[0].family
     yield "verdict", result.report.verdict.text + " ".join(result.report.verdict.next_steps)
     yield "rule", result.report.best_overall.rule if result.report.best_overall else ""

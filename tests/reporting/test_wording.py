@@ -4,25 +4,17 @@ from typing import Any
 
 from trectools_plus.reporting.comparison import describe_dataset
 from trectools_plus.reporting.results.benchmark import list_notes
-from trectools_plus.reporting.wording import join_labels
 
 
 def test_equal_notes_are_shown_once(make_report: Any) -> None:
     means = {f"run{n}": {"RR@10": n / 100} for n in range(12)}
     report = make_report(means, diagnostics={"status": "incomplete", "notes": ["too few", "x"]})
-    assert list_notes(report) == ["12 modes are incomplete: too few; x."]
+    assert list_notes(report) == ["12 modes (incomplete): too few; x."]
 
 
 def test_a_complete_mode_may_have_a_note(make_report: Any) -> None:
     report = make_report({"lexical": {"RR@10": 0.1}}, diagnostics={"notes": ["few results"]})
     assert list_notes(report) == ["Lexical-Only: few results."]
-
-
-def test_labels_are_joined() -> None:
-    assert join_labels(["a"], noun="run") == "a"
-    assert join_labels(["a", "b"], noun="run") == "a and b"
-    assert join_labels(["a", "b", "c"], noun="run") == "a, b and c"
-    assert join_labels(list("abcd"), noun="mode") == "4 modes"
 
 
 def test_one_query_is_no_plural(make_report: Any) -> None:

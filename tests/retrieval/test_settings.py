@@ -23,12 +23,11 @@ from trectools_plus.retrieval.settings import (
         ({"k1": float("nan")}, "k1"),
         ({"b": 1.1}, "b"),
         ({"stemmer": "klingon"}, "unknown stemmer 'klingon'"),
-        ({"stopwords": "klingon"}, "unknown stop word list 'klingon'"),
+        ({"stopwords": "klingon"}, "unknown stopword 'klingon'"),
         ({"fusion": "sum"}, "fusion"),
         ({"weights": (0, 0)}, "weight"),
         ({"weights": (1,)}, "weights"),
         ({"weights": (-1, 2)}, "weights"),
-        ({"batch_size": 0}, "batch_size"),
     ],
 )
 def test_refuses(values: dict[str, object], part: str) -> None:
@@ -38,10 +37,10 @@ def test_refuses(values: dict[str, object], part: str) -> None:
 
 def test_survives_json() -> None:
     settings = make_settings(
-        {"stopwords": "the,of", "stemmer": "none", "fusion": "combsum", "missing_documents": "zero"}
+        {"stopwords": "german", "stemmer": "none", "fusion": "combsum", "language": "de"}
     )
-    assert (settings.stopwords, settings.stemmer) == (("the", "of"), None)
-    assert settings.model_dump()["missing_documents"] == "zero"
+    assert (settings.stopwords, settings.stemmer) == ("german", None)
+    assert settings.model_dump()["language"] == "de"
     assert RetrievalSettings.model_validate_json(settings.model_dump_json()) == settings
 
 
@@ -105,7 +104,7 @@ def test_components_and_weights_by_name(
 
 def test_defaults_of_recent_settings_are_not_written() -> None:
     written = RetrievalSettings().for_documents(has_parts=False).model_dump()
-    assert not {"components", "ngram_min", "ngram_max", "missing_documents"} & written.keys()
-    changed = RetrievalSettings(ngram_min=2).for_documents(has_parts=True).model_dump()
-    assert changed["ngram_min"] == 2
+    assert not {"components", "rewording", "language"} & written.keys()
+    changed = RetrievalSettings(rewording=False).for_documents(has_parts=True).model_dump()
+    assert changed["rewording"] is False
     assert changed["components"] == ("lexical", "vector", "ngram")

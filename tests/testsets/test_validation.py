@@ -103,9 +103,7 @@ def test_a_folder_implies_the_language(tmp_path: Path, folder: str) -> None:
     assert found["T223"].message == (
         f"no language is declared; read as de, because of the folder {folder}"
     )
-    assert "T222" not in found
     assert "T223" not in findings(write(root, "b.json", case("1", text, "d1"), language="de"))
-    assert findings(write(root, "c.json", case("1", text, "d1"), language="en"))["T222"]
 
 
 def test_other_ids_are_looked_up_only_where_an_ontology_is_named(tmp_path: Path) -> None:
@@ -145,78 +143,9 @@ def test_grades_off_the_scale(tmp_path: Path, grade: int) -> None:
     assert found.count == 2
 
 
-@pytest.mark.parametrize(
-    ("term", "grade", "span", "message"),
-    [
-        ("TOY:0005", 2, None, None),  # above the intended term
-        ("TOY:0008", 1, None, None),  # below it
-        ("TOY:0104", 2, None, None),  # the alternative id of a term above it
-        ("TOY:0007", 0, None, None),  # judged and not relevant
-        ("TOY:0007", 3, None, None),
-        ("TOY:0007", 1, "a Cat", None),
-        ("TOY:9999", 1, None, None),  # T201 reports it
-        ("TOY:0007", 2, None, "TOY:0007 has grade 2 for query 1 'a dog and  a cat', but is"),
-        ("TOY:0007", 1, "a lynx", "no span names it as a part of the text"),
-        ("TOY:0007", 1, "a dog and a cat", "no span names it as a part of the text"),
-    ],
-)
-def test_lower_grades_are_for_relatives_and_named_parts(
-    tmp_path: Path, term: str, grade: int, span: str | None, message: str | None
-) -> None:
-    query = case("1", "a dog and  a cat", "TOY:0006")
-    query["relevant"].append({"doc_id": term, "grade": grade, "span": span})
-    path = write(tmp_path, "a.json", query)
-    found = findings(path, ontology=TOY).get("T214")
-    assert (found is None) == (message is None)
-    if found is not None:
-        assert message is not None
-        assert message in found.message
-        assert (found.severity, found.blocks_scoring) == ("warning", False)
-        assert (found.query_id, found.doc_id) == ("1", term)
-    assert "T214" not in findings(path)  # no ontology for these ids
-    assert len(read_test_set(path).queries) == 1
-
-
-def test_grades_of_another_scale_are_not_checked(tmp_path: Path) -> None:
-    path = write(tmp_path, "a.json", case("1", "dog or cat", "TOY:0006", "TOY:0007", grade=1))
-    assert "T214" not in findings(path, ontology=TOY)
-
-
 def test_languages_by_their_codes(tmp_path: Path) -> None:
     same = [case("1", "a", "d", language="en-GB"), case("2", "b", "d", language="EN_us")]
     assert findings(write(tmp_path, "a.json", *same)) == {}
-    found = findings(write(tmp_path, "b.json", *same, language="de"))
-    assert found["T221"].message.startswith("the set is in de (line 4), query 1 is in en-GB")
-    assert (found["T221"].query_id, found["T221"].count) == ("1", 2)
-
-
-GERMAN = ("Schmerzen in der Brust und im Arm", "Kind mit einer Schwellung an der Hand")
-ENGLISH = ("pain in the chest and the arm", "a child with a swelling of the hand")
-
-
-@pytest.mark.parametrize(
-    ("language", "texts", "message"),
-    [
-        ("en", (*ENGLISH, *GERMAN), "query 2 looks like de, not en (2 such texts)"),
-        ("de", (*ENGLISH[:1], *GERMAN), "query 0 looks like en, not de"),
-        ("pl", (*ENGLISH, *GERMAN), None),
-        ("de", ("Arachnodaktylie", "Fieber"), None),
-    ],
-)
-def test_texts_that_look_like_another_language(
-    tmp_path: Path, language: str, texts: tuple[str, ...], message: str | None
-) -> None:
-    cases = [case(str(at), text, f"d{at}") for at, text in enumerate(texts)]
-    found = findings(write(tmp_path, "a.json", *cases, language=language))
-    assert (found["T222"].message if message else found) == (message or {})
-
-
-def test_without_a_language_the_guess_is_told(tmp_path: Path) -> None:
-    texts = (*GERMAN, ENGLISH[0])
-    cases = [case(str(at), text, f"d{at}") for at, text in enumerate(texts)]
-    found = findings(write(tmp_path, "a.json", *cases, language=""))
-    assert found["T223"].message == "no language is declared; the texts look like de"
-    assert found["T222"].message == "query 2 looks like en, not de as most others do"
 
 
 def test_near_duplicates_are_not_repeats(tmp_path: Path) -> None:
@@ -243,19 +172,11 @@ def test_leakage_between_parts(tmp_path: Path) -> None:
     )
     same = write(tmp_path, "same.json", case("9", "seizures", "d9"))
     near = write(tmp_path, "near.json", case("9", "Seizure", "d1"))
-    other = write(
-        tmp_path, "other.json", case("9", "Increased circulating IgA concentration", "d8")
-    )
     shared = write(tmp_path, "shared.json", case("3", "tall stature", "d7"))
     assert findings(used, same)["T241"].message.startswith(
-        "query 9 'seizures' is the same as query 1 'Seizures' of used.json (line "
+        "query 9 'seizures' is the same as query 1 of used.json (line "
     )
-    assert (
-        "'Seizure' is nearly the same as query 1 'Seizures' of"
-        in findings(used, near)["T241"].message
-    )
-    assert findings(used, near)["T241"].severity == "error"
-    assert findings(used, other)["T241"].severity == "warning"
+    assert findings(used, near) == {}
     assert findings(used, shared).keys() == {"T242"}
     assert "query id 3 is also in used.json" in findings(used, shared)["T242"].message
     assert findings(used, same, apart=True) == {}

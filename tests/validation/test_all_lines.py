@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
 
 from trectools_plus.validation import FileReport, validate_qrels, validate_run
-from trectools_plus.validation.rendering import RENDERERS, render
+from trectools_plus.validation.rendering import as_document, render_github, render_text
 
 N = 7
 
@@ -27,7 +26,7 @@ def report(path: str) -> FileReport:
 
 
 def test_text_shows_each_row(report: FileReport) -> None:
-    text = render([report])
+    text = render_text([report])
     for n in range(1, N + 1):
         assert f"{n + 1} │ 1 0 d\\u200b{n} {n} {9 - n} t" in text
     assert max(map(len, text.splitlines())) <= 100
@@ -38,20 +37,20 @@ def test_rows_longer_than_80_characters_are_cut(tmp_path: Path) -> None:
     rows = [f"1 0 {'d' * (n - 14)} {n - 78} {99 - n} base" for n in (79, 80, 81)]
     assert [len(row) for row in rows] == [79, 80, 81]
     path.write_text("".join(f"{row}\n" for row in rows))
-    _, whole, cut = render([validate_run(path, every_line=True)], "github").splitlines()
+    _, whole, cut = render_github([validate_run(path, every_line=True)]).splitlines()
     assert f": {rows[1]}. " in whole
     assert f": {rows[2][:79]}…. " in cut
 
 
 def test_each_place_is_an_annotation(report: FileReport) -> None:
-    lines = [line for line in render([report], "github").splitlines() if "R107" in line]
+    lines = [line for line in render_github([report]).splitlines() if "R107" in line]
     assert len(lines) == N
     assert "d\\u200b7" in lines[-1]
 
 
 def test_json_has_every_line_number(report: FileReport, path: str) -> None:
     def lines_of(one: FileReport) -> list[int]:
-        findings = json.loads(render([one], "json"))["files"][0]["findings"]
+        findings = as_document([one])["files"][0]["findings"]
         return next(list(f["lines"]) for f in findings if f["code"] == "R107")
 
     assert lines_of(report) == list(range(2, N + 2))
@@ -75,8 +74,8 @@ def test_reports_forget_the_file_unless_every_line_is_wanted(path: str, tmp_path
     assert validate_qrels(qrels, every_line=True).line_text is not None
 
 
-@pytest.mark.parametrize("name", RENDERERS)
-def test_a_file_without_findings_has_no_rows(name: str, tmp_path: Path) -> None:
+def test_a_file_without_findings_has_no_rows(tmp_path: Path) -> None:
     path = tmp_path / "good.run"
     path.write_text("1 Q0 a 1 2.5 t\n")
-    assert "2.5" not in render([validate_run(path, every_line=True)], name)
+    reports = [validate_run(path, every_line=True)]
+    assert "2.5" not in f"{render_text(reports)}{as_document(reports)}{render_github(reports)}"

@@ -72,18 +72,6 @@ def test_judgments_are_converted(name: str, tmp_path: Path) -> None:
         fix_qrels(path, tmp_path / "fixed.txt", codes=[code])
 
 
-@pytest.mark.parametrize("left_out", [(5,), (1,), (1, 3, 5)])
-def test_rows_that_lack_columns_are_converted(left_out: tuple[int, ...], tmp_path: Path) -> None:
-    path, output = tmp_path / "in.run", tmp_path / "out.run"
-    rows = [("1", "Q0", f"d{n}", str(n), str(9.5 - n), "t") for n in range(1, 4)]
-    kept = [" ".join(text for at, text in enumerate(row) if at not in left_out) for row in rows]
-    path.write_text("\n".join(kept) + "\n")
-    (finding,) = validate_run(path).errors
-    assert finding.code == "R101"
-    follow(finding.remedy, output)
-    assert load_run(output).to_dict() == {"1": {"d1": 8.5, "d2": 7.5, "d3": 6.5}}
-
-
 def test_a_second_column_with_more_values_than_the_third_is_not_overwritten(
     tmp_path: Path,
 ) -> None:

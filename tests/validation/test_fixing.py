@@ -12,11 +12,9 @@ import pytest
 from trectools_plus.errors import InputError, UsageError
 from trectools_plus.validation import CATALOGUE, Finding, validate_qrels, validate_run
 from trectools_plus.validation.fixing import (
-    FixOptions,
     FixSummary,
     fix_qrels,
     fix_run,
-    fix_topics,
     split_fix_values,
 )
 
@@ -24,10 +22,6 @@ FIXES = {rule.code: rule.fix for rule in CATALOGUE if rule.fix != "no"}
 
 RUN = "1 Q0 d1 1 9.5 t\n1 Q0 d2 2 8.0 t\n2 Q0 d3 1 7.25 t\n"
 QRELS = "1 0 d1 2\n1 0 d2 0\n2 0 d3 1\n"
-TOPICS = "1\tone\n2\ttwo\n"
-
-
-DEFAULTS = FixOptions()
 
 
 @dataclass(frozen=True)
@@ -73,12 +67,6 @@ QRELS_CASES: dict[str, Case] = {
     "Q151": Case("1 0 d1 2\n2 0 d3 1\n1 0 d2 0\n", QRELS),
 }
 
-TOPICS_CASES: dict[str, Case] = {
-    "T102": Case("1\tone\n2\tt\two\n", "1\tone\n2\tt wo\n"),
-    "T103": Case("query_id\ttext\n" + TOPICS, TOPICS),
-    "T111": Case("1\tone\n1\tone \n2\ttwo\n", TOPICS),
-}
-
 
 def _write(path: Path, content: str | bytes) -> Path:
     path.write_bytes(content if isinstance(content, bytes) else content.encode())
@@ -87,12 +75,10 @@ def _write(path: Path, content: str | bytes) -> Path:
 
 def _fix(code: str, case: Case, folder: Path, codes: tuple[str, ...] = ()) -> FixSummary:
     path, out = _write(folder / "in.txt", case.before), folder / "out.txt"
-    if code in TOPICS_CASES:
-        return fix_topics(path, out, codes=codes)
     return (fix_qrels if code in QRELS_CASES else fix_run)(path, out, codes=codes)
 
 
-CASES = {**RUN_CASES, **QRELS_CASES, **TOPICS_CASES}
+CASES = {**RUN_CASES, **QRELS_CASES}
 
 
 def test_every_fix_has_a_case() -> None:
@@ -130,6 +116,13 @@ def test_fixes_that_need_a_request_are_not_applied_by_default(code: str, tmp_pat
         ('{"1": {"d1": 2}}', "(R103)"),
         ("qid,docid,score\n1,d1,2\n", "runs convert"),
         (gzip.compress(RUN.encode(), mtime=0)[:-6], "gzip stream ends early"),
+        ("1 Q0 a 0 2 t\nshort\n1 Q0 b 3 1 t\n", "(R101)"),
+        ("1 Q0 a 1 2 t\n1 Q0 b 2", "(R101)"),
+        ("1 Q0 a b 1 2 t\n1 Q0 c 2 1 t\n", "(R102)"),
+        ("#1 Q0 d 1 2 t\n1 Q0 e 1 2 t\n", "(R112)"),
+        ("1 Q0 a 5 x t\n1 Q0 b 5 1 t\n", "(R110)"),
+        ("1 d1 d 1 2 t\n1 d2 d 2 1 t\n", "(R108)"),
+        ("1 Q0 a 1 1 t\n1 Q0 b 2 2 t\n", "(R121)"),
     ],
 )
 def test_file_without_rows_that_can_be_read_is_not_written(
@@ -146,17 +139,8 @@ def test_file_without_rows_that_can_be_read_is_not_written(
 @pytest.mark.parametrize(
     ("content", "notes"),
     [
-        # What cannot be read keeps its place, and the ranks around it stay.
-        ("1 Q0 a 0 2 t\nshort\n1 Q0 b 3 1 t\n", ()),
-        ("1 Q0 a 2 2 t\nshort\n1 Q0 b 1 1 t\n", ()),
-        ("1 Q0 a 5 x t\n1 Q0 b 5 1 t\n", ()),
-        ("1 d1 d 1 2 t\n1 d2 d 2 1 t\n", ()),
         ("1 d1 d 1 2 t\n2 d2 d 1 1 t\n", ("R107 second-column is not fixed",)),
-        ("1 Q0 a 1 1 t\n1 Q0 b 2 2 t\n", ()),
-        ("1 Q0 a 0 1 t\n1 Q0 b 1 2 t\n", ()),
         ("1 Q0 a 1 2 t\n1 Q0 a 2 1 t\n", ()),
-        ("1 Q0 a 1 2 t\n1 Q0 b 2", ()),
-        ("#1 Q0 d 1 2 t\n", ()),
     ],
 )
 def test_what_has_no_safe_fix_stays(content: str, notes: tuple[str, ...], tmp_path: Path) -> None:
@@ -212,9 +196,8 @@ def _finding(path: Path, code: str) -> Finding:
     [
         ("F105", RUN.replace("\n", "\r"), True),
         ("F105", RUN.replace("d2", "d\r2"), False),
-        # Rows keep their order and ranks beside lines that cannot be read, and without scores.
         ("R123", RUN.replace(" 1 ", " 0 "), True),
-        ("R123", RUN.replace("1 9.5", "0 nan"), False),
+        ("R123", RUN.replace("1 9.5", "0 nan"), True),
         ("R124", RUN.replace("d2 2", "d2 3"), True),
         ("R126", "1 Q0 b 2 8 t\n1 Q0 a 1 9 t\n", True),
         ("R126", "1 Q0 b 2 8 t\n1 Q0 a 1 9 t\n1 Q0 c\n", False),
@@ -247,23 +230,6 @@ def test_only_what_is_fixed_is_offered(
     assert (code in {fix.code for fix in applied}) is is_offered
 
 
-@pytest.mark.parametrize(
-    ("content", "fixed"),
-    [
-        (b"\xef\xbb\xbf1\tone\n2\ttwo\n", b"1\tone\n2\ttwo\n"),
-        (b"1\tone\r\n2\ttwo\n", b"1\tone\n2\ttwo\n"),
-        (b"1\tone\n2\ttwo", b"1\tone\n2\ttwo\n"),
-        (b"# x\r\n1\tone", b"1\tone\n"),
-        (b"# x\n{\n1\tone\r\n1\tone", b"# x\n{\n1\tone\n1\tone"),
-    ],
-)
-def test_encoding_and_line_ends_of_topics(content: bytes, fixed: bytes, tmp_path: Path) -> None:
-    path, out = tmp_path / "in.tsv", tmp_path / "out.tsv"
-    path.write_bytes(content)
-    fix_topics(path, out)
-    assert out.read_bytes() == fixed
-
-
 def test_the_output_is_compressed_as_its_name_says(tmp_path: Path) -> None:
     path, out = tmp_path / "in.txt", tmp_path / "out.gz"
     path.write_bytes(gzip.compress(RUN.encode()))
@@ -272,16 +238,6 @@ def test_the_output_is_compressed_as_its_name_says(tmp_path: Path) -> None:
     path.write_bytes(RUN.replace("\n", "\r").encode())
     fix_run(path, out)
     assert gzip.decompress(out.read_bytes()).decode() == RUN
-
-
-def test_tags_are_cut_to_the_length_that_is_allowed(tmp_path: Path) -> None:
-    path, out = _write(tmp_path / "in.txt", RUN.replace(" t\n", " a_long_tag\n")), tmp_path / "out"
-    options = FixOptions(max_tag_length=6)
-    fix_run(path, out, codes=["R152"], options=options)
-    assert out.read_text() == RUN.replace(" t\n", " a_long\n")
-    options = FixOptions(tag="my run", max_tag_length=6)
-    with pytest.raises(UsageError, match="my run"):
-        fix_run(path, out, codes=["R152"], options=options)
 
 
 def test_fixes_of_bytes_columns_ranks_and_order_are_applied_together(tmp_path: Path) -> None:
@@ -350,27 +306,3 @@ def test_what_cannot_be_read_or_written_is_an_error(tmp_path: Path) -> None:
         fix_run(tmp_path / "none", tmp_path / "out.txt")
     with pytest.raises(InputError):
         fix_run(_write(tmp_path / "in.txt", RUN), tmp_path / "none" / "out.txt")
-
-
-@pytest.mark.parametrize(
-    ("content", "start"),
-    [
-        ("\n \n", "(F101)"),
-        ("1\ta\0\n", "(F106)"),
-        ("1\ta\rb\n", "(F105)"),
-        ("1\té\n".encode("latin-1"), "(F103)"),
-        (gzip.compress(b"1\ta\n", mtime=0)[:-6], "gzip stream ends early"),
-    ],
-)
-def test_topics_that_cannot_be_read_are_not_written(
-    content: str | bytes, start: str, tmp_path: Path
-) -> None:
-    summary = fix_topics(_write(tmp_path / "in.txt", content), tmp_path / "out.txt")
-    assert start in (summary.refused or "")
-    assert not (tmp_path / "out.txt").exists()
-
-
-@pytest.mark.parametrize("text", ["# a\n{\t1\n", "queries:\n- id: 010\n  text: NO # x\n"])
-def test_topics_without_a_safe_fix_stay(text: str, tmp_path: Path) -> None:
-    fix_topics(_write(tmp_path / "in.txt", text), tmp_path / "out.txt")
-    assert (tmp_path / "out.txt").read_text() == text

@@ -14,7 +14,7 @@ from trectools_plus.formats.columns.lexer import scan_columns
 from trectools_plus.formats.files.content import FileContent
 from trectools_plus.formats.ranking import rank_documents
 from trectools_plus.validation import CATALOGUE, validate_qrels, validate_run
-from trectools_plus.validation.fixing import FixSummary, fix_qrels, fix_run, fix_topics
+from trectools_plus.validation.fixing import FixSummary, fix_qrels, fix_run
 from trectools_plus.validation.views.runs import RunView
 
 SAFE = {rule.code for rule in CATALOGUE if rule.fix == "safe"}
@@ -76,9 +76,6 @@ ODD_RUNS = files(rows(QUERIES, ["Q0", "Q0", "0", "d1"], DOCS, RANKS, ODD_SCORES,
 RANKED_RUNS = files(rows(QUERIES, ["Q0", "Q0", "0"], DOCS, RANKS[:-2], SCORES, ["t"]))
 GRADES = ["0", "1", "2", "-1", "-2", "2.0", "0.5", "x", "99999999999"]
 ODD_QRELS = files(rows(QUERIES, ["0", "0", "1", "2"], DOCS, GRADES))
-ODD_TOPICS = files(
-    rows(["1", "2", "q 3"], ["one", "tw\to", "text"]).map(lambda line: line.replace(" ", "\t", 1))
-)
 ANY_BYTES = st.binary(max_size=60)
 
 
@@ -113,12 +110,6 @@ def test_fixing_a_run_twice_changes_nothing(
 @given(st.one_of(ODD_QRELS, ODD_QRELS, ANY_BYTES))
 def test_fixing_qrels_twice_changes_nothing(tmp_path: Path, content: bytes) -> None:
     _twice(fix_qrels, content, tmp_path)
-
-
-@SETTINGS
-@given(st.one_of(ODD_TOPICS, ANY_BYTES))
-def test_fixing_topics_twice_changes_nothing(tmp_path: Path, content: bytes) -> None:
-    _twice(fix_topics, content, tmp_path)
 
 
 def _ranking(data: bytes) -> pl.DataFrame:

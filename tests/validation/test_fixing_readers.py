@@ -18,7 +18,7 @@ from trectools_plus.validation import (
     validate_qrels,
     validate_run,
 )
-from trectools_plus.validation.fixing import FixOptions, fix_qrels, fix_run
+from trectools_plus.validation.fixing import fix_qrels, fix_run
 
 MEASURES = {"map": AP, "ndcg_cut_10": nDCG @ 10, "P_5": P @ 5, "recall_100": R @ 100}
 
@@ -35,8 +35,7 @@ OWN_QRELS = {
 
 def _fixed(path: Path, kind: str, out: Path) -> FileReport:
     if kind == "run":
-        options = FixOptions(tag="fixed")
-        fixed = fix_run(path, out, codes=["R151", "R152"], options=options)
+        fixed = fix_run(path, out, codes=["R151", "R152"])
         return validate_run(fixed.output or path, max_depth=None)
     return validate_qrels(fix_qrels(path, out).output or path)
 

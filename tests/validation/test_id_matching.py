@@ -10,7 +10,6 @@ from trectools_plus.formats.columns.ids import Ids
 from trectools_plus.text import listed, number, plural, visible
 from trectools_plus.validation.views.id_matching import (
     near_matches,
-    nearest,
     unify_spelling,
     unify_spellings,
 )
@@ -49,11 +48,6 @@ def test_ids_that_both_sides_have_are_no_near_matches() -> None:
     assert near_matches(["1"], ["1", "01"]) == {}
     assert near_matches(["1.1", "1.10"], ["1.1"]) == {}
     assert near_matches(["1.10"], ["1.1"]) == {"1.10": "1.1"}
-
-
-def test_the_nearest_id_is_similar() -> None:
-    assert nearest("web-d1", ["d2", "web-d2", "x"]) == "web-d2"
-    assert nearest("a", ["b", "cd"]) is None
 
 
 def test_wording() -> None:

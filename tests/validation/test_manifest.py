@@ -83,8 +83,5 @@ def test_robust_ties_are_counted_exactly(shared_data: Path) -> None:
     report = validate_run(folder / "input.oce03noXbmD.gz")
     found = {finding.code: finding for finding in report.findings}
     assert found["R143"].count == 1497
-    assert "6,703 ties in all" in next(
-        finding.message
-        for finding in validate_run(folder / "input.aplrob03a.gz").findings
-        if finding.code == "R141"
-    )
+    findings = validate_run(folder / "input.aplrob03a.gz").findings
+    assert {finding.code: finding for finding in findings}["R141"].count == 3331

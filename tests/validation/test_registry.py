@@ -9,6 +9,7 @@ import pytest
 from trectools_plus.errors import UsageError
 from trectools_plus.validation import CATALOGUE, Severity
 from trectools_plus.validation.registry import Registry, Rule
+from trectools_plus.validation.settings import Choices
 
 RULES = {rule.code: rule for rule in CATALOGUE}
 
@@ -39,21 +40,15 @@ def test_every_rule_explains_itself(rule: Rule) -> None:
 
 def test_only_listed_errors_do_not_block_scoring() -> None:
     """The rank column, policies and coverage never block; some others depend on the content."""
-    errors = [rule for rule in CATALOGUE if rule.may_be_error]
+    errors = [
+        rule
+        for rule in CATALOGUE
+        if "error" in {rule.severity, *(case.severity for case in rule.cases)}
+    ]
     harmless = {rule.code for rule in errors if not rule.blocks_scoring}
     about_sets = {rule.code for rule in CATALOGUE if rule.on == "testset"}
     ranks_and_coverage = {"R120", "R122", "R161", "Q132", "Q133", "P103", "P107", "P108", "P109"}
     assert harmless - about_sets == ranks_and_coverage | {"T103"}
-    assert {rule.code for rule in errors if rule.scored_if} == {
-        "R102",
-        "R103",
-        "R105",
-        "Q101",
-        "Q103",
-        "Q111",
-        "Q122",
-        "P105",
-    }
     blocking = {rule.code for rule in CATALOGUE if rule.blocks_scoring}
     assert about_sets & blocking == {"T201", "T202", "T203", "T213"}
 
@@ -80,27 +75,27 @@ def test_findings_that_concern_figures_have_notes() -> None:
 
 
 def test_select_and_ignore_take_codes_and_prefixes() -> None:
-    chosen = CATALOGUE.code_filter(["R", "Q142"], ["R12"])
-    assert [code for code in ("R131", "R120", "Q142", "Q141", "F101") if chosen(code)] == [
+    choices = Choices.of(None, ["R", "Q142"], ["R12"])
+    assert [code for code in ("R131", "R120", "Q142", "Q141", "F101") if choices.chosen(code)] == [
         "R131",
         "Q142",
     ]
-    assert [code for code in RULES if not CATALOGUE.code_filter([], [])(code)] == ["R128"]
+    assert [code for code in RULES if not Choices.of(None, [], []).chosen(code)] == ["R128"]
 
 
 def test_a_rule_that_is_off_takes_its_whole_code() -> None:
-    assert not CATALOGUE.code_filter(["R12"], [])("R128")
-    assert CATALOGUE.code_filter(["R12", "R128"], [])("R128")
-    assert not CATALOGUE.code_filter(["R128"], ["R1"])("R128")
+    assert not Choices.of(None, ["R12"], []).chosen("R128")
+    assert Choices.of(None, ["R12", "R128"], []).chosen("R128")
+    assert not Choices.of(None, ["R128"], ["R1"]).chosen("R128")
 
 
 def test_an_unknown_code_is_a_usage_error() -> None:
     with pytest.raises(UsageError, match="X1"):
-        CATALOGUE.code_filter(["X1"], [])
-    with pytest.raises(UsageError, match="rank-gap"):
-        CATALOGUE.code_filter(["rank-gaps"], [])
+        Choices.of(None, ["X1"], [])
+    with pytest.raises(UsageError, match="rank-gaps"):
+        Choices.of(None, ["rank-gaps"], [])
     with pytest.raises(UsageError) as caught:
-        CATALOGUE.code_filter([], ["R999"])
+        Choices.of(None, [], ["R999"])
     assert len(str(caught.value)) < 150
     with pytest.raises(UsageError, match="R999"):
         CATALOGUE["R999"]
@@ -111,5 +106,5 @@ def test_severities_are_ordered_worst_first() -> None:
 
 
 def test_rules_are_chosen_by_name_too() -> None:
-    chosen = CATALOGUE.code_filter(["header-line", "Rank-Gap", "query-order"], ["q103"])
-    assert {code for code in RULES if chosen(code)} == {"R105", "T103", "R124", "R128"}
+    choices = Choices.of(None, ["header-line", "Rank-Gap", "query-order"], ["q103"])
+    assert {code for code in RULES if choices.chosen(code)} == {"R105", "T103", "R124", "R128"}

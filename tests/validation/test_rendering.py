@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,12 +13,18 @@ import pytest
 
 from trectools_plus.validation import FileReport, Finding, Fix, Severity, validate_run
 from trectools_plus.validation.rendering import (
-    RENDERERS,
-    iter_text,
+    as_document,
     line_ranges,
     print_text,
-    render,
+    render_github,
+    render_text,
 )
+
+RENDERERS: dict[str, Callable[[list[FileReport]], str]] = {
+    "text": render_text,
+    "json": lambda reports: json.dumps(as_document(reports)),
+    "github": render_github,
+}
 
 FINDING_KEYS = {
     *("code", "name", "severity", "line", "column", "count", "query_id", "doc_id"),
@@ -67,7 +73,7 @@ def test_text_is_grouped_by_file_worst_first() -> None:
     whole = finding(
         code="R142", severity=Severity.WARNING, line=None, column=None, lines=(), fix=Fix.NO
     )
-    text = render([report(info, whole, far), report(path="good.run")])
+    text = render_text([report(info, whole, far), report(path="good.run")])
     assert text.splitlines() == [
         "a.run: run, 3 rows, 1 query",
         "   1200:7  error    R131  d01 again. [lines 1200, 1201, 1202, 1300, …]",
@@ -80,28 +86,13 @@ def test_text_is_grouped_by_file_worst_first() -> None:
         "good.run: run, 3 rows, 1 query; no findings",
         "",
         "Found 1 error, 1 warning and 1 info in 1 of 2 files.",
-        "Fix the finding marked * with --fix OUT.",
-    ]
-
-
-def test_text_suggests_fixes() -> None:
-    assert render([report(finding(fix=Fix.NO))]).splitlines()[-1] == "Found 1 error in 1 file."
-    tag, safe = finding(code="R152"), finding(code="R123", fix=Fix.SAFE)
-    assert render([report(tag)]).splitlines()[-1] == "Fix with --fix OUT --fix R152."
-    lines = render([report(tag, safe)]).splitlines()
-    assert "Fix the finding marked * with --fix OUT; for more, add --fix R152." in lines
-    assert render([report()]).splitlines()[-1] == "No findings in 1 file."
-
-
-def test_text_can_leave_clean_files_unnamed() -> None:
-    assert list(iter_text([report(path="good.run")], list_clean=False)) == [
-        "No findings in 1 file.\n"
+        "Findings marked * are fixed by --fix OUT.",
     ]
 
 
 def test_text_fits_the_screen(reports: list[FileReport]) -> None:
     long = report(finding(message="word " * 60, remedy="word " * 60, line=123456, column=99))
-    lines = render([*reports, long]).splitlines()
+    lines = render_text([*reports, long]).splitlines()
     assert 90 < max(map(len, lines)) <= 100
 
 
@@ -114,7 +105,7 @@ def test_text_is_coloured_on_a_terminal_only(
     plain, coloured = io.StringIO(), Terminal()
     print_text(reports, plain)
     print_text(reports, coloured)
-    assert plain.getvalue() == render(reports)
+    assert plain.getvalue() == render_text(reports)
     assert "R131  \x1b[0m" in coloured.getvalue()
     uncoloured = re.sub(r"\x1b\[[0-9;]*m", "", coloured.getvalue())
     assert [line.rstrip() for line in uncoloured.splitlines()] == plain.getvalue().splitlines()
@@ -130,7 +121,7 @@ def test_no_color_is_honoured(reports: list[FileReport], monkeypatch: pytest.Mon
 
 
 def test_json_has_the_keys_of_the_contract(reports: list[FileReport]) -> None:
-    document = json.loads(render(reports, "json"))
+    document = as_document(reports)
     assert document["summary"] == {"errors": 1, "warnings": 1, "infos": 1}
     first, second = document["files"]
     assert (first["path"], first["kind"], first["rows"], first["queries"]) == (
@@ -146,7 +137,7 @@ def test_json_has_the_keys_of_the_contract(reports: list[FileReport]) -> None:
 
 
 def test_github_annotations_name_file_and_line(reports: list[FileReport]) -> None:
-    lines = render(reports, "github").splitlines()
+    lines = render_github(reports).splitlines()
     assert len(lines) == 3
     assert any(
         line.startswith("::error file=run.txt,line=3,col=6,title=R131 duplicate-document::d01")
@@ -157,9 +148,7 @@ def test_github_annotations_name_file_and_line(reports: list[FileReport]) -> Non
 
 
 def test_github_escapes_what_its_syntax_needs() -> None:
-    (line,) = render(
-        [report(finding(message="50%, a:b"), path="a,b:c%.run")], "github"
-    ).splitlines()
+    (line,) = render_github([report(finding(message="50%, a:b"), path="a,b:c%.run")]).splitlines()
     assert line.startswith("::error file=a%2Cb%3Ac%25.run,line=3,")
     assert line.endswith("::50%25, a:b. Keep one.")
 
@@ -167,7 +156,7 @@ def test_github_escapes_what_its_syntax_needs() -> None:
 @pytest.mark.parametrize("name", RENDERERS)
 def test_odd_names_and_ids_keep_every_document_whole(name: str) -> None:
     odd = finding(message=f"id {ODD} <&>\"'", query_id=ODD, doc_id=ODD)
-    document = render([report(odd, path=ODD), report(path=ODD)], name)
+    document = RENDERERS[name]([report(odd, path=ODD), report(path=ODD)])
     assert not set(document) & {"\x1b", "\x00", "\u200b", "\ud800"}
     document.encode("utf-8")
     if name == "json":
@@ -178,25 +167,11 @@ def test_odd_names_and_ids_keep_every_document_whole(name: str) -> None:
 
 @pytest.mark.parametrize("name", RENDERERS)
 def test_no_reports_still_render(name: str) -> None:
-    document = render([], name)
+    document = RENDERERS[name]([])
     if name == "json":
         assert json.loads(document)
     else:
         assert document == ("No findings in 0 files.\n" if name == "text" else "")
-
-
-@pytest.mark.parametrize("name", RENDERERS)
-def test_a_report_is_written_before_the_next_begins(name: str) -> None:
-    written: list[str] = []
-
-    def reports() -> Iterator[FileReport]:
-        yield report(finding(), path="first.run")
-        assert any("first.run" in chunk for chunk in written)
-        yield report(finding(), path="second.run")
-
-    for chunk in RENDERERS[name](reports()):
-        written.append(chunk)  # noqa: PERF402, the generator looks at the list as it grows
-    assert any("second.run" in chunk for chunk in written)
 
 
 def test_line_ranges_are_short() -> None:

@@ -8,7 +8,6 @@ __getattr__, __dir__ = import_lazily(
         "benchmark.compare.comparisons": ["Comparisons"],
         "benchmark.gate": ["GateResult", "GateRules", "run_gate"],
         "benchmark.multilingual": ["run_multilingual"],
-        "benchmark.overfitting": ["check_overfitting"],
         "benchmark.report.folder": ["list_reports"],
         "benchmark.report.model": ["BenchmarkReport", "report_json_schema"],
         "benchmark.run.config_file": ["compare_vectors_options", "load_config"],

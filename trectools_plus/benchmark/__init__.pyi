@@ -14,7 +14,6 @@ from trectools_plus.benchmark.multilingual import (
     multilingual_report_schema as multilingual_report_schema,
 )
 from trectools_plus.benchmark.multilingual import run_multilingual as run_multilingual
-from trectools_plus.benchmark.overfitting import check_overfitting as check_overfitting
 from trectools_plus.benchmark.report.folder import ListedReport as ListedReport
 from trectools_plus.benchmark.report.folder import ReportFolder as ReportFolder
 from trectools_plus.benchmark.report.folder import list_reports as list_reports
@@ -58,7 +57,6 @@ __all__ = [
     "GateRules",
     "SweepReport",
     "SweepResult",
-    "check_overfitting",
     "compare_vectors_options",
     "list_reports",
     "load_config",

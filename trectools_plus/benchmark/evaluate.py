@@ -137,7 +137,7 @@ def evaluate(
         # Frames of unknown type are refused here, with a hint at functions.
         judged = qrels
         if not is_path(qrels) and columns is None:
-            judged = as_qrels(qrels, "a function that retrieves")
+            judged = as_qrels(qrels)
         return evaluate_runs(
             judged,
             runs,

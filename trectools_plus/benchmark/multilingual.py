@@ -5,15 +5,14 @@ evaluated on its own test set, and only the means of the languages are combined,
 
 Test sets are parallel if they have the same query ids and, id by id, the same terms of the highest
 grade: each query is the same meaning in another language. The difference of two languages is then
-paired, and its interval does not contain the variation between meanings; variance and gap have
-intervals from these comparisons.
+paired, and its interval does not contain the variation between meanings.
 """
 
 from __future__ import annotations
 
 import statistics
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -23,7 +22,7 @@ import numpy as np
 import polars as pl
 from pydantic import Field
 
-from trectools_plus.benchmark.compare.compare import find_differences, refuse_different_queries
+from trectools_plus.benchmark.compare.compare import compare_modes
 from trectools_plus.benchmark.report import BenchmarkReport, StratumResult
 from trectools_plus.benchmark.run.config import Comparing
 from trectools_plus.benchmark.run.config_file import ConfigOptions, load_config
@@ -37,12 +36,9 @@ from trectools_plus.measures.parser import parse_measures
 from trectools_plus.models import ReportModel
 from trectools_plus.progress import Progress, no_progress
 from trectools_plus.provenance import Clock, utc_now
-from trectools_plus.statistics import variance_of_means
-from trectools_plus.statistics.comparison import Comparison, ConfidenceInterval
-from trectools_plus.statistics.scores import interval_of
+from trectools_plus.statistics.comparison import Comparison
 from trectools_plus.testsets.languages import languages_in
 from trectools_plus.testsets.loading import load_test_set
-from trectools_plus.text import listed, plural
 
 SCHEMA_VERSION: Literal["1.1"] = "1.1"
 PARALLEL_SETS = tuple(f"hpo-{language}-standard" for language in ("en", "de", "fr", "es", "nl"))
@@ -74,30 +70,22 @@ class LanguageResult(ReportModel):
 class CrossLingual(ReportModel):
     """One measure of one mode across languages: figures of their means, with equal weights."""
 
-    mean: float | None
+    mean: float | None = None
     """Unweighted mean of the languages' means; null if one of them is undefined."""
-    variance: float | None
+    variance: float | None = None
     """Sample variance of the languages' means (ddof 1)."""
     cross_lingual_variance: float | None = None
     """Population variance of the languages' means (ddof 0)."""
-    best: float | None
+    best: float | None = None
     """The best of the languages' means."""
-    best_language: str | None
+    best_language: str | None = None
     """Its language; on a tie, the first."""
-    worst: float | None
+    worst: float | None = None
     """The worst of them."""
-    worst_language: str | None
+    worst_language: str | None = None
     """Its language; on a tie, the first."""
-    gap: float | None
+    gap: float | None = None
     """Difference between the best and the worst, not negative."""
-    variance_ci: ConfidenceInterval | None = None
-    """Interval of the variance; each resample draws the same queries for all languages. Null if the
-    sets are not parallel."""
-    gap_ci: ConfidenceInterval | None = None
-    """Interval of the paired difference between the best and the worst; null if the sets are not
-    parallel."""
-    gap_p_adjusted: float | None = None
-    """Its p-value, adjusted for all pairs of languages; null if the sets are not parallel."""
 
 
 class MultilingualReport(ReportModel):
@@ -120,8 +108,6 @@ class MultilingualReport(ReportModel):
     parallel: bool | None = None
     """True if the sets have the same query ids and, id by id, the same terms of the highest grade;
     null in reports of schema version 1.0."""
-    not_parallel: str | None = None
-    """The ids and terms that differ; null if the sets are parallel."""
     differences: dict[str, list[Comparison]] = Field(default_factory=dict)
     """By mode, the paired difference of every two languages on each measure, with languages in the
     place of modes; empty if the sets are not parallel."""
@@ -164,7 +150,6 @@ def run_multilingual(
     *,
     command: str | None = None,
     clock: Clock = utc_now,
-    cached: bool = False,
 ) -> MultilingualResult:
     """Evaluate each language separately over the terms of the Human Phenotype Ontology.
 
@@ -178,8 +163,6 @@ def run_multilingual(
         progress: Called as ``progress(description, done, total)``.
         command: The command line to put into the report, without secrets.
         clock: Returns the time in UTC.
-        cached: Reuse earlier results, as in
-            :func:`trectools_plus.benchmark.run.runner.run_benchmark`.
 
     Returns:
         The results. The folder is still unchanged:
@@ -213,7 +196,6 @@ def run_multilingual(
                 partial(_name_language, progress or no_progress, language),
                 command=command,
                 clock=clock,
-                cached=cached,
             )
     except BaseException:
         for result in results.values():
@@ -266,117 +248,82 @@ def combine(
         results: The benchmark of each language, all with the same modes and measures.
         command: The command line.
     """
-    first = next(iter(results.values())).report
-    not_parallel = _describe_scored(results)
-    languages = {
-        language: _language_result(sets[language], result) for language, result in results.items()
-    }
-    across: dict[str, dict[str, CrossLingual]] = {}
-    differences: dict[str, list[Comparison]] = {}
-    for mode in first.modes:
-        across[mode] = {
-            measure: summarise(
-                {code: one.modes[mode][measure].mean for code, one in languages.items()},
-                higher_is_better=first.higher_is_better(measure),
-                ranked=all(one.modes[mode][measure].n == one.queries for one in languages.values()),
+    reports = {language: result.report for language, result in results.items()}
+    first = next(iter(reports.values()))
+    across = {
+        mode: {
+            name: summarise(
+                {code: report.modes[mode].measures[name].mean for code, report in reports.items()},
+                higher_is_better=first.higher_is_better(name),
+                ranked=all(
+                    report.modes[mode].measures[name].n == report.manifest.dataset.queries
+                    for report in reports.values()
+                ),
             )
-            for measure in first.measure_names
+            for name in first.measure_names
         }
-        if not_parallel is None:
-            differences[mode] = _compare_languages(mode, across[mode], results)
+        for mode in first.modes
+    }
+    is_parallel = _are_parallel(results)
     version = (first.manifest.dataset.version or "").partition(" with ")[0]
     reciprocal_rank = first.find_measure("RR")
     return MultilingualReport(
         corpus=f"{first.manifest.dataset.id} {version}".strip(),
         mode_names={mode: result.label for mode, result in first.modes.items()},
         measures=first.measure_names,
-        languages=languages,
+        languages={code: _language_result(sets[code], one) for code, one in results.items()},
         across=across,
         average_mrr={
             mode: measures[reciprocal_rank].mean
             for mode, measures in across.items()
             if reciprocal_rank is not None
         },
-        parallel=not_parallel is None,
-        not_parallel=not_parallel,
-        differences=differences,
+        parallel=is_parallel,
+        differences={mode: _compare_languages(mode, results) for mode in first.modes}
+        if is_parallel
+        else {},
         command=command,
     )
 
 
-def _describe_scored(results: Mapping[str, BenchmarkResult]) -> str | None:
-    """Return the reasons why the scored queries of the languages are not parallel."""
-    reason = describe_differences(
-        {language: one.dataset.qrels for language, one in results.items() if one.dataset}
-    )
+def _are_parallel(results: Mapping[str, BenchmarkResult]) -> bool:
+    """Return whether the scored queries expect the same terms in every language."""
+    expected = [find_expected_terms(one.dataset.qrels) for one in results.values() if one.dataset]
     # With missing="drop", a mode can leave out queries in one language only.
-    first, *others = (
-        result.per_query.select("run", "query_id").unique().sort("run", "query_id")
-        for result in results.values()
+    scored = [
+        one.per_query.select("run", "query_id").unique().sort("run", "query_id")
+        for one in results.values()
+    ]
+    return all(one == expected[0] for one in expected) and all(
+        one.equals(scored[0]) for one in scored
     )
-    if reason is not None or all(other.equals(first) for other in others):
-        return reason
-    return "the scored queries of a mode differ between the languages"
 
 
-def _compare_languages(
-    mode: str, across: dict[str, CrossLingual], results: Mapping[str, BenchmarkResult]
-) -> list[Comparison]:
-    """Return the paired differences of a mode, and add their intervals to its figures.
-
-    The languages are compared like systems: the p-values are adjusted for all pairs of languages on
-    one measure.
-    """
+def _compare_languages(mode: str, results: Mapping[str, BenchmarkResult]) -> list[Comparison]:
+    """Return the paired differences of a mode between every two languages, compared like modes."""
     report = next(iter(results.values())).report
-    comparing = Comparing.of(report.manifest.config, ())
     tables = {
         language: one.per_query.filter(run=mode)
         .pivot("measure", index="query_id", values="value")
         .sort("query_id")
         for language, one in results.items()
     }
+    columns = pl.col(report.measure_names).cast(pl.Float64).fill_null(np.nan)
     evaluation = Evaluation(
         measures=parse_measures(report.measure_names),
         averaging=report.manifest.averaging,
         query_ids={language: table["query_id"].to_list() for language, table in tables.items()},
         counts={},
         queries_without_relevant=[],
-        tables={
-            language: table.select(
-                pl.col(report.measure_names).cast(pl.Float64).fill_null(np.nan)
-            ).to_numpy()
-            for language, table in tables.items()
-        },
+        tables={language: table.select(columns).to_numpy() for language, table in tables.items()},
     )
-    refuse_different_queries(evaluation)
-    compared = find_differences(comparing, evaluation, report.primary_measure, "mode")
-    by_pair = {(one.measure, frozenset((one.baseline, one.contrast))): one for one in compared}
-    for measure, figures in across.items():
-        changes: dict[str, object] = {}
-        values = np.column_stack([evaluation.values(one, measure) for one in tables])
-        if not np.isnan(values).any():
-            # Each resample draws the same queries for all languages.
-            variance = variance_of_means(values, **comparing.options)
-            changes["variance_ci"] = interval_of(variance, 0)
-        ends = frozenset((figures.best_language or "", figures.worst_language or ""))
-        if (pair := by_pair.get((measure, ends))) is not None:
-            ahead = pair if (pair.difference or 0.0) >= 0 else pair.turned()
-            changes |= {"gap_ci": ahead.ci, "gap_p_adjusted": pair.p_adjusted}
-        across[measure] = figures.model_copy(update=changes)
-    return compared
+    comparing = Comparing.of(report.manifest.config, ())
+    return compare_modes(comparing, evaluation, report.primary_measure, "mode").comparisons
 
 
 def multilingual_report_schema() -> dict[str, Any]:
     """Return the JSON Schema of the report."""
     return MultilingualReport.model_json_schema(mode="serialization")
-
-
-_ACROSS: Mapping[str, Callable[[Sequence[float]], float]] = {
-    "mean": statistics.fmean,
-    "variance": statistics.variance,
-    "cross_lingual_variance": statistics.pvariance,
-}
-"""Figures of the languages' means."""
 
 
 def summarise(
@@ -391,17 +338,26 @@ def summarise(
             best or worst, because omitting the hardest queries would make a language the best.
     """
     known = {code: mean for code, mean in means.items() if mean is not None}
-    figures: dict[str, float | str | None] = dict.fromkeys(CrossLingual.model_fields)
-    if len(known) == len(means):
-        for name, function in _ACROSS.items():
-            figures[name] = function(list(known.values()))
-    if len(known) == len(means) and ranked:
-        choose = (max, min) if higher_is_better else (min, max)
-        best, worst = (one(known, key=known.__getitem__) for one in choose)
-        figures |= {"best": known[best], "worst": known[worst]}
-        figures |= {"best_language": best, "worst_language": worst}
-        figures["gap"] = abs(known[best] - known[worst])
-    return CrossLingual.model_validate(figures)
+    if len(known) < len(means):
+        return CrossLingual()
+    values = list(known.values())
+    figures = CrossLingual(
+        mean=statistics.fmean(values),
+        variance=statistics.variance(values),
+        cross_lingual_variance=statistics.pvariance(values),
+    )
+    if not ranked:
+        return figures
+    choose = (max, min) if higher_is_better else (min, max)
+    best, worst = (function(known, key=known.__getitem__) for function in choose)
+    return CrossLingual(
+        **figures.model_dump(include={"mean", "variance", "cross_lingual_variance"}),
+        best=known[best],
+        best_language=best,
+        worst=known[worst],
+        worst_language=worst,
+        gap=abs(known[best] - known[worst]),
+    )
 
 
 def _name_language(progress: Progress, language: str, what: str, done: int, total: int) -> None:
@@ -428,30 +384,8 @@ def _language_result(name: str, result: BenchmarkResult) -> LanguageResult:
     )
 
 
-_SHOWN = 3
-
-
-def describe_differences(judged: Mapping[str, Qrels]) -> str | None:
-    """Return the reasons why sets are not parallel, in one line; ``None`` if they are.
-
-    Args:
-        judged: The judgments of each language, at least two. Each language is compared with the
-            first.
-    """
-    expected = {language: _best_terms(qrels) for language, qrels in judged.items()}
-    first, *others = expected
-    reasons = []
-    for other in others:
-        here, there = expected[first], expected[other]
-        differing = [one for one in {**here, **there} if here.get(one) != there.get(one)]
-        if differing:
-            shown = f"{plural(len(differing), 'query', 'queries')} ({listed(differing, _SHOWN)})"
-            reasons.append(f"{first} and {other} differ in the expected terms of {shown}")
-    return "; ".join(reasons) or None
-
-
-def _best_terms(qrels: Qrels) -> dict[str, frozenset[str]]:
-    """Return the terms with the highest grade of each query, in the order of the set."""
+def find_expected_terms(qrels: Qrels) -> dict[str, frozenset[str]]:
+    """Return the terms with the highest grade of each query, above 0."""
     rows = qrels.frame.filter(
         (pl.col("relevance") > 0)
         & (pl.col("relevance") == pl.col("relevance").max().over("query_id"))

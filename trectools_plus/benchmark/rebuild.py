@@ -15,24 +15,27 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from trectools_plus.benchmark.report import BenchmarkReport, Manifest, ModeResult, RunFile
+from trectools_plus.benchmark.report import ModeResult
 from trectools_plus.benchmark.report.folder import (
     ReportFolder,
     StoredDocuments,
     read_report_topics,
-    refuse_changed,
 )
-from trectools_plus.benchmark.report.model import hash_config, make_experiment_id
 from trectools_plus.benchmark.run.dataset import Dataset, name_dataset
 from trectools_plus.benchmark.run.modes import ModeRun, Modes, read_mode_run, write_mode_run
 from trectools_plus.benchmark.run.output_folder import (
     DOCUMENTS_FILE,
     QRELS_FILE,
-    RUNS_FOLDER,
+    REPORT_FILE,
     TOPICS_FILE,
     OutputFolder,
 )
-from trectools_plus.benchmark.run.runner import BenchmarkResult, FigureOrigin, compute_result
+from trectools_plus.benchmark.run.runner import (
+    BenchmarkResult,
+    make_manifest,
+    make_result,
+    score_modes,
+)
 from trectools_plus.errors import TrectoolsPlusError
 from trectools_plus.formats.files.closed import is_unchanged
 from trectools_plus.formats.tables import Topics
@@ -45,10 +48,7 @@ from trectools_plus.provenance import package_versions
 _MOST_DOCUMENTS = 1_000_000
 """Larger collections are not read again."""
 _ALWAYS_UNPROVEN = ("date", "command", "machine", "package versions")
-_OF_WRITER = (
-    *("packages", "python", "platform", "blas_threads", "models"),
-    *("cache_key", "cached_from"),
-)
+_OF_WRITER = ("packages", "python", "platform", "blas_threads", "models", "command")
 """Fields of the manifest that only the writer knows; every rendering shows them as such."""
 
 
@@ -106,8 +106,7 @@ class _StoredInputs:
             source.files.file(name)
         source.bind_measures(config.measure_names)
         if config.over_terms:
-            files = (config.ontology, config.annotations)
-            refuse_changed(files, source.originals.values(), source.path)
+            source.find_term_files()
         original, reason = self._load_original()
         if original is not None:
             return original
@@ -145,9 +144,8 @@ class _StoredInputs:
         modes = {}
         for done, name in enumerate(config.mode_keys):
             progress("reading runs", done, len(config.mode_keys))
-            is_stored = self._has_file(f"{RUNS_FOLDER}/{name}.run")
-            if name in report.modes or (is_stored and name not in report.unscored):
-                modes[name] = self._read_mode(name, report.modes.get(name))
+            if name in report.modes:
+                modes[name] = self._read_mode(name, report.modes[name])
         progress("reading runs", len(config.mode_keys), len(config.mode_keys))
         unscored = {
             name: report.unscored[name].model_copy(update={"label": config.label(name)})
@@ -156,28 +154,23 @@ class _StoredInputs:
         }
         return Modes(modes, unscored)
 
-    def _has_file(self, name: str) -> bool:
-        return self._source.files.find(name) is not None
-
-    def _read_mode(self, name: str, reported: ModeResult | None) -> ModeRun:
+    def _read_mode(self, name: str, reported: ModeResult) -> ModeRun:
         path = (self._config.runs or {}).get(name)
         if path is not None:
             return self._read_given(name, path, reported)
         self.unproven["tied scores of fetched runs, and the settings of the search"] = None
-        mode = self._rewrite(name, None if reported is None else reported.run)
+        mode = self._rewrite(name, reported)
         known = {*mode.run.query_ids}
-        cut_short = (reported.diagnostics.cut_short if reported else None) or []
         return replace(
             mode,
             latency_ms=self._read_latency(name, self.dataset.topics),
             index_key=self._source.report.manifest.index_snapshots.get(name),
-            cut_short=[query_id for query_id in cut_short if query_id in known],
+            cut_short=[one for one in reported.diagnostics.cut_short or () if one in known],
         )
 
-    def _read_given(self, name: str, path: str, reported: ModeResult | None) -> ModeRun:
+    def _read_given(self, name: str, path: str, reported: ModeResult) -> ModeRun:
         """Read a given run again, or its copy in the folder if the original changed."""
-        origin = None if reported is None else reported.run.source
-        reason = f"{path} is not available, or changed"
+        origin, reason = reported.run.source, f"{path} is not available, or changed"
         if self._config.exclude is not None and self.dataset.excluded is None:
             reason = "the documents to leave out are not available"
         elif origin is not None and is_unchanged(path, [origin.sha256]):
@@ -186,26 +179,16 @@ class _StoredInputs:
             except TrectoolsPlusError as error:
                 reason = str(error)
         self.unproven[f"ties and findings of the run {name} ({reason})"] = None
-        mode = replace(self._rewrite(name, None if reported is None else reported.run), given=True)
-        if reported is None:
-            return mode
+        mode = self._rewrite(name, reported)
         info = mode.info.model_copy(update={"source": origin})
-        return replace(mode, info=info, findings=reported.diagnostics.findings)
+        return replace(mode, info=info, findings=reported.diagnostics.findings, given=True)
 
-    def _rewrite(self, name: str, info: RunFile | None) -> ModeRun:
+    def _rewrite(self, name: str, reported: ModeResult) -> ModeRun:
         """Read a run of the report and write it again. Its ties are those of the report."""
-        place = f"{RUNS_FOLDER}/{name}.run"
-        exists = self._has_file(place) or (info is not None and info.path)
-        run = self._source.read_run_at(place if exists else None, name)
+        run = self._source.read_run_at(reported.run.path, name)
         accepts = accept_unjudged(self._config.bind_measures(self._config.measure_names))
         mode = write_mode_run(self.dataset, self._folder, run, accepts_unjudged=accepts)
-        if info is None:
-            return mode
-        counted = {
-            cutoff: info.ties.straddling.get(cutoff, 0) for cutoff in mode.info.ties.straddling
-        }
-        ties = info.ties.model_copy(update={"straddling": counted})
-        return replace(mode, info=mode.info.model_copy(update={"ties": ties}))
+        return replace(mode, info=mode.info.model_copy(update={"ties": reported.run.ties}))
 
     def _read_latency(self, name: str, topics: Topics | None) -> npt.NDArray[np.float64] | None:
         """Return a mode's latencies in the order of the topics."""
@@ -232,9 +215,9 @@ def rebuild_result(
     Raises:
         InputError: If a run or the judgments are missing or cannot be read.
     """
-    manifest = source.report.manifest
+    stored = source.report.manifest
     try:
-        moment = datetime.fromisoformat(manifest.created_at)
+        moment = datetime.fromisoformat(stored.created_at)
     except ValueError:
         moment = datetime.fromtimestamp(0, UTC)
     folder = OutputFolder(output_dir)
@@ -243,19 +226,26 @@ def rebuild_result(
         inputs = _StoredInputs(source, folder)
         progress("reading the data", 1, 1)
         config, dataset = source.config, inputs.dataset
-        experiment_id = make_experiment_id(moment, hash_config(config.as_manifest()))
-        contents = dataset.hash_contents()
         modes = inputs.read_modes(progress)
-        origin = FigureOrigin(experiment_id, moment, manifest.command, contents, {})
-        result = compute_result(config, dataset, modes, folder, origin, progress)
-    lacks_topics = dataset.topics is None and "topics" in manifest.dataset.contents
+        evaluation = score_modes(config, dataset, modes, progress)
+        manifest = make_manifest(config, dataset, modes, evaluation, moment)
+        # What only the writer knows.
+        changes = {name: getattr(stored, name) for name in _OF_WRITER}
+        if re.fullmatch(rf"{manifest.experiment_id}(-\d+)?", stored.experiment_id):
+            changes["experiment_id"] = stored.experiment_id
+        manifest = manifest.model_copy(update=changes)
+        result = make_result(config, dataset, modes, evaluation, manifest, folder)
     shows_titles = source.files.find(DOCUMENTS_FILE) is not None
-    rebuilt = replace(
-        result,
-        report=_restore_report(manifest, result.report),
-        dataset=replace(dataset, corpus=dataset.corpus if shows_titles else None),
-    )
-    problems = [f"{TOPICS_FILE}: the queries are missing, or changed"] if lacks_topics else []
+    corpus = dataset.corpus if shows_titles else None
+    known = {*source.report.modes, *source.report.unscored}
+    problems = [
+        f"{REPORT_FILE}: the mode {name} of the configuration is missing"
+        for name in config.mode_keys
+        if name not in known
+    ]
+    if dataset.topics is None and "topics" in stored.dataset.contents:
+        problems.append(f"{TOPICS_FILE}: the queries are missing, or changed")
+    rebuilt = replace(result, dataset=replace(dataset, corpus=corpus))
     return Rebuilt(rebuilt, [*inputs.unproven], problems)
 
 
@@ -270,12 +260,3 @@ def find_other_version(packages: Mapping[str, str]) -> str | None:
     if writer == running:
         return None
     return f"written by version {str(writer)[:40]!r}: verify with that version (this is {running})"
-
-
-def _restore_report(old: Manifest, made: BenchmarkReport) -> BenchmarkReport:
-    """Take from the report what only its writer knows."""
-    manifest = made.manifest
-    changes = {name: getattr(old, name) for name in _OF_WRITER}
-    if re.fullmatch(rf"{manifest.experiment_id}(-\d+)?", old.experiment_id):
-        changes["experiment_id"] = old.experiment_id
-    return made.model_copy(update={"manifest": manifest.model_copy(update=changes)})

@@ -72,9 +72,7 @@ def run_command(command: Callable[..., object], name: str) -> None:
             reconfigure(encoding="utf-8", errors="backslashreplace")
     if threading.current_thread() is threading.main_thread():
         # An error instead of a sudden end, so that temporary files are removed.
-        for number in (signal.SIGTERM, getattr(signal, "SIGHUP", signal.SIGTERM)):
-            if signal.getsignal(number) is signal.SIG_DFL:  # under nohup, SIGHUP is ignored
-                signal.signal(number, _end)
+        signal.signal(signal.SIGTERM, _end)
     with translated_errors():
         sys.exit(_call(command, name))
 
@@ -110,12 +108,9 @@ _REMOVED = {
     ),
     "--held-out": "removed; score the chosen variant with benchmark run --test-file HELD-OUT",
     "--max-queries": "removed; larger sets are for benchmark run",
-    "--publish-key-from-env": "removed; /metrics shows the figures of the set of --test-file",
-    "--guideline": "removed; send the guideline to the people who judge",
     "--rope": "removed; read the interval of the difference, or use benchmark gate --non-inferior",
     "--low-memory": "removed; files in TREC form are read in chunks",
     "--translations": "removed; name a model for the language with --embedding-model",
-    "--max-gap": "removed; extraction always uses the default",
     "--similarity": "removed; extraction always uses the formula hybrid",
     "--relevant": "removed; write the grade into the measure, for example P(rel=2)@10",
     "--leave-out": "removed; review serve asks about the rest",
@@ -125,7 +120,7 @@ _REMOVED = {
     "--http": "removed; write --set http.NAME=VALUE",
     "--device": "removed; write --gpu, or --set device=cuda",
     "--cpu": "removed; models run on the CPU without --gpu",
-    "--reranker-model": "removed; write --set reranker=cross-encoder --set reranker_model=DIR",
+    "--reranker-model": "removed; --enable-reranker compares letters",
     "--dedup": "removed; no fix changes a figure: edit the file, or convert it",
     "--on-conflict": "removed; no fix changes a figure: edit the file, or convert it",
     "--diff": "removed; compare the file and its copy with diff",
@@ -141,7 +136,7 @@ _REMOVED = {
     "latex": "removed; use compare --format latex, or benchmark show --table FILE.tex",
     "reproduce": "removed; use repro_eval",
     "merge": "removed; run the benchmark again with all runs, unchanged modes come from the cache",
-    "overfitting": "removed; use check_overfitting in Python",
+    "overfitting": "removed; compare the parts of a split with benchmark run --test-file",
     "measures": "removed; use trectools-plus explain",
     "sarif": "removed; use --format github or json",
     "junit": "removed; use --format github or json",

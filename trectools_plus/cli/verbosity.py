@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar
 
 import typer
 
@@ -25,7 +25,7 @@ class Verbosity:
         typer.Option(
             "--verbose",
             "-v",
-            help="Print the time of each step to stderr, and the traceback of an error.",
+            help="Print minor notes, and the traceback of an error.",
         ),
     ] = False
 
@@ -50,6 +50,5 @@ def inform(text: str, *, newline: bool = True) -> None:
 
 
 def show_progress() -> AbstractContextManager[Progress]:
-    """Return a context that shows progress as ``-q`` and ``-v`` require; see ``progress_bar``."""
-    style: Literal["bar", "lines", "none"] = "none" if Verbosity.current.quiet else "bar"
-    return progress_bar(style="lines" if Verbosity.current.verbose else style)
+    """Return a context that shows progress, except with ``-q``; see ``progress_bar``."""
+    return progress_bar(shown=not Verbosity.current.quiet)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import pickle
-import platform
+import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
@@ -86,8 +86,7 @@ def _open_client(address: str) -> Any:
         # Use another thread: this one may already run an event loop, for example in a notebook.
         with ThreadPoolExecutor(1) as pool:
             pool.submit(asyncio.run, reach).result().abort()
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # versions are compared below
+        with warnings.catch_warnings(action="ignore"):  # versions are compared below
             return Client(address, timeout=CONNECT_SECONDS, set_as_default=False)
     except Exception as error:  # other servers and other addresses cause various errors
         raise InputError(
@@ -117,21 +116,15 @@ class Cluster:
             UsageError: If versions differ.
         """
         self._await_worker()
-        for process, actual in self.client.run(versions, on_error="return").items():
-            check_versions(process, actual if isinstance(actual, dict) else {}, versions())
+        for process, actual in self.client.run(versions).items():
+            check_versions(process, actual, versions())
 
-    def map(
-        self,
-        function: Callable[[_Item], _Result],
-        items: Iterable[_Item],
-        on_done: Callable[[int], None] | None = None,
-    ) -> list[_Result]:
+    def map(self, function: Callable[[_Item], _Result], items: Iterable[_Item]) -> list[_Result]:
         """Call a function once for each item, on any worker and in any order.
 
         Args:
             function: The function, which is sent to each worker once.
             items: The items.
-            on_done: Called with the number of finished items after each of them.
 
         Returns:
             The results in the order of the items.
@@ -144,13 +137,8 @@ class Cluster:
 
         pickled = self.client.submit(bytes, cloudpickle.dumps(function), pure=False)
         submit = self.client.get_executor(pure=False).submit
-        futures = [submit(call, pickled, cloudpickle.dumps(item), versions()) for item in items]
-        results: list[_Result] = []
-        for future in futures:
-            results.append(self._result(future))
-            if on_done is not None:
-                on_done(len(results))
-        return results
+        futures = [submit(call, pickled, cloudpickle.dumps(item)) for item in items]
+        return list(map(self._result, futures))
 
     def _result(self, future: Future[Any]) -> Any:
         from distributed import KilledWorker
@@ -160,13 +148,7 @@ class Cluster:
                 return future.result(timeout=1.0)
             except TimeoutError:
                 self._await_worker()
-            except KilledWorker as error:
-                raise InputError(
-                    f"a task crashed several workers: {error}",
-                    where=self.address,
-                    remedy="read the logs of the workers, and give them more memory",
-                ) from error
-            except (CancelledError, OSError) as error:
+            except (CancelledError, KilledWorker, OSError) as error:
                 raise self._lost() from error
 
     def _await_worker(self) -> None:
@@ -177,18 +159,17 @@ class Cluster:
 
     def _lost(self) -> InputError:
         return InputError(
-            "the scheduler, or its last worker, is lost",
+            "the scheduler or its workers are lost, or a task crashed several of them",
             where=self.address,
-            remedy=f"start them (`dask scheduler`, `dask worker {self.address}`), and run the "
-            "command again; nothing was written",
+            remedy="read their logs, start them again (`dask scheduler`, `dask worker "
+            f"{self.address}`), and run the command again; nothing was written",
         )
 
 
 @cache
 def versions() -> dict[str, str]:
-    """Return the versions of Python and :data:`PACKAGES`; ``"none"`` for missing packages."""
-    python = ".".join(platform.python_version_tuple()[:2])
-    return dict.fromkeys(PACKAGES, "none") | {"python": python} | package_versions(PACKAGES)
+    """Return the versions of Python and of the installed :data:`PACKAGES`."""
+    return {"python": sys.version[:4], **package_versions(PACKAGES)}
 
 
 def check_versions(process: str, actual: dict[str, str], required: dict[str, str]) -> None:
@@ -210,23 +191,20 @@ def check_versions(process: str, actual: dict[str, str], required: dict[str, str
         )
 
 
-def call(function: bytes, item: bytes, required: dict[str, str]) -> Any:
+def call(function: bytes, item: bytes) -> Any:
     """Call a function on a worker.
 
     Args:
         function: The pickled function.
         item: Its pickled argument.
-        required: The versions that the worker must have. They are checked for each item, because
-            a worker can join at any time.
 
     Returns:
         The result.
 
     Raises:
-        TrectoolsPlusError: If the function raises one, the worker lacks its module or has other
-            versions, or its machine has a problem, for example a full disk.
+        TrectoolsPlusError: If the function raises one, the worker lacks its module, or its machine
+            has a problem, for example a full disk.
     """
-    check_versions("a worker", versions(), required)
     try:
         return _load(function)(pickle.loads(item))
     except ModuleNotFoundError as error:

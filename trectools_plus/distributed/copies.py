@@ -43,9 +43,8 @@ def map_in_copies(function: Callable[[_T], _R], items: Iterable[_T], most: int =
     from concurrent.futures.process import BrokenProcessPool, ProcessPoolExecutor
     from multiprocessing import get_context
 
-    with warnings.catch_warnings():
-        # Other threads of this process only wait for input.
-        warnings.simplefilter("ignore", DeprecationWarning)
+    # Other threads of this process only wait for input.
+    with warnings.catch_warnings(action="ignore", category=DeprecationWarning):
         fork, work = get_context("fork"), (lambda number: function(items[number]),)
         try:
             with ProcessPoolExecutor(n_processes, fork, _prepare_copy, work) as pool:

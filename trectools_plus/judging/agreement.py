@@ -34,20 +34,6 @@ Pair = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True)
-class RunAgreement:
-    """The agreement on the pooled documents of a run.
-
-    Attributes:
-        pairs: The number of documents that both graded.
-        difference: The mean grade of the second minus that of the first. If it differs from run to
-            run, the second favours some runs.
-    """
-
-    pairs: int
-    difference: float
-
-
-@dataclass(frozen=True, slots=True)
 class LabelAgreement:
     """The agreement of two annotators.
 
@@ -62,7 +48,6 @@ class LabelAgreement:
         alpha: Krippendorff's alpha for ordinal grades.
         difference: The mean grade of the second minus that of the first.
         confusion: The numbers of documents by the grade of the first (rows) and of the second.
-        runs: The agreement on each run's documents; without runs that have none.
     """
 
     first: str
@@ -75,7 +60,6 @@ class LabelAgreement:
     alpha: Agreement
     difference: float
     confusion: tuple[tuple[int, ...], ...]
-    runs: dict[str, RunAgreement]
 
 
 def find_agreement(
@@ -98,11 +82,6 @@ def find_agreement(
         UsageError: If an option is out of range.
     """
     options = asdict(resampling or Resampling())
-    pooled = [document for pool in folder.pool.values() for document in pool]
-    by_run = {
-        run: {(one.query_id, one.doc_id) for one in pooled if run in one.ranks}
-        for run in folder.runs
-    }
 
     def grades(chosen: Sequence[Label]) -> Grades:
         return {
@@ -117,7 +96,7 @@ def find_agreement(
         if label.kind == "person":
             people.setdefault(label.annotator, []).append(label)
     return tuple(
-        _compare(names, kind, (first, second), by_run, options)
+        _compare(names, kind, (first, second), options)
         for *names, kind, first, second in _comparisons(labels, people, grades)
         if first.keys() & second.keys()
     )
@@ -147,27 +126,21 @@ def _compare(
     names: Sequence[str],
     kind: Kind,
     grades: tuple[Grades, Grades],
-    by_run: Mapping[str, set[Pair]],
     options: dict[str, Any],
 ) -> LabelAgreement:
     first, second = grades
     both = sorted(first.keys() & second.keys())
     queries = [query_id for query_id, _ in both]
     table = np.array([[first[pair], second[pair]] for pair in both])
-    differences = dict(zip(both, (table[:, 1] - table[:, 0]).tolist(), strict=True))
+    differences = table[:, 1] - table[:, 0]
     confusion = Counter(map(tuple, table.tolist()))
-    of_runs = {run: [*(differences.keys() & pooled)] for run, pooled in by_run.items()}
-
-    def difference(pairs: Sequence[Pair]) -> float:
-        return float(np.mean([differences[pair] for pair in pairs]))
-
     return LabelAgreement(
         first=names[0],
         second=names[1],
         kind=kind,
         pairs=len(both),
         queries=len(set(queries)),
-        agreed=[*differences.values()].count(0),
+        agreed=int((differences == 0).sum()),
         kappas={
             weights: cohens_kappa(
                 *table.T, weights=weights, categories=_GRADES, clusters=queries, **options
@@ -175,13 +148,8 @@ def _compare(
             for weights in WEIGHTS
         },
         alpha=krippendorffs_alpha(table, metric="ordinal", clusters=queries, **options),
-        difference=difference(both),
+        difference=float(differences.mean()),
         confusion=tuple(tuple(confusion[row, column] for column in _GRADES) for row in _GRADES),
-        runs={
-            run: RunAgreement(len(pairs), difference(pairs))
-            for run, pairs in of_runs.items()
-            if pairs
-        },
     )
 
 

@@ -40,13 +40,11 @@ class Reply(NamedTuple):
     Attributes:
         text: The raw text.
         problem: Why the text is not to be read, for example because it is cut off.
-        model: The model that answered, if the service names it.
         usage: The tokens, if the service counts them.
     """
 
     text: str
     problem: str | None = None
-    model: str | None = None
     usage: Usage | None = None
 
 
@@ -112,12 +110,10 @@ class ModelLabeller:
         reply = self._client.request(
             lambda: {"method": "POST", "url": self._url, "json": body},
             lambda document, _ms, _attempts: read_reply(document),
-            sha256_text(content),
         )
         if isinstance(reply, Failure):
             return reply
-        model = reply.model and self._client.scrub(reply.model)
-        return reply._replace(text=self._client.scrub(reply.text), model=model)
+        return reply._replace(text=self._client.scrub(reply.text))
 
     def close(self) -> None:
         """Close the connections, and wake threads that wait for a retry."""
@@ -168,32 +164,24 @@ def read_reply(document: Any) -> Reply:
         AnswerError: If it is not a chat completion, or reports an error.
     """
     refuse_incomplete(document)
-    choices = document.get("choices") if isinstance(document, dict) else None
-    choice = choices[0] if isinstance(choices, list) and choices else None
-    refuse_incomplete(choice)
-    message = choice.get("message") if isinstance(choice, dict) else None
-    if not isinstance(choice, dict) or not isinstance(message, dict):
-        raise AnswerError("the answer has no choices with a message", document)
-    text, problem, finish = _text_of(message.get("content")), None, choice.get("finish_reason")
-    if message.get("refusal"):
-        text, problem = text or str(message["refusal"]), "a refusal"
+    try:
+        choice = document["choices"][0]
+        refuse_incomplete(choice)
+        finish, message = choice.get("finish_reason"), choice["message"]
+        content, refusal = message.get("content"), message.get("refusal")
+    except (AttributeError, IndexError, KeyError, TypeError):
+        raise AnswerError("the answer has no choices with a message", document) from None
+    text, problem = content if isinstance(content, str) else "", None
+    if refusal:
+        text, problem = text or str(refusal), "a refusal"
     elif finish == "content_filter":
         problem = "a refusal (content filter)"
     elif finish == "length":
         problem = "it is cut off at max_tokens"
-    model, usage = document.get("model"), None
+    usage = None
     with suppress(ValidationError):
         usage = Usage.model_validate(document.get("usage"))
-    return Reply(text, problem, model if isinstance(model, str) and model else None, usage)
-
-
-def _text_of(content: Any) -> str:
-    """Return a content that is a text, or a list of parts."""
-    if isinstance(content, list):
-        return "".join(map(_text_of, content))
-    if isinstance(content, Mapping):
-        return _text_of(content.get("text"))
-    return content if isinstance(content, str) else ""
+    return Reply(text, problem, usage)
 
 
 class FunctionLabeller:

@@ -32,7 +32,7 @@ from trectools_plus.progress import Progress, no_progress
 from trectools_plus.provenance import format_time, utc_now
 from trectools_plus.retrieval.fetch.concurrency import call_concurrently
 from trectools_plus.retrieval.source import CircuitBreaker, Failure
-from trectools_plus.text import plural, visible
+from trectools_plus.text import plural
 
 PROMPTS_FOLDER = "prompts"
 _CHARACTERS_PER_TOKEN = 4
@@ -105,7 +105,6 @@ class LabelSummary:
         cut: The number of documents that were cut.
         calls: The number of questions that were asked now.
         failure: The failure that stopped the work, if any.
-        other_models: The number of documents that another model than the requested one judged.
     """
 
     judge: str
@@ -118,7 +117,6 @@ class LabelSummary:
     cut: int
     calls: int
     failure: str | None
-    other_models: dict[str, int]
 
     def as_dict(self, price: Price | None = None) -> dict[str, Any]:
         """Return the summary as JSON, with the cost if there is a price."""
@@ -235,13 +233,12 @@ class Labelling:
         return None
 
     def _store(self, question: Question, reason: str | None, reply: Reply | None = None) -> None:
-        grade = model = answer = usage = None
+        grade = answer = usage = None
         if reply is not None:
             grade, problem = read_grade(reply.text)
             problem = reply.problem or problem
             reason = None if problem is None else f"{_UNREADABLE}{problem}"
             answer = reply.text.encode("utf-8", "replace").decode()  # without unpaired surrogates
-            model = None if reply.model is None else visible(reply.model, _LONGEST_MODEL)
             usage = reply.usage
         label = Label(
             query_id=question.query_id,
@@ -253,7 +250,6 @@ class Labelling:
             reason=reason,
             origin=self._origin,
             answer=answer,
-            answered_by=None if model == self._origin.model else model,
             cut=question.cut,
             repeat=question.repeat,
             text_sha256=question.text_sha256,
@@ -285,7 +281,6 @@ class Labelling:
         )
         missing += Counter({_NOT_IN_CORPUS: self._folder.plan.lacking})
         grades = Counter(label.grade for label in first if label.grade is not None)
-        others = Counter(label.answered_by for label in first if label.answered_by is not None)
         return LabelSummary(
             judge=self._origin.model,
             pairs=self._folder.plan.pooled,
@@ -296,13 +291,11 @@ class Labelling:
             usage=Usage.total(label.usage for label in labels),
             cut=sum(label.cut for label in first),
             calls=calls,
-            other_models=dict(others.most_common()),
             failure=None if stopped is None else stopped.reason,
         )
 
 
 _UNREADABLE = "answer not used: "
-_LONGEST_MODEL = 200
 
 
 def reads_as(label: Label) -> bool:

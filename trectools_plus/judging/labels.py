@@ -91,8 +91,6 @@ class Label(ReportModel):
     """For models: what determines the answer."""
     answer: str | None = None
     """For models: the raw text."""
-    answered_by: str | None = None
-    """For models: the model that answered, if it is not the requested one."""
     cut: bool = False
     """For models: whether the document was too long and only its beginning was shown."""
     repeat: int = 0
@@ -119,8 +117,8 @@ class Label(ReportModel):
 
     def as_line(self) -> bytes:
         """Return the line in ``labels.jsonl``, without what the service did not name."""
-        unnamed = {name for name in ("answered_by", "usage") if getattr(self, name) is None}
-        return f"{self.model_dump_json(exclude=unnamed)}\n".encode()
+        uncounted = {"usage"} if self.usage is None else None
+        return f"{self.model_dump_json(exclude=uncounted)}\n".encode()
 
 
 def read_labels(file: Path) -> list[Label]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -53,10 +54,10 @@ _MARK_LENGTH = 16
 _SENTENCE_END = re.compile(r"""[.!?…]["'”’»)\]]*(?=\s)|[。！？]""")
 _END_OF_THOUGHT = re.compile(r"</think(?:ing)?>", re.IGNORECASE)
 _OPEN_THOUGHT = re.compile(r"<think(?:ing)?>", re.IGNORECASE)
-_ATTEMPTS = 16
-_OBJECT = re.compile(r"""\{\s*["}]""")
-MAX_ANSWER_LENGTH = 1 << 16
-"""The part of an answer that is read, in characters."""
+_OBJECT = re.compile(r"""\{(?:[^{}"]|"(?:[^"\\]|\\.)*+")*+\}""", re.DOTALL)
+"""A JSON object without objects in it."""
+MAX_ANSWER_LENGTH = 1 << 13
+"""The end of an answer that is read, in characters."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,10 +160,9 @@ def read_grade(answer: str) -> ReadGrade:
     """Return the grade in the JSON of an answer; other text around the JSON is ignored.
 
     A model's thoughts before the answer, between ``<think>`` and ``</think>``, are no part of it.
-    Only the first :data:`MAX_ANSWER_LENGTH` characters are read.
+    Only the last :data:`MAX_ANSWER_LENGTH` characters are read.
     """
-    text = answer[:MAX_ANSWER_LENGTH]
-    text = text[max((found.end() for found in _END_OF_THOUGHT.finditer(text)), default=0) :]
+    text = _END_OF_THOUGHT.split(answer)[-1][-MAX_ANSWER_LENGTH:]
     if _OPEN_THOUGHT.search(text):
         return ReadGrade(None, "it ends before the thoughts of the model end")
     if not text.strip():
@@ -174,29 +174,13 @@ def read_grade(answer: str) -> ReadGrade:
 
 
 def _find_grades(text: str) -> list[Any]:
-    """Return the values of ``grade`` in all JSON objects of a text.
-
-    Objects that are not closed can make many attempts long: after a multiple of the text's length
-    was read in vain, nothing more is read.
-    """
+    """Return the values of ``grade`` in all JSON objects of a text."""
     grades: list[Any] = []
-    end, budget = 0, _ATTEMPTS * len(text)
-    while budget >= 0 and (start := _OBJECT.search(text, end)) is not None:
-        place = start.start()
-        found: list[Any] = []
-
-        def collect(pairs: list[tuple[str, Any]], found: list[Any] = found) -> None:
-            found += [value for name, value in pairs if name.strip().lower() == "grade"]
-
-        try:
-            _, end = json.JSONDecoder(object_pairs_hook=collect).raw_decode(text, place)
-        except json.JSONDecodeError as error:
-            end, budget = place + 1, budget - (error.pos - place) - len(text) // 64
-        except (ValueError, RecursionError):  # a number with too many digits, or nested too deeply
-            end, budget = place + 1, budget - len(text)
-        else:
-            grades += found
-    return grades if budget >= 0 else []
+    for found in _OBJECT.finditer(text):
+        with suppress(ValueError):
+            pairs = json.loads(found[0], object_pairs_hook=list)
+            grades += [value for name, value in pairs if name.strip().lower() == "grade"]
+    return grades
 
 
 def _as_grade(value: Any) -> ReadGrade:

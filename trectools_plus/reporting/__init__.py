@@ -5,8 +5,8 @@ from trectools_plus.lazy_names import import_lazily
 __getattr__, __dir__ = import_lazily(
     __name__,
     {
-        "reporting.comparison": ["Layout", "report_table"],
-        "reporting.export": ["render_json", "table_as_csv", "table_as_latex", "write_table"],
+        "reporting.comparison": ["Layout"],
+        "reporting.export": ["render_json", "write_table"],
         "reporting.html.page": ["render_html"],
         "reporting.plots.figures": ["write_plots"],
         "reporting.results.benchmark": ["print_report", "render_markdown"],
@@ -15,9 +15,8 @@ __getattr__, __dir__ = import_lazily(
         "reporting.results.sweep": ["write_sweep_report"],
     },
     internal={
-        "display": ["Cell", "TableColumn", "TextTable"],
         "extraction.inputs.predictions": ["PREDICTIONS_FILE"],
-        "reporting.document": ["Bullets", "html_table", "markdown", "print_blocks", "print_table"],
+        "reporting.document": ["Bullets", "html_table", "markdown", "print_blocks"],
         "reporting.export": [
             "check_suffixes",
             "frame_as_csv",
@@ -35,6 +34,7 @@ __getattr__, __dir__ = import_lazily(
         "reporting.plots.style": ["can_draw"],
         "reporting.results.compare_reports": ["contrast_blocks", "contrast_document"],
         "reporting.results.comparisons": [
+            "COMPARISON_SUFFIXES",
             "comparisons_document",
             "comparisons_table",
             "render_comparisons_html",
@@ -42,12 +42,7 @@ __getattr__, __dir__ = import_lazily(
             "render_comparisons_text",
             "write_comparisons",
         ],
-        "reporting.results.evaluation": [
-            "MeanIntervals",
-            "evaluation_document",
-            "evaluation_for_paper",
-            "evaluation_intervals",
-        ],
+        "reporting.results.evaluation": ["evaluation_document"],
         "reporting.results.extraction": [
             "check_extraction_folder",
             "check_sweep_folder",
@@ -76,6 +71,5 @@ __getattr__, __dir__ = import_lazily(
             "agreement_document",
         ],
         "reporting.verification.verify": ["Verification"],
-        "reporting.wording": ["method_line", "show_ci"],
     },
 )

@@ -1,12 +1,8 @@
 # Names that are imported on first use, and their modules: see lazy_names.py. Public names are in
 # __all__.
 
-from trectools_plus.display import Cell as Cell
-from trectools_plus.display import TableColumn as TableColumn
-from trectools_plus.display import TextTable as TextTable
 from trectools_plus.extraction.inputs.predictions import PREDICTIONS_FILE as PREDICTIONS_FILE
 from trectools_plus.reporting.comparison import Layout as Layout
-from trectools_plus.reporting.comparison import report_table as report_table
 from trectools_plus.reporting.document import Bullets as Bullets
 from trectools_plus.reporting.document import html_table as html_table
 from trectools_plus.reporting.document import markdown as markdown
@@ -14,9 +10,7 @@ from trectools_plus.reporting.document import print_blocks as print_blocks
 from trectools_plus.reporting.export import check_suffixes as check_suffixes
 from trectools_plus.reporting.export import frame_as_csv as frame_as_csv
 from trectools_plus.reporting.export import render_json as render_json
-from trectools_plus.reporting.export import table_as_csv as table_as_csv
 from trectools_plus.reporting.export import table_as_frame as table_as_frame
-from trectools_plus.reporting.export import table_as_latex as table_as_latex
 from trectools_plus.reporting.export import table_as_text as table_as_text
 from trectools_plus.reporting.export import write_table as write_table
 from trectools_plus.reporting.files import write_reports as write_reports
@@ -34,6 +28,7 @@ from trectools_plus.reporting.results.benchmark import print_report as print_rep
 from trectools_plus.reporting.results.benchmark import render_markdown as render_markdown
 from trectools_plus.reporting.results.compare_reports import contrast_blocks as contrast_blocks
 from trectools_plus.reporting.results.compare_reports import contrast_document as contrast_document
+from trectools_plus.reporting.results.comparisons import COMPARISON_SUFFIXES as COMPARISON_SUFFIXES
 from trectools_plus.reporting.results.comparisons import (
     comparisons_document as comparisons_document,
 )
@@ -48,10 +43,7 @@ from trectools_plus.reporting.results.comparisons import (
     render_comparisons_text as render_comparisons_text,
 )
 from trectools_plus.reporting.results.comparisons import write_comparisons as write_comparisons
-from trectools_plus.reporting.results.evaluation import MeanIntervals as MeanIntervals
 from trectools_plus.reporting.results.evaluation import evaluation_document as evaluation_document
-from trectools_plus.reporting.results.evaluation import evaluation_for_paper as evaluation_for_paper
-from trectools_plus.reporting.results.evaluation import evaluation_intervals as evaluation_intervals
 from trectools_plus.reporting.results.extraction import (
     check_extraction_folder as check_extraction_folder,
 )
@@ -83,8 +75,6 @@ from trectools_plus.reporting.results.sweep import write_sweep_report as write_s
 from trectools_plus.reporting.results.testsets import agreement_blocks as agreement_blocks
 from trectools_plus.reporting.results.testsets import agreement_document as agreement_document
 from trectools_plus.reporting.verification.verify import Verification as Verification
-from trectools_plus.reporting.wording import method_line as method_line
-from trectools_plus.reporting.wording import show_ci as show_ci
 
 __all__ = [
     "Layout",
@@ -92,9 +82,6 @@ __all__ = [
     "render_html",
     "render_json",
     "render_markdown",
-    "report_table",
-    "table_as_csv",
-    "table_as_latex",
     "write_extraction",
     "write_multilingual",
     "write_plots",

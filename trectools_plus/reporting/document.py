@@ -209,7 +209,7 @@ def _as_rich(table: TextTable) -> RichTable:
         if numeric[place] and any(cell.marks or cell.detail for cell in cells):
             widths[place] = max(len(cell.text) for cell in cells)
         shown.add_column(
-            printable(column.name),
+            printable(column.heading.marked),
             justify="right" if column.right or (numeric[place] and not widths[place]) else "left",
             overflow="fold",
             no_wrap=column.whole,
@@ -266,11 +266,6 @@ def _as_markdown(block: Block) -> str:
     return ""
 
 
-def _is_raised(marks: str) -> bool:
-    """Return whether marks are letters that are not superscripts yet."""
-    return marks.isascii() and marks.isalpha()
-
-
 def markdown_table(table: TextTable) -> str:
     """Return a table; the best cells are bold, and columns of numbers are aligned on the right."""
 
@@ -280,8 +275,7 @@ def markdown_table(table: TextTable) -> str:
     def filled(cell: Cell) -> str:
         text = harmless(" ".join(filter(None, (cell.text, cell.detail))))
         text = f"**{text}**" if cell.best else text
-        raised = f"<sup>{cell.marks}</sup>" if _is_raised(cell.marks) else ""
-        parts = (text + raised, cell.bracketed_count, "" if raised else harmless(cell.marks))
+        parts = (text, cell.bracketed_count, harmless(cell.marks))
         # A bar would end the cell, also after backslashes.
         return _BAR.sub(lambda bar: f"{2 * bar[1]}\\|", " ".join(filter(None, parts)))
 
@@ -341,14 +335,13 @@ def _html_table(table: TextTable) -> str:
 
     def filled(cell: Cell) -> str:
         text = f"<strong>{_safe(cell.text)}</strong>" if cell.best else _safe(cell.text)
-        raised = f"<sup>{cell.marks}</sup>" if _is_raised(cell.marks) else ""
-        marks = " ".join(filter(None, ("" if raised else cell.marks, cell.bracketed_count)))
-        text += raised + (f' <span class="marks">{_safe(marks)}</span>' if marks else "")
+        marks = " ".join(filter(None, (cell.marks, cell.bracketed_count)))
+        text += f' <span class="marks">{_safe(marks)}</span>' if marks else ""
         return text + (f'<span class="interval">{_safe(cell.detail)}</span>' if cell.detail else "")
 
     def heading(column: TableColumn, is_numeric: bool) -> str:
-        kind = "name" if is_numeric else "text name"
-        return f'<th scope="col" class="{kind}">{filled(column.heading)}</th>'
+        kind, sort = ("name", "desc") if is_numeric else ("text name", "text")
+        return f'<th scope="col" class="{kind}" data-sort="{sort}">{filled(column.heading)}</th>'
 
     head = "".join(map(heading, table.columns, numeric))
     rows = (
@@ -362,8 +355,8 @@ def _html_table(table: TextTable) -> str:
     )
     name = _safe(table.caption or ", ".join(column.name for column in table.columns if column.name))
     return (
-        f'<div class="scroll" role="group" aria-label="{name}" tabindex="0">\n<table>\n'
-        f'<caption class="unseen">{name}</caption>\n'
+        f'<div class="scroll" role="group" aria-label="{name}" tabindex="0">\n'
+        f'<table data-sortable="">\n<caption class="unseen">{name}</caption>\n'
         f"<thead><tr>{head}</tr></thead>\n<tbody>\n{''.join(rows)}</tbody>\n</table>\n</div>"
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
@@ -151,13 +152,8 @@ def _write_mode_reports(result: BenchmarkResult, folder: Path) -> list[str]:
 
 
 def _write_page(result: BenchmarkResult, titles: pl.DataFrame | None) -> None:
-    dataset, folder = result.dataset, result.folder.partial
-    evidence = QueryEvidence(
-        result.per_query,
-        result.runs,
-        None if dataset is None else dataset.qrels,
-        None if dataset is None else dataset.topics,
-        None if titles is None else StoredDocuments(titles, titles.height),
-        None if dataset is None else dataset.judged,
-    )
-    write_text(folder / HTML_FILE, render_html(result.report, evidence))
+    corpus = None if titles is None else StoredDocuments(titles, titles.height)
+    evidence = QueryEvidence(result.per_query, result.runs, corpus=corpus)
+    if (dataset := result.dataset) is not None:
+        evidence = replace(evidence, qrels=dataset.qrels, topics=dataset.topics)
+    write_text(result.folder.partial / HTML_FILE, render_html(result.report, evidence))

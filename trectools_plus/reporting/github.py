@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import urllib.error
 import urllib.request
 from collections.abc import Mapping
@@ -14,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 from trectools_plus.errors import InputError, UsageError
-from trectools_plus.redaction import secret_in_url
 
 _TIMEOUT = 30  # seconds
 _PAGE = 100
@@ -71,33 +69,25 @@ def find_pull_request(environment: Mapping[str, str] = os.environ) -> PullReques
     Raises:
         UsageError: If a variable is missing, or the workflow does not run for a pull request.
     """
-    needed = {name: environment.get(name, "") for name in ("GITHUB_TOKEN", "GITHUB_REPOSITORY")}
-    for name, value in needed.items():
-        if not value:
-            raise UsageError(
-                f"the environment variable {name} is missing",
-                where="--post-comment",
-                remedy="run this in a workflow with `env: GITHUB_TOKEN: ${{ github.token }}`",
-            )
-    if not re.fullmatch(r"[\w.-]+/[\w.-]+", needed["GITHUB_REPOSITORY"]):
-        raise UsageError("expected owner/name", where="GITHUB_REPOSITORY")
-    number = _find_number(environment)
-    if number is None:
+    names = ("GITHUB_TOKEN", "GITHUB_REPOSITORY", "GITHUB_EVENT_PATH")
+    token, repository, path = (environment.get(name, "") for name in names)
+    if missing := [name for name in names if not environment.get(name)]:
+        raise UsageError(
+            f"the environment variable {missing[0]} is missing",
+            where="--post-comment",
+            remedy="run this in a workflow with `env: GITHUB_TOKEN: ${{ github.token }}`",
+        )
+    try:
+        event = json.loads(Path(path).read_text(encoding="utf-8"))
+        number = int((event.get("pull_request") or event["issue"])["number"])
+    except (OSError, ValueError, LookupError, TypeError, AttributeError):
         raise UsageError(
             "this workflow does not run for a pull request",
             where="--post-comment",
             remedy="trigger the workflow on pull_request, or omit --post-comment",
-        )
+        ) from None
     api = environment.get("GITHUB_API_URL") or "https://api.github.com"
-    if secret := secret_in_url(api):
-        raise UsageError(
-            f"the address contains {secret}",
-            where="GITHUB_API_URL",
-            remedy="put the token into GITHUB_TOKEN",
-        )
-    if not api.startswith(("https://", "http://")):
-        raise UsageError("expected an http address", where="GITHUB_API_URL")
-    return PullRequest(api.rstrip("/"), needed["GITHUB_REPOSITORY"], number, needed["GITHUB_TOKEN"])
+    return PullRequest(api.rstrip("/"), repository, number, token)
 
 
 def post_comment(request: PullRequest, markdown: str, marker: str) -> str:
@@ -123,30 +113,18 @@ def post_comment(request: PullRequest, markdown: str, marker: str) -> str:
     else:
         place = f"/repos/{request.repository}/issues/comments/{known}"
         answer = _call(request, "PATCH", place, {"body": markdown})
-    return str(answer.get("html_url", "")) if isinstance(answer, dict) else ""
-
-
-def _find_number(environment: Mapping[str, str]) -> int | None:
-    """Return the number from the ref ``refs/pull/N/merge``, or from the file of the event."""
-    if ref := re.fullmatch(r"refs/pull/(\d+)/\w+", environment.get("GITHUB_REF", "")):
-        return int(ref[1])
-    try:
-        event = json.loads(Path(environment["GITHUB_EVENT_PATH"]).read_text(encoding="utf-8"))
-        return int((event.get("pull_request") or event["issue"])["number"])
-    except (OSError, ValueError, LookupError, TypeError, AttributeError):
-        return None
+    return str(answer.get("html_url", ""))
 
 
 def _find_comment(request: PullRequest, comments: str, marker: str) -> int | None:
     """Return the id of the comment that begins with the marker."""
     for page in range(1, _MOST_PAGES + 1):
-        answer = _call(request, "GET", f"{comments}?per_page={_PAGE}&page={page}")
-        found = answer if isinstance(answer, list) else []
-        for comment in found:
+        listed = _call(request, "GET", f"{comments}?per_page={_PAGE}&page={page}")
+        for comment in listed:
             if str(comment.get("body", "")).startswith(marker):
                 return int(comment["id"])
-        if len(found) < _PAGE:
-            return None
+        if len(listed) < _PAGE:
+            break
     return None
 
 

@@ -9,28 +9,18 @@ from trectools_plus.benchmark.report import (
     BenchmarkReport,
     DatasetInfo,
     FindingRecord,
-    MeasureDefinition,
     StratumResult,
-    TargetResult,
-    UpliftResult,
 )
 from trectools_plus.statistics.comparison import Comparison, ConfidenceInterval
-from trectools_plus.statistics.method import (
-    DEFAULT_CORRECTION,
-    DEFAULT_TEST,
-    EQUAL,
-    alpha_of,
-)
+from trectools_plus.statistics.method import DEFAULT_CORRECTION, DEFAULT_TEST, alpha_of
 from trectools_plus.text import join_names, plural
 
 MOST_PAIRS = 60
 """Maximum number of pairs in a table of differences; the JSON report has all."""
 MOST_QUERIES = 50
 """Maximum number of queries in a list; the JSON report has all."""
-_NAMED = 3
-"""With more modes than this, a sentence gives only their number."""
 _NAMED_IN_GROUP = 8
-"""The same for the modes of a group."""
+"""Of a group with more modes, a sentence gives only the number."""
 TEST_NAMES = {
     "t_test": "paired t-test",
     "paired_bootstrap": "paired bootstrap test",
@@ -65,25 +55,17 @@ def show_ci(ci: ConfidenceInterval | None, sign: str = "", *, decimals: int = 3)
     """Return an interval as :func:`show_interval` does, with :data:`NARROW` if it has a note."""
     if ci is None:
         return ""
-    mark = NARROW if ci.note else ""
-    return show_interval(ci.low, ci.high, sign, decimals=decimals) + mark
+    return show_interval(ci.low, ci.high, sign, decimals=decimals) + NARROW * bool(ci.note)
 
 
-def choose_comparisons(report: BenchmarkReport) -> list[Comparison]:
-    """Return the comparisons by measure; of more than 60, only those with the best mode.
+def show_p(p: float | None) -> str:
+    """Return a p-value with four decimals, ``<0.0001`` for smaller ones, a dash if undefined."""
+    return "<0.0001" if p is not None and p < 0.0001 else show(p)
 
-    The headline measures come first.
-    """
-    names = dict.fromkeys([*report.headline_measures, *report.measure_names])
-    order = {name: place for place, name in enumerate(names)}
-    entries = sorted(report.comparisons, key=lambda entry: order[entry.measure])
-    if len(entries) <= MOST_PAIRS:
-        return entries
-    return [
-        entry
-        for entry in entries
-        if report.best_mode[entry.measure] in (entry.baseline, entry.contrast)
-    ][:MOST_PAIRS]
+
+def show_wins(entry: Comparison, between: str = " / ") -> str:
+    """Return the numbers of queries won, tied and lost."""
+    return between.join(f"{count:,}" for count in (entry.wins, entry.ties, entry.losses))
 
 
 def name_difference(report: BenchmarkReport, entry: Comparison) -> str:
@@ -100,47 +82,41 @@ CLAIMS_TITLE = "Reported by the writer, not verified"
 def list_claims(report: BenchmarkReport) -> list[str]:
     """Return what the writer of a report states and ``verify`` cannot derive, a line each."""
     manifest = report.manifest
-    claims = []
-    if manifest.cached_from is not None:
-        claims.append(
-            "Nothing was computed anew: configuration, data and code equal those of experiment "
-            f"{manifest.cached_from}, so its results are reused, latencies included. --no-cache "
-            "computes them again."
-        )
-    claims += [f"{mode.label}: {mode.reason}." for mode in report.unscored.values()]
-    versions = ", ".join(f"{name} {version}" for name, version in manifest.packages.items())
-    claims += [
-        f"Experiment {manifest.experiment_id}, created {manifest.created_at}.",
-        f"Command: {manifest.command or 'called from Python'}",
-        f"Machine: {manifest.python} on {manifest.platform}; {versions}.",
-        *dataset_claims(manifest.dataset),
-        *(f"Index of {mode}: {key}" for mode, key in manifest.index_snapshots.items()),
-        *(f"Model {role}: {one.path} {one.sha256}" for role, one in manifest.models.items()),
-    ]
+    facts = {
+        "Experiment": f"{manifest.experiment_id}, created {manifest.created_at}",
+        "Command": manifest.command or "called from Python",
+        "Machine": f"{manifest.python} on {manifest.platform}; {list_versions(manifest.packages)}",
+        "Limit of threads of matrix products": manifest.blas_threads,
+        **{mode.label: mode.reason for mode in report.unscored.values()},
+        **{f"Index of {mode}": key for mode, key in manifest.index_snapshots.items()},
+        **{f"Model {role}": f"{one.path} {one.sha256}" for role, one in manifest.models.items()},
+    }
+    claims = [f"{name}: {fact}" for name, fact in facts.items() if fact is not None]
+    claims += dataset_claims(manifest.dataset)
     for result in report.modes.values():
         claims += _list_findings(result.label, result.diagnostics.findings)
         if result.run.source is not None:
-            claims.append(f"Original of {result.label}: {result.run.source.path}.")
-        claims.append(f"Ties of {result.label}, as fetched or given: {result.run.ties.pairs:,}.")
+            claims.append(f"Original of {result.label}: {result.run.source.path}")
+        claims.append(f"Ties of {result.label}, as fetched or given: {result.run.ties.pairs:,}")
         if (ms := result.latency_ms) is not None:
-            count = "" if ms.queries is None else f" of {ms.queries:,} timed queries"
+            timed = "" if ms.queries is None else f" of {ms.queries:,} timed queries"
             claims.append(
-                f"Latency of {result.label}, ms per query{count}: mean {ms.mean:,.2f}, "
-                f"p50 {ms.p50:,.2f}, p95 {ms.p95:,.2f}, p99 {ms.p99:,.2f}."
+                f"Latency of {result.label}, ms per query{timed}: mean {ms.mean:,.2f}, "
+                f"p50 {ms.p50:,.2f}, p95 {ms.p95:,.2f}, p99 {ms.p99:,.2f}"
             )
-    if manifest.blas_threads:
-        claims.append(f"Matrix products were limited to {plural(manifest.blas_threads, 'thread')}.")
     return claims
+
+
+def list_versions(packages: Mapping[str, str]) -> str:
+    """Return packages with their versions, separated by commas."""
+    return ", ".join(f"{name} {version}" for name, version in packages.items())
 
 
 def dataset_claims(dataset: DatasetInfo) -> list[str]:
     """Return what a report states about its data and ``verify`` cannot derive, a line each."""
-    version, documents = dataset.version, dataset.documents
-    return [
-        *([] if version is None else [f"Version of the dataset: {version}."]),
-        *([] if documents is None else [f"Size of the collection: {documents:,} documents."]),
-        *_list_findings("the data", dataset.findings),
-    ]
+    facts = {"Version of the dataset": dataset.version, "Documents": dataset.documents}
+    claims = [f"{name}: {fact}" for name, fact in facts.items() if fact is not None]
+    return [*claims, *_list_findings("the data", dataset.findings)]
 
 
 def _list_findings(label: str, findings: Iterable[FindingRecord]) -> list[str]:
@@ -156,70 +132,6 @@ def narrow_lines(intervals: Iterable[ConfidenceInterval | None]) -> list[str]:
     return [f"{NARROW} {note}." for note in notes]
 
 
-def list_hashes(report: BenchmarkReport) -> list[tuple[str, str]]:
-    """Return name and SHA-256 of all data, files, runs and settings behind the figures."""
-    manifest = report.manifest
-    runs = (result.run for result in report.modes.values())
-    return [
-        *((f"data: {kind} (contents)", each) for kind, each in manifest.dataset.contents.items()),
-        *((f"file: {file.path}", file.sha256) for file in manifest.dataset.files.values()),
-        *((run.path, run.sha256) for run in runs if run.path is not None and run.sha256),
-        ("configuration", manifest.config_hash),
-    ]
-
-
-def other_name(name: str, definition: MeasureDefinition) -> str | None:
-    """Return a measure's canonical name if it is labelled otherwise, or the class's address.
-
-    In reports of earlier versions, the label is the canonical name, and the alias the name that
-    was requested.
-    """
-    if definition.name is not None and definition.name != name:
-        return definition.name
-    return definition.alias if definition.alias != name else None
-
-
-def show_level(target: TargetResult, level: str) -> str:
-    """Return a level with its name, if it has one: ``≥ 0.4``, or ``good > 0.5``; or a dash."""
-    value, name = getattr(target, level), (target.names or {}).get(level)
-    sign = ">" if target.above else "≥"
-    return "–" if value is None else f"{f'{name} ' if name else ''}{sign} {value:g}"
-
-
-def target_lines(report: BenchmarkReport) -> list[str]:
-    """State uplifts over the baseline and named levels, one line for each measure with them."""
-    lines = []
-    for measure in report.measure_names:
-        targets = {
-            mode.label: target
-            for mode in report.modes.values()
-            if (target := mode.measures[measure].target) is not None
-        }
-        uplifts = {label: one.uplift for label, one in targets.items() if one.uplift is not None}
-        if first := next(iter(uplifts.values()), None):
-            shown = "; ".join(f"{label} {_show_uplift(one)}" for label, one in uplifts.items())
-            mode = report.modes.get(first.baseline)
-            lines.append(
-                f"Uplift over {first.baseline if mode is None else mode.label} on {measure} "
-                f"({first.low:g}–{first.high:g} is meaningful): {shown}."
-            )
-        if named := next((one for one in targets.values() if one.names), None):
-            levels = ", ".join(show_level(named, level) for level in ("competitive", "strong"))
-            shown = "; ".join(
-                f"{label} {one.band or 'undefined'}" for label, one in targets.items()
-            )
-            lines.append(f"{measure} ({levels}): {shown}.")
-    return lines
-
-
-def _show_uplift(uplift: UpliftResult) -> str:
-    if uplift.difference is None:
-        return "undefined"
-    state = "meaningful" if uplift.meaningful else "below the range"
-    above = ", above the range" if uplift.difference > uplift.high + EQUAL else ""
-    return f"{show(uplift.difference, '+')}, {state}{above}"
-
-
 def list_stratum(
     report: BenchmarkReport, field: str, measure: str
 ) -> list[tuple[str, int, list[StratumResult | None]]]:
@@ -230,18 +142,6 @@ def list_stratum(
         queries = max((each.n for each in results if each is not None), default=0)
         rows.append((value, queries, results))
     return rows
-
-
-def join_labels(labels: list[str], named: int = _NAMED, *, noun: str) -> str:
-    """Return ``a``, ``a and b``, ``a, b and c``; with more than ``named`` modes, ``12 modes``."""
-    return join_names(labels, f"{noun}s", named)
-
-
-def show_p(p: float | None) -> str:
-    """Return a p-value with four decimals, ``<0.0001`` for smaller ones, a dash if undefined."""
-    if p is None:
-        return "–"
-    return "<0.0001" if p < 0.0001 else f"{p:.4f}"
 
 
 def name_interval(entry: Comparison | None) -> str:
@@ -255,14 +155,14 @@ def describe_difference_intervals(entry: Comparison) -> str:
     Args:
         entry: One comparison of the family.
     """
-    if not entry.has_own_level:
-        return (
-            "The intervals are not adjusted for the number of comparisons, so one may exclude 0 "
-            "although the difference is not significant."
-        )
-    if entry.test not in ("t_test", "max_t"):
+    if entry.has_own_level and entry.test == "t_test":
+        return "An interval excludes 0 exactly if the difference is significant."
+    if entry.has_own_level:
         return "The intervals are those of a t-test (t), so one may disagree with this test."
-    return "An interval excludes 0 exactly if the difference is significant."
+    return (
+        "The intervals are not adjusted for the number of comparisons, so one may exclude 0 "
+        "although the difference is not significant."
+    )
 
 
 DETECTABLE = (
@@ -299,27 +199,16 @@ def name_test(
     """
     name = TEST_NAMES.get(test, test.replace("_", " "))
     adjusted = CORRECTION_NAMES.get(correction, correction.replace("_", " "))
-    alone = family.startswith("1 comparison") or test == correction
-    over = "" if alone else f"{adjusted} over "
+    over = "" if family.startswith("1 comparison") else f"{adjusted} over "
     return f"{name}, {over}{family}, p ≤ {alpha_of(confidence):g}"
-
-
-def describe_result(entry: Comparison) -> str:
-    """Return the result of the deciding test: ``p 0.0123, 0.0369 adjusted; significant``."""
-    verdict = "significant" if entry.significant else "not significant"
-    if entry.ci is not None and not entry.has_own_level:
-        verdict += " (the interval is unadjusted)"
-    tested = f"p {show_p(entry.p)}, {show_p(entry.p_adjusted)} adjusted; "
-    return verdict if entry.p_adjusted is None else tested + verdict
 
 
 def method_line(report: BenchmarkReport) -> str:
     """Name the method of the verdict and the tables in one line; empty without a comparison."""
-    entry = next(iter(report.comparisons), None)
-    if entry is None:
+    if not report.comparisons:
         return ""
-    queries = report.manifest.dataset.queries
-    return describe_method(describe_test(entry, report.confidence), queries, report.manifest.config)
+    test = describe_test(report.comparisons[0], report.confidence)
+    return describe_method(test, report.manifest.dataset.queries, report.manifest.config)
 
 
 def describe_method(test: str, queries: int, config: Mapping[str, Any]) -> str:
@@ -331,10 +220,8 @@ def describe_method(test: str, queries: int, config: Mapping[str, Any]) -> str:
         config: The configuration of the manifest.
     """
     counted = {"zero": "count 0", "drop": "are left out"}
-    missing, none = (
-        counted[config.get("missing", "zero")],
-        counted[config.get("no_relevant", "drop")],
-    )
+    missing = counted[config.get("missing", "zero")]
+    none = counted[config.get("no_relevant", "drop")]
     counts = f"those without results {missing}, those without a relevant document {none}"
     if missing == none:
         counts = f"those without results or without a relevant document {none}"
@@ -342,39 +229,36 @@ def describe_method(test: str, queries: int, config: Mapping[str, Any]) -> str:
     return f"{test[:1].upper()}{test[1:]}; {number}; {counts}."
 
 
-def shown_groups(report: BenchmarkReport, measure: str) -> list[list[str]]:
-    """Return the groups of a measure; earlier reports also have groups of one mode."""
-    return [group for group in report.groups.get(measure, []) if len(group) > 1]
+def describe_groups(report: BenchmarkReport, measure: str) -> str:
+    """Name the groups of modes without a significant difference on a measure, best first.
+
+    Returns:
+        ``Hybrid and Lexical-Only``; empty if not every pair was compared, or all modes differ.
+    """
+    return "; ".join(
+        join_names([report.modes[mode].label for mode in group], f"{report.noun}s", _NAMED_IN_GROUP)
+        for group in report.groups.get(measure, [])
+        if len(group) > 1
+    )
 
 
 def group_lines(report: BenchmarkReport) -> list[str]:
-    """Describe the groups of modes without a significant difference, one line per grouping.
-
-    Returns:
-        ``nDCG@10, AP@100: Hybrid and Lexical-Only; Vector-Only``; empty if not every pair was
-        compared, or if each mode differs from all others.
-    """
-    by_groups: dict[str, list[str]] = {}
+    """Return a line for each grouping of modes: ``nDCG@10, AP@100: Hybrid and Lexical-Only``."""
+    measures_of: dict[str, list[str]] = {}
     for measure in report.measure_names:
-        labels = (
-            [report.modes[mode].label for mode in group] for group in shown_groups(report, measure)
-        )
-        named = "; ".join(join_labels(one, _NAMED_IN_GROUP, noun=report.noun) for one in labels)
-        by_groups.setdefault(named, []).append(measure)
-    return [f"{', '.join(measures)}: {named}" for named, measures in by_groups.items() if named]
+        measures_of.setdefault(describe_groups(report, measure), []).append(measure)
+    return [f"{', '.join(measures)}: {named}" for named, measures in measures_of.items() if named]
 
 
-def denominator_line(report: BenchmarkReport, measures: Iterable[str] | None = None) -> str:
+def denominator_line(report: BenchmarkReport, measures: Iterable[str]) -> str:
     """State the number of queries behind every mean, and measures undefined for some of them."""
     queries = report.manifest.dataset.queries
     line = f"Every mean is over the same {plural(queries, 'query', 'queries')}"
-    for name in report.measure_names if measures is None else measures:
-        counts = [result.measures[name].n for result in report.modes.values()]
-        # A larger number would mean that scores of two tables were mixed.
-        assert max(counts) <= queries
+    for name in measures:
+        counts = {result.measures[name].n for result in report.modes.values()}
         span = " to ".join(f"{count:,}" for count in sorted({min(counts), max(counts)}))
         if name in report.unranked:
-            line += f"; {name} over {span} of them, not the same ones for every {report.noun}"
-        elif min(counts) != queries:
+            line += f"; {name} over {span} of them, different ones, so it is not ranked"
+        elif counts != {queries}:
             line += f"; {name} over the {span} of them for which it is defined"
     return f"{line}."

@@ -27,7 +27,6 @@ __getattr__, __dir__ = import_lazily(
         "retrieval.backends.embedded.modes": [
             "check_modes",
             "expand_modes",
-            "puts_exact_first",
             "unused_settings",
             "uses_builtin_embeddings",
             "uses_vectors",

@@ -8,7 +8,6 @@ from trectools_plus.retrieval.backends.embedded.backend import build_indexes as 
 from trectools_plus.retrieval.backends.embedded.backend import build_retrievers as build_retrievers
 from trectools_plus.retrieval.backends.embedded.modes import check_modes as check_modes
 from trectools_plus.retrieval.backends.embedded.modes import expand_modes as expand_modes
-from trectools_plus.retrieval.backends.embedded.modes import puts_exact_first as puts_exact_first
 from trectools_plus.retrieval.backends.embedded.modes import unused_settings as unused_settings
 from trectools_plus.retrieval.backends.embedded.modes import (
     uses_builtin_embeddings as uses_builtin_embeddings,

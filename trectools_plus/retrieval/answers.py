@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 
 from trectools_plus.formats.tables import Corpus
 from trectools_plus.ontology.ontology import Ontology
@@ -27,8 +26,6 @@ Assertions = Mapping[tuple[int, int], str]
 """By the start and end of each word that is not about the patient's findings: ``negated``, or
 ``other_person`` if a relative has the finding."""
 
-_FINDINGS = "HP:0000118"
-"""The root of the terms of the HPO that are findings."""
 _BETWEEN = re.compile(
     r"\s*(?:[,;](?!\d)(?:\s+(?:and|or|but|und|oder|aber|et|ou|mais|y|o|pero|en|of|maar)\b)?"
     r"|\s(?:and|or|but|und|oder|aber|et|ou|mais|y|e|o|pero|en|maar)(?=\s)"
@@ -45,28 +42,6 @@ _NORMAL = re.compile(
 )
 _PREFIX = 5
 """Words with the same first letters are forms of one word."""
-_NOT_ABLE = {
-    language: re.compile(pattern, re.IGNORECASE)
-    for language, pattern in {
-        "en": r"\b(?:cannot|can['’]?t|unable|not able)\b|^not (?:yet )?\w+ing\b"
-        r"|\b(?:do(?:es)? not|do(?:es)?n['’]t|never) (?!ha[vds]|show|suffer|report|exhib|present)",
-        "de": r"\bnicht\b(?!.*\b(?:nachw|vorh|gef|beob|festg|beka|best[äa]t|erken|sicht|auf[gt]))",
-        "fr": r"\b(?:ne |n['’])(?!(?:a|ont|avait|pr[ée]sent\w*|montr\w*|y|souffr\w*|est|sont"
-        r"|[ée]tai\w*) )(?:\w+ )+(?:pas|plus|jamais)\b",
-        "es": r"\bno (?:se )?(?!se |tien|present|ha[ny]?\b|hub|muestr|sufr|padec|refier|observ"
-        r"|aprec|detect|encuentr|evidenc)\w+[ae]n?(?: |$)",
-        "nl": r"\bniet\b(?!.*\b(?:aanw|gez|gev|waarg|aang|vastg|beken|opg))",
-    }.items()
-}
-"""A negated ability, which is a finding: *cannot walk*, *spricht nicht*; not *is not present*."""
-_ABSENCES = ("absent", "lack of", "inability to")
-"""Words before what is missing in names of terms."""
-_MISSING = re.compile(
-    r"\b(?:absen|lack|loss|inabil|no\b|non|poor|reduc|decreas|diminish|delay|impair|difficult|limit"
-    r"|amen|anhid|anod|alop|alac|anos|areflex|atrich|mutism|failure)|aplasia|agenesis",
-    re.IGNORECASE,
-)
-"""Names of terms for what is missing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,12 +98,9 @@ class TextSearcher:
         *,
         knows_confidence: bool,
     ) -> None:
-        self._retriever = retriever
-        self._ontology = ontology
-        self._depth = depth
-        self._negated_in = find_negated
+        self._retriever, self._ontology, self._depth = retriever, ontology, depth
+        self._negated_in, self._by_id = find_negated, documents.find_exact is not None
         self._find_exact = documents.find_exact or (lambda _: [])
-        self._by_id = documents.find_exact is not None
         self._is_hpo = is_hpo(documents)
         self._knows_confidence = knows_confidence and self._is_hpo
         self._rewording = rewording_of(retriever)
@@ -157,7 +129,7 @@ class TextSearcher:
         (ranking,) = self._retriever.search([searched], self._depth)
         scores = dict(zip(ranking.doc_ids, ranking.scores.tolist(), strict=True))
         exact = self._find_exact(text)
-        doc_ids = list(dict.fromkeys([*exact, *self._findings_first(text, ranking.doc_ids)]))
+        doc_ids = list(dict.fromkeys([*exact, *ranking.doc_ids]))
         confidence, note = None, ""
         if text.strip(" .") in AMBIGUOUS and exact:
             confidence, note = -1.0, "The abbreviation has several meanings."
@@ -166,18 +138,6 @@ class TextSearcher:
         elif self._knows_confidence and doc_ids:
             confidence = confidence_in(self._retriever, searched, doc_ids[0])
         return TextAnswer(text, doc_ids, scores, exact, confidence, note=note)
-
-    def _findings_first(self, text: str, doc_ids: list[str]) -> list[str]:
-        """Put modifiers, inheritance and frequencies last, unless the text consists of them."""
-        if self._ontology is None or _FINDINGS not in self._ontology:
-            return doc_ids
-        words = _modifier_words(self._ontology)
-        if any(_prefixes(one) <= words for one in (text, *self.other_texts(text))):
-            return doc_ids
-        return sorted(doc_ids, key=self._is_finding, reverse=True)
-
-    def _is_finding(self, term_id: str) -> bool:
-        return self._ontology is None or _FINDINGS in self._ontology.ancestors(term_id)
 
     def other_texts(self, text: str) -> list[str]:
         """Return the texts that the retriever searches instead of a text."""
@@ -200,13 +160,7 @@ class TextSearcher:
             for first, last in spans
         ]
         certain = [part.confidence or 0.0 for part in parts if not part.note]
-        if min(certain, default=0.0) < max(0.0, whole.confidence):
-            return []
-        return (
-            parts
-            if all(self._is_finding(part.doc_ids[0]) for part in parts if part.doc_ids)
-            else []
-        )
+        return parts if min(certain, default=0.0) >= max(0.0, whole.confidence) else []
 
     def _find_negated(self, text: str) -> Assertions:
         """Return the words that a text negates, or says of a relative."""
@@ -215,14 +169,7 @@ class TextSearcher:
         rewording = self._rewording
         languages += rewording.languages_of(text) if rewording else [guess_language(text) or "en"]
         for language in languages:
-            negated = {
-                (start, end): assertion
-                for first, last in _spans_of_findings(text)
-                if not (language in _NOT_ABLE and _NOT_ABLE[language].search(text[first:last]))
-                for (start, end), assertion in self._negated_in(text, language).items()
-                if first <= start < last
-            }
-            if negated:
+            if negated := self._negated_in(text, language):
                 return negated
         return {}
 
@@ -238,44 +185,21 @@ class TextSearcher:
         phrases.sort(key=len, reverse=True)
         words = next(filter(self._find_exact, phrases), phrases[0])
         assertion = "other_person" if "other_person" in negated.values() else "negated"
-        if assertion == "negated" and self._is_missing(words, answer):
-            return answer
         of_words = self._search(words)
         return replace(of_words, query=text, exact=[], negated=words, assertion=assertion)
-
-    def _is_missing(self, words: str, whole: TextAnswer) -> bool:
-        """Return whether it is a finding that something is missing: *no tears*, *no teeth*."""
-        if self._find_exact(words) or not self._knows_confidence:
-            return False
-        texts = [words, *self.other_texts(words)]
-        present = max(self._search(text).confidence or 0.0 for text in texts)
-        missing = [
-            whole,
-            *(self._search(f"{absence} {text}") for text in texts for absence in _ABSENCES),
-        ]
-        return any(
-            (answer.confidence or 0.0) > present and _MISSING.search(self._title(answer))
-            for answer in missing
-        )
-
-    def _title(self, answer: TextAnswer) -> str:
-        """Return the label of the first term; empty without one."""
-        if self._ontology is None or not answer.doc_ids:
-            return ""
-        return self._ontology.term(answer.doc_ids[0]).name
 
     def _without_values(self, answer: TextAnswer) -> TextAnswer:
         """Return the answer for a text without its normal values."""
         values = find_measurements(answer.query)
         if any(value.term_id for value in values):
             return answer
-        if not values and _NORMAL.search(answer.query):
-            texts = " ".join([answer.query, *self.other_texts(answer.query)])
-            if not _prefixes(self._title(answer)) <= _prefixes(texts):
-                note = "The text says that something is normal."
-                return replace(answer, confidence=-1.0, note=note)
         if not values:
-            return answer
+            first = answer.doc_ids[:1] if self._ontology and _NORMAL.search(answer.query) else []
+            title = "".join(self._ontology.term(one).name for one in first if self._ontology)
+            texts = " ".join([answer.query, *self.other_texts(answer.query)])
+            note = "The text says that something is normal."
+            is_other = not _prefixes(title) <= _prefixes(texts)
+            return replace(answer, confidence=-1.0, note=note) if is_other else answer
         rest = prepare(answer.query)
         for value in values:
             rest = rest.replace(value.text, " ")
@@ -288,15 +212,6 @@ class TextSearcher:
             return TextAnswer(answer.query, [], {}, [], -1.0, note="Normal value, no term.")
         note = "The value may be normal: its limits depend on the age or the unit."
         return replace(answer, confidence=-1.0, note=note)
-
-
-@lru_cache(maxsize=2)
-def _modifier_words(ontology: Ontology) -> frozenset[str]:
-    """Return the first letters of all words in names of terms that are no findings."""
-    findings = ontology.descendants(_FINDINGS) if _FINDINGS in ontology else frozenset()
-    terms = [term for term_id, term in ontology.terms.items() if term_id not in findings]
-    names = [name for term in terms for name in (term.name, *(s.text for s in term.synonyms))]
-    return frozenset().union(*map(_prefixes, names))
 
 
 def _prefixes(text: str) -> frozenset[str]:

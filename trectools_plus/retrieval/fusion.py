@@ -3,15 +3,6 @@
 By ranks, which count from 1:
 
 - ``rrf``: sum of ``1 / (k + rank)`` (Cormack, Clarke and Büttcher, SIGIR 2009).
-- ``isr``: sum of ``1 / rank²``, times the number of rankings that contain the document (Mourão,
-  Martins and Magalhães, Computerized Medical Imaging and Graphics 39, 2015).
-- ``borda``: of the c documents of all rankings, the first of a ranking gets c points, the second
-  c - 1, and so on; the documents that the ranking lacks share the remaining points equally (Aslam
-  and Montague, SIGIR 2001).
-- ``condorcet``: a document beats another if more rankings put it above than below it; a document
-  that a ranking lacks is below those that it contains. The score is the number of beaten documents,
-  and one half for each draw (Copeland's method, with the votes of Montague and Aslam, CIKM 2002,
-  whose sorting is not determined by the rankings if the votes form a cycle).
 
 By scores:
 
@@ -25,14 +16,13 @@ and standard deviation 1 (of the whole ranking, ddof = 0), or ``none``. If all s
 are equal, ``min-max`` and ``z-score`` give its documents 1 and all others 0.
 
 A document that is missing from a ranking gets the normalised score of the last document of that
-ranking (``missing_documents="last"``: it was not found, so it is at most as good), or 0
-(``"zero"``, as in ranx; after ``z-score``, that is the mean of the documents found). After
-``min-max``, both are 0. ``combmax`` ignores the rankings that lack a document.
+ranking: it was not found, so it is at most as good. ``combmax`` ignores the rankings that lack a
+document.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 from typing import Any, Self
 
@@ -40,10 +30,9 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import ConfigDict, Field, model_validator
 
-from trectools_plus.choices import FusionMethod, MissingDocuments, Normalisation
+from trectools_plus.choices import FusionMethod, Normalisation
 from trectools_plus.errors import InputError, UsageError
 from trectools_plus.formats.ranking import rank_documents
-from trectools_plus.formats.run_names import name_runs
 from trectools_plus.formats.tables import Run
 from trectools_plus.models import Model
 from trectools_plus.retrieval.settings import (
@@ -62,38 +51,6 @@ from trectools_plus.retrieval.source import (
 from trectools_plus.validation.inputs import Input, list_runs
 
 Values = npt.NDArray[np.float64]
-Found = npt.NDArray[np.bool_]
-
-_BLOCK = 512
-"""Documents that are compared with all others at once."""
-
-
-def _count_beaten(ranks: Values, _found: Found) -> Values:
-    """Return the number of documents that each document beats, with one half for a draw."""
-    scores = np.zeros(ranks.shape[1])
-    for start in range(0, len(scores), _BLOCK):
-        block = slice(start, start + _BLOCK)
-        margin = np.zeros((len(scores[block]), len(scores)), np.int32)
-        for row in ranks:
-            margin += row[block, np.newaxis] < row
-            margin -= row[block, np.newaxis] > row
-        draws = (margin == 0).sum(axis=1) - 1  # without the document itself
-        scores[block] = (margin > 0).sum(axis=1) + 0.5 * draws
-    return scores
-
-
-def _sum_times_rankings(values: Values, found: Found) -> Values:
-    total: Values = values.sum(axis=0) * found.sum(axis=0)
-    return total
-
-
-# Arguments: values and a mask of found documents, both of shape (rankings, documents).
-COMBINATIONS: dict[str, Callable[[Values, Found], Values]] = {
-    **dict.fromkeys(("rrf", "borda", "weighted", "combsum"), lambda values, _: values.sum(axis=0)),
-    **dict.fromkeys(("isr", "combmnz"), _sum_times_rankings),
-    "condorcet": _count_beaten,
-    "combmax": lambda values, found: np.where(found, values, -np.inf).max(axis=0),
-}
 
 
 class Fusion(Model):
@@ -104,8 +61,6 @@ class Fusion(Model):
         k: The constant of ``rrf``, at least 0.
         weights: One weight per ranking for ``weighted``, in the order of the rankings.
         normalisation: The normalisation of scores for methods that use scores.
-        missing_documents: The score of a document in a ranking that lacks it: that of its ``last``
-            document, or ``zero``.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -114,7 +69,6 @@ class Fusion(Model):
     k: int = Field(default=60, ge=0)
     weights: tuple[float, ...] | None = None
     normalisation: Normalisation = "min-max"
-    missing_documents: MissingDocuments = "last"
 
     @model_validator(mode="after")
     def _check_combination(self) -> Self:
@@ -165,32 +119,21 @@ def fuse_rankings(rankings: Sequence[Ranking], fusion: Fusion, depth: int | None
     for row, ranking in enumerate(rankings):
         columns = np.array([column_of[doc_id] for doc_id in ranking.doc_ids], dtype=np.intp)
         found[row, columns] = True
-        values[row], values[row, columns] = _contribution(ranking, fusion, len(doc_ids))
+        values[row], values[row, columns] = _contribution(ranking, fusion)
     if fusion.weights is not None:
         values *= np.array(fusion.weights)[:, np.newaxis]
+    if fusion.method == "combmax":
+        scores = np.where(found, values, -np.inf).max(axis=0)
+    else:
+        scores = values.sum(axis=0) * (found.sum(axis=0) if fusion.method == "combmnz" else 1)
     # Adding 0 changes -0.0 to 0.0.
-    scores = COMBINATIONS[fusion.method](values, found) + 0.0
-    return rank_scores(doc_ids, scores, len(doc_ids) if depth is None else depth)
+    return rank_scores(doc_ids, scores + 0.0, len(doc_ids) if depth is None else depth)
 
 
-def _contribution(ranking: Ranking, fusion: Fusion, documents: int) -> tuple[float, Values]:
-    """Return the value for documents missing from the ranking, and the value of each document.
-
-    Args:
-        ranking: The ranking.
-        fusion: The method.
-        documents: The number of documents of all rankings.
-    """
-    ranks = np.arange(1.0, len(ranking) + 1)
-    by_rank = {
-        "rrf": (0.0, 1.0 / (fusion.k + ranks)),
-        "isr": (0.0, 1.0 / ranks**2),
-        # The points below those of the last document, shared by the documents that are missing.
-        "borda": ((documents - len(ranks) + 1) / 2, documents + 1 - ranks),
-        "condorcet": (np.inf, ranks),
-    }
-    if fusion.method in by_rank:
-        return by_rank[fusion.method]
+def _contribution(ranking: Ranking, fusion: Fusion) -> tuple[float, Values]:
+    """Return the value for documents missing from the ranking, and the value of each document."""
+    if fusion.method == "rrf":
+        return 0.0, 1.0 / (fusion.k + np.arange(1.0, len(ranking) + 1))
     scores = ranking.scores.astype(np.float64)
     is_negative = fusion.normalisation == "none" and bool((scores < 0).any())
     if not np.isfinite(scores).all() or (fusion.method == "combmnz" and is_negative):
@@ -207,7 +150,7 @@ def _contribution(ranking: Ranking, fusion: Fusion, documents: int) -> tuple[flo
         scores = (scores - scores[-1]) / (scores[0] - scores[-1])
     elif fusion.normalisation == "z-score":
         scores = (scores - scores.mean()) / scores.std()
-    return float(scores[-1]) if fusion.missing_documents == "last" else 0.0, scores
+    return float(scores[-1]), scores
 
 
 class HybridRetriever(CompositeRetriever):
@@ -218,23 +161,14 @@ class HybridRetriever(CompositeRetriever):
         fusion: The method of merging their rankings.
         candidates: Minimum depth of the component searches. For depths up to it, a shorter result
             is the start of a longer one.
-        names: Names of the components; ``None`` uses the retrievers' names.
     """
 
     name = "hybrid"
 
-    def __init__(
-        self,
-        components: Sequence[Retriever],
-        fusion: Fusion,
-        candidates: int,
-        names: Sequence[str] | None = None,
-    ) -> None:
+    def __init__(self, components: Sequence[Retriever], fusion: Fusion, candidates: int) -> None:
         fusion.check_count(len(components))
         super().__init__(*components)
-        self._names = tuple(names or (component.name for component in components))
-        self._fusion = fusion
-        self._candidates = candidates
+        self._fusion, self._candidates = fusion, candidates
 
     def component_depth(self, depth: int) -> int:
         """Return the depth of the component searches for a result of ``depth`` documents."""
@@ -268,7 +202,6 @@ def fusion_of(settings: RetrievalSettings, merged: Sequence[str] = ("lexical", "
         k=settings.rrf_k,
         weights=weights,
         normalisation=settings.normalisation or "min-max",
-        missing_documents=settings.missing_documents,
     )
 
 
@@ -289,7 +222,7 @@ def fuse(
             of the runs.
         name: The new run's tag.
         **settings: Further fields of :class:`Fusion`, for example ``k=60`` or ``weights``: a list
-            in the order of the runs, or a dictionary by their names.
+            in the order of the runs.
 
     Returns:
         A run with the queries of all runs, in order of first appearance; ranks from 1, scores
@@ -302,10 +235,6 @@ def fuse(
         FindingsError: If a file has an error that makes scores wrong or ambiguous.
     """
     named = list_runs(runs)
-    weights = settings.get("weights")
-    if isinstance(weights, Mapping):
-        names = list(name_runs([run for _, run in named], [given for given, _ in named]))
-        settings["weights"] = _weights_by_name(weights, names)
     if isinstance(fusion, Fusion) and settings:
         raise UsageError(
             "settings are given twice",
@@ -324,15 +253,6 @@ def fuse(
         for query_id in query_ids
     ]
     return run_of(query_ids, rankings, name)
-
-
-def _weights_by_name(weights: Mapping[Any, Any], names: list[str]) -> list[Any]:
-    if set(weights) != set(names):
-        raise UsageError(
-            f"expected weights for {', '.join(names)} but got {', '.join(map(str, weights))}",
-            remedy="name every run once, in a dictionary of runs and in one of weights",
-        )
-    return [weights[name] for name in names]
 
 
 def rankings_of(run: Run) -> dict[str, Ranking]:

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from functools import lru_cache, partial
 
-import numpy as np
 import polars as pl
 
-from trectools_plus.choices import EXACT_FIRST
 from trectools_plus.formats.tables import PARTS_SCHEMA, Corpus
 from trectools_plus.ontology.ontology import Ontology
 from trectools_plus.retrieval.rewording.lay_terms import normalise_name, terms_of_phrase
-from trectools_plus.retrieval.source import CompositeRetriever, Ranking, Retriever
 
 
 def find_named(ontology: Ontology, text: str) -> list[str]:
@@ -47,48 +43,6 @@ def _names_of(ontology: Ontology) -> dict[str, list[str]]:
     return {name: sorted(found, key=found.__getitem__) for name, found in ranks.items()}
 
 
-class ExactFirstRetriever(CompositeRetriever):
-    """A retriever that puts the documents that a query names exactly before all others.
-
-    Args:
-        inner: The retriever of the other documents.
-        find_exact: See :attr:`trectools_plus.formats.tables.Corpus.find_exact`.
-    """
-
-    def __init__(self, inner: Retriever, find_exact: Callable[[str], list[str]]) -> None:
-        super().__init__(inner)
-        self._find_exact = find_exact
-
-    @property
-    def name(self) -> str:
-        """The mode's name."""
-        return f"{self.components[0].name}{EXACT_FIRST}"
-
-    def combine(self, query: str, rankings: Sequence[Ranking], depth: int) -> Ranking:
-        """Put exact matches first; the other documents keep their order and scores."""
-        return put_first(self._find_exact(query), rankings[0]).head(depth)
-
-
-def put_first(doc_ids: Sequence[str], ranking: Ranking) -> Ranking:
-    """Move or add documents to the start of a ranking.
-
-    Their scores are the smallest 32-bit numbers above 1 and above the other scores, without ties.
-
-    Args:
-        doc_ids: The documents in order, without repetition.
-        ranking: The ranking.
-    """
-    for doc_id in doc_ids:
-        ranking = ranking.without(doc_id)
-    score = ranking.scores.max(initial=np.float32(1))
-    first: list[np.float32] = []
-    for _ in doc_ids:
-        score = np.nextafter(score, np.float32(np.inf))
-        first.append(score)
-    scores = np.concatenate([np.array(first[::-1], dtype=np.float32), ranking.scores])
-    return Ranking([*doc_ids, *ranking.doc_ids], scores)
-
-
 def corpus_of(ontology: Ontology) -> Corpus:
     """Return a corpus with a document and its parts for every term that is not obsolete.
 
@@ -98,21 +52,13 @@ def corpus_of(ontology: Ontology) -> Corpus:
     Args:
         ontology: The ontology.
     """
-    rows = [
-        (
-            term.term_id,
-            term.name,
-            " ".join(
-                _sentence(text)
-                for text in (*(synonym.text for synonym in term.synonyms), term.definition)
-                if text
-            ),
-        )
-        for term in ontology.terms.values()
-    ]
-    frame = pl.DataFrame(
-        rows, schema=dict.fromkeys(("doc_id", "title", "text"), pl.String), orient="row"
-    )
+    rows = []
+    for term in ontology.terms.values():
+        texts = filter(None, (*(synonym.text for synonym in term.synonyms), term.definition))
+        ended = (text if text.endswith((".", "!", "?")) else f"{text}." for text in texts)
+        rows.append((term.term_id, term.name, " ".join(ended)))
+    schema = dict.fromkeys(("doc_id", "title", "text"), pl.String)
+    frame = pl.DataFrame(rows, schema=schema, orient="row")
     return Corpus(
         frame,
         path=ontology.path,
@@ -138,8 +84,3 @@ def parts_of(ontology: Ontology) -> pl.DataFrame:
         if text
     ]
     return pl.DataFrame(rows, schema=PARTS_SCHEMA, orient="row")
-
-
-def _sentence(text: str) -> str:
-    """Return a text with a full stop if it ends without punctuation."""
-    return text if text.endswith((".", "!", "?")) else f"{text}."

@@ -1,13 +1,11 @@
-"""Rerankers of the first results of a query.
+"""The reranker of the first results of a query.
 
-``lexical`` needs no model. It compares the query with each label and synonym of a document (or with
+It needs no model. It compares the query with each label and synonym of a document (or with
 its text if it has neither) by the Dice coefficient of their trigrams, and uses the highest
 coefficient. Trigrams are those of PostgreSQL's ``pg_trgm``: each word in lower case, with two
 spaces before and one after it. The new score is the mean of this overlap and the first score, which
 is scaled to the range 0 to 1 over the reranked results. So a document whose label equals the query
 moves up, and the order changes little if no label resembles the query.
-
-``cross-encoder`` uses the score that a local model computes from query and document together.
 
 Results below ``rerank_depth`` keep their order, below all reranked results.
 """
@@ -17,30 +15,17 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from trectools_plus.errors import InputError, UsageError
-from trectools_plus.formats.tables import Corpus
 from trectools_plus.retrieval.index.lexical import clean_text
-from trectools_plus.retrieval.index.models import open_model
 from trectools_plus.retrieval.index.parts import TextParts
-from trectools_plus.retrieval.settings import RetrievalSettings
 from trectools_plus.retrieval.source import CompositeRetriever, Ranking, Retriever, rank_scores
 
 Values = npt.NDArray[np.float64]
 
 _WORD = re.compile(r"\w+")
-_PAIRS_PER_BATCH = 16
-
-
-class Reranker(Protocol):
-    """An object that computes new scores for the first results of a query."""
-
-    def score(self, query: str, ranking: Ranking) -> Values:
-        """Return one score for each document of a ranking, higher is better."""
 
 
 class LexicalReranker:
@@ -56,52 +41,16 @@ class LexicalReranker:
     def score(self, query: str, ranking: Ranking) -> Values:
         """Return scores between 0 and 1."""
         of_query = trigrams(query)
-        overlaps = [self._overlap(of_query, doc_id) for doc_id in ranking.doc_ids]
+        overlaps = [
+            max(
+                (dice(of_query, _trigrams(name)) for name in self._names.get(doc_id, ())), default=0
+            )
+            for doc_id in ranking.doc_ids
+        ]
         first = ranking.scores.astype(np.float64)
         span = first[0] - first[-1]
         scaled = (first - first[-1]) / span if span > 0 else np.ones(len(first))
         scores: Values = (scaled + np.array(overlaps)) / 2
-        return scores
-
-    def _overlap(self, of_query: frozenset[str], doc_id: str) -> float:
-        names = self._names.get(doc_id, ())
-        return max((dice(of_query, _trigrams(name)) for name in names), default=0.0)
-
-
-class CrossEncoderReranker:
-    """A reranker that uses the score of a cross-encoder for query and document.
-
-    Args:
-        path: The model's folder.
-        corpus: The documents; the model reads title and text as one text.
-        settings: ``max_length`` and ``device`` are used.
-
-    Raises:
-        MissingExtraError: If the extra ``neural`` is not installed.
-        InputError: If the folder does not contain such a model.
-        UsageError: If the device is not available, or the model returns several scores.
-    """
-
-    def __init__(self, path: str, corpus: Corpus, settings: RetrievalSettings) -> None:
-        self._path = path
-        self._model: Any = open_model("CrossEncoder", path, settings.device, "reranker_model")
-        if settings.max_length is not None:
-            self._model.max_length = settings.max_length
-        self._texts = corpus.to_dict()
-
-    def score(self, query: str, ranking: Ranking) -> Values:
-        """Return the model's scores."""
-        pairs = [(query, self._texts[doc_id]) for doc_id in ranking.doc_ids]
-        found = self._model.predict(pairs, batch_size=_PAIRS_PER_BATCH, show_progress_bar=False)
-        scores = np.asarray(found, dtype=np.float64)
-        if scores.shape != (len(pairs),):
-            raise UsageError(
-                f"expected one score for each document but got {scores.shape[-1]}",
-                where=self._path,
-                remedy="use a cross-encoder for ranking, which has a single label",
-            )
-        if not np.isfinite(scores).all():
-            raise InputError("the model's scores are not finite", where=self._path)
         return scores
 
 
@@ -114,10 +63,9 @@ class RerankingRetriever(CompositeRetriever):
         depth: Number of results that are reranked.
     """
 
-    def __init__(self, inner: Retriever, reranker: Reranker, depth: int) -> None:
+    def __init__(self, inner: Retriever, reranker: LexicalReranker, depth: int) -> None:
         super().__init__(inner)
-        self._reranker = reranker
-        self._depth = depth
+        self._reranker, self._depth = reranker, depth
 
     def component_depth(self, depth: int) -> int:
         """Return the depth of the inner search for a result of ``depth`` documents."""
@@ -135,17 +83,6 @@ class RerankingRetriever(CompositeRetriever):
         doc_ids = [*best.doc_ids, *ranking.doc_ids[len(head) :]]
         scores = np.concatenate([best.scores, below]).astype(np.float32)
         return Ranking(doc_ids, scores).head(depth)
-
-
-def make_reranker(settings: RetrievalSettings, corpus: Corpus) -> Reranker | None:
-    """Create the reranker that the settings name, if any.
-
-    Raises:
-        MissingExtraError, InputError, UsageError: See :class:`CrossEncoderReranker`.
-    """
-    if settings.reranker_model is not None:
-        return CrossEncoderReranker(settings.reranker_model, corpus, settings)
-    return None if settings.reranker is None else LexicalReranker(TextParts.from_corpus(corpus))
 
 
 def trigrams(text: str) -> frozenset[str]:

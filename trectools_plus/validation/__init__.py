@@ -7,7 +7,7 @@ __getattr__, __dir__ = import_lazily(
     {
         "validation.engine": ["check_pair", "check_qrels", "check_run"],
         "validation.findings": ["FileReport", "Finding", "FindingsError"],
-        "validation.fixing": ["FixOptions", "fix_qrels", "fix_run", "fix_topics"],
+        "validation.fixing": ["fix_qrels", "fix_run"],
     },
     internal={
         "validation.catalogue": ["CATALOGUE"],
@@ -26,14 +26,8 @@ __getattr__, __dir__ = import_lazily(
         "validation.inputs": ["validate"],
         "validation.loading": ["load_qrels", "load_run", "load_runs", "load_topics"],
         "validation.registry": ["Rule"],
-        "validation.rendering": ["RENDERERS", "print_text"],
-        "validation.settings": [
-            "Choices",
-            "Settings",
-            "find_settings",
-            "read_settings",
-            "resolve_choices",
-        ],
+        "validation.rendering": ["as_document", "print_text", "render_github"],
+        "validation.settings": ["Choices"],
         "validation.topics.engine": ["validate_topics"],
         "validation.views.pairs": ["DocumentIds", "read_document_ids"],
         "validation.views.qrels": ["QrelsView"],

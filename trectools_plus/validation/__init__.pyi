@@ -22,11 +22,9 @@ from trectools_plus.validation.findings import FindingsError as FindingsError
 from trectools_plus.validation.findings import Fix as Fix
 from trectools_plus.validation.findings import Severity as Severity
 from trectools_plus.validation.findings import refuse_errors as refuse_errors
-from trectools_plus.validation.fixing import FixOptions as FixOptions
 from trectools_plus.validation.fixing import FixSummary as FixSummary
 from trectools_plus.validation.fixing import fix_qrels as fix_qrels
 from trectools_plus.validation.fixing import fix_run as fix_run
-from trectools_plus.validation.fixing import fix_topics as fix_topics
 from trectools_plus.validation.fixing import split_fix_values as split_fix_values
 from trectools_plus.validation.inputs import validate as validate
 from trectools_plus.validation.loading import load_qrels as load_qrels
@@ -34,13 +32,10 @@ from trectools_plus.validation.loading import load_run as load_run
 from trectools_plus.validation.loading import load_runs as load_runs
 from trectools_plus.validation.loading import load_topics as load_topics
 from trectools_plus.validation.registry import Rule as Rule
-from trectools_plus.validation.rendering import RENDERERS as RENDERERS
+from trectools_plus.validation.rendering import as_document as as_document
 from trectools_plus.validation.rendering import print_text as print_text
+from trectools_plus.validation.rendering import render_github as render_github
 from trectools_plus.validation.settings import Choices as Choices
-from trectools_plus.validation.settings import Settings as Settings
-from trectools_plus.validation.settings import find_settings as find_settings
-from trectools_plus.validation.settings import read_settings as read_settings
-from trectools_plus.validation.settings import resolve_choices as resolve_choices
 from trectools_plus.validation.topics.engine import validate_topics as validate_topics
 from trectools_plus.validation.views.pairs import DocumentIds as DocumentIds
 from trectools_plus.validation.views.pairs import read_document_ids as read_document_ids
@@ -51,11 +46,9 @@ __all__ = [
     "FileReport",
     "Finding",
     "FindingsError",
-    "FixOptions",
     "check_pair",
     "check_qrels",
     "check_run",
     "fix_qrels",
     "fix_run",
-    "fix_topics",
 ]

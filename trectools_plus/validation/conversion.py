@@ -16,7 +16,6 @@ from trectools_plus.text import listed
 from trectools_plus.validation.engine import check_view, damaged_report
 from trectools_plus.validation.findings import Finding, notes_on_findings, refuse_errors
 from trectools_plus.validation.loading import refuse_several_systems
-from trectools_plus.validation.rules.run.columns import tag_for
 from trectools_plus.validation.views.qrels import QrelsView
 from trectools_plus.validation.views.runs import RunView
 from trectools_plus.validation.views.tables import TableView
@@ -44,32 +43,27 @@ class ConvertedTable(Generic[_Content]):
 
 
 def convert_run(
-    path: str | Path,
-    *,
-    source_format: str | None = None,
-    tag: str | None = None,
-    columns: ColumnNames | None = None,
+    path: str | Path, *, source_format: str | None = None, columns: ColumnNames | None = None
 ) -> ConvertedTable[Run]:
     """Read a run in any supported format.
 
     Args:
         path: The file; ``-`` is standard input.
         source_format: A format of ``FORMATS``; ``None`` detects it.
-        tag: The tag of the run; by default the first tag of the file, or a tag made from its name.
         columns: The columns of some fields in a table.
 
     Returns:
-        The run; its scores are the negated ranks if the file has no scores.
+        The run; its scores are the negated ranks if the file has no scores. Its name is the first
+        tag of the file, or made from the name of the file.
 
     Raises:
         FindingsError: If the file has errors that block scoring.
         FormatError: If it has another format, or is a table of several systems.
         InputError: If it cannot be read.
-        UsageError: If the tag is invalid.
     """
     view = RunView.of_file(_read(path, "run", source_format, columns), None)
     refuse_several_systems(view)
-    return _convert_run(view, tag)
+    return _convert_run(view)
 
 
 def convert_runs(
@@ -84,24 +78,19 @@ def convert_runs(
         As :func:`convert_run` does.
     """
     view = RunView.of_file(_read(path, "run", source_format, columns), None)
-    if not view.systems:
-        refuse_several_systems(view)
-        converted = _convert_run(view, None)
-        return {converted.table.name: converted}
-    return {name: _convert_run(system, None) for name, system in view.systems.items()}
+    if view.systems:
+        return {name: _convert_run(system) for name, system in view.systems.items()}
+    refuse_several_systems(view)
+    return {view.tag: _convert_run(view)}
 
 
-def _convert_run(view: RunView, tag: str | None) -> ConvertedTable[Run]:
+def _convert_run(view: RunView) -> ConvertedTable[Run]:
     findings = _check(view)
-    columns = view.columns
-    assert columns is not None
     tags = view.rows.tags.texts(view.rows.tags.numbered()[1])
-    name = tags[0] if tag is None else tag_for(tag, view.path)
-    source_name, notes = _describe(columns)
+    source_name, notes = _describe(view.file)
     if len(tags) > 1:
-        notes = (*notes, f"the tag {name} replaces the tags {listed(tags)}")
-    notes = (*notes, *notes_on_findings(findings))
-    return ConvertedTable(view.table(name), source_name, notes)
+        notes = (*notes, f"the tag {view.tag} replaces the tags {listed(tags)}")
+    return ConvertedTable(view.table(view.tag), source_name, (*notes, *notes_on_findings(findings)))
 
 
 def convert_qrels(
@@ -124,8 +113,7 @@ def convert_qrels(
     """
     view = QrelsView.of_file(_read(path, "qrels", source_format, columns))
     findings = _check(view)
-    assert view.columns is not None
-    source_name, notes = _describe(view.columns)
+    source_name, notes = _describe(view.file)
     notes = (*notes, *notes_on_findings((), findings))
     return ConvertedTable(view.table(str(path)), source_name, notes)
 

@@ -8,7 +8,6 @@ from os import PathLike, fsdecode
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from trectools_plus.choices import MAX_TAG_LENGTH
 from trectools_plus.errors import FormatError
 from trectools_plus.formats.columns.rows import RunRows
 from trectools_plus.formats.files.binary import BinaryFileError
@@ -20,7 +19,7 @@ from trectools_plus.text import visible
 from trectools_plus.validation.catalogue import RULES
 from trectools_plus.validation.findings import FileReport, Finding, Fix
 from trectools_plus.validation.parts import ViewSettings, view_in_parts
-from trectools_plus.validation.registry import DEFAULT_MAX_DEPTH, Rule, Subject
+from trectools_plus.validation.registry import DEFAULT_MAX_DEPTH, Rule, Subject, in_order
 from trectools_plus.validation.views.pairs import DocumentIds, PairView
 from trectools_plus.validation.views.qrels import QrelsView
 from trectools_plus.validation.views.runs import RunView
@@ -37,7 +36,6 @@ def validate_run(
     qrels: Any = None,
     topics: Topics | None = None,
     max_depth: int | None = DEFAULT_MAX_DEPTH,
-    max_tag_length: int = MAX_TAG_LENGTH,
     every_line: bool = False,
     optional_rules: bool = False,
     collection: DocumentIds | None = None,
@@ -50,7 +48,6 @@ def validate_run(
         qrels: Qrels to compare ids with, in any form. :func:`validate_qrels` checks them.
         topics: The queries that the run should answer.
         max_depth: Results allowed per query; ``None`` for no limit.
-        max_tag_length: Characters allowed in the run tag.
         every_line: Put the line numbers of all places into findings, not only the first few.
         optional_rules: Also run the rules that are off by default.
         collection: The document ids of the collection.
@@ -62,27 +59,21 @@ def validate_run(
         InputError: If a file cannot be read at all: missing, a folder, no permission.
     """
     other = None if qrels is None else as_qrels_view(qrels)
-    settings = ViewSettings(
-        max_depth,
-        max_tag_length,
-        optional_rules=optional_rules,
-        qrels=other if isinstance(other, QrelsView) and _has_ids(other) else None,
-        collection=collection,
-    )
+    judged = other if isinstance(other, QrelsView) and _has_ids(other) else None
     in_parts = None
     if isinstance(path, str | PathLike) and not every_line:
+        settings = ViewSettings(max_depth, qrels=judged, collection=collection)
         in_parts = view_in_parts(fsdecode(path), settings)
     run = in_parts or as_run_view(path, max_depth)
     if isinstance(run, FileReport):
         return run
-    settings.apply_to(run)
-    run.every_line = every_line
+    run.every_line, run.optional_rules = every_line, optional_rules
+    ids = None if topics is None else topics.query_ids
 
     def check(one: RunView) -> list[Finding]:
         findings = check_view(one)
         if _has_ids(one) and not isinstance(other, FileReport):
-            ids = None if topics is None else topics.query_ids
-            findings += check_pair_view(PairView(one, settings.qrels, ids, collection=collection))
+            findings += check_pair_view(PairView(one, judged, ids, collection=collection))
         return findings
 
     return _report(run, check_systems(run, check) if run.systems else check(run))
@@ -235,7 +226,7 @@ def check_systems(view: RunView, check: Callable[[RunView], Iterable[Finding]]) 
             for finding in check(system)
             if not _is_on_form(finding)
         ]
-    return sorted(findings, key=lambda finding: ("FRQTP".find(finding.code[0]), finding.code))
+    return sorted(findings, key=lambda finding: in_order(finding.code))
 
 
 def _is_on_form(finding: Finding) -> bool:
@@ -322,9 +313,7 @@ def report_view(view: TableView) -> FileReport:
 
 def _report(view: TableView, findings: list[Finding]) -> FileReport:
     n_queries = len(view.query_ids)
-    index = view.line_index if view.every_line else None
-    line_text = None if index is None else index.text
-    return FileReport(view.path, view.kind, view.n_rows, n_queries, tuple(findings), line_text)
+    return FileReport(view.path, view.kind, view.n_rows, n_queries, tuple(findings), view.line_text)
 
 
 def damaged_report(error: FormatError, kind: str) -> FileReport:

@@ -222,27 +222,22 @@ def notes_on_findings(of_runs: Iterable[Finding], of_qrels: Iterable[Finding] = 
         :class:`~trectools_plus.text.MinorNote` those that change none.
     """
     notes: list[str] = []
-    found: dict[str, dict[str, dict[str, None]]] = {"runs": {}, "qrels": {}}
-    for kind, findings in (("runs", of_runs), ("qrels", of_qrels)):
-        for finding in findings:
-            is_info = finding.severity is Severity.INFO
-            if finding.blocks_scoring or is_info or finding.code in _ABOUT_FIGURES:
-                continue
-            if finding.note:
-                notes.append(finding.with_note(finding.note))
-            else:
-                found[kind].setdefault(finding.code, {})[finding.path] = None
-    for lowers in (True, False):
-        of_group = {
-            kind: {code: paths for code, paths in files.items() if (code in _MAY_LOWER) == lowers}
-            for kind, files in found.items()
-        }
-        n_findings = sum(len(paths) for files in of_group.values() for paths in files.values())
-        if n_findings:
-            verb = "changes" if n_findings == 1 else "change"
-            what = "may lower figures" if lowers else f"{verb} no figure"
-            codes = ", ".join(code for files in of_group.values() for code in files)
-            commands = " and ".join(f"`{kind} validate`" for kind in found if of_group[kind])
-            text = f"{plural(n_findings, 'finding')} that {what}: {codes}; see {commands}"
+    others: dict[bool, dict[tuple[str, str], None]] = {True: {}, False: {}}
+    for finding in (*of_runs, *of_qrels):
+        is_info = finding.severity is Severity.INFO
+        if finding.blocks_scoring or is_info or finding.code in _ABOUT_FIGURES:
+            continue
+        if finding.note:
+            notes.append(finding.with_note(finding.note))
+        else:
+            others[finding.code in _MAY_LOWER][finding.code, finding.path] = None
+    for lowers, places in others.items():
+        if places:
+            changes = "changes" if len(places) == 1 else "change"
+            what = "that may lower figures" if lowers else f"that {changes} no figure"
+            codes = ", ".join(dict.fromkeys(code for code, _ in places))
+            kinds = dict.fromkeys("qrels" if code[0] == "Q" else "runs" for code, _ in places)
+            commands = " and ".join(f"`{kind} validate`" for kind in kinds)
+            text = f"{plural(len(places), 'finding')} {what}: {codes}; see {commands}"
             notes.append(text if lowers else MinorNote(text))
     return notes

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import Any, TypeVar
 
 from trectools_plus.errors import FormatError, InputError, UsageError
@@ -38,8 +39,9 @@ from trectools_plus.validation.engine import (
 )
 from trectools_plus.validation.findings import FileReport
 from trectools_plus.validation.loading import load_qrels, load_run, load_runs, load_topics
+from trectools_plus.validation.views.tables import TableView
 
-_Table = TypeVar("_Table", Topics, Corpus)
+_Table = TypeVar("_Table", Qrels, Topics, Corpus)
 
 LoadRuns = Callable[[str], list[Run]]
 """Reads and validates the runs of a file."""
@@ -54,16 +56,12 @@ def is_path(value: object) -> bool:
 
 
 def as_qrels(
-    qrels: Input,
-    or_else: str | None = None,
-    load: Callable[[str], Qrels] = load_qrels,
-    columns: ColumnNames | None = None,
+    qrels: Input, load: Callable[[str], Qrels] = load_qrels, columns: ColumnNames | None = None
 ) -> Qrels:
     """Return judgments in any form as a table.
 
     Args:
         qrels: The judgments.
-        or_else: What the calling function accepts instead, for the error message.
         load: Reads and validates a file.
         columns: The columns of some fields in a data frame.
 
@@ -72,18 +70,10 @@ def as_qrels(
         InputError: If an id or a grade has the wrong type, or a file cannot be read.
         FindingsError: If a file has an error that makes scores wrong or ambiguous.
     """
-    if isinstance(qrels, Qrels):
-        return qrels
-    if is_path(qrels):
-        return load(os.fsdecode(qrels))
-    _refuse_empty(qrels, "judgments")
-    try:
-        if isinstance(qrels, Run):
-            raise unexpected(qrels, QRELS)
-        return Qrels(rename_columns(qrels, columns))
-    except UsageError as error:
-        error.remedy = f"{error.remedy}; or give {or_else}" if or_else else error.remedy
-        raise
+    if isinstance(qrels, Run):
+        raise unexpected(qrels, QRELS)
+    renamed = qrels if is_path(qrels) else rename_columns(qrels, columns)
+    return _as_table(renamed, Qrels, load, "judgments")
 
 
 def as_run(run: Input, name: str | None = None, load: Callable[[str], Run] = load_run) -> Run:
@@ -98,7 +88,7 @@ def as_run(run: Input, name: str | None = None, load: Callable[[str], Run] = loa
         return run
     if is_path(run):
         return load(os.fsdecode(run))
-    if isinstance(run, Qrels) or _is_list_of_runs(run):
+    if isinstance(run, Qrels):
         raise unexpected(run, RUN, name)
     _refuse_empty(run, "results", name)
     try:
@@ -209,7 +199,8 @@ def validate(data: Input, *, qrels: Input | None = None, max_depth: int | None =
         InputError: If a file cannot be read at all, or a value of a table has the wrong type.
         UsageError: If ``data`` is neither of these.
     """
-    if isinstance(data, Qrels) or _is_qrels_file(data) or _has_grades(data):
+    is_file = is_path(data) and str(data) != "-"
+    if isinstance(data, Qrels) or (_is_qrels_file(data) if is_file else _has_grades(data)):
         if qrels is not None:
             raise UsageError(
                 "judgments cannot be compared with judgments",
@@ -219,29 +210,23 @@ def validate(data: Input, *, qrels: Input | None = None, max_depth: int | None =
     return validate_run(data, qrels=qrels, max_depth=max_depth)
 
 
-def _is_qrels_file(data: Input) -> bool:
-    if not is_path(data) or str(data) == "-":
-        return False
-    if is_catalogue_name(data):
+def _is_qrels_file(path: Input) -> bool:
+    if is_catalogue_name(path):
         return True
+    qrels, run = _open(open_qrels, path), _open(partial(open_run, max_depth=None), path)
+    header = qrels.shape.header if qrels else None
+    is_beir = header is not None and "corpus" in header[1]  # its grade is a score
+    return qrels is not None and (run is None or is_beir)
+
+
+def _open(read: Callable[[Any], TableView | FileReport], path: Any) -> TableView | None:
+    """Return a file with rows of a kind; ``None`` if it has none."""
     try:
-        qrels = open_qrels(data)
-        run = open_run(data, None)
+        view = read(path)
     except FormatError:  # a Parquet file of the other kind
-        return _is_readable_qrels(data)
-    if isinstance(run, FileReport) or isinstance(qrels, FileReport):
-        return False
-    is_run, is_qrels = (one.n_rows > 0 and one.shape.has_rows for one in (run, qrels))
-    _, header = qrels.shape.header or (0, "")
-    return is_qrels and (not is_run or "corpus" in header)  # BEIR calls the grade a score
-
-
-def _is_readable_qrels(path: str) -> bool:
-    try:
-        open_qrels(path)
-    except FormatError:
-        return False
-    return True
+        return None
+    is_kind = not isinstance(view, FileReport) and view.n_rows > 0 and view.shape.has_rows
+    return view if is_kind else None  # type: ignore[return-value]
 
 
 def _has_grades(data: Input) -> bool:
@@ -257,18 +242,10 @@ def _is_one_run(runs: Mapping[Any, Any]) -> bool:
     """Return whether the values of a dictionary are documents with scores."""
     if not runs:
         raise UsageError("no run is given", remedy=f"the dictionary is empty; give {RUN.accepted}")
-    for documents in runs.values():
-        if not isinstance(documents, Mapping):
-            return False
-        for score in documents.values():
-            return not isinstance(score, Mapping)
-    return True
-
-
-def _is_list_of_runs(run: object) -> bool:
-    if isinstance(run, Mapping):
-        return bool(run) and not _is_one_run(run)
-    return isinstance(run, list | tuple) and not all(map(is_record, run))
+    first: Any = next((one for one in runs.values() if one or not isinstance(one, Mapping)), {})
+    return isinstance(first, Mapping) and not any(
+        isinstance(one, Mapping) for one in first.values()
+    )
 
 
 def _refuse_empty(value: object, contents: str, where: str | None = None) -> None:

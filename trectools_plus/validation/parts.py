@@ -1,19 +1,18 @@
 """Check a run in parts of whole queries, without its rows in memory.
 
-Each part shows what the rules need to know of it (:class:`ReadPart`). The parts together make a
-view of the run, on which the rules decide as on a run that was read at once.
+Of each part there is a summary of what the rules need to know. Together they make a view of the
+run, on which the rules decide as on a run that was read at once.
 """
 
 from __future__ import annotations
 
-import functools
 import itertools
 import operator
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Generic, TypeVar
+from functools import partial, reduce
+from typing import TypeVar
 
-from trectools_plus.choices import MAX_TAG_LENGTH
 from trectools_plus.distributed.copies import map_in_copies
 from trectools_plus.errors import TrectoolsPlusError
 from trectools_plus.formats.columns.columns import Columns
@@ -31,18 +30,17 @@ from trectools_plus.formats.files.opening import (
 from trectools_plus.formats.lexing import lex_run
 from trectools_plus.formats.query_chunks import Chunk, iter_query_chunks
 from trectools_plus.validation.catalogue import RULES
-from trectools_plus.validation.views.facts import PairFacts, RunFacts
+from trectools_plus.validation.views.facts import PairFacts
 from trectools_plus.validation.views.pairs import DocumentIds, PairView
 from trectools_plus.validation.views.places import Places
 from trectools_plus.validation.views.qrels import QrelsView
 from trectools_plus.validation.views.runs import RunView
-from trectools_plus.validation.views.tables import SNIFFED_BYTES, Shape, wide_encoding
+from trectools_plus.validation.views.tables import SNIFFED_BYTES, Shape
 
 _BYTES_PER_PROCESS = 4 << 20
 """The smallest share of a file for which starting a process saves time."""
 
 _T = TypeVar("_T")
-_R = TypeVar("_R")
 
 
 Work = Callable[[RunView], tuple[PairFacts | None, _T]]
@@ -60,34 +58,24 @@ class ViewSettings:
 
     Attributes:
         max_depth: Results allowed per query; ``None`` for no limit.
-        max_tag_length: Characters allowed in the run tag.
-        optional_rules: Also run the rules that are off by default.
         for_scoring: Ignore words after the tag, as :meth:`RunView.for_scoring` does.
         qrels: The qrels with which the documents of the run are compared, if any.
         collection: The document ids of the collection, if known.
     """
 
     max_depth: int | None
-    max_tag_length: int = MAX_TAG_LENGTH
-    optional_rules: bool = False
     for_scoring: bool = False
     qrels: QrelsView | None = None
     collection: DocumentIds | None = None
 
-    def pair(self, view: RunView) -> PairView:
-        """Return the view of a run, or of a part of one, with its qrels."""
-        return PairView(view, self.qrels, collection=self.collection)
-
-    def apply_to(self, view: RunView) -> RunView:
-        """Set the properties of a view."""
-        view.max_tag_length = self.max_tag_length
-        view.optional_rules = self.optional_rules
-        return view
-
     def view(self, columns: Columns, shape: Shape | None = None) -> RunView:
         """Return the view of a file, or of a part of one."""
         make = RunView.for_scoring if self.for_scoring else RunView.of_file
-        return self.apply_to(make(columns, self.max_depth, shape))
+        return make(columns, self.max_depth, shape)
+
+    def pair(self, view: RunView) -> PairView:
+        """Return the view of a run, or of a part of one, with its qrels."""
+        return PairView(view, self.qrels, collection=self.collection)
 
 
 def view_part(path: str, data: bytes, settings: ViewSettings, *, is_first: bool) -> RunView:
@@ -100,112 +88,55 @@ def view_part(path: str, data: bytes, settings: ViewSettings, *, is_first: bool)
         is_first: Whether the file begins with it.
 
     Raises:
-        NotInPartsError: If the whole file must be read.
+        NotInPartsError: If the rows of a query are not together, or the whole file must be read.
     """
     source = content_of_chunk(path, data)
-    if source.overlong is not None:
+    if source.overlong is not None or (is_first and find_binary(data) is not None):
         raise NotInPartsError
-    if not is_first:
+    if is_first:
+        columns = lex_run(replace(source, compression=compression_of(path)))
+        view = settings.view(columns)
+        is_clear = columns.origin is None and columns.n_rows > 1 and view.shape.verdict == "rows"
+    else:
         columns = scan_columns(source, RUN_FIELDS)
         # The whole file has another encoding than UTF-16 or UTF-32.
         guess = None if columns.facts.bad_utf8 is None else "latin-1"
         facts = replace(columns.facts, encoding_guess=guess)
-        view = settings.view(replace(columns, facts=facts), Shape())
-    else:
-        if find_binary(data) is not None:
-            raise NotInPartsError
-        columns = lex_run(replace(source, compression=compression_of(path)))
-        if columns.origin is not None or columns.n_rows < 2 or wide_encoding(columns) is not None:
-            raise NotInPartsError
-        view = settings.view(columns)
-        if view.shape.verdict != "rows":
-            raise NotInPartsError
+        view, is_clear = settings.view(replace(columns, facts=facts), Shape()), True
+    if not is_clear or view.blocks.interleaved:
+        raise NotInPartsError
     return view
 
 
-@dataclass(frozen=True, eq=False)
-class ReadPart(Generic[_T]):
-    """A part of a run that was read: the facts about it that rules need, without its rows.
-
-    Attributes:
-        columns: The lines that are not rows, and the facts; of the first part also its content.
-        shape: The shape of the file, known from the first part.
-        words_after_tag: As in the view.
-        blocks: The queries.
-        tags: The tags of the first and the last row.
-        facts: The facts about the rows.
-        pair_facts: The facts about the rows and the qrels.
-        answers: The places that break rules.
-        result: The result of the work on it.
-    """
-
-    columns: Columns
-    shape: Shape
-    words_after_tag: OddLines
-    blocks: QueryBlocks
-    tags: tuple[str, str]
-    facts: RunFacts
-    pair_facts: PairFacts
-    answers: Mapping[tuple[str, int], Places]
-    result: _T
-
-    @classmethod
-    def of(
-        cls, view: RunView, settings: ViewSettings, work: Work[_T], *, is_first: bool = True
-    ) -> ReadPart[_T]:
-        """Return what a view shows; if it is not that of the first part, without its content."""
-        assert view.columns is not None
-        pair = settings.pair(view)
-        subjects = {"file": view, "run": view, "pair": pair}
-        answers = {
-            (rule.code, number): places
-            for rule in RULES
-            if rule.chunked and rule.on in subjects
-            for number, case in enumerate(rule.cases)
-            if (places := rule.ask(subjects[rule.on], case)).count
-        }
-        pair_facts, result = work(view)
-        return cls(
-            view.columns.without_rows(keep_content=is_first),
-            view.shape,
-            view.words_after_tag,
-            view.blocks,
-            (view.tag, view.last_tag),
-            view.facts,
-            pair_facts or pair.facts,
-            answers,
-            result,
-        )
-
-
-def read_part(
-    path: str,
-    chunk: Chunk,
-    settings: ViewSettings,
-    work: Work[_T],
-    *,
-    is_first: bool,
-) -> ReadPart[_T]:
-    """Read a part of a run.
+def summary_of(
+    view: RunView, settings: ViewSettings, facts: PairFacts | None, *, is_first: bool = True
+) -> RunView:
+    """Return what the rules need to know of a view, without its rows, to be pickled.
 
     Args:
-        path: The run.
-        chunk: Whole queries of it.
-        settings: How its view is made.
-        work: Called with the view.
-        is_first: Whether the file begins with it.
-
-    Raises:
-        NotInPartsError: If the rows of a query are not together, or the whole file must be read.
+        view: A part of a run.
+        settings: How its view was made.
+        facts: The facts about its documents, if they are known.
+        is_first: Whether the file begins with it; its content is then kept.
     """
-    view = view_part(path, chunk(), settings, is_first=is_first)
-    if view.blocks.interleaved:
-        raise NotInPartsError
-    return ReadPart.of(view, settings, work, is_first=is_first)
+    pair = settings.pair(view)
+    subjects = {"file": view, "run": view, "pair": pair}
+    columns = view.file.without_rows(keep_content=is_first)
+    rows = RunRows.of_blocks(view.blocks)
+    summary = RunView(view.path, columns, view.shape, rows, view.max_depth)
+    summary.words_after_tag, summary.facts = view.words_after_tag, view.facts
+    summary.tag, summary.last_tag = view.tag, view.last_tag
+    summary.pair_facts = facts or pair.facts
+    answers: dict[tuple[str, int], Places] = {}
+    for rule in RULES:
+        if rule.chunked and rule.on in subjects:
+            answers |= rule.answers(subjects[rule.on])
+    summary.answers = answers
+    return summary
 
 
-def join_parts(parts: Sequence[ReadPart[Any]], settings: ViewSettings) -> RunView:
-    """Return the view of a run whose parts, in order, were read; its rows are unknown.
+def join_parts(parts: Sequence[RunView]) -> RunView:
+    """Return the view of a run of whose parts, in order, there are summaries.
 
     Raises:
         NotInPartsError: If a query is in two parts, the rows of only some parts have words after
@@ -213,31 +144,27 @@ def join_parts(parts: Sequence[ReadPart[Any]], settings: ViewSettings) -> RunVie
             tag.
     """
     blocks = QueryBlocks.joined([part.blocks for part in parts])
-    filled = [part for part in parts if part.blocks.n_rows] or list(parts[:1])
-    repeats_query = len(blocks.query_ids) < sum(len(part.blocks.query_ids) for part in parts)
-    if repeats_query or len({part.tags[0] for part in filled}) > 1:
+    filled = [part for part in parts if part.n_rows] or list(parts[:1])
+    repeats_query = len(blocks.query_ids) < sum(len(part.query_ids) for part in parts)
+    if repeats_query or len({part.tag for part in filled}) > 1:
         raise NotInPartsError
-    columns = Columns.joined([part.columns for part in parts])
-    n_lines = [part.columns.facts.n_lines for part in parts]
-    lines_before = list(itertools.accumulate(n_lines[:-1], initial=0))
+    columns = Columns.joined([part.file for part in parts])
+    lines_before = [0, *itertools.accumulate(part.file.facts.n_lines for part in parts[:-1])]
     answers: dict[tuple[str, int], Places] = {}
     for part, before in zip(parts, lines_before, strict=True):
-        for key, places in part.answers.items():
-            moved = places.moved(before)
-            answers[key] = answers[key] + moved if key in answers else moved
+        for key, places in (part.answers or {}).items():
+            answers[key] = answers.get(key, Places()) + places.moved(before)
     rows = RunRows.of_blocks(blocks)
-    view = RunView(columns.source.path, columns, parts[0].shape, rows, settings.max_depth)
+    view = RunView(columns.source.path, columns, parts[0].shape, rows, parts[0].max_depth)
     view.answers = answers
     view.words_after_tag = OddLines.joined([part.words_after_tag for part in parts], lines_before)
-    view.facts = functools.reduce(operator.add, (part.facts for part in parts))
-    view.pair_facts = functools.reduce(
-        operator.add,
-        (part.pair_facts.moved(n) for part, n in zip(parts, lines_before, strict=True)),
-    )
-    view.tag, view.last_tag = filled[0].tags[0], filled[-1].tags[1]
+    view.facts = reduce(operator.add, (part.facts for part in parts))
+    moved = (one.pair_facts.moved(n) for one, n in zip(parts, lines_before, strict=True))
+    view.pair_facts = reduce(operator.add, moved)
+    view.tag, view.last_tag = filled[0].tag, filled[-1].last_tag
     if len(view.words_after_tag) and (view.misshapen.n_fields > RUN_FIELDS).any():
         raise NotInPartsError
-    return settings.apply_to(view)
+    return view
 
 
 def read_in_parts(
@@ -259,14 +186,18 @@ def read_in_parts(
         InputError: If the file cannot be read.
     """
 
-    def read(item: tuple[int, Chunk]) -> ReadPart[_T]:
+    def read(item: tuple[int, Chunk]) -> tuple[RunView, _T]:
         number, chunk = item
-        return read_part(path, chunk, settings, work, is_first=number == 0)
+        view = view_part(path, chunk(), settings, is_first=number == 0)
+        facts, result = work(view)
+        return summary_of(view, settings, facts, is_first=number == 0), result
 
-    parts = _map_chunks(read, path, enumerate(_with_start(chunks)))
+    n_processes = file_size(path) // _BYTES_PER_PROCESS if is_plain_file(path) else 1
+    map_chunks = partial(map_in_copies, most=n_processes) if n_processes > 1 else map
+    parts = list(map_chunks(read, enumerate(_with_start(chunks))))
     if not parts:
         raise NotInPartsError
-    return join_parts(parts, settings), [one.result for one in parts]
+    return join_parts([part for part, _ in parts]), [result for _, result in parts]
 
 
 def view_in_parts(path: str, settings: ViewSettings) -> RunView | None:
@@ -279,23 +210,8 @@ def view_in_parts(path: str, settings: ViewSettings) -> RunView | None:
         view, _ = read_in_parts(path, iter_query_chunks(path), settings, lambda _: (None, None))
     except (NotInPartsError, TrectoolsPlusError):
         return None
-    return view if has_common_documents(view, settings) else None
-
-
-def has_common_documents(view: RunView, settings: ViewSettings) -> bool:
-    """Return whether the parts of a run share documents with the qrels, if there are any.
-
-    Otherwise the run is read as a whole: P101 and P106 compare all ids with those of the qrels.
-    """
-    return settings.qrels is None or view.pair_facts.judged.has_common_documents
-
-
-def _map_chunks(read: Callable[[_T], _R], path: str, items: Iterable[_T]) -> list[_R]:
-    """Call a function with each chunk of a file, in several processes if that saves time."""
-    if not is_plain_file(path):
-        return list(map(read, items))
-    n_processes = max(1, file_size(path) // _BYTES_PER_PROCESS)
-    return map_in_copies(read, items, n_processes)
+    # P101 and P106 compare all ids with those of the qrels.
+    return view if settings.qrels is None or view.pair_facts.n_common else None
 
 
 def _with_start(chunks: Iterable[Chunk]) -> Iterator[Chunk]:
@@ -308,5 +224,5 @@ def _with_start(chunks: Iterable[Chunk]) -> Iterator[Chunk]:
         if len(start) >= SNIFFED_BYTES and start.count(b"\n") > 2:
             break
     if start:
-        yield functools.partial(bytes, start)
+        yield partial(bytes, start)
     yield from chunks

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from array import array
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from types import ModuleType
 from typing import Any, Literal
 
+import numpy as np
+
 from trectools_plus.errors import UsageError
 from trectools_plus.validation.findings import DropIn, Finding, Fix, Severity
 from trectools_plus.validation.views.places import (
-    LINES_KEPT,
     Found,
+    Lines,
     Places,
     Value,
     places_of,
@@ -105,8 +107,6 @@ class Rule:
             do not: a table made from a dict has no ranks.
         chunked: True if its places in chunks of whole queries add up to those of the file.
         blocks_scoring: True if scoring rejects a file with an error of this rule.
-        scored_if: For a rule that blocks scoring: the condition under which a file with an error
-            is scored nevertheless, in one clause; empty if there is none.
         drop_in: How ``trec-eval`` treats a file that this rule blocks.
         notes: By severity, for findings that do not block scoring but concern the figures, or with
             which C trec_eval has another result: the consequence, in one clause. Each such finding
@@ -131,7 +131,6 @@ class Rule:
     tables: bool = False
     chunked: bool = False
     blocks_scoring: bool = True
-    scored_if: str = ""
     drop_in: DropIn = "refuses"
     notes: Mapping[SeverityName, str] = field(default_factory=dict)
     optional: bool = False
@@ -145,19 +144,24 @@ class Rule:
         """
         if any(other.check(subject) is not None for other in self.unless):
             return None
-        known = subject.answers if self.chunked else None
+        answers = subject.answers if self.chunked else None
         for number, case in enumerate(self.cases):
-            if known is None:
+            if answers is None:
                 places = self.ask(subject, case)
             else:
-                places = known.get((self.code, number), Places())
+                places = answers.get((self.code, number), Places())
             if places.count and (case.given is None or case.given(subject, places)):
                 return self._describe(subject, case, places)
         return None
 
     def ask(self, subject: Any, case: Case) -> Places:
         """Return the places in a view, or in the view of a chunk."""
-        return places_of(subject.rows_view, case.where(subject), case.column)
+        return places_of(subject.reported_view, case.where(subject), case.column)
+
+    def answers(self, subject: Any) -> dict[tuple[str, int], Places]:
+        """Return the places in the view of a chunk, by code and number of the case."""
+        found = {(self.code, at): self.ask(subject, case) for at, case in enumerate(self.cases)}
+        return {key: places.first_few() for key, places in found.items() if places.count}
 
     def _describe(self, subject: Any, case: Case, places: Places) -> Finding:
         if case.once:
@@ -166,25 +170,23 @@ class Rule:
         if case.shows is not None:
             values |= case.shows(subject, places)
         remedy = sentence(case.remedy or self.remedy, values) or self.remedy
-        view, lines = subject.reported_view, tuple(map(int, places.lines[:LINES_KEPT]))
-        finding = self.finding(view.path, sentence(case.message, values), case.severity, remedy)
-        fix = Fix(case.fix or self.fix)
+        view, lines = subject.reported_view, tuple(places.first_few().lines)
         blocks = case.blocks(subject) if callable(case.blocks) else case.blocks
-        if blocks is None:
-            blocks = self.blocks_scoring
+        is_unfixable = self.can_fix is not None and not self.can_fix(subject)
         total = values.get("total")
+        finding = self.finding(view.path, sentence(case.message, values), case.severity, remedy)
         return replace(
             finding,
-            fix=Fix.NO if self.can_fix is not None and not self.can_fix(subject) else fix,
+            fix=Fix.NO if is_unfixable else Fix(case.fix or self.fix),
             line=lines[0] if lines else None,
             column=places.column if lines else None,
             query_id=None if case.about == "file" else places.query_id,
             doc_id=places.doc_id if case.about == "document" else None,
             count=places.count,
             lines=lines,
-            every_line=places.lines if view.every_line else lines,
-            total=int(total) if total is not None else None,
-            blocks_scoring=blocks and case.severity == "error",
+            every_line=_compact(places.lines) if view.every_line else lines,
+            total=None if total is None else int(total),
+            blocks_scoring=finding.blocks_scoring if blocks is None else blocks,
             note=finding.note if case.note is None else case.note,
             drop_in=case.drop_in or self.drop_in,
         )
@@ -221,19 +223,21 @@ class Rule:
         )
 
     @property
-    def may_be_error(self) -> bool:
-        """Return whether a finding can be an error."""
-        return self.severity == "error" or any(case.severity == "error" for case in self.cases)
-
-    @property
     def can_block_scoring(self) -> bool:
         """Return whether some findings of this rule block scoring."""
-        return self.blocks_scoring and self.may_be_error
+        severities = {self.severity, *(case.severity for case in self.cases)}
+        return self.blocks_scoring and "error" in severities
 
     @property
     def fixed_kinds(self) -> tuple[str, ...]:
         """The kinds of files that its fix applies to."""
-        return _FIXED_KINDS.get(self.on, (self.on,)) if self.fixed else ()
+        kinds = ("run", "qrels") if self.on == "file" else (self.on,)
+        return kinds if self.fixed else ()
+
+
+def _compact(lines: Lines) -> array[int]:
+    """Return line numbers in little memory, because there can be millions."""
+    return array("I", np.asarray(lines, np.uintc).tobytes())
 
 
 class Registry:
@@ -261,7 +265,7 @@ class Registry:
         # A module may import a rule of another one, so objects are distinguished by identity.
         values = {id(value): value for module in modules for value in vars(module).values()}
         rules = [value for value in values.values() if isinstance(value, Rule)]
-        return cls(sorted(rules, key=lambda row: ("FRQTP".find(row.code[0]), row.code)))
+        return cls(sorted(rules, key=lambda row: in_order(row.code)))
 
     def __iter__(self) -> Iterator[Rule]:
         return iter(self._rules.values())
@@ -270,10 +274,9 @@ class Registry:
         return len(self._rules)
 
     def __getitem__(self, code: str) -> Rule:
-        try:
-            return self._rules[code]
-        except KeyError:
-            raise self._unknown(code, f"unknown rule {code}") from None
+        if code not in self._rules:
+            raise UsageError(f"unknown rule {code}", remedy=_EXAMPLE)
+        return self._rules[code]
 
     def named(self, text: str) -> list[Rule]:
         """The rule with a code, or the rules with a name, in upper or lower case."""
@@ -290,37 +293,18 @@ class Registry:
         """
         codes: list[str] = []
         for text in texts:
-            if any(code.startswith(text.upper()) for code in self._rules):
-                codes.append(text.upper())
-            elif rules := self.named(text):
-                codes += [row.code for row in rules]
-            else:
+            is_prefix = any(code.startswith(text.upper()) for code in self._rules)
+            matches = [text.upper()] if is_prefix else [row.code for row in self.named(text)]
+            if not matches:
                 what = f"no rule has the name '{text}' or a code that starts with it"
-                raise self._unknown(text, what)
+                raise UsageError(what, remedy=_EXAMPLE)
+            codes += matches
         return codes
 
-    def _unknown(self, text: str, what: str) -> UsageError:
-        names = dict.fromkeys(row.name for row in self)
-        near = difflib.get_close_matches(text.lower(), names, 3)
-        example = "use a code like R131 or a name like duplicate-document"
-        return UsageError(what, remedy=f"did you mean {', '.join(near)}?" if near else example)
 
-    def code_filter(self, select: Sequence[str], ignore: Sequence[str]) -> Callable[[str], bool]:
-        """Return a function that tests whether ``--select`` and ``--ignore`` choose a code.
+_EXAMPLE = "use a code like R131 or a name like duplicate-document"
 
-        Args:
-            select: Codes, prefixes (``R1``, ``Q``) or names; empty for all. Rules that are off by
-                default need their whole code or name.
-            ignore: Codes, prefixes or names to leave out; they take precedence over ``select``.
 
-        Raises:
-            UsageError: If one of them matches no rule.
-        """
-        selected, ignored = tuple(self.codes(select)), tuple(self.codes(ignore))
-
-        def chosen(code: str) -> bool:
-            by_prefix = not selected or code.startswith(selected)
-            is_selected = code in selected or (by_prefix and not self._rules[code].optional)
-            return is_selected and not code.startswith(ignored)
-
-        return chosen
+def in_order(code: str) -> tuple[int, str]:
+    """Return the sort key of codes: files first and pairs last."""
+    return "FRQTP".find(code[0]), code

@@ -1,17 +1,12 @@
-"""Render findings as text, JSON and GitHub annotations, and the rules as a page.
-
-Every renderer reads reports one by one and yields its document in parts, so that thousands of files
-need no more memory than one file.
-"""
+"""Render findings as text, JSON and GitHub annotations."""
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import textwrap
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, TextIO
 
@@ -28,8 +23,7 @@ _NARROWEST = 60
 _ORDER = list(Severity)
 _COLOURS = {Severity.ERROR: 31, Severity.WARNING: 33, Severity.INFO: 34}
 _COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "notice"}
-
-FileExtras = Callable[[FileReport], dict[str, Any]]
+_MARGIN = " " * 26
 
 
 def printable(text: str) -> str:
@@ -37,80 +31,60 @@ def printable(text: str) -> str:
     return text if text.isprintable() else visible(text, len(text))
 
 
-class Tally:
-    """Counts of findings and files.
-
-    Attributes:
-        n_files: Number of files so far.
-        n_with_findings: Number of files with findings.
-        by_severity: The number of findings of each severity.
-        fixes: The codes of findings by the way in which they can be fixed, and their numbers.
-    """
-
-    def __init__(self) -> None:
-        self.n_files = 0
-        self.n_with_findings = 0
-        self.by_severity = dict.fromkeys(Severity, 0)
-        self.fixes: dict[Fix, Counter[str]] = {fix: Counter() for fix in Fix}
-
-    def count(self, reports: Iterable[FileReport]) -> Iterator[FileReport]:
-        """Yield reports and count each."""
-        for report in reports:
-            self.n_files += 1
-            self.n_with_findings += bool(report.findings)
-            for finding in report.findings:
-                self.by_severity[finding.severity] += 1
-                self.fixes[finding.fix][finding.code] += 1
-            yield report
-
-    def sentence(self) -> str:
-        """Return the summary line: numbers of findings and files."""
-        files = plural(self.n_files, "file")
-        *most, last = [plural(n, name) for name, n in self.by_severity.items() if n] or [""]
-        if not last:
-            return f"No findings in {files}."
-        if self.n_with_findings < self.n_files:
-            files = f"{self.n_with_findings:,} of {files}"
-        return f"Found {' and '.join([', '.join(most), last]) if most else last} in {files}."
-
-    def fix_hint(self) -> str:
-        """Return the command that applies fixes; empty if there is nothing to fix."""
-        safe, codes = self.fixes[Fix.SAFE].total(), ",".join(sorted(self.fixes[Fix.ASK]))
-        if not safe:
-            return f"Fix with --fix OUT --fix {codes}." if codes else ""
-        findings = "the finding" if safe == 1 else f"the {safe:,} findings"
-        further = f"; for more, add --fix {codes}" if codes else ""
-        return f"Fix {findings} marked * with --fix OUT{further}."
+def count_severities(reports: Sequence[FileReport]) -> Counter[Severity]:
+    """Return the number of findings of each severity."""
+    return Counter(finding.severity for report in reports for finding in report.findings)
 
 
-def iter_text(
-    reports: Iterable[FileReport],
+def summary(reports: Sequence[FileReport]) -> str:
+    """Return the numbers of findings and files as a sentence, and how to fix them."""
+    counts, files = count_severities(reports), plural(len(reports), "file")
+    if not counts:
+        return f"No findings in {files}.\n"
+    *most, last = [plural(counts[name], name) for name in _ORDER if counts[name]]
+    n_with_findings = sum(bool(report.findings) for report in reports)
+    if n_with_findings < len(reports):
+        files = f"{n_with_findings:,} of {files}"
+    shown = " and ".join([", ".join(most), last]) if most else last
+    fixes = {finding.fix for report in reports for finding in report.findings}
+    hint = "Findings marked * are fixed by --fix OUT.\n" if Fix.SAFE in fixes else ""
+    return f"Found {shown} in {files}.\n{hint}"
+
+
+def render_text(
+    reports: Sequence[FileReport],
     *,
     width: int = WIDTH,
     is_coloured: bool = False,
-    list_clean: bool = True,
     counted: Collection[str] = (),
-) -> Iterator[str]:
-    """Yield text: findings by file, worst first, a summary line, and a hint about fixes.
+) -> str:
+    """Return text: findings by file, worst first, a summary line, and a hint about fixes.
 
     Args:
-        reports: Read once, one at a time.
+        reports: The reports.
         width: The longest line.
         is_coloured: Use the colours of terminals.
-        list_clean: Show files without findings.
         counted: Codes of infos that are only counted.
     """
-    tally = Tally()
-    for report in tally.count(reports):
-        if report.findings or list_clean:
-            yield from _file_lines(report, width, is_coloured=is_coloured, counted=counted)
-    yield f"{tally.sentence()}\n"
-    if hint := tally.fix_hint():
-        yield textwrap.fill(hint, width, subsequent_indent="  ", break_on_hyphens=False) + "\n"
+    lines: list[str] = []
+    for report in reports:
+        size = f"{plural(report.rows, 'row')}, {plural(report.queries, 'query', 'queries')}"
+        verdict = "" if report.findings else "; no findings"
+        lines.append(f"{printable(report.path)}: {report.kind}, {size}{verdict}")
+        infos = [finding for finding in report.findings if finding.severity is Severity.INFO]
+        codes = [finding.code for finding in infos if finding.code in counted]
+        findings = [finding for finding in report.findings if finding.code not in codes]
+        for finding in sorted(findings, key=_by_severity):
+            lines += _finding_lines(report, finding, width, is_coloured=is_coloured)
+        if codes:
+            named = ", ".join(codes)
+            lines.append(f"  {plural(len(codes), 'info')} not shown: {named} (--select {named})")
+        lines.append("")
+    return "".join(f"{line}\n" for line in lines) + summary(reports)
 
 
-def print_text(reports: Iterable[FileReport], stream: TextIO, **options: Any) -> None:
-    """Write :func:`iter_text` to a stream, with the width and colours of a terminal.
+def print_text(reports: Sequence[FileReport], stream: TextIO, **options: Any) -> None:
+    """Write :func:`render_text` to a stream, with the width and colours of a terminal.
 
     The environment variable ``NO_COLOR`` turns colours off.
     """
@@ -118,27 +92,11 @@ def print_text(reports: Iterable[FileReport], stream: TextIO, **options: Any) ->
     if stream.isatty():
         width = max(_NARROWEST, min(WIDTH, shutil.get_terminal_size().columns))
     is_coloured = stream.isatty() and not os.environ.get("NO_COLOR")
-    stream.writelines(iter_text(reports, width=width, is_coloured=is_coloured, **options))
+    stream.write(render_text(reports, width=width, is_coloured=is_coloured, **options))
 
 
-def _file_lines(
-    report: FileReport, width: int, *, is_coloured: bool, counted: Collection[str]
-) -> Iterator[str]:
-    size = f"{plural(report.rows, 'row')}, {plural(report.queries, 'query', 'queries')}"
-    verdict = "" if report.findings else "; no findings"
-    yield f"{printable(report.path)}: {report.kind}, {size}{verdict}\n"
-    codes = {
-        finding.code: None
-        for finding in report.findings
-        if finding.severity is Severity.INFO and finding.code in counted
-    }
-    findings = [finding for finding in report.findings if finding.code not in codes]
-    for finding in sorted(findings, key=lambda one: (_ORDER.index(one.severity), one.line or 0)):
-        yield from _finding_lines(report, finding, width, is_coloured=is_coloured)
-    if codes:
-        named = ", ".join(codes)
-        yield f"  {plural(len(codes), 'info')} not shown: {named} (--select {named})\n"
-    yield "\n"
+def _by_severity(finding: Finding) -> tuple[int, int]:
+    return _ORDER.index(finding.severity), finding.line or 0
 
 
 def _finding_lines(
@@ -146,28 +104,28 @@ def _finding_lines(
 ) -> Iterator[str]:
     place = ":".join(str(number) for number in (finding.line, finding.column) if number) or "-"
     mark = "*" if finding.fix is Fix.SAFE else " "
-    head, margin = f"  {place:>7}  {finding.severity:<7}  {finding.code}{mark} ", " " * 26
+    head = f"  {place:>7}  {finding.severity:<7}  {finding.code}{mark} "
     lists_rows = report.line_text is not None and len(finding.every_line) > 1
     where = "" if lists_rows else line_ranges(finding.lines, finding.count)
     message = sentences(finding.message) + (f" [{where}]" if where else "")
-    for start, text in ((head, message), (f"{margin}→ ", sentences(finding.remedy))):
-        lines = textwrap.wrap(
+    for start, text in ((head, message), (f"{_MARGIN}→ ", sentences(finding.remedy))):
+        wrapped = textwrap.wrap(
             printable(text),
-            width - len(margin) - 2,
+            width - len(_MARGIN) - 2,
             break_long_words=False,
             break_on_hyphens=False,
         )
         shown = f"\x1b[{_COLOURS[finding.severity]}m{start}\x1b[0m" if is_coloured else start
-        yield f"\n{margin}".join([f"{shown}{lines[0]}", *lines[1:]]) + "\n"
+        yield f"\n{_MARGIN}".join([f"{shown}{wrapped[0]}", *wrapped[1:]])
     for line in finding.every_line if lists_rows else ():
-        yield f"{margin}{line:>7} │ {row_text(report, line)}\n"
+        yield f"{_MARGIN}{line:>7} │ {row_text(report, line)}"
 
 
 def line_ranges(lines: Sequence[int], count: int) -> str:
     """Return ``lines 1, 2, 7, …`` for the first lines of ``count`` places; ``""`` for one line."""
     if len(set(lines)) < 2:
         return ""
-    shown = ", ".join(map(str, dict.fromkeys(map(int, lines))))
+    shown = ", ".join(map(str, dict.fromkeys(lines)))
     return f"lines {shown}{', …' if count > len(lines) else ''}"
 
 
@@ -177,64 +135,49 @@ def row_text(report: FileReport, line: int) -> str:
     return visible(text.replace("\t", " "), LONGEST_ROW)
 
 
-def iter_json(reports: Iterable[FileReport], *, extras: FileExtras | None = None) -> Iterator[str]:
-    """Yield all findings as a JSON document.
+def as_document(reports: Sequence[FileReport]) -> dict[str, Any]:
+    """Return all findings as a JSON document.
 
     ``{"files": [{"path", "kind", "rows", "queries", "findings": [...]}], "summary": {"errors",
-    "warnings", "infos"}}``. Invisible characters in ids are JSON escapes.
-
-    Args:
-        reports: Read once, one at a time.
-        extras: Returns additional keys for a file.
+    "warnings", "infos"}}``.
     """
-    tally = Tally()
-    separator = '{"files": [\n'
-    for report in tally.count(reports):
-        further = extras(report) if extras else {}
-        yield separator + json.dumps({**_file_as_dict(report), **further}, indent=2)
-        separator = ",\n"
-    yield '{"files": [' if separator.startswith("{") else "\n"
-    counts = {f"{severity}s": count for severity, count in tally.by_severity.items()}
-    yield f"],\n{json.dumps({'summary': counts}, indent=2)[2:]}\n"
-
-
-def _file_as_dict(report: FileReport) -> dict[str, Any]:
+    counts = count_severities(reports)
     return {
-        "path": report.path,
-        "kind": report.kind,
-        "rows": report.rows,
-        "queries": report.queries,
-        "findings": [
+        "files": [
             {
-                "code": finding.code,
-                "name": finding.name,
-                "severity": finding.severity.value,
-                "line": finding.line,
-                "column": finding.column,
-                "lines": list(map(int, finding.every_line or finding.lines)),
-                "count": finding.count,
-                "query_id": finding.query_id,
-                "doc_id": finding.doc_id,
-                "message": finding.message,
-                "remedy": finding.remedy,
-                "fix": finding.fix.value,
+                "path": report.path,
+                "kind": report.kind,
+                "rows": report.rows,
+                "queries": report.queries,
+                "findings": list(map(_finding_as_dict, report.findings)),
             }
-            for finding in report.findings
+            for report in reports
         ],
+        "summary": {f"{severity}s": counts[severity] for severity in _ORDER},
     }
 
 
-def iter_github(reports: Iterable[FileReport]) -> Iterator[str]:
-    """Yield one GitHub annotation ``::error file=…,line=…::message`` per finding.
+_KEYS = ("code", "name", "severity", "line", "column", "count", "query_id", "doc_id", "message")
+
+
+def _finding_as_dict(finding: Finding) -> dict[str, Any]:
+    values = {name: getattr(finding, name) for name in (*_KEYS, "remedy", "fix")}
+    return {**values, "lines": list(finding.every_line or finding.lines)}
+
+
+def render_github(reports: Sequence[FileReport]) -> str:
+    """Return one GitHub annotation ``::error file=…,line=…::message`` per finding.
 
     If all lines were requested, there is one for each; the text of the line replaces the message.
     """
+    findings: list[Finding] = []
     for report in reports:
         for finding in report.findings:
-            yield _github_annotation(finding)
+            findings.append(finding)
             for line in finding.every_line[1:] if report.line_text is not None else ():
                 what = f"{finding.name.replace('-', ' ')}: {row_text(report, line)}"
-                yield _github_annotation(replace(finding, line=line, column=None, message=what))
+                findings.append(replace(finding, line=line, column=None, message=what))
+    return "".join(map(_github_annotation, findings))
 
 
 def _github_annotation(finding: Finding) -> str:
@@ -255,16 +198,3 @@ def _github_annotation(finding: Finding) -> str:
 
 def _escape(text: str) -> str:
     return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
-
-
-RENDERERS: dict[str, Callable[[Iterable[FileReport]], Iterator[str]]] = {
-    "text": iter_text,
-    "json": iter_json,
-    "github": iter_github,
-}
-"""Renderers by the name of the output format on the command line."""
-
-
-def render(reports: Iterable[FileReport], output_format: str = "text") -> str:
-    """Return all findings in one of the formats of :data:`RENDERERS`."""
-    return "".join(RENDERERS[output_format](reports))

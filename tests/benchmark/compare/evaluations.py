@@ -7,14 +7,13 @@ from typing import Unpack
 
 from trectools_plus.benchmark.compare.compare import (
     check_baselines,
-    compare_pairs,
     refuse_different_queries,
 )
 from trectools_plus.measures.evaluation import Evaluation
 from trectools_plus.statistics.arrays import IntervalOptions
 from trectools_plus.statistics.comparison import Comparison
 from trectools_plus.statistics.method import check_method, describe_family
-from trectools_plus.statistics.scores import Method
+from trectools_plus.statistics.scores import Method, PairedScores, compare_scores
 from trectools_plus.statistics.systems import pairs_of
 
 
@@ -33,4 +32,18 @@ def compare_evaluation(
     refuse_different_queries(evaluation)
     pairs = pairs_of(len(names), [names.index(name) for name in baselines])
     family = describe_family(len(pairs), len(names), baselines)
-    return compare_pairs(evaluation, pairs, Method(options, test, correction, family))
+    method = Method(options, test, correction, family)
+    scores = [
+        PairedScores(
+            names[one],
+            names[two],
+            measure,
+            evaluation.query_ids[names[one]],
+            evaluation.values(names[one], measure),
+            evaluation.values(names[two], measure),
+            evaluation.definition(measure).higher_is_better,
+        )
+        for one, two in pairs
+        for measure in evaluation.measure_names
+    ]
+    return compare_scores(scores, method) if scores else []

@@ -11,7 +11,6 @@ import pytest
 
 from trectools_plus import compare
 from trectools_plus.benchmark import ListedReport, list_reports
-from trectools_plus.reporting import report_table, table_as_latex
 from trectools_plus.statistics.comparison import ends_of
 
 EIGHT = ["P@5", "nDCG@10", "map", "P@10", "P@20", "RR", "Rprec", "bpref"]
@@ -31,7 +30,7 @@ def test_every_named_measure_is_in_every_output(tmp_path: Path, baseline: str | 
     found = _compare(baseline=baseline)
     document = json.loads(found.to_json())
     assert document["headline_measures"] == EIGHT
-    files = [tmp_path / f"t{suffix}" for suffix in (".tex", ".md", ".html", ".csv")]
+    files = [tmp_path / f"t{suffix}" for suffix in (".tex", ".md", ".csv")]
     found.write(*files)
     for text in (str(found), found._repr_html_(), *(file.read_text() for file in files)):
         places = [re.search(rf"(?<![\w@]){re.escape(name)}(?![\w@])", text) for name in EIGHT]
@@ -39,13 +38,6 @@ def test_every_named_measure_is_in_every_output(tmp_path: Path, baseline: str | 
         assert sorted(place.start() for place in places if place) == [
             place.start() for place in places if place
         ]
-
-
-def test_a_wide_table_continues_below() -> None:
-    text = table_as_latex(report_table(_compare(baseline="bad").report))
-    assert text.count(r"\begin{tabular}") > 1
-    rows = [line for line in text.splitlines() if line.startswith("    good & ")]
-    assert len(rows) == text.count(r"\begin{tabular}")
 
 
 @pytest.mark.parametrize("measures", [EIGHT, ["RR", "nDCG@10"], ["nDCG@10", "RR"]])

@@ -26,7 +26,7 @@ from trectools_plus import (
 )
 from trectools_plus.benchmark import Comparisons
 from trectools_plus.errors import IncomparableError, TrectoolsPlusError, UsageError
-from trectools_plus.lazy_names import render
+from trectools_plus.reporting.export import table_as_text
 from trectools_plus.validation import FindingsError
 
 FIXTURES = Path(__file__).resolve().parents[3] / "fixtures"
@@ -178,19 +178,9 @@ def test_frames_have_a_row_per_system_and_measure(report: Comparisons) -> None:
         ]
         worse = {second for first, second in pairs if first == row["mode"]}
         assert set(row["better_than"]) == worse
-    table = pl.read_csv(render("comparisons_table", report.report, "csv").encode())
-    assert table.columns[:10] == ["run", *frame.columns[1:]]
-    pairs = table.filter(pl.col("baseline").is_not_null())
-    assert table.height == frame.height + pairs.height
-    for row, entry in zip(
-        pairs.iter_rows(named=True),
-        sorted(report, key=lambda one: report.report.measure_names.index(one.measure)),
-        strict=True,
-    ):
-        assert (row["run"], row["baseline"]) == (entry.contrast, entry.baseline)
-        assert row["difference"] == pytest.approx(entry.difference, rel=1e-14)
-        assert row["p"] == pytest.approx(entry.p, rel=1e-14)
-        assert row["p_adjusted"] == pytest.approx(entry.p_adjusted, rel=1e-14)
+    table = pl.read_csv(table_as_text(report.report, "csv").encode())
+    assert table.columns == ["run", *frame.columns[1:]]
+    assert table.height == frame.height
 
 
 def test_the_result_is_what_a_benchmark_reports(tmp_path: Path) -> None:
@@ -306,7 +296,7 @@ def test_json_has_the_keys_of_a_report(report: Comparisons) -> None:
     assert document["modes"]["dpr"]["measures"]["AP"]["mean"] == report.means["dpr"]["AP"]
 
 
-@pytest.mark.parametrize("ending", ["tex", "md", "html", "csv", "json", "parquet"])
+@pytest.mark.parametrize("ending", ["tex", "md", "csv", "json"])
 def test_the_suffix_decides_the_format_of_a_file(
     report: Comparisons, tmp_path: Path, ending: str
 ) -> None:
@@ -315,13 +305,10 @@ def test_the_suffix_decides_the_format_of_a_file(
     texts = {
         "tex": report.to_latex(),
         "md": report.to_markdown(),
-        "csv": render("comparisons_table", report.report, "csv"),
+        "csv": table_as_text(report.report, "csv"),
+        "json": report.to_json(),
     }
-    texts["json"] = report.to_json()
-    if ending in texts:
-        assert path.read_text("utf-8") == texts[ending]
-    else:
-        assert path.stat().st_size > 500
+    assert path.read_text("utf-8") == texts[ending]
     with pytest.raises(UsageError):
         report.write(tmp_path / "a.csv", tmp_path / "t.docx")
     assert not (tmp_path / "a.csv").exists()

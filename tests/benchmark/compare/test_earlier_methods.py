@@ -42,7 +42,7 @@ def test_a_report_by_max_t_is_read_and_compared_by_the_t_test(bench: Any) -> Non
         assert entry.p == entry.t_test.p  # type: ignore[union-attr]
     result = run_gate(after, before)
     assert not result.passed
-    assert [one.significant for one in result.entries] == [True, False]
+    assert [one.comparison.significant for one in result.entries] == [True, False]
 
 
 def test_a_report_by_max_t_is_not_verified(bench: Any) -> None:

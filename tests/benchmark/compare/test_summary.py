@@ -7,14 +7,14 @@ import math
 import numpy as np
 import pytest
 
-from trectools_plus.benchmark.compare.compare import find_best, find_unranked, summarise
+from trectools_plus.benchmark.compare.compare import compare_modes, summarise
 from trectools_plus.benchmark.run.config import BenchmarkConfig
 from trectools_plus.choices import Averaging
 from trectools_plus.measures import parse_measures
 from trectools_plus.measures.evaluation import Counts, Evaluation
 
 CONFIG = BenchmarkConfig(dataset="hpo", resamples=500, targets="trec-2025")
-COMPARING, TARGETS = CONFIG.comparing, CONFIG.all_targets
+COMPARING, TARGETS = CONFIG.comparing, CONFIG.targets
 NAN = math.nan
 
 
@@ -74,25 +74,32 @@ def test_an_interval_that_touches_zero_does_not_cross_it_by_rounding() -> None:
     assert figures.ci.low >= 0
 
 
+def best(evaluation: Evaluation) -> tuple[list[str], str | None]:
+    """Return the measures that are not ranked, and the best run."""
+    (measure,) = evaluation.measure_names
+    compared = compare_modes(COMPARING, evaluation, measure, "run")
+    return compared.unranked, compared.best_mode[measure]
+
+
 def test_best_is_the_highest_mean_and_the_lowest_rank() -> None:
-    assert find_best(evaluation_of({"a": [0.1], "b": [0.2]})) == {"nDCG@10": "b"}
-    assert find_best(evaluation_of({"a": [1], "b": [2]}, "MinRank")) == {"MinRank": "a"}
-    assert find_best(evaluation_of({"a": [0.2], "b": [0.2]})) == {"nDCG@10": None}
+    assert best(evaluation_of({"a": [0.1], "b": [0.2]})) == ([], "b")
+    assert best(evaluation_of({"a": [1], "b": [2]}, "MinRank")) == ([], "a")
+    assert best(evaluation_of({"a": [0.2], "b": [0.2]})) == ([], None)
     rounded = {"a": [0.0, 0.0, 0.6], "b": [0.0, 0.2, 0.4]}
     assert math.fsum(rounded["a"]) != math.fsum(rounded["b"])
-    assert find_best(evaluation_of(rounded)) == {"nDCG@10": None}
-    assert find_best(evaluation_of({"a": [0.2]})) == {"nDCG@10": None}
-    assert find_best(evaluation_of({"a": [NAN], "b": [3]}, "MinRank")) == {"MinRank": "b"}
+    assert best(evaluation_of(rounded)) == ([], None)
+    assert best(evaluation_of({"a": [0.2]})) == ([], None)
+    assert best(evaluation_of({"a": [NAN], "b": [3]}, "MinRank")) == ([], "b")
 
 
 def test_means_over_different_queries_have_no_best_run() -> None:
     most = evaluation_of({"a": [1, 1, NAN], "b": [1, 1, 9]}, "MeanRank")
-    assert (find_unranked(most), find_best(most)) == (["MeanRank"], {"MeanRank": None})
+    assert best(most) == (["MeanRank"], None)
     # As many queries, and yet others.
     others = evaluation_of({"a": [1, 1, NAN], "b": [NAN, 1, 9]}, "MeanRank")
-    assert (find_unranked(others), find_best(others)) == (["MeanRank"], {"MeanRank": None})
+    assert best(others) == (["MeanRank"], None)
     same = evaluation_of({"a": [1, 1, NAN], "b": [1, 3, NAN]}, "MeanRank")
-    assert (find_unranked(same), find_best(same)) == ([], {"MeanRank": "a"})
+    assert best(same) == ([], "a")
 
 
 def test_one_query_has_no_interval_and_no_status_of_its_ends() -> None:

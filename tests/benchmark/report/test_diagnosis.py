@@ -111,7 +111,7 @@ def with_interval(name: str, mean: float, low: float, high: float) -> ModeResult
     """A good mode but for one measure, whose interval is known."""
     result = mode_of({**GOOD, name: mean})
     ci = INTERVAL.model_copy(update={"low": low, "high": high})
-    target = judge_mean(mean, TARGETS[name], low, high)
+    target = judge_mean(mean, TARGETS[name], (low, high))
     figures = result.measures[name].model_copy(update={"ci": ci, "target": target})
     return result.model_copy(update={"measures": {**result.measures, name: figures}})
 

@@ -35,11 +35,6 @@ def test_files_are_named() -> None:
     assert "t.tsv and q.txt" in error_of(None, topics, Qrels(QRELS.frame, "q.txt"))
 
 
-def test_one_query_in_two_spellings() -> None:
-    words = error_of(None, Topics.from_dict({"1": "x", "02": "y"}))
-    assert "is 2 in the qrels; 1 such query" in words
-
-
 def test_documents_of_another_collection() -> None:
     words = error_of(CORPUS, None, Qrels.from_dict({"1": {"x9": 1}}))
     assert "(corpus: d1, d2; qrels: x9)" in words

@@ -187,5 +187,5 @@ def test_options_override_the_file(tmp_path: Path) -> None:
     assert "retrieval" not in config.as_manifest()
     path.write_text("dataset: hpo\nretrieval: {reranker: lexical}\n")
     assert load_config(path, {"dataset": "hpo"}).retrieval.reranker == "lexical"
-    with pytest.raises(UsageError, match="the backend http has its own settings"):
+    with pytest.raises(UsageError, match="needs the embedded backend"):
         load_config(path, {"backend": "http", "http": {"url": "http://a"}})

@@ -8,22 +8,17 @@ from typing import Any
 
 import pytest
 
-from trectools_plus.benchmark.report import load_report
 from trectools_plus.benchmark.report.model import hash_config
 from trectools_plus.benchmark.run.config import BenchmarkConfig
 from trectools_plus.benchmark.run.config_file import load_config
-from trectools_plus.benchmark.run.runner import run_benchmark
 from trectools_plus.benchmark.run.targets import (
     AD_HOC_TARGETS,
     Target,
     describe_status,
-    find_uplift_baseline,
     judge_mean,
-    judge_uplift,
 )
 from trectools_plus.errors import UsageError
 from trectools_plus.measures import DEFAULT_MEASURES
-from trectools_plus.reporting.verification.verify import verify_report
 
 
 def test_every_default_measure_has_a_target() -> None:
@@ -98,12 +93,12 @@ def test_without_a_baseline_there_is_only_one_step() -> None:
 def test_the_interval_is_judged_with_the_mean(
     low: float | None, mean: float | None, high: float | None, words: str
 ) -> None:
-    result = judge_mean(mean, AD_HOC_TARGETS["nDCG@10"], low, high)
+    result = judge_mean(mean, AD_HOC_TARGETS["nDCG@10"], (low, high))
     assert describe_status(result) == words
 
 
 def test_the_ends_of_the_interval_have_levels_of_their_own() -> None:
-    result = judge_mean(0.36, AD_HOC_TARGETS["nDCG@10"], 0.31, 0.42)
+    result = judge_mean(0.36, AD_HOC_TARGETS["nDCG@10"], (0.31, 0.42))
     assert (result.status_low, result.status, result.status_high) == (
         "baseline",
         "competitive",
@@ -111,36 +106,30 @@ def test_the_ends_of_the_interval_have_levels_of_their_own() -> None:
     )
 
 
-def of_preset(name: Any, **values: Any) -> dict[str, Target | None]:
-    return BenchmarkConfig(dataset="irds:x", targets=name, **values).all_targets
+def of_preset(name: Any, **values: Any) -> Any:
+    return BenchmarkConfig(dataset="irds:x", targets=name, **values).targets
 
 
 def test_the_preset_of_the_kpi_sheet() -> None:
-    """The default targets, with the meaningful uplift of MAP@100."""
     found = of_preset("trec-2025")
-    assert found == {
-        **AD_HOC_TARGETS,
-        "AP@100": AD_HOC_TARGETS["AP@100"].model_copy(update={"uplift": (0.03, 0.05)}),
-    }
+    assert found == AD_HOC_TARGETS
     named = ("nDCG(dcg='exp-log2')@10", "MAP@100", "P@5")
     found = of_preset("trec-2025", measures=named)
     assert set(found) == {"nDCG(dcg='exp-log2')@10", "AP@100"}
     assert found["nDCG(dcg='exp-log2')@10"] == AD_HOC_TARGETS["nDCG@10"]
-    assert BenchmarkConfig(dataset="hpo", targets="trec-2025").measures == DEFAULT_MEASURES
 
 
 @pytest.mark.parametrize("preset", ["bands", ["bands"]])
 @pytest.mark.parametrize("measure", ["nDCG@10", "nDCG", "NDCG@5", "nDCG(dcg='exp-log2')@20"])
 def test_bands_of_ndcg(preset: Any, measure: str) -> None:
-    """nDCG above 0.8 is very good, above 0.5 good."""
+    """nDCG from 0.8 is very good (strong), from 0.5 good (competitive)."""
     config = BenchmarkConfig(dataset="irds:x", targets=preset, measures=(measure, "R@5"))
-    (target,) = config.all_targets.values()
-    bands = {0.81: "very good", 0.8: "good", 0.51: "good", 0.5: "below good", 0.0: "below good"}
-    assert {mean: judge_mean(mean, target).band for mean in bands} == bands
-    assert judge_mean(None, target).band is None
-    result = judge_mean(0.9, target, 0.6, 1.0)
-    assert describe_status(result) == "very good (interval: good to very good)"
-    assert result.model_dump(mode="json")["names"] == {"competitive": "good", "strong": "very good"}
+    (target,) = config.targets.values()
+    assert target is not None
+    bands = {0.8: "strong", 0.79: "competitive", 0.5: "competitive", 0.49: "below_competitive"}
+    assert {mean: judge_mean(mean, target).status for mean in bands} == bands
+    result = judge_mean(0.9, target, (0.6, 1.0))
+    assert describe_status(result) == "strong (interval: competitive to strong)"
 
 
 def test_the_last_preset_counts_and_unknown_ones_are_named() -> None:
@@ -153,9 +142,8 @@ def test_the_last_preset_counts_and_unknown_ones_are_named() -> None:
 
 def test_presets_in_a_file_and_targets_without_new_fields(tmp_path: Path) -> None:
     path = tmp_path / "benchmark.yaml"
-    path.write_text("dataset: hpo\ntargets: trec-2025\n")
+    path.write_text("dataset: irds:x\ntargets: trec-2025\n")
     manifest = load_config(path).as_manifest()
-    assert manifest["targets"]["AP@100"]["uplift"] == [0.03, 0.05]
     again = BenchmarkConfig.model_validate(json.loads(json.dumps(manifest)))
     assert hash_config(again.as_manifest()) == hash_config(manifest)
     assert load_config(options={"dataset": "hpo"}).as_manifest()["targets"] == {}
@@ -163,73 +151,3 @@ def test_presets_in_a_file_and_targets_without_new_fields(tmp_path: Path) -> Non
     assert set(plain) == {"baseline", "baseline_high", "competitive", "strong"}
     result = judge_mean(0.5, AD_HOC_TARGETS["nDCG@10"]).model_dump(mode="json")
     assert set(result) == {*plain, "status", "status_low", "status_high"}
-
-
-@pytest.mark.parametrize(
-    ("mean", "meaningful"),
-    [(0.2999999, False), (0.27 + 0.03, True), (0.31, True), (0.9, True), (None, None)],
-)
-def test_an_uplift_in_the_range_or_above_is_meaningful(
-    mean: float | None, meaningful: bool | None
-) -> None:
-    assert judge_uplift(mean, ("bm25", 0.27), (0.03, 0.05)).meaningful is meaningful
-    assert judge_uplift(mean, ("bm25", None), (0.03, 0.05)).meaningful is None
-
-
-@pytest.mark.parametrize(
-    ("baselines", "modes", "expected"),
-    [
-        ((), ["lexical", "vector"], "lexical"),
-        ((), ["mine", "BM25"], "BM25"),
-        (("vector",), ["lexical", "vector"], "vector"),
-        ((), ["a", "b"], None),
-        ((), ["BM25", "lexical"], None),
-    ],
-)
-def test_the_baseline_of_an_uplift(
-    baselines: tuple[str, ...], modes: list[str], expected: str | None
-) -> None:
-    assert find_uplift_baseline(baselines, modes) == expected
-
-
-@pytest.mark.parametrize("uplift", [(0.05, 0.03), (0.0, 0.05), (0.03,), "much"])
-def test_uplifts_that_are_refused(uplift: Any) -> None:
-    with pytest.raises(UsageError):
-        Target(competitive=0.3, uplift=uplift)
-
-
-def test_the_report_states_uplifts_and_bands(small: Any, tmp_path: Path) -> None:
-    from trectools_plus.reporting.files import write_reports
-
-    best = {"q1": ["d1", "d3"], "q2": ["d2", "d3"], "q3": ["d4", "d5", "d8"], "q4": ["d7"]}
-    worse = {**best, "q1": ["d2", "d1", "d3"]}
-    runs = {"bm25": worse, "mine": best}
-    config = BenchmarkConfig(
-        qrels=small.qrels,
-        runs={name: small.write_run(name, rankings) for name, rankings in runs.items()},
-        targets="trec-2025,bands",
-        resamples=200,
-        output_dir=tmp_path / "out",
-    )
-    files = write_reports(run_benchmark(config), plots=False)
-    report = load_report(files["json"])
-    means = {name: mode.measures["AP@100"].mean or 0 for name, mode in report.modes.items()}
-    assert report.modes["bm25"].measures["AP@100"].target.uplift is None  # type: ignore[union-attr]
-    uplift = report.modes["mine"].measures["AP@100"].target.uplift  # type: ignore[union-attr]
-    assert uplift is not None
-    assert (uplift.baseline, uplift.low, uplift.high) == ("bm25", 0.03, 0.05)
-    assert uplift.difference == means["mine"] - means["bm25"]
-    assert uplift.meaningful
-    lines = (
-        f"Uplift over bm25 on AP@100 (0.03–0.05 is meaningful): mine +{uplift.difference:.4f}, "
-        "meaningful, above the range.",
-        "nDCG@10 (good > 0.5, very good > 0.8): bm25 very good; mine very good.",
-    )
-    for line in lines:
-        assert line in files["markdown"].read_text()
-        assert line.replace(">", "&gt;") in files["html"].read_text()
-    assert not verify_report(files["json"]).problems
-    document = json.loads(files["json"].read_text())
-    document["modes"]["mine"]["measures"]["AP@100"]["target"]["uplift"]["difference"] += 0.1
-    files["json"].write_text(json.dumps(document))
-    assert any("uplift" in problem for problem in verify_report(files["json"]).problems)

@@ -161,7 +161,7 @@ REPORTS = (
             "benchmark verify garden",
             "benchmark show garden --format json",
             "benchmark show garden --format csv",
-            "benchmark show garden --table table.tex --table table.csv --table table.json",
+            "benchmark show garden --table table.tex --table table.csv",
             "benchmark compare garden garden --format json",
             "benchmark compare garden given --format json",
             "benchmark list . --format json",

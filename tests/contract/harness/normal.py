@@ -21,7 +21,7 @@ IGNORED = TIMES | VERSIONS | KEYS
 PRIVATE = {"text", "title", "description"}
 """Keys with texts of collections that are not part of this project: left out."""
 
-FROM_RANKS = {"failing_queries", "first_relevant_rank", "groups", "judged", "near_misses", "sha256"}
+FROM_RANKS = {"failing_queries", "first_relevant_rank", "groups", "judged", "sha256"}
 FROM_RANKS |= {"diagnosis", "losses", "median", "status", "status_high", "status_low", "strata"}
 FROM_RANKS |= {"observed", "ties", "wins"}
 FROM_VARIANCE = {"best_mode_significant", "ci", "detectable_difference", "effect_size", "p", "std"}

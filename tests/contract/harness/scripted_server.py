@@ -131,7 +131,6 @@ REACTIONS: dict[str, Callable[[Handler, str], None]] = {
     "empty": lambda one, _: one.send(completion("")),
     "cut off": lambda one, right: one.send(completion(right, "length")),
     "fence": lambda one, right: one.send(completion(f"```json\n{right}\n```")),
-    "parts": lambda one, right: one.send(completion([{"type": "text", "text": right}])),
     "reasoning": lambda one, right: one.send(
         completion(right, reasoning_content='Maybe {"grade": 0}?')
     ),

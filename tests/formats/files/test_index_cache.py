@@ -42,7 +42,7 @@ def encoder() -> TextEncoder:
 
 @pytest.fixture(autouse=True)
 def one_encoder(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(backend, "make_encoder", lambda _: encoder())
+    monkeypatch.setattr(backend, "make_encoder", lambda *_: encoder())
 
 
 class Builder:
@@ -282,7 +282,7 @@ def test_index_settings_decide_the_key() -> None:
     base = keys(CORPUS)
     lexical, vector = keys(CORPUS, k1=1.2)
     assert (lexical != base[0], vector) == (True, base[1])
-    assert keys(CORPUS, batch_size=9, fusion="weighted") == base
+    assert keys(CORPUS, candidates=9, fusion="weighted") == base
     other = keys(Corpus.from_dict({"d1": "swept wing", "d2": "heat transfers"}))
     assert not set(other) & set(base)
 

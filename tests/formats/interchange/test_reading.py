@@ -148,7 +148,6 @@ def test_runs_that_are_converted(
         assert converted.table.name == "base"
     found = find_convertible(FileContent("f", text.encode()), "run")
     assert (found is None) == (name in ("trec", "trec-rag"))
-    assert convert_run(path, tag="mine").table.name == "mine"
 
 
 @pytest.mark.parametrize(

@@ -18,9 +18,7 @@ import pytest
 from trectools_plus.benchmark.report import (
     Diagnosis,
     FailingQuery,
-    NearMiss,
     StratumResult,
-    TermLabel,
 )
 from trectools_plus.formats.tables import Corpus, Qrels, Run, Topics
 from trectools_plus.reporting.html.page import render_html
@@ -83,21 +81,15 @@ def data_of(page: str) -> Any:
     return json.loads(text)
 
 
-def unpack(packed: Any) -> list[int | None]:
-    """The numbers of a packed column; the largest of their size is none."""
-    size = packed["bytes"]
-    octets = base64.b64decode(packed["data"])
-    numbers = (
-        int.from_bytes(octets[at : at + size], "little") for at in range(0, len(octets), size)
-    )
-    return [None if number == 256**size - 1 else number for number in numbers]
+def unpack(packed: str, kind: str = "<i4") -> list[Any]:
+    """The numbers of a packed column."""
+    numbers: list[Any] = np.frombuffer(base64.b64decode(packed), kind).tolist()
+    return numbers
 
 
-def values_of(data: Any, measure: int) -> list[list[int | None]]:
+def values_of(data: Any, measure: int) -> list[list[float]]:
     """The values by mode and query, decoded."""
-    encoded = data["values"][measure]
-    values = [None if number is None else number + encoded["from"] for number in unpack(encoded)]
-    size = len(data["ids"])
+    values, size = unpack(data["values"][measure], "<f4"), len(data["ids"])
     return [values[start : start + size] for start in range(0, len(values), size)]
 
 
@@ -111,7 +103,7 @@ def results_of(data: Any) -> list[list[list[tuple[str, int | None]]]]:
         return data["documents"][document], grades[grade]
 
     queries = [
-        [decode(number) for number in numbers[start : start + data["depth"]] if number is not None]
+        [decode(number) for number in numbers[start : start + data["depth"]] if number >= 0]
         for start in range(0, len(numbers), data["depth"])
     ]
     size = len(data["ids"])
@@ -135,12 +127,12 @@ def test_modes_measures_and_queries_are_there(make_report: Any) -> None:
     assert data["ids"] == ["q1", "q2"]
     assert data["texts"] == ["first words", "second"]
     assert data["relevant"] == [2, 2]
-    assert values_of(data, 0) == [[0, 0], [250_000, 250_000], [500_000, 500_000]]
+    assert values_of(data, 0) == [[0, 0], [0.25, 0.25], [0.5, 0.5]]
 
 
 def test_the_number_of_timed_queries_is_shown(make_report: Any) -> None:
     report = make_report()
-    assert "p50 0.31, p95 0.92, p99 1.40." in render_html(report)
+    assert "p50 0.31, p95 0.92, p99 1.40<" in render_html(report)
     assert "timed queries" not in render_html(report)
     latency = report.modes["vector"].latency_ms.model_copy(update={"queries": 1_234})
     timed = report.modes["vector"].model_copy(update={"latency_ms": latency})
@@ -167,11 +159,7 @@ def test_text_from_outside_is_never_markup(make_report: Any) -> None:
         first_relevant_rank={EVIL: None},
     )
     item = Diagnosis(mode=EVIL, sign="x", observed=EVIL, suggests=EVIL)
-    term = TermLabel(doc_id=EVIL, label=EVIL)
-    miss = NearMiss(
-        query_id=EVIL, text=EVIL, mode=EVIL, first=term, relation="child", expected=[term]
-    )
-    parts = {"failing_queries": [failing], "near_misses": [miss], "diagnosis": [item]}
+    parts = {"failing_queries": [failing], "diagnosis": [item]}
     report = make_report({EVIL: {"RR@10": 0.1}}, **parts)
     config = report.manifest.model_copy(update={"config": {EVIL: EVIL}, "command": EVIL})
     report = report.model_copy(update={"manifest": config})
@@ -263,8 +251,7 @@ def test_tests_and_groups_are_shown_and_a_judgment_of_the_size_is_not(make_repor
     text = " ".join(render_html(report).split())
     assert ">0.0123</td>" in text
     assert "&lt;0.0001" in text
-    groups = re.sub("<.*?>", "", text.partition("the best first:")[2].partition(".")[0])
-    assert groups.strip() == "Hybrid and Lexical-Only"
+    assert "nDCG@10: Hybrid and Lexical-Only" in text
 
 
 def test_strata_are_tables(make_report: Any) -> None:
@@ -275,16 +262,7 @@ def test_strata_are_tables(make_report: Any) -> None:
     }
     means = {"lexical": {"RR@10": 0.5}}
     page = render_html(make_report(means, strata={"difficulty": groups}))
-    assert "<h3>By difficulty</h3>" in page
-    assert "too few" not in page
-
-
-def test_a_pair_that_is_not_compared_on_a_measure_has_dashes(make_report: Any) -> None:
-    report = make_report()
-    kept = [one for one in report.comparisons if one.measure != "nDCG@10"]
-    page = render_html(report.model_copy(update={"comparisons": kept}))
-    table = page.partition('<table class="differences"')[2].partition("</table>")[0]
-    assert table.count('data-f="t">–<') >= 5 * len(report.modes)
+    assert '<th scope="row">easy (60)</th>' in page
 
 
 @pytest.mark.parametrize(
@@ -299,7 +277,7 @@ def test_a_pair_that_is_not_compared_on_a_measure_has_dashes(make_report: Any) -
 def test_any_report_makes_a_page(make_report: Any, means: dict[str, Any]) -> None:
     page = render_html(make_report(means, latency=False))
     assert Document(page).open == []
-    assert "None" not in page.replace(">None: on every query", "")
+    assert "None" not in page
     assert "nan" not in Document(page).texts["main"][0]
     assert 'id="query-data"' not in page
 
@@ -362,7 +340,7 @@ def test_the_page_has_a_few_megabytes_at_most(
     assert data["depth"] >= 3
     for place, name in enumerate(names):
         values = evidence.per_query.filter(pl.col("measure") == name)["value"].to_numpy()
-        expected = np.rint(values * 1e6).astype(int).reshape(modes, -1)
+        expected = values.astype(np.float32).reshape(modes, -1)
         assert values_of(data, place) == expected.tolist()
     first = results_of(data)
     for place, run in enumerate(evidence.runs.values()):
@@ -398,20 +376,17 @@ def test_many_measures_and_long_texts_keep_the_page_small(make_report: Any, word
     page = render_html(report, replace(evidence, per_query=values))
     assert len(page.encode()) < 4_000_000
     data = data_of(page)
-    assert len(data["values"]) >= 35
-    assert len(data["texts"][0]) >= 60
+    assert len(data["values"]) >= 25
+    assert len(data["texts"][0]) >= 50
     assert data["depth"] >= 1
     assert len(results_of(data)[1]) == 6980
 
 
-@pytest.mark.parametrize("scale", [1.0, 1e4, 1e9])
-def test_values_of_any_size_are_exact(make_report: Any, scale: float) -> None:
+def test_undefined_values_are_not_numbers(make_report: Any) -> None:
     report = make_report({"a": {"MeanRank": 3.0}, "b": {"MeanRank": 4.0}})
-    evidence = large_evidence(report, 600)
-    random = np.random.default_rng(5)
-    numbers = random.integers(-3_000_000, 3_000_000, 1200) * int(scale)
-    values = [None if place % 7 == 0 else one / 1e6 for place, one in enumerate(numbers.tolist())]
+    evidence = large_evidence(report, 6)
+    values = [None if place % 5 == 0 else place / 4 for place in range(12)]
     table = evidence.per_query.with_columns(value=pl.Series(values))
-    (found, other) = values_of(data_of(render_html(report, replace(evidence, per_query=table))), 0)
-    expected = [None if one is None else round(one * 1e6) for one in values]
-    assert found + other == expected
+    first, second = values_of(data_of(render_html(report, replace(evidence, per_query=table))), 0)
+    expected = [np.nan if value is None else value for value in values]
+    np.testing.assert_array_equal(first + second, expected)

@@ -45,7 +45,7 @@ def per_query(values: dict[str, list[float | None]], measure: str = "nDCG@10") -
 
 def test_curves_show_lines_and_bands(axes: Axes) -> None:
     data = curves(["a", "b"])
-    _plot_curves(axes, data, {"a": "First"})
+    _plot_curves(axes, data, {"a": "First", "b": "b"})
     assert [line.get_ydata().tolist() for line in axes.lines] == [
         data.mean["a"].tolist(),
         data.mean["b"].tolist(),
@@ -60,19 +60,9 @@ def test_curves_show_lines_and_bands(axes: Axes) -> None:
 def test_hit_rate_is_over_a_logarithmic_k(axes: Axes) -> None:
     data = curves(["a"])
     ranks = Curves("HitRate", np.array([1.0, 10.0, 100.0]), data.mean, data.low, data.high, 5, 0.95)
-    _plot_curves(axes, ranks, {})
+    _plot_curves(axes, ranks, {"a": "First"})
     assert axes.get_xscale() == "log"
-    assert [tick.get_text() for tick in axes.get_xticklabels()] == [
-        "1",
-        "2",
-        "3",
-        "5",
-        "10",
-        "20",
-        "30",
-        "50",
-        "100",
-    ]
+    assert {"1", "10", "100"} <= {tick.get_text() for tick in axes.get_xticklabels()}
     assert axes.get_ylim()[0] == 0.0
 
 
@@ -90,7 +80,7 @@ def test_differences_are_sorted_and_carry_the_reports_interval(
     band = axes.patches[2].get_extents().transformed(axes.transData.inverted())
     assert (band.y0, band.y1) == pytest.approx((entry.ci.low, entry.ci.high))
     assert axes.get_xlabel() == "Queries, sorted: 100 won, 25 tied, 100 lost"
-    assert axes.get_title(loc="center") == "Vector-Only − Lexical-Only"
+    assert axes.get_title().startswith("Vector-Only\n− Lexical-Only\nmean -0.0261 [")
 
 
 def test_where_less_is_better_the_colours_change_sides(make_report: Any, axes: Axes) -> None:

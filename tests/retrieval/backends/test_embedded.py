@@ -14,7 +14,6 @@ from trectools_plus.retrieval.fetch.answering import FetchOptions
 from trectools_plus.retrieval.fetch.fetch import FetchRequest, fetch_runs
 from trectools_plus.retrieval.fusion import Fusion, HybridRetriever
 from trectools_plus.retrieval.rerank import RerankingRetriever
-from trectools_plus.retrieval.settings import RetrievalSettings
 from trectools_plus.retrieval.source import Ranking, Retriever, leaves_of
 
 
@@ -57,11 +56,11 @@ def modes_of(*, reranked: bool) -> tuple[list[Stand], dict[str, Retriever]]:
 def test_each_component_is_searched_once_to_the_same_depth(
     reranked: bool, batch_size: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(backend, "LATENCY_SAMPLE", 0)
+    monkeypatch.setattr(backend.EmbeddedSource, "latency_sample", 0)
+    monkeypatch.setattr(backend.EmbeddedSource, "batch_size", batch_size)
     leaves, modes = modes_of(reranked=reranked)
-    settings = RetrievalSettings(batch_size=batch_size)
     options = FetchOptions(2)
-    request = FetchRequest(None, TOPICS, list(modes), options, settings, EmbeddedBackend(modes))
+    request = FetchRequest(None, TOPICS, list(modes), options, backend=EmbeddedBackend(modes))
     found = fetch_runs(request)
     batches = [("x",), ("y",), ("z",)] if batch_size == 1 else [("x", "y"), ("z",)]
     depth = 4 if reranked else 3

@@ -113,7 +113,6 @@ def finish(process: Started) -> None:
     ("hang", "number"),
     [
         *((hang, signal.SIGTERM) for hang in ("sleep", "loop", "ignore")),
-        ("ignore", signal.SIGHUP),
         ("sleep", signal.SIGINT),
     ],
 )

@@ -28,7 +28,7 @@ from trectools_plus.retrieval.fetch.fetch import FetchRequest, fetch, fetch_runs
 from trectools_plus.retrieval.fetch.run_files import fetch_to_dir
 from trectools_plus.retrieval.fusion import Fusion, HybridRetriever
 from trectools_plus.retrieval.index.parts import AGGREGATIONS, KINDS
-from trectools_plus.retrieval.settings import BATCH_SIZE, RetrievalSettings
+from trectools_plus.retrieval.settings import BATCH_SIZE
 from trectools_plus.retrieval.source import Backend, BackendRequest, Hits, Query, Ranking, Source
 
 CORPUS = Corpus.from_dict(
@@ -41,7 +41,7 @@ CORPUS = Corpus.from_dict(
         "empty": "",
     }
 )
-EMBEDDED_MODES = ["lexical", "vector", "ngram", "hybrid", "hybrid+exact"]
+EMBEDDED_MODES = ["lexical", "vector", "ngram", "hybrid"]
 TOPICS = Topics.from_dict({"q1": "swept wing", "d2": "wing flutter", "q3": "the", "q4": ""})
 
 
@@ -59,9 +59,8 @@ class Stand:
         return [Ranking(self.doc_ids, scores).head(depth) for _ in queries]
 
 
-@pytest.mark.parametrize("batch_size", [1, 3])
-def test_runs_are_canonical_and_exact_in_32_bits(batch_size: int) -> None:
-    fetched = fetch(CORPUS, TOPICS, MODES, settings=RetrievalSettings(batch_size=batch_size))
+def test_runs_are_canonical_and_exact_in_32_bits() -> None:
+    fetched = fetch(CORPUS, TOPICS, MODES)
     assert list(fetched) == list(MODES)
     for mode, result in fetched.items():
         frame = result.run.frame
@@ -114,15 +113,13 @@ def test_every_mode_finds_the_same_in_batches(
     found = {}
     for size, sample in ((1, 0), (batch_size, 0), (batch_size, 3)):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(backend, "LATENCY_SAMPLE", sample)
+            patch.setattr(backend.EmbeddedSource, "latency_sample", sample)
+            patch.setattr(backend.EmbeddedSource, "batch_size", size)
             options = FetchOptions(depth, exclude_self)
-            request = FetchRequest(
-                corpus, topics, modes, options, RetrievalSettings(batch_size=size)
-            )
-            runs = fetch_runs(request)
+            runs = fetch_runs(FetchRequest(corpus, topics, modes, options))
         for run in runs.values():
             timed = np.count_nonzero(~np.isnan(run.latency_ms))
-            assert timed == (len(queries) if size == 1 else min(sample, len(queries)))
+            assert timed == min(sample, len(queries))
         found[size, sample] = [
             found_run.run.frame.to_dict(as_series=False) for found_run in runs.values()
         ]

@@ -148,8 +148,7 @@ def test_embedded_modes_resume_to_the_same_bytes(tmp_path: Path) -> None:
     corpus = Corpus.from_dict({f"d{n}": f"swept wing {n} " + "heat " * (n % 5) for n in range(30)})
     topics = Topics.from_dict({f"d{n}": f"wing heat {n}" for n in range(12)})
     modes = ["lexical", "vector", "hybrid"]
-    batches = RetrievalSettings(batch_size=5)
-    request = FetchRequest(corpus, topics, modes, FetchOptions(7, exclude_self=True), batches)
+    request = FetchRequest(corpus, topics, modes, FetchOptions(7, exclude_self=True))
     plain = fetch_to_dir(request, tmp_path / "plain")
     assert list((tmp_path / "plain").glob("*.journal")) == []
     resumed = tmp_path / "resumed"

@@ -25,7 +25,7 @@ TOPICS = Topics.from_dict({"q1": "swept wing", "d7": "heat number7", "q3": "the"
 
 
 def test_files_and_manifests(tmp_path: Path) -> None:
-    settings = RetrievalSettings(k1=1.2, batch_size=2)
+    settings = RetrievalSettings(k1=1.2)
     files = fetch_to_dir(
         FetchRequest(
             CORPUS,

@@ -18,11 +18,6 @@ def test_plain_words_without_stemmer_and_stop_words() -> None:
     assert analyzer.terms("The wings of a 747") == ["the", "wings", "of", "747"]
 
 
-def test_own_stop_words() -> None:
-    analyzer = Analyzer(RetrievalSettings(stemmer=None, stopwords=("WING",)))
-    assert analyzer.terms("the wing") == ["the"]
-
-
 def test_composed_and_decomposed_accents_are_one_term() -> None:
     analyzer = Analyzer(RetrievalSettings(stemmer="german", stopwords="german"))
     word = "Müdigkeit"

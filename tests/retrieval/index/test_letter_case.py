@@ -18,7 +18,6 @@ from trectools_plus.formats.tables import Corpus
 from trectools_plus.ontology.ontology import Ontology
 from trectools_plus.progress import no_progress
 from trectools_plus.retrieval.backends.embedded.backend import build_retrievers
-from trectools_plus.retrieval.backends.embedded.modes import puts_exact_first
 from trectools_plus.retrieval.index.encoder import DIMENSIONS, MODEL, TextEncoder
 from trectools_plus.retrieval.ontology_terms import corpus_of
 
@@ -51,9 +50,8 @@ def documents_of(texts: list[str], folder: Path) -> Corpus:
 
 
 def search(corpus: Corpus, query: str) -> dict[str, list[tuple[str, float]]]:
-    modes = [mode for mode in MODES if corpus.find_exact or not puts_exact_first(mode)]
     found = {}
-    for mode, retriever in build_retrievers(corpus, modes).items():
+    for mode, retriever in build_retrievers(corpus, MODES).items():
         (ranking,) = retriever.search([query], 5)
         found[mode] = list(zip(ranking.doc_ids, ranking.scores.tolist(), strict=True))
     return found

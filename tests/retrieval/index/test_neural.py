@@ -230,24 +230,6 @@ def test_splade_is_part_of_the_fusion_on_request(tiny: dict[str, str]) -> None:
     assert runs[0].frame.equals(runs[1].frame)
 
 
-def test_a_cross_encoder_orders_the_first_results(tiny: dict[str, str]) -> None:
-    from sentence_transformers import CrossEncoder
-
-    settings = RetrievalSettings(
-        reranker="cross-encoder", reranker_model=tiny["cross"], rerank_depth=3
-    )
-    plain = build_retrievers(CORPUS, ["vector"])["vector"].search(["wing"], 9)[0]
-    (found,) = build_retrievers(CORPUS, ["vector"], settings)["vector"].search(["wing"], 9)
-    model = CrossEncoder(tiny["cross"], device="cpu")
-    pairs = [("wing", TEXTS[doc_id]) for doc_id in plain.doc_ids[:3]]
-    scores = model.predict(pairs, show_progress_bar=False)
-    by_score = dict(zip(plain.doc_ids[:3], scores.tolist(), strict=True))
-    expected = sorted(by_score, key=lambda doc_id: (by_score[doc_id], doc_id), reverse=True)
-    assert found.doc_ids == [*expected, *plain.doc_ids[3:]]
-    assert found.scores[:3].tolist() == pytest.approx([by_score[one] for one in expected])
-    assert (np.diff(found.scores) <= 0).all()
-
-
 def test_what_is_no_such_model_is_refused(tiny: dict[str, str], tmp_path: Path) -> None:
     def ask(mode: str = "vector", **further: Any) -> None:
         build_retrievers(CORPUS, [mode], RetrievalSettings(**further))[mode].search(["x"], 3)
@@ -261,8 +243,6 @@ def test_what_is_no_such_model_is_refused(tiny: dict[str, str], tmp_path: Path) 
         ask(embedding_model=str(tmp_path))
     with pytest.raises(InputError, match="SparseEncoder"):
         ask("splade", splade_model=str(tmp_path))
-    with pytest.raises(UsageError, match="3"):
-        ask(reranker="cross-encoder", reranker_model=tiny["labels"])
 
 
 def test_a_model_of_another_kind_is_refused_not_completed_at_random(
@@ -271,10 +251,6 @@ def test_a_model_of_another_kind_is_refused_not_completed_at_random(
     for path, kind in ((minilm, "SentenceTransformer"), (tiny["cross"], "BertForSequence")):
         with pytest.raises(InputError, match=rf"a SparseEncoder .* kind of model \({kind}"):
             build_retrievers(CORPUS, ["splade"], RetrievalSettings(splade_model=path))
-    for path, kind in ((minilm, "SentenceTransformer"), (tiny["splade"], "SparseEncoder")):
-        settings = RetrievalSettings(reranker="cross-encoder", reranker_model=path)
-        with pytest.raises(InputError, match=rf"a CrossEncoder .* kind of model \({kind}\)"):
-            build_retrievers(CORPUS, ["lexical"], settings)
     # A bare masked language model is what SPLADE models are published as.
     settings = RetrievalSettings(splade_model=tiny["masked"])
     (found,) = build_retrievers(CORPUS, ["splade"], settings)["splade"].search(["wing"], 3)
@@ -324,6 +300,3 @@ def test_a_benchmark_with_every_component(tiny: dict[str, str], tmp_path: Path) 
     report = json.loads((tmp_path / "out" / "BenchmarkReport.json").read_text("utf-8"))
     assert report["manifest"]["models"]["splade"]["sha256"] == hash_model(model)
     assert verify_report(tmp_path / "out").problems == []
-    assert run_benchmark(config, cached=True).report.manifest.cached_from is not None
-    (model / "note.txt").write_text("another model")
-    assert run_benchmark(config, cached=True).report.manifest.cached_from is None

@@ -167,7 +167,7 @@ def hpo() -> Corpus:
 
 
 @pytest.mark.every(3)
-@pytest.mark.parametrize("mode", ["ngram", "hybrid", "hybrid+exact"])
+@pytest.mark.parametrize("mode", ["ngram", "hybrid"])
 def test_the_hpo_is_searched_in_other_words(hpo: Corpus, mode: str) -> None:
     queries = {
         "fits": "HP:0001250",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -10,7 +9,6 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-from trectools_plus.errors import InputError
 from trectools_plus.judging.review.judgments import export_qrels
 from trectools_plus.judging.review.store import read_store
 from trectools_plus.service.review.app import review_app
@@ -98,16 +96,3 @@ def test_a_query_that_cannot_be_judged_is_complete_and_does_not_count(
     assert anna.say("cannot-judge", query=2, reason=None)["progress"]["judged"] == 1
     assert anna.say("undo")["what"] == "cannot_judge"
     assert anna.say("cannot-judge", query=1, reason="x" * 501)["status"] == 422
-
-
-def test_a_database_with_decisions_of_earlier_versions_is_refused(
-    open_client: Any, tmp_path: Path
-) -> None:
-    Person(open_client(), "Anna")
-    with closing(sqlite3.connect(tmp_path / "review.db")) as connection, connection:
-        connection.execute(
-            "INSERT INTO judgment (annotator, query_id, doc_id, grade, made_at, final) "
-            "VALUES (1, 'q', 'd', 1, '', 1)"
-        )
-    with pytest.raises(InputError, match="decisions"):
-        read_store(tmp_path / "review.db")

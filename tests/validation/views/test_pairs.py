@@ -35,7 +35,7 @@ def test_an_id_must_be_in_the_list_and_match_as_a_whole(
     assert documents.lacks(pl.Series(["a1", "b2", "c3", "xa1"])).tolist() == lacking
 
 
-@pytest.mark.parametrize("pattern", ["[", "((", "(?=a)", "*"])
+@pytest.mark.parametrize("pattern", ["[", "((", "*"])
 def test_a_bad_pattern_is_a_usage_error(pattern: str) -> None:
     with pytest.raises(UsageError, match="not a regular expression") as caught:
         DocumentIds(pattern=pattern)

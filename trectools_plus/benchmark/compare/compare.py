@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -13,25 +13,19 @@ import polars as pl
 from trectools_plus.benchmark.report import MeasureDefinition, MeasureResult, StratumResult
 from trectools_plus.benchmark.report.verdict import find_primary
 from trectools_plus.benchmark.run.config import Comparing
-from trectools_plus.benchmark.run.targets import (
-    Target,
-    find_uplift_baseline,
-    judge_mean,
-    judge_uplift,
-)
+from trectools_plus.benchmark.run.targets import Target, judge_mean
 from trectools_plus.errors import IncomparableError, UsageError
 from trectools_plus.formats.tables import TOPICS_SCHEMA, Topics
-from trectools_plus.measures.definitions.base import FloatArray
 from trectools_plus.measures.evaluation import Evaluation
 from trectools_plus.statistics import Intervals, indistinguishable_groups, mean_intervals, pairs_of
 from trectools_plus.statistics.arrays import IntervalOptions, none_if_nan
 from trectools_plus.statistics.comparison import Comparison, ends_of
 from trectools_plus.statistics.method import EQUAL, describe_family
-from trectools_plus.statistics.scores import Method, PairedScores, compare_scores, interval_of
+from trectools_plus.statistics.scores import PairedScores, compare_scores, interval_of
 
 
 def summarise(
-    evaluation: Evaluation, comparing: Comparing, targets: Mapping[str, Target] | None = None
+    evaluation: Evaluation, comparing: Comparing, targets: Mapping[str, Target | None] | None = None
 ) -> dict[str, dict[str, MeasureResult]]:
     """Compute mean, median, standard deviation and interval of every run and measure.
 
@@ -39,14 +33,13 @@ def summarise(
 
     Args:
         evaluation: Runs over the same queries.
-        comparing: The settings of the intervals, and the baseline of uplifts.
+        comparing: The settings of the intervals.
         targets: The targets by canonical measure name.
 
     Returns:
         By run, then by the measures' names as requested.
     """
     intervals = _intervals(evaluation, comparing.options)
-    baseline = find_uplift_baseline(comparing.baseline, evaluation.run_names)
     results: dict[str, dict[str, MeasureResult]] = {}
     for column, (run, name) in enumerate(_cases(evaluation)):
         mean = none_if_nan(evaluation.mean(run, name))
@@ -54,12 +47,8 @@ def summarise(
         target = (targets or {}).get(definition.name)
         ci = interval_of(intervals, column)
         judged = target and judge_mean(
-            mean, target, *ends_of(ci), higher_is_better=definition.higher_is_better
+            mean, target, ends_of(ci), higher_is_better=definition.higher_is_better
         )
-        if judged and target and target.uplift and baseline is not None and run != baseline:
-            of_baseline = none_if_nan(evaluation.mean(baseline, name))
-            uplift = judge_uplift(mean, (baseline, of_baseline), target.uplift)
-            judged = judged.model_copy(update={"uplift": uplift})
         results.setdefault(run, {})[name] = MeasureResult(
             mean=mean,
             median=none_if_nan(evaluation.median(run, name)),
@@ -193,34 +182,96 @@ def _intervals(evaluation: Evaluation, options: IntervalOptions) -> Intervals:
     return mean_intervals(values, proportions=np.array(higher_is_better), **options)
 
 
-def compare_pairs(
-    evaluation: Evaluation, pairs: Sequence[tuple[int, int]], method: Method
-) -> list[Comparison]:
-    """Test the differences of pairs of runs, on each measure as one family.
+class Compared(NamedTuple):
+    """The comparison of all modes; each part is a field of the report of that name."""
+
+    comparisons: list[Comparison]
+    best_mode: dict[str, str | None]
+    best_mode_significant: dict[str, bool]
+    unranked: list[str]
+    groups: dict[str, list[list[str]]]
+
+
+def compare_modes(
+    comparing: Comparing, evaluation: Evaluation, primary: str, noun: str
+) -> Compared:
+    """Compare the modes with each other, or with the baselines, as one family on each measure.
+
+    Without a baseline, each pair is the mode that is better on the primary measure minus the other
+    one, on all measures.
 
     Args:
-        evaluation: Runs over the same queries.
-        pairs: Baseline and contrast, as positions among the runs.
-        method: The method.
+        comparing: The baselines and the method.
+        evaluation: The modes' scores, over the same queries.
+        primary: The primary measure.
+        noun: The word for what is compared: ``run`` or ``mode``.
 
     Returns:
-        One entry per pair and measure: pairs in the order given, then measures.
+        Comparisons: pairs, then measures. By measure, the best mode (``None`` on a tie, with fewer
+        than two modes or with baselines, if the means are over different queries), whether it
+        differs significantly from every other mode, and the largest groups of at least two modes
+        without significant differences, best first.
     """
-    names = evaluation.run_names
+    modes, names = evaluation.run_names, evaluation.measure_names
+    baselines = [name for name in comparing.baseline if name in modes]
+    places = [modes.index(name) for name in baselines]
+    pairs = [] if comparing.baseline and not places else pairs_of(len(modes), places)
+    if not baselines:
+        pairs = [_orient(evaluation, pair, primary) for pair in pairs]
+    family = describe_family(len(pairs), len(modes), baselines, noun)
     scores = [
         PairedScores(
-            names[one],
-            names[two],
+            modes[one],
+            modes[two],
             measure,
-            evaluation.query_ids[names[one]],
-            evaluation.values(names[one], measure),
-            evaluation.values(names[two], measure),
+            evaluation.query_ids[modes[one]],
+            evaluation.values(modes[one], measure),
+            evaluation.values(modes[two], measure),
             evaluation.definition(measure).higher_is_better,
         )
         for one, two in pairs
-        for measure in evaluation.measure_names
+        for measure in names
     ]
-    return compare_scores(scores, method) if scores else []
+    entries = compare_scores(scores, comparing.by(family)) if scores else []
+    unranked = [name for name in names if evaluation.is_over_different_queries(name)]
+    compared = Compared(entries, dict.fromkeys(names), {}, unranked, {})
+    for name in names:
+        sign = 1.0 if evaluation.definition(name).higher_is_better else -1.0
+        means = {mode: sign * evaluation.mean(mode, name) for mode in modes}
+        means = {mode: mean for mode, mean in means.items() if not np.isnan(mean)}
+        of_measure = [entry for entry in entries if entry.measure == name]
+        is_ranked = name not in unranked and not comparing.baseline
+        top = max(means.values(), default=np.nan)
+        # Means that differ only by rounding are a tie: (0.2 + 0.6) / 2 is 0.4.
+        leaders = [mode for mode, mean in means.items() if top - mean <= EQUAL]
+        best = leaders[0] if is_ranked and len(leaders) == 1 and len(modes) > 1 else None
+        of_best = [one.significant for one in of_measure if best in (one.baseline, one.contrast)]
+        compared.best_mode[name] = best
+        compared.best_mode_significant[name] = bool(of_best) and all(of_best)
+        if not comparing.baseline:
+            compared.groups[name] = _find_groups(means, of_measure) if is_ranked else []
+    return compared
+
+
+def _orient(evaluation: Evaluation, pair: tuple[int, int], primary: str) -> tuple[int, int]:
+    """Return a pair with the mode that is better on the primary measure as second."""
+    baseline, contrast = (evaluation.values(evaluation.run_names[place], primary) for place in pair)
+    sign = 1.0 if evaluation.definition(primary).higher_is_better else -1.0
+    differences = sign * (contrast - baseline)
+    defined = differences[~np.isnan(differences)]
+    behind = defined.size > 0 and float(defined.mean()) < -EQUAL
+    return pair[::-1] if behind else pair
+
+
+def _find_groups(means: Mapping[str, float], pairs: Sequence[Comparison]) -> list[list[str]]:
+    modes = list(means)
+    p_values = np.full((len(modes), len(modes)), np.nan)
+    for entry in pairs:
+        if {entry.baseline, entry.contrast} <= means.keys():
+            one, two = modes.index(entry.baseline), modes.index(entry.contrast)
+            p_values[one, two] = p_values[two, one] = 0.0 if entry.significant else 1.0
+    found = indistinguishable_groups([*means.values()], p_values, level=0.5)
+    return [[modes[place] for place in group] for group in found if len(group) > 1]
 
 
 def check_baselines(baseline: str | Sequence[str] | None, names: list[str]) -> list[str]:
@@ -242,7 +293,8 @@ def refuse_different_queries(evaluation: Evaluation) -> None:
     """Check that all runs of an evaluation are averaged over the same queries.
 
     Raises:
-        IncomparableError: If not; it names two runs and a query that only one of them has.
+        IncomparableError: If not, naming two runs and a query that only one of them has; or if
+            there is no query.
     """
     names = evaluation.run_names
     for name in names[1:]:
@@ -254,144 +306,14 @@ def refuse_different_queries(evaluation: Evaluation) -> None:
                 f"{len(differing)} are in only one of them, for example {differing[0]}",
                 remedy="use missing=zero, which counts a query without results as 0",
             )
-    # All means of the table have the same denominator.
-    assert len({len(evaluation.tables[name]) for name in names}) <= 1
+    if not evaluation.query_ids[names[0]]:
+        raise IncomparableError(
+            "nothing was found for any judged query, so missing=drop leaves no query",
+            remedy="use missing=zero, which counts a query without results as 0",
+        )
 
 
 def find_primary_of(config: Mapping[str, Any], evaluation: Evaluation) -> str:
     """Return the primary measure of an evaluation; ``config`` is that of the manifest."""
     names = {one.requested_name: one.name for one in evaluation.measures}
     return find_primary(config, names)
-
-
-def find_differences(
-    comparing: Comparing,
-    evaluation: Evaluation,
-    primary: str,
-    noun: str,
-) -> list[Comparison]:
-    """Compare the modes with each other, or with the baselines, as one family on each measure.
-
-    Without a baseline, each pair is the mode that is better on the primary measure minus the other
-    one, on all measures.
-
-    Args:
-        comparing: The baselines and the method.
-        evaluation: The modes' scores.
-        primary: The primary measure.
-        noun: The word for what is compared: ``run`` or ``mode``.
-    """
-    modes = evaluation.run_names
-    baselines = [name for name in comparing.baseline if name in modes]
-    places = [modes.index(name) for name in baselines]
-    pairs = [] if comparing.baseline and not places else pairs_of(len(modes), places)
-    if not baselines:
-        columns = [evaluation.values(mode, primary) for mode in modes]
-        higher = evaluation.definition(primary).higher_is_better
-        pairs = orient_pairs(pairs, columns, higher_is_better=higher)
-    family = describe_family(len(pairs), len(modes), baselines, noun)
-    return compare_pairs(evaluation, pairs, comparing.by(family))
-
-
-def orient_pairs(
-    pairs: Iterable[tuple[int, int]], columns: Sequence[FloatArray], *, higher_is_better: bool
-) -> list[tuple[int, int]]:
-    """Return each pair with the better system as second; equal ones are unchanged.
-
-    Args:
-        pairs: Positions of baseline and contrast.
-        columns: The values of each system on the primary measure, over the same queries.
-        higher_is_better: The direction of the measure.
-    """
-    sign = 1.0 if higher_is_better else -1.0
-    oriented = []
-    for baseline, contrast in pairs:
-        differences = columns[contrast] - columns[baseline]
-        defined = differences[~np.isnan(differences)]
-        behind = defined.size > 0 and sign * float(defined.mean()) < -EQUAL
-        oriented.append((contrast, baseline) if behind else (baseline, contrast))
-    return oriented
-
-
-def find_unranked(evaluation: Evaluation) -> list[str]:
-    """Find the measures whose means are over different queries, so that no run is the best."""
-    return [name for name in evaluation.measure_names if evaluation.is_over_different_queries(name)]
-
-
-def find_best(
-    evaluation: Evaluation, baselines: Collection[str] | None = None
-) -> dict[str, str | None]:
-    """Find the run with the best mean by measure.
-
-    ``None`` on a tie, with fewer than two runs, where the means are over different
-    queries, or with baselines: then no run is compared with all others.
-    Means that differ only by rounding (:data:`EQUAL`) are a tie: (0.2 + 0.6) / 2 is 0.4.
-
-    Args:
-        evaluation: Runs over the same queries.
-        baselines: The runs that the others are compared with.
-    """
-    best: dict[str, str | None] = dict.fromkeys(evaluation.measure_names)
-    ranked = [] if baselines else {*evaluation.measure_names} - {*find_unranked(evaluation)}
-    for name in ranked:
-        means = _defined_means(evaluation, name)
-        choose = max if evaluation.definition(name).higher_is_better else min
-        top = choose(means.values(), default=np.nan)
-        leaders = [run for run, mean in means.items() if abs(mean - top) <= EQUAL]
-        if len(leaders) == 1 and len(evaluation.run_names) > 1:
-            best[name] = leaders[0]
-    return best
-
-
-def is_best_significant(
-    best: Mapping[str, str | None], every_pair: Sequence[Comparison]
-) -> dict[str, bool]:
-    """Return by measure whether the best mode differs significantly from every other mode.
-
-    Args:
-        best: The mode with the best mean by measure.
-        every_pair: The comparisons of every pair of modes.
-    """
-    significant = {}
-    for name, mode in best.items():
-        pairs = [
-            entry.significant
-            for entry in every_pair
-            if entry.measure == name and mode in (entry.baseline, entry.contrast)
-        ]
-        significant[name] = mode is not None and bool(pairs) and all(pairs)
-    return significant
-
-
-def find_groups(
-    evaluation: Evaluation, every_pair: Sequence[Comparison]
-) -> dict[str, list[list[str]]]:
-    """Find by measure the largest groups of modes without significant differences, best first.
-
-    A group has at least two modes, and a mode may be in several. Modes whose mean is undefined are
-    left out. Modes whose means are over different queries are not ranked, so they form no groups.
-
-    Args:
-        evaluation: The modes.
-        every_pair: The comparisons of every pair of modes.
-    """
-    groups: dict[str, list[list[str]]] = {name: [] for name in evaluation.measure_names}
-    for name in {*evaluation.measure_names} - {*find_unranked(evaluation)}:
-        means = _defined_means(evaluation, name)
-        modes = list(means)
-        p_values = np.full((len(modes), len(modes)), np.nan)
-        for entry in every_pair:
-            if entry.measure == name and {entry.baseline, entry.contrast} <= set(modes):
-                one, two = modes.index(entry.baseline), modes.index(entry.contrast)
-                p_values[one, two] = p_values[two, one] = 0.0 if entry.significant else 1.0
-        sign = 1.0 if evaluation.definition(name).higher_is_better else -1.0
-        found = indistinguishable_groups(
-            [sign * mean for mean in means.values()], p_values, level=0.5
-        )
-        groups[name] = [[modes[place] for place in group] for group in found if len(group) > 1]
-    return groups
-
-
-def _defined_means(evaluation: Evaluation, measure: str) -> dict[str, float]:
-    means = {run: evaluation.mean(run, measure) for run in evaluation.run_names}
-    return {run: mean for run, mean in means.items() if not np.isnan(mean)}

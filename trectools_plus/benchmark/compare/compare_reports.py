@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
@@ -18,8 +18,7 @@ from trectools_plus.benchmark.run.config import resampling_of
 from trectools_plus.benchmark.run.output_folder import PER_QUERY_FILE
 from trectools_plus.display import Displayed
 from trectools_plus.errors import IncomparableError, InputError, UsageError
-from trectools_plus.measures.definitions.base import Measure
-from trectools_plus.statistics.arrays import none_if_nan
+from trectools_plus.measures.definitions.base import FloatArray, Measure
 from trectools_plus.statistics.comparison import Comparison
 from trectools_plus.statistics.method import DEFAULT_TEST, EQUAL, TEST_ALIASES, check_method
 from trectools_plus.statistics.scores import Method, PairedScores, QueryChange, compare_scores
@@ -28,13 +27,14 @@ from trectools_plus.text import plural
 _MOST_CHANGED = 10
 _NEAR = 1e-9
 """Tolerance for a mean and the mean of its per-query values: the last bits of a sum."""
-_DIFFERENCES = {
+_PARTS = {
     "qrels": "different qrels",
     "topics": "different queries",
     "corpus": "different documents",
     "ontology": "different ontologies",
     "annotations": "different annotations",
 }
+_Reports = tuple[ReportFolder, ReportFolder]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,26 +44,29 @@ class ComparedMode:
     Attributes:
         label: Its name; ``NAME (A) and NAME (B)`` if they differ.
         modes: The mode in A and in B.
-        means: Per measure, the mean in A and in B.
-        scores: Per measure, the scores of A and B.
-        comparisons: B minus A, per measure, with tests.
+        scores: The scores of A and B on each measure.
+        comparisons: B minus A on each measure, with tests.
     """
 
     label: str
     modes: tuple[str, str]
-    means: dict[str, tuple[float | None, float | None]]
-    scores: dict[str, PairedScores]
+    scores: list[PairedScores]
     comparisons: list[Comparison]
+
+    @property
+    def means(self) -> dict[str, tuple[float | None, float | None]]:
+        """Per measure, the mean in A and in B."""
+        return {one.measure: (_mean(one.before), _mean(one.after)) for one in self.scores}
 
     @property
     def counts(self) -> dict[str, tuple[int, int]]:
         """Per measure, the number of queries in each mean."""
-        return {name: scores.counts for name, scores in self.scores.items()}
+        return {one.measure: one.counts for one in self.scores}
 
     @property
     def changed(self) -> dict[str, list[QueryChange]]:
         """Per measure, the queries that changed most, largest change first."""
-        return {name: scores.changes()[:_MOST_CHANGED] for name, scores in self.scores.items()}
+        return {one.measure: one.changes()[:_MOST_CHANGED] for one in self.scores}
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -72,45 +75,29 @@ class ReportComparison(Displayed):
 
     Attributes:
         names: Names of A and B.
-        queries: Number of queries in the means.
-        confidence: Confidence level of the intervals and tests, between 0 and 1.
+        report: Report A.
         modes: One entry per mode that both reports contain.
         notes: Modes in only one report, and measures that are undefined for some queries in only
             one report.
         settings: The differences between the configurations: by dotted name the value in A and in
             B, ``None`` if it is not set.
-        higher_is_better: The direction of each measure.
         headline_measures: The headline measures of A that both reports contain, the primary one
             first; if there is none, the first measure.
-        config: The configuration of A.
-        noun: The word for what is compared: ``run`` or ``mode``.
     """
 
     _entries: ClassVar = "modes"
     _columns: ClassVar = ("label", "means")
 
     names: tuple[str, str]
-    queries: int
-    confidence: float
+    report: BenchmarkReport
     modes: list[ComparedMode]
     notes: list[str]
     settings: dict[str, tuple[Any, Any]]
-    higher_is_better: dict[str, bool]
     headline_measures: list[str]
-    config: dict[str, Any]
-    noun: str = "mode"
-
-    def primary(self, mode: ComparedMode) -> Comparison:
-        """Return the comparison of a mode on the first headline measure."""
-        measure = self.headline_measures[0]
-        return next(entry for entry in mode.comparisons if entry.measure == measure)
 
 
 def compare_reports(
-    first: str | Path,
-    second: str | Path,
-    *,
-    test: str = DEFAULT_TEST,
+    first: str | Path, second: str | Path, *, test: str = DEFAULT_TEST
 ) -> ReportComparison:
     """Compare two reports query by query: B minus A, for every mode and measure of both.
 
@@ -135,221 +122,183 @@ def compare_reports(
     """
     test = TEST_ALIASES.get(test, test)
     check_method(test)
-    sources, names = [ReportFolder(first), ReportFolder(second)], (str(first), str(second))
+    sources, names = (ReportFolder(first), ReportFolder(second)), (str(first), str(second))
     a, b = (source.report for source in sources)
-    refuse_incomparable(a, b, names)
-    pairs = _pair_modes(a, b, names)
+    refuse_incomparable(sources)
+    pairs = _pair_modes(a, b)
     measures = [name for name in a.measure_names if b.find_measure(name)]
     if not measures:
         raise IncomparableError("the reports have no measure in common", where=" and ".join(names))
-    for source in sources:
-        source.files.file(PER_QUERY_FILE)
-    tables = [
-        list_figures(source, list(modes), measures)
-        for source, modes in zip(sources, zip(*pairs, strict=True), strict=True)
-    ]
-    config, count = a.manifest.config, plural(len(pairs), "comparison")
-    family = f"{count} on one measure: {plural(len(pairs), 'mode')}, B and A"
-    method = Method(resampling_of(config), test, family=family)
-    figures = [
-        (tables[0][pair[0], name], tables[1][pair[1], name]) for pair in pairs for name in measures
-    ]
-    scores = [one for pair in figures if (one := pair_scores(*pair)) is not None]
-    compared = compare_scores(scores, method)
-    modes = []
+    scores = read_scores(sources, pairs, measures)
+    family = (
+        f"{plural(len(pairs), 'comparison')} on one measure: {plural(len(pairs), 'mode')}, B and A"
+    )
+    compared = compare_scores(scores, Method(resampling_of(a.manifest.config), test, family=family))
+    modes, notes = [], []
     for place, pair in enumerate(pairs):
         part = slice(place * len(measures), (place + 1) * len(measures))
-        labels = [one.label for one in figures[part][0]]
-        means = [(before.mean, after.mean) for before, after in figures[part]]
-        modes.append(
-            ComparedMode(
-                label=labels[0] if len({*labels}) == 1 else f"{labels[0]} (A) and {labels[1]} (B)",
-                modes=pair,
-                means=dict(zip(measures, means, strict=True)),
-                scores=dict(zip(measures, scores[part], strict=True)),
-                comparisons=compared[part],
-            )
-        )
-    notes = [
-        f"only in {name}: {', '.join(alone)}"
+        labels = [report.modes[mode].label for report, mode in zip((a, b), pair, strict=True)]
+        label = labels[0] if labels[0] == labels[1] else f"{labels[0]} (A) and {labels[1]} (B)"
+        modes.append(ComparedMode(label, pair, scores[part], compared[part]))
+        notes += [note for one in scores[part] if (note := note_undefined(label, one))]
+    alone = [
+        f"only in {name}: {', '.join(others)}"
         for name, report, paired in zip(names, (a, b), zip(*pairs, strict=True), strict=True)
-        if (alone := [mode for mode in report.modes if mode not in paired])
+        if (others := [mode for mode in report.modes if mode not in paired])
     ]
-    notes += [
-        note
-        for mode in modes
-        for one in mode.scores.values()
-        if (note := note_undefined(mode.label, one))
-    ]
+    settings = _flatten(a.manifest.config), _flatten(b.manifest.config)
+    values = {
+        name: (settings[0].get(name), settings[1].get(name)) for one in settings for name in one
+    }
     return ReportComparison(
-        names=names,
-        queries=a.manifest.dataset.queries,
-        confidence=a.confidence,
-        modes=modes,
-        notes=notes,
-        settings=_find_changes(config, b.manifest.config),
-        higher_is_better={name: a.higher_is_better(name) for name in measures},
-        headline_measures=[name for name in a.headline_measures if name in measures]
-        or measures[:1],
-        config=config,
-        noun=a.noun,
+        names,
+        a,
+        modes,
+        notes=[*alone, *notes],
+        settings={name: pair for name, pair in values.items() if pair[0] != pair[1]},
+        headline_measures=[one for one in a.headline_measures if one in measures] or measures[:1],
     )
 
 
-def _pair_modes(
-    a: BenchmarkReport, b: BenchmarkReport, names: tuple[str, str]
-) -> list[tuple[str, str]]:
+def _flatten(part: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    flat: dict[str, Any] = {}
+    for key, value in part.items():
+        inside = isinstance(value, Mapping)
+        flat |= _flatten(value, f"{prefix}{key}.") if inside else {f"{prefix}{key}": value}
+    return flat
+
+
+def _pair_modes(a: BenchmarkReport, b: BenchmarkReport) -> list[tuple[str, str]]:
     """Match the modes by name; if both reports have only one, these match even if they differ."""
     pairs = [(name, name) for name in a.modes if name in b.modes]
     if not pairs and len(a.modes) == len(b.modes) == 1:
         pairs = [*zip(a.modes, b.modes, strict=True)]
-    if pairs:
-        return pairs
-    raise IncomparableError(
-        f"the reports have no mode in common: {', '.join(a.modes)} and {', '.join(b.modes)}",
-        where=" and ".join(names),
-        remedy="to compare modes with each other, give their runs to one `benchmark run`",
-    )
+    if not pairs:
+        raise IncomparableError(
+            f"the reports have no mode in common: {', '.join(a.modes)} and {', '.join(b.modes)}",
+            remedy="to compare modes with each other, give their runs to one `benchmark run`",
+        )
+    return pairs
 
 
 def state_verdict(compared: ReportComparison) -> str:
     """State the result on the first headline measure, one sentence per mode."""
-    sentences = []
+    sentences, measure = [], compared.headline_measures[0]
     for mode in compared.modes:
-        entry = compared.primary(mode)
-        on = f"on {entry.measure} over {plural(entry.n, 'query', 'queries')}"
-        difference = entry.difference
-        if difference is None:
-            said = f"{entry.measure} is undefined in A or B"
-        elif abs(difference) <= EQUAL:
-            said = f"A and B are equal {on}"
-        else:
-            is_better = (difference > 0) == compared.higher_is_better[entry.measure]
-            word = "significantly " if entry.significant else ""
-            word += "better" if is_better else "worse"
-            said = f"B is {word} than A by {abs(difference):.4f}"
-            said += "" if entry.significant else ", not significant"
-            said += f" {on}"
-        sentences.append(f"{mode.label}: {said}.")
+        entry = next(entry for entry in mode.comparisons if entry.measure == measure)
+        difference, sentence = entry.difference, f"{measure} is undefined in A or B"
+        if difference is not None:
+            is_better = (difference > 0) == compared.report.higher_is_better(measure)
+            proof = ("significantly ", "") if entry.significant else ("", ", not significant")
+            sentence = (
+                "A and B are equal"
+                if abs(difference) <= EQUAL
+                else f"B is {proof[0]}{'better' if is_better else 'worse'} than A by "
+                f"{abs(difference):.4f}{proof[1]}"
+            )
+            sentence += f" on {measure} over {plural(entry.n, 'query', 'queries')}"
+        sentences.append(f"{mode.label}: {sentence}.")
     return " ".join(sentences)
 
 
-class StoredFigures(NamedTuple):
-    """One measure of one mode in a report, or scored from the runs beside it.
-
-    Attributes:
-        mode: The mode.
-        label: Its name in tables.
-        measure: The measure, as it was asked for.
-        mean: The mean; ``None`` if undefined.
-        queries: Number of queries in the mean.
-        higher_is_better: The direction of the measure.
-        values: Columns ``query_id, value`` sorted by query; ``None`` without per-query values.
-    """
-
-    mode: str
-    label: str
-    measure: str
-    mean: float | None
-    queries: int
-    higher_is_better: bool
-    values: pl.DataFrame | None
-
-
-def list_figures(
-    source: ReportFolder, modes: Sequence[str], measures: Sequence[str | Measure]
-) -> dict[tuple[str, str], StoredFigures]:
-    """Return the figures of a report, also of measures that it does not contain.
+def read_scores(
+    sources: _Reports, pairs: Sequence[tuple[str, str]], measures: Sequence[str | Measure]
+) -> list[PairedScores]:
+    """Return the scores of modes in two reports, also on measures that the reports lack.
 
     Args:
-        source: The report. Further measures are scored from the runs beside it.
-        modes: The modes.
+        sources: The reports. Further measures are scored from the runs beside them.
+        pairs: A mode of each report.
         measures: The measures, or their names in any spelling.
 
     Returns:
-        By mode and by the name that a measure was requested by.
+        The scores of each pair and measure: the first pair on all measures, then the next one.
 
     Raises:
-        UsageError: If a measure is not in the report and the runs are not beside it.
-        InputError: If the mean of the per-query values is not the mean in the report.
+        UsageError: If a measure is not in a report and the runs are not beside it.
+        InputError: If the values per query are missing, or are not those of the report.
+        IncomparableError: If the reports have different queries.
     """
-    report = source.report
+    tables = [_read_values(source, measures) for source in sources]
+    names = [one if isinstance(one, str) else one.requested_name for one in measures]
+    higher = {
+        name: _higher_is_better(sources[0].report, one)
+        for name, one in zip(names, measures, strict=True)
+    }
+    scores = []
+    for pair, name in product(pairs, names):
+        values = [table[mode, name] for table, mode in zip(tables, pair, strict=True)]
+        ids = [one["query_id"].to_list() for one in values]
+        if differing := {*ids[0]} ^ {*ids[1]}:
+            raise IncomparableError(
+                f"{name} of {pair[0]} is averaged over different queries: {len(differing)} are in "
+                f"only one report, for example {min(differing)}"
+            )
+        before, after = (
+            one["value"].cast(pl.Float64).fill_null(np.nan).to_numpy() for one in values
+        )
+        scores.append(PairedScores(*pair, name, ids[0], before, after, higher[name]))
+    return scores
+
+
+def _higher_is_better(report: BenchmarkReport, measure: str | Measure) -> bool:
+    return (
+        report.higher_is_better(measure)
+        if isinstance(measure, str)
+        else bool(measure.higher_is_better)
+    )
+
+
+def _read_values(
+    source: ReportFolder, measures: Sequence[str | Measure]
+) -> dict[tuple[str, str], pl.DataFrame]:
+    """Return columns ``query_id, value`` sorted by query, by mode and requested measure."""
+    report, path = source.report, source.files.file(PER_QUERY_FILE)
+    table = source.per_query
+    assert table is not None
+    values = {
+        (str(mode), str(measure)): part.select("query_id", "value").sort("query_id")
+        for (mode, measure), part in table.group_by("run", "measure")
+    }
+    for (mode, result), name in product(report.modes.items(), report.measure_names):
+        reported = result.measures[name].mean
+        mean = (
+            _mean(values[mode, name]["value"].drop_nulls().to_numpy())
+            if (mode, name) in values
+            else None
+        )
+        if (mean is None) != (reported is None) or abs((mean or 0) - (reported or 0)) > _NEAR:
+            raise InputError(
+                f"the per-query values are not those of the report: their mean of {name} for "
+                f"{mode} is {mean}, but the report has {reported}",
+                where=str(path),
+                remedy="keep the files of one benchmark together",
+            )
     named = {one if isinstance(one, str) else one.requested_name: one for one in measures}
     labels = {name: report.find_measure(name) for name in named}
-    further = [name for name, label in labels.items() if label is None]
-    tables, scored = {False: source.per_query}, None
-    if further:
+    if further := [name for name, label in labels.items() if label is None]:
         try:
-            scored = source.score([named[name] for name in further])
+            scored = source.score([named[name] for name in further]).per_query()
         except InputError as error:
             raise UsageError(
-                f"{further[0]} is not in the report, and cannot be scored from the runs "
-                f"beside it ({error})",
+                f"{further[0]} is not in the report, and cannot be scored from the runs beside it "
+                f"({error})",
                 where=str(source.path),
                 remedy=f"use one of {', '.join(report.measure_names)}, or keep the runs and qrels",
             ) from error
-        tables[True] = scored.per_query()
-    figures = {}
-    for mode, (name, label) in product(modes, labels.items()):
-        if label is not None:
-            result, higher = report.modes[mode].measures[label], report.higher_is_better(label)
-            mean, queries = result.mean, result.n
-        else:
-            assert scored is not None
-            measure = scored.definition(name)
-            mean, queries = none_if_nan(scored.mean(mode, name)), scored.n(mode, name)
-            higher = measure.higher_is_better
-        table = tables[label is None]
-        values = None
-        if table is not None:
-            found = table.filter(run=mode, measure=label or name)
-            values = found.select("query_id", "value").sort("query_id")
-            _refuse_other_values(source, (mode, name, mean), values)
-        shown = report.modes[mode].label
-        figures[mode, name] = StoredFigures(mode, shown, name, mean, queries, higher, values)
-    return figures
+        values |= {
+            (str(mode), str(measure)): part.select("query_id", "value").sort("query_id")
+            for (mode, measure), part in scored.group_by("run", "measure")
+        }
+    return {
+        (mode, name): values[mode, label or name]
+        for mode, (name, label) in product(report.modes, labels.items())
+    }
 
 
-def _refuse_other_values(
-    source: ReportFolder, case: tuple[str, str, float | None], values: pl.DataFrame
-) -> None:
-    mode, measure, reported = case
-    defined = values["value"].drop_nulls().to_list()
-    mean = math.fsum(defined) / len(defined) if defined else None
-    if (mean is None) != (reported is None) or abs((mean or 0) - (reported or 0)) > _NEAR:
-        raise InputError(
-            f"the per-query values are not those of the report: their mean of {measure} for "
-            f"{mode} is {mean}, but the report has {reported}",
-            where=str(source.folder / PER_QUERY_FILE),
-            remedy="keep the files of one benchmark together",
-        )
-
-
-def pair_scores(before: StoredFigures, after: StoredFigures) -> PairedScores | None:
-    """Return the scores of two reports per query; ``None`` without per-query values.
-
-    Args:
-        before: The figures of the baseline.
-        after: The figures that are compared with them.
-
-    Raises:
-        IncomparableError: If the reports have different queries.
-    """
-    if before.values is None or after.values is None:
-        return None
-    ids = [[*one.values["query_id"]] for one in (before, after) if one.values is not None]
-    if differing := {*ids[0]} ^ {*ids[1]}:
-        raise IncomparableError(
-            f"{before.measure} of {before.mode} is averaged over different queries: "
-            f"{len(differing)} are in only one report, for example {min(differing)}"
-        )
-    first, second = (
-        one["value"].cast(pl.Float64).fill_null(np.nan).to_numpy()
-        for one in (before.values, after.values)
-    )
-    return PairedScores(
-        before.mode, after.mode, before.measure, ids[0], first, second, before.higher_is_better
-    )
+def _mean(values: FloatArray) -> float | None:
+    defined = values[~np.isnan(values)]
+    return math.fsum(defined) / len(defined) if len(defined) else None
 
 
 def note_undefined(mode: str, scores: PairedScores) -> str:
@@ -372,9 +321,7 @@ def note_undefined(mode: str, scores: PairedScores) -> str:
     )
 
 
-def refuse_incomparable(
-    first: BenchmarkReport, second: BenchmarkReport, names: tuple[str, str]
-) -> None:
+def refuse_incomparable(sources: _Reports) -> None:
     """Check that two reports are based on the same data.
 
     Judgments, texts of queries and documents are compared by the hashes of their contents, so
@@ -382,18 +329,14 @@ def refuse_incomparable(
     files. A part that only one report has is not compared, for example the corpus, where given
     runs were scored.
 
-    Args:
-        first: A report.
-        second: Another report.
-        names: Their names in messages.
-
     Raises:
         IncomparableError: If the data differ; it lists all differences.
     """
-    if found := [*_list_differences(first, second)]:
+    first, second = (source.report for source in sources)
+    if differences := [*_list_differences(first, second)]:
         raise IncomparableError(
-            f"the reports cannot be compared: {'; '.join(found)}",
-            where=" and ".join(names),
+            f"the reports cannot be compared: {'; '.join(differences)}",
+            where=" and ".join(str(source.path) for source in sources),
             remedy="make both with the same data and settings",
         )
 
@@ -403,7 +346,7 @@ def _list_differences(first: BenchmarkReport, second: BenchmarkReport) -> Iterat
     a, b = first.manifest.dataset, second.manifest.dataset
     if a.version != b.version:
         yield f"different dataset versions ({a.version} and {b.version})"
-    for kind, description in _DIFFERENCES.items():
+    for kind, description in _PARTS.items():
         hashes = a.contents.get(kind), b.contents.get(kind)
         if None not in hashes and hashes[0] != hashes[1]:
             yield f"{description} (sha256 {str(hashes[0])[:8]} and {str(hashes[1])[:8]})"
@@ -421,26 +364,3 @@ def _list_differences(first: BenchmarkReport, second: BenchmarkReport) -> Iterat
             "queries without a relevant document count as "
             f"{one.no_relevant} and {other.no_relevant} (no_relevant)"
         )
-
-
-def _find_changes(
-    first: Mapping[str, Any], second: Mapping[str, Any]
-) -> dict[str, tuple[Any, Any]]:
-    """Find the differences between two configurations.
-
-    Returns:
-        By dotted name, for example ``retrieval.k1``, the value in each; ``None`` if it is not set.
-    """
-    a, b = _flatten(first), _flatten(second)
-    names = dict.fromkeys([*a, *b])
-    return {name: (a.get(name), b.get(name)) for name in names if a.get(name) != b.get(name)}
-
-
-def _flatten(part: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    flat: dict[str, Any] = {}
-    for key, value in part.items():
-        if isinstance(value, Mapping):
-            flat |= _flatten(value, f"{prefix}{key}.")
-        else:
-            flat[f"{prefix}{key}"] = value
-    return flat

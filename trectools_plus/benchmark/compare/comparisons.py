@@ -10,12 +10,8 @@ from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
 from trectools_plus.arguments import checked
 from trectools_plus.benchmark.compare.compare import (
     check_baselines,
-    find_best,
-    find_differences,
-    find_groups,
+    compare_modes,
     find_primary_of,
-    find_unranked,
-    is_best_significant,
     refuse_different_queries,
     summarise,
 )
@@ -26,13 +22,12 @@ from trectools_plus.benchmark.report import (
     Manifest,
     ModeResult,
     RunFile,
-    TieInfo,
     Verdict,
 )
 from trectools_plus.benchmark.report.verdict import add_result
 from trectools_plus.benchmark.run.config import Comparing, resampling_of
 from trectools_plus.display import Displayed
-from trectools_plus.errors import IncomparableError, UsageError
+from trectools_plus.errors import UsageError
 from trectools_plus.formats.interchange.frames import to_pandas
 from trectools_plus.lazy_names import render
 from trectools_plus.measures.definitions.base import Measure
@@ -196,8 +191,8 @@ class Comparisons(Displayed, Sequence[Comparison]):
         """Write the table into files; the suffix of each decides its format.
 
         Args:
-            paths: ``.tex``, ``.md`` or ``.html`` for people; ``.csv`` or ``.parquet`` with a row
-                per system and measure, and per pair; ``.json`` with everything.
+            paths: ``.tex`` or ``.md`` for people; ``.csv`` with a row per system and measure;
+                ``.json`` with everything.
 
         Raises:
             UsageError: If a file has another suffix; then no file is written.
@@ -314,7 +309,7 @@ def compare(
         source = Path(qrels).name if is_path(qrels) else ""
         judged = qrels
         if not is_path(qrels) and columns is None:
-            judged = as_qrels(qrels, "an Evaluation")
+            judged = as_qrels(qrels)
         evaluation = evaluate(judged, runs, measures, columns=columns, exclude=exclude)
     baselines = [baseline] if isinstance(baseline, str) else list(baseline or ())
     if unknown := set(options) - set(CompareOptions.__annotations__):
@@ -344,25 +339,13 @@ def make_comparisons(
     refuse_different_queries(evaluation)
     notes = dict.fromkeys([*notes_on_unjudged(evaluation.judged), *evaluation.notes])
     evaluation = replace(evaluation, notes=[*notes])
-    if not any(evaluation.query_ids.values()):
-        raise IncomparableError(
-            "nothing was found for any judged query, so missing=drop leaves no query",
-            remedy="use missing=zero, which counts a query without results as 0",
-        )
     manifest = _describe(evaluation, comparing, source, primary_measure)
     primary = find_primary_of(manifest.config, evaluation)
-    entries = find_differences(comparing, evaluation, primary, "run")
-    best = find_best(evaluation, comparing.baseline)
     report = BenchmarkReport(
         manifest=manifest,
         primary_measure=primary,
         modes=_list_systems(evaluation, comparing),
-        comparisons=entries,
-        best_mode=best,
-        best_mode_significant=is_best_significant(best, entries),
-        unranked=find_unranked(evaluation),
-        groups={} if comparing.baseline else find_groups(evaluation, entries),
-        failing_queries=[],
+        **compare_modes(comparing, evaluation, primary, "run")._asdict(),
     )
     if primary_measure is not None and report.find_measure(primary_measure) is None:
         raise UsageError(
@@ -374,26 +357,13 @@ def make_comparisons(
 
 def _list_systems(evaluation: Evaluation, comparing: Comparing) -> dict[str, ModeResult]:
     measures = summarise(evaluation, comparing)
-    no_ties = TieInfo(pairs=0, pairs_64=0, queries=0, straddling={})
     return {
         name: ModeResult(
             label=name,
-            run=RunFile(
-                path=None,
-                sha256=None,
-                queries=evaluation.counts[name].n_run,
-                results=0,
-                depth=0,
-                ties=no_ties,
-            ),
+            run=RunFile(queries=evaluation.counts[name].n_run),
             measures=measures[name],
-            latency_ms=None,
             diagnostics=Diagnostics(
-                findings=[],
                 queries_without_relevant=evaluation.queries_without_relevant,
-                missing_queries=[],
-                judged={},
-                shallow_queries=[],
                 status="incomplete" if evaluation.counts[name].n_missing else "complete",
             ),
         )
@@ -408,11 +378,7 @@ def _describe(
     queries = max(map(len, evaluation.query_ids.values()))
     options = resampling_of(comparing.options)
     return Manifest(
-        experiment_id="",
-        created_at="",
-        dataset=DatasetInfo(
-            id=source, version=None, queries=queries, documents=None, sha256="", contents={}
-        ),
+        dataset=DatasetInfo(id=source, queries=queries),
         config={
             "measures": evaluation.measure_names,
             "primary_measure": primary_measure,
@@ -424,11 +390,5 @@ def _describe(
             **evaluation.averaging._asdict(),
             **options,
         },
-        config_hash="",
-        index_snapshots={},
-        packages={},
-        python="",
-        platform="",
         seed=options["seed"],
-        command=None,
     )

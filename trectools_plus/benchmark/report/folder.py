@@ -8,7 +8,7 @@ that the report names, which shows nothing that its writer does not know.
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -62,9 +62,7 @@ if TYPE_CHECKING:
 
 FILES = ("test_file", "corpus", "topics", "qrels", "exclude", *TERM_FILES)
 """Settings that name an original file."""
-_PER_QUERY_SCHEMA = {"run": pl.String, "query_id": pl.String, "measure": pl.String,
-                     "value": pl.Float64}  # fmt: skip
-_LATENCY_SCHEMA = {"run": pl.String, "query_id": pl.String, "latency_ms": pl.Float64}
+_TEXTS = ("run", "query_id", "measure")
 
 
 class ReportFolder:
@@ -106,8 +104,7 @@ class ReportFolder:
         runs = config.get("runs") or {}
         if not isinstance(runs, dict):
             yield "runs is not a mapping"
-        names = [*report.modes, *report.unscored, *runs]
-        for name in names:
+        for name in (*report.modes, *report.unscored, *runs):
             if not isinstance(name, str) or not PLAIN_NAME.fullmatch(name):
                 yield f"{str(name)[:200]!r} is not a name of a run or a mode"
         if len({name.casefold() for name in report.modes}) < len(report.modes):
@@ -129,14 +126,35 @@ class ReportFolder:
         return {file.path: file.sha256 for file in files if file is not None}
 
     def bind_measures(self, measures: Sequence[str | Measure]) -> list[Measure]:
-        """Parse measures; see :func:`bind_unchanged`.
+        """Parse measures; those over an ontology use the files that the report names.
 
         Raises:
             UsageError: If a measure is unknown.
             InputError: If a measure needs a file that is absent or has changed.
         """
-        terms = [self.report.manifest.config.get(kind) for kind in TERM_FILES]
-        return bind_unchanged(measures, terms, self.originals.values(), self.path)
+        from trectools_plus.measures.definitions.max_ont_sim import MaxOntSim, bind_files
+        from trectools_plus.measures.parser import parse_measures
+
+        parsed = parse_measures(measures)
+        if not any(isinstance(one, MaxOntSim) for one in parsed):
+            return parsed
+        return bind_files(parsed, *self.find_term_files())
+
+    def find_term_files(self) -> list[str | None]:
+        """Return the files with ontology and annotations, if the report has them.
+
+        Raises:
+            InputError: If one is absent or has changed.
+        """
+        files = [self.report.manifest.config.get(kind) for kind in TERM_FILES]
+        hashes = self.originals.values()
+        if not all(path is None or is_unchanged(path, hashes) for path in files):
+            raise InputError(
+                "the ontology or the annotations of the report are absent or have changed",
+                where=str(self.path),
+                remedy="restore the original files, or leave out measures over the ontology",
+            )
+        return files
 
     def load_original(self) -> tuple[Dataset | None, str]:
         """Read the data from their source; if they are absent or changed, return the reason."""
@@ -197,7 +215,7 @@ class ReportFolder:
         Raises:
             InputError: If it cannot be read.
         """
-        return self._read_table(PER_QUERY_FILE, _PER_QUERY_SCHEMA)
+        return self._read_table(PER_QUERY_FILE, _TEXTS[:3], value=pl.Float64)
 
     @cached_property
     def latency(self) -> pl.DataFrame | None:
@@ -206,7 +224,7 @@ class ReportFolder:
         Raises:
             InputError: If it cannot be read.
         """
-        return self._read_table(LATENCY_FILE, _LATENCY_SCHEMA)
+        return self._read_table(LATENCY_FILE, _TEXTS[:2], latency_ms=pl.Float64)
 
     @cached_property
     def topics(self) -> Topics | None:
@@ -215,8 +233,7 @@ class ReportFolder:
         Raises:
             InputError: If they cannot be read.
         """
-        schema = {"query_id": pl.String, "text": pl.String}
-        table = self._read_table(TOPICS_FILE, schema, with_others=True)
+        table = self._read_table(TOPICS_FILE, ("query_id", "text"), with_others=True)
         return None if table is None else Topics(table, str(self.folder / TOPICS_FILE))
 
     @cached_property
@@ -226,14 +243,14 @@ class ReportFolder:
         Raises:
             InputError: If the file cannot be read.
         """
+        found = self._read_table(DOCUMENTS_FILE, ("doc_id", "title"))
         schema = {"doc_id": pl.String, "title": pl.String}
-        found = self._read_table(DOCUMENTS_FILE, schema)
         return pl.DataFrame(schema=schema) if found is None else found
 
     def _read_table(
-        self, name: str, schema: Mapping[str, Any], *, with_others: bool = False
+        self, name: str, texts: Sequence[str], *, with_others: bool = False, **others: Any
     ) -> pl.DataFrame | None:
-        table = self.files.read_table(name)
+        table, schema = self.files.read_table(name), {**dict.fromkeys(texts, pl.String), **others}
         if table is None:
             return None
         if any(table.schema.get(column) != dtype for column, dtype in schema.items()):
@@ -304,48 +321,6 @@ class ReportFolder:
         return score_runs(self.read_qrels(), runs, bound, self.report.manifest.averaging)
 
 
-def bind_unchanged(
-    measures: Sequence[str | Measure],
-    files: Sequence[str | None],
-    hashes: Collection[str],
-    where: Path,
-) -> list[Measure]:
-    """Parse measures; those over an ontology use the files that a report names.
-
-    Args:
-        measures: Names, or measures.
-        files: The files with ontology and annotations, if any.
-        hashes: SHA-256 of the files that the report was made from.
-        where: The report, for errors.
-
-    Raises:
-        UsageError: If a measure is unknown.
-        InputError: If a measure needs a file that is absent or has changed.
-    """
-    from trectools_plus.measures.definitions.max_ont_sim import MaxOntSim, bind_files
-    from trectools_plus.measures.parser import parse_measures
-
-    parsed = parse_measures(measures)
-    if any(isinstance(one, MaxOntSim) for one in parsed):
-        refuse_changed(files, hashes, where)
-        return bind_files(parsed, *files)
-    return parsed
-
-
-def refuse_changed(files: Sequence[str | None], hashes: Collection[str], where: Path) -> None:
-    """Refuse files with ontology and annotations that are absent or have changed.
-
-    Raises:
-        InputError: If one is or has.
-    """
-    if not all(path is None or is_unchanged(path, hashes) for path in files):
-        raise InputError(
-            "the ontology or the annotations of the report are absent or have changed",
-            where=str(where),
-            remedy="restore the original files, or leave out measures over the ontology",
-        )
-
-
 class StoredDocuments(Corpus):
     """The documents of a report whose collection is not read again: their number and titles.
 
@@ -404,10 +379,8 @@ class ListedReport:
         queries: Number of queries in the means.
         modes: The compared modes.
         best: The best mode on the primary measure with its mean, marked ``*`` if it differs
-            significantly from the second, else ``n.s.``; with a baseline, the numbers of modes
-            that are significantly better and worse; of a single mode, its mean; ``none`` on a tie,
-            and if the modes are not ranked.
-        cached_from: The experiment whose results are reused; ``None`` if all were computed.
+            significantly from the second one or the baseline, else ``n.s.``; of a single mode, its
+            mean; ``none`` on a tie, and if the modes are not ranked.
     """
 
     folder: str
@@ -417,7 +390,6 @@ class ListedReport:
     queries: int
     modes: list[str]
     best: str
-    cached_from: str | None
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -454,36 +426,30 @@ def list_reports(folder: str | Path) -> Listing:
     reports, problems = [], []
     for path in sorted([*root.glob(REPORT_FILE), *root.glob(f"*/{REPORT_FILE}")]):
         try:
-            reports.append(_describe(ReportFolder(path).report, path.parent))
+            report = ReportFolder(path).report
         except InputError as error:
             problems.append(str(error))
-    return Listing(
-        sorted(reports, key=lambda one: (one.created_at, one.folder), reverse=True), problems
-    )
-
-
-def _describe(report: BenchmarkReport, folder: Path) -> ListedReport:
-    manifest, measure = report.manifest, report.primary_measure
-
-    def show(mode: str) -> str:
-        result = report.modes[mode]
-        mean = result.measures[measure].mean
-        return f"{result.label}, {measure} {'undefined' if mean is None else f'{mean:.4f}'}"
-
-    verdict, best = report.verdict, f"none, {measure}"
-    if len(report.modes) == 1:
-        best = show(next(iter(report.modes)))
-    elif verdict is not None and verdict.compared is not None and verdict.second is not None:
-        best = f"{verdict.better} better, {verdict.worse} worse than {show(verdict.second)}"
-    elif verdict is not None and verdict.best is not None:
-        best = f"{show(verdict.best)} {'*' if verdict.significant else 'n.s.'}"
-    return ListedReport(
-        folder=str(folder),
-        experiment_id=manifest.experiment_id,
-        created_at=manifest.created_at,
-        dataset=manifest.dataset.id,
-        queries=manifest.dataset.queries,
-        modes=list(report.modes),
-        best=best,
-        cached_from=manifest.cached_from,
-    )
+            continue
+        verdict, measure = report.verdict, report.primary_measure
+        shown = verdict.best if verdict is not None else None
+        shown = next(iter(report.modes)) if len(report.modes) == 1 else shown
+        best = f"none, {measure}"
+        if shown is not None:
+            result = report.modes[shown]
+            mean = result.measures[measure].mean
+            best = f"{result.label}, {measure} {'undefined' if mean is None else f'{mean:.4f}'}"
+            if len(report.modes) > 1:
+                best += " *" if verdict is not None and verdict.significant else " n.s."
+        reports.append(
+            ListedReport(
+                folder=str(path.parent),
+                experiment_id=report.manifest.experiment_id,
+                created_at=report.manifest.created_at,
+                dataset=report.manifest.dataset.id,
+                queries=report.manifest.dataset.queries,
+                modes=list(report.modes),
+                best=best,
+            )
+        )
+    reports.sort(key=lambda one: (one.created_at, one.folder), reverse=True)
+    return Listing(reports, problems)

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from pydantic import Field
 
 from trectools_plus.arguments import checked
-from trectools_plus.choices import Averaging, Relation, TargetStatus
+from trectools_plus.choices import Averaging, TargetStatus
 from trectools_plus.display import TextTable
 from trectools_plus.lazy_names import render
 from trectools_plus.models import BaseManifest, Conditions, ReportModel, WithoutUnset
@@ -30,8 +30,7 @@ from trectools_plus.statistics.comparison import (
     without_interval_of_one,
 )
 from trectools_plus.text import plural
-from trectools_plus.validation.catalogue import CATALOGUE
-from trectools_plus.validation.findings import Finding, Severity
+from trectools_plus.validation.findings import Finding
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -81,25 +80,8 @@ class MeasureDefinition(WithoutUnset):
         return re.split("[(@]", self.name or name, maxsplit=1)[0] not in ("MeanRank", "MinRank")
 
 
-class UpliftResult(ReportModel):
-    """The difference of a mode's mean from that of the baseline, and the meaningful range."""
-
-    baseline: str
-    """The mode that is subtracted."""
-    difference: float | None
-    """Mean minus the baseline's mean; null if one of them is undefined."""
-    low: float
-    """A difference of at least this is meaningful."""
-    high: float
-    """Upper end of the range of differences that are typical of an improvement."""
-    meaningful: bool | None
-    """True if the difference is at least ``low``; null if it is undefined."""
-
-
-class TargetResult(WithoutUnset):
+class TargetResult(ReportModel):
     """A measure's target, and the levels that the mean and its interval reach."""
-
-    _optional: ClassVar = dict.fromkeys(("above", "names", "band", "uplift"))
 
     baseline: float | None
     """The typical result of a plain BM25 baseline; null if unknown."""
@@ -116,15 +98,6 @@ class TargetResult(WithoutUnset):
     """The highest level that the lower end of the mean's interval reaches; null without one."""
     status_high: TargetStatus | None = None
     """The highest level that the upper end reaches; null without one."""
-    above: bool | None = None
-    """True if a mean must be above a level to reach it. Omitted otherwise."""
-    names: dict[str, str] | None = None
-    """Names of the levels, for example ``{"competitive": "good", "strong": "very good"}``; omitted
-    if they have none."""
-    band: str | None = None
-    """The name of the level that the mean reaches; omitted without names."""
-    uplift: UpliftResult | None = None
-    """The uplift over the baseline; omitted if the target has no range, or for the baseline."""
 
 
 class MeasureResult(ReportModel):
@@ -149,45 +122,19 @@ class MeasureResult(ReportModel):
     _without_interval_of_one = without_interval_of_one
 
 
-class TermLabel(ReportModel):
-    """A term of an ontology."""
-
-    doc_id: str
-    """Its id, as in the run or the judgments."""
-    label: str
-    """Its name in the ontology."""
-
-
-class NearMiss(ReportModel):
-    """A query whose first result is not relevant, but a neighbour of an expected term."""
-
-    query_id: str
-    text: str | None
-    """The query's text; null if no topics were given."""
-    mode: str
-    """The mode that returned it."""
-    first: TermLabel
-    """The first result."""
-    relation: Relation
-    """The relation of the first result to the expected terms; a sibling shares a parent with them.
-    Of several relations, the first of ``parent``, ``child``, ``sibling``."""
-    expected: list[TermLabel]
-    """The expected terms with this relation."""
-
-
 class TieInfo(ReportModel):
     """Adjacent results of one query with equal scores: document ids decide their order.
 
     Counted in the original run; the file in the report's folder has the same order without ties.
     """
 
-    pairs: int
+    pairs: int = 0
     """Pairs equal as 32-bit floats, which are ties for trec_eval 9 and pytrec_eval."""
-    pairs_64: int
+    pairs_64: int = 0
     """Pairs equal as 64-bit floats, which are ties for trec_eval 10."""
-    queries: int
+    queries: int = 0
     """Queries with a tie (32 bits)."""
-    straddling: dict[str, int]
+    straddling: dict[str, int] = Field(default_factory=dict)
     """By cutoff, the number of queries with a tie (32 bits) across it."""
 
 
@@ -203,20 +150,20 @@ class SourceFile(ReportModel):
 class RunFile(ReportModel):
     """The run file that was scored."""
 
-    path: str | None
+    path: str | None = None
     """Relative to the report's folder, with forward slashes; null if nothing was found for any
     query: then there is no run file."""
-    sha256: str | None
+    sha256: str | None = None
     """SHA-256 of its bytes; null without a file."""
     source: SourceFile | None = None
     """The original run file; null if this benchmark fetched the run."""
     queries: int
     """Queries with at least one result."""
-    results: int
+    results: int = 0
     """Rows."""
-    depth: int
+    depth: int = 0
     """Most results of any query."""
-    ties: TieInfo
+    ties: TieInfo = TieInfo()
     """Ties of the whole run."""
 
 
@@ -239,24 +186,6 @@ class FindingRecord(ReportModel):
     def shown_severity(self) -> str:
         """The severity in reports: a ``note`` for the depth, whose limit depends on the task."""
         return "note" if self.code == "R161" else self.severity
-
-
-def restore_findings(records: Iterable[FindingRecord], path: str) -> list[Finding]:
-    """Return the findings of a report on a file that was accepted."""
-    return [
-        Finding(
-            code=record.code,
-            name=record.name,
-            severity=Severity(record.severity),
-            path=path,
-            message=record.message,
-            remedy=record.remedy or "",
-            line=record.line,
-            count=record.count,
-            note=CATALOGUE[record.code].notes.get(record.severity, ""),
-        )
-        for record in records
-    ]
 
 
 def record_findings(findings: Iterable[Finding]) -> list[FindingRecord]:
@@ -295,15 +224,15 @@ class DatasetInfo(ReportModel):
 
     id: str
     """``hpo``, ``sample``, ``irds:…``, or the name of the folder or file."""
-    version: str | None
+    version: str | None = None
     """The version that the data state, if any."""
     queries: int
     """Number of queries in the means."""
-    documents: int | None
+    documents: int | None = None
     """Number of documents in the corpus; null if none was given."""
-    sha256: str
+    sha256: str = ""
     """SHA-256 over ``contents``: equal for datasets with the same data."""
-    contents: dict[str, str]
+    contents: dict[str, str] = Field(default_factory=dict)
     """SHA-256 of each part, independent of the file format: corpus, topics (ids and texts),
     query_fields (the topics' further fields), qrels; and of the files with ontology and
     annotations."""
@@ -321,15 +250,15 @@ class ConfiguredConditions(Conditions):
     config: dict[str, Any]
     """The configuration with every default spelled out, without the output folder. In reports
     without ``no_relevant``, queries without a relevant document are left out (``drop``)."""
-    config_hash: str
+    config_hash: str = ""
     """SHA-256 of the configuration as JSON with sorted keys and no blanks."""
 
 
 class Manifest(ConfiguredConditions, BaseManifest):
     """Everything that is needed to reproduce the figures."""
 
-    experiment_id: str
-    index_snapshots: dict[str, str]
+    experiment_id: str = ""
+    index_snapshots: dict[str, str] = Field(default_factory=dict)
     """Key of the index of each fetched mode."""
     models: dict[str, ModelRecord] = Field(default_factory=dict)
     """Local models of the modes by role: embedding (embedding-NAME for one of several), splade,
@@ -337,10 +266,6 @@ class Manifest(ConfiguredConditions, BaseManifest):
     blas_threads: int | None = None
     """Threads of a matrix product during the search; null if nothing was searched, if the number
     could not be limited, and in reports of earlier versions, which did not limit it."""
-    cache_key: str | None = None
-    """SHA-256 over configuration, data and code; null if results cannot be reused."""
-    cached_from: str | None = None
-    """The experiment whose results, latencies included, are reused; null if all were computed."""
 
     @property
     def averaging(self) -> Averaging:
@@ -354,76 +279,20 @@ class Manifest(ConfiguredConditions, BaseManifest):
 SCHEMA_VERSION: Literal["1.1"] = "1.1"
 
 
-class PoolMode(ReportModel):
-    """The dependence of a mode's score on the judgments."""
-
-    judged: float | None
-    """Mean share of judged documents among the first ten, between 0 and 1."""
-    score: float | None
-    """The mean of the measure."""
-    low: float | None
-    """The mean of each query's lower value, if its unjudged documents are all irrelevant or all
-    relevant; null if the measure has no such bounds, for example because it depends on ids."""
-    high: float | None
-    """The mean of each query's higher value."""
-
-
-class Pool(ReportModel):
-    """The dependence of the primary measure on incomplete judgments."""
-
-    measure: str
-    """The primary measure's name as requested."""
-    modes: dict[str, PoolMode]
-    """By mode."""
-    tau: float | None
-    """Kendall's tau-b of the modes' judged shares and scores, between -1 and 1: near 1, modes with
-    more judged documents score higher. Null for fewer than five modes."""
-
-
-class QueryDifficulty(ReportModel):
-    """A query, and its mean over modes."""
-
-    query_id: str
-    mean: float
-    """Mean of the measure over the modes."""
-
-
-class Difficulty(ReportModel):
-    """The difficulty of the queries: the mean of the primary measure over the modes."""
-
-    measure: str
-    """The primary measure's name as requested."""
-    n: int
-    """Number of queries for which every mode defines the measure."""
-    mean: float
-    """Mean of the queries' means."""
-    std: float | None
-    """Their sample standard deviation (ddof = 1); null for one query."""
-    quartiles: list[float]
-    """Their first quartile, median and third quartile."""
-    hardest: list[QueryDifficulty]
-    """At most ten queries with a relevant document, the hardest first."""
-    easiest: list[QueryDifficulty]
-    """At most ten queries, the easiest first."""
-    agreement: dict[str, float | None]
-    """By mode, Kendall's tau-b of its values and the mean of the other modes, query by query,
-    between -1 and 1: near 1, the same queries are difficult. Null if all values are equal."""
-
-
 class Diagnostics(WithoutUnset):
     """Gaps and findings that limit the trust in a mode's figures."""
 
     _optional: ClassVar = {"cut_short": None}
 
-    findings: list[FindingRecord]
+    findings: list[FindingRecord] = Field(default_factory=list)
     """Findings about its run file."""
     queries_without_relevant: list[str]
     """Judged queries without a relevant document."""
-    missing_queries: list[str]
+    missing_queries: list[str] = Field(default_factory=list)
     """Queries of the means for which the mode returned nothing."""
-    judged: dict[str, float | None]
+    judged: dict[str, float | None] = Field(default_factory=dict)
     """Mean share of judged documents among the first results, by measure name."""
-    shallow_queries: list[str]
+    shallow_queries: list[str] = Field(default_factory=list)
     """Queries with some results, but fewer than the deepest cutoff and the number of documents."""
     cut_short: list[str] | None = None
     """Queries for which the mode returned fewer documents than requested although it found more
@@ -447,7 +316,7 @@ class ModeResult(ReportModel):
     """The run file that was scored."""
     measures: dict[str, MeasureResult]
     """By the measures' names as requested; ``definition.name`` is the canonical name."""
-    latency_ms: Latency | None
+    latency_ms: Latency | None = None
     """Null for given run files."""
     diagnostics: Diagnostics
     """Gaps and findings that limit the trust in the figures."""
@@ -597,18 +466,10 @@ class BenchmarkReport(ReportModel):
     best first; a mode may be in several. Empty if the means are over different queries."""
     strata: dict[str, dict[str, dict[str, dict[str, StratumResult]]]] = Field(default_factory=dict)
     """By field of the topics, value (most queries first), mode and measure."""
-    failing_queries: list[FailingQuery]
+    failing_queries: list[FailingQuery] = Field(default_factory=list)
     """Queries for which every mode scores 0 on the primary measure."""
-    near_misses: list[NearMiss] | None = None
-    """Wrong first results that are parent, child or sibling of an expected term; null if documents
-    are not known to be terms of an ontology."""
     diagnosis: list[Diagnosis] = Field(default_factory=list)
     """Patterns in the figures."""
-    pool: Pool | None = None
-    """The dependence of the primary measure on the judgments; null if the qrels list only relevant
-    documents, or the measure depends on more than grades and ranks."""
-    difficulty: Difficulty | None = None
-    """The difficulty of the queries; null for fewer than two modes."""
     notes: list[str] = Field(default_factory=list)
     """Remarks on the report as a whole, a sentence each."""
 

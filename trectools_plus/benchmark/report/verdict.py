@@ -313,11 +313,7 @@ def report_of_mode(
                 for field, values in report.strata.items()
             },
             "failing_queries": list(failing),
-            "near_misses": report.near_misses
-            and [one for one in report.near_misses if one.mode == mode],
             "diagnosis": [one for one in report.diagnosis if one.mode == mode],
-            "pool": None,
-            "difficulty": None,
         }
     )
     return add_result(alone)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
@@ -20,12 +20,7 @@ from pydantic import (
     model_validator,
 )
 
-from trectools_plus.benchmark.run.targets import (
-    AD_HOC_TARGETS,
-    PRESET_MEASURES,
-    Target,
-    find_presets,
-)
+from trectools_plus.benchmark.run.targets import Target, find_presets
 from trectools_plus.choices import (
     ANNOTATIONS_HELP,
     DEFAULT_MEASURES,
@@ -184,9 +179,8 @@ RUN_NAME = re.compile(r"\w[\w .+-]{0,99}")
 
 _DATA = ("dataset", "corpus", "runs")
 """Settings that name data; exactly one is given."""
-_JUDGED: Mapping[str, Mapping[str, bool | None]] = {
+_NEEDS: Mapping[str, Mapping[str, bool | None]] = {
     "dataset": {"topics": None, "qrels": None},
-    "test_file": {"topics": None, "qrels": None},
     "corpus": {"topics": True, "qrels": True},
     "runs": {"topics": False, "qrels": True},
     "topics": {"qrels": True},
@@ -295,17 +289,17 @@ class DataSettings(BackendSettings):
         if len(kinds) > 1:
             named = " and ".join(f"`{kind}`" for kind in kinds)
             raise ValueError(f"{named} cannot be combined — give one of them")
-        has_test_file = kinds == ["corpus"] and self.test_file is not None
-        kind = "test_file" if has_test_file else kinds[0]
-        for name, needs in _JUDGED[kind].items():
+        # A test set has queries and judgments, as a dataset.
+        has_queries = kinds == ["corpus"] and self.test_file is not None
+        for name, needs in _NEEDS["dataset" if has_queries else kinds[0]].items():
             is_given = getattr(self, name) is not None
             if is_given and needs is None:
                 raise ValueError(
-                    f"`{name}` and `{kind}` cannot be combined — leave `{name}` out: "
-                    f"the {kind.replace('_', ' ')} has its own"
+                    f"`{name}` and `{'test_file' if has_queries else kinds[0]}` cannot be "
+                    f"combined — leave `{name}` out"
                 )
             if needs and not is_given:
-                raise ValueError(f"`{kind}` needs `{name}` — give the file")
+                raise ValueError(f"`{kinds[0]}` needs `{name}` — give the file")
 
 
 DEPTH: Any = setting(
@@ -325,7 +319,6 @@ DEFAULT_MODE_NAMES = {
     "lexical": "Lexical-Only",
     "vector": "Vector-Only",
     "hybrid": "Hybrid",
-    "hybrid+exact": "Hybrid + exact matches",
     "ngram": "N-grams",
     "splade": "SPLADE",
 }
@@ -334,42 +327,21 @@ DEFAULT_MODE_NAMES = {
 _BACKEND = tuple(BackendSettings.model_fields)
 _TEST_CASES = ("unknown_terms", "language")
 """Settings of the test cases of ``hpo``."""
+_OF_TOPICS = ("id_field", "text_fields")
 _FUSION = (
     *("fusion_method", "fusion", "weights", "rrf_k"),
-    *("normalisation", "missing_documents", "candidates"),
+    *("normalisation", "candidates"),
 )
 """Settings of ``retrieval`` that are also accepted beside it."""
 _FETCHING = ("modes", "depth", "retrieval", *_BACKEND)
 """Settings that apply to fetching only."""
 
 
-def _name_preset_measures(values: dict[str, Any]) -> dict[str, Any]:
-    presets = values.get("targets")
-    if values.get("measures") or values.get("cutoffs") or not isinstance(presets, str | list):
-        return values
-    names = split_list(presets) if isinstance(presets, str) else presets
-    measures = [PRESET_MEASURES[name] for name in names if name in PRESET_MEASURES]
-    return {**values, "measures": measures[0]} if measures else values
-
-
 def move_fusion(values: dict[str, Any]) -> dict[str, Any]:
-    """Read settings of the fusion beside ``retrieval`` as if they were in it.
-
-    Raises:
-        UsageError: If one of them is in both places.
-    """
+    """Read settings of the fusion beside ``retrieval`` as if they were in it."""
     moved = {name: values[name] for name in _FUSION if name in values}
-    if not moved:
-        return values
-    inside = values.get("retrieval") or {}
-    twice = set(moved) & set(inside) if isinstance(inside, Mapping) else set(moved)
-    if twice:
-        raise UsageError(
-            f"{min(twice)} and retrieval cannot be combined",
-            remedy=f"write {min(twice)} once, inside retrieval",
-        )
     rest = {name: value for name, value in values.items() if name not in moved}
-    return {**rest, "retrieval": {**inside, **moved}}
+    return {**rest, "retrieval": {**(values.get("retrieval") or {}), **moved}} if moved else values
 
 
 class BenchmarkConfig(DataSettings):
@@ -392,7 +364,7 @@ class BenchmarkConfig(DataSettings):
     modes: Names = setting(
         MODES,
         "Modes to compare, comma-separated: lexical (or bm25), vector (or dense), ngram, hybrid, "
-        "hybrid+exact (hybrid with exact matches first), splade, or an aggregation strategy of "
+        "splade, or an aggregation strategy of "
         "multi-vector search.",
         Option("NAMES"),
     )
@@ -472,15 +444,9 @@ class BenchmarkConfig(DataSettings):
     )
     targets: dict[str, Target | None] = setting(
         dict,
-        "Targets for the means: trec-2025 (with the meaningful uplift of MAP@100 over the "
-        "baseline), bands (nDCG above 0.5 good, above 0.8 very good), or both. In a file also "
-        "targets by measure.",
-        Option(
-            "NAMES",
-            Panel.FIGURES,
-            help="Targets for the means: trec-2025 (with the meaningful uplift of MAP@100 over the "
-            "baseline), bands (nDCG above 0.5 good, above 0.8 very good), or both.",
-        ),
+        "Targets for the means: trec-2025, bands (nDCG from 0.5 competitive, from 0.8 strong), or "
+        "both. In a file also targets by measure.",
+        Option("NAMES", Panel.FIGURES),
     )
     retrieval: RetrievalSettings = setting(
         RetrievalSettings, "Settings of the embedded modes.", validate_default=True
@@ -542,14 +508,11 @@ class BenchmarkConfig(DataSettings):
 
     @model_validator(mode="before")
     @classmethod
-    def _name_modes(cls, given: Any) -> Any:
-        """Unless modes are named, use all retrievers, or the modes that the weights name.
-
-        Unless measures are named, use those of the presets of targets.
-        """
-        if not isinstance(given, dict):
-            return given
-        values = _name_preset_measures(move_fusion(given))
+    def _name_modes(cls, values: Any) -> Any:
+        """Unless modes are named, use all retrievers, or the modes that the weights name."""
+        if not isinstance(values, dict):
+            return values
+        values = move_fusion(values)
         if "modes" in values:
             return values
         if named := default_modes(values.get("retriever"), values.get("http")):
@@ -566,45 +529,22 @@ class BenchmarkConfig(DataSettings):
         if self.runs is None:
             self._check_modes_of_backend()
         self.check_data()
-        for name, is_wrong, problem in self._list_conflicts():
+        given, is_hpo = self.model_fields_set, self.dataset == "hpo"
+        fetching = [name for name in (*_FETCHING, "exclude_self") if name in given]
+        conflicts = (
+            (self.test_file and not is_hpo and not self.corpus, "test_file", "hpo or a corpus"),
+            *((name in given and not is_hpo, name, "dataset hpo") for name in _TEST_CASES),
+            *((name in given and not self.topics, name, "topics") for name in _OF_TOPICS),
+            (self.measures and self.cutoffs, "cutoffs", "the default measures"),
+            *((self.runs is not None, name, "a search: `runs` are scored as given")
+              for name in fetching),
+        )  # fmt: skip
+        for is_wrong, name, condition in conflicts:
             if is_wrong:
-                raise ValueError(problem.format(name=name))
+                raise ValueError(f"`{name}`: it needs {condition} — leave it out")
         self._check_headlines()
         self._check_names()
         return self
-
-    def _list_conflicts(self) -> Iterator[tuple[str, object, str]]:
-        """Yield a name, whether it is wrong, and the problem, for combinations of settings."""
-        is_hpo = self.dataset == "hpo"
-        yield (
-            "test_file",
-            self.test_file and not is_hpo and self.corpus is None,
-            ("`{name}` goes with the dataset hpo or `corpus` — name one of them"),
-        )
-        for name in _TEST_CASES:
-            is_wrong = name in self.model_fields_set and not is_hpo
-            yield name, is_wrong, "`{name}` goes with the dataset hpo only — leave it out"
-        for name in ("id_field", "text_fields"):
-            is_wrong = bool(getattr(self, name)) and self.topics is None
-            yield name, is_wrong, "`{name}` needs `topics` — leave it out"
-        yield (
-            "cutoffs",
-            self.measures and self.cutoffs,
-            (
-                "`measures` and `cutoffs` cannot be combined — write the cutoffs into the names, "
-                "or leave `measures` out"
-            ),
-        )
-        unused = [name for name in _FETCHING if name in self.model_fields_set]
-        unused += ["exclude_self"] if self.exclude_self else []
-        yield (
-            "".join(unused[:1]),
-            self.runs is not None and unused,
-            (
-                "`runs` and `{name}` cannot be combined — leave `{name}` out: "
-                "runs are scored as given"
-            ),
-        )
 
     def _check_headlines(self) -> None:
         """Check that the named measures are measures of this benchmark, and use the annotations."""
@@ -616,19 +556,16 @@ class BenchmarkConfig(DataSettings):
                 check_files_used(measures, annotations=self.annotations)
             except UsageError as error:
                 raise ValueError(f"`annotations`: {error.what} — {error.remedy}") from error
-        named = [("headline_measures", name) for name in self.headline_measures]
-        if self.primary_measure is not None:
-            named.insert(0, ("primary_measure", self.primary_measure))
-        for key, name in named:
-            try:
-                (measure,) = _parsed([name])
-            except ValueError as error:
-                raise ValueError(f"`{key}`: {error}") from error
-            if measure.name not in {one.name for one in measures}:
-                raise ValueError(
-                    f"`{key}`: {name} is not one of the measures — add it to `measures`, "
-                    f"or name one of {', '.join(self.measure_names)}"
-                )
+        primary = () if self.primary_measure is None else (self.primary_measure,)
+        known = {measure.name for measure in measures}
+        named = {"primary_measure": primary, "headline_measures": self.headline_measures}
+        for key, names in {**named, "targets": tuple(self.targets)}.items():
+            for name in names:
+                if _parsed([name])[0].name not in known:
+                    raise ValueError(
+                        f"`{key}`: {name} is not one of the measures — add it to `measures`, "
+                        f"or name one of {', '.join(self.measure_names)}"
+                    )
 
     def _check_modes_of_backend(self) -> None:
         try:
@@ -640,34 +577,15 @@ class BenchmarkConfig(DataSettings):
             raise ValueError(f"`modes`: {error}") from error
         unset = RetrievalSettings().for_documents(has_parts=None)
         if not self.is_embedded and self.retrieval != unset:
-            raise ValueError(
-                f"`retrieval`: the backend {self.backend} has its own settings — leave out "
-                "those of the embedded modes (--set, --multi-vector, --enable-reranker, models)"
-            )
+            raise ValueError("`retrieval`: it needs the embedded backend — leave it out")
 
     def _check_names(self) -> None:
-        """Check that settings name modes and measures of this benchmark."""
-        named = {"baseline": self.baseline or (), "mode_names": tuple(self.mode_names)}
-        for key, names in named.items():
+        """Check that settings name modes of this benchmark."""
+        for key, names in (("baseline", self.baseline or ()), ("mode_names", self.mode_names)):
             for name in names:
                 if name not in self.mode_keys:
                     known = ", ".join(self.mode_keys)
                     raise ValueError(f"`{key}`: '{name}' is not one of the modes — use {known}")
-            if len(set(names)) < len(names):
-                raise ValueError(f"`{key}`: a mode is named twice — name it once")
-        requested = {one.name: one for one in _parsed(self.measure_names)} if self.targets else {}
-        for name, target in self.targets.items():
-            # Manifests of earlier versions have these targets for every measure.
-            if name not in requested and target not in (None, AD_HOC_TARGETS.get(name)):
-                raise ValueError(
-                    f"`targets`: {name} is not one of the measures — add it to `measures`, or "
-                    "leave its target out"
-                )
-            levels = target.model_dump(exclude_none=True) if target else {}
-            if len(levels) > 1 and name in requested and not requested[name].higher_is_better:
-                raise ValueError(
-                    f"`targets`: lower is better for {name} — give it one level, `competitive`"
-                )
 
     @property
     def has_terms(self) -> bool:
@@ -709,10 +627,9 @@ class BenchmarkConfig(DataSettings):
         """
         ends = {name.rpartition("@")[2] for name in self.measures}
         cutoffs = sorted(int(end) for end in ends if end.isdecimal())
-        defaults = (
-            name_default_measures(terms=self.over_terms, cutoffs=numbers)
-            for numbers in (None, cutoffs)
-        )
+        defaults = [
+            name_default_measures(terms=self.over_terms, cutoffs=one) for one in (None, cutoffs)
+        ]
         return () if self.measures in defaults else self.measures
 
     @property
@@ -735,11 +652,6 @@ class BenchmarkConfig(DataSettings):
 
         return bind_files(measures, self.ontology, self.annotations)
 
-    @property
-    def all_targets(self) -> dict[str, Target]:
-        """The targets of the configuration, by canonical measure name."""
-        return {name: target for name, target in self.targets.items() if target is not None}
-
     def label(self, mode: str) -> str:
         """Return a mode's name in tables."""
         if mode in self.mode_names:
@@ -759,7 +671,7 @@ class BenchmarkConfig(DataSettings):
 
     def as_manifest(self) -> dict[str, Any]:
         """Return all settings as JSON values, defaults included, without the output folder."""
-        headlines = self.headline_measures or self.named_measures
+        headlines = list(self.headline_measures or self.named_measures)
         # Unless they are set, they are left out, so that hashes are those of versions without them.
         further = ("id_field", "text_fields", "exclude", "primary_measure", "interval", "timeout")
         unused = {
@@ -768,20 +680,12 @@ class BenchmarkConfig(DataSettings):
             if getattr(self, name) == type(self).model_fields[name].default
         }
         # Measure names contain the cutoffs. The embedded backend has no further settings.
-        unused |= {"cutoffs", *((*_FETCHING, "exclude_self") if self.runs is not None else ())}
-        unused |= {
-            *(_BACKEND if self.is_embedded else ()),
-            *(() if headlines else ("headline_measures",)),
-        }
-        unused |= {*(() if self.is_embedded else ("retrieval",))}
-        settings = self.model_dump(mode="json", exclude=unused)
-        settings["measures"] = list(self.measure_names)
-        if headlines:
-            settings["headline_measures"] = list(headlines)
-        settings["targets"] = {
-            name: target and target.model_dump(mode="json") for name, target in self.targets.items()
-        }
-        return settings
+        unused |= {"cutoffs", *(_BACKEND if self.is_embedded else ("retrieval",))}
+        unused |= {*(_FETCHING if self.runs is not None else ())}
+        unused |= {*(("exclude_self",) if self.runs is not None else ())}
+        settings = self.model_dump(mode="json", exclude={*unused, "headline_measures"})
+        chosen = {"headline_measures": headlines} if headlines else {}
+        return {**settings, "measures": list(self.measure_names), **chosen}
 
 
 def _parsed(names: Sequence[str]) -> list[Measure]:

@@ -40,12 +40,11 @@ from trectools_plus.testsets.loading import (
 )
 from trectools_plus.testsets.model import TestSet, qrels_of, topics_of
 from trectools_plus.testsets.validation import ResolvedTerms, ontology_of, resolve_terms
-from trectools_plus.text import listed, plural, visible
+from trectools_plus.text import listed, plural
 from trectools_plus.validation import check_qrels, refuse_errors
 from trectools_plus.validation.exclusions import Exclusions
 from trectools_plus.validation.findings import Finding
 from trectools_plus.validation.loading import load_qrels, load_qrels_with_findings
-from trectools_plus.validation.views.id_matching import near_matches
 
 
 def load_hpo_collection(
@@ -149,47 +148,25 @@ def check_id_overlap(
         dataset: The name of data that are not files.
 
     Raises:
-        CheckFailedError: If topics and qrels have no query in common, or spell one in two ways;
-            or if no judged document is in the corpus. It shows ids of both sides.
+        CheckFailedError: If topics and qrels have no query in common, or no judged document is in
+            the corpus. It shows ids of both sides.
     """
-    if topics is not None:
-        _check_queries(
-            topics, qrels, " and ".join(filter(None, (topics.path, qrels.path))) or dataset
-        )
     judged_ids = qrels.frame["doc_id"].unique(maintain_order=True)
-    if corpus is not None and not corpus.has_any(judged_ids):
-        known, judged = list(corpus.doc_ids), judged_ids.to_list()
-        raise CheckFailedError(
-            f"none of {plural(len(judged), 'judged document')} is in the corpus "
-            f"(corpus: {listed(known[:_SHOWN])}; qrels: {listed(judged[:_SHOWN])})",
-            where=" and ".join(filter(None, (corpus.path, qrels.path))) or dataset,
-            remedy="give corpus and qrels of the same collection, with the same ids",
-        )
-
-
-def _check_queries(topics: Topics, qrels: Qrels, where: str) -> None:
-    topic_ids, judged = topics.query_ids, qrels.query_ids
-    shared = set(topic_ids) & set(judged)
-    near = near_matches(
-        [query_id for query_id in topic_ids if query_id not in shared],
-        [query_id for query_id in judged if query_id not in shared],
-    )
-    if shared and not near:
-        return
-    problem = (
-        f"no query id is in both topics and qrels (topics: {listed(topic_ids, _SHOWN)}; "
-        f"qrels: {listed(judged, _SHOWN)})"
-    )
-    for ours, theirs in [*near.items()][:1]:
-        problem = (
-            f"query {visible(ours, marks=True)} of the topics is {visible(theirs, marks=True)} in "
-            f"the qrels; {plural(len(near), 'such query', 'such queries')}"
-        )
-    raise CheckFailedError(
-        problem,
-        where=where,
-        remedy="give topics and qrels of the same collection, with the same query ids",
-    )
+    queries = [] if topics is None else [*topics.query_ids]
+    checks = (
+        ("topics", "query", topics, queries, qrels.query_ids,
+         topics is None or {*queries} & {*qrels.query_ids}),
+        ("corpus", "document", corpus, [] if corpus is None else corpus.doc_ids,
+         judged_ids.to_list(), corpus is None or corpus.has_any(judged_ids)),
+    )  # fmt: skip
+    for kind, noun, table, known, judged, is_shared in checks:
+        if table is not None and not is_shared:
+            raise CheckFailedError(
+                f"no {noun} is in both {kind} and qrels ({kind}: {listed(list(known), _SHOWN)}; "
+                f"qrels: {listed(judged, _SHOWN)})",
+                where=" and ".join(filter(None, (table.path, qrels.path))) or dataset,
+                remedy=f"give {kind} and qrels of the same collection, with the same ids",
+            )
 
 
 TERM_FILES = ("ontology", "annotations")
@@ -277,24 +254,69 @@ def load_dataset(config: BenchmarkConfig) -> Dataset:
         UsageError: If the dataset is unknown.
     """
     name = name_dataset(config)
+    paths = {"corpus": config.corpus, "topics": config.topics, "qrels": config.qrels}
+    notes: list[str] = []
+    findings: list[Finding] = []
+    corpus: Corpus | None = None
+    topics: Topics | None = None
+    version: str | None = None
     if config.dataset is not None and is_named_collection(name):
-        dataset = _from_collection(config, name)
+        if name == "hpo":
+            collection, notes, findings = load_hpo(
+                config.test_file, config.ontology, config.unknown_terms, config.language
+            )
+        else:
+            collection = load_collection(name, with_corpus=config.runs is None)
+        corpus, topics, qrels = collection.corpus, collection.topics, collection.qrels
+        version = collection.version
     else:
-        dataset = _from_files(config, name)
-    check_id_overlap(dataset.corpus, dataset.topics, dataset.qrels, dataset.id)
-    given = _files({kind: getattr(config, kind) for kind in TERM_FILES})
-    if config.exclude is None:
-        return replace(dataset, files={**dataset.files, **given})
-    excluded = Exclusions.of(config.exclude)
-    sources = {**dataset.files, **given, **_files({"exclude": config.exclude})}
-    note = f"{plural(excluded.pairs.height, 'document')} left out of runs and judgments."
-    return replace(
-        dataset,
-        files=sources,
-        qrels=excluded.from_qrels(dataset.qrels),
-        notes=[*dataset.notes, note],
+        if config.dataset is not None:
+            files = find_collection_files(name)
+            paths = {kind: str(getattr(files, kind)) for kind in paths}
+        paths["corpus"] = paths["corpus"] if config.runs is None else None
+        corpus = load_corpus(paths["corpus"]) if paths["corpus"] is not None else None
+        topics, qrels, version, notes, findings = _read_queries(config, paths)
+    if config.dataset is not None and config.runs is None and corpus is None:
+        raise InputError("the dataset has no documents to search", where=name)
+    if paths["qrels"] is None:  # the findings are not those of a file
+        found = check_qrels(qrels)
+        refuse_errors(found)
+        findings = [*findings, *found]
+    check_id_overlap(corpus, topics, qrels, name)
+    excluded = None if config.exclude is None else Exclusions.of(config.exclude)
+    if excluded is not None:
+        qrels = excluded.from_qrels(qrels)
+        count = plural(excluded.pairs.height, "document")
+        notes = [*notes, f"{count} left out of runs and judgments."]
+    given = {kind: getattr(config, kind) for kind in (*TERM_FILES, "exclude")}
+    return Dataset(
+        id=name,
+        corpus=corpus if config.runs is None else None,
+        topics=topics,
+        qrels=qrels,
+        version=version,
+        files=_files({**paths, "test_file": _test_file(config), **given}),
+        findings=record_findings(findings),
+        notes=notes,
         excluded=excluded,
     )
+
+
+def _read_queries(
+    config: BenchmarkConfig, paths: Mapping[str, str | None]
+) -> tuple[Topics | None, Qrels, str | None, list[str], list[Finding]]:
+    """Return topics, qrels, version, notes and findings, from files or a test set."""
+    if config.test_file is not None:
+        where, test_set = config.test_file, load_test_set(config.test_file)
+        version = f"with {test_set.metadata.dataset_id} {test_set.metadata.version}".strip()
+        topics, qrels = topics_of(test_set, where), qrels_of(test_set, where)
+        return topics, qrels, version, language_notes(test_set), []
+    if paths["qrels"] is None:
+        raise InputError("no qrels given")
+    qrels, findings = load_qrels_with_findings(paths["qrels"])
+    path = paths["topics"]
+    read = None if path is None else read_topics(path, config.topic_options)
+    return read, qrels, None, [], [*findings]
 
 
 def hash_qrels(qrels: Qrels) -> str:
@@ -313,51 +335,6 @@ def hash_query_fields(topics: Topics) -> str | None:
     if not names:
         return None
     return sha256_text(topics.frame.select("query_id", *names).write_ndjson())
-
-
-def _from_files(config: BenchmarkConfig, name: str) -> Dataset:
-    """Read the files of qrels, corpus and topics, of which a test set replaces two."""
-    given = {"corpus": config.corpus, "topics": config.topics, "qrels": config.qrels}
-    if config.dataset is not None:
-        files = find_collection_files(name)
-        corpus_path = None if config.runs is not None else str(files.corpus)
-        given = {"corpus": corpus_path, "topics": str(files.topics), "qrels": str(files.qrels)}
-    corpus: Corpus | None = None
-    if (path := given["corpus"]) is not None:
-        corpus = load_corpus(path)
-    if config.test_file is not None:
-        return _from_test_set(config, name, corpus)
-    topics_path, qrels_path = given["topics"], given["qrels"]
-    if qrels_path is None:
-        raise InputError("no qrels given")
-    qrels, findings = load_qrels_with_findings(qrels_path)
-    return Dataset(
-        id=name,
-        corpus=corpus,
-        topics=None if topics_path is None else read_topics(topics_path, config.topic_options),
-        qrels=qrels,
-        files=_files(given),
-        findings=record_findings(findings),
-    )
-
-
-def _from_test_set(config: BenchmarkConfig, name: str, corpus: Corpus | None) -> Dataset:
-    """Return documents with the queries and judgments of a test set."""
-    path = str(config.test_file)
-    test_set = load_test_set(path)
-    qrels, facts = qrels_of(test_set, path), test_set.metadata
-    findings = check_qrels(qrels)
-    refuse_errors(findings)
-    return Dataset(
-        id=name,
-        corpus=corpus,
-        topics=topics_of(test_set, path),
-        qrels=qrels,
-        version=f"with {facts.dataset_id} {facts.version}".strip(),
-        files=_files({"corpus": config.corpus, "test_file": _test_file(config)}),
-        findings=record_findings(findings),
-        notes=language_notes(test_set),
-    )
 
 
 def _test_file(config: BenchmarkConfig) -> str | None:
@@ -455,31 +432,3 @@ def open_corpus(name: str, ontology: str | None = None) -> Corpus:
     if corpus is None:
         raise InputError("the dataset has no documents to search", where=name)
     return corpus
-
-
-def _from_collection(config: BenchmarkConfig, spec: str) -> Dataset:
-    corpus: Corpus | None = None
-    notes: list[str] = []
-    changed: list[Finding] = []
-    if spec == "hpo":
-        collection, notes, changed = load_hpo(
-            config.test_file, config.ontology, config.unknown_terms, config.language
-        )
-    else:
-        collection = load_collection(spec, with_corpus=config.runs is None)
-    if config.runs is None:
-        corpus = collection.corpus
-        if corpus is None:
-            raise InputError("the dataset has no documents to search", where=spec)
-    findings = check_qrels(collection.qrels)
-    refuse_errors(findings)
-    return Dataset(
-        id=spec,
-        corpus=corpus,
-        topics=collection.topics,
-        qrels=collection.qrels,
-        version=collection.version,
-        files=_files({"test_file": _test_file(config)}),
-        findings=record_findings([*changed, *findings]),
-        notes=notes,
-    )

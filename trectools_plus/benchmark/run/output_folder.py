@@ -1,7 +1,7 @@
 """The output folder of a benchmark: all files appear in it together, or not at all.
 
 All files are first written into a hidden folder inside it, which is on the same file system, and
-moved to their places at the end. After a failure, the files of an earlier benchmark are unchanged.
+moved to their places at the end. If the benchmark fails, the files of an earlier one are unchanged.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import os
 import secrets
 import shutil
 import weakref
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from itertools import count
 from pathlib import Path
 
@@ -51,7 +51,6 @@ SWEEP_FILES = (
 )
 """The files of every sweep."""
 _PARTIAL = ".partial-*"
-_REPLACED = "replaced"
 
 
 class OutputFolder:
@@ -136,46 +135,42 @@ class OutputFolder:
         """Move all files to their places: the report last, so that it never describes other files.
 
         They replace only files of an earlier report. Its other files are deleted, unless they were
-        changed. If a file cannot be moved, all moved files are moved back.
+        changed.
 
         Raises:
             InputError: If a file cannot be moved, or would replace another file.
         """
         self._write_checksums()
+        listed = _read_listed(self.path)
         new = sorted(
             (file.relative_to(self.partial) for file in self.partial.rglob("*") if file.is_file()),
-            # The list of the files is the first, because an interrupted move is undone with it.
-            key=lambda name: (name.name == REPORT_FILE, name.name != CHECKSUMS_FILE, name),
+            key=lambda name: (name.name == REPORT_FILE, name),
         )
-        listed = _read_listed(self.path)
         refuse_foreign(self.path, new, listed)
+        for name in new:
+            if (self.path / name).is_dir():
+                raise InputError(
+                    "is a folder, not a file",
+                    where=str(self.path / name),
+                    remedy="use another output folder",
+                )
         # Files of an earlier report that are unchanged, and no inputs.
         stale = [
-            Path(name)
+            file
             for name, digest in listed.items()
-            if (file := self.path / name).resolve() not in self._inputs
+            if Path(name) not in new
+            and (file := self.path / name).resolve() not in self._inputs
             and file.is_file()
             and sha256_file(file) == digest
         ]
-        old = [name for name in dict.fromkeys([*reversed(new), *stale]) if self._exists(name)]
-        moves = [
-            *((self.path / name, self.partial / _REPLACED / name) for name in old),
-            *((self.partial / name, self.path / name) for name in new),
-        ]
-        done: list[tuple[Path, Path]] = []
-        self.discard.atexit = False  # the hidden folder contains the earlier files
         try:
-            for source, target in moves:
-                target.parent.mkdir(parents=True, exist_ok=True)
-                source.replace(target)
-                done.append((source, target))
-        except BaseException as error:
-            for source, target in reversed(done):
-                target.replace(source)
-            self.discard.atexit = True
-            if isinstance(error, OSError):
-                raise _write_error(error, self.path) from error
-            raise
+            for name in new:
+                (self.path / name).parent.mkdir(parents=True, exist_ok=True)
+                (self.partial / name).replace(self.path / name)
+            for file in stale:
+                file.unlink()
+        except OSError as error:
+            raise _write_error(error, self.path) from error
         self.discard()  # the other files are in their folders, which are therefore kept
 
     def _write_checksums(self) -> None:
@@ -188,14 +183,6 @@ class OutputFolder:
             (self.partial / CHECKSUMS_FILE).write_bytes("".join(lines).encode())
         except OSError as error:
             raise _write_error(error, self.path) from error
-
-    def _exists(self, name: Path) -> bool:
-        target = self.path / name
-        if target.is_dir():
-            raise InputError(
-                "is a folder, not a file", where=str(target), remedy="use another output folder"
-            )
-        return target.exists() or target.is_symlink()
 
 
 def _read_listed(folder: Path) -> dict[str, str]:
@@ -238,26 +225,9 @@ def _is_inside(folder: Path, name: str) -> bool:
 
 
 def remove_abandoned(folder: Path) -> None:
-    """Remove the hidden folders of killed processes; undo a publication that was interrupted."""
+    """Remove the hidden folders of killed processes."""
     for partial in find_abandoned(folder, _PARTIAL):
-        replaced = partial / _REPLACED
-        files = {file for file in partial.rglob("*") if file.is_file()}
-        moved = {file for file in files if file.is_relative_to(replaced)}
-        if moved and moved != files:
-            _undo(folder, partial, {file.relative_to(replaced).as_posix() for file in moved})
         shutil.rmtree(partial, ignore_errors=True)
-
-
-def _undo(folder: Path, partial: Path, replaced: Collection[str]) -> None:
-    """Move the files of an earlier report back, and delete those that were already moved."""
-    if not (partial / CHECKSUMS_FILE).exists():  # it is moved before all other new files
-        for _, name in read_checksums(folder):
-            is_moved = name not in replaced and not (partial / name).exists()
-            if is_moved and _is_inside(folder, name):
-                (folder / name).unlink(missing_ok=True)
-    for name in [name for name in replaced if _is_inside(folder, name)]:
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (partial / _REPLACED / name).replace(folder / name)
 
 
 def claim_folder(parent: Path, experiment_id: str) -> tuple[str, OutputFolder]:

@@ -6,23 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING
 
 import polars as pl
 
-from trectools_plus.benchmark.analyses import (
-    find_difficulty,
-    find_near_misses,
-    find_ontology,
-    find_pool,
-)
 from trectools_plus.benchmark.compare.compare import (
-    find_best,
-    find_differences,
-    find_groups,
+    compare_modes,
     find_primary_of,
-    find_unranked,
-    is_best_significant,
     make_strata,
     refuse_different_queries,
     summarise,
@@ -38,8 +28,7 @@ from trectools_plus.benchmark.report.diagnostics import (
     find_failing,
     retrieval_notes,
 )
-from trectools_plus.benchmark.report.folder import ReportFolder
-from trectools_plus.benchmark.report.model import hash_config, make_experiment_id, restore_findings
+from trectools_plus.benchmark.report.model import hash_config, make_experiment_id
 from trectools_plus.benchmark.report.verdict import add_result
 from trectools_plus.benchmark.run.config import BenchmarkConfig
 from trectools_plus.benchmark.run.dataset import Dataset, load_dataset
@@ -50,30 +39,25 @@ from trectools_plus.benchmark.run.output_folder import (
     OutputFolder,
     claim_folder,
 )
-from trectools_plus.benchmark.run.reuse import copy_files, find_cached, make_cache_key
 from trectools_plus.blas import limited_blas_threads
 from trectools_plus.display import Displayed, TextTable
-from trectools_plus.errors import IncomparableError
 from trectools_plus.formats.tables import Run, Topics
 from trectools_plus.measures.evaluation import (
-    JUDGED,
     Evaluation,
     notes_without_relevant,
     score_runs,
 )
-from trectools_plus.measures.judged import notes_on_judges
+from trectools_plus.measures.judged import has_nonrelevant, notes_on_judges
 from trectools_plus.progress import Progress, no_progress
 from trectools_plus.provenance import (
     Clock,
     describe_conditions,
-    format_time,
     utc_now,
 )
 from trectools_plus.retrieval.backends.embedded.modes import models_used
 from trectools_plus.retrieval.fetch.outcome import summarise_latency
 from trectools_plus.retrieval.index.models import ModelRecord
 from trectools_plus.retrieval.source import BackendRequest
-from trectools_plus.validation.findings import Finding, notes_on_findings, refuse_errors
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -122,34 +106,12 @@ class BenchmarkResult(Displayed):
         return self.report.plot(measures)
 
 
-class FigureOrigin(NamedTuple):
-    """What a report states about where its figures come from.
-
-    Attributes:
-        experiment_id: The experiment.
-        moment: The time in UTC.
-        command: The command line without secrets, if any.
-        contents: Hashes of the parts of the data.
-        models: The local models of all modes, by role.
-        cache_key: The key of the results; ``None`` if they cannot be reused.
-    """
-
-    experiment_id: str
-    moment: datetime
-    command: str | None
-    contents: Mapping[str, str]
-    models: Mapping[str, ModelRecord]
-    cache_key: str | None = None
-
-
 def run_benchmark(
     config: BenchmarkConfig,
     progress: Progress = no_progress,
     *,
     command: str | None = None,
     clock: Clock = utc_now,
-    cached: bool = False,
-    strict_input: bool = False,
 ) -> BenchmarkResult:
     """Compare modes of retrieval, or given runs, on one set of queries.
 
@@ -162,10 +124,6 @@ def run_benchmark(
         progress: Called as ``progress(description, done, total)``.
         command: The command line to put into the manifest, free of secrets.
         clock: Returns the time in UTC.
-        cached: Reuse results from the output folder or a folder beside it, if configuration, data
-            and code are the same. The report then names the earlier experiment.
-        strict_input: Refuse every error of the qrels and the given runs, also those that change
-            no figure.
 
     Returns:
         The report with the per-query values. The output folder is still unchanged:
@@ -187,44 +145,27 @@ def run_benchmark(
         folder = OutputFolder(config.output_dir)
     with folder.discarded_on_errors():
         names = [*REPORT_FILES, *(f"{RUNS_FOLDER}/{name}.run" for name in config.mode_keys)]
-        given = [*(config.runs or {}).values(), config.qrels, config.topics, config.corpus]
-        folder.plan(names, given)
+        inputs = [*(config.runs or {}).values(), config.qrels, config.topics, config.corpus]
+        folder.plan(names, inputs)
         progress("reading the data", 0, 1)
         dataset = load_dataset(config)
         progress("reading the data", 1, 1)
-        contents = dataset.hash_contents()
-        key = make_cache_key(config, contents)
-        earlier = find_cached(key, folder.path) if cached and key is not None else None
-        if earlier is not None:
-            now = {"created_at": format_time(moment), "command": command}
-            result = _reuse(earlier, dataset, folder, {"experiment_id": experiment_id, **now})
-        else:
-            modes = prepare_modes(config, dataset, folder, progress)
-            models = _list_models(config)
-            origin = FigureOrigin(experiment_id, moment, command, contents, models, key)
-            result = compute_result(config, dataset, modes, folder, origin, progress)
-        if strict_input:
-            refuse_errors(_input_findings(result.report, config), strict_input=True)
-    return result
+        modes = prepare_modes(config, dataset, folder, progress)
+        evaluation = score_modes(config, dataset, modes, progress)
+        manifest = make_manifest(config, dataset, modes, evaluation, moment).model_copy(
+            update={
+                "experiment_id": experiment_id,
+                "command": command,
+                "models": _list_models(config),
+            }
+        )
+        return make_result(config, dataset, modes, evaluation, manifest, folder)
 
 
-def compute_result(
-    config: BenchmarkConfig,
-    dataset: Dataset,
-    modes: Modes,
-    folder: OutputFolder,
-    origin: FigureOrigin,
-    progress: Progress,
-) -> BenchmarkResult:
-    """Score the runs of all modes, compare them, and make the report.
-
-    Args:
-        config: The settings.
-        dataset: The data.
-        modes: The modes, whose runs are in the folder.
-        folder: The output folder.
-        origin: The origin of the figures.
-        progress: Called as ``progress(description, done, total)``.
+def score_modes(
+    config: BenchmarkConfig, dataset: Dataset, modes: Modes, progress: Progress
+) -> Evaluation:
+    """Score the runs of all modes.
 
     Raises:
         IncomparableError: If the modes are averaged over different queries, or over none.
@@ -234,48 +175,45 @@ def compute_result(
     evaluation = score_runs(dataset.judged, runs, measures, config.averaging, progress)
     progress("scoring", len(runs), len(runs))
     refuse_different_queries(evaluation)
-    queries = len(evaluation.query_ids[next(iter(runs))])
-    if not queries:
-        raise IncomparableError(
-            "nothing was found for any judged query, so missing=drop leaves no query",
-            remedy="use missing=zero, which counts a query without results as 0",
-        )
-    progress("comparing", 0, 1)
+    return evaluation
+
+
+def make_manifest(
+    config: BenchmarkConfig,
+    dataset: Dataset,
+    modes: Modes,
+    evaluation: Evaluation,
+    moment: datetime,
+) -> Manifest:
+    """Describe data, settings, versions and machine; without command and models."""
     settings = config.as_manifest()
-    manifest = Manifest(
-        experiment_id=origin.experiment_id,
-        **describe_conditions(origin.moment),
-        dataset=dataset.describe(queries, origin.contents),
+    config_hash = hash_config(settings)
+    queries = len(next(iter(evaluation.query_ids.values())))
+    keys = {name: mode.index_key for name, mode in modes.scored.items()}
+    return Manifest(
+        experiment_id=make_experiment_id(moment, config_hash),
+        **describe_conditions(moment),
+        dataset=dataset.describe(queries, dataset.hash_contents()),
         config=settings,
-        config_hash=hash_config(settings),
-        index_snapshots={
-            name: mode.index_key
-            for name, mode in modes.scored.items()
-            if mode.index_key is not None
-        },
-        models=dict(origin.models),
+        config_hash=config_hash,
+        index_snapshots={name: key for name, key in keys.items() if key is not None},
         blas_threads=limited_blas_threads() if config.runs is None else None,
-        cache_key=origin.cache_key,
         seed=config.seed,
-        command=origin.command,
+        command=None,
     )
-    report = _make_report(config, dataset, modes, evaluation, manifest)
-    progress("comparing", 1, 1)
-    latency = make_latency_table(dataset.topics, modes.scored)
-    return BenchmarkResult(report, evaluation.per_query(), runs, folder, dataset, latency)
 
 
-def _make_report(
+def make_result(
     config: BenchmarkConfig,
     dataset: Dataset,
     modes: Modes,
     evaluation: Evaluation,
     manifest: Manifest,
-) -> BenchmarkReport:
+    folder: OutputFolder,
+) -> BenchmarkResult:
     """Compute every figure of a benchmark from its scores."""
-    ontology = find_ontology(config, evaluation.measures)
     scored = modes.scored
-    measures = summarise(evaluation, config.comparing, config.all_targets)
+    measures = summarise(evaluation, config.comparing, config.targets)
     diagnostics = find_diagnostics(config, dataset, scored, evaluation)
     results = {
         name: ModeResult(
@@ -288,51 +226,30 @@ def _make_report(
         )
         for name, mode in scored.items()
     }
-    primary = find_primary_of(manifest.config, evaluation)
+    primary, values = find_primary_of(manifest.config, evaluation), evaluation.per_query()
+    definition = next(iter(results.values())).measures[primary].definition
     noun = "mode" if config.runs is None else "run"
-    found = find_differences(config.comparing, evaluation, primary, noun)
-    best = find_best(evaluation, config.baseline)
     runs = {name: mode.run for name, mode in scored.items()}
-    has_nonrelevant = bool((dataset.qrels.frame["relevance"] <= 0).any())
+    pooled = has_nonrelevant(dataset.qrels)
+    compared = compare_modes(config.comparing, evaluation, primary, noun)
     report = BenchmarkReport(
         manifest=manifest,
         primary_measure=primary,
         modes=results,
         unscored=modes.unscored,
-        comparisons=found,
-        best_mode=best,
-        best_mode_significant=is_best_significant(best, found),
-        unranked=find_unranked(evaluation),
-        groups={} if config.baseline else find_groups(evaluation, found),
+        **compared._asdict(),
         strata={}
         if dataset.topics is None
         else make_strata(dataset.topics, evaluation, config.resampling),
-        failing_queries=find_failing(
-            dataset,
-            runs,
-            evaluation.per_query(primary),
-            primary,
-            next(iter(measures.values()))[primary].definition,
-        ),
-        near_misses=None
-        if ontology is None
-        else find_near_misses(dataset, runs, evaluation, ontology, primary),
-        diagnosis=diagnose(results, found, primary, pooled=has_nonrelevant),
-        pool=find_pool(
-            dataset.qrels,
-            runs,
-            evaluation,
-            primary,
-            {name: one.diagnostics.judged.get(JUDGED) for name, one in results.items()},
-            dataset.judged,
-        ),
-        difficulty=find_difficulty(evaluation, primary),
+        failing_queries=find_failing(dataset, runs, values, primary, definition),
+        diagnosis=diagnose(results, compared.comparisons, primary, pooled=pooled),
         notes=[
             *(f"{note[0].upper()}{note[1:]}." for note in notes_on_judges(dataset.qrels)),
             *retrieval_notes(config, dataset),
         ],
     )
-    return add_result(report)
+    latency = make_latency_table(dataset.topics, scored)
+    return BenchmarkResult(add_result(report), values, runs, folder, dataset, latency)
 
 
 def _list_models(config: BenchmarkConfig) -> dict[str, ModelRecord]:
@@ -350,47 +267,10 @@ def _list_models(config: BenchmarkConfig) -> dict[str, ModelRecord]:
     return {f"{role}-{mode}": model for role, mode, model in models}
 
 
-def input_notes(report: BenchmarkReport, config: BenchmarkConfig) -> list[str]:
-    """Return notes on queries without a relevant document, and on findings on given runs and qrels.
-
-    The report lists the findings on fetched runs.
-    """
+def input_notes(report: BenchmarkReport) -> list[str]:
+    """Return notes on queries without a relevant document."""
     without = next(iter(report.modes.values())).diagnostics.queries_without_relevant
-    notes = notes_without_relevant(without, report.manifest.averaging)
-    if config.runs is None:
-        return notes
-    found = _input_findings(report, config)
-    of_qrels = [finding for finding in found if finding.path == _qrels_path(report)]
-    of_runs = [finding for finding in found if finding not in of_qrels]
-    return notes + notes_on_findings(of_runs, of_qrels)
-
-
-def _input_findings(report: BenchmarkReport, config: BenchmarkConfig) -> list[Finding]:
-    """Return the findings on the qrels and on given runs."""
-    findings = restore_findings(report.manifest.dataset.findings, _qrels_path(report))
-    for name, path in (config.runs or {}).items():
-        if name in report.modes:
-            findings += restore_findings(report.modes[name].diagnostics.findings, path)
-    return findings
-
-
-def _qrels_path(report: BenchmarkReport) -> str:
-    file = report.manifest.dataset.files.get("qrels")
-    return report.manifest.dataset.id if file is None else file.path
-
-
-def _reuse(
-    source: ReportFolder, dataset: Dataset, folder: OutputFolder, changes: dict[str, Any]
-) -> BenchmarkResult:
-    """Return earlier results as those of this benchmark, with their origin in the manifest."""
-    report, per_query = source.report, source.per_query
-    assert per_query is not None
-    copy_files(source, folder)
-    origin = report.manifest.cached_from or report.manifest.experiment_id
-    manifest = report.manifest.model_copy(update={**changes, "cached_from": origin})
-    runs = {mode: source.read_run(mode) for mode in report.modes}
-    report = report.model_copy(update={"manifest": manifest})
-    return BenchmarkResult(report, per_query, runs, folder, dataset, source.latency)
+    return notes_without_relevant(without, report.manifest.averaging)
 
 
 def make_latency_table(topics: Topics | None, modes: Mapping[str, ModeRun]) -> pl.DataFrame | None:

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import polars as pl
@@ -189,140 +186,85 @@ def run_sweep(
     with folder.discarded_on_errors():
         given = (config.runs or {}).values()
         folder.plan(SWEEP_FILES, [*given, config.qrels, config.topics, config.corpus])
-        return _run(config, progress, command, folder)
-
-
-def _run(
-    config: SweepConfig, progress: Progress, command: str | None, folder: OutputFolder
-) -> SweepResult:
-    progress("reading the data", 0, 1)
-    dataset = load_dataset(config)
-    progress("reading the data", 1, 1)
-    contents = dataset.hash_contents()
-    variants = list_variants(config, dataset, progress)
-    evaluation, leading = _score(config, dataset, variants, progress)
-    selection = Selection(config, variants, evaluation)
-    best = selection.best
-    # The means in the table may differ in the last bits.
-    run = leading if leading.name == best.name else next(variants.runs([best], dataset))
-    described = dataset.describe(selection.n_queries, contents)
-    conditions: dict[str, Any] = {
-        "dataset": described,
-        "packages": package_versions(),
-        "platform": describe_machine()["platform"],
-        "command": command,
-    }
-    report = selection.describe(dataset.qrels, conditions)
-    return SweepResult(report, evaluation.per_query(), run, folder, dataset.qrels)
-
-
-class Selection:
-    """The best of several variants, by their values per query.
-
-    Args:
-        config: The settings.
-        variants: The variants.
-        evaluation: The values of :meth:`Variants.list_scored`, of the primary measure first.
-
-    Attributes:
-        best: The best variant.
-        n_queries: Number of queries in the means.
-    """
-
-    def __init__(self, config: SweepConfig, variants: Variants, evaluation: Evaluation) -> None:
-        self._config, self._evaluation = config, evaluation
-        self._candidates = variants.variants
-        primary = evaluation.measures[0]
-        scored = variants.list_scored(config)
-        columns = {one.name: evaluation.values(one.name, primary) for one in scored}
-        self._table = np.column_stack([*columns.values()])
-        self._means = {name: float(values.mean()) for name, values in columns.items()}
-        self._sign = -1.0 if primary.higher_is_better else 1.0
-        self._baseline = min(
-            variants.list_references(config),
-            key=lambda one: self._sign * self._means[one.name],
-            default=None,
+        progress("reading the data", 0, 1)
+        dataset = load_dataset(config)
+        progress("reading the data", 1, 1)
+        variants = list_variants(config, dataset, progress)
+        evaluation = _score(config, dataset, variants, progress)
+        report = _choose(config, dataset, variants, evaluation).model_copy(
+            update={"command": command}
         )
-        choose = partial(
-            select_winner,
-            self._table[:, : len(self._candidates)],
-            higher_is_better=primary.higher_is_better,
-            confidence=config.confidence,
-            resamples=config.resamples,
-            seed=config.seed,
-        )
-        baseline = self._baseline
-        self._winner = choose()
-        self._gain = None if baseline is None else choose(baseline=columns[baseline.name])
-        self.best = self._candidates[self._winner.column]
-        self.n_queries = len(self._table)
+        best = next(one for one in variants.variants if one.name == report.winner.name)
+        run = next(variants.runs([best]))
+        return SweepResult(report, evaluation.per_query(), run, folder, dataset.qrels)
 
-    def describe(self, qrels: Qrels, conditions: Mapping[str, Any]) -> SweepReport:
-        """Return the report.
 
-        Args:
-            qrels: The judgments.
-            conditions: Further fields of the report.
-        """
-        config, evaluation, baseline = self._config, self._evaluation, self._baseline
-        primary, settings = evaluation.measures[0], config.as_manifest()
-        listed, winner = self._describe_variants(), self._winner
-        best = listed[winner.column]
-        gain = None if best.advantage is None else self._gain
-        return SweepReport(
-            measure=primary.requested_name,
-            higher_is_better=bool(primary.higher_is_better),
-            n_queries=self.n_queries,
-            winner=SweepWinner(
-                name=best.name,
-                settings=best.settings,
-                mean=best.mean,
-                corrected_mean=none_if_nan(winner.corrected_mean),
-                ci=_corrected_interval(config, winner),
-                optimism=none_if_nan(winner.optimism),
-                advantage=best.advantage,
-                corrected_advantage=gain and none_if_nan(gain.corrected_mean),
-                corrected_advantage_ci=gain and _corrected_interval(config, gain),
-            ),
-            variants=sorted(
-                listed, key=lambda one: (one.name != self.best.name, self._sign * one.mean)
-            ),
-            baseline=None if baseline is None else baseline.name,
-            baseline_mean=None if baseline is None else self._means[baseline.name],
-            config=settings,
-            config_hash=hash_config(settings),
-            seed=config.seed,
-            judged=dict(evaluation.judged),
-            notes=[
-                f"{note[0].upper()}{note[1:]}."
-                for note in (*notes_on_judges(qrels), *notes_on_unjudged(evaluation.judged))
-            ],
-            **conditions,
+def _choose(
+    config: SweepConfig, dataset: Dataset, variants: Variants, evaluation: Evaluation
+) -> SweepReport:
+    """Choose the best variant by the primary measure, which is the first one."""
+    primary, settings, candidates = evaluation.measures[0], config.as_manifest(), variants.variants
+    columns = {one.name: evaluation.values(one.name, primary) for one in variants.scored}
+    means = {name: float(values.mean()) for name, values in columns.items()}
+    sign = -1.0 if primary.higher_is_better else 1.0
+    baseline = min(variants.baselines, key=lambda one: sign * means[one.name], default=None)
+    table = np.column_stack([columns[one.name] for one in candidates])
+    choose = partial(
+        select_winner,
+        table,
+        higher_is_better=primary.higher_is_better,
+        confidence=config.confidence,
+        resamples=config.resamples,
+        seed=config.seed,
+    )
+    winner = choose()
+    is_better = bool(primary.higher_is_better)
+    intervals = mean_intervals(table, proportions=is_better, **config.resampling)
+    advantages = _compare(config, evaluation, candidates, baseline)
+    listed = [
+        SweepVariant(
+            name=one.name,
+            settings=one.settings,
+            mean=means[one.name],
+            ci=interval_of(intervals, place),
+            chosen=float(winner.chosen[place]),
+            measures={
+                name: none_if_nan(evaluation.mean(one.name, name))
+                for name in evaluation.measure_names
+            },
+            advantage=advantages.get(one.name),
         )
-
-    def _describe_variants(self) -> list[SweepVariant]:
-        config, evaluation = self._config, self._evaluation
-        intervals = mean_intervals(
-            self._table,
-            proportions=bool(evaluation.measures[0].higher_is_better),
-            **config.resampling,
-        )
-        advantages = _compare(config, evaluation, self._candidates, self._baseline)
-        return [
-            SweepVariant(
-                name=one.name,
-                settings=one.settings,
-                mean=self._means[one.name],
-                ci=interval_of(intervals, place),
-                chosen=float(self._winner.chosen[place]),
-                measures={
-                    name: none_if_nan(evaluation.mean(one.name, name))
-                    for name in evaluation.measure_names
-                },
-                advantage=advantages.get(one.name),
-            )
-            for place, one in enumerate(self._candidates)
-        ]
+        for place, one in enumerate(candidates)
+    ]
+    best = listed[winner.column]
+    gain = None
+    if baseline is not None and best.advantage is not None:
+        gain = choose(baseline=columns[baseline.name])
+    notes = (*notes_on_judges(dataset.qrels), *notes_on_unjudged(evaluation.judged))
+    return SweepReport(
+        dataset=dataset.describe(len(table), dataset.hash_contents()),
+        packages=package_versions(),
+        platform=describe_machine()["platform"],
+        measure=primary.requested_name,
+        higher_is_better=is_better,
+        n_queries=len(table),
+        winner=SweepWinner(
+            **best.model_dump(include={"name", "settings", "mean", "advantage"}),
+            corrected_mean=none_if_nan(winner.corrected_mean),
+            ci=_corrected_interval(config, winner),
+            optimism=none_if_nan(winner.optimism),
+            corrected_advantage=gain and none_if_nan(gain.corrected_mean),
+            corrected_advantage_ci=gain and _corrected_interval(config, gain),
+        ),
+        variants=sorted(listed, key=lambda one: (one.name != best.name, sign * one.mean)),
+        baseline=None if baseline is None else baseline.name,
+        baseline_mean=None if baseline is None else means[baseline.name],
+        config=settings,
+        config_hash=hash_config(settings),
+        seed=config.seed,
+        judged=dict(evaluation.judged),
+        notes=[f"{note[0].upper()}{note[1:]}." for note in notes],
+    )
 
 
 def choose_measures(config: SweepConfig) -> list[Measure]:
@@ -344,43 +286,28 @@ def choose_measures(config: SweepConfig) -> list[Measure]:
 
 
 def _score(
-    config: SweepConfig,
-    dataset: Dataset,
-    variants: Variants,
-    progress: Progress,
-) -> tuple[Evaluation, Run]:
-    """Score one variant after the other, so that only two runs are in memory.
-
-    Returns:
-        The values of all variants, and the run of the candidate with the best mean.
-    """
-    measures, parts, scored = choose_measures(config), [], variants.list_scored(config)
-    candidates = {one.name for one in variants.variants}
-    sign = 1.0 if measures[0].higher_is_better else -1.0
-    leading, best = None, -math.inf
-    for done, run in enumerate(variants.runs(scored, dataset)):
-        progress("scoring variants", done, len(scored))
-        part = score_runs(dataset.judged, {run.name: run}, measures, config.averaging)
-        parts.append(part)
-        mean = sign * part.mean(run.name, measures[0])
-        if run.name in candidates and mean > best:
-            leading, best = run, mean
-    progress("scoring variants", len(scored), len(scored))
-    found = replace(
+    config: SweepConfig, dataset: Dataset, variants: Variants, progress: Progress
+) -> Evaluation:
+    """Score one variant after the other, so that only one run is in memory."""
+    measures, parts = choose_measures(config), []
+    for done, run in enumerate(variants.runs(variants.scored)):
+        progress("scoring variants", done, len(variants.scored))
+        parts.append(score_runs(dataset.judged, {run.name: run}, measures, config.averaging))
+    progress("scoring variants", len(parts), len(parts))
+    scores = replace(
         parts[0],
         query_ids={name: ids for part in parts for name, ids in part.query_ids.items()},
         counts={name: counts for part in parts for name, counts in part.counts.items()},
         tables={name: table for part in parts for name, table in part.tables.items()},
         judged={name: share for part in parts for name, share in part.judged.items()},
     )
-    refuse_different_queries(found)
-    if np.isnan([found.values(one.name, measures[0]) for one in scored]).any():
+    refuse_different_queries(scores)
+    if np.isnan([scores.values(name, measures[0]) for name in scores.run_names]).any():
         raise CheckFailedError(
             f"{measures[0].requested_name} is undefined for a query",
             remedy="choose the winner by another measure",
         )
-    assert leading is not None
-    return found, leading
+    return scores
 
 
 def _compare(

@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from functools import partial
+from dataclasses import dataclass, field, replace
+from functools import cache, partial
 from itertools import chain, product
 from pathlib import Path
 from typing import Annotated, Any
@@ -22,7 +22,7 @@ from trectools_plus.benchmark.run.config_file import ConfigOptions, load_config
 from trectools_plus.benchmark.run.dataset import Dataset
 from trectools_plus.choices import ALL_MODES, MEASURE_HELP
 from trectools_plus.errors import InputError, UsageError
-from trectools_plus.formats.tables import Corpus, Run
+from trectools_plus.formats.tables import Run
 from trectools_plus.progress import Progress, no_progress
 from trectools_plus.retrieval.backends.embedded.backend import (
     SharedSearch,
@@ -35,7 +35,6 @@ from trectools_plus.retrieval.setting_types import Names, Option, setting
 from trectools_plus.retrieval.settings import BATCH_SIZE, RetrievalSettings, make_settings
 from trectools_plus.retrieval.source import (
     BackendRequest,
-    Ranking,
     check_ids,
     empty_ranking,
     run_of,
@@ -146,22 +145,15 @@ def load_sweep_config(
 
 DEPTH = "depth"
 _NUMBER = re.compile(r"\d*\.?\d+")
-_SPELLINGS = {
-    "fusion.method": "fusion",
-    "fusion_method": "fusion",
-    "fusion.k": "rrf_k",
-    "reranker.model": "reranker_model",
-    "reranker.depth": "rerank_depth",
-}
+_SPELLINGS = {"fusion.method": "fusion", "fusion_method": "fusion", "fusion.k": "rrf_k"}
 _OF_FUSION = {
     "fusion": "method",
     "rrf_k": "k",
     "weights": "weights",
     "normalisation": "normalisation",
-    "missing_documents": "missing_documents",
 }
 """Fields of :class:`Fusion` by setting."""
-_LISTS = ("weights", "components", "aggregation_weights", "stopwords")
+_LISTS = ("weights", "components")
 """Settings whose values have several parts."""
 
 
@@ -190,10 +182,6 @@ class Variant:
         return None if text is None else int(text)
 
 
-Runs = Callable[[Sequence[Variant], Dataset], Iterator[Run]]
-"""A function that yields the run of each variant for the queries of a dataset."""
-
-
 @dataclass(frozen=True, slots=True)
 class Variants:
     """Variants that make runs of the queries of a dataset.
@@ -201,65 +189,61 @@ class Variants:
     Attributes:
         variants: The candidates, each once.
         references: Runs or modes that are not candidates, but can be the baseline.
-        runs: Makes the runs.
+        runs: Yields the run of each of some variants.
+        baselines: The variants, runs or modes of which the best one is the baseline.
     """
 
     variants: list[Variant]
     references: Sequence[Variant]
-    runs: Runs
+    runs: Callable[[Sequence[Variant]], Iterator[Run]]
+    baselines: Sequence[Variant] = ()
 
-    def list_references(self, config: SweepConfig) -> Sequence[Variant]:
-        """Return what can be the baseline: without a name, the best of the runs that are fused.
-
-        Raises:
-            UsageError: If there is no variant, run or mode of the name.
-        """
-        known = {one.name: one for one in (*self.references, *self.variants)}
-        for name in config.baseline or ():
-            if name not in known:
-                raise UsageError(
-                    f"'{name}' is not one of the variants",
-                    where="--baseline",
-                    remedy=f"use one of {', '.join([*known][:9])}",
-                )
-        named = [known[name] for name in config.baseline or ()]
-        return named or (self.references if config.runs is not None else ())
-
-    def list_scored(self, config: SweepConfig) -> list[Variant]:
-        """Return the candidates, and the references that are none."""
-        references = self.list_references(config)
-        return [*self.variants, *(one for one in references if one not in self.variants)]
+    @property
+    def scored(self) -> list[Variant]:
+        """The candidates, and the baselines that are none."""
+        return [*self.variants, *(one for one in self.baselines if one not in self.variants)]
 
 
 def list_variants(
-    config: SweepConfig, dataset: Dataset | None, progress: Progress = no_progress
+    config: SweepConfig, dataset: Dataset, progress: Progress = no_progress
 ) -> Variants:
     """Return the variants of a configuration.
 
     Args:
         config: The settings.
-        dataset: The data to search; ``None`` if nothing is searched.
+        dataset: The data to search, and the judgments.
         progress: Called as ``progress(description, done, total)``.
 
     Raises:
-        UsageError: If a setting is unknown, not used or out of range, or there is one variant only.
+        UsageError: If a setting is unknown, not used or out of range, there is one variant only,
+            or no variant, run or mode has the name of the baseline.
     """
-    made = _of_runs(config) if config.runs else _of_search(config, dataset, progress)
+    made = _of_runs(config, dataset) if config.runs else _of_search(config, dataset, progress)
     if len(made.variants) < 2:
         raise UsageError(
             f"there is nothing to choose from: {len(made.variants)} variant",
             where="sweep",
             remedy="give several values, as in --grid fusion.weights=0.4,0.5,0.6, or several runs",
         )
-    return made
+    if not config.baseline:
+        return replace(made, baselines=made.references if config.runs else ())
+    known = {one.name: one for one in (*made.references, *made.variants)}
+    name = config.baseline[0]
+    if name not in known:
+        raise UsageError(
+            f"'{name}' is not one of the variants",
+            where="--baseline",
+            remedy=f"use one of {', '.join([*known][:9])}",
+        )
+    return replace(made, baselines=[known[name]])
 
 
-def _of_runs(config: SweepConfig) -> Variants:
+def _of_runs(config: SweepConfig, dataset: Dataset) -> Variants:
     """Return given runs, or fusions of them."""
     files = dict(config.runs or {})
     given = [Variant(name, mode=name) for name in files]
     if not config.grid:
-        return Variants(given, (), partial(_read_runs, files))
+        return Variants(given, (), partial(_read_runs, files, dataset))
     if len(files) < 2:
         raise UsageError(
             "one run cannot be fused", where="--runs", remedy="name two or more, or no --grid"
@@ -272,40 +256,32 @@ def _of_runs(config: SweepConfig) -> Variants:
     for one in fusions:
         with _naming(one):
             _fusion_of(one).check_count(len(files))
-    return Variants(fusions, given, partial(_fuse_runs, files, {}))
+    # Given runs are read once.
+    read = cache(lambda: {run.name: run for run in _read_runs(files, dataset, given)})
+
+    def fuse(chosen: Sequence[Variant]) -> Iterator[Run]:
+        rankings = [rankings_of(run) for run in read().values()]
+        query_ids = list(dict.fromkeys(chain.from_iterable(rankings)))
+        for one in chosen:
+            if one.mode:
+                yield read()[one.mode]
+                continue
+            lists = (
+                [table.get(query, empty_ranking()) for table in rankings] for query in query_ids
+            )
+            fused = [fuse_rankings(ranked, _fusion_of(one), one.depth) for ranked in lists]
+            yield run_of(query_ids, fused, one.name)
+
+    return Variants(fusions, given, fuse)
 
 
 def _read_runs(
-    files: Mapping[str, str], chosen: Sequence[Variant], dataset: Dataset
+    files: Mapping[str, str], dataset: Dataset, chosen: Sequence[Variant]
 ) -> Iterator[Run]:
     for one in chosen:
         run, _ = load_run_with_findings(files[one.mode], max_depth=None)
         refuse_errors(check_pair(run, dataset.qrels, dataset.topics))
         yield Run(run.frame, one.mode)
-
-
-def _fuse_runs(
-    files: Mapping[str, str], read: dict[str, Run], chosen: Sequence[Variant], dataset: Dataset
-) -> Iterator[Run]:
-    """Yield given runs, which are read once, and fusions of them."""
-    if not read:
-        given = [Variant(name, mode=name) for name in files]
-        read |= {run.name: run for run in _read_runs(files, given, dataset)}
-    rankings = [rankings_of(run) for run in read.values()]
-    query_ids = list(dict.fromkeys(chain.from_iterable(rankings)))
-    for one in chosen:
-        if one.mode:
-            yield read[one.mode]
-            continue
-        fused = [
-            fuse_rankings(
-                [table.get(query, empty_ranking()) for table in rankings],
-                _fusion_of(one),
-                one.depth,
-            )
-            for query in query_ids
-        ]
-        yield run_of(query_ids, fused, one.name)
 
 
 def _method_of(one: Variant) -> str:
@@ -314,40 +290,34 @@ def _method_of(one: Variant) -> str:
 
 def _fusion_of(one: Variant) -> Fusion:
     fields: dict[str, Any] = {
-        _OF_FUSION[name]: text for name, text in one.values.items() if name in _OF_FUSION
+        field: one.values[name] for name, field in _OF_FUSION.items() if name in one.values
     }
     if "weights" in fields:
         fields["weights"] = fields["weights"].split(",")
     return Fusion(**{**fields, "method": _method_of(one)})
 
 
-def _of_search(config: SweepConfig, dataset: Dataset | None, progress: Progress) -> Variants:
+def _of_search(config: SweepConfig, dataset: Dataset, progress: Progress) -> Variants:
     """Return modes of the embedded backend with different settings."""
-    build = None
-    if dataset is not None:
-        if dataset.topics is None or not isinstance(dataset.corpus, Corpus):
-            raise InputError("nothing to search: no corpus or no topics", where=dataset.id)
-        check_ids(dataset.corpus.frame["doc_id"], "document", dataset.corpus.path)
-        build = partial(build_retrievers, dataset.corpus, progress=progress, leaves={})
+    topics, corpus = dataset.topics, dataset.corpus
+    if topics is None or corpus is None:
+        raise InputError("nothing to search: no corpus or no topics", where=dataset.id)
+    check_ids(corpus.frame["doc_id"], "document", corpus.path)
+    build = partial(build_retrievers, corpus, progress=progress, leaves={})
 
-    def search(chosen: Sequence[Variant], dataset: Dataset) -> Iterator[Run]:
+    def search(chosen: Sequence[Variant]) -> Iterator[Run]:
         """Search; each index is searched once for each query."""
-        assert dataset.topics is not None
-        assert build is not None
         retrievers = [
             build(_modes_of(config, one), _settings_of(config, one))[one.mode] for one in chosen
         ]
         depths = [one.depth or config.depth for one in chosen]
         alone = config.exclude_self
         request = BackendRequest(None, (), depth=max(depths) + alone, exclude_self=alone)
-        shared = SharedSearch(retrievers, request)
-        queries = list(iter_queries(dataset.topics))
+        shared, queries = SharedSearch(retrievers, request), list(iter_queries(topics))
+        batches = [queries[at : at + BATCH_SIZE] for at in range(0, len(queries), BATCH_SIZE)]
         for one, retriever, depth in zip(chosen, retrievers, depths, strict=True):
-            rankings: list[Ranking] = []
-            for start in range(0, len(queries), BATCH_SIZE):
-                some = queries[start : start + BATCH_SIZE]
-                rankings += [ranking for ranking, _ in shared.search(retriever, some, depth)]
-            yield run_of(dataset.topics.query_ids, rankings, one.name)
+            answers = chain.from_iterable(shared.search(retriever, some, depth) for some in batches)
+            yield run_of(topics.query_ids, [ranking for ranking, _ in answers], one.name)
 
     variants = _combine(
         config.grid,
@@ -395,35 +365,36 @@ def _combine(
         modes: The modes.
 
     Raises:
-        UsageError: If a setting cannot be varied, is given twice, or is ignored by all variants.
+        UsageError: If a setting cannot be varied, or is ignored by all variants.
     """
     canonical = {name: _canonical(name, allowed) for name in grid}
-    if len(set(canonical.values())) < len(canonical):
-        raise UsageError("a setting is given twice", where="--grid", remedy="name it once")
-    found: dict[tuple[Any, ...], Variant] = {}
+    variants: dict[tuple[Any, ...], Variant] = {}
     ignored: dict[str, str] = {}
     for mode, texts in product(modes, product(*grid.values())):
-        given = dict(zip(grid, texts, strict=True))
-        values = {canonical[name]: _read(canonical[name], text) for name, text in given.items()}
-        whole = Variant("", given, mode, values)
+        settings = dict(zip(grid, texts, strict=True))
+        values = {canonical[name]: _read(canonical[name], text) for name, text in settings.items()}
+        whole = Variant("", settings, mode, values)
         with _naming(whole):
             unused = find_unused(whole)
             _ = whole.depth  # checked
         ignored |= unused
-        kept = {name: text for name, text in given.items() if canonical[name] not in unused}
-        settings = {**({"mode": mode} if len(modes) > 1 else {}), **kept}
+        settings = {name: one for name, one in settings.items() if canonical[name] not in unused}
         values = {name: value for name, value in values.items() if name not in unused}
-        texts = tuple(map("=".join, kept.items()))
-        name = " ".join([mode, *texts] if len(modes) > 1 or not texts else texts)
-        found.setdefault((mode, *values.items()), Variant(name, settings, mode, values))
+        words = [
+            *([mode] if len(modes) > 1 or not settings else []),
+            *map("=".join, settings.items()),
+        ]
+        named = {**({"mode": mode} if len(modes) > 1 else {}), **settings}
+        one = Variant(" ".join(words), named, mode, values)
+        variants.setdefault((mode, *values.items()), one)
     for name in grid:
-        if not any(name in one.settings for one in found.values()):
+        if not any(name in one.settings for one in variants.values()):
             raise UsageError(
                 f"'{name}' changes nothing: {ignored[canonical[name]]}",
                 where="--grid",
                 remedy="leave it out",
             )
-    return list(found.values())
+    return list(variants.values())
 
 
 def _canonical(name: str, allowed: Collection[str]) -> str:

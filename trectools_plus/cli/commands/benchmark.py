@@ -74,7 +74,6 @@ class ReportOptions:
                 config,
                 progress,
                 command=format_command(sys.argv),
-                cached=True,
             )
         files = reporting.write_reports(result, plots=self.plots)
         report = result.report
@@ -96,7 +95,7 @@ class ReportOptions:
             ):
                 typer.echo(f"written  {path}")
         of_data = [] if result.dataset is None else result.dataset.notes
-        for text in (*of_data, *benchmark.input_notes(report, config)):
+        for text in (*of_data, *benchmark.input_notes(report)):
             note(text)
         if unscored := report.unscored:  # the report is already written
             reasons = "; ".join(f"{mode.label} is {mode.status}" for mode in unscored.values())
@@ -137,7 +136,7 @@ def benchmark_run(
       benchmark run --dataset irds:cranfield --runs bm25=bm25.run --runs mine=mine.run
       benchmark run --runs a.run b.run c.run --qrels qrels.txt --scheduler tcp://10.0.0.1:8786
       benchmark run --config benchmark.yaml --output-dir results/today
-      benchmark run --dataset hpo --modes bm25,dense,hybrid,hybrid+exact --enable-reranker
+      benchmark run --dataset hpo --modes bm25,dense,hybrid --enable-reranker
       benchmark run --dataset DIR --backend python --retriever my_search:search
     """
     runs = files.by_name()
@@ -168,8 +167,8 @@ def benchmark_compare_vectors(
     strategies: Annotated[
         str | None,
         Option(
-            help="Aggregation strategies, comma-separated: label_only, label_synonyms_min, "
-            "label_synonyms_max, all_max, all_weighted.  [default: all]",
+            help="Aggregation strategies, comma-separated: label_only, label_synonyms_max, "
+            "all_max, all_weighted.  [default: all]",
         ),
     ] = None,
     no_single: Annotated[
@@ -190,7 +189,7 @@ def benchmark_compare_vectors(
     Examples:
       benchmark compare-vectors --dataset hpo
       benchmark compare-vectors --test-file cases.json --strategies label_only,label_synonyms_max
-      benchmark compare-vectors --dataset hpo --no-single --set aggregation_weights=label=1
+      benchmark compare-vectors --dataset hpo --no-single
     """
     if "corpus" not in given:
         given.setdefault("dataset", "hpo")
@@ -228,9 +227,8 @@ def benchmark_multilingual(
     language. Queries of different languages are never averaged together: a set in several
     languages is split. Two sets of one language are refused.
 
-    If the sets are parallel (the same query ids with the same terms of the highest grade), gap and
-    variance have intervals, and each difference of two languages is tested query by query.
-    Otherwise the command names the ids or terms that differ.
+    If the sets are parallel (the same query ids with the same terms of the highest grade), each
+    difference of two languages is tested query by query.
 
     \b
     Examples:
@@ -249,7 +247,6 @@ def benchmark_multilingual(
             options,
             progress,
             command=format_command(sys.argv),
-            cached=True,
         )
     files = reporting.write_multilingual(result)
     blocks = reporting.multilingual_blocks(result.report)
@@ -292,10 +289,10 @@ def benchmark_sweep(
     therefore also reports its corrected mean, the value to expect on new queries: the best variant
     on resampled queries, scored on the other queries.
 
-    The settings of --grid are those of --set, depth, and fusion.weights, fusion.method, fusion.k,
-    fusion.normalisation and fusion.missing_documents. With two rankings, a weight w means w and
-    1 - w. The command writes SweepReport.json, SweepReport.md, SweepReport.html,
-    per_query.parquet, winner.run and, with the extra plots, visualizations/sweep.png and .svg.
+    The settings of --grid are those of --set, depth, and fusion.weights, fusion.method, fusion.k
+    and fusion.normalisation. With two rankings, a weight w means w and 1 - w. The command writes
+    SweepReport.json, SweepReport.md, SweepReport.html, per_query.parquet, winner.run and, with the
+    extra plots, visualizations/sweep.png and .svg.
 
     \b
     Examples:

@@ -50,8 +50,8 @@ def compare_runs(
     to: Annotated[
         list[Path] | None,
         Option(
-            help="Also write the table to a file ending in .tex, .md, .html, .csv or .parquet, or "
-            "everything to one ending in .json; repeatable.",
+            help="Also write the table to a file ending in .tex, .md or .csv, or everything to one "
+            "ending in .json; repeatable.",
         ),
     ] = None,
     output_format: Annotated[
@@ -77,7 +77,7 @@ def compare_runs(
       trectools-plus compare a.run b.run --qrels qrels.txt --format latex --label tab:main
       trectools-plus compare a.run b.run --qrels qrels.txt --test t_test --format json
     """
-    reporting.check_suffixes(*(to or ()))
+    reporting.check_suffixes(*(to or ()), known=reporting.COMPARISON_SUFFIXES)
     scored = scoring.score(qrels, runs)
     of_files = {name: run.path or "" for name, run in scored.runs.items()}
     baselines = formats.name_baselines(split_list(baseline or ""), of_files)
@@ -94,6 +94,6 @@ def compare_runs(
         notes = not Verbosity.current.quiet
         reporting.print_report(compared.report, sys.stdout, full=everything, notes=notes)
     else:
-        table = reporting.report_table(compared.report)
-        typer.echo(reporting.table_as_text(table, output_format, layout), nl=False)
+        table = reporting.table_as_text(compared.report, output_format, layout=layout)
+        typer.echo(table, nl=False)
     print_notes(compared.evaluation)

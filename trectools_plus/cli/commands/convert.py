@@ -10,7 +10,7 @@ import typer
 from typer import Argument, Option
 
 from trectools_plus import formats, retrieval, validation
-from trectools_plus.choices import FusionMethod, MissingDocuments, Normalisation
+from trectools_plus.choices import FusionMethod, Normalisation
 from trectools_plus.cli.options.common import Columns, TextOrJson, numbers
 from trectools_plus.cli.printing import write_document
 from trectools_plus.cli.verbosity import note
@@ -85,8 +85,7 @@ def runs_fuse(
     method: Annotated[
         FusionMethod,
         Option(
-            help="Fusion method: rrf, isr, borda, condorcet, weighted, combsum, combmnz or "
-            "combmax.",
+            help="Fusion method: rrf, weighted, combsum, combmnz or combmax.",
         ),
     ] = "rrf",
     depth: Annotated[
@@ -105,13 +104,6 @@ def runs_fuse(
         Normalisation,
         Option(help="Normalisation of scores to a common scale; for methods that use scores."),
     ] = "min-max",
-    missing_documents: Annotated[
-        MissingDocuments,
-        Option(
-            help="Score of a document in a run that lacks it: that of the run's last document, "
-            "or zero, as in ranx; for methods that use scores."
-        ),
-    ] = "last",
 ) -> None:
     """Every run is validated first; a run with errors is refused. The order of documents follows
     their scores, as in trec_eval; the rank columns of the files are ignored.
@@ -128,7 +120,6 @@ def runs_fuse(
         k=k,
         weights=None if weights is None else numbers(weights, "--weights"),
         normalisation=normalisation,
-        missing_documents=missing_documents,
     )
     fusion.check_count(len(runs))
     loaded = [validation.load_run(path) for path in runs]

@@ -36,7 +36,12 @@ from trectools_plus.cli.options.common import (
     split_assignments,
 )
 from trectools_plus.cli.options.runs import parse_runs
-from trectools_plus.cli.options.settings import Given, SettingOptions, open_data
+from trectools_plus.cli.options.settings import (
+    Given,
+    SettingOptions,
+    open_data,
+    open_documents,
+)
 from trectools_plus.cli.printing import print_result, write_document
 from trectools_plus.cli.verbosity import inform, show_progress
 from trectools_plus.errors import UsageError
@@ -115,18 +120,13 @@ def judge_plan(
         paths, names = [run.path for run in given], [run.given for run in given]
         tables = [table for path in paths for table in validation.load_runs(path)]
         loaded = formats.name_runs_of_files(tables, paths, given=names)
-        settings = benchmark.load_fetch_settings(None, data)
         if extend is None:
-            documents, queries = open_data(settings)
+            documents, queries = open_data(benchmark.load_fetch_settings(None, data))
             assert documents is not None
             plan = judging.make_plan(loaded, queries, documents, output_dir, options)
         else:
             old = judging.PlanFolder(extend)
-            added: formats.Corpus | None = None
-            if settings.corpus is not None:
-                added = formats.load_corpus(settings.corpus)
-            elif settings.dataset is not None:
-                added = open_data(settings)[0]
+            added = open_documents(data) if data else None
             plan = judging.extend_plan(old, loaded, output_dir, added)
     write_document(plan.summary(), output_format)
 

@@ -50,8 +50,8 @@ def benchmark_show(
     table: Annotated[
         list[Path] | None,
         Option(
-            help="Write the comparison table to a file ending in .tex, .md, .html, .csv, .json or "
-            ".parquet, instead of printing the report; repeatable.",
+            help="Write the comparison table to a file ending in .tex, .md or .csv, instead of "
+            "printing the report; repeatable.",
         ),
     ] = None,
     everything: Everything = False,
@@ -66,8 +66,8 @@ def benchmark_show(
     """
     shown = benchmark.ReportFolder(report).report
     if table:
-        chosen = reporting.report_table(shown, measure_names(measure) or None)
-        reporting.write_table(chosen, *table, layout=paper.layout())
+        names = measure_names(measure) or None
+        reporting.write_table(shown, *table, measures=names, layout=paper.layout())
     elif output_format == "json":
         typer.echo(reporting.render_json(shown), nl=False)
     elif output_format == "markdown":
@@ -186,7 +186,7 @@ def benchmark_gate(
     """Each mode of the baseline is compared with the same mode of the current report. Exit code: 1
     if a mean dropped by more than allowed, or is not shown to be non-inferior, 2 if a file, mode or
     measure is missing or cannot be read, 3 if the reports use different qrels, queries, documents
-    or dataset versions, a mean is undefined, or a mean dropped only because documents are unjudged.
+    or dataset versions, or a mean is undefined.
     If GITHUB_STEP_SUMMARY is set, the result is appended to that file as Markdown.
 
     \b
@@ -216,7 +216,7 @@ def benchmark_gate(
     print_result(output_format, reporting.gate_document(result), blocks, folds=True)
     _publish(reporting.render_gate_markdown(result), target, final=result.passed)
     if not result.passed:
-        raise typer.Exit(1 if result.decidable else 3)
+        raise typer.Exit(1)
 
 
 def _publish(markdown: str, target: reporting.PullRequest | None, *, final: bool) -> None:

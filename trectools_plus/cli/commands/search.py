@@ -237,7 +237,7 @@ def runs_fetch(
       runs fetch --dataset hpo --modes lexical,vector,hybrid --output-dir runs
       runs fetch --corpus corpus.jsonl --topics topics.tsv --modes lexical --output-dir runs
       runs fetch --dataset irds:cranfield --set k1=1.2 --set stopwords=none --output-dir runs
-      runs fetch --dataset hpo --modes bm25,dense,hybrid+exact --output-dir runs
+      runs fetch --dataset hpo --modes bm25,dense,hybrid --output-dir runs
       runs fetch --topics topics.tsv --config service.yaml --modes hybrid --output-dir runs --resume
       runs fetch --topics topics.tsv --engine solr --http-url http://localhost:8983/solr/articles \\
         --set http.text_fields=title,text --output-dir runs

@@ -58,8 +58,7 @@ def serve(
         Path | None,
         Option(
             help="Configuration file (benchmark.yaml), of which dataset, corpus, test_file, modes, "
-            "depth and retrieval are used; options override it. Other data and backends are "
-            "refused.",
+            "depth and retrieval are used; options override it.",
         ),
     ] = None,
     report: Annotated[
@@ -86,7 +85,7 @@ def serve(
     replaces = "dataset" in given or "corpus" in given
     values: dict[str, Any] = {}
     if config is not None:
-        values = benchmark.load_search_settings(config, other_documents=replaces)
+        values = benchmark.load_search_settings(config)
     for name in _REPLACED_BY_DOCUMENTS if replaces else ():
         values.pop(name, None)
     retrieved = {**values.pop("retrieval", {}), **searching}

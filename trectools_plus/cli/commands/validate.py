@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import typer
 from typer import Argument, Option
@@ -48,15 +48,7 @@ class CheckOptions:
         list[str] | None,
         Option(metavar="CODES", help="Do not check these rules, written as for --select."),
     ] = None
-    strict: Annotated[
-        bool | None, Option("--strict/--no-strict", help="Fail the check on warnings too.")
-    ] = None
-    config: Annotated[
-        Path | None,
-        Option(
-            help="Settings file.  [default: the nearest pyproject.toml or trectools.toml]",
-        ),
-    ] = None
+    strict: Annotated[bool, Option("--strict", help="Fail the check on warnings too.")] = False
     every: Annotated[
         bool, Option("--all", help="List every line of a finding, not only the first few.")
     ] = False
@@ -65,21 +57,15 @@ class CheckOptions:
     ] = "text"
 
     def choices(self, max_depth: int | None = None) -> validation.Choices:
-        """Merge the options and the settings file; an option overrides the file.
+        """Return the choices.
 
         Raises:
-            UsageError: If a profile, a code, or a key of the settings does not exist.
-            InputError: If the settings file cannot be read.
+            UsageError: If a profile or a code does not exist.
         """
-        named = None if self.config is None else validation.read_settings(self.config)
-        options = validation.Settings(
-            profile=self.profile,
-            max_depth=max_depth,
-            select=tuple(split_list(",".join(self.select or ()))),
-            ignore=tuple(split_list(",".join(self.ignore or ()))),
-            strict=self.strict,
+        select, ignore = (split_list(",".join(one or ())) for one in (self.select, self.ignore))
+        return validation.Choices.of(
+            self.profile, select, ignore, max_depth=max_depth, strict=self.strict
         )
-        return validation.resolve_choices(named or validation.find_settings(Path.cwd()), options)
 
 
 Fix = Annotated[
@@ -126,8 +112,6 @@ def runs_validate(
     """Report every problem in one pass, once per rule and file, with its line and a remedy.
 
     Exit code: 0 if there is no error, 1 if there is one, 2 if a file cannot be read.
-    Settings come from [tool.trectools-plus.validate] in the nearest pyproject.toml, or [validate]
-    in trectools.toml.
 
     \b
     Examples:
@@ -137,14 +121,9 @@ def runs_validate(
       trectools-plus runs validate base.run --fix fixed.run --fix R152
     """
     choices = options.choices(max_depth)
-    limits, names = choices.profile, formats.column_names(columns)
-
-    def fix_run(path: str, target: str, codes: Sequence[str]) -> validation.FixSummary:
-        settings = validation.FixOptions(max_tag_length=limits.max_tag_length)
-        return validation.fix_run(path, target, options=settings, codes=codes)
-
-    inputs = (qrels, topics, docids, choices.settings_file)
-    fixed = fix_file(fix, runs, fix_run, columns=columns, inputs=inputs)
+    depth, names = choices.profile.max_depth, formats.column_names(columns)
+    inputs = (qrels, topics, docids)
+    fixed = fix_file(fix, runs, validation.fix_run, columns=columns, inputs=inputs)
     queries = None if topics is None else formats.read_topics(topics, fields.options())
     collection = judgments = None
     if docids is not None or docid_pattern is not None:
@@ -157,17 +136,16 @@ def runs_validate(
         opened: str | validation.RunView | validation.FileReport = path
         if names is not None:
             of_run = formats.columns_for_run(names)
-            opened = validation.open_run(path, limits.max_depth, columns=of_run)
+            opened = validation.open_run(path, depth, columns=of_run)
         if isinstance(opened, validation.FileReport):
             return opened
         return validation.validate_run(
             opened,
             qrels=judgments if isinstance(judgments, validation.QrelsView) else None,
             topics=queries,
-            max_depth=limits.max_depth,
+            max_depth=depth,
             every_line=options.every,
-            max_tag_length=limits.max_tag_length,
-            optional_rules=choices.optional_rules,
+            optional_rules=bool(choices.select),
             collection=collection,
         )
 
@@ -188,8 +166,6 @@ def qrels_validate(
     """Report every problem in one pass, once per rule and file, with its line and a remedy.
 
     Exit code: 0 if there is no error, 1 if there is one, 2 if a file cannot be read.
-    Settings come from [tool.trectools-plus.validate] in the nearest pyproject.toml, or [validate]
-    in trectools.toml.
 
     \b
     Examples:
@@ -207,8 +183,7 @@ def qrels_validate(
         results = other if isinstance(other, validation.RunView) else None
         return validation.validate_qrels(opened, run=results, every_line=options.every)
 
-    inputs = (run, choices.settings_file)
-    fixed = fix_file(fix, qrels, validation.fix_qrels, columns=columns, inputs=inputs)
+    fixed = fix_file(fix, qrels, validation.fix_qrels, columns=columns, inputs=(run,))
     check_files(qrels, check, choices, options, fixed=fixed, against=other)
 
 
@@ -219,30 +194,25 @@ def topics_validate(
     ],
     fields: TopicFieldOptions,
     options: CheckOptions,
-    fix: Fix = None,
 ) -> None:
     """Report every problem in one pass, once per rule and file, with its line and a remedy. Ids and
     texts are checked as written: the check also finds values that YAML reads as a number, a date
     or a boolean, and keys that occur twice.
 
     Exit code: 0 if there is no error, 1 if there is one, 2 if a file cannot be read.
-    Settings come from [tool.trectools-plus.validate] in the nearest pyproject.toml, or [validate]
-    in trectools.toml.
 
     \b
     Examples:
       trectools-plus topics validate topics.tsv
       trectools-plus topics validate testset.yaml --strict --format json
       trectools-plus topics validate topics.xml --text-fields disease,gene
-      trectools-plus topics validate topics.tsv --fix fixed.tsv
     """
     choices, read = options.choices(), fields.options()
 
     def check(path: str) -> validation.FileReport:
         return validation.validate_topics(path, every_line=options.every, options=read)
 
-    fixed = fix_file(fix, topics, validation.fix_topics, inputs=(choices.settings_file,))
-    check_files(topics, check, choices, options, fixed=fixed)
+    check_files(topics, check, choices, options)
 
 
 def validate_testset(
@@ -255,12 +225,9 @@ def validate_testset(
 ) -> None:
     """Check all rules of `topics validate`, and rules that need an ontology or the other parts of
     a split: unknown and obsolete term ids (with the replacement), grades outside 0 to 3, queries
-    without a relevant term, several languages, and texts that are nearly the same, in one set or
-    in two.
+    without a relevant term, texts that are nearly the same in a set, or equal in two.
 
     Exit code: 0 if there is no error, 1 if there is one, 2 if a file cannot be read.
-    Settings come from [tool.trectools-plus.validate] in the nearest pyproject.toml, or [validate]
-    in trectools.toml.
 
     \b
     Examples:
@@ -306,7 +273,7 @@ def fix_file(
         paths: The file.
         fix: Takes the file, the file to write, and the ``codes``.
         columns: The columns of tables with other names, which cannot be fixed.
-        inputs: Other files that are read: topics, judgments, settings.
+        inputs: Other files that are read: topics, judgments.
 
     Raises:
         UsageError: If there are several files or other columns, or the copy would overwrite an
@@ -384,10 +351,12 @@ def _print(
     fixed: validation.FixSummary | None,
 ) -> None:
     if options.output_format == "text":
-        counted = () if choices.selects else _COUNTED
+        counted = () if choices.select else _COUNTED
         validation.print_text(reports, sys.stdout, counted=counted)
+    elif options.output_format == "github":
+        sys.stdout.write(validation.render_github(reports))
     else:
-        renderer: Any = validation.RENDERERS[options.output_format]
-        if fixed is not None and options.output_format == "json":
-            renderer = partial(renderer, extras=lambda _: {"fixes": fixed.to_dict()})
-        sys.stdout.writelines(renderer(reports))
+        document = validation.as_document(reports)
+        for file in document["files"] if fixed is not None else ():
+            file["fixes"] = fixed.to_dict() if fixed else None
+        sys.stdout.write(json.dumps(document, indent=2) + "\n")

@@ -141,7 +141,7 @@ class JudgmentReport(ReportModel):
     counts: JudgmentCounts
     """Numbers of queries and judgments."""
     agreement: dict[str, Any] | None
-    """The agreement of people and the model: pairs, kappas, alpha, grades of both, and by run, with
+    """The agreement of people and the model: pairs, kappas, alpha, and grades of both, with
     intervals; null if they graded no document in common."""
     refusal: str | None
     """Why there is no combined interval; null if there is one."""

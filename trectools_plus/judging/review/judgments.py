@@ -395,22 +395,6 @@ def middle_grade(grades: Sequence[int]) -> int | None:
     return sorted(grades)[(len(grades) - 1) // 2] if grades else None
 
 
-def final_grades(store: Store, annotators: Iterable[Annotator]) -> Qrels:
-    """Return the merged grades of some annotators."""
-    return merge_grades(grades_of(store, one) for one in annotators)
-
-
-def final_results(store: Store, annotators: Iterable[Annotator]) -> Qrels:
-    """Return the results that some annotators chose.
-
-    Returns:
-        Relevance 1 for a result that more than half of the annotators of the query chose, and 0
-        for the other shown results.
-    """
-    shown = read_shown(store)
-    return merge_grades(chosen_by(read_counted(store, one), shown) for one in annotators)
-
-
 def choices_of(judged: Judged) -> dict[str, str]:
     """Return the chosen mode by query; :data:`NONE_CHOSEN` for none of them."""
     return {name: one.choice for name, one in judged.items() if one.choice is not None}
@@ -427,7 +411,8 @@ def export_qrels(store: Store, annotator: str | None = None, *, choices: bool = 
     Args:
         store: The judgments.
         annotator: The annotator; ``None`` for the labels of all, merged by :func:`merge_grades`.
-        choices: True for the chosen results, with relevance 0 or 1, instead of the grades.
+        choices: True for the chosen results instead of the grades: relevance 1 for a result that
+            more than half of the annotators of the query chose, 0 for the other shown results.
 
     Raises:
         UsageError: If the annotator is unknown.
@@ -443,7 +428,11 @@ def export_qrels(store: Store, annotator: str | None = None, *, choices: bool = 
                 where="--annotator",
                 remedy=f"known annotators: {known}",
             )
-    qrels = final_results(store, people) if choices else final_grades(store, people)
+    shown = read_shown(store)
+    qrels = merge_grades(
+        chosen_by(read_counted(store, person), shown) if choices else grades_of(store, person)
+        for person in people
+    )
     if qrels.frame.is_empty():
         raise CheckFailedError(f"there are no {'chosen results' if choices else 'grades'} yet")
     return qrels

@@ -290,13 +290,11 @@ def _create(connection: sqlite3.Connection, material: ReviewMaterial, seed: int 
 def _read_study(connection: sqlite3.Connection, path: str) -> Study:
     try:
         about = dict(connection.execute("SELECT name, value FROM about"))
-        decisions = connection.execute("SELECT 1 FROM judgment WHERE final = 1").fetchone()
     except sqlite3.Error as error:
         raise InputError("not a review database", where=path, remedy=_OTHER_FILE) from error
-    if about.get("format") != FORMAT or decisions is not None:
+    if about.get("format") != FORMAT:
         raise InputError(
-            "the review database was written by another version"
-            + (" and has decisions of adjudicators" if decisions else ""),
+            "the review database was written by another version",
             where=path,
             remedy=f"export its judgments with that version, or {_OTHER_FILE}",
         )

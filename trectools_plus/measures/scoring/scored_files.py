@@ -176,8 +176,7 @@ def open_files(
     scored: dict[str, list[OpenedRun]] = {}
     if (workers := current_workers()) is not None and exclude is None:
         sent = replace(opener, qrels=view.table(qrels))
-        scored, progress = _open_on_workers(workers, sent, runs, progress), no_progress
-
+        scored = _open_on_workers(workers, sent, runs)
     opened = _open_each(runs, lambda path: scored.get(path) or opener.open(path), progress)
     notes = notes_on_findings([one for _, findings in opened for one in findings], of_qrels)
     found = [run for run, _ in opened]
@@ -191,14 +190,12 @@ def open_files(
 
 
 def _open_on_workers(
-    workers: Cluster, opener: RunOpener, paths: Sequence[str], progress: Progress
+    workers: Cluster, opener: RunOpener, paths: Sequence[str]
 ) -> dict[str, list[OpenedRun]]:
     """Return the runs that workers can read and that have no errors, by path."""
     places = {path: place_of(path) for path in dict.fromkeys(paths)}
     files = [(path, place) for path, place in places.items() if place is not None]
-    results = workers.map(
-        opener.open_on_worker, files, lambda done: progress("scoring", done, len(files))
-    )
+    results = workers.map(opener.open_on_worker, files)
     return {path: opened for (path, _), opened in zip(files, results, strict=True) if opened}
 
 

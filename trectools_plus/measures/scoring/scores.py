@@ -21,7 +21,7 @@ from trectools_plus.validation.parts import (
     read_in_parts,
 )
 from trectools_plus.validation.registry import DEFAULT_MAX_DEPTH, JUDGED_CUTOFF
-from trectools_plus.validation.views.facts import N_SHOWN_IDS, JudgedCounts, PairFacts
+from trectools_plus.validation.views.facts import N_SHOWN_IDS, PairFacts
 from trectools_plus.validation.views.id_matching import near_matches
 from trectools_plus.validation.views.pairs import PairView, near_places
 from trectools_plus.validation.views.runs import RunView
@@ -131,17 +131,16 @@ def find_facts(view: RunView, qrels: JudgedQueries, part: JudgedPart) -> PairFac
     spelled, others = qrels.other_spellings(of_row, view.doc_ids, part.rows)
     has_judged = len(part.rows) > 0
     first = np.flatnonzero(of_row >= 0)[:N_SHOWN_IDS]
-    counts = JudgedCounts(
+    theirs = qrels.doc_ids.text(int(others[0])) if len(others) else ""
+    return PairFacts(
         n_documents=int(of_judged.sum()),
         n_judged=len(part.rows),
         n_shown=int(np.minimum(of_judged, JUDGED_CUTOFF).sum()),
         n_judged_shown=int(np.count_nonzero(part.ranks <= JUDGED_CUTOFF)),
-        n_other_spellings=len(spelled),
-        has_common_documents=has_judged or qrels.has_any(view.doc_ids),
-        unjudged=() if has_judged else view.doc_ids.take(first).texts(),
+        n_common=len(part.rows) or int(qrels.has_any(view.doc_ids)),
+        unjudged=() if has_judged else tuple(view.doc_ids.take(first).texts()),
+        near=near_places(view, spelled, theirs),
     )
-    theirs = qrels.doc_ids.text(int(others[0])) if len(others) else ""
-    return PairFacts(counts, near_places(view, spelled, theirs))
 
 
 @dataclass(frozen=True)
@@ -194,12 +193,12 @@ def judge_file(path: str, judge: PartJudge[_T]) -> tuple[RunView, list[Finding],
     if any(finding.blocks_scoring for finding in findings):
         return run, findings, []
     used = [result for result in results if result is not None]
-    counts = run.pair_facts.judged
+    counts = run.pair_facts
     if (
         len(used) < len(results)
         or not counts.n_documents
-        or not counts.has_common_documents
-        or counts.n_other_spellings > counts.n_judged
+        or not counts.n_common
+        or counts.near.count > counts.n_judged
         or near_matches(run.query_ids, query_ids)
     ):
         raise NotInPartsError

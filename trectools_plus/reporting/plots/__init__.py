@@ -8,7 +8,6 @@ from trectools_plus.reporting.plots.figures import (
     draw_plots,
     plot_evaluation,
     plot_report,
-    render_plot,
     save_plots,
     write_plots,
 )
@@ -20,7 +19,6 @@ __all__ = [
     "draw_plots",
     "plot_evaluation",
     "plot_report",
-    "render_plot",
     "save_plots",
     "write_plots",
 ]

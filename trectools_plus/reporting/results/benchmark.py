@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, TextIO
 
-from trectools_plus.benchmark.report import (
-    BenchmarkReport,
-    StratumResult,
-    TermLabel,
-)
+from trectools_plus.benchmark.report import BenchmarkReport, StratumResult
+from trectools_plus.benchmark.report.verdict import baselines_of
 from trectools_plus.benchmark.run.targets import describe_status
 from trectools_plus.display import Cell, TextTable
 from trectools_plus.reporting.comparison import (
-    ComparisonTable,
+    best_first,
     describe_dataset,
+    differences_table,
+    explain,
     fold,
-    report_table,
+    headline_table,
+    name_letters,
 )
 from trectools_plus.reporting.document import (
     Block,
@@ -33,36 +33,31 @@ from trectools_plus.reporting.document import (
 from trectools_plus.reporting.wording import (
     CLAIMS_TITLE,
     DETECTABLE,
+    MOST_PAIRS,
     MOST_QUERIES,
-    choose_comparisons,
-    denominator_line,
     describe_difference_intervals,
     group_lines,
-    join_labels,
     list_claims,
-    list_hashes,
     list_stratum,
     method_line,
     name_difference,
     name_interval,
-    other_name,
     show,
     show_ci,
-    show_level,
     show_p,
-    target_lines,
+    show_wins,
 )
-from trectools_plus.text import make_console, plural, visible
+from trectools_plus.text import join_names, make_console, plural, visible
 
 if TYPE_CHECKING:
     from rich.console import Console
 
 MOST_LINES = 40
 """The greatest number of lines of a report on the terminal, unless everything is printed."""
-_LEAST_MODES = 3
-"""At least so many modes are shown, however little room there is."""
-_LEAST_NOTES = 6
-"""Lines for notes below a table of modes that does not show all modes."""
+_MOST_MODES = 12
+"""The greatest number of modes in a table of modes on the terminal."""
+_NAMED = 3
+"""Of more modes, a sentence gives only the number."""
 _LONGEST_TEXT = 120
 _NOT_PRINTED = ("others", "runs", "definitions", "provenance", "claims")
 """Sections that the terminal does not show; they are in files."""
@@ -76,8 +71,8 @@ def render_markdown(report: BenchmarkReport) -> str:
     Args:
         report: The report.
     """
-    return markdown([*_result(report), *_tables(report, report.headline_measures, notes=True),
-                     *report_sections(report)])  # fmt: skip
+    tables, notes = _tables(report, report.headline_measures), _list_notes(report)
+    return markdown([*_result(report), *tables, *notes, *report_sections(report)])
 
 
 def _result(report: BenchmarkReport) -> list[Block]:
@@ -88,18 +83,23 @@ def _result(report: BenchmarkReport) -> list[Block]:
     ]
 
 
-def _tables(report: BenchmarkReport, measures: Sequence[str], *, notes: bool) -> list[Block]:
-    """Return the means, the differences from baselines, how to read them, and notes."""
-    comparison = report_table(report, measures)
-    table = fold(comparison.by_measure(), len(comparison.labels), report.noun.capitalize())
-    primary = report.primary_measure
-    against = [comparison.by_mode(primary)] if comparison.differences.get(primary) else []
-    steps = [] if report.verdict is None or not notes else report.verdict.next_steps
+def _tables(report: BenchmarkReport, measures: Sequence[str]) -> list[Block]:
+    """Return the means, the differences from baselines, and how to read them."""
+    against, best = list[Block](), list[str]()
+    if baselines_of(report):
+        against = [differences_table(report, report.primary_measure)]
+    elif len(report.modes) > 1:
+        best = [f"*: significantly ahead of every other {report.noun}; n.s.: not."]
+    lines = [*explain(report, measures, name_letters(report, measures)), *best]
+    table = fold(report, headline_table(report, measures))
+    return [table, *against, *(Paragraph(line, "small") for line in lines)]
+
+
+def _list_notes(report: BenchmarkReport) -> list[Block]:
+    """Return notes, and what to look at next."""
+    steps = [] if report.verdict is None else report.verdict.next_steps
     return [
-        table,
-        *against,
-        *(Paragraph(line, "small") for line in comparison.legend),
-        *(Paragraph(note, "note") for note in list_notes(report) if notes),
+        *(Paragraph(note, "note") for note in list_notes(report)),
         Paragraph("Look at next:" if steps else ""),
         Bullets(steps),
     ]
@@ -123,80 +123,38 @@ def print_report(
         full: Print all measures, notes and sections, on any number of lines.
         notes: Print what to look at next.
         lines_after: The number of lines that the caller prints afterwards. Together, there are at
-            most :data:`MOST_LINES` lines without ``full``: modes and notes that do not fit are
-            counted.
+            most :data:`MOST_LINES` lines without ``full``; lines that do not fit are counted.
     """
     console = make_console(stream, width)
-    lines = _lines(console, [*_result(report), Paragraph(describe_dataset(report), "small")])
+    tables = _tables(report, report.measure_names) if full else _fit_tables(console, report)
+    blocks = [*_result(report), Paragraph(describe_dataset(report), "small"), *tables]
+    blocks += _list_notes(report) if notes else []
     if full:
-        sections = (one for one in report_sections(report) if one.key not in _NOT_PRINTED)
-        lines += _lines(console, _tables(report, report.measure_names, notes=notes))
-        lines += _lines(console, sections)
-    else:
-        most = MOST_LINES - lines_after
-        lines += _fit_table(console, report, most - len(lines) - _LEAST_NOTES * notes)
-        lines += _fit_notes(console, report, most - len(lines)) if notes else []
+        blocks += (one for one in report_sections(report) if one.key not in _NOT_PRINTED)
+    lines = [line for block in blocks for line in block_lines(console, block, folds=True)]
+    room = MOST_LINES - lines_after
+    if not full and len(lines) > room:
+        lines[room - 1 :] = [f"… {len(lines) - room + 1} more lines: --all"]
     stream.write("".join(f"{line}\n" for line in lines))
 
 
-def _lines(console: Console, blocks: Iterable[Block]) -> list[str]:
-    return [line for block in blocks for line in block_lines(console, block, folds=True)]
-
-
-def _fit_table(console: Console, report: BenchmarkReport, room: int) -> list[str]:
-    """Return the headline measures with their legend; modes that do not fit are counted.
-
-    If the table of measures by modes is too wide, modes are rows, the best first.
-    """
-    primary, measures = report.primary_measure, report.headline_measures
-    comparison = report_table(report, measures)
-    table, against = comparison.by_measure(), comparison.differences.get(primary, ())
-    if not against and table_width(console, table) <= console.width:
-        return _lines(console, [table, *(Paragraph(line, "small") for line in comparison.legend)])
-    legend = comparison.paper_notes[:-1]  # without the method, which is above
-    if not against:
-        letters = "--all" if comparison.letters() else "--format json"
-        legend = [comparison.legend[0], denominator_line(report, comparison.cells)]
-        legend += [f"Letters of significance: {letters}."] if comparison.test else []
-    explained = _lines(console, [Paragraph(line, "small") for line in legend])
-    order, others = _best_first(report, comparison), [name for name in measures if name != primary]
-    for count in range(min(len(order), max(_LEAST_MODES, room - len(explained))), -1, -1):
-        rest = len(order) - count
-        more = f"… {plural(rest, f'more {report.noun}')}: --all" if rest else ""
-        shown = comparison.by_mode(primary, others, order[:count])
-        lines = _lines(console, [shown, Paragraph(more)])
-        if len(lines) + len(explained) <= room or count <= _LEAST_MODES:
-            return lines + explained
-    return explained
-
-
-def _best_first(report: BenchmarkReport, comparison: ComparisonTable) -> list[str]:
-    """Return the modes but baselines by their primary mean; unchanged if they are not ranked."""
-    measure = report.primary_measure
-    modes = [mode for mode in comparison.labels if mode not in comparison.baselines]
-    if measure in report.unranked:
-        return modes
-    sign = -1.0 if report.higher_is_better(measure) else 1.0
-    means = {mode: report.modes[mode].measures[measure].mean for mode in modes}
-    undefined = float("inf")
-    return sorted(
-        modes, key=lambda mode: undefined if (mean := means[mode]) is None else sign * mean
-    )
-
-
-def _fit_notes(console: Console, report: BenchmarkReport, room: int) -> list[str]:
-    """Return the notes that fit into so many lines, and the number of the others."""
-    steps = [] if report.verdict is None else report.verdict.next_steps
-    near = [_count_near(report)] if report.near_misses else []
-    notes = [*list_notes(report), *steps, *target_lines(report), *near]
-    lines = ["", "Look at next:"]
-    for place, note in enumerate(notes):
-        shown = _lines(console, [Bullets([note])])
-        others = len(notes) - place
-        if len(lines) + len(shown) + (others > 1) > room:
-            return [*lines, f"- {plural(others, 'more note')}: --all"] if len(lines) < room else []
-        lines += shown
-    return lines if notes else []
+def _fit_tables(console: Console, report: BenchmarkReport) -> list[Block]:
+    """Return the headline measures; if they are too wide, with modes as rows, the best first."""
+    measures, baselines = report.headline_measures, baselines_of(report)
+    if not baselines and table_width(console, headline_table(report, measures)) <= console.width:
+        return [
+            headline_table(report, measures),
+            *(block for block in _tables(report, measures) if isinstance(block, Paragraph)),
+        ]
+    others = [name for name in measures if name != report.primary_measure]
+    modes = best_first(report)[:_MOST_MODES]
+    more = len({*report.modes} - {*modes, *baselines})
+    lines = explain(report, measures, {}, intervals=not baselines)
+    return [
+        differences_table(report, report.primary_measure, others, modes),
+        Paragraph(f"… {plural(more, f'more {report.noun}')}: --all" if more else ""),
+        *(Paragraph(line, "small") for line in lines),
+    ]
 
 
 def list_notes(report: BenchmarkReport) -> list[str]:
@@ -213,8 +171,8 @@ def list_notes(report: BenchmarkReport) -> list[str]:
             text = "; ".join(result.diagnostics.notes)
             groups.setdefault((state, text), []).append(result.label)
     for (state, text), labels in groups.items():
-        verb = f" {'is' if len(labels) == 1 else 'are'} {state}" if state else ""
-        notes.append(f"{join_labels(labels, noun=report.noun)}{verb}: {text}.")
+        named = join_names(labels, f"{report.noun}s", _NAMED)
+        notes.append(f"{named}{f' ({state})' if state else ''}: {text}.")
     return [*notes, *report.notes]
 
 
@@ -225,18 +183,16 @@ def report_sections(report: BenchmarkReport) -> list[Fold]:
         f"{labels.get(item.mode or '', '')}{item.observed}. This suggests: {item.suggests}."
         for item in report.diagnosis
     ]
-    shown, others = report.measure_names, list[Block]()
-    if set(shown) - set(report.headline_measures):
-        table = report_table(report, shown).by_measure()
-        others.append(fold(table, len(labels), report.noun.capitalize()))
+    names, others = report.measure_names, list[Block]()
+    if {*names} - {*report.headline_measures}:
+        others.append(fold(report, headline_table(report, names)))
     return [
-        Fold(f"All {len(shown)} measures", others, "others"),
+        Fold(f"All {len(names)} measures", others, "others"),
         Fold("Targets", _targets(report), "targets"),
         Fold("Paired differences", _differences(report), "differences"),
         Fold("Groups of queries", _strata(report), "strata"),
         Fold("Diagnosis", [Bullets(diagnosis)], "diagnosis"),
         Fold(f"Queries that fail in every {report.noun}", _failing(report), "failing"),
-        Fold("Near misses", _near(report), "near"),
         Fold("Diagnostics", _runs(report), "runs"),
         Fold("Definitions", _definitions(report), "definitions"),
         Fold("How to reproduce", _reproduction(report), "provenance"),
@@ -244,27 +200,39 @@ def report_sections(report: BenchmarkReport) -> list[Fold]:
     ]
 
 
+def _labels(report: BenchmarkReport) -> list[str]:
+    return [result.label for result in report.modes.values()]
+
+
 def _targets(report: BenchmarkReport) -> list[Block]:
     rows = []
     for measure in report.measure_names:
         targets = [result.measures[measure].target for result in report.modes.values()]
         if (first := targets[0]) is not None:
-            high = "" if first.baseline_high is None else f"–{first.baseline_high:g}"
-            typical = "–" if first.baseline is None else f"{first.baseline:g}{high}"
-            levels = show_level(first, "competitive"), show_level(first, "strong")
+            levels = (first.baseline, first.competitive, first.strong)
+            shown = ("–" if level is None else f"{level:g}" for level in levels)
             states = ("–" if target is None else describe_status(target) for target in targets)
-            rows.append([measure, typical, *levels, *states])
-    labels = [result.label for result in report.modes.values()]
-    header = ["Metric", "Typical baseline", "Competitive", "Strong", *labels]
-    return [TextTable.of(header, rows), *map(Paragraph, target_lines(report))]
+            rows.append([measure, *shown, *states])
+    header = ["Metric", "Typical baseline", "Competitive", "Strong", *_labels(report)]
+    return [TextTable.of(header, rows)]
 
 
 def _differences(report: BenchmarkReport) -> list[Block]:
-    """Return differences with intervals, tests and groups."""
-    entries, noun = choose_comparisons(report), report.noun
-    if not entries:
+    """Return differences with intervals, tests and groups; of very many, those of best modes."""
+    order = {
+        name: place
+        for place, name in enumerate(
+            dict.fromkeys([*report.headline_measures, *report.measure_names])
+        )
+    }
+    entries = sorted(report.comparisons, key=lambda entry: order[entry.measure])
+    if len(entries) > MOST_PAIRS:
+        best = report.best_mode
+        entries = [one for one in entries if best[one.measure] in (one.baseline, one.contrast)]
+    shown = entries[:MOST_PAIRS]
+    if not shown:
         return []
-    header = ["Difference", "Metric", "Mean", name_interval(entries[0]), "p", "Adjusted p"]
+    header = ["Difference", "Metric", "Mean", name_interval(shown[0]), "p", "Adjusted p"]
     header += ["Significant", "d_z", "Detectable", "Won/tied/lost"]
     rows = [
         [
@@ -275,25 +243,24 @@ def _differences(report: BenchmarkReport) -> list[Block]:
             show_p(entry.p),
             show_p(entry.p_adjusted),
             "yes" if entry.significant else "no",
-            "–" if entry.effect_size is None else f"{entry.effect_size:+.2f}",
+            show(entry.effect_size, "+", decimals=2),
             show(entry.detectable_difference),
-            f"{entry.wins:,} / {entry.ties:,} / {entry.losses:,}",
+            show_wins(entry),
         ]
-        for entry in entries
+        for entry in shown
     ]
     reading = (
-        f"Each row compares two {noun}s query by query. Won, tied and lost count the queries on "
-        f"which the first {noun} is better, equal or worse. d_z is the mean difference divided by "
-        f"the standard deviation of the differences. {DETECTABLE} "
-        f"{describe_difference_intervals(entries[0])} {method_line(report)} Nothing corrects for "
+        f"Each row compares two {report.noun}s query by query. d_z is the mean difference divided "
+        f"by the standard deviation of the differences. {DETECTABLE} "
+        f"{describe_difference_intervals(shown[0])} {method_line(report)} Nothing corrects for "
         "the number of measures, so choose one measure before looking at the results."
     )
     groups = group_lines(report)
-    title = f"{noun.capitalize()}s without a significant difference, best group first:"
+    title = f"{report.noun.capitalize()}s without a significant difference, best group first:"
     return [
         TextTable.of(header, rows),
         Paragraph(reading, "small"),
-        _more(len(report.comparisons) - len(entries)),
+        _more(len(report.comparisons) - len(shown)),
         Paragraph(title if groups else ""),
         Bullets(groups),
     ]
@@ -305,20 +272,18 @@ def _more(further: int) -> Paragraph:
 
 def _strata(report: BenchmarkReport) -> list[Block]:
     """Return the primary measure by the values of each query field."""
-    measure, labels = report.primary_measure, [result.label for result in report.modes.values()]
     blocks: list[Block] = []
-    for field, values in report.strata.items():
+    for field in report.strata:
         rows: list[list[str | Cell]] = [
             [f"{value} ({queries:,})", *(_stratum(result, queries) for result in results)]
-            for value, queries, results in list_stratum(report, field, measure)
+            for value, queries, results in list_stratum(report, field, report.primary_measure)
         ]
-        if values:
-            table = TextTable.of([field, *labels], rows)
-            blocks.append(fold(table, len(labels), f"{report.noun.capitalize()} by {field}"))
+        table = TextTable.of([field, *_labels(report)], rows)
+        blocks.append(fold(report, table, f" by {field}"))
     note = (
-        f"{measure}: mean with its {report.confidence * 100:g}% interval. In brackets: the number "
-        "of queries with the value. Queries without a value are in no group. The other measures "
-        "are in BenchmarkReport.html and BenchmarkReport.json."
+        f"{report.primary_measure}: mean with its {report.confidence * 100:g}% interval. In "
+        "brackets: the number of queries with the value. The other measures are in "
+        "BenchmarkReport.html and BenchmarkReport.json."
     )
     return [*blocks, Paragraph(note if blocks else "", "small")]
 
@@ -331,66 +296,20 @@ def _stratum(result: StratumResult | None, queries: int) -> Cell:
 
 
 def _failing(report: BenchmarkReport) -> list[Block]:
-    noun, measure, failing = report.noun, report.primary_measure, report.failing_queries
-    if not report.higher_is_better(measure):
-        return []
-    if not failing:
-        none = f"None: on every query, at least one {noun} scores above 0 on {measure}."
-        return [Paragraph(none)]
+    noun, failing = report.noun, report.failing_queries
     rows = []
     for query in failing[:MOST_QUERIES]:
         ranks = (query.first_relevant_rank[mode] for mode in report.modes)
         shown = ("not found" if rank is None else f"rank {rank}" for rank in ranks)
-        rows.append([query.query_id, _shorten(query.text), *shown])
-    labels = [f"First relevant, {result.label}" for result in report.modes.values()]
+        rows.append([query.query_id, visible(query.text or "–", _LONGEST_TEXT), *shown])
     text = (
         f"{len(failing):,} of {plural(report.manifest.dataset.queries, 'query', 'queries')} score "
-        f"0 on {measure} in every {noun}. The rank of the first relevant document shows whether a "
-        f"{noun} found it too far down or not at all."
+        f"0 on {report.primary_measure} in every {noun}. The rank of the first relevant document "
+        f"shows whether a {noun} found it too far down or not at all."
     )
+    labels = [f"First relevant, {label}" for label in _labels(report)]
     table = TextTable.of(["Query", "Text", *labels], rows)
-    return [Paragraph(text), table, _more(len(failing) - len(rows))]
-
-
-def _shorten(text: str | None) -> str:
-    return visible(" ".join((text or "–").split()), _LONGEST_TEXT)
-
-
-def _near(report: BenchmarkReport) -> list[Block]:
-    if not report.near_misses:
-        none = "None: no first result is wrong and a parent, child or sibling of an expected term."
-        return [Paragraph("" if report.near_misses is None else none)]
-    rows = [
-        [
-            miss.query_id,
-            _shorten(miss.text),
-            report.modes[miss.mode].label,
-            _term(miss.first),
-            f"{miss.relation} of",
-            "; ".join(map(_term, miss.expected)),
-        ]
-        for miss in report.near_misses[:MOST_QUERIES]
-    ]
-    header = ["Query", "Text", report.noun.capitalize(), "First result", "Relation", "Expected"]
-    table = TextTable.of(header, rows)
-    return [Paragraph(_count_near(report)), table, _more(len(report.near_misses) - len(rows))]
-
-
-def _term(term: TermLabel) -> str:
-    return f"{term.label} ({term.doc_id})" if term.label else term.doc_id
-
-
-def _count_near(report: BenchmarkReport) -> str:
-    """Return a sentence on the number of near misses of each mode."""
-    modes = [miss.mode for miss in report.near_misses or ()]
-    of_each = ", ".join(
-        f"{result.label} {modes.count(mode)}" for mode, result in report.modes.items()
-    )
-    queries = plural(report.manifest.dataset.queries, "query", "queries")
-    return (
-        "First results that are not relevant, but a parent, child or sibling of an expected term, "
-        f"by {report.noun}, of {queries}: {of_each}."
-    )
+    return [Paragraph(text), table, _more(len(failing) - len(rows))] if failing else []
 
 
 def _runs(report: BenchmarkReport) -> list[Block]:
@@ -398,33 +317,23 @@ def _runs(report: BenchmarkReport) -> list[Block]:
     rows = []
     for result in report.modes.values():
         sizes = result.diagnostics
-        shares = {n: share for n, share in sizes.judged.items() if share is not None}
-        rows.append(
-            [
-                result.label,
-                sizes.status if result.status == "ok" else result.status,
-                f"{result.run.queries:,}",
-                f"{result.run.results:,}",
-                f"{len(sizes.missing_queries):,}",
-                f"{len(sizes.shallow_queries):,}",
-                next((f"{share:.1%} ({n})" for n, share in shares.items()), "–"),
-            ]
+        shares = (f"{share:.1%} ({n})" for n, share in sizes.judged.items() if share is not None)
+        numbers = (
+            *(result.run.queries, result.run.results),
+            *(len(sizes.missing_queries), len(sizes.shallow_queries)),
         )
-    for mode in report.unscored.values():
-        answered = mode.queries - len(mode.failed_queries)
-        rows.append([mode.label, f"{mode.status}, not scored", f"{answered:,}", *["–"] * 4])
+        status = sizes.status if result.status == "ok" else result.status
+        shown = (f"{number:,}" for number in numbers)
+        rows.append([result.label, status, *shown, next(shares, "–")])
     header = [report.noun.capitalize(), "Status", "Queries", "Results", "Missing", "Shallow"]
     reading = (
         "Missing: queries of the means without results. Shallow: queries with fewer results than "
         "the deepest cutoff, although there are more documents."
     )
     without = next(iter(report.modes.values())).diagnostics.queries_without_relevant
-    is_zero = report.manifest.averaging.no_relevant == "zero"
-    listed = ", ".join(without[:MOST_QUERIES]) + (" …" if len(without) > MOST_QUERIES else "")
     judged = (
-        f"Judged queries without a relevant document, "
-        f"{'which count 0 in the means' if is_zero else 'omitted from every mean'}: "
-        f"{plural(len(without), 'query', 'queries')} ({listed})."
+        f"Judged queries without a relevant document ({report.manifest.averaging}): "
+        f"{join_names(without, 'queries', MOST_QUERIES)}."
     )
     return [
         TextTable.of([*header, "Judged"], rows),
@@ -438,7 +347,7 @@ def _definitions(report: BenchmarkReport) -> list[Block]:
     measures = next(iter(report.modes.values())).measures
     for name, figures in measures.items():
         what = figures.definition
-        also = other_name(name, what)
+        also = next((one for one in (what.name, what.alias) if one not in (None, name)), None)
         call = f"; the same with trec_eval: {what.trec_eval_call}" if what.trec_eval_call else ""
         lines.append(
             f"{name}{f' ({also})' if also else ''}: {what.formula}; gain: {what.gain}; divided by: "
@@ -458,10 +367,17 @@ def _reproduction(report: BenchmarkReport) -> list[Block]:
         f"pip install trectools_plus-{version}-py3-none-any.whl",
         "trectools-plus benchmark run --config benchmark.yaml",
     )
+    data, runs = manifest.dataset, (result.run for result in report.modes.values())
+    hashes = [
+        *((f"data: {kind} (contents)", digest) for kind, digest in data.contents.items()),
+        *((f"file: {file.path}", file.sha256) for file in data.files.values()),
+        *((run.path, run.sha256) for run in runs if run.path is not None and run.sha256),
+        ("configuration", manifest.config_hash),
+    ]
     return [
         Code("\n".join(commands)),
         Paragraph(f"Seed {manifest.seed}."),
-        TextTable.of(["What", "SHA-256"], list_hashes(report)),
+        TextTable.of(["What", "SHA-256"], hashes),
         Paragraph("The configuration with all defaults, valid as benchmark.yaml:"),
         Code(json.dumps(manifest.config, indent=2, ensure_ascii=False), "json"),
     ]

@@ -36,7 +36,8 @@ def contrast_blocks(contrast: ReportComparison, *, full: bool = True) -> list[Bl
         contrast: From :func:`compare_reports`.
         full: Show all measures instead of as many headline measures as fit into 24 rows.
     """
-    every, noun = list(contrast.higher_is_better), contrast.noun.capitalize()
+    report, every = contrast.report, list(contrast.modes[0].means)
+    noun = report.noun.capitalize()
     some = contrast.headline_measures[: max(1, _MOST_ROWS // len(contrast.modes))]
     measures = every if full else some
     first = contrast.modes[0].comparisons[0]
@@ -62,8 +63,8 @@ def contrast_blocks(contrast: ReportComparison, *, full: bool = True) -> list[Bl
     changed_settings = (
         f"{', '.join(values[:_SHOWN_CHANGES])}{f' and {rest} more' if rest > 0 else ''}."
     )
-    test = describe_test(first, contrast.confidence)
-    method = describe_method(test, contrast.queries, contrast.config)
+    test = describe_test(first, report.confidence)
+    method = describe_method(test, report.manifest.dataset.queries, report.manifest.config)
     return [
         Paragraph(state_verdict(contrast), "result"),
         *(Paragraph(f"{place}  {name}") for place, name in zip("AB", contrast.names, strict=True)),
@@ -85,7 +86,7 @@ def contrast_document(contrast: ReportComparison) -> dict[str, Any]:
     return {
         "a": contrast.names[0],
         "b": contrast.names[1],
-        "queries": contrast.queries,
+        "queries": contrast.report.manifest.dataset.queries,
         "verdict": state_verdict(contrast),
         "modes": [
             {
@@ -118,13 +119,14 @@ def contrast_document(contrast: ReportComparison) -> dict[str, Any]:
 
 def _row(contrast: ReportComparison, mode: ComparedMode, entry: Comparison) -> list[str]:
     means, counts = mode.means[entry.measure], mode.counts[entry.measure]
+    queries = contrast.report.manifest.dataset.queries
     t = "–"
     if entry.t_test is not None:
         t = "∞" if entry.t_test.t is None else f"{entry.t_test.t:+.2f}"
     return [
         mode.label,
         entry.measure,
-        *(show_mean(mean, n, contrast.queries) for mean, n in zip(means, counts, strict=True)),
+        *(show_mean(mean, n, queries) for mean, n in zip(means, counts, strict=True)),
         show(entry.difference, "+"),
         show_ci(entry.ci, "+", decimals=4) or "–",
         t,

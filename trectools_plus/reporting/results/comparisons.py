@@ -4,42 +4,36 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import polars as pl
 
 from trectools_plus.benchmark.report import BenchmarkReport
-from trectools_plus.display import MAX_BYTES, TextTable
-from trectools_plus.reporting.comparison import Layout, report_table
+from trectools_plus.display import TextTable
+from trectools_plus.reporting.comparison import Layout, means_table, name_letters, paper_table
 from trectools_plus.reporting.document import Paragraph, html
 from trectools_plus.reporting.export import (
     DEFAULT_LAYOUT,
+    TABLE_KINDS,
     check_suffixes,
     table_as_frame,
     table_as_text,
     write_table,
     write_text,
 )
+from trectools_plus.reporting.wording import method_line
 from trectools_plus.text import plural, visible
 
 if TYPE_CHECKING:
     from trectools_plus.benchmark.compare.comparisons import Comparisons
 
-_MOST_ROWS = 12
+COMPARISON_SUFFIXES = (*TABLE_KINDS, ".json")
+_MOST_CELLS, _MOST_ROWS = 40, 12
 _LONGEST_NAME = 28
-
 _IN_DOCUMENT = (
-    "primary_measure",
-    "headline_measures",
-    "verdict",
-    "best_overall",
-    "comparisons",
-    "best_mode",
-    "best_mode_significant",
-    "unranked",
-    "groups",
+    *("primary_measure", "headline_measures", "verdict", "best_overall", "comparisons"),
+    *("best_mode", "best_mode_significant", "unranked", "groups"),
 )
 
 
@@ -66,22 +60,21 @@ def comparisons_document(found: Comparisons) -> dict[str, Any]:
 
 def comparisons_table(
     report: BenchmarkReport,
-    kind: Literal["latex", "markdown", "csv", "frame"],
+    kind: Literal["latex", "markdown", "frame"],
     measures: Sequence[str] | None = None,
     layout: Sequence[Any] = (),
 ) -> str | pl.DataFrame:
-    """Return the table of the means as LaTeX, Markdown, CSV or a Polars frame.
+    """Return the table of the means as LaTeX, Markdown or a Polars frame.
 
     Args:
         report: The report of the result.
         kind: The format.
-        measures: The measures in order, in any spelling; see :func:`report_table`.
+        measures: The measures in order, in any spelling.
         layout: The arguments of :class:`Layout`, for LaTeX and Markdown.
     """
-    table = report_table(report, measures)
     if kind == "frame":
-        return table_as_frame(table)
-    return table_as_text(table, kind, Layout(*layout))
+        return table_as_frame(report)
+    return table_as_text(report, kind, measures, Layout(*layout))
 
 
 def render_comparisons_json(found: Comparisons) -> str:
@@ -98,59 +91,51 @@ def write_comparisons(
     Args:
         found: The result.
         paths: ``.json`` has the whole result; the others are those of :func:`write_table`.
-        layout: The layout of ``.tex``, ``.md`` and ``.html``.
+        layout: The layout of ``.tex`` and ``.md``.
 
     Raises:
         UsageError: If a file has another suffix; then no file is written.
         InputError: If a file cannot be written.
     """
-    check_suffixes(*paths)
-    table = report_table(found.report)
+    check_suffixes(*paths, known=COMPARISON_SUFFIXES)
     for path in paths:
         if Path(path).suffix.lower() == ".json":
             write_text(path, render_comparisons_json(found))
         else:
-            write_table(table, path, layout=layout)
+            write_table(found.report, path, layout=layout)
 
 
 def render_comparisons_html(report: BenchmarkReport) -> str:
     """Return the verdict and the headline measures, a row per system, without styles."""
-    table = report_table(report)
-    shown = html([Paragraph(_verdict(report)), table.for_paper(Layout("rows"))])
-    notes = "".join(f"<p>{escape(note)}</p>" for note in table.paper_notes)
-    return f"<div>{shown}\n{notes}</div>"
+    table, notes = paper_table(report, report.headline_measures, Layout("rows"))
+    shown = html([Paragraph(_verdict(report)), table, *map(Paragraph, notes)])
+    return f"<div>{shown}</div>"
 
 
 def render_comparisons_text(report: BenchmarkReport) -> str:
-    """Return the verdict and the headline means, a line per system, in less than 2 kB."""
-    names = report.headline_measures
-    texts = (_text(report, names[:count]) for count in range(len(names), 0, -1))
-    return next((text for text in texts if len(text.encode()) <= MAX_BYTES), "")
-
-
-def _text(report: BenchmarkReport, names: Sequence[str]) -> str:
-    table = report_table(report)
-    means = table.means("", names, table.letters()).transposed(report.noun.capitalize())
+    """Return the verdict and the means of the first systems and measures, a line per system."""
+    systems = min(len(report.modes), _MOST_ROWS)
+    names = report.headline_measures[: _MOST_CELLS // systems]
+    letters = name_letters(report, names)
+    means = means_table(report, names, letters).transposed(report.noun.capitalize())
     rows = [
-        [
-            f"{visible(row.cells[0].text, _LONGEST_NAME)} {row.cells[0].marks}".rstrip(),
-            *(f"{cell.text}{cell.marks} {cell.bracketed_count}".rstrip() for cell in row.cells[1:]),
-        ]
-        for row in means.rows[:_MOST_ROWS]
-    ]
+        [f"{visible(row.cells[0].text, _LONGEST_NAME)} {row.cells[0].marks}".rstrip(),
+         *(f"{cell.text}{cell.marks} {cell.bracketed_count}".rstrip() for cell in row.cells[1:])]
+        for row in means.rows[:systems]
+    ]  # fmt: skip
     lines = TextTable.of([column.name for column in means.columns], rows).lines()
-    systems, measures = len(means.rows) - len(rows), len(report.measure_names) - len(names)
-    more = f"… and {plural(systems, f'further {report.noun}')}\n" if systems else ""
+    others, measures = len(means.rows) - systems, len(report.measure_names) - len(names)
+    more = [f"… and {plural(others, f'further {report.noun}')}"] if others else []
     further = f"; {plural(measures, 'further measure')} in to_pandas()" if measures else ""
     legend = f"Means over {plural(report.manifest.dataset.queries, 'query', 'queries')}{further}."
     if report.comparisons:
-        found = "No significant difference."
-        if table.test:
-            found = "to_pandas() lists significant differences."
-        letters = f"A letter: significantly above that {report.noun}."
-        legend += f" {letters if table.letters() else found} {table.method}"
-    shown = "".join(f"{line.rstrip()}\n" for line in lines)
-    return f"{_verdict(report)}\n\n{shown}{more}\n{legend}"
+        listed = "to_pandas() lists significant differences."
+        if letters:
+            listed = f"A letter: significantly above that {report.noun}."
+        elif not any(pair.significant for pair in report.comparisons):
+            listed = "No significant difference."
+        legend += f" {listed} {method_line(report)}"
+    return "\n".join([_verdict(report), "", *(line.rstrip() for line in lines), *more, "", legend])
 
 
 def _verdict(report: BenchmarkReport) -> str:

@@ -1,19 +1,14 @@
-"""An evaluation as a JSON document and as a table for papers."""
+"""An evaluation as a JSON document."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Literal
-
-from trectools_plus.statistics.comparison import ConfidenceInterval
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from trectools_plus.formats import NamedRun
     from trectools_plus.measures import Evaluation
-
-MeanIntervals = Mapping[str, Mapping[str, ConfidenceInterval | None]]
-"""By run and measure."""
 
 
 def evaluation_document(
@@ -22,7 +17,6 @@ def evaluation_document(
     evaluation: Evaluation,
     *,
     per_query: bool,
-    intervals: MeanIntervals | None = None,
 ) -> dict[str, Any]:
     """Return the JSON document of ``eval``: means with their ``n``, counts, definitions, hashes.
 
@@ -34,7 +28,6 @@ def evaluation_document(
         runs: The scored runs, by name.
         evaluation: Their scores.
         per_query: Include the values of all queries.
-        intervals: The intervals of the means to include as ``ci``.
     """
     counts = next(iter(evaluation.counts.values()))
     return {
@@ -54,7 +47,6 @@ def evaluation_document(
                 "counts": evaluation.counts[name].as_dict(),
                 "measures": {
                     measure: _measured(evaluation, name, measure, per_query=per_query)
-                    | ({"ci": _dump(intervals[name][measure])} if intervals else {})
                     for measure in evaluation.measure_names
                 },
             }
@@ -65,58 +57,6 @@ def evaluation_document(
             for measure in evaluation.measure_names
         },
     }
-
-
-def evaluation_intervals(evaluation: Evaluation) -> MeanIntervals:
-    """Return the 95% intervals of the means, which are those of ``compare``."""
-    from trectools_plus.benchmark.compare.compare import summarise
-    from trectools_plus.benchmark.run.config import Comparing
-
-    found = summarise(evaluation, Comparing())
-    return {
-        run: {name: figures.ci for name, figures in measures.items()}
-        for run, measures in found.items()
-    }
-
-
-def evaluation_for_paper(
-    evaluation: Evaluation, intervals: MeanIntervals, kind: Literal["markdown", "latex"]
-) -> str:
-    """Return the means as Markdown or LaTeX: measures by runs, or runs by measures for many runs.
-
-    Args:
-        evaluation: The scores.
-        intervals: The intervals to show below the means; may be empty.
-        kind: The format.
-    """
-    from trectools_plus.display import Cell, TextTable
-    from trectools_plus.reporting.comparison import fold
-    from trectools_plus.reporting.document import Paragraph, markdown
-    from trectools_plus.reporting.latex import latex_document
-    from trectools_plus.reporting.wording import show, show_ci
-
-    def cell(run: str, measure: str) -> Cell:
-        mean, n = _or_none(evaluation.mean(run, measure)), evaluation.n(run, measure)
-        return Cell(
-            show(mean),
-            detail=show_ci(intervals[run][measure]) if intervals else "",
-            count="" if n == evaluation.counts[run].n_scored else f"n = {n:,}",
-            value=mean,
-        )
-
-    runs = evaluation.run_names
-    rows = [[Cell(name), *(cell(run, name) for run in runs)] for name in evaluation.measure_names]
-    table = fold(TextTable.of(["Measure", *runs], rows), len(runs), "Run")
-    scored = sorted({evaluation.counts[run].n_scored for run in runs})
-    note = f"Mean{' with its 95% interval' * bool(intervals)}."
-    caption = f"Means over {' to '.join(f'{n:,}' for n in scored[:1] + scored[1:][-1:])} queries"
-    if kind == "latex":
-        return latex_document(table, caption, note)
-    return markdown([table, Paragraph(f"{caption}. {note}")])
-
-
-def _dump(interval: ConfidenceInterval | None) -> dict[str, Any] | None:
-    return None if interval is None else interval.model_dump(mode="json")
 
 
 def _measured(evaluation: Evaluation, run: str, measure: str, *, per_query: bool) -> dict[str, Any]:

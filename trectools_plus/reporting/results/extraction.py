@@ -31,6 +31,7 @@ from trectools_plus.reporting.plots.sweep import draw_tradeoff
 from trectools_plus.reporting.wording import (
     CLAIMS_TITLE,
     TEST_NAMES,
+    list_versions,
     show_ci,
     show_interval,
     show_p,
@@ -106,7 +107,6 @@ def extraction_blocks(report: ExtractionReport) -> list[Block]:
             "spurious."
         ),
         *(Paragraph(f"Note: {note}.", "note") for note in report.notes),
-        Fold("Documents", [Paragraph("Present-only, exact."), _documents(report)]),
         *_list_mistakes(report),
         Fold(CLAIMS_TITLE, [Bullets(extraction_claims(report))]),
     ]
@@ -115,11 +115,10 @@ def extraction_blocks(report: ExtractionReport) -> list[Block]:
 def extraction_claims(report: ExtractionReport) -> list[str]:
     """Return what the writer of a report states and ``verify`` cannot derive, a line each."""
     manifest, system = report.manifest, report.system
-    versions = ", ".join(f"{name} {version}" for name, version in manifest.packages.items())
     facts = {
         "Created": manifest.created_at,
         "Command": manifest.command or "called from Python",
-        "Machine": f"{manifest.python} on {manifest.platform}; {versions}",
+        "Machine": f"{manifest.python} on {manifest.platform}; {list_versions(manifest.packages)}",
         "Ontology": manifest.ontology,
         "Documents": report.dataset.path,
         "SHA-256 of the documents": report.dataset.sha256,
@@ -276,14 +275,21 @@ def extraction_sweep_blocks(sweep: Sweep) -> list[Block]:
     Args:
         sweep: The figures by value of the setting.
     """
-    rows = []
-    for curve in sweep.curves:
-        best = max(point.f1 for point in curve.points)
-        for point in curve.points:
-            marks = "*" * (point.f1 == best) + " default" * point.is_default
-            interval = show_interval(point.low, point.high)
-            figures = f"{point.precision:.3f}", f"{point.recall:.3f}", f"{point.f1:.3f} {interval}"
-            rows.append((curve.system, f"{point.value:g}{marks}", *figures))
+    rows: list[list[str | Cell]] = [
+        [
+            curve.system,
+            f"{point.value:g}{' default' * point.is_default}",
+            f"{point.precision:.3f}",
+            f"{point.recall:.3f}",
+            Cell(
+                f"{point.f1:.3f}",
+                detail=show_interval(point.low, point.high),
+                best=point.f1 == max(other.f1 for other in curve.points),
+            ),
+        ]
+        for curve in sweep.curves
+        for point in curve.points
+    ]
     title = (
         f"{sweep.dataset}: {sweep.documents:,} documents, {sweep.parameter} varied "
         f"(micro, exact, {_VIEWS[sweep.view].partition(':')[0]})"
@@ -291,30 +297,21 @@ def extraction_sweep_blocks(sweep: Sweep) -> list[Block]:
     return [Paragraph(title, "result"), TextTable.of(_SWEEP, rows, right=_SWEEP[2:])]
 
 
-def _documents(report: ExtractionReport) -> TextTable:
-    rows = []
-    for document in report.documents:
-        counts = document.counts["present"]["exact"]
-        figures = (f"{value:.3f}" for value in (counts.precision, counts.recall, counts.f1))
-        sizes = (str(counts.gold), str(counts.predicted), f"{counts.credit_gold:.0f}")
-        rows.append([document.doc_id, *sizes, *figures])
-    header = ("Document", "Gold", "Predicted", "Right", "Precision", "Recall", "F1")
-    return TextTable.of(header, rows)
-
-
 def _list_mistakes(report: ExtractionReport) -> list[Block]:
     """Return missed and spurious terms, at most 50 of each."""
     mistakes = report.mistakes
     missed = [[one.doc_id, one.term_id, one.label, one.assertion] for one in mistakes.missed]
     spurious = [
-        [one.doc_id, one.term_id, one.label, visible(one.text or "", 60), f"{one.score or 0:.2f}"]
+        [one.doc_id, one.term_id, one.label, visible(one.text or "", 60)]
         for one in mistakes.spurious
     ]
-    lists: list[tuple[str, tuple[str, ...], list[list[str]]]] = [
-        ("Missed", ("Document", "Term", "Label", "Gold says"), missed),
-        ("Spurious", ("Document", "Term", "Label", "Found in", "Score"), spurious),
-    ]
     return [
-        Fold(f"{name}: {len(rows):,}, at most {_MOST} shown", [TextTable.of(header, rows[:_MOST])])
-        for name, header, rows in lists
+        Fold(
+            f"{name}: {len(rows):,}, at most {_MOST} shown",
+            [TextTable.of(["Document", "Term", "Label", last], rows[:_MOST])],
+        )
+        for name, last, rows in (
+            ("Missed", "Gold says", missed),
+            ("Spurious", "Found in", spurious),
+        )
     ]

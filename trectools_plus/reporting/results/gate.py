@@ -32,12 +32,12 @@ def gate_blocks(result: GateResult) -> list[Block]:
     Args:
         result: From :func:`run_gate`.
     """
-    head = "passed ✅" if result.passed else "failed ❌" if result.decidable else "not decidable ⚠️"
+    head = "passed ✅" if result.passed else "failed ❌"
     noun = result.current.noun.capitalize()
     interval = [] if result.rules.non_inferior is None else ["Interval"]
     header = [noun, "Metric", "Baseline", "Current", "Change", *interval, "Adj. p", "Verdict"]
     worse = [entry for entry in result.entries if entry.fallen and entry.drop > 0]
-    counts = [f"{_name(entry)}: {len(entry.fallen or ()):,}" for entry in worse]
+    counts = [f"{_name(entry)}: {len(entry.fallen):,}" for entry in worse]
     fallen = [
         [
             _name_query(query.query_id, result.texts.get(query.query_id)),
@@ -47,7 +47,7 @@ def gate_blocks(result: GateResult) -> list[Block]:
             show(query.after),
         ]
         for entry in worse
-        for query in (entry.fallen or ())[:_NAMED]
+        for query in (entry.fallen)[:_NAMED]
     ]
     listed = f"{'; '.join(counts)}. At most {_NAMED} of each are listed." if worse else ""
     table = TextTable.of(["Query", noun, "Metric", "Baseline", "Current"], fallen)
@@ -84,7 +84,6 @@ def gate_document(result: GateResult) -> dict[str, Any]:
     """
     return {
         "passed": result.passed,
-        "decidable": result.decidable,
         "max_drop": result.rules.max_drop,
         "absolute": result.rules.absolute,
         "require_significant": result.rules.require_significant,
@@ -100,32 +99,23 @@ def gate_document(result: GateResult) -> dict[str, Any]:
 def _state_result(result: GateResult) -> str:
     """State in one sentence whether the gate passed, and why not."""
     entries = [entry for entry in result.entries if entry.failed]
-    entries += [entry for entry in result.entries if not entry.decidable]
     if entries:
         reasons = "; ".join(_state_entry(entry, result) for entry in entries[:_REASONS])
         more = f"; and {len(entries) - _REASONS} more" if len(entries) > _REASONS else ""
-        return f"gate {'failed' if entries[0].failed else 'not decidable'}: {reasons}{more}."
+        return f"gate failed: {reasons}{more}."
     means = plural(len(result.entries), "mean")
     return f"gate passed: {means} compared with the baseline, none worse than allowed."
 
 
 def _state_entry(entry: GateEntry, result: GateResult) -> str:
-    """State why an entry failed, or cannot be decided."""
+    """State why an entry failed."""
     rules, name = result.rules, _name(entry)
-    if entry.condensed is not None and not entry.decidable:
-        before, after = entry.condensed
-        return (
-            f"{name}: {1 - result.judged[entry.mode][1]:.0%} of the first ten documents of the "
-            "current report are unjudged; on judged documents alone it changes by "
-            f"{show(after - before, '+')} to {show(after)}. Judge these documents"
-        )
     if _is_beyond(entry, rules) or entry.margin is None:
         word = "dropped" if entry.current < entry.baseline else "rose"
         return f"{name} {word} by {_show_change(abs(entry.drop), rules)}"
     if entry.ci is None:
         return f"{name} is not shown to be non-inferior, because too few queries differ"
-    state = "not shown to be non-inferior" if entry.undecided else "inferior"
-    return f"{name} is {state}, interval {_show_ends(entry, rules)}"
+    return f"{name} is not shown to be non-inferior, interval {_show_ends(entry, rules)}"
 
 
 def _describe_rules(result: GateResult) -> str:
@@ -143,7 +133,8 @@ def _describe_rules(result: GateResult) -> str:
         sentences.append(
             f"The gate fails if a mean drops by more than {_show_limit(rules)}{proof}."
         )
-    tested = [entry.queries or 0 for entry in result.entries if entry.p_adjusted is not None]
+    compared = [entry.comparison for entry in result.entries]
+    tested = [one.n for one in compared if one.p_adjusted is not None]
     if tested:
         family = f"{plural(len(tested), 'comparison')} of means with their baselines"
         config = result.current.manifest.config
@@ -152,14 +143,8 @@ def _describe_rules(result: GateResult) -> str:
 
 
 def _remarks(result: GateResult) -> list[str]:
-    """Return numbers of queries, notes, and a remark if the baseline should be raised."""
+    """Return notes, and a remark if the baseline should be raised."""
     remarks = [
-        f"{_name(entry)}: {entry.queries or 0:,} queries do not decide; to decide with a "
-        f"probability of 80%, about {entry.queries_needed:,} are needed."
-        for entry in result.entries
-        if entry.queries_needed is not None
-    ]
-    remarks += [
         f"Note: {_name(entry)}: {entry.ci.note}."
         for entry in result.entries
         if entry.margin is not None and entry.ci is not None and entry.ci.note
@@ -215,8 +200,7 @@ def _is_beyond(entry: GateEntry, rules: GateRules) -> bool:
 def _row(entry: GateEntry, rules: GateRules) -> TableRow:
     unit = 1.0 if rules.absolute else abs(entry.baseline)
     states = {
-        "not decidable": not entry.decidable,
-        "not shown": entry.failed and entry.undecided and not _is_beyond(entry, rules),
+        "not shown": entry.failed and not _is_beyond(entry, rules),
         "failed": entry.failed,
         "better": entry.higher,
         "not significant": _is_beyond(entry, rules),
@@ -228,17 +212,14 @@ def _row(entry: GateEntry, rules: GateRules) -> TableRow:
         show(entry.current),
         _show_change((entry.current - entry.baseline) / unit, rules, "+"),
         *([] if rules.non_inferior is None else [_show_ends(entry, rules)]),
-        show_p(entry.p_adjusted),
+        show_p(entry.comparison.p_adjusted),
         next((state for state, applies in states.items() if applies), "ok"),
     ]
-    return make_row(cells, alarming=entry.failed or not entry.decidable)
+    return make_row(cells, alarming=entry.failed)
 
 
 def _entry_document(entry: GateEntry, result: GateResult) -> dict[str, Any]:
-    def sides(pair: tuple[float, float] | None) -> dict[str, float] | None:
-        return None if pair is None else dict(zip(("baseline", "current"), pair, strict=True))
-
-    fallen = entry.fallen
+    judged = result.judged.get(entry.mode)
     return {
         "mode": entry.mode,
         "measure": entry.measure,
@@ -246,21 +227,15 @@ def _entry_document(entry: GateEntry, result: GateResult) -> dict[str, Any]:
         "current": entry.current,
         "drop": entry.drop,
         "ci": None if entry.ci is None else entry.ci.model_dump(mode="json"),
-        "p_adjusted": entry.p_adjusted,
-        "significant": entry.significant,
+        "p_adjusted": entry.comparison.p_adjusted,
+        "significant": entry.comparison.significant,
         "margin": entry.margin,
         "non_inferior": entry.non_inferior,
-        "queries": entry.queries,
-        "undecided": entry.undecided,
-        "queries_needed": entry.queries_needed,
+        "queries": entry.comparison.n,
         "failed": entry.failed,
-        "decidable": entry.decidable,
-        "judged": sides(result.judged.get(entry.mode)),
-        "condensed": sides(entry.condensed),
-        "fallen": None
-        if fallen is None
-        else [
+        "judged": judged and dict(zip(("baseline", "current"), judged, strict=True)),
+        "fallen": [
             {"query_id": query.query_id, "baseline": query.before, "current": query.after}
-            for query in fallen
+            for query in entry.fallen
         ],
     }

@@ -97,11 +97,10 @@ def _describe_agreement(found: dict[str, Any]) -> str:
     kappa = found["kappas"]["none"]
     value = "undefined" if kappa["value"] is None else f"{kappa['value']:.2f}"
     ends = "" if kappa["low"] is None else f" [{kappa['low']:.2f}, {kappa['high']:.2f}]"
-    runs = ", ".join(f"{name} {one['difference']:+.2f}" for name, one in found["runs"].items())
     return (
         f"Agreement of people and the model on {plural(found['pairs'], 'pair')}: "
         f"{found['agreed'] / found['pairs']:.0%} equal grades, kappa {value}{ends}. The model's "
-        f"mean grade differs by {found['difference']:+.2f} ({runs})."
+        f"mean grade differs by {found['difference']:+.2f}."
     )
 
 

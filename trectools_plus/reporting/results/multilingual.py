@@ -85,19 +85,6 @@ def multilingual_blocks(report: MultilingualReport) -> list[Block]:
         figures = [one.modes[mode][measure] for one in report.languages.values()]
         cells = [Cell(show(one.mean), detail=show_ci(one.ci)) for one in figures]
         means.append([report.mode_names[mode], measure, *cells, *_across(across)])
-    paired = [
-        [
-            report.mode_names[mode],
-            measure,
-            show_ci(one.gap_ci) or "–",
-            show(one.gap_p_adjusted),
-            "–"
-            if one.variance_ci is None
-            else f"[{one.variance_ci.low:.5f}, {one.variance_ci.high:.5f}]",
-        ]
-        for mode, measure, one in every
-        if report.parallel
-    ]
     differences: list[list[str | Cell]] = [
         [
             report.mode_names[mode],
@@ -110,14 +97,12 @@ def multilingual_blocks(report: MultilingualReport) -> list[Block]:
         for one in compared
     ]
     header = ["Mode", "Metric", *report.languages, "Mean", "Variance", "Gap"]
-    intervals = ["Mode", "Metric", "Interval of the gap", "Adj. p", "Interval of the variance"]
     pairs = TextTable.of(["Mode", "Metric", "Languages", "Difference", "Adj. p"], differences)
     return [
         Heading("Comparison of languages", 1),
         Paragraph(f"Documents: {report.corpus}."),
         TextTable.of(["Language", "Test set", "Version", "Queries", "Report"], sets),
         TextTable.of(header, means, right=["Mean", "Variance"]),
-        TextTable.of(intervals, paired),
         Fold("Differences of languages", [pairs]),
         Paragraph(_READING, "small"),
         Paragraph(_describe_pairs(report), "small"),
@@ -143,11 +128,8 @@ def _across(one: CrossLingual) -> list[str]:
 
 def _describe_pairs(report: MultilingualReport) -> str:
     """Return a line on parallel sets; nothing for reports of schema version 1.0."""
-    if report.not_parallel is not None:
-        return (
-            "The sets are not parallel, so gap and variance have no intervals: "
-            f"{report.not_parallel}."
-        )
+    if report.parallel is False:
+        return "The sets are not parallel, so the languages are not compared query by query."
     entry = next((one for compared in report.differences.values() for one in compared), None)
     if not report.parallel or entry is None:
         return ""

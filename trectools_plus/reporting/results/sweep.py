@@ -30,14 +30,18 @@ from trectools_plus.reporting.document import (
     markdown,
 )
 from trectools_plus.reporting.export import render_json, write_texts
+from trectools_plus.reporting.plots.figures import save_plots
 from trectools_plus.reporting.plots.style import can_draw
+from trectools_plus.reporting.plots.sweep import draw_variants
 from trectools_plus.reporting.wording import (
     CLAIMS_TITLE,
-    NARROW,
     dataset_claims,
+    list_versions,
     name_test,
+    narrow_lines,
     show,
     show_ci,
+    show_p,
 )
 from trectools_plus.text import plural
 
@@ -67,8 +71,7 @@ def write_sweep_report(result: SweepResult) -> dict[str, Path]:
                 remedy="use another one",
             )
         with folder.final_names():
-            draw_sweep(result.report, folder.partial)
-            write_sweep_files(result, folder.partial)
+            write_sweep_files(result, folder.partial, draws=can_draw())
         written = [path.relative_to(folder.partial) for path in folder.partial.rglob("*.*")]
         folder.publish()
     except BaseException:
@@ -77,27 +80,19 @@ def write_sweep_report(result: SweepResult) -> dict[str, Path]:
     return {path.suffix.removeprefix("."): folder.path / path for path in written}
 
 
-def draw_sweep(report: SweepReport, folder: Path) -> None:
-    """Write the plot into a folder, if Matplotlib is installed."""
-    if can_draw():
-        from trectools_plus.reporting.plots.figures import save_plots
-        from trectools_plus.reporting.plots.sweep import draw_variants
-
-        save_plots([draw_variants(report)], folder / PLOTS_FOLDER)
-
-
-def write_sweep_files(result: SweepResult, folder: Path) -> None:
-    """Write all files but the plot, which the page shows if it is in the folder."""
+def write_sweep_files(result: SweepResult, folder: Path, *, draws: bool) -> None:
+    """Write all files; the page shows the plot if it is drawn, or is in the folder."""
     report, plot = result.report, folder / PLOTS_FOLDER / "sweep.svg"
-    blocks = sweep_blocks(report)
-    picture: list[Block] = []
+    if draws:
+        save_plots([draw_variants(report)], folder / PLOTS_FOLDER)
+    *blocks, claims = sweep_blocks(report)
+    page = list(blocks)
     if plot.is_file():
-        text = f"{report.measure} by the values of each setting"
-        picture = [Heading("Means by setting"), Picture(plot.read_bytes(), text)]
+        page += [Heading("Means by setting"), Picture(plot.read_bytes(), report.measure)]
     texts = {
         SWEEP_FILE: render_json(report),
-        MARKDOWN_FILE: markdown(blocks),
-        HTML_FILE: html_page([*blocks[:-1], *picture, blocks[-1]]),
+        MARKDOWN_FILE: markdown([*blocks, claims]),
+        HTML_FILE: html_page([*page, claims]),
     }
     write_texts(folder, texts)
     write_parquet(result.per_query, folder / PER_QUERY_FILE)
@@ -132,28 +127,25 @@ def sweep_blocks(report: SweepReport, *, full: bool = True) -> list[Block]:
 
 def sweep_claims(report: SweepReport) -> list[str]:
     """Return what the writer of a report states and ``verify`` cannot derive, a line each."""
-    versions = ", ".join(f"{name} {version}" for name, version in report.packages.items())
     return [
         f"Command: {report.command or 'called from Python'}",
-        f"Machine: {report.platform}; {versions}.",
+        f"Machine: {report.platform}; {list_versions(report.packages)}",
         *dataset_claims(report.dataset),
     ]
 
 
-def _cells(report: SweepReport, one: SweepVariant) -> list[str | Cell]:
-    best, difference = one.name == report.winner.name, one.advantage
+def _cells(report: SweepReport, variant: SweepVariant) -> list[str | Cell]:
+    best, difference = variant.name == report.winner.name, variant.advantage
     cells: list[str | Cell] = [
-        Cell(one.name, best=best),
-        Cell(show(one.mean), best=best, value=one.mean),
-        show_ci(one.ci) or "–",
-        f"{one.chosen:.0%}",
+        Cell(variant.name, best=best),
+        Cell(show(variant.mean), best=best),
+        show_ci(variant.ci) or "–",
+        f"{variant.chosen:.0%}",
     ]
     if difference is not None:
         delta = Cell(show(difference.difference, "+"), marks="*" * difference.significant)
-        cells += [delta, show_ci(difference.ci, "+"), show(difference.p_adjusted)]
-    elif report.baseline is not None:
-        cells += ["baseline", "", ""]
-    return cells
+        cells += [delta, show_ci(difference.ci, "+"), show_p(difference.p_adjusted)]
+    return cells if report.baseline is None or difference else [*cells, "baseline", "", ""]
 
 
 def _state_result(report: SweepReport) -> str:
@@ -161,40 +153,33 @@ def _state_result(report: SweepReport) -> str:
     best, count = report.winner, plural(len(report.variants), "variant")
     text = f"{best.name} is the best of {count} on {report.measure}: {best.mean:.4f}"
     if best.corrected_mean is not None:
-        text += (
-            f"; on new queries, expect {best.corrected_mean:.4f} {show_ci(best.ci)} "
-            f"(optimism {best.optimism:+.4f})"
-        )
+        expected = f"{best.corrected_mean:.4f} {show_ci(best.ci)}"
+        text += f"; on new queries, expect {expected} (optimism {best.optimism:+.4f})"
     if (advantage := best.advantage) is not None:
-        text += (
-            f". Difference from {report.baseline} ({show(report.baseline_mean)}): "
-            f"{advantage.difference:+.4f}, {'' if advantage.significant else 'not '}significant "
-            f"among {count}"
-        )
-        if best.corrected_advantage is not None:
-            interval = show_ci(best.corrected_advantage_ci, "+")
-            text += f"; on new queries, expect {best.corrected_advantage:+.4f} {interval}"
-    elif report.baseline is not None:
-        text += f". No variant is better than the baseline {report.baseline}"
+        state = "significant" if advantage.significant else "not significant"
+        text += f". Difference from {report.baseline} ({show(report.baseline_mean)}): "
+        text += f"{show(advantage.difference, '+')}, {state} among {count}"
+    if best.corrected_advantage is not None:
+        interval = show_ci(best.corrected_advantage_ci, "+")
+        text += f"; on new queries, expect {best.corrected_advantage:+.4f} {interval}"
     return f"{text}."
 
 
 def _list_lines(report: SweepReport) -> list[str]:
     """Return the lines below the table: how to read it, and notes."""
+    config = report.config
     lines = [
-        f"{report.n_queries:,} queries, {report.config['confidence'] * 100:g}% intervals. The "
-        "corrected mean: the best variant on resampled queries, scored on the others "
-        f"({report.config['resamples']:,} resamples). Best in: share of the resamples. Intervals "
-        "in the table are not corrected for the choice."
+        f"{report.n_queries:,} queries, {config['confidence'] * 100:g}% intervals. The corrected "
+        "mean: the best variant on resampled queries, scored on the others "
+        f"({config['resamples']:,} resamples). Best in: share of the resamples. Intervals in the "
+        "table are not corrected for the choice."
     ]
     advantages = [one.advantage for one in report.variants if one.advantage is not None]
     if report.baseline is not None:
         family = f"{plural(len(advantages), 'comparison')} with {report.baseline}"
-        config = report.config
         test = name_test(family, config["confidence"], config["test"], config["correction"])
         lines.append(
             f"Δ: the difference from {report.baseline}, query by query; * significant ({test})."
         )
     intervals = [*(one.ci for one in report.variants), *(one.ci for one in advantages)]
-    notes = dict.fromkeys(ci.note for ci in intervals if ci is not None and ci.note)
-    return [*lines, *(f"{NARROW} {note}." for note in notes), *report.notes]
+    return [*lines, *narrow_lines(intervals), *report.notes]

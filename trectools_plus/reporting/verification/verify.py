@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from itertools import islice
 from pathlib import Path
@@ -13,7 +13,6 @@ from typing import Any, TypeVar
 
 import numpy as np
 import polars as pl
-from polars import selectors
 
 from trectools_plus.benchmark.rebuild import find_other_version, rebuild_result
 from trectools_plus.benchmark.report.folder import ReportFolder
@@ -25,13 +24,9 @@ from trectools_plus.benchmark.run.output_folder import (
     PLOT_ENDINGS,
     PLOTS_FOLDER,
     REPORT_FILE,
-    SWEEP_FILE,
-    OutputFolder,
     read_checksums,
 )
-from trectools_plus.benchmark.sweep.rebuild import load_sweep_report, rebuild_sweep
-from trectools_plus.display import Displayed, TextTable
-from trectools_plus.errors import MissingExtraError
+from trectools_plus.display import Displayed
 from trectools_plus.extraction.rebuild import rebuild_extraction
 from trectools_plus.extraction.report import REPORT_FILE as EXTRACTION_FILE
 from trectools_plus.extraction.report import load_extraction_report
@@ -50,7 +45,6 @@ from trectools_plus.reporting.results.extraction import extraction_claims, write
 from trectools_plus.reporting.results.judgments import HTML_FILE as JUDGMENT_PAGE
 from trectools_plus.reporting.results.judgments import MARKDOWN_FILE as JUDGMENT_MARKDOWN
 from trectools_plus.reporting.results.judgments import write_judgment_report
-from trectools_plus.reporting.results.sweep import draw_sweep, sweep_claims, write_sweep_files
 from trectools_plus.reporting.verification.documents import (
     NEAR,
     count_values,
@@ -66,9 +60,7 @@ JUDGMENT_FILES = (
 )
 """The files that ``judge estimate`` writes."""
 _MOST_FINDINGS = 20
-"""Maximum number of findings on one file, apart from the values of a JSON document."""
-_KEYS = ("run", "query_id", "measure", "doc_id")
-"""Columns of tables that name a row."""
+"""Maximum number of findings on one file, apart from the values of a report."""
 _OF_THE_REPORT = (MODE_REPORTS_FOLDER, PLOTS_FOLDER)
 """Folders in which only a benchmark writes."""
 _NOT_WRITTEN = "a benchmark of these files does not write this file"
@@ -94,16 +86,13 @@ class Verification(Displayed):
     unproven: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
 
-    def _content(self) -> TextTable:
-        caption = (
-            f"{plural(self.figures, 'figure')} and {plural(self.files, 'file')} verified: "
-            f"{plural(len(self.problems), 'problem')}"
-        )
-        return TextTable.of(["Problem"], [[problem] for problem in self.problems], caption=caption)
-
     def as_dict(self) -> dict[str, Any]:
         """Return the result as JSON values."""
         return {key: value for key, value in asdict(self).items() if value or key != "warnings"}
+
+
+class _OtherVersionError(Exception):
+    """Another version of this package wrote the report."""
 
 
 def verify_report(path: str | Path, progress: Progress | None = None) -> Verification:
@@ -138,9 +127,8 @@ def verify_report(path: str | Path, progress: Progress | None = None) -> Verific
     """
     if (plan := find_plan(path)) is not None:
         return _verify_judgments(plan)
-    for name, verify in ((SWEEP_FILE, _verify_sweep), (EXTRACTION_FILE, _verify_extraction)):
-        if (document := _find_beside(Path(path), name)) is not None:
-            return verify(document)
+    if (document := _find_beside(Path(path), EXTRACTION_FILE)) is not None:
+        return _verify_extraction(document)
     return _verify_benchmark(path, progress or no_progress)
 
 
@@ -152,30 +140,34 @@ def _find_beside(path: Path, name: str) -> Path | None:
     return path / name if exists else None
 
 
-def _refuse_other_version(name: str, packages: Mapping[str, str]) -> Verification | None:
-    reason = find_other_version(packages)
-    return None if reason is None else Verification(0, 0, [f"{name}: {reason}"])
-
-
 class _FolderComparison:
     """The comparison of the files in a folder with the same files made again.
 
     Args:
-        folder: The folder.
-        is_unknown: Returns whether the value at a path of a document cannot be made again.
+        document: The report in the folder.
+        packages: The versions of packages with which it was written.
+        claims: What it states and nobody can derive.
 
     Attributes:
         problems: A line for each difference.
         unproven: Parts that cannot be made again.
         values: Number of compared values.
         hashed: Number of files that were hashed.
+
+    Raises:
+        _OtherVersionError: If another version of this package wrote it.
     """
 
-    def __init__(self, folder: Path, is_unknown: Callable[[str], bool] = lambda _: False) -> None:
-        self._folder, self._files, self._is_unknown = folder, ClosedFolder(folder), is_unknown
-        self._listed: dict[str, str] = {}
+    def __init__(
+        self, document: Path, packages: Mapping[str, str], claims: Collection[str] = ()
+    ) -> None:
+        if (reason := find_other_version(packages)) is not None:
+            raise _OtherVersionError(f"{document.name}: {reason}")
+        self._folder, self._files = document.parent, ClosedFolder(document.parent)
+        self._packages, self._listed = packages, dict[str, str]()
         self.problems: list[str] = []
-        self.unproven: list[str] = []
+        counted = f"{plural(len(claims), 'statement')} in the section '{CLAIMS_TITLE}'"
+        self.unproven = [counted] if claims else []
         self.values = self.hashed = 0
 
     def result(self) -> Verification:
@@ -191,10 +183,9 @@ class _FolderComparison:
         """
         self._listed = {name: digest for digest, name in read_checksums(self._folder)}
         if not self._listed:
-            is_missing = self._files.find(CHECKSUMS_FILE) is None
             self.problems.append(
-                f"{CHECKSUMS_FILE}: {'missing' if is_missing else 'lists no file'}: copy it from "
-                "the original folder, or run the command again"
+                f"{CHECKSUMS_FILE}: missing, or lists no file: copy it from the original folder, "
+                "or run the command again"
             )
         hashes = {**further, **self._listed}
         files = {name: self._files.find(name) for name in hashes}
@@ -204,9 +195,8 @@ class _FolderComparison:
         self.problems += [f"{name}: the file is missing" for name in hashes if name not in actual]
         self.problems += [
             f"{name}: the file changed (its hash differs)"
-            for known, now in ((hashes, actual), (originals, available))
-            for name, digest in now.items()
-            if digest != known[name]
+            for name, digest in {**actual, **available}.items()
+            if digest != {**hashes, **originals}[name]
         ]
 
     def choose_report(self, path: Path, again: _Report) -> _Report:
@@ -215,8 +205,8 @@ class _FolderComparison:
         Figures that are nearly equal are those of the document, because it shows them in full.
         """
         stored, made = read_json(path), again.model_dump(mode="json")
-        changes = [*find_changes(stored, made, self._is_unknown)]
-        self.problems += [f"{path.name}: {change}" for change in changes]
+        changes = [f"{path.name}: {change}" for change in find_changes(stored, made)]
+        self.problems += changes
         self.values += count_values(made)
         return again if changes else type(again).model_validate(stored)
 
@@ -232,99 +222,83 @@ class _FolderComparison:
         is_right = np.allclose(ours, theirs, rtol=NEAR, atol=NEAR, equal_nan=True)
         return stored if is_right else again
 
-    def can_draw_again(self, packages: Mapping[str, str], platform: str, scratch: Path) -> bool:
+    def draws_again(self, platform: str, scratch: Path) -> bool:
         """Return whether plots are drawn again; otherwise they are copied, and unproven."""
         plots = (self._folder / PLOTS_FOLDER).glob("*.*")
-        drawn = [f"{PLOTS_FOLDER}/{one.name}" for one in plots if one.suffix in PLOT_ENDINGS]
+        drawn = {f"{PLOTS_FOLDER}/{one.name}" for one in plots if one.suffix in PLOT_ENDINGS}
         here = package_versions(["matplotlib"]).get("matplotlib"), describe_machine()["platform"]
-        if not drawn or (can_draw() and (packages.get("matplotlib"), platform) == here):
-            return bool(drawn)
-        reason = "another version of Matplotlib or another platform drew them"
-        if not can_draw():
-            reason = str(MissingExtraError("drawing them again", "plots"))
-        self.unproven.append(f"plots ({reason})")
-        (scratch / PLOTS_FOLDER).mkdir(exist_ok=True)
-        for name in drawn:
-            shutil.copyfile(self._files.file(name), scratch / name)
-        return False
+        is_same = can_draw() and (self._packages.get("matplotlib"), platform) == here
+        if drawn and not is_same:
+            (scratch / PLOTS_FOLDER).mkdir(exist_ok=True)
+            for name in drawn:
+                shutil.copyfile(self._files.file(name), scratch / name)
+            self.unproven.append(
+                "plots (drawn by another Matplotlib or platform, or the extra 'plots' is missing)"
+            )
+        return bool(drawn) and is_same
 
     def compare_all(
         self, scratch: Path, known: Iterable[str] = (), progress: Progress = no_progress
     ) -> None:
-        """Compare all files that were made again, and find files without a counterpart."""
-        made = _list_files(scratch)
-        names = sorted({*made, *self._listed} - {CHECKSUMS_FILE})
-        for done, name in enumerate(names):
-            progress("comparing files", done, len(names))
+        """Compare all files that were made again, and find files without a counterpart.
+
+        In folders where only a benchmark writes, other files are problems; elsewhere unproven.
+        """
+        made = {*_list_files(scratch), *self._listed}
+        names = sorted(made - {CHECKSUMS_FILE})
+        progress("comparing files", 0, len(names))
+        for done, name in enumerate(names, 1):
             self.compare_file(name, scratch)
-        progress("comparing files", len(names), len(names))
-        self.problems += [
-            f"{name}: not listed in {CHECKSUMS_FILE}"
-            for name in names
-            if self._listed and name not in self._listed and self._files.find(name) is not None
+            progress("comparing files", done, len(names))
+        present = sorted(_list_files(self._folder))
+        if self._listed:
+            unlisted = {*names} - self._listed.keys()
+            self.problems += [
+                f"{name}: not listed in {CHECKSUMS_FILE}" for name in present if name in unlisted
+            ]
+        foreign = [
+            name
+            for name in present
+            if name not in {*made, *known, CHECKSUMS_FILE} and name[0] != "."
         ]
-        self._find_foreign({*names, *known, CHECKSUMS_FILE})
+        inside = [name for name in foreign if name.partition("/")[0] in _OF_THE_REPORT]
+        self.problems += [f"{name}: {_NOT_WRITTEN}" for name in inside if self._listed]
+        if others := [name for name in foreign if not self._listed or name not in inside]:
+            self.unproven.append(f"files that are not part of the report: {', '.join(others)}")
 
     def compare_file(self, name: str, scratch: Path) -> None:
         """Compare a file with the one made again."""
         path, again = self._files.find(name), scratch / name
         changes: Iterable[str] = ()
-        if path is None or not again.is_file():
-            is_expected = [_NOT_WRITTEN] if path is not None else ["the file is missing"]
-            changes = is_expected if path is not None or again.is_file() else []
+        if path is None:
+            changes = ["the file is missing"] * again.is_file()
+        elif not again.is_file():
+            changes = [_NOT_WRITTEN]
         elif path.read_bytes() != again.read_bytes():
             changes = islice(self._find_changes(name, path, again), _MOST_FINDINGS)
         self.problems += [f"{name}: {change}" for change in changes]
 
-    def _find_changes(self, name: str, path: Path, again: Path) -> Iterator[str]:
-        changes: Iterable[str] = ()
+    def _find_changes(self, name: str, path: Path, again: Path) -> Iterable[str]:
+        if name.startswith(f"{PLOTS_FOLDER}/"):
+            return ["the plot differs from the plot of these figures"]
         if name.endswith(".json"):
-            changes = [*find_changes(read_json(path), read_json(again), self._is_unknown)]
-        elif name.startswith(f"{PLOTS_FOLDER}/"):
-            changes = ["the plot differs from the plot of these figures"]
-        elif name.endswith(".parquet"):
-            stored, table = self._files.read_table(name), pl.read_parquet(again)
-            assert stored is not None
-            schemas = [str(dict(one.schema)) for one in (stored, table)]
-            changes = find_changes(_rows_by_key(stored), _rows_by_key(table))
-            if schemas[0] != schemas[1]:
-                changes = [f"the columns are {schemas[0]} instead of {schemas[1]}"]
-        if not changes:
+            changes = [*find_changes(read_json(path), read_json(again))]
+            if changes:
+                return changes
+        if name.endswith(".parquet"):
+            tables = [self._files.read_table(name), pl.read_parquet(again)]
+            texts = [
+                "\n".join([str(one.schema), *map(str, one.rows())])
+                for one in tables
+                if one is not None
+            ]
+        else:
             texts = [file.read_bytes().decode("utf-8", errors="replace") for file in (path, again)]
-            changes = find_text_changes(*texts) if texts[0] != texts[1] else ["it is not UTF-8"]
-        yield from changes
-
-    def _find_foreign(self, known: Collection[str]) -> None:
-        """List files that are not part of the report; in folders of a benchmark, as problems."""
-        names = sorted(_list_files(self._folder))
-        foreign = [name for name in names if name not in known and not name.startswith(".")]
-        inside = [name for name in foreign if name.partition("/")[0] in _OF_THE_REPORT]
-        if self._listed:
-            self.problems += [f"{name}: {_NOT_WRITTEN}" for name in inside]
-            foreign = [name for name in foreign if name not in inside]
-        if foreign:
-            self.unproven.append(f"files that are not part of the report: {', '.join(foreign)}")
+        return [*find_text_changes(*texts)] or ["the bytes differ"]
 
 
 def _list_files(folder: Path) -> list[str]:
     return [file.relative_to(folder).as_posix() for file in folder.rglob("*") if file.is_file()]
-
-
-def _rows_by_key(table: pl.DataFrame) -> dict[str, Any]:
-    """Return the value or values of each row by the names in it."""
-    table = table.with_columns(selectors.float().fill_nan(None))
-    named = [name for name in table.columns if name in _KEYS]
-    rows: dict[str, Any] = {}
-    for row in table.iter_rows(named=True):
-        key = " ".join(str(row.pop(name)) for name in named)
-        while key in rows:
-            key = f"{key} (repeated)"
-        rows[key] = next(iter(row.values())) if len(row) == 1 else row
-    return rows
-
-
-def _count_claims(claims: Collection[str]) -> str:
-    return f"{plural(len(claims), 'statement')} in the section '{CLAIMS_TITLE}'"
 
 
 def _verify_benchmark(path: str | Path, progress: Progress) -> Verification:
@@ -332,32 +306,28 @@ def _verify_benchmark(path: str | Path, progress: Progress) -> Verification:
     source = ReportFolder(path)
     if source.path.parent != source.folder:  # the report of a mode
         source = ReportFolder(source.folder)
-    report, name = source.report, source.path.name
-    if (refused := _refuse_other_version(name, report.manifest.packages)) is not None:
-        return refused
-    comparison = _FolderComparison(source.folder)
+    report, name, manifest = source.report, source.path.name, source.report.manifest
+    comparison = _FolderComparison(source.path, manifest.packages, list_claims(report))
     progress("hashing files", 0, 1)
     runs = {run.path: run.sha256 for run in report.runs if run.path is not None}
     comparison.check_hashes(runs, source.originals)
-    terms = [report.manifest.config.get(name) for name in TERM_FILES]
+    progress("hashing files", 1, 1)
+    terms = [manifest.config.get(name) for name in TERM_FILES]
     if any(one.startswith(f"{path}: ") for path in terms if path for one in comparison.problems):
         return comparison.result()  # without them, nothing is computed again
-    progress("hashing files", 1, 1)
     with tempfile.TemporaryDirectory() as temporary:
         rebuilt = rebuild_result(source, Path(temporary, "again"), progress)
         result, scratch = rebuilt.result, rebuilt.result.folder.partial
         try:
             comparison.problems += rebuilt.problems
-            comparison.unproven += [_count_claims(list_claims(report)), *rebuilt.unproven]
+            comparison.unproven += rebuilt.unproven
             result = replace(
                 result,
                 report=comparison.choose_report(source.path, result.report),
                 per_query=comparison.choose_values(result.per_query),
             )
             progress("rendering", 0, 1)
-            manifest = report.manifest
-            draws = comparison.can_draw_again(manifest.packages, manifest.platform, scratch)
-            render_files(result, plots=draws)
+            render_files(result, plots=comparison.draws_again(manifest.platform, scratch))
             progress("rendering", 1, 1)
             comparison.compare_all(scratch, [name], progress)
         finally:
@@ -374,10 +344,8 @@ def _verify_judgments(folder: PlanFolder) -> Verification:
     stored = folder.files.find(JUDGMENT_REPORT_FILE)
     document = {"version": folder.plan.version} if stored is None else read_json(stored)
     written = str(document.get("version")) if isinstance(document, dict) else ""
-    refused = _refuse_other_version(JUDGMENT_REPORT_FILE, {"trectools-plus": written})
-    if refused is not None:
-        return refused
-    comparison = _FolderComparison(folder.files.path)
+    path = folder.files.path / JUDGMENT_REPORT_FILE
+    comparison = _FolderComparison(path, {"trectools-plus": written})
     with tempfile.TemporaryDirectory() as temporary:
         scratch = Path(temporary)
         check = verify_plan(folder, scratch)
@@ -391,39 +359,11 @@ def _verify_judgments(folder: PlanFolder) -> Verification:
     return Verification(check.figures, files, problems, warnings=check.warnings)
 
 
-def _verify_sweep(path: Path) -> Verification:
-    """Verify a sweep by its values per query, the run of the winner and the judgments."""
-    report = load_sweep_report(path)
-    if (refused := _refuse_other_version(path.name, report.packages)) is not None:
-        return refused
-    comparison = _FolderComparison(path.parent)
-    comparison.check_hashes({})
-    with tempfile.TemporaryDirectory() as temporary:
-        output = OutputFolder(Path(temporary, "again"))
-        scratch = output.partial
-        try:
-            rebuilt = rebuild_sweep(path, report, output)
-            comparison.unproven += [_count_claims(sweep_claims(report)), *rebuilt.unproven]
-            chosen = comparison.choose_report(path, rebuilt.result.report)
-            comparison.problems += rebuilt.problems
-            if comparison.can_draw_again(report.packages, report.platform, scratch):
-                draw_sweep(chosen, scratch)
-            write_sweep_files(replace(rebuilt.result, report=chosen), scratch)
-            comparison.compare_all(scratch)
-        finally:
-            output.discard()
-    comparison.values += rebuilt.result.per_query.height
-    return comparison.result()
-
-
 def _verify_extraction(path: Path) -> Verification:
     """Verify an extraction by its gold terms and its predictions."""
     report = load_extraction_report(path)
-    if (refused := _refuse_other_version(path.name, report.manifest.packages)) is not None:
-        return refused
+    comparison = _FolderComparison(path, report.manifest.packages, extraction_claims(report))
     made = rebuild_extraction(path, report)
-    comparison = _FolderComparison(path.parent)
-    comparison.unproven.append(_count_claims(extraction_claims(report)))
     with tempfile.TemporaryDirectory() as temporary:
         scratch = Path(temporary)
         result = replace(made, report=comparison.choose_report(path, made.report))

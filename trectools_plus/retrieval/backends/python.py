@@ -76,9 +76,15 @@ class PythonBackend(Backend):
         seconds, is_named = self._timeout, isinstance(given, str)
         if seconds is None and is_named:
             seconds = DEFAULT_TIMEOUT
-        in_thread = partial(_call_quietly, thread)
-        # A connection to a database may belong to the thread in which the module is imported.
-        call = in_thread if is_named else _call_here
+
+        def call(function: Callable[..., Any], *values: Any, limit: float | None = None) -> Any:
+            # A connection to a database may belong to the thread in which the module is imported.
+            if not is_named and limit is None:
+                return function(*values)
+            # Redirected here, because a thread that hangs would never restore it.
+            with redirect_stdout(sys.stderr):
+                return thread.call(function, *values, seconds=limit)
+
         retriever: LoadedRetriever = call(LoadedRetriever, given)
         if retriever.needs_documents:
             if request.corpus is None:
@@ -89,21 +95,7 @@ class PythonBackend(Backend):
                 )
             request.progress(f"indexing for {where}", 0, 1)
             call(retriever.index, request.corpus)
-        search = partial(in_thread, retriever.search, seconds=seconds)
-        return FunctionSource(retriever.search if seconds is None else search, thread.close, named)
-
-
-def _call_here(function: Callable[..., Any], *given: Any) -> Any:
-    return function(*given)
-
-
-def _call_quietly(
-    thread: CallThread, function: Callable[..., Any], *given: Any, seconds: float | None = None
-) -> Any:
-    """Call a function in a thread; the text that it prints goes to stderr."""
-    # Redirected here, because a thread that hangs would never restore it.
-    with redirect_stdout(sys.stderr):
-        return thread.call(function, *given, seconds=seconds)
+        return FunctionSource(partial(call, retriever.search, limit=seconds), thread.close, named)
 
 
 class FunctionSource(Source):
@@ -129,13 +121,12 @@ class FunctionSource(Source):
     def _search_one(self, query: Query, depth: int) -> Hits | Failure:
         for attempt in range(1, _ATTEMPTS + 1):
             kind: FailureKind = "failed"
+            started = perf_counter()
             try:
-                started = perf_counter()
                 ids, scores = self._search(query.text, depth)
+                return Hits(ids, scores, 1000 * (perf_counter() - started), attempt)
             except TimedOutError as error:
                 reason, kind = str(error), "unavailable"
             except (Exception, SystemExit) as error:
                 reason = describe_error(error)
-            else:
-                return Hits(ids, scores, 1000 * (perf_counter() - started), attempt)
         return Failure(self._named + reason, kind, lasting=True, attempts=_ATTEMPTS)

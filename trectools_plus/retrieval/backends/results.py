@@ -11,17 +11,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from trectools_plus.formats.interchange.frames import is_frame
-from trectools_plus.formats.interchange.names import DOC_IDS, SCORES, normalize
+from trectools_plus.formats.interchange.names import DOC_IDS, SCORES
 from trectools_plus.retrieval.source import Ranking
 
-_MEMBERS = ("node", "document", "metadata", "meta")
+_PARTS = ("node", "document", "metadata", "meta")
 """Members that may have the id: the node in LlamaIndex, metadata in LangChain and Haystack."""
 _ID_NAMES = (
-    [normalize(name) for name in DOC_IDS if name.endswith(("id", "no"))],
-    ["id", "nodeid"],
+    (*(name for name in DOC_IDS if name.endswith(("id", "no"))), "docid"),
+    ("_id", "id", "node_id"),
 )
 """Names of ids: those of documents count before others, which can number results."""
-_SCORE_NAMES = [normalize(name) for name in SCORES]
+_SCORE_NAMES = (*SCORES, "_score")
 _LISTS = (("hits", "hits"), ("documents",), ("source_nodes",), ("result", "points"), ("matches",))
 """Members that lead to the list of results in an answer of Elasticsearch, Haystack and others."""
 _ACCEPTED = (
@@ -44,12 +44,21 @@ def read_results(results: Results) -> tuple[list[str], list[float] | None]:
         return results.doc_ids, [float(score) for score in results.scores]
     if isinstance(results, Mapping):
         results = _list_in(results)
-    if isinstance(results, Mapping) or (hasattr(results, "iloc") and not is_frame(results)):
-        ordered = sorted(results.items(), key=lambda pair: -_read_score(pair[1]))
-        return _columns([(doc_id, _read_score(score)) for doc_id, score in ordered])
-    if isinstance(results, tuple) and [getattr(one, "ndim", 0) for one in results] == [2, 2]:
+    if isinstance(results, tuple) and [getattr(part, "ndim", 0) for part in results] == [2, 2]:
         return [str(number) for number in results[1][0].tolist() if number >= 0], None  # FAISS
-    return _columns([_read_result(item) for item in _items(results)])
+    if is_frame(results):
+        results = results.to_dict("records") if hasattr(results, "iloc") else results.to_dicts()
+    elif isinstance(results, Mapping) or hasattr(results, "iloc"):
+        scored = [(doc_id, _read_score(score)) for doc_id, score in results.items()]
+        results = sorted(scored, key=lambda pair: -pair[1])
+    is_odd = isinstance(results, str | bytes | set | frozenset) or hasattr(type(results), "columns")
+    if is_odd or not isinstance(results, Iterable):
+        raise TypeError(f"expected {_ACCEPTED} but got {_kind(results)}")
+    pairs = [_read_result(item) for item in results]
+    scores = [score for _, score in pairs if score is not None]
+    if 0 < len(scores) < len(pairs):
+        raise TypeError("expected a score in every result, but some have none")
+    return [doc_id for doc_id, _ in pairs], scores or None
 
 
 def _list_in(answer: Mapping[str, Any]) -> Any:
@@ -67,63 +76,21 @@ def _list_in(answer: Mapping[str, Any]) -> Any:
     return answer
 
 
-def _items(results: Any) -> Iterable[Any]:
-    """Return the results one by one, in their order."""
-    if is_frame(results):
-        is_pandas = hasattr(results, "iloc")
-        rows: list[Any] = results.to_dict("records") if is_pandas else results.to_dicts()
-        return rows
-    is_set = hasattr(results, "isdisjoint") and type(results) is not type({}.keys())
-    is_unknown_table = hasattr(type(results), "columns")
-    is_text = isinstance(results, str | bytes)
-    if is_text or is_set or is_unknown_table or not isinstance(results, Iterable):
-        raise TypeError(f"expected {_ACCEPTED} but got {_kind(results)}")
-    return results
-
-
-def _read_result(item: Any) -> tuple[Any, float | None]:
+def _read_result(item: Any) -> tuple[str, float | None]:
     """Return the id and the score of a result; ``None`` if it has no score."""
     if isinstance(item, tuple | list) and not hasattr(item, "_fields"):
         if len(item) != 2:
             raise TypeError(f"expected a pair of id and score but got {_kind(item)}")
-        return _id_in(item[0]), _read_score(item[1])
+        return _read_id(item[0]), _read_score(item[1])
     score = _member(item, _SCORE_NAMES)
-    return _id_in(item), None if score is None else _read_score(score)
+    return _read_id(item), None if score is None else _read_score(score)
 
 
-def _id_in(item: Any) -> Any:
-    """Return the id of a result, or of one of its members; other values unchanged."""
-    parts = [item, *(_member(item, [name]) for name in _MEMBERS)]
-    for names in _ID_NAMES:
-        for part in parts:
-            if (found := _member(part, names)) is not None:
-                return found
-    return item
-
-
-def _member(item: Any, names: Sequence[str]) -> Any:
-    """Return the first member of a dictionary or object with one of these names, if any."""
-    if item is None or isinstance(item, str | bytes | int | float):
-        return None
-    is_mapping = isinstance(item, Mapping)
-    spellings = {normalize(str(name)): name for name in (item if is_mapping else dir(item))}
-    for name in names:
-        if name in spellings:
-            value = item[spellings[name]] if is_mapping else getattr(item, spellings[name])
-            if value is not None and not callable(value):
-                return value
-    return None
-
-
-def _columns(pairs: Sequence[tuple[Any, float | None]]) -> tuple[list[str], list[float] | None]:
-    ids = [_read_id(doc_id) for doc_id, _ in pairs]
-    scores = [score for _, score in pairs if score is not None]
-    if 0 < len(scores) < len(pairs):
-        raise TypeError("expected a score in every result, but some have none")
-    return ids, scores or None
-
-
-def _read_id(value: Any) -> str:
+def _read_id(item: Any) -> str:
+    """Return the id in a result or in one of its parts, or the result itself."""
+    parts = [item, *(_member(item, [name]) for name in _PARTS)]
+    found = (_member(part, names) for names in _ID_NAMES for part in parts)
+    value = next((value for value in found if value is not None), item)
     if isinstance(value, str):
         return str(value)
     try:
@@ -134,13 +101,19 @@ def _read_id(value: Any) -> str:
         raise TypeError(f"expected an id but got {_kind(value)} — return {_ACCEPTED}") from None
 
 
+def _member(item: Any, names: Sequence[str]) -> Any:
+    """Return the first member of a dictionary or object with one of these names, if any."""
+    for name in names:
+        value = item.get(name) if isinstance(item, Mapping) else getattr(item, name, None)
+        if value is not None and not callable(value):
+            return value
+    return None
+
+
 def _read_score(value: Any) -> float:
-    try:
-        if isinstance(value, str | bytes | bool):
-            raise TypeError
-        return float(value)
-    except TypeError:
-        raise TypeError(f"expected a score but got {_kind(value)}") from None
+    if isinstance(value, str | bytes | bool) or not hasattr(value, "__float__"):
+        raise TypeError(f"expected a score but got {_kind(value)}")
+    return float(value)
 
 
 def _kind(value: Any) -> str:

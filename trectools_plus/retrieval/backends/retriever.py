@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
-from importlib.metadata import entry_points
-from inspect import Parameter, iscoroutinefunction, signature
+from inspect import Parameter, signature
 from typing import Any
 
 from trectools_plus.errors import TrectoolsPlusError, UsageError, describe_error
@@ -18,15 +16,15 @@ from trectools_plus.plugins import (
     import_object,
     working_directory_on_path,
 )
-from trectools_plus.retrieval.backends.results import Results, read_results
+from trectools_plus.retrieval.backends.results import read_results
 
-_QUERY = re.compile(r"q|s|\w*(query|question|topic|text|string|str|term|input)|keywords?|prompt")
+_QUERIES = frozenset({"query", "q", "text", "question", "topic", "string", "prompt"})
 """Names of a parameter that takes the text of one query."""
-_DEPTH = re.compile(
-    r"k|n|topk|topn|(max|num|n)k?|depth|limit|number|size|count|cutoff|length|pagesize"
-    r"|(max|num|n|numberof)?(results|hits|docs|documents|rows)"
+_DEPTHS = frozenset(
+    {"k", "n", "topk", "topn", "depth", "limit", "size", "count", "cutoff", "numresults", "numdocs"}
+    | {"maxresults", "nresults", "numhits", "maxhits", "pagesize", "results", "similaritytopk"}
 )
-"""Names of a parameter that takes the number of results."""
+"""Names of a parameter that takes the number of results, without case and underscores."""
 _KINDS = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY)
 
 
@@ -64,12 +62,11 @@ class Call:
                 where=where,
                 remedy="define it as (query, k), and give other parameters default values",
             )
-        named = [one for one in free[1:] if _DEPTH.fullmatch(normalize(one.name))]
+        named = [one for one in free[1:] if normalize(one.name) in _DEPTHS]
         named += [one for one in free[1:] if one.name in required]
         self._function = function
         self._query, self._depth = free[0], next(iter(named), None)
-        is_text = _QUERY.fullmatch(normalize(free[0].name)) is not None
-        self.takes_text = is_text or free[0].annotation in (str, "str")
+        self.takes_text = self._query.name in _QUERIES or self._query.annotation in (str, "str")
 
     def __call__(self, query: Any, depth: int) -> Any:
         """Call the function.
@@ -77,22 +74,18 @@ class Call:
         Raises:
             Exception: Any error of the function.
         """
-        values: list[Any] = []
-        named: dict[str, Any] = {}
-        for parameter, value in ((self._query, query), (self._depth, depth)):
-            if parameter is None:
-                continue
-            is_first = parameter.kind is not Parameter.KEYWORD_ONLY and not values
-            if is_first or parameter.kind is Parameter.POSITIONAL_ONLY:
-                values.append(value)
-            else:
-                named[parameter.name] = value
+        by_name = self._query.kind is Parameter.KEYWORD_ONLY
+        values, named = ([], {self._query.name: query}) if by_name else ([query], {})
+        if self._depth is not None and self._depth.kind is Parameter.POSITIONAL_ONLY:
+            values.append(depth)
+        elif self._depth is not None:
+            named[self._depth.name] = depth
         return self._function(*values, **named)
 
 
 ENTRY_POINT_GROUP = "trectools_plus.retrievers"
-_METHODS = ("retrieve", "invoke", "run")
-"""Other names of the method ``search``: of LlamaIndex, LangChain and Haystack."""
+_METHODS = ("search", "retrieve", "invoke", "run")
+"""The method that searches; the others are those of LlamaIndex, LangChain and Haystack."""
 
 
 Found = tuple[list[str], list[float] | None]
@@ -122,15 +115,16 @@ class LoadedRetriever:
         has_search = callable(getattr(retriever, "search", None))
         self.needs_documents = has_search and callable(getattr(retriever, "index", None))
         self._retriever = retriever
-        methods = () if callable(retriever) else _METHODS
-        names = [name for name in ("search", *methods) if hasattr(retriever, name)]
-        function = getattr(retriever, names[0]) if names else retriever
-        if not callable(function) or iscoroutinefunction(function):
-            kind = "asynchronous function" if callable(function) else type(retriever).__name__
+        methods = _METHODS[:1] if callable(retriever) else _METHODS
+        function = next(
+            filter(None, (getattr(retriever, name, None) for name in methods)), retriever
+        )
+        if not callable(function):
             raise UsageError(
-                f"expected a function, or an object with a method search, but got: {kind}",
+                "expected a function, or an object with a method search, but got: "
+                f"{type(retriever).__name__}",
                 where=self._where,
-                remedy="name a function that calls it, for example with asyncio.run",
+                remedy="name a function that calls it",
             )
         self._function = Call(function, self._where)
         self._takes_list = has_search and not self._function.takes_text
@@ -151,15 +145,12 @@ class LoadedRetriever:
             Exception: Any error of the retriever; ``TypeError`` for unsupported results.
         """
         with working_directory_on_path():
-            return read_results(self._call(text, depth))
-
-    def _call(self, text: str, depth: int) -> Results:
-        if not self._takes_list:
-            return self._function(text, depth)
-        answers = list(self._function([text], depth))
-        if len(answers) != 1:
-            raise TypeError(f"search returned {len(answers)} entries for 1 query")
-        return answers[0]
+            if not self._takes_list:
+                return read_results(self._function(text, depth))
+            answers = list(self._function([text], depth))
+            if len(answers) != 1:
+                raise TypeError(f"search returned {len(answers)} entries for 1 query")
+            return read_results(answers[0])
 
 
 def name_of(given: Any) -> str:
@@ -179,10 +170,8 @@ def _load(name: str) -> Any:
     point = find_entry_point(ENTRY_POINT_GROUP, name)
     if point is not None:
         return point.load()
-    known = ", ".join(sorted(entry_points(group=ENTRY_POINT_GROUP).names))
     raise UsageError(
-        f"no installed package registers a retriever '{name}'",
-        remedy=f"write module:name{f', or one of {known}' if known else ''}",
+        f"no installed package registers a retriever '{name}'", remedy="write module:name"
     )
 
 

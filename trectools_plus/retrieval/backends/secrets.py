@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 from dataclasses import dataclass, field
 from urllib.parse import quote
 
@@ -13,10 +12,6 @@ from trectools_plus.redaction import HIDDEN
 
 _MIN_LENGTH = 8
 """A shorter secret could be in an id by chance."""
-_SHOWN = 4
-"""The number of characters of a masked secret that identify it."""
-_WORD = re.compile(r"[^\s\"'<>()=]+")
-_MASK = re.compile(r"[*•●∙·…]+|\.{2,}|[xX]{3,}|_{3,}|#{3,}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,21 +31,13 @@ class Secret:
     def scrub(self, text: str) -> str:
         """Replace the secret in a text by ``***``.
 
-        It may be escaped for JSON or for a URL, or be masked except for its start or its end.
+        It may be escaped for JSON or for a URL.
         """
         spellings = {self.value, json.dumps(self.value)[1:-1], quote(self.value, safe="")}
         # The longest first, because it may contain another.
         for spelling in sorted(spellings, key=len, reverse=True):
             text = text.replace(spelling, HIDDEN)
-        ends = (self.value[:_SHOWN], self.value[-_SHOWN:])
-        if len(self.value) < _MIN_LENGTH or not any(end in text for end in ends):
-            return text
-
-        def hide_masked(word: re.Match[str]) -> str:
-            is_secret = _MASK.search(word[0]) and any(end in word[0] for end in ends)
-            return HIDDEN if is_secret else word[0]
-
-        return _WORD.sub(hide_masked, text)
+        return text
 
 
 def read_key(variable: str, option: str = "key_env") -> Secret:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from importlib import import_module
 from typing import Annotated, Any
 
@@ -21,50 +20,13 @@ from trectools_plus.text import split_list
 EMBEDDED = "embedded"
 
 
-@dataclass(frozen=True, slots=True)
-class BackendEntry:
-    """Facts about a backend that are available before it is imported.
-
-    Attributes:
-        location: ``module:class`` of the backend, in ``retrieval.backends``.
-        setting: The key of its settings in a configuration; empty for the embedded backend, which
-            searches the user's documents. A backend with settings has documents of its own, may
-            find chunks, and has a time limit for each request or call.
-        requirement: How to give this setting.
-        hint: A note for the help of ``--backend``, which shows it in parentheses.
-    """
-
-    location: str
-    setting: str = ""
-    requirement: str = ""
-    hint: str = ""
-
-    def load(self) -> Any:
-        """Import the class of the backend."""
-        module, _, name = self.location.partition(":")
-        return getattr(import_module(f"trectools_plus.retrieval.backends.{module}"), name)
-
-
-BACKENDS: Mapping[str, BackendEntry] = {
-    EMBEDDED: BackendEntry("embedded.backend:EmbeddedBackend"),
-    "http": BackendEntry(
-        "http.source:HttpBackend",
-        "http",
-        "the service's URL — give http.url, or --http-url",
-        "a search engine or JSON service",
-    ),
-    "python": BackendEntry(
-        "python:PythonBackend",
-        "retriever",
-        "`retriever` — give module:name",
-        "a function or plug-in",
-    ),
+BACKENDS: Mapping[str, tuple[str, str]] = {
+    EMBEDDED: ("embedded.backend:EmbeddedBackend", ""),
+    "http": ("http.source:HttpBackend", "http"),
+    "python": ("python:PythonBackend", "retriever"),
 }
-"""Backends by name."""
-
-_NAMES = ", ".join(
-    f"{name} ({entry.hint})" if entry.hint else name for name, entry in BACKENDS.items()
-)
+"""Backends by name: ``module:class`` in this package, and the key of its settings. One with
+settings has documents of its own, may find chunks, and has a time limit for each request."""
 
 
 def name_retrievers(value: Any) -> Any:
@@ -97,12 +59,12 @@ def default_modes(retriever: Any, http: Any) -> list[str]:
         http: The settings of the backend ``http``, or a mapping of them: their modes, or those of
             the engine; without ``vector_field``, only ``lexical``.
     """
-    if retriever:
-        return list(name_retrievers(retriever))
+    if retriever or not http:
+        return list(name_retrievers(retriever or {}))
     if isinstance(http, HttpSettings):
         http = {name: getattr(http, name) for name in http.model_fields_set}
     if not isinstance(http, Mapping) or isinstance(http.get("modes"), Mapping):
-        return list(http["modes"]) if http else []
+        return list(http["modes"])
     engine = http.get("engine")
     modes = load_presets()[engine]["modes"] if engine in ENGINES and http.get("url") else {}
     return [mode for mode in modes if http.get("vector_field") or mode == "lexical"]
@@ -118,7 +80,8 @@ class BackendSettings(Model):
 
     backend: str = setting(
         EMBEDDED,
-        f"Search backend: {_NAMES}.",
+        "Search backend: embedded, http (a search engine or JSON service), python (a function or "
+        "plug-in).",
         Option("NAME", Panel.BACKENDS),
     )
     retriever: Retrievers = setting(
@@ -149,7 +112,7 @@ class BackendSettings(Model):
         """Infer the backend if the settings of exactly one backend are given."""
         if not isinstance(values, Mapping) or values.get("backend") is not None:
             return values
-        named = [name for name, entry in BACKENDS.items() if values.get(entry.setting)]
+        named = [name for name, (_, key) in BACKENDS.items() if values.get(key)]
         return {**values, "backend": named[0]} if named else values
 
     @model_validator(mode="after")
@@ -158,21 +121,21 @@ class BackendSettings(Model):
             raise ValueError(
                 f"`backend`: unknown backend '{self.backend}' — use one of {', '.join(BACKENDS)}"
             )
-        for name, entry in BACKENDS.items():
-            if entry.setting and name != self.backend and getattr(self, entry.setting):
+        for name, (_, key) in BACKENDS.items():
+            if key and name != self.backend and getattr(self, key):
                 raise ValueError(
-                    f"`{entry.setting}` configures the backend {name}, but `backend` is "
-                    f"{self.backend} — give the settings of one backend"
+                    f"`{key}` configures the backend {name}, but `backend` is {self.backend} — "
+                    "give the settings of one backend"
                 )
         if not self.is_embedded and not self._backend_setting:
-            raise ValueError(f"`backend` {self.backend} requires {self._entry.requirement}")
-        if self.is_embedded and self.timeout is not None:
-            raise ValueError(
-                "`timeout` applies to the backends http and python, but `backend` is embedded — "
-                "leave it out"
-            )
-        if self.is_embedded and self.collapse is not None:
-            raise ValueError("`collapse`: the embedded modes find documents, not chunks — omit it")
+            how = "http.url, or --http-url" if self.backend == "http" else "`retriever`"
+            raise ValueError(f"`backend` {self.backend} has no settings — give {how}")
+        for name in ("timeout", "collapse"):
+            if self.is_embedded and getattr(self, name) is not None:
+                raise ValueError(
+                    f"`{name}` applies to the backends http and python, but the embedded modes "
+                    "search documents in this process — leave it out"
+                )
         for name in self.retriever:
             check_mode_name(name)
         return self
@@ -184,10 +147,9 @@ class BackendSettings(Model):
 
     def make_backend(self) -> Backend:
         """Import the backend and create it with its settings."""
-        create = self._entry.load()
-        backend: Backend = (
-            create() if self.is_embedded else create(self._backend_setting, self.timeout)
-        )
+        create = self._backend_class()
+        given = () if self.is_embedded else (self._backend_setting, self.timeout)
+        backend: Backend = create(*given)
         return backend
 
     def check_backend_modes(self, modes: Sequence[str]) -> None:
@@ -197,13 +159,14 @@ class BackendSettings(Model):
             UsageError: If there is no mode, or a mode is unknown, repeated or not valid as a file
                 name.
         """
-        self._entry.load().check_modes(modes, self._backend_setting)
+        self._backend_class().check_modes(modes, self._backend_setting)
 
-    @property
-    def _entry(self) -> BackendEntry:
-        return BACKENDS[self.backend]
+    def _backend_class(self) -> Any:
+        module, _, name = BACKENDS[self.backend][0].partition(":")
+        return getattr(import_module(f"trectools_plus.retrieval.backends.{module}"), name)
 
     @property
     def _backend_setting(self) -> Any:
         """The value of the backend's setting."""
-        return None if self.is_embedded else getattr(self, self._entry.setting)
+        key = BACKENDS[self.backend][1]
+        return getattr(self, key) if key else None

@@ -259,14 +259,18 @@ def _fetch_mode(
     others = (query for query in pending if sample is None or query.query_id not in sample)
 
     def answer(batch: Sequence[Query]) -> dict[str, Answer | Failure]:
-        return answer_batch(source, batch, request.options)
+        outcomes = answer_batch(source, batch, request.options)
+        for query_id, outcome in outcomes.items():
+            if isinstance(outcome, Answer) and sample is not None and query_id not in sample:
+                outcomes[query_id] = replace(outcome, latency_ms=math.nan)
+        return outcomes
 
     timed = ([answer([query])] for query in takewhile(lambda _: not breaker.stopped, alone))
     batches = iter(lambda: list(islice(others, source.batch_size)), [])
     calls = call_concurrently(answer, batches, breaker, source.concurrency, source.close)
     for results in chain(timed, calls):
         for outcomes in results:
-            store.add(_keep_latencies(outcomes, sample))
+            store.add(outcomes)
             for query_id, outcome in outcomes.items():
                 breaker.record(outcome if isinstance(outcome, Failure) else None)
                 if isinstance(outcome, Failure):
@@ -277,17 +281,3 @@ def _fetch_mode(
         rest = (query.query_id for query in pending if query.query_id not in store)
         failures = {query_id: failures.get(query_id, not_asked) for query_id in rest}
     return collect_run(mode, request.topics, store, failures, source.index_keys())
-
-
-def _keep_latencies(
-    outcomes: Mapping[str, Answer | Failure], sample: frozenset[str] | None
-) -> Mapping[str, Answer | Failure]:
-    """Return the outcomes without the latencies of queries that are not in the sample."""
-    if sample is None:
-        return outcomes
-    return {
-        query_id: replace(outcome, latency_ms=math.nan)
-        if isinstance(outcome, Answer) and query_id not in sample
-        else outcome
-        for query_id, outcome in outcomes.items()
-    }

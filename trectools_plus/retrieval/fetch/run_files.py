@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -211,29 +210,32 @@ def fetch_to_dir(
     """
     corpus, topics = request.corpus, request.topics
     _refuse_other_files(Path(output_dir), request.modes)
-    with _output_folder(Path(output_dir)) as folder:
-        check_request(request)
-        with open_stores(request, folder, resume=resume) as stores:
-            runs = fetch_modes(request, stores, progress)
-            common = {
-                "dataset": dataset,
-                "command": command,
-                "corpus": None
-                if corpus is None
-                else SourceRecord(path=corpus.path, count=len(corpus), sha256=corpus.sha256()),
-                "topics": SourceRecord(
-                    path=topics.path, count=len(topics), sha256=hash_topics(topics)
-                ),
-            }
-            for mode, run in runs.items():
-                # A run file has no ties, and at least one row.
-                frames = [separate_ties(run.run.frame)] if run.results else []
-                write_run_frames(frames, folder / f"{mode}.run", mode)
-        files = {
-            mode: _describe_file(folder / f"{mode}.run", mode, outcome, request, common)
-            for mode, outcome in runs.items()
-            if outcome.results or outcome.status == "empty"
-        }
+    check_request(request)
+    folder = Path(output_dir)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(
+            f"cannot create the output folder: {error.strerror or error}", where=str(folder)
+        ) from error
+    with open_stores(request, folder, resume=resume) as stores:
+        runs = fetch_modes(request, stores, progress)
+    common = {
+        "dataset": dataset,
+        "command": command,
+        "corpus": None
+        if corpus is None
+        else SourceRecord(path=corpus.path, count=len(corpus), sha256=corpus.sha256()),
+        "topics": SourceRecord(path=topics.path, count=len(topics), sha256=hash_topics(topics)),
+    }
+    files = {}
+    for mode, run in runs.items():
+        # A run file has no ties, and at least one row.
+        frames = [separate_ties(run.run.frame)] if run.results else []
+        path = folder / f"{mode}.run"
+        write_run_frames(frames, path, mode)
+        if run.results or run.status == "empty":
+            files[mode] = _describe_file(path, mode, run, request, common)
     refuse_unscorable(runs, folder)
     _refuse_errors(files)
     return files
@@ -253,25 +255,6 @@ def _refuse_other_files(folder: Path, modes: Iterable[str]) -> None:
             for written in (name, f"{name}.manifest.json")
         },
     )
-
-
-@contextmanager
-def _output_folder(folder: Path) -> Iterator[Path]:
-    """Create the folder; after an error, remove a new folder if it is empty."""
-    is_new = not folder.exists()
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(
-            f"cannot create the output folder: {error.strerror or error}", where=str(folder)
-        ) from error
-    try:
-        yield folder
-    except BaseException:
-        if is_new:
-            with suppress(OSError):
-                folder.rmdir()
-        raise
 
 
 def _describe_file(

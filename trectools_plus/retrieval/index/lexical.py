@@ -21,7 +21,7 @@ from trectools_plus.formats.tables import Corpus
 from trectools_plus.progress import Progress, no_progress
 from trectools_plus.retrieval.index.index import Index, load_postings
 from trectools_plus.retrieval.settings import RetrievalSettings
-from trectools_plus.retrieval.source import Ranking, empty_ranking
+from trectools_plus.retrieval.source import Ranking
 
 # Words of two or more letters, digits or underscores: the pattern of bm25s and scikit-learn.
 _WORD = re.compile(r"\b\w\w+\b")
@@ -45,7 +45,12 @@ class Analyzer:
         import Stemmer
 
         self._stem = Stemmer.Stemmer(settings.stemmer).stemWord if settings.stemmer else None
-        self._terms: dict[str, str | None] = dict.fromkeys(_stopwords(settings))
+        self._terms: dict[str, str | None] = {}
+        if settings.stopwords is not None:
+            from bm25s import stopwords as lists
+
+            name = "EN" if settings.stopwords == "english" else settings.stopwords.upper()
+            self._terms = dict.fromkeys(getattr(lists, f"STOPWORDS_{name}"))
 
     def terms(self, text: str) -> list[str]:
         """Return the terms of a text in their order, including repetitions."""
@@ -59,20 +64,7 @@ class Analyzer:
         return self._terms[word]
 
 
-def _stopwords(settings: RetrievalSettings) -> list[str]:
-    words = settings.stopwords
-    if words is None:
-        return []
-    if isinstance(words, str):
-        from bm25s import stopwords as lists
-
-        name = "EN" if words == "english" else words.upper()
-        return list(getattr(lists, f"STOPWORDS_{name}"))
-    return [clean_text(word).lower() for word in words]
-
-
 _DOCUMENTS_PER_STEP = 2_000
-_EMPTY_FILE = "no_terms.txt"
 
 
 class LexicalRetriever(Index):
@@ -106,18 +98,15 @@ class LexicalRetriever(Index):
 
     def search(self, queries: Sequence[str], depth: int) -> list[Ranking]:
         """Rank the documents that share a term with each query."""
-        return [self._search_one(query, depth) for query in queries]
-
-    def _search_one(self, query: str, depth: int) -> Ranking:
-        terms = self._analyzer.terms(query)
-        term_ids = [] if self.content is None else self.content.get_tokens_ids(terms)
-        if not term_ids:
-            return empty_ranking()
-        scores = self.content.get_scores_from_ids(term_ids)
-        return self.best(np.arange(len(scores)), scores, depth)
+        rows, rankings = np.arange(len(self.doc_ids)), []
+        for query in queries:
+            term_ids = self.content.get_tokens_ids(self._analyzer.terms(query))
+            scores = self.content.get_scores_from_ids(term_ids) if term_ids else 0.0 * rows
+            rankings.append(self.best(rows, scores.astype(np.float32, copy=False), depth))
+        return rankings
 
     def build(self, folder: Path, progress: Progress) -> None:
-        """Write an index of ``bm25s``, or a file that says that no document has a term."""
+        """Write an index of ``bm25s``."""
         vocabulary: dict[str, int] = {}
         term_ids: list[list[int]] = []
         for text in self._documents.searchable_texts():
@@ -126,19 +115,16 @@ class LexicalRetriever(Index):
             if len(term_ids) % _DOCUMENTS_PER_STEP == 0:
                 progress("indexing words", len(term_ids), len(self._documents))
         if not vocabulary:
-            # bm25s would divide by the average length, which is 0.
-            (folder / _EMPTY_FILE).write_text("No document has a term.\n", encoding="utf-8")
-            return
+            # bm25s would divide by the average length, which is 0. No query has this term.
+            vocabulary[""], term_ids[0] = 0, [0]
         settings = self._settings
         index = _import_bm25s().BM25(method="lucene", k1=settings.k1, b=settings.b)
         index.index((term_ids, vocabulary), create_empty_token=False, show_progress=False)
         index.save(folder, show_progress=False)
         progress("indexing words", len(term_ids), len(self._documents))
 
-    def load(self, folder: Path) -> Any | None:
-        """Return the memory-mapped ``bm25s`` index; ``None`` if no document has a term."""
-        if (folder / _EMPTY_FILE).exists():
-            return None
+    def load(self, folder: Path) -> Any:
+        """Return the memory-mapped ``bm25s`` index."""
         data, indices, indptr = load_postings(
             folder, np.float32, len(self._documents), ".csc.index"
         )

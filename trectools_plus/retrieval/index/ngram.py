@@ -17,8 +17,8 @@ import json
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +34,8 @@ from trectools_plus.retrieval.settings import RetrievalSettings
 from trectools_plus.retrieval.source import Ranking, Scores
 
 _NAMES_PER_STEP = 5_000
+_SIZES = range(3, 6)
+"""The characters of n-grams."""
 _NGRAMS_FILE = "ngrams.json"
 _WORD = re.compile(r"\w+")
 _UMLAUT = re.compile("(?<=[aou])\u0308")
@@ -85,7 +87,7 @@ class NgramRetriever(Index):
     Args:
         corpus: The documents. The names of a document are its label and synonyms (its definition
             if it has neither), or its title and text as one name if it has no parts.
-        settings: ``ngram_min`` and ``ngram_max`` are used.
+        settings: Not used; all indexes of whole documents have the same arguments.
         progress: Receives the progress of building an index that is not in the cache.
     """
 
@@ -94,16 +96,15 @@ class NgramRetriever(Index):
     def __init__(
         self,
         corpus: Corpus,
-        settings: RetrievalSettings,
+        settings: RetrievalSettings | None = None,  # noqa: ARG002
         progress: Progress = no_progress,
     ) -> None:
         self._documents = corpus.in_index_order()
-        self._sizes = range(settings.ngram_min, settings.ngram_max + 1)
         self._parts = None if corpus.parts is None else TextParts.from_corpus(corpus)
         facts = {
             "corpus_sha256": self._documents.sha256(),
             "parts_sha256": None if self._parts is None else self._parts.sha256,
-            "ngrams": [settings.ngram_min, settings.ngram_max],
+            "ngrams": [_SIZES[0], _SIZES[-1]],
             "folding": _RULES,
             "unicode": unicodedata.unidata_version,
         }
@@ -112,8 +113,27 @@ class NgramRetriever(Index):
     def search(self, queries: Sequence[str], depth: int) -> list[Ranking]:
         """Rank the documents that share an n-gram with each query."""
         rows = np.arange(len(self.doc_ids))
-        found = (self.content.score(count_ngrams(query, self._sizes)) for query in queries)
-        return [self.best(rows, scores, depth) for scores in found]
+        return [self.best(rows, self._score(query), depth) for query in queries]
+
+    def _score(self, query: str) -> Scores:
+        """Return the cosine of the best name of each document with a query."""
+        from scipy.sparse import csr_array
+
+        weights, idf, rows, sizes = self.content
+        ngrams = count_ngrams(query)
+        counts = {rows[ngram]: count for ngram, count in ngrams.items() if ngram in rows}
+        scores = np.zeros(len(sizes), dtype=np.float32)
+        if not counts:
+            return scores
+        known = np.array(sorted(counts))
+        vector = _dampen([counts[row] for row in known.tolist()]) * idf[known]
+        vector /= np.linalg.norm(vector)
+        found = csr_array((vector, known, [0, len(known)]), (1, len(idf))) @ weights
+        of_names = np.zeros(weights.shape[1])
+        of_names[found.indices] = found.data
+        named = np.flatnonzero(sizes)
+        scores[named] = np.maximum.reduceat(of_names, (np.cumsum(sizes) - sizes)[named])
+        return scores
 
     def build(self, folder: Path, progress: Progress) -> None:
         """Write the weights of the n-grams in the names of each document."""
@@ -129,8 +149,8 @@ class NgramRetriever(Index):
         counts: list[int] = []
         ends = [0]
         total = sum(map(len, names))
-        for name in (name for of_document in names for name in of_document):
-            ngrams = count_ngrams(name, self._sizes)
+        for name in chain.from_iterable(names):
+            ngrams = count_ngrams(name)
             columns += [rows.setdefault(ngram, len(rows)) for ngram in ngrams]
             counts += ngrams.values()
             ends.append(len(columns))
@@ -156,23 +176,25 @@ class NgramRetriever(Index):
         (folder / _NGRAMS_FILE).write_text(text, encoding="utf-8")
         progress("indexing n-grams", total, total)
 
-    def load(self, folder: Path) -> _Weights:
-        """Map the weights into memory."""
+    def load(self, folder: Path) -> tuple[Any, Values, dict[str, int], Positions]:
+        """Map the weights into memory.
+
+        Returns:
+            The weights, a SciPy matrix with a row for each n-gram and a column for each name, in
+            the order of documents; the inverse document frequency and the row of each n-gram; and
+            the number of names of each document.
+        """
         from scipy.sparse import csr_array
 
         idf = load_array(folder / "idf.npy", np.float64)
         sizes = load_array(folder / "sizes.npy", np.integer)
         ngrams = json.loads((folder / _NGRAMS_FILE).read_text(encoding="utf-8"))
-        total = int(sizes.sum())
-        rows = {ngram: row for row, ngram in enumerate(ngrams)}
-        named = np.flatnonzero(sizes)
-        starts = (np.cumsum(sizes) - sizes)[named]
-        postings = load_postings(folder, np.float64, total)
-        weights = csr_array(postings, shape=(len(rows), total))
-        return _Weights(weights, idf, rows, named, starts, len(sizes))
+        rows, total = {ngram: row for row, ngram in enumerate(ngrams)}, int(sizes.sum())
+        weights = csr_array(load_postings(folder, np.float64, total), shape=(len(rows), total))
+        return weights, idf, rows, sizes
 
 
-def count_ngrams(text: str, sizes: range) -> Counter[str]:
+def count_ngrams(text: str) -> Counter[str]:
     """Count the n-grams of a text's words after :func:`fold_spelling`.
 
     Each word has a space before and after it. A shorter word is one n-gram.
@@ -180,50 +202,11 @@ def count_ngrams(text: str, sizes: range) -> Counter[str]:
     found = Counter[str]()
     for word in _WORD.findall(fold_spelling(text)):
         padded = f" {word} "
-        for size in sizes:
+        for size in _SIZES:
             found.update(padded[at : at + size] for at in range(max(1, len(padded) - size + 1)))
             if len(padded) <= size:
                 break
     return found
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Weights:
-    """The weights of n-grams in names.
-
-    Attributes:
-        weights: SciPy matrix with a row for each n-gram and a column for each name, in the order
-            of documents.
-        idf: A value for each n-gram.
-        rows: The row of each n-gram.
-        documents: The documents that have a name, ascending.
-        starts: The first name of each of them.
-        count: Number of documents.
-    """
-
-    weights: Any
-    idf: Values
-    rows: Mapping[str, int]
-    documents: Positions
-    starts: Positions
-    count: int
-
-    def score(self, ngrams: Mapping[str, int]) -> Scores:
-        """Return the cosine of the best name of each document with n-grams and their counts."""
-        from scipy.sparse import csr_array
-
-        counts = {self.rows[ngram]: count for ngram, count in ngrams.items() if ngram in self.rows}
-        scores = np.zeros(self.count, dtype=np.float32)
-        if not counts:
-            return scores
-        rows = np.array(sorted(counts))
-        query = _dampen([counts[row] for row in rows.tolist()]) * self.idf[rows]
-        query /= np.linalg.norm(query)
-        found = csr_array((query, rows, [0, len(rows)]), (1, len(self.idf))) @ self.weights
-        of_names = np.zeros(self.weights.shape[1])
-        of_names[found.indices] = found.data
-        scores[self.documents] = np.maximum.reduceat(of_names, self.starts)
-        return scores
 
 
 def _dampen(counts: Sequence[int]) -> Values:

@@ -4,7 +4,6 @@ These strategies compute a document's score from the scores of its parts:
 
 ========================= =====================================================================
 ``label_only``            the label's score
-``label_synonyms_min``    the lowest score of the label and the synonyms
 ``label_synonyms_max``    the highest score of the label and the synonyms
 ``all_max``               the highest score of all parts
 ``all_weighted``          the weighted mean of the highest score of each kind
@@ -19,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal, TypeVar
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -103,16 +102,10 @@ class TextParts(Displayed):
         Parts of the same document and kind keep their order.
 
         Raises:
-            InputError: If there are no parts, or a kind is unknown.
+            InputError: If there are no parts.
         """
         has_text = pl.col("text").str.contains(r"\S")
         known = frame.select(PARTS_SCHEMA.keys()).filter(has_text)
-        if unknown := {*known["kind"]} - {*KINDS}:
-            raise InputError(
-                f"unknown kind of part '{min(unknown)}'",
-                where=path,
-                remedy=f"use one of {', '.join(KINDS)}",
-            )
         if known.is_empty():
             raise InputError("the documents have no text", where=path)
         ordered = (
@@ -136,6 +129,15 @@ class TextParts(Displayed):
             start += len(ids)
         digest = sha256_columns(ordered, list(PARTS_SCHEMA))
         return cls(doc_ids.to_list(), ordered["text"].to_list(), segments, digest, path)
+
+    @classmethod
+    def of_documents(cls, corpus: Corpus) -> TextParts:
+        """Return the title and text of each document as one part, its label."""
+        numbers = np.arange(len(corpus), dtype=np.intp)
+        segments = {"label": Segments(numbers, np.ones_like(numbers), numbers)}
+        ordered = corpus.in_index_order()
+        texts, key = ordered.searchable_texts(), ordered.sha256()
+        return cls(ordered.doc_ids, texts, segments, key, corpus.path)
 
     @classmethod
     def from_corpus(cls, corpus: Corpus) -> TextParts:
@@ -167,8 +169,6 @@ class TextParts(Displayed):
         return names
 
 
-DEFAULT_WEIGHTS: Mapping[str, float] = {"label": 0.5, "synonym": 0.3, "definition": 0.2}
-
 Float = TypeVar("Float", np.float32, np.float64)
 
 
@@ -178,12 +178,10 @@ class Aggregation:
 
     Attributes:
         kinds: The aggregated kinds.
-        combine: ``max``, ``min`` or ``sum`` over the kinds.
-        weights: Weights by kind, for ``sum``; at least one is above 0.
+        weights: Weights by kind for a weighted mean over the kinds; ``None`` takes the maximum.
     """
 
     kinds: tuple[str, ...]
-    combine: Literal["max", "min", "sum"] = "max"
     weights: Mapping[str, float] | None = None
 
     def score(
@@ -203,63 +201,25 @@ class Aggregation:
             Scores of shape ``(queries, documents)``, in the precision of the products; ``-inf``
             for a document without a part of the aggregated kinds.
         """
-        best = {
-            kind: self._reduce(products[kind], segments[kind])
-            for kind in self.kinds
-            if kind in segments
-        }
         template = next(iter(products.values()))
-        if self.combine == "sum":
-            return self._sum(best, segments, np.zeros((len(template), documents), template.dtype))
-        initial, choose = (-np.inf, np.maximum) if self.combine == "max" else (np.inf, np.minimum)
-        scores = np.full((len(template), documents), initial, dtype=template.dtype)
-        for kind, values in best.items():
-            columns = segments[kind].documents
-            scores[:, columns] = choose(scores[:, columns], values)
-        scores[np.isinf(scores)] = -np.inf
-        return scores
-
-    def _reduce(self, products: npt.NDArray[Float], segments: Segments) -> npt.NDArray[Float]:
-        reducer = np.minimum if self.combine == "min" else np.maximum
-        return reducer.reduceat(products, segments.starts - segments.first, axis=1)
-
-    def _sum(
-        self,
-        best: Mapping[str, npt.NDArray[Float]],
-        segments: Mapping[str, Segments],
-        scores: npt.NDArray[Float],
-    ) -> npt.NDArray[Float]:
-        assert self.weights is not None
-        weight_sums = np.zeros(scores.shape[1], dtype=scores.dtype)
-        for kind, values in best.items():
-            columns, weight = segments[kind].documents, scores.dtype.type(self.weights[kind])
-            scores[:, columns] += weight * values
-            weight_sums[columns] += weight
-        is_ranked = weight_sums > 0
-        scores[:, is_ranked] /= weight_sums[is_ranked]
-        scores[:, ~is_ranked] = -np.inf
-        return scores
+        scores = np.full((len(template), documents), -np.inf, dtype=template.dtype)
+        sums, weight_sums = np.zeros_like(scores), np.zeros(documents, scores.dtype)
+        for kind in filter(segments.__contains__, self.kinds):
+            columns, starts = segments[kind].documents, segments[kind].starts
+            best = np.maximum.reduceat(products[kind], starts - segments[kind].first, axis=1)
+            if self.weights is None:
+                scores[:, columns] = np.maximum(scores[:, columns], best)
+            else:
+                weight = scores.dtype.type(self.weights[kind])
+                sums[:, columns] += weight * best
+                weight_sums[columns] += weight
+        return np.divide(sums, weight_sums, out=scores, where=weight_sums > 0)
 
 
 AGGREGATIONS: Mapping[str, Aggregation] = {
     "label_only": Aggregation(("label",)),
-    "label_synonyms_min": Aggregation(("label", "synonym"), "min"),
     "label_synonyms_max": Aggregation(("label", "synonym")),
     "all_max": Aggregation(KINDS),
-    "all_weighted": Aggregation(KINDS, "sum", DEFAULT_WEIGHTS),
+    "all_weighted": Aggregation(KINDS, {"label": 0.5, "synonym": 0.3, "definition": 0.2}),
 }
-"""Aggregations by name; ``all_weighted`` has the default weights."""
-
-
-def aggregation_of(name: str, weights: Mapping[str, float]) -> Aggregation:
-    """Return the aggregation with this name.
-
-    Args:
-        name: A name of ``AGGREGATIONS``.
-        weights: Weights by kind, for ``all_weighted``; a missing kind has the weight 0.
-    """
-    found = AGGREGATIONS[name]
-    if found.combine != "sum":
-        return found
-    used = {kind: weights[kind] for kind in KINDS if weights.get(kind, 0.0) > 0}
-    return Aggregation(tuple(used), "sum", used)
+"""Aggregations by name."""

@@ -20,7 +20,7 @@ from trectools_plus.retrieval.index.index import Index, load_postings
 from trectools_plus.retrieval.index.lexical import clean_text
 from trectools_plus.retrieval.index.models import first_rows, model_facts, open_model
 from trectools_plus.retrieval.settings import RetrievalSettings
-from trectools_plus.retrieval.source import Ranking, empty_ranking
+from trectools_plus.retrieval.source import Ranking
 
 _TEXTS_PER_STEP = 256
 _TEXTS_PER_BATCH = 16
@@ -55,25 +55,22 @@ class SparseRetriever(Index):
                 remedy="name its local folder: --splade-model DIR, or --set splade_model=DIR",
             )
         self._documents = documents.in_index_order()
-        path, device = settings.splade_model, settings.device
-        self._model = open_model("SparseEncoder", path, device, "splade_model")
-        if settings.max_length is not None:
-            self._model.max_seq_length = settings.max_length
-        facts = model_facts(path, device, self._model)
+        path = settings.splade_model
+        self._model = open_model("SparseEncoder", path, settings, "splade_model")
+        facts = model_facts(path, settings.device, self._model)
         corpus = {"corpus_sha256": self._documents.sha256()}
         self.open(self._documents.doc_ids, corpus | facts, progress)
 
     def search(self, queries: Sequence[str], depth: int) -> list[Ranking]:
         """Rank the documents that share a weighted word with each query."""
-        return [self._search_one(query, depth) for query in queries]
-
-    def _search_one(self, query: str, depth: int) -> Ranking:
-        if not clean_text(query):
-            return empty_ranking()
-        # Encode one query at a time, because the output depends on the batch.
-        found = _encode(self._model.encode_query, [query], 1, no_progress) @ self.content
-        order = np.argsort(found.indices)
-        return self.best(found.indices[order], found.data[order].astype(np.float32), depth)
+        rankings = []
+        for query in queries:
+            # Encode one query at a time, because the output depends on the batch.
+            found = _encode(self._model.encode_query, [query], 1, no_progress) @ self.content
+            order = np.argsort(found.indices)
+            scores = found.data[order].astype(np.float32)
+            rankings.append(self.best(found.indices[order], scores, depth))
+        return rankings
 
     def build(self, folder: Path, progress: Progress) -> None:
         """Write the weights of each word in the documents."""

@@ -8,14 +8,12 @@ once. Equal texts get equal scores, and a run does not depend on batch size or t
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 
 from trectools_plus.arguments import checked
 from trectools_plus.errors import InputError
@@ -25,49 +23,59 @@ from trectools_plus.progress import Progress, no_progress
 from trectools_plus.retrieval.index.encoder import Encoder, TextEncoder
 from trectools_plus.retrieval.index.index import Index
 from trectools_plus.retrieval.index.models import first_rows
-from trectools_plus.retrieval.index.parts import Aggregation, Positions, TextParts, aggregation_of
+from trectools_plus.retrieval.index.parts import (
+    AGGREGATIONS,
+    Aggregation,
+    Positions,
+    Segments,
+    TextParts,
+)
 from trectools_plus.retrieval.settings import RetrievalSettings
 from trectools_plus.retrieval.source import Ranking, Scores, empty_ranking, top_positions
 
 _TEXTS_PER_STEP = 2_048
 # The products of a batch of queries need at most 64 MiB, or one query needs more.
 _PRODUCTS_AT_ONCE = 1 << 24
-_ROWS_RESCORED_AT_ONCE = 4_096
 
 
 class EmbeddedIndex(Index):
-    """An index of vectors; each row is that of a text. An empty query finds nothing.
+    """An index of vectors, one for each part of the documents. An empty query finds nothing.
 
     Args:
+        parts: The parts of the documents.
+        facts: Everything that determines their texts, for the index key.
         encoder: The encoder; ``None`` uses the static embeddings.
+        progress: Receives the progress of building an index that is not in the cache.
     """
 
-    def __init__(self, encoder: Encoder | None) -> None:
-        self.encoder = encoder or TextEncoder()
+    aggregation = AGGREGATIONS["all_max"]
 
-    @abstractmethod
-    def texts(self) -> list[str]:
-        """Return the text of each row."""
-
-    @abstractmethod
-    def nearest(self, vectors: Scores, depth: int) -> Iterator[tuple[Positions, Scores]]:
-        """Yield the documents with the highest scores for each query, and the scores."""
+    def __init__(
+        self,
+        parts: TextParts,
+        facts: Mapping[str, Any],
+        encoder: Encoder | None,
+        progress: Progress,
+    ) -> None:
+        self._parts, self.encoder = parts, encoder or TextEncoder()
+        self.open(parts.doc_ids, {**facts, **self.encoder.facts()}, progress)
 
     def search(self, queries: Sequence[str], depth: int) -> list[Ranking]:
-        """Rank the documents by their similarity to each query."""
+        """Rank the documents that have a part of the aggregated kinds by their similarity."""
         if not queries:
             return []
         vectors = self.encoder.embed_queries(queries)
+        found = nearest_documents(self.content, vectors, self._parts, self.aggregation, depth)
         return [
             Ranking([self.doc_ids[row] for row in rows.tolist()], scores)
             if vector.any()
             else empty_ranking()
-            for vector, (rows, scores) in zip(vectors, self.nearest(vectors, depth), strict=True)
+            for vector, (rows, scores) in zip(vectors, found, strict=True)
         ]
 
     def build(self, folder: Path, progress: Progress) -> None:
         """Write one vector for each text to ``vectors.npy``; equal texts get equal vectors."""
-        texts, width = self.texts(), self.encoder.dimensions
+        texts, width = self._parts.texts, self.encoder.dimensions
         vectors = np.lib.format.open_memmap(
             folder / "vectors.npy", mode="w+", dtype=np.float32, shape=(len(texts), width)
         )
@@ -92,7 +100,6 @@ class VectorRetriever(EmbeddedIndex):
 
     Args:
         documents: The corpus.
-        settings: Not used; the retrievers of all modes have the same arguments.
         progress: Receives the progress of building an index that is not in the cache.
         encoder: The encoder; ``None`` uses the static embeddings.
     """
@@ -102,78 +109,11 @@ class VectorRetriever(EmbeddedIndex):
     def __init__(
         self,
         documents: Corpus,
-        settings: RetrievalSettings,  # noqa: ARG002
         progress: Progress = no_progress,
         encoder: Encoder | None = None,
     ) -> None:
-        super().__init__(encoder)
-        self._documents = documents.in_index_order()
-        facts = {"corpus_sha256": self._documents.sha256(), **self.encoder.facts()}
-        self.open(self._documents.doc_ids, facts, progress)
-
-    def texts(self) -> list[str]:
-        """Return the title and text of each document."""
-        return self._documents.searchable_texts()
-
-    def nearest(self, vectors: Scores, depth: int) -> Iterator[tuple[Positions, Scores]]:
-        """Yield the nearest documents of each query."""
-        return nearest(self.content, vectors, depth)
-
-
-def nearest(
-    documents: Scores, queries: Scores, depth: int, block: int = _PRODUCTS_AT_ONCE
-) -> Iterator[tuple[Positions, Scores]]:
-    """Yield the rows of ``documents`` with the exactly highest dot products.
-
-    Args:
-        documents: ``float32`` of shape ``(n_documents, dimensions)``, rows of length 1 or 0.
-        queries: ``float32`` of shape ``(n_queries, dimensions)``, rows of length 1 or 0.
-        depth: Maximum number of rows for each query.
-        block: Number of products to compute at once.
-
-    Yields:
-        For each query, the row numbers, best first and ties by lower row number, and the products,
-        computed in 64 bits and rounded to 32 bits.
-    """
-    step = max(1, block // max(1, len(documents)))
-    for start in range(0, len(queries), step):
-        batch = queries[start : start + step]
-        for query, estimates in zip(batch, batch @ documents.T, strict=True):
-            rows = _candidates(estimates, depth, error_bound(documents.shape[1]))
-            scores = exact_products(documents, rows, query).astype(np.float32)
-            top = top_positions(scores, depth)
-            yield rows[top], scores[top]
-
-
-def error_bound(dimensions: int) -> float:
-    """Return the margin below the cutoff within which 32-bit scores must be computed again.
-
-    A document whose 32-bit score is further below the cutoff cannot be among the best in 64 bits.
-    The margin is twice the error of a 32-bit dot product of two unit vectors in any order of
-    summation (Higham, Accuracy and Stability of Numerical Algorithms, section 3.1), plus the
-    rounding errors of a weighted mean of three such products.
-    """
-    return (2 * dimensions + 24) * 2.0**-24
-
-
-def _candidates(scores: Scores, depth: int, bound: float) -> Positions:
-    """Return the positions that can be among the ``depth`` best, ascending."""
-    if depth >= len(scores):
-        return np.flatnonzero(scores > -np.inf)
-    cutoff = len(scores) - depth
-    lowest = np.partition(scores, cutoff)[cutoff].astype(np.float64) - bound
-    return np.flatnonzero((scores >= lowest) & (scores > -np.inf))
-
-
-def exact_products(vectors: Scores, rows: Positions, query: Scores) -> npt.NDArray[np.float64]:
-    """Return the dot products of some rows with a query in 64 bits, each computed separately."""
-    wide_query = query.astype(np.float64)
-    products = np.empty(len(rows))
-    for start in range(0, len(rows), _ROWS_RESCORED_AT_ONCE):
-        part = slice(start, start + _ROWS_RESCORED_AT_ONCE)
-        wide: npt.NDArray[np.float64] = vectors[rows[part]].astype(np.float64)
-        products[part] = (wide * wide_query).sum(axis=1)
-    return products
+        parts = TextParts.of_documents(documents)
+        super().__init__(parts, {"corpus_sha256": parts.sha256}, encoder, progress)
 
 
 class MultiVectorRetriever(EmbeddedIndex):
@@ -181,7 +121,7 @@ class MultiVectorRetriever(EmbeddedIndex):
 
     Args:
         parts: The parts of the documents.
-        settings: ``aggregation_strategy`` and ``aggregation_weights`` are used.
+        settings: ``aggregation_strategy`` is used.
         progress: Receives the progress of building an index that is not in the cache.
         encoder: The encoder; ``None`` uses the static embeddings.
 
@@ -199,16 +139,8 @@ class MultiVectorRetriever(EmbeddedIndex):
         progress: Progress = no_progress,
         encoder: Encoder | None = None,
     ) -> None:
-        super().__init__(encoder)
-        self._parts = parts
-        self._weights = settings.aggregation_weights
-        facts = {"parts_sha256": parts.sha256, **self.encoder.facts()}
-        self.open(parts.doc_ids, facts, progress)
+        super().__init__(parts, {"parts_sha256": parts.sha256}, encoder, progress)
         self._set_strategy(settings.aggregation_strategy)
-
-    def texts(self) -> list[str]:
-        """Return the parts."""
-        return self._parts.texts
 
     def with_strategy(self, strategy: str) -> Self:
         """Return a retriever with another strategy on the same index.
@@ -221,20 +153,30 @@ class MultiVectorRetriever(EmbeddedIndex):
         return other
 
     def _set_strategy(self, strategy: str) -> None:
-        aggregation = aggregation_of(strategy, self._weights)
-        if not set(aggregation.kinds) & set(self._parts.segments):
+        self.strategy, self.aggregation = strategy, AGGREGATIONS[strategy]
+        if not set(self.aggregation.kinds) & set(self._parts.segments):
             raise InputError(
-                f"{strategy} cannot be used: no document has a {' or '.join(aggregation.kinds)}",
+                f"{strategy} cannot be used: no document has a "
+                f"{' or '.join(self.aggregation.kinds)}",
                 where=self._parts.path,
                 remedy="use all_max (the title of a plain document is its label, its text its "
                 "definition)",
             )
-        self.strategy = strategy
-        self._aggregation = aggregation
 
-    def nearest(self, vectors: Scores, depth: int) -> Iterator[tuple[Positions, Scores]]:
-        """Yield the documents that have a part of the aggregated kinds."""
-        return nearest_documents(self.content, vectors, self._parts, self._aggregation, depth)
+
+def _candidates(scores: Scores, depth: int, dimensions: int) -> Positions:
+    """Return the positions that can be among the ``depth`` best, ascending.
+
+    A document whose 32-bit score is further below the cutoff than a margin cannot be among the best
+    in 64 bits. The margin is twice the error of a 32-bit dot product of two unit vectors in any
+    order of summation (Higham, Accuracy and Stability of Numerical Algorithms, section 3.1), plus
+    the rounding errors of a weighted mean of three such products.
+    """
+    lowest = -np.inf
+    if depth < len(scores):
+        cutoff, margin = len(scores) - depth, (2 * dimensions + 24) * 2.0**-24
+        lowest = np.partition(scores, cutoff)[cutoff].astype(np.float64) - margin
+    return np.flatnonzero((scores >= lowest) & (scores > -np.inf))
 
 
 def nearest_documents(
@@ -259,21 +201,17 @@ def nearest_documents(
         For each query, the document numbers, best first and ties by lower number, and the scores,
         computed in 64 bits and rounded to 32 bits.
     """
-    kinds = [kind for kind in aggregation.kinds if kind in parts.segments]
-    first = min(parts.segments[kind].first for kind in kinds)
-    end = max(parts.segments[kind].end for kind in kinds)
-    step = max(1, block // (end - first))
+    kinds = {kind: parts.segments[kind] for kind in aggregation.kinds if kind in parts.segments}
+    step = max(1, block // sum(segment.end - segment.first for segment in kinds.values()))
     for start in range(0, len(queries), step):
         batch = queries[start : start + step]
-        products = batch @ vectors[first:end].T
         by_kind = {
-            kind: products[:, parts.segments[kind].first - first : parts.segments[kind].end - first]
-            for kind in kinds
+            kind: batch @ vectors[segment.first : segment.end].T for kind, segment in kinds.items()
         }
-        approximate = aggregation.score(by_kind, parts.segments, len(parts.doc_ids))
+        approximate = aggregation.score(by_kind, kinds, len(parts.doc_ids))
         for query, estimates in zip(batch, approximate, strict=True):
-            documents = _candidates(estimates, depth, error_bound(vectors.shape[1]))
-            scores = _exact_scores(vectors, query, documents, parts, aggregation)
+            documents = _candidates(estimates, depth, vectors.shape[1])
+            scores = _exact_scores(vectors, query, documents, kinds, aggregation)
             top = top_positions(scores, depth)
             yield documents[top], scores[top]
 
@@ -282,19 +220,17 @@ def _exact_scores(
     vectors: Scores,
     query: Scores,
     documents: Positions,
-    parts: TextParts,
+    kinds: Mapping[str, Segments],
     aggregation: Aggregation,
 ) -> Scores:
-    """Score some documents in 64 bits, and round the scores to 32 bits once."""
-    products: dict[str, npt.NDArray[np.float64]] = {}
-    segments = {}
-    for kind in aggregation.kinds:
-        if kind in parts.segments:
-            rows, gathered = parts.segments[kind].gather(documents)
-            if len(rows):
-                products[kind] = exact_products(vectors, rows, query)[np.newaxis]
-                segments[kind] = gathered
-    if not products:
+    """Score some documents in 64 bits, each separately, and round the scores to 32 bits once."""
+    gathered = {kind: segments.gather(documents) for kind, segments in kinds.items()}
+    some = {kind: segments for kind, (rows, segments) in gathered.items() if len(rows)}
+    if not some:
         return np.empty(0, dtype=np.float32)
-    scores: Scores = aggregation.score(products, segments, len(documents))[0].astype(np.float32)
+    products = {
+        kind: (vectors[gathered[kind][0]].astype(np.float64) * query).sum(axis=1)[np.newaxis]
+        for kind in some
+    }
+    scores: Scores = aggregation.score(products, some, len(documents))[0].astype(np.float32)
     return scores

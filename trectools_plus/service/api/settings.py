@@ -88,7 +88,7 @@ class ServiceSettings(_Settings):
     def _check(self) -> Self:
         check_prefix(self.prefix)
         check_modes(self.modes)
-        _ = self.retrieval.model_folder  # refuses several models
+        self.retrieval.model_folder()  # refuses several models
         if "splade" in self.modes and self.searches and self.retrieval.splade_model is None:
             raise UsageError(
                 "the mode splade needs a model", remedy="name its local folder: --splade-model DIR"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Sequence
 from typing import Any
@@ -21,7 +20,7 @@ from trectools_plus.service.problems import ProblemError
 from trectools_plus.testsets.validation import validate_test_sets
 from trectools_plus.validation.engine import validate_qrels, validate_run
 from trectools_plus.validation.findings import FileReport, Severity
-from trectools_plus.validation.rendering import iter_json
+from trectools_plus.validation.rendering import as_document
 from trectools_plus.validation.settings import Profile, find_profile
 from trectools_plus.validation.topics.engine import validate_topics
 
@@ -90,7 +89,7 @@ def validate_uploads(
     check_query_count(report.queries, limits.queries)
     failing = {Severity.ERROR, Severity.WARNING} if parameters.strict else {Severity.ERROR}
     passed = not any(finding.severity in failing for finding in report.findings)
-    return {"passed": passed, **json.loads("".join(iter_json([report])))}
+    return {"passed": passed, **as_document([report])}
 
 
 def _validate(
@@ -109,7 +108,6 @@ def _validate(
         path,
         qrels=parts["qrels"].path if "qrels" in parts else None,
         max_depth=profile.max_depth,
-        max_tag_length=profile.max_tag_length,
     )
 
 

@@ -99,8 +99,6 @@ def validate_topics(
     topics = read_view(source, options=options)
     topics.every_line = every_line
     findings = check_topics(topics)
-    index = topics.line_index if every_line else None
-    line_text = None if index is None else index.text
     n_rows, n_queries = topics.n_rows, topics.n_queries
     return FileReport(
         topics.path,
@@ -108,14 +106,16 @@ def validate_topics(
         n_rows,
         n_queries,
         tuple(findings),
-        line_text,
+        topics.line_text,
         read_as=topics.read_as,
     )
 
 
 def check_topics(topics: TopicsView) -> list[Finding]:
     """Run the rules for topics, and the rules for qrels on the judgments of a test set."""
-    return run_rules(topics, ("file", "topics"), topics, rules=CATALOGUE) + _check_judgments(topics)
+    findings = run_rules(topics, ("file", "topics"), topics, rules=CATALOGUE)
+    findings += _check_judgments(topics)
+    return [replace(finding, path=topics.path, fix=Fix.NO) for finding in findings]
 
 
 def _check_judgments(topics: TopicsView) -> list[Finding]:
@@ -134,6 +134,5 @@ def _check_judgments(topics: TopicsView) -> list[Finding]:
         elif rule.tables and topics.judgments.n_rows:
             finding = rule.check(topics.judgments)
         if finding is not None:
-            # Fixes for qrels write four columns.
-            findings.append(replace(finding, path=topics.path, fix=Fix.NO))
+            findings.append(finding)
     return findings

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
@@ -97,8 +96,3 @@ def unify_spellings(doc_ids: Ids) -> Ids:
     of_others = type(doc_ids).of_texts(folds).take(number)
     parts = type(doc_ids).joined([doc_ids.take(plain).lower(), of_others])
     return parts.take(np.argsort(np.concatenate([plain, others])))
-
-
-def nearest(text: str, others: Sequence[str]) -> str | None:
-    """Return the id of another file with the smallest edit distance, if it is similar."""
-    return next(iter(difflib.get_close_matches(text, others, 1)), None)

@@ -48,6 +48,9 @@ def places_in_query(query: npt.NDArray[np.integer]) -> Rows:
 
 Ranks = npt.NDArray[np.int64 | np.float64]
 
+COMPARED_ROWS = 1000
+"""The number of first rows of a query in which the orders by rank and by score are compared."""
+
 
 @dataclass(frozen=True)
 class Ordered:
@@ -104,14 +107,19 @@ class Ordered:
 
         It is computed from the pairs of rows with different ranks and scores (Goodman and Kruskal's
         gamma), so that it is -1 for a reversed ranking with ties. The rows must be in the order of
-        their ranks. It is not computed (1) without :attr:`rises`.
+        their ranks, of which the first :data:`COMPARED_ROWS` are compared. It is not computed (1)
+        without :attr:`rises`.
         """
         taus = np.ones(int(self.query.max(initial=0)) + 1)
-        queries = np.unique(self.query[self.rises])
-        kept = np.isin(self.query, queries) & np.isfinite(self.rank) & ~np.isnan(self.score)
-        if kept.any():
-            query = np.searchsorted(queries, self.query[kept])
-            taus[queries] = _kendall_taus(query, self.rank[kept], self.score[kept])
+        for query in np.unique(self.query[self.rises]):
+            start, end = np.searchsorted(self.query, [query, query + 1])
+            rank, score = self.rank[start:end], self.score[start:end]
+            kept = np.flatnonzero(np.isfinite(rank) & ~np.isnan(score))[:COMPARED_ROWS]
+            rank, score = rank[kept], score[kept]
+            is_later = rank[:, None] < rank
+            n_rising = int((is_later & (score[:, None] < score)).sum())
+            n_falling = int((is_later & (score[:, None] > score)).sum())
+            taus[query] = (n_falling - n_rising) / max(n_falling + n_rising, 1)
         return taus
 
     @cached_property
@@ -146,71 +154,6 @@ class Ordered:
         row[places], rank[places], score[places] = row[moved], rank[moved], score[moved]
         # Rows move only within their query, so ``query`` does not change.
         return Ordered(row, self.query, rank, score)
-
-
-def _kendall_taus(
-    query: Rows, rank: Ranks, score: npt.NDArray[np.float64]
-) -> npt.NDArray[np.float64]:
-    """Return tau of each query, from -1 to 1; see :attr:`Ordered.taus`.
-
-    Args:
-        query: The number of each row's query: 0, 1, 2, …, in ascending order, all of them.
-        rank: Its rank.
-        score: Its score.
-    """
-    # Within a rank, scores fall, so that tied ranks do not count as rising pairs.
-    order = np.lexsort((-score, rank, query))
-    rank, score = rank[order], score[order]
-    by_score = np.lexsort((score, query))
-    new_query = _differs(query)
-    new_rank = new_query | _differs(rank)
-    new_score = new_query | _differs(score[by_score])
-    pairs, same_rank, same_score, same_both = (
-        _count_pairs(query, starts)
-        for starts in (new_query, new_rank, new_score, new_rank | _differs(score))
-    )
-    level = np.empty(len(query), np.int64)
-    level[by_score] = np.cumsum(new_score)
-    n_rising = _count_rising_pairs(query, level - level[by_score[np.searchsorted(query, query)]])
-    n_comparable = pairs - same_rank - same_score + same_both
-    return (n_comparable - 2 * n_rising) / np.maximum(n_comparable, 1)
-
-
-def _differs(values: npt.NDArray[np.generic]) -> Flags:
-    """Return whether each value differs from the previous one; true for the first."""
-    return np.concatenate([[True], values[1:] != values[:-1]])
-
-
-def _count_pairs(query: Rows, starts: Flags) -> npt.NDArray[np.float64]:
-    """Count, for each query, the pairs of rows in the same group, given the starts of groups."""
-    heads = np.flatnonzero(starts)
-    sizes = np.diff(heads, append=len(query)).astype(np.float64)
-    return np.bincount(query[heads], sizes * (sizes - 1) / 2).astype(np.float64)
-
-
-def _count_rising_pairs(query: Rows, level: Rows) -> npt.NDArray[np.float64]:
-    """Count, for each query, the pairs of rows in which the later row has a higher level.
-
-    The rows are sorted by level one bit at a time, the highest first; a pair is counted at the
-    first bit in which its levels differ.
-    """
-    found = np.zeros(int(query[-1]) + 1)
-    starts = _differs(query)  # of groups with the same query and the same higher bits
-    for bit in range(int(level.max()).bit_length() - 1, -1, -1):
-        is_high = (level >> bit) & 1
-        heads = np.flatnonzero(starts)
-        sizes = np.diff(heads, append=len(level))
-        lows = np.concatenate([[0], np.cumsum(1 - is_high)])
-        n_low = lows[heads + sizes] - lows[heads]
-        head = np.repeat(heads, sizes)
-        low_before = lows[:-1] - lows[head]
-        found += np.bincount(query, low_before * is_high, len(found))
-        after_lows = np.arange(len(level)) - low_before + np.repeat(n_low, sizes)
-        ordered = np.empty_like(level)
-        ordered[np.where(is_high, after_lows, head + low_before)] = level
-        level = ordered
-        starts[(heads + n_low)[n_low < sizes]] = True
-    return found
 
 
 def find_repeats(query: npt.NDArray[np.uint32], doc_ids: Ids) -> Pairs:

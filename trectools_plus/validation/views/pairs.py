@@ -1,15 +1,11 @@
-"""The view of a run with its qrels and topics, and changes of measures by the order within ties.
-
-AP and nDCG are computed as in trec_eval: ``map`` (relevant from grade 1 on, divided by all relevant
-documents of the query) and ``ndcg`` (gain = grade, discount log2(1 + rank), whole depth). Only
-relevant documents contribute to them.
-"""
+"""The view of a run with its qrels and topics, and changes of AP by the order within ties."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -19,10 +15,10 @@ from trectools_plus.errors import UsageError
 from trectools_plus.formats.columns.ids import Flags, Rows
 from trectools_plus.formats.files.content import BOM, read_file
 from trectools_plus.validation.registry import JUDGED_CUTOFF
-from trectools_plus.validation.views.facts import N_SHOWN_IDS, JudgedCounts, PairFacts, TieSums
+from trectools_plus.validation.views.facts import N_SHOWN_IDS, PairFacts
 from trectools_plus.validation.views.id_matching import near_matches, unify_spellings
 from trectools_plus.validation.views.order import places_in_query
-from trectools_plus.validation.views.places import Places
+from trectools_plus.validation.views.places import Places, places_of
 from trectools_plus.validation.views.qrels import QrelsView
 from trectools_plus.validation.views.runs import RunView
 from trectools_plus.validation.views.tables import Numbers, TableView
@@ -39,7 +35,7 @@ def near_places(run: RunView, rows: Rows, theirs: str) -> Places:
         rows: The rows.
         theirs: The first of these documents as the qrels spell it.
     """
-    places = run.places(rows)
+    places = places_of(run, rows)
     return replace(places, first={**places.first, "theirs": theirs})
 
 
@@ -49,7 +45,7 @@ class DocumentIds:
 
     Attributes:
         ids: All document ids; ``None`` if there is no list.
-        pattern: A regular expression (without look-around) that must match each id as a whole.
+        pattern: A regular expression that must match each id as a whole.
 
     Raises:
         UsageError: If the pattern is not a regular expression.
@@ -59,34 +55,24 @@ class DocumentIds:
     pattern: str | None = None
 
     def __post_init__(self) -> None:
-        if self.pattern is None:
-            return
-        import polars as pl
-
         try:
-            pl.Series([""]).str.contains(self._whole_pattern)
-        except pl.exceptions.ComputeError:
+            re.compile(self.pattern or "")
+        except re.error as error:
             raise UsageError(
-                f"'{self.pattern}' is not a regular expression",
+                f"'{self.pattern}' is not a regular expression: {error}",
                 where="--docid-pattern",
-                remedy="write one like 'HP:[0-9]{7}', without look-around",
+                remedy="write one like 'HP:[0-9]{7}'",
             ) from None
-
-    @property
-    def _whole_pattern(self) -> str:
-        return f"^(?:{self.pattern})$"
 
     def lacks(self, doc_ids: pl.Series) -> Flags:
         """Return, for each id, whether it is not in the collection."""
-        import polars as pl
-
-        known = pl.repeat(True, doc_ids.len(), eager=True)
+        known = np.ones(doc_ids.len(), np.bool_)
         if self.ids is not None:
-            known &= doc_ids.is_in(self.ids.implode())
+            known &= doc_ids.is_in(self.ids.implode()).to_numpy()
         if self.pattern is not None:
-            known &= doc_ids.str.contains(self._whole_pattern)
-        flags: Flags = (~known).to_numpy()
-        return flags
+            matches = (re.fullmatch(self.pattern, text) is not None for text in doc_ids)
+            known &= np.fromiter(matches, np.bool_, len(known))
+        return ~known
 
 
 def read_document_ids(path: str | Path) -> pl.Series:
@@ -133,11 +119,6 @@ class PairView:
         """The places that break rules, if the run was read in chunks."""
         return self.run.answers
 
-    @property
-    def rows_view(self) -> RunView:
-        """The file that has the rows that rules find."""
-        return self.run
-
     @cached_property
     def facts(self) -> PairFacts:
         """The facts about the documents of the run and their judgments."""
@@ -145,10 +126,25 @@ class PairView:
             return self.run.pair_facts
         if self.qrels is None:
             return PairFacts()
-        rows, judgments = self.near_documents
-        near = near_places(self.run, rows, self.qrels.doc_id(judgments[0]) if len(rows) else "")
-        ties = tie_sums(self) if self.report_on == "run" else TieSums()
-        return PairFacts(self.judged_counts, near, ties)
+        spelled, others = self.near_documents
+        rows, _ = self.judgments
+        of_judged = np.flatnonzero(self.judged_query >= 0)
+        sizes = np.bincount(self.run.blocks.query[of_judged])
+        n_common = len(rows) or int(self.qrels.pairs.has_any(self.run.doc_ids))
+        changes = tie_changes(self) if self.report_on == "run" else np.zeros(0)
+        return PairFacts(
+            n_documents=len(of_judged),
+            n_judged=len(rows),
+            n_shown=int(np.minimum(sizes, JUDGED_CUTOFF).sum()),
+            n_judged_shown=int((self.run.evaluated_ranks(rows) <= JUDGED_CUTOFF).sum()),
+            n_common=n_common,
+            unjudged=() if len(rows) else tuple(self.run.doc_ids.texts(of_judged[:N_SHOWN_IDS])),
+            near=near_places(
+                self.run, spelled, self.qrels.doc_id(others[0]) if len(others) else ""
+            ),
+            tie_change=float(changes.sum()),
+            n_tie_changes=int((changes > 1e-9).sum()),
+        )
 
     @property
     def reported_view(self) -> TableView:
@@ -203,42 +199,6 @@ class PairView:
         return self.qrels.pairs.find(self.run.doc_ids, self.judged_query)
 
     @cached_property
-    def judged(self) -> Flags:
-        """For each row of the run: whether its document is judged for its query."""
-        flags = np.zeros(self.run.n_rows, np.bool_)
-        flags[self.judgments[0]] = True
-        return flags
-
-    @cached_property
-    def in_shared_query(self) -> Flags:
-        """For each row of the run: whether its query is judged."""
-        return self.judged_query >= 0
-
-    @cached_property
-    def has_common_documents(self) -> bool:
-        """Return whether a document id of the run occurs in the qrels, for any query."""
-        assert self.qrels is not None
-        return self.qrels.pairs.has_any(self.run.doc_ids)
-
-    @cached_property
-    def judged_counts(self) -> JudgedCounts:
-        """Counts of the documents of judged queries."""
-        if self.qrels is None:
-            return JudgedCounts()
-        rows, _ = self.judgments
-        sizes = np.bincount(self.run.blocks.query[self.in_shared_query])
-        of_shared = np.flatnonzero(self.in_shared_query)
-        return JudgedCounts(
-            n_documents=len(of_shared),
-            n_judged=len(rows),
-            n_shown=int(np.minimum(sizes, JUDGED_CUTOFF).sum()),
-            n_judged_shown=int((self.run.evaluated_ranks(rows) <= JUDGED_CUTOFF).sum()),
-            n_other_spellings=len(self.near_documents[0]),
-            has_common_documents=len(rows) > 0 or self.has_common_documents,
-            unjudged=() if len(rows) else self.run.doc_ids.texts(of_shared[:N_SHOWN_IDS]),
-        )
-
-    @cached_property
     def near_documents(self) -> tuple[Rows, Rows]:
         """Unjudged rows of the run, and a judgment whose document differs only in spelling.
 
@@ -250,107 +210,47 @@ class PairView:
             # If this changes no id, ids that are equal in one spelling are equal ids.
             return np.empty(0, np.int64), np.empty(0, np.int64)
         rows, judgments = theirs.find(unify_spellings(self.run.doc_ids), self.judged_query)
-        unjudged = ~self.judged[rows]
+        unjudged = ~np.isin(rows, self.judgments[0])
         return rows[unjudged], judgments[unjudged]
 
 
-MEASURES = ("AP", "nDCG")
+def tie_changes(pair: PairView) -> Numbers:
+    """Return, for each judged query, the difference of AP in the best and worst order of ties.
 
-
-def tie_sums(pair: PairView) -> TieSums:
-    """Return the sums of AP and of nDCG over the judged queries of a run."""
-    run = pair.run
-    has_ties = len(run.ties32) > 0
-    if len(run.repeats) or not np.isfinite(run.score).all():
-        zeros = np.zeros(len(MEASURES))
-        return TieSums(zeros, zeros, zeros.astype(np.int64), has_ties, is_defined=False)
-    return TieSums(*find_sums(pair), has_ties)
-
-
-def find_sums(pair: PairView) -> tuple[Numbers, Numbers, Rows]:
-    """Return sums of :data:`MEASURES` over all judged queries, from the bounds of each query.
-
-    Scores are compared in 32 bits, as trec_eval 9 does.
-
-    Args:
-        pair: A run with finite scores, each document once in its query, and its judgments.
-
-    Returns:
-        The sums in the worst and in the best order of the ties, and the number of queries in which
-        the two differ, for each measure.
+    Scores are compared in 32 bits, as trec_eval 9 does. There are no differences if scores are not
+    finite or documents repeated, which other rules report.
     """
-    qrels = pair.qrels
+    run, qrels = pair.run, pair.qrels
     assert qrels is not None
     n_queries = len(qrels.query_ids)
-    gains, ideal = _ideal(qrels)
-    has_relevant = ideal[0] > 0
-    rows, judgments = pair.judgments
-    grade = np.zeros(pair.run.n_rows)
-    grade[rows] = gains[judgments]
-    of_row = pair.judged_query
-    if not len(pair.run.ties32):  # only relevant documents count, and their ranks are known
-        rows = np.flatnonzero(grade)
-        low = high = _sums_of_ranks(
-            of_row[rows], grade[rows], pair.run.evaluated_ranks(rows), n_queries
-        )
-    else:
-        rows = np.flatnonzero((of_row >= 0) & has_relevant[of_row])
-        with np.errstate(over="ignore", under="ignore"):
-            score = pair.run.score[rows].astype(np.float32)
-        low, high = (
-            _sums(of_row[rows][order], grade[rows][order], n_queries)
-            for order in (
-                np.lexsort((sign * grade[rows], -score, of_row[rows])) for sign in (1, -1)
-            )
-        )
-    # A query without a relevant document counts 0.
-    highest = [np.where(has_relevant, one, 1) for one in ideal]
-    worst = [one / most for one, most in zip(low, highest, strict=True)]
-    best = [one / most for one, most in zip(high, highest, strict=True)]
-    changed = [int((more - less > 1e-9).sum()) for less, more in zip(worst, best, strict=True)]
-    lowest = np.array([one.sum() for one in worst])
-    return lowest, np.array([one.sum() for one in best]), np.array(changed)
+    if not len(run.ties32) or len(run.repeats) or not np.isfinite(run.score).all():
+        return np.zeros(n_queries)
+    # Of repeated judgments, the first counts.
+    is_relevant = (qrels.grade >= 1) & ~np.isin(np.arange(qrels.n_rows), qrels.repeats.rows)
+    n_relevant = np.bincount(qrels.blocks.query[is_relevant], minlength=n_queries)
+    retrieved, judgments = pair.judgments
+    relevant = np.zeros(run.n_rows, np.bool_)
+    relevant[retrieved] = is_relevant[judgments]
+    rows = np.flatnonzero(pair.judged_query >= 0)
+    query, relevant = pair.judged_query[rows], relevant[rows]
+    with np.errstate(over="ignore", under="ignore"):
+        score = run.score[rows].astype(np.float32)
+    worst, best = (
+        _sums_of_precisions(query, relevant[np.lexsort((key, -score, query))], n_queries)
+        for key in (relevant, ~relevant)
+    )
+    return (best - worst) / np.maximum(n_relevant, 1)
 
 
-@lru_cache(maxsize=1)  # all parts of a run have the same qrels
-def _ideal(qrels: QrelsView) -> tuple[Numbers, tuple[Numbers, Numbers]]:
-    """Return the gain of each judgment, and the sums of the best possible ranking of each query."""
-    gains = _gains(qrels)
-    relevant = np.flatnonzero(gains)
-    query = qrels.blocks.query.astype(np.int64)
-    best_order = relevant[np.lexsort((-gains[relevant], query[relevant]))]
-    return gains, _sums(query[best_order], gains[best_order], len(qrels.query_ids))
-
-
-def _gains(qrels: QrelsView) -> Numbers:
-    """Return the grade of each relevant judgment, each document once; 0 for other judgments."""
-    is_relevant = (qrels.grade >= 1) & np.isfinite(qrels.grade)
-    first = qrels.pairs.find(qrels.doc_ids, qrels.pairs.query)[1]
-    return np.where(is_relevant & (first == np.arange(qrels.n_rows)), qrels.grade, 0.0)
-
-
-def _sums(query: Rows, gain: Numbers, n_queries: int) -> tuple[Numbers, Numbers]:
-    """Return sums for AP and nDCG over the relevant documents of each query.
+def _sums_of_precisions(query: Rows, relevant: Flags, n_queries: int) -> Numbers:
+    """Return the sum of the precisions at relevant documents of each query.
 
     Args:
-        query: The query of each document, ascending.
-        gain: Its grade if it is relevant, otherwise 0; in the order of the ranking.
+        query: The query of each document, in any order.
+        relevant: Whether it is relevant, sorted by query and rank.
         n_queries: The number of queries.
     """
-    relevant = np.flatnonzero(gain)
+    query = np.sort(query)
     rank = places_in_query(query)[relevant] + 1
-    return _sums_of_ranks(query[relevant], gain[relevant], rank, n_queries)
-
-
-def _sums_of_ranks(
-    query: Rows, gain: Numbers, rank: Rows, n_queries: int
-) -> tuple[Numbers, Numbers]:
-    """Return the same for the relevant documents alone, given their ranks."""
-    order = np.lexsort((rank, query))
-    query, gain, rank = query[order], gain[order], rank[order]
-    nth = places_in_query(query) + 1
-    for_ap, for_ndcg = nth / rank, gain / np.log2(rank + 1)
-    for_ap, for_ndcg = (
-        np.bincount(query, values, n_queries).astype(np.float64) for values in (for_ap, for_ndcg)
-    )
-    return for_ap, for_ndcg
+    precisions = (places_in_query(query[relevant]) + 1) / rank
+    return np.bincount(query[relevant], precisions, n_queries).astype(np.float64)

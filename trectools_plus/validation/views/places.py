@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 Value = str | int | float
+Lines = Sequence[int] | npt.NDArray[np.uint32]
 
 LINES_KEPT = 5
 """Number of line numbers in a finding, unless all lines are requested."""
@@ -32,20 +33,13 @@ class LineNumber(int):
         return f"line {int(self)}"
 
 
-class RowNumber(int):
-    """The number of a row of a table, from 1."""
-
-    def __str__(self) -> str:
-        return f"row {int(self)}"
-
-
 @dataclass(frozen=True, slots=True)
 class Places:
     """The places of a file, or of a part of one, that break a rule.
 
     Attributes:
         count: The number of places.
-        lines: Their lines, or the first few; empty for a table.
+        lines: Their lines, or the first few of a part of a file; empty for a table.
         column: The character column of the first place, from 1.
         query_id: The query of the first place.
         doc_id: The document of the first place.
@@ -53,11 +47,15 @@ class Places:
     """
 
     count: int = 0
-    lines: Sequence[int] = ()
+    lines: Lines = ()
     column: int | None = None
     query_id: str | None = None
     doc_id: str | None = None
     first: Mapping[str, Value] = field(default_factory=dict)
+
+    def first_few(self) -> Places:
+        """Return the places without most of their lines."""
+        return replace(self, lines=tuple(map(int, self.lines[:LINES_KEPT])))
 
     def __add__(self, later: Places) -> Places:
         """Return the places of two parts of a file, given in the order of the file."""
@@ -79,11 +77,6 @@ Found: TypeAlias = "Rows | Pairs | OddLines | Occurrences | Places | pl.DataFram
 column ``line``, or a number."""
 
 
-def first_lines(lines: Sequence[int] | npt.NDArray[Any], *, every: bool = False) -> tuple[int, ...]:
-    """Return the first few line numbers, or all."""
-    return tuple(map(int, lines if every else lines[:LINES_KEPT]))
-
-
 def places_of(view: Any, found: Found, column: int | None = None) -> Places:
     """Return what a test found in a view as places.
 
@@ -95,7 +88,7 @@ def places_of(view: Any, found: Found, column: int | None = None) -> Places:
     if isinstance(found, Places):
         return found
     if isinstance(found, Occurrences):
-        return Places(found.count, first_lines(found.lines, every=view.every_line))
+        return Places(found.count, found.lines)
     if isinstance(found, OddLines):
         return _places_of_lines(view, found)
     if isinstance(found, int | np.integer):
@@ -135,7 +128,7 @@ def _places_of_lines(view: Any, found: OddLines) -> Places:
         return Places()
     lines = found.line if view.columns.origin is None or view.columns.origin.has_lines else ()
     shown: dict[str, Value] = {"n_fields": int(found.n_fields[0]), "text": found.text[0]}
-    return Places(len(found), first_lines(lines, every=view.every_line), first=shown)
+    return Places(len(found), lines, first=shown)
 
 
 def sentence(template: str, values: Mapping[str, Any]) -> str:

@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 import numpy.typing as npt
 
-from trectools_plus.choices import MAX_TAG_LENGTH
 from trectools_plus.formats.columns.columns import Columns
 from trectools_plus.formats.columns.decimals import parse_decimal
 from trectools_plus.formats.columns.facts import OddLines
-from trectools_plus.formats.columns.ids import Flags, Rows
+from trectools_plus.formats.columns.ids import Flags, Ids, Rows
 from trectools_plus.formats.columns.lexer import scan_columns
 from trectools_plus.formats.columns.rows import RUN_FIELDS, RunRows
 from trectools_plus.formats.files.content import BOM
@@ -35,14 +34,12 @@ class RunView(TableView):
 
     Attributes:
         max_depth: Results allowed per query; ``None`` for no limit.
-        max_tag_length: Characters allowed in the run tag.
         words_after_tag: Rows of which the words after the tag are ignored; see
             :meth:`for_scoring`.
         pair_facts: If the file was read in chunks: the facts about its documents and the qrels.
     """
 
     kind = "run"
-    max_tag_length: int = MAX_TAG_LENGTH
     pair_facts: PairFacts
 
     def __init__(
@@ -171,7 +168,6 @@ class RunView(TableView):
         for name, columns in self.columns.systems.items():
             view = views[name] = RunView.of_file(columns, self.max_depth)
             view.every_line, view.optional_rules = self.every_line, self.optional_rules
-            view.max_tag_length = self.max_tag_length
             view.other_query_ids = self.other_query_ids
         return views
 
@@ -285,54 +281,28 @@ class RunView(TableView):
         """Return the rows at some positions of an order, each with the previous one."""
         return Pairs(ordered.rows(places), ordered.rows(places - 1))
 
-    def is_above_previous(self, places: Rows) -> Flags:
-        """Return, for positions in :attr:`scored`, whether the previous document id is lower."""
-        pairs = self.pairs(self.scored, places)
-        return self.doc_ids.take(pairs.rows).above(self.doc_ids.take(pairs.others))
-
-    @property
-    def tied_rows(self) -> Rows:
-        """Rows of other documents with the score of the previous one."""
-        pairs = self.pairs(self.scored, self.ties64)
-        return pairs.rows[~self.doc_ids.take(pairs.rows).equal(self.doc_ids.take(pairs.others))]
-
-    @property
-    def ties_of_other_scores(self) -> Rows:
-        """Positions in :attr:`scored` whose score equals the previous one only in 32 bits."""
-        scored, places = self.scored, self.ties32
-        ties: Rows = places[scored.score[places] != scored.score[places - 1]]
-        return ties
+    def documents(self, pairs: Pairs) -> tuple[Ids, Ids]:
+        """Return the documents of some rows, and those of the rows that they are compared with."""
+        return self.doc_ids.take(pairs.rows), self.doc_ids.take(pairs.others)
 
     @cached_property
     def facts(self) -> RunFacts:
-        """The facts about the rows."""
-        if not self.n_rows:
+        """The facts about the rows of a file."""
+        if not self.n_rows or self.columns is None:
             return RunFacts()
-        repeats = self.repeats
-        n_changed = int(self.is_above_previous(self.ties_of_other_scores).sum())
-        n_repeating = len(np.unique(self.blocks.query[repeats.rows]))
-        if self.columns is None:
-            return RunFacts(n_repeating=n_repeating, n_changed=n_changed)
         return RunFacts(
             *_document_swap_facts(self.rows),
-            n_other_ranks=int(np.isnan(self.rank).sum()),
             n_not_counting=int(not self._looks_swapped()),
-            n_unreadable=int(np.isnan(self.score).sum()),
             n_reversed=int((self.ranked.taus <= REVERSED).sum()) if len(self.rises) else 0,
-            n_repeating=n_repeating,
             n_copies=len(self.copies),
-            n_ties=len(self.tied_rows),
-            n_changed=n_changed,
         )
 
     def _looks_swapped(self) -> bool:
         """Return whether, in each query, column 4 has falling decimals and column 5 counts up."""
         grouped = self.grouped
-        for end in (_FIRST_ROWS, None):  # the scores of most runs show it at once
-            score = grouped.score[:end]
-            counting = (score[1:] == score[:-1] + 1) | ~grouped.same_query[: len(score) - 1]
-            if not counting.all():
-                return False
+        counting = (grouped.score[1:] == grouped.score[:-1] + 1) | ~grouped.same_query
+        if not np.isnan(self.rank).any() or not counting.all():
+            return False
         fourth = self.texts(4, grouped.rows(np.arange(self.n_rows)))
         decimals = np.array(list(map(parse_decimal, fourth)), np.float64)
         falling = (decimals[1:] <= decimals[:-1]) | ~grouped.same_query
@@ -347,16 +317,15 @@ class RunView(TableView):
         for field in range(1, RUN_FIELDS + 1) if len(rows) else ():
             pairs = zip(self.texts(field, rows), self.texts(field, firsts), strict=True)
             equal &= np.array([text == other for text, other in pairs])
-        copies: Rows = rows[equal]
-        return copies
+        return rows[equal]
 
     @property
     def documents_in_column_2(self) -> bool:
         """Return whether column 3 is 'Q0', or one other value while column 2 varies."""
-        facts = self.facts
-        if self.columns is None or len(facts.third) != 1:
+        facts, third = self.facts, {*self.facts.third}
+        if len(third) != 1:
             return False
-        if next(iter(facts.third)).upper() == "Q0":
+        if third.pop().upper() == "Q0":
             return facts.n_other_second > 0
         # A repeated document is another problem, unless column 2 distinguishes the rows.
         return self.n_rows > len(self.query_ids) and not facts.n_repeated_second
@@ -364,41 +333,28 @@ class RunView(TableView):
     @property
     def swapped_columns(self) -> bool:
         """Return whether columns 4 and 5 (rank and score) are swapped."""
-        facts = self.facts
-        if self.columns is None or self.n_rows == len(self.query_ids):
-            return False
-        return facts.n_other_ranks > 0 and not facts.n_not_counting
-
-    def can_be_ordered(self) -> bool:
-        """Return whether fixes can sort the rows: all of them and their scores can be read."""
-        if len(self.unparsed_lines) or self.swapped_columns:
-            return False
-        return not self.facts.n_unreadable
+        several = self.columns is not None and self.n_rows > len(self.query_ids)
+        return several and not self.facts.n_not_counting
 
     def values_of(self, row: int) -> dict[str, Value]:
         """Return the rank and the score of a row of a table."""
         return {"rank": number(self.rank[row]), "score": number(self.score[row])}
 
 
-def _document_swap_facts(rows: RunRows) -> tuple[frozenset[str], int, int]:
+def _document_swap_facts(rows: RunRows) -> tuple[tuple[str, ...], int, int]:
     """Return the values of column 3; if it is constant, also the facts about column 2."""
-    third, n_rows = rows.doc_ids, rows.blocks.n_rows
-    other = 1
-    if n_rows == 1 or not third.take(slice(0, 2)).changes()[0]:
-        changes = third.changes()
-        other = int(changes.argmax()) + 1 if changes.any() else 0
-    if other:
-        return frozenset((third.text(0), third.text(other))), 0, 0
+    changes = rows.doc_ids.changes()
+    if changes.any():
+        return (rows.doc_ids.text(0), rows.doc_ids.text(int(changes.argmax()) + 1)), 0, 0
     word, first = rows.second.numbered()
     pairs = np.unique(word + rows.blocks.query.astype(np.int64) * (int(word.max()) + 1))
     n_other = sum(text.upper() != "Q0" for text in rows.second.texts(first))
-    return frozenset((third.text(0),)), n_other, n_rows - len(pairs)
+    return (rows.doc_ids.text(0),), n_other, rows.blocks.n_rows - len(pairs)
 
 
 REVERSED = -0.9
 """Highest rank correlation (Kendall's tau) of ranks that are almost completely reversed."""
 MAX_EXACT = 1 << 53
-_FIRST_ROWS = 100
 _BLANK, _WORD = rb"[ \t\f\v]", rb"[^ \t\f\v\r\n]+"
 _NUMBER = rb"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
 _WORDS_AFTER_TAG = re.compile(

@@ -7,20 +7,17 @@ numbers) is done once, on first use.
 
 from __future__ import annotations
 
-import json
 import re
-from array import array
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from trectools_plus.formats.columns.columns import Columns, LineIndex, Origin
+from trectools_plus.formats.columns.columns import Columns
 from trectools_plus.formats.columns.decimals import DECIMAL, INTEGER
 from trectools_plus.formats.columns.facts import OddLines
 from trectools_plus.formats.columns.ids import Ids, Rows
@@ -32,14 +29,7 @@ from trectools_plus.formats.columns.rows import (
     RunRows,
 )
 from trectools_plus.validation.views.order import Pairs, find_repeats
-from trectools_plus.validation.views.places import (
-    LINES_KEPT,
-    LineNumber,
-    Places,
-    RowNumber,
-    Value,
-    places_of,
-)
+from trectools_plus.validation.views.places import LineNumber, Lines, Places, Value
 
 if TYPE_CHECKING:
     import polars as pl
@@ -53,11 +43,8 @@ NOT_FINITE = r"(?i)^[+-]?(?:nan|inf|infinity)$"
 _SEPARATORS = {",": "comma-separated", ";": "semicolon-separated", "|": "pipe-separated"}
 
 
-_WORD = re.compile(r"[A-Za-z_][A-Za-z_.#-]*")
-
-
-_NUMBER_WORD = re.compile(NOT_FINITE)
-
+_WORD = re.compile(r"(?!(?i:nan|inf|infinity)$)[A-Za-z_][A-Za-z_.#-]*")
+"""A name of a column in place of a number."""
 _GRADE_NAME = re.compile(
     r"(?i)(?:[a-z_]+[_-])?(?:q?rel|relevanc[ey]|label|grade|judge?ment|rating)"
 )
@@ -121,10 +108,7 @@ def _are_results(rows: Sequence[list[str]]) -> bool:
     """Return whether all rows are those of a run, with Q0 or 0 in column 2."""
     if not all(len(row) == RUN_FIELDS and re.match(DECIMAL, row[4]) for row in rows):
         return False
-    words = {row[1].upper() for row in rows}
-    return words == {"Q0"} or (
-        words <= {"Q0", "0"} and all(re.match(INTEGER, row[3]) for row in rows)
-    )
+    return {row[1].upper() for row in rows} <= {"Q0", "0"}
 
 
 def other_format(data: bytes, n_rows: int) -> str | None:
@@ -132,44 +116,24 @@ def other_format(data: bytes, n_rows: int) -> str | None:
 
     Args:
         data: The content of the file, or its beginning.
-        n_rows: Number of rows with the right number of columns. If there are any, the file is not
-            tested for JSON and HTML, because ids may start with a brace.
+        n_rows: Number of rows with the right number of columns. If there are any, ids may start
+            with a bracket.
     """
     head = data[:SNIFFED_BYTES].decode("utf-8", "replace").lstrip("\ufeff \t\r\n")
     lines = [line for line in head.splitlines() if line.strip()][:20]
     if not lines:
         return None
-    fields = lines[0].split()
-    if all(len(field) > 1 and field[0] == field[-1] == '"' for field in fields):
-        return "quoted fields"
-    is_json = re.match(r'[{\[]\s*(?:["\[{}\]]|-?\d|$)', head) is not None
-    for separator, name in () if is_json and not n_rows else _SEPARATORS.items():
-        sample = lines[:-1] or lines
-        if all(_is_separated(line, separator, strict=n_rows > 0) for line in sample):
-            return name
-    if n_rows:
-        return "JSON" if _is_json_object(lines[0]) else None
-    if re.match(r"<(?:!doctype|html|head|body|\?xml|[a-z]+[ >])", head, re.IGNORECASE):
+    if head.startswith('{"') or (not n_rows and re.match(r'[{\[]\s*(?:["\[{}\]]|-?\d|$)', head)):
+        return "JSON"
+    if not n_rows and re.match(r"<[!?a-zA-Z]", head):
         return "HTML or XML"
-    return "JSON" if is_json else None
-
-
-def _is_json_object(line: str) -> bool:
-    """Return whether a line is a JSON object with a key, as in JSON Lines."""
-    if not line.startswith('{"'):
-        return False
-    try:
-        return bool(json.loads(line))
-    except (ValueError, RecursionError):
-        return False
-
-
-def _is_separated(line: str, separator: str, *, strict: bool) -> bool:
-    """Return whether a separator splits a line into fields; if ``strict``, of one word each."""
-    parts = line.split(separator)
-    if len(parts) >= QRELS_FIELDS and all(len(part.split()) == 1 for part in parts):
-        return True
-    return not strict and len(parts) > 2 and len(line.split()) < 3
+    if all(len(field) > 1 and field[0] == field[-1] == '"' for field in lines[0].split()):
+        return "quoted fields"
+    for separator, name in _SEPARATORS.items():
+        rows = [line.split(separator) for line in lines[:-1] or lines]
+        if all(len(row) > 2 and all(len(part.split()) == 1 for part in row) for row in rows):
+            return name
+    return None
 
 
 def wide_encoding(columns: Columns) -> str | None:
@@ -187,11 +151,6 @@ def has_only_bare_cr(columns: Columns) -> bool:
 def fields_of(text: str) -> list[str]:
     """Split a line at ASCII white space only, unlike ``str.split()``."""
     return re.findall(r"[^ \t\x0b\x0c\r]+", text)
-
-
-def _is_name(text: str) -> bool:
-    """Return whether a field that should be a number looks like the name of a column."""
-    return bool(_WORD.fullmatch(text)) and not _NUMBER_WORD.match(text)
 
 
 def _header(
@@ -213,7 +172,7 @@ def _header(
     elif in_rows:
         is_constant = _GRADE_NAME.fullmatch(fields[-1]) and fields[1].upper() in ("Q0", "0")
         names = [fields[0], *fields[2 if is_constant else 1 :]]
-    if not all(map(_is_name, names)):
+    if not all(map(_WORD.fullmatch, names)):
         return None, False
     last_number = 5 if kind == "run" else 4
     following = columns.line_index.field(int(columns.lines[int(in_rows)]), last_number)
@@ -235,7 +194,7 @@ class TableView:
         kind: ``run``, ``qrels``, ``topics`` or ``testset``.
         rows: The data rows of a run or qrels.
         frame: One row per data row: ``query_id``, ``doc_id`` and further columns of the kind.
-        every_line: True if hits contain the lines of all places, not only the first few.
+        every_line: True if findings contain the lines of all places, not only the first few.
         optional_rules: True if rules that are off by default are run too.
         is_line_based: True if each line is a record, so blank and very long lines are reported.
         has_comments: True if a line that begins with '#' is a comment, which is reported.
@@ -262,11 +221,6 @@ class TableView:
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.path!r})"
-
-    @property
-    def rows_view(self) -> TableView:
-        """The file that has the rows that rules find: this one."""
-        return self
 
     @property
     def reported_view(self) -> TableView:
@@ -330,56 +284,18 @@ class TableView:
     @cached_property
     def commented_out_rows(self) -> OddLines:
         """Comment lines that would be rows if '#' did not begin a comment."""
-        if self.columns is None or self.kind == "testset":
+        if self.columns is None or self.kind == "testset" or self.is_arranged:
             return OddLines.of()
         comments = self.columns.comments
         if self.kind not in _LAST_NUMBER:
             return comments.where(lambda text: "\t" in text)
         n_fields, field, pattern = _LAST_NUMBER[self.kind]
-        if self.columns.origin is not None:
-            return _commented_out_values(comments, self.columns.origin, field, pattern)
 
         def is_row(text: str) -> bool:
             fields = fields_of(text.lstrip("#"))
             return len(fields) == n_fields and re.match(pattern, fields[field - 1]) is not None
 
         return comments.where(is_row)
-
-    @cached_property
-    def unparsed_lines(self) -> OddLines:
-        """Lines that are not read as rows, but that fixes must not remove.
-
-        These are rows with a wrong number of columns and rows that are commented out. Fixes copy
-        them unchanged. If there are any, all rows keep their order and their ranks.
-        """
-        assert self.columns is not None
-        found = self.columns.misshapen
-        if self.shape.verdict == "rows" and self.shape.header is not None:
-            line, text = self.shape.header
-            if self.drops_header():
-                found = found.without(line)
-            elif self.shape.header_in_rows:
-                found += OddLines.of([(line, self.columns.n_fields, text)])
-        return found + self.commented_out_rows
-
-    def drops_header(self) -> bool:
-        """Return whether fixes remove the header, because a row follows it."""
-        columns, shape = self.columns, self.shape
-        if columns is None or shape.verdict != "rows" or shape.header is None:
-            return False
-        below = columns.lines[int(shape.header_in_rows) :]
-        if not len(below):
-            return False
-        lines = columns.misshapen.line
-        return not ((lines > shape.header[0]) & (lines < below[0])).any()
-
-    def ends_in_unparsed_line(self) -> bool:
-        """Return whether the last line is unparsed and has no line end: the file is truncated."""
-        assert self.columns is not None
-        facts = self.columns.facts
-        if facts.final_newline or not len(self.unparsed_lines):
-            return False
-        return int(self.unparsed_lines.line[-1]) == facts.n_lines
 
     @property
     def blocks(self) -> QueryBlocks:
@@ -409,36 +325,20 @@ class TableView:
         )
 
     @property
-    def line_index(self) -> LineIndex | None:
-        """Access to the lines of the file; ``None`` for a table."""
-        return None if self.columns is None else self.columns.line_index
+    def line_text(self) -> Callable[[int], str] | None:
+        """Returns the text of a line of the file; ``None`` unless :attr:`every_line`."""
+        return self.file.line_index.text if self.columns and self.every_line else None
 
     @cached_property
     def line_numbers(self) -> npt.NDArray[np.uint32] | None:
-        """The line number in the file of each row; ``None`` for a table."""
-        if self.columns is None:
+        """The line number in the file of each row; ``None`` for a table or if it is unknown."""
+        if self.columns is None or (self.columns.origin and not self.columns.origin.has_lines):
             return None
         return self.columns.lines[int(self.shape.header_in_rows) :]
 
-    @property
-    def lines_are_known(self) -> bool:
-        """Return whether the rows have line numbers of the file."""
-        if self.columns is None:
-            return self.line_numbers is not None  # the judgments of a test set have them
-        return self.columns.origin is None or self.columns.origin.has_lines
-
-    def lines(self, rows: Iterable[int]) -> Sequence[int]:
-        """Return the line numbers of the first few ``rows``, or of all if :attr:`every_line`.
-
-        Empty for a table.
-        """
-        if self.line_numbers is None or not self.lines_are_known:
-            return []
-        if self.every_line:
-            places = rows if isinstance(rows, np.ndarray) else np.fromiter(rows, np.int64)
-            # An array, because there can be millions of places.
-            return array("I", self.line_numbers[places].astype(np.uintc).tobytes())
-        return [int(self.line_numbers[row]) for row in islice(rows, LINES_KEPT)]
+    def lines(self, rows: Rows | Sequence[int]) -> Lines:
+        """Return the line numbers of some rows; none for a table."""
+        return () if self.line_numbers is None else self.line_numbers[rows]
 
     def query_id(self, row: int) -> str:
         """Return the query id of a row."""
@@ -448,15 +348,9 @@ class TableView:
         """Return the document id of a row."""
         return self.doc_ids.text(int(row))
 
-    def place(self, row: int) -> LineNumber | RowNumber:
+    def place(self, row: int) -> LineNumber | str:
         """Return the line of a row, which is shown as ``line 5``; ``row 5`` for a table."""
-        if self.line_numbers is None or not self.lines_are_known:
-            return RowNumber(row + 1)
-        return LineNumber(self.line_numbers[row])
-
-    def places(self, rows: Rows, field: int | None = None) -> Places:
-        """Return some rows as places; ``field`` (from 1) is the one whose column is reported."""
-        return places_of(self, rows, field)
+        return f"row {row + 1}" if self.line_numbers is None else LineNumber(self.line_numbers[row])
 
     def first_place(self, *, if_: bool) -> Places:
         """Return the first line with data as the only place, under a condition."""
@@ -466,8 +360,8 @@ class TableView:
         """Return the fields of a row by name, and its place."""
         texts: dict[str, Value]
         if self.columns is None:
-            texts = {"query_id": self.query_id(row), "doc_id": self.doc_id(row)}
-            texts |= self.values_of(row)
+            ids = {"query_id": self.query_id(row), "doc_id": self.doc_id(row)}
+            texts = {**ids, **self.values_of(row)}
         else:
             names = enumerate(FIELD_NAMES[self.kind], 1)
             texts = {name: self.text(row, field) for field, name in names}
@@ -479,41 +373,21 @@ class TableView:
 
     def text(self, row: int, field: int) -> str:
         """Return a field (from 1) of a row of a file as a string."""
-        if self.is_arranged:
+        if self.is_arranged or self.line_numbers is None:
             return self.texts(field, np.array([row]))[0]
-        assert self.line_index is not None
-        assert self.line_numbers is not None
-        return self.line_index.field(int(self.line_numbers[row]), field)
+        return self.file.line_index.field(int(self.line_numbers[row]), field)
 
     def texts(self, field: int, rows: Rows) -> list[str]:
         """Return a field (from 1) of some rows of a file as strings."""
         if len(rows) <= _FEW_ROWS and not self.is_arranged:
             return [self.text(row, field) for row in rows.tolist()]
-        assert self.columns is not None
-        return self.columns.texts(field, rows + int(self.shape.header_in_rows))
+        return self.file.texts(field, rows + int(self.shape.header_in_rows))
 
     def column(self, row: int, field: int) -> int | None:
         """Return the character column, from 1, of a field of a row; ``None`` for a table."""
-        if self.line_index is None or self.line_numbers is None or not self.lines_are_known:
+        if self.columns is None or self.line_numbers is None:
             return None
-        return self.column_on(int(self.line_numbers[row]), field)
-
-    def column_on(self, line: int, field: int) -> int | None:
-        """Return the character column, from 1, of a field (from 1) of a line of the file."""
-        return None if self.columns is None else self.columns.column_of_field(line, field)
-
-
-def _commented_out_values(comments: OddLines, origin: Origin, field: int, pattern: str) -> OddLines:
-    """Return the comments that would be rows of a file in another form."""
-    place, split = origin.places.get(field), origin.split
-    if place is None or split is None:
-        return OddLines.of()
-
-    def is_row(text: str) -> bool:
-        values = split(text.lstrip("#"))
-        return len(values) > place and re.match(pattern, values[place]) is not None
-
-    return comments.where(is_row)
+        return self.columns.column_of_field(int(self.line_numbers[row]), field)
 
 
 FIELD_NAMES = {

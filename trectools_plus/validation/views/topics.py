@@ -244,9 +244,6 @@ class JudgmentsView(QrelsView):
     Args:
         path: The file.
         table: ``line, query_id, doc_id, grade, span``.
-
-    Attributes:
-        spans: The words of the query that name each judged document; null if not given.
     """
 
     def __init__(self, path: str, table: pl.DataFrame) -> None:
@@ -255,14 +252,8 @@ class JudgmentsView(QrelsView):
         )
         super().__init__(path, None, Shape(), QrelsRows.of_frame(frame))
         self.frame = frame
-        self.spans = table["span"]
         # Replaces the cached property of the base class, which needs a file with columns.
         self.__dict__["line_numbers"] = table["line"].to_numpy()
-
-    @property
-    def lines_are_known(self) -> bool:
-        """True, because the reader of test sets knows the line of each judgment."""
-        return True
 
 
 class TermState(Protocol):
@@ -287,9 +278,6 @@ class Terms(Protocol):
     def resolve(self, term_id: str) -> TermState:
         """Return the state of an id; never fails."""
 
-    def ancestors(self, term_id: str) -> frozenset[str]:
-        """Return the live term itself and all its ancestors."""
-
 
 class TestSetView:
     """A test set with its ontology and the other parts of its split.
@@ -313,11 +301,6 @@ class TestSetView:
         self.drops_unknown_terms = False
         self.terms = terms
         self._parts = tuple(parts)
-
-    @property
-    def rows_view(self) -> TableView:
-        """The view of the file."""
-        return self.topics
 
     @property
     def reported_view(self) -> TableView:
@@ -354,36 +337,19 @@ class TestSetView:
 
     @cached_property
     def judged(self) -> pl.DataFrame:
-        """``line, query_id, doc_id, grade, span`` of each judgment; unreadable grades are null."""
+        """``line, query_id, doc_id, grade`` of each judgment; unreadable grades are null."""
         judgments = self.topics.judgments
         if judgments is None or judgments.line_numbers is None:
             schema = {"line": pl.UInt32, "query_id": pl.String, "doc_id": pl.String}
-            return pl.DataFrame(schema={**schema, "grade": pl.Float64, "span": pl.String})
+            return pl.DataFrame(schema={**schema, "grade": pl.Float64})
         lines = pl.Series("line", judgments.line_numbers, dtype=pl.UInt32)
         grade = pl.col("relevance").cast(pl.Float64).fill_nan(None)
-        return judgments.frame.select(
-            lines, "query_id", "doc_id", grade=grade, span=judgments.spans
-        )
-
-    def relevant(self, query_id: str) -> frozenset[str]:
-        """Return the terms of a query with a grade above 0."""
-        return self._relevant.get(query_id, frozenset())
-
-    @cached_property
-    def _relevant(self) -> dict[str, frozenset[str]]:
-        rows = self.judged.filter(pl.col("grade") > 0).group_by("query_id").agg("doc_id")
-        return {query_id: frozenset(doc_ids) for query_id, doc_ids in rows.iter_rows()}
-
-    @cached_property
-    def languages(self) -> pl.DataFrame:
-        """``line, query_id, language, primary`` of each declared language, in file order."""
-        primary = pl.col("language").map_elements(primary_language, return_dtype=pl.String)
-        return self.topics.languages.with_columns(primary=primary).sort("line", maintain_order=True)
+        return judgments.frame.select(lines, "query_id", "doc_id", grade=grade)
 
     @property
     def language(self) -> str:
         """The language, declared or implied by the folder; empty for none or several."""
         if self.topics.implied_language is not None:
             return self.topics.implied_language[0]
-        found = self.languages["primary"].unique()
-        return str(found[0]) if found.len() == 1 else ""
+        found = {primary_language(code) for code in self.topics.languages["language"]}
+        return found.pop() if len(found) == 1 else ""

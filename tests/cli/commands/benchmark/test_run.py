@@ -61,7 +61,7 @@ def test_results_go_to_a_folder_named_after_the_experiment(
         (("--dataset", "hpo", *DATA), 2, "cannot be combined"),
         (("--corpus", "c.jsonl"), 2, "`corpus` needs `topics`"),
         (("--runs", "a=good.run"), 2, "`runs` needs `qrels`"),
-        ((*RUNS, "--modes", "lexical"), 2, "`runs` and `modes`"),
+        ((*RUNS, "--modes", "lexical"), 2, "modes"),
         ((*RUNS, "--set", "exclude_self=true"), 2, "exclude_self"),
         (("--runs", "=good.run", "--qrels", "q.txt"), 2, "NAME=FILE"),
         (("--runs", "a=", "--qrels", "q.txt"), 2, "NAME=FILE"),
@@ -70,7 +70,7 @@ def test_results_go_to_a_folder_named_after_the_experiment(
         ((*DATA, "--measures", "nDGC@10"), 2, "nDGC@10"),
         ((*DATA, "--confidence", "95"), 2, "less than 1 but got 95.0 — confidence"),
         ((*RUNS, "--baseline", "x"), 2, "baseline"),
-        ((*RUNS, "--depth", "3"), 2, "`runs` and `depth`"),
+        ((*RUNS, "--depth", "3"), 2, "depth"),
         ((*RUNS, "--measures", ""), 2, "measures"),
         (("--corpus", "c.jsonl", "--topics", "t.tsv"), 2, "`corpus` needs `qrels`"),
         (("--dataset", "nowhere"), 2, "nowhere"),
@@ -138,7 +138,7 @@ def test_cutoffs_of_the_default_measures(call: Call, files: dict[str, str]) -> N
     assert list(json.loads(out)["best_mode"])[:4] == ["nDCG@1", "nDCG@2", "AP@1", "AP@2"]
     code, _, err = call(*given, "--set", "cutoffs=1,2", "--measures", "AP")
     assert code == 2
-    assert "`measures` and `cutoffs`" in err
+    assert "cutoffs" in err
 
 
 def test_given_runs_with_errors_that_change_no_figure(call: Call, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Tests of ``runs validate`` and ``qrels validate``: exit codes, formats, settings, fixes."""
+"""Tests of ``runs validate`` and ``qrels validate``: exit codes, formats, fixes."""
 
 from __future__ import annotations
 
@@ -96,7 +96,6 @@ def test_exit_codes(arguments: tuple[str, ...], code: int) -> None:
         (("good.run", "--docid-pattern", "("), UsageError, "regular expression"),
         (("good.run", "gap.run", "--fix", "o"), UsageError, "one file"),
         (("good.run", "--fix", "R131"), UsageError, "--fix OUT"),
-        (("good.run", "--config", "none.toml"), InputError, "none.toml"),
     ],
 )
 def test_what_cannot_be_done_is_no_finding(
@@ -136,24 +135,6 @@ def test_profiles_change_severities() -> None:
     assert _codes(*arguments) == {"R107": "warning", "P108": "error"}
     assert _codes(*arguments, "--profile", "trec") == {"R107": "warning", "P108": "warning"}
     assert _codes(*arguments, "--profile", "submission") == {"R107": "error", "P108": "error"}
-
-
-def test_settings_apply_and_the_command_line_wins(folder: Path) -> None:
-    (folder / "pyproject.toml").write_text(
-        "[tool.trectools-plus.validate]\nprofile = 'submission'\nstrict = true\nignore = ['P']\n"
-    )
-    arguments = ("runs", "other.run", "--topics", "topics.tsv")
-    assert _codes(*arguments) == {"R107": "error"}
-    assert _codes(*arguments, "--profile", "default") == {"R107": "warning"}
-    assert _invoke(*arguments, "--profile", "default").exit_code == 1
-    assert _invoke(*arguments, "--profile", "default", "--no-strict").exit_code == 0
-    assert _codes(*arguments, "--select", "P108") == {"P108": "error"}
-    (folder / "mine.toml").write_text("[validate]\nignore = ['R107']\n")
-    assert _codes(*arguments, "--config", "mine.toml") == {"P108": "error"}
-    (folder / "pyproject.toml").write_text("[tool.trectools-plus.validate]\ndepth = 5\n")
-    result = _invoke(*arguments)
-    assert isinstance(result.exception, UsageError)
-    assert "unknown key 'depth'" in str(result.exception)
 
 
 @pytest.mark.parametrize("output_format", FORMATS)
@@ -198,15 +179,11 @@ def test_fix_writes_a_copy_and_reports_what_is_left() -> None:
         ("runs gap.run --docids docids.txt", "docids.txt"),
         ("runs gap.run --qrels qrels.txt", "sub/../qrels.txt"),
         ("runs gap.run", "gap.run"),
-        ("runs gap.run", "trectools.toml"),
-        ("runs gap.run --config my.toml", "my.toml"),
         ("qrels qrels.txt", "qrels.txt"),
     ],
 )
 def test_fix_writes_over_nothing_that_is_read(command: str, target: str, folder: Path) -> None:
     (folder / "sub").mkdir()
-    for name in ("trectools.toml", "my.toml"):
-        (folder / name).write_text("[validate]\nstrict = true\n", encoding="utf-8")
     (folder / "sub" / "gap.run").write_text(RUN, encoding="utf-8")
     before = {path: path.read_bytes() for path in folder.rglob("*.*") if path.is_file()}
     result = _invoke(*command.split(), "--fix", target)

@@ -172,7 +172,7 @@ def test_from_python(engine: Engine, data: Path) -> None:
         (["--engine", "lucene", "--http-url", "http://a"], "unknown engine 'lucene'"),
         (["--engine", "vespa"], "the engine's URL is missing"),
         (["--engine", "qdrant", "--http-url", "http://a"], "http.index is missing"),
-        (["--engine", "vespa", "--http-url", "http://u:p@a"], "user or password"),
+        (["--engine", "vespa", "--http-url", "http://u:p@a"], "password, token or key"),
         (["--engine", "vespa", "--http-url", "http://a?sig=abc"], "'sig'"),
         (["--set", "http.index"], "--set http.index has no '='"),
         (["--set", "http.indx=a", "--http-url", "http://a"], "unknown setting 'http.indx'"),

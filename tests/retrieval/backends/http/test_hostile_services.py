@@ -45,7 +45,6 @@ def ask() -> Iterator[Callable[[Script], Any]]:
             answer = client.request(
                 lambda: {"method": "POST", "url": url, "json": {}},
                 lambda document, _ms, _attempts: document,
-                "seed",
             )
         finally:
             client.close()

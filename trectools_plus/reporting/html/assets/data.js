@@ -13,7 +13,7 @@ class Queries {
   }
 
   decode(packed) {
-    const values = unpack(packed).map((number) => (number + packed.from) / this.parts);
+    const values = unpack(packed, Float32Array);
     return this.modes.map((_, mode) => values.subarray(mode * this.size, (mode + 1) * this.size));
   }
 
@@ -44,7 +44,7 @@ class Queries {
     const kinds = this.grades.length + 1;
     const start = (mode * this.size + query) * this.depth;
     return [...this.numbersOf("results").subarray(start, start + this.depth)]
-      .filter((number) => !Number.isNaN(number))
+      .filter((number) => number >= 0)
       .map((number) => {
         const [document, kind] = [Math.floor(number / kinds), number % kinds];
         return [this.documents[document], this.titles[document] ?? "", kind ? this.grades[kind - 1] : null];
@@ -52,21 +52,13 @@ class Queries {
   }
 
   numbersOf(name) {
-    return (this.decoded[name] ??= unpack(this[name]));
+    return (this.decoded[name] ??= unpack(this[name], Int32Array));
   }
 }
 
-/** Return packed numbers: NaN where there is none. */
-function unpack({ bytes, data }) {
-  const octets = atob(data);
-  const missing = 256 ** bytes - 1;
-  return Float64Array.from({ length: octets.length / bytes }, (_, place) => {
-    let number = 0;
-    for (let byte = bytes - 1; byte >= 0; byte -= 1) {
-      number = number * 256 + octets.charCodeAt(place * bytes + byte);
-    }
-    return number === missing ? NaN : number;
-  });
+/** Return packed numbers. */
+function unpack(data, kind) {
+  return new kind(Uint8Array.from(atob(data), (octet) => octet.charCodeAt(0)).buffer);
 }
 
 /** Return the defined values. */

@@ -120,14 +120,14 @@ class DifferencePlot {
     this.order = known.map(([query]) => query);
     this.values = known.map(([, value]) => value);
     this.sides = [1, 0, -1].map((side) => this.order.filter(
-      (_, place) => Math.sign(Math.round(this.values[place] * queries.parts)) === side * sign));
+      (_, place) => Math.sign(Math.round(this.values[place] * 1e6)) === side * sign));
     this.drawBars(measure, sign);
     this.drawTexts(measure);
   }
 
   /** Draw the bars on the axis that contains the differences of all pairs of modes. */
   drawBars(measure, sign) {
-    const scale = makeScale([this.queries.furthestOf(measure) || 1], true);
+    const scale = makeScale(this.queries.furthestOf(measure) || 1);
     const middle = PLOT_HEIGHT / 2;
     const yOf = (value) => (middle - (value / scale.high) * middle).toFixed(1);
     const count = Math.min(this.values.length, MOST_BARS);
@@ -148,9 +148,6 @@ class DifferencePlot {
     this.drawPath("worse", paths.worse);
     this.drawPath("average", difference === null ? "" : `M0 ${yOf(difference)}H${PLOT_WIDTH}`);
     this.drawPath("band", low === null ? "" : `M0 ${yOf(high)}H${PLOT_WIDTH}V${yOf(low)}H0z`);
-    const mark = [difference, low, high].map((end) => end ?? NaN);
-    drawWhisker(find("plot-mean"), mark, this.page.differenceScale(measure));
-    find("plot-mean").toggleAttribute("hidden", difference === null);
     find("plot-scale").replaceChildren(...labelsAround(scale).map((label) => make("span", null, label)));
     this.leave();
   }

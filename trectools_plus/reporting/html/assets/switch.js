@@ -5,13 +5,7 @@ class ReportPage {
     this.queries = queries;
     this.measure = 0;
     this.select = find("measure");
-    this.filled = [...document.querySelectorAll("[data-fill]")].map((part) => [
-      part.dataset.fill,
-      part.hasAttribute("data-f") ? [part] : [...part.querySelectorAll("[data-f]")]]);
-    this.table = document.querySelector("#result table");
-    this.headlines = new Set([...this.table.tHead.rows[0].cells].map((cell) => cell.dataset.measure));
     document.querySelectorAll("table[data-sortable]").forEach(makeSortable);
-    document.querySelectorAll("table.means").forEach((table) => drawTable(table));
     this.addSwitch();
     this.dialog = queries && new QueryDialog(queries, this);
     this.plot = queries && find("plot") && new DifferencePlot(data, queries, this);
@@ -23,22 +17,13 @@ class ReportPage {
   }
 
   addSwitch() {
-    const groups = [["Headline", []], ["Other", []]];
-    this.data.measures.forEach((name, place) => {
-      groups[this.headlines.has(name) ? 0 : 1][1].push(makeOption(place, name));
-    });
-    for (const [label, options] of groups.filter(([, found]) => found.length)) {
-      this.select.append(make("optgroup", { label }, ...options));
-    }
+    this.select.append(...this.data.measures.map((name, place) => makeOption(place, name)));
     this.select.value = "0";
     this.select.addEventListener("change", () => {
       this.change(Number(this.select.value));
       announce(`Measure: ${this.data.measures[this.measure]}`);
     });
     find("bar").hidden = false;
-    for (const header of document.querySelectorAll("th[data-measure]")) {
-      header.dataset.place = this.data.measures.indexOf(header.dataset.measure);
-    }
   }
 
   addSections() {
@@ -77,14 +62,8 @@ class ReportPage {
   change(measure) {
     this.measure = measure;
     const name = this.data.measures[measure];
-    for (const [part, elements] of this.filled) {
-      fill(elements, this.data.fills[part][measure]);
-    }
-    const given = { difference: this.differenceScale(measure) };
-    document.querySelectorAll("table.differences, table.strata").forEach((table) => drawTable(table, given));
-    for (const shown of document.querySelectorAll("[data-shown], #measure-shown")) {
-      shown.textContent = name;
-    }
+    find("verdict").textContent = this.data.verdicts[measure];
+    find("measure-shown").textContent = name;
     this.markColumn(name);
     if (this.queries && measure < this.queries.measures.length) {
       this.plot?.update(measure);
@@ -95,39 +74,14 @@ class ReportPage {
     }
   }
 
-  /** Return the axis of the mean differences of all pairs on a measure. */
-  differenceScale(measure) {
-    const ends = this.data.comparisons[measure].flatMap((entry) => entry.slice(2, 5));
-    return makeScale(ends.map((end) => end ?? NaN), true);
-  }
-
-  /** Mark the column of the measure; add it to the headline table if it is not one of them. */
+  /** Mark the column of the measure. */
   markColumn(name) {
-    this.table.querySelectorAll("[data-added]").forEach((cell) => cell.remove());
-    if (!this.headlines.has(name)) {
-      const source = [...document.querySelectorAll("#others table")].find(
-        (table) => [...table.tHead.rows[0].cells].some((cell) => cell.dataset.measure === name));
-      this.addColumn(source, name);
-    }
-    for (const cell of document.querySelectorAll("[data-measure]")) {
-      cell.classList.toggle("chosen", cell.dataset.measure === name);
-    }
-  }
-
-  addColumn(source, name) {
-    const labelOf = (row) => row.cells[0].dataset.value ?? row.parentElement.tagName;
-    const rows = new Map([...source.rows].map((row) => [labelOf(row), row]));
-    for (const row of this.table.rows) {
-      const cell = [...rows.get(labelOf(row)).cells].find((one) => one.dataset.measure === name).cloneNode(true);
-      cell.dataset.added = "";
-      const button = cell.querySelector("button.sort");
-      if (button) {
-        cell.replaceChildren(...button.childNodes);
-        cell.removeAttribute("aria-sort");
+    for (const table of document.querySelectorAll("#result table")) {
+      const column = [...table.tHead.rows[0].cells].findIndex((cell) => cell.textContent.trim() === name);
+      for (const { cells } of table.rows) {
+        [...cells].forEach((cell, place) => cell.classList.toggle("chosen", place === column));
       }
-      row.cells[0].after(cell);
     }
-    makeSortable(this.table);
   }
 
   /** Draw the list of queries, if it is not up to date. */
@@ -164,23 +118,6 @@ class ReportPage {
     }
     this.list?.drawRows();
   }
-}
-
-/** Set texts, values to draw and classes of elements. */
-function fill(elements, contents) {
-  elements.forEach((element, place) => {
-    const content = contents[place];
-    switch (element.dataset.f) {
-      case "v":
-        element.dataset.values = content;
-        break;
-      case "c":
-        element.className = content;
-        break;
-      default:
-        element.textContent = content;
-    }
-  });
 }
 
 function readData(id) {

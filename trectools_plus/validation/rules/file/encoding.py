@@ -7,7 +7,7 @@ from pathlib import Path
 
 from trectools_plus.text import visible
 from trectools_plus.validation.registry import Case, Rule
-from trectools_plus.validation.views.places import Places, first_lines
+from trectools_plus.validation.views.places import Places
 from trectools_plus.validation.views.tables import TableView, has_only_bare_cr, wide_encoding
 
 _SUFFIXES = {"gzip": ".gz", "bz2": ".bz2", "xz": ".xz", "zstd": ".zst"}
@@ -28,8 +28,8 @@ def other_name(table: TableView) -> Places:
 F112 = Rule(
     "F112",
     "gzip-name",
-    on="file",
-    severity="warning",
+    "file",
+    "warning",
     checks="gzip data (1F 8B) without a .gz name, or a .gz name without gzip data; the same for "
     "other compressions",
     rationale="This package recognises compression by the bytes. ir_measures, ranx and others "
@@ -49,8 +49,8 @@ F112 = Rule(
 F111 = Rule(
     "F111",
     "truncated-gzip",
-    on="file",
-    severity="error",
+    "file",
+    "error",
     checks="gzip stream ends early or CRC differs",
     rationale="The readable part of a truncated file looks like a complete file with fewer "
     "queries.",
@@ -60,44 +60,29 @@ F111 = Rule(
 )  # the engine reports it, because a damaged stream has no view
 
 
-_SURROGATE = 0xED
-"""First byte of U+D800 to U+DFFF encoded like UTF-8; the second is at least 0xA0."""
-
-
 def byte_order_mark(table: TableView) -> Places:
     """Return the first line if it starts with a byte order mark."""
-    columns = table.columns
-    if columns is None or not columns.facts.has_bom:
-        return Places()
-    fields = columns.line_index.text(1).split() if columns.facts.n_lines else []
-    return Places(1, [1], first={"first": fields[0] if fields else ""})
+    return Places(int(table.columns is not None and table.columns.facts.has_bom), [1])
 
 
 F102 = Rule(
     "F102",
     "byte-order-mark",
-    on="file",
-    severity="warning",
+    "file",
+    "warning",
     fix="safe",
     fixed="took off the byte order mark",
     checks="file starts with EF BB BF",
     rationale="Other readers make the mark part of the first query id, so the first row belongs "
     "to a query that is not in the qrels.",
-    example="run.txt:1: warning F102: byte order mark before '1'; trec_eval and pytrec_eval would "
-    "read query id '\\ufeff1' and lose the row. Save as UTF-8 without BOM.",
+    example="run.txt:1: warning F102: byte order mark; other readers make it part of the first id "
+    "and lose the row. Save as UTF-8 without BOM.",
     remedy="Save as UTF-8 without BOM",
     notes={"warning": "the mark is ignored"},
     cases=(
         Case(
             "warning",
-            "byte order mark without data after it",
-            byte_order_mark,
-            given=lambda table, _: table.shape.first_line is None,
-        ),
-        Case(
-            "warning",
-            "byte order mark before {first!q}; other readers make it part of the first id and lose "
-            "the row",
+            "byte order mark; other readers make it part of the first id and lose the row",
             byte_order_mark,
         ),
     ),
@@ -112,22 +97,19 @@ def wide_text(table: TableView) -> Places:
     )
 
 
-def bad_byte(table: TableView, *, is_surrogate: bool) -> Places:
-    """Return the first byte that is not UTF-8, if it begins a surrogate, or if it does not."""
+def bad_byte(table: TableView) -> Places:
+    """Return the first byte that is not UTF-8."""
     bad = None if table.columns is None else table.columns.facts.bad_utf8
     if bad is None or table.columns is None or wide_encoding(table.columns) is not None:
         return Places()
-    after = table.columns.source.data[bad.offset + 1 : bad.offset + 2]
-    begins_surrogate = bad.value == _SURROGATE and after >= b"\xa0"
-    first = {"byte": f"0x{bad.value:02X}"}
-    return Places(int(begins_surrogate == is_surrogate), [bad.line], bad.column, first=first)
+    return Places(1, [bad.line], bad.column, first={"byte": f"0x{bad.value:02X}"})
 
 
 F103 = Rule(
     "F103",
     "not-utf8",
-    on="file",
-    severity="error",
+    "file",
+    "error",
     checks="bytes that are not UTF-8; UTF-16 and UTF-32 are recognised by their byte order mark "
     "or NUL bytes",
     rationale="Tools decode such bytes differently or stop, so one document gets several ids.",
@@ -147,16 +129,8 @@ F103 = Rule(
         ),
         Case(
             "error",
-            "byte {byte} begins an encoded surrogate, which is not valid in UTF-8",
-            partial(bad_byte, is_surrogate=True),
-            once=True,
-            remedy="Write the file again with a correct UTF-8 encoder",
-            fix="no",
-        ),
-        Case(
-            "error",
             "byte {byte} is not UTF-8 (it may be Latin-1)",
-            partial(bad_byte, is_surrogate=False),
+            bad_byte,
             once=True,
         ),
     ),
@@ -172,8 +146,7 @@ def marks(table: TableView, character: str) -> Places:
     if found.first is None:
         return Places()
     column = columns.line_index.column_of_character(found.first, character)
-    lines = first_lines(found.lines, every=table.every_line)
-    return Places(found.count, lines, column, first={"at": column or 0})
+    return Places(found.count, found.lines, column, first={"at": column or 0})
 
 
 def only_bare_cr(table: TableView) -> Places:
@@ -185,8 +158,8 @@ def only_bare_cr(table: TableView) -> Places:
 F105 = Rule(
     "F105",
     "bare-cr",
-    on="file",
-    severity="error",
+    "file",
+    "error",
     fix="safe",
     fixed="wrote LF for bare CR",
     checks="CR not followed by LF",
@@ -217,8 +190,8 @@ F105 = Rule(
 F106 = Rule(
     "F106",
     "nul-byte",
-    on="file",
-    severity="error",
+    "file",
+    "error",
     checks="byte 0x00 anywhere",
     rationale="A NUL byte ends a string in C: trec_eval aborts or stops reading there and scores "
     "only the rows before it. Damaged disks and interrupted copies cause NUL bytes.",

@@ -7,10 +7,8 @@ from functools import partial
 
 import numpy as np
 
-from trectools_plus.formats.columns.columns import Columns
-from trectools_plus.formats.files.content import BOM
 from trectools_plus.validation.registry import Case, Rule, Subject
-from trectools_plus.validation.views.places import Places, Value, first_lines
+from trectools_plus.validation.views.places import Places, Value
 from trectools_plus.validation.views.tables import TableView, fields_of
 
 INVISIBLE_BLANKS = re.compile(
@@ -31,26 +29,13 @@ Because of them, different ids look the same.
 """
 
 
-# First bytes of these characters in UTF-8, to skip files without them quickly.
-_LEADS = (b"\xc2", b"\xe1\x9a", b"\xe2\x80", b"\xe2\x81", b"\xe3\x80\x80", b"\xef\xbb\xbf")
-
-
-def _may_contain_invisible(columns: Columns) -> bool:
-    """Quickly test whether the file may contain such a character."""
-    data = columns.source.data
-    start = len(BOM) if columns.facts.has_bom else 0
-    if not columns.facts.is_ascii:
-        # To find a single byte is much faster than to find several.
-        for lead in _LEADS:
-            if lead[:1] in data and data.find(lead, start) >= 0:
-                return True
-    return columns.facts.has_controls or b"\x7f" in data
-
-
 def lines_with(table: TableView, pattern: re.Pattern[bytes], numbers: tuple[int, ...]) -> Places:
     """Return the lines with a match in some fields, and what the message says about the first."""
     columns = table.columns
-    if columns is None or not table.shape.has_rows or not _may_contain_invisible(columns):
+    if columns is None or not table.shape.has_rows:
+        return Places()
+    has_controls = columns.facts.has_controls or b"\x7f" in columns.source.data
+    if columns.facts.is_ascii and not has_controls:
         return Places()
     matches: dict[int, tuple[int, str]] = {
         line: (0, text)
@@ -73,7 +58,7 @@ def lines_with(table: TableView, pattern: re.Pattern[bytes], numbers: tuple[int,
     found = pattern.search(text.encode())
     assert found is not None
     character, at = found[0].decode(), len(text.encode()[: found.start()].decode())
-    column = table.column_on(lines[0], number) if number else None
+    column = columns.column_of_field(lines[0], number) if number else None
     splits = "Python splits here, trec_eval does not"
     first: dict[str, Value] = {
         "name": f"character U+{ord(character):04X}",
@@ -83,7 +68,7 @@ def lines_with(table: TableView, pattern: re.Pattern[bytes], numbers: tuple[int,
     }
     return Places(
         len(lines),
-        first_lines(lines, every=table.every_line),
+        lines,
         None if column is None else column + at,
         first=first,
     )
@@ -96,8 +81,8 @@ def invisible_character(code: str, on: Subject, n_fields: int) -> Rule:
     return Rule(
         code,
         "invisible-character",
-        on=on,
-        severity="error",
+        on,
+        "error",
         checks="NBSP, U+3000, control bytes, U+2028 in a row; U+200B, U+FEFF, U+00AD inside an id "
         "are a warning",
         rationale="Python's split() splits a row at a no-break space, C does not, so two tools see "

@@ -8,41 +8,35 @@ import numpy as np
 
 from trectools_plus.formats.columns.facts import LONG_LINE_BYTES, Occurrences, OddLines
 from trectools_plus.formats.files.limits import MAX_LINE_BYTES
-from trectools_plus.text import plural
 from trectools_plus.validation.registry import Case, Rule
-from trectools_plus.validation.views.places import Places, first_lines
+from trectools_plus.validation.views.places import Places
 from trectools_plus.validation.views.tables import TableView
 
 
-def no_data(table: TableView) -> Places:
-    """Return the file if it has no data, unless F110, R112 or Q112 report the reason."""
+def no_data(table: TableView) -> int:
+    """Return 1 if the file has no data, unless F110, R112 or Q112 report the reason."""
     if table.n_rows or table.shape.first_line is not None:
-        return Places()
+        return 0
     if table.columns is None:
-        return Places(1, first={"seen": ""})
-    facts, n_comments = table.columns.facts, len(table.columns.comments)
+        return 1
+    n_comments = len(table.columns.comments)
     is_explained = n_comments and len(table.commented_out_rows) == n_comments
-    seen = [plural(n_comments, "comment line")] if n_comments else []
-    seen += [plural(facts.blank_lines.count, "blank line")] if facts.blank_lines else []
-    shown = " and ".join(seen) if facts.n_lines else "the file is empty"
-    is_reported = facts.stopped_at is None and not is_explained
-    return Places(int(is_reported), first={"seen": f" ({shown})" if shown else ""})
+    return int(table.columns.facts.stopped_at is None and not is_explained)
 
 
 F101 = Rule(
     "F101",
     "empty-file",
-    on="file",
-    severity="error",
+    "file",
+    "error",
     tables=True,
     checks="no data row after comments and blank lines",
     rationale="A job that stops before it writes leaves an empty run. Evaluators then print "
     "zeros, or nothing, without a warning.",
-    example="run.txt: error F101: no data rows (2 comment lines). Check whether the job stopped "
-    "before writing.",
+    example="run.txt: error F101: no data rows. Check whether the job stopped before writing.",
     remedy="Check whether the job stopped before writing",
     blocks_fixing=True,
-    cases=(Case("error", "no data rows{seen}", no_data),),
+    cases=(Case("error", "no data rows", no_data),),
 )
 
 
@@ -56,8 +50,8 @@ def crlf_lines(table: TableView, *, mixed: bool) -> Places:
 F104 = Rule(
     "F104",
     "crlf",
-    on="file",
-    severity="info",
+    "file",
+    "info",
     fix="safe",
     fixed="wrote LF for CRLF",
     checks="CR LF line ends; warning when mixed with LF",
@@ -87,8 +81,8 @@ def comment_lines(table: TableView) -> OddLines:
 F107 = Rule(
     "F107",
     "comment-line",
-    on="file",
-    severity="warning",
+    "file",
+    "warning",
     fix="safe",
     fixed="left out comment lines",
     checks="line that starts with '#'; an indented '#' is data and fails R101 or R102",
@@ -110,8 +104,8 @@ def blank_lines(table: TableView) -> Occurrences:
 F108 = Rule(
     "F108",
     "blank-line",
-    on="file",
-    severity="warning",
+    "file",
+    "warning",
     fix="safe",
     fixed="left out blank lines",
     checks="empty or whitespace-only line",
@@ -134,11 +128,10 @@ def has_no_final_newline(table: TableView) -> int:
 F109 = Rule(
     "F109",
     "no-final-newline",
-    on="file",
-    severity="info",
+    "file",
+    "info",
     fix="safe",
     fixed="ended the last line",
-    can_fix=lambda table: not table.ends_in_unparsed_line(),
     checks="last byte is not LF",
     rationale="A truncated file has no final newline either, and a truncated score is still a "
     "number.",
@@ -160,16 +153,15 @@ def long_lines(table: TableView) -> Places:
     facts = table.file.facts
     longest = [] if facts.longest_line_at is None else [facts.longest_line_at]
     others = [line for line in facts.long_lines.lines.tolist() if line not in longest]
-    lines = first_lines([*longest, *others], every=table.every_line)
     count = facts.long_lines.count if table.is_line_based else 0
-    return Places(count, lines, first={"longest": facts.longest_line})
+    return Places(count, [*longest, *others], first={"longest": facts.longest_line})
 
 
 F110 = Rule(
     "F110",
     "long-line",
-    on="file",
-    severity="warning",
+    "file",
+    "warning",
     checks="line over 64 KiB; error over 16 MiB, where reading stops",
     rationale="No valid row is this long: line ends were lost, or the file has another format. "
     "Tools with a fixed buffer split such a line into several rows.",
@@ -193,8 +185,7 @@ spacing_cases = (
         "warning",
         "form feed or vertical tab between columns; not every reader splits there",
         lambda table: Places(
-            len(table.file.facts.form_feed_lines.lines),
-            first_lines(table.file.facts.form_feed_lines.lines, every=table.every_line),
+            len(table.file.facts.form_feed_lines.lines), table.file.facts.form_feed_lines.lines
         ),
         given=lambda table, _: table.shape.has_rows,
     ),

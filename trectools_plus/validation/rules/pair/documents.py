@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -17,40 +18,28 @@ from trectools_plus.validation.registry import (
     Rule,
 )
 from trectools_plus.validation.views.facts import N_SHOWN_IDS
-from trectools_plus.validation.views.id_matching import nearest
-from trectools_plus.validation.views.pairs import MEASURES, PairView
-from trectools_plus.validation.views.places import Places, Value
+from trectools_plus.validation.views.pairs import PairView
+from trectools_plus.validation.views.places import Places, Value, places_of
 from trectools_plus.validation.views.runs import RunView
-
-N_COMPARED_IDS = 1000
-"""Number of judged ids among which a similar one is searched."""
 
 
 def unjudged(pair: PairView) -> int:
     """Return the number of documents if none is judged."""
-    if pair.qrels is None or not pair.shared_ids or pair.facts.judged.n_judged:
+    if pair.qrels is None or not pair.shared_ids or pair.facts.n_judged:
         return 0
-    return pair.facts.judged.n_documents
+    return pair.facts.n_documents
 
 
 def shown_ids(pair: PairView, _: Places) -> Mapping[str, Value]:
-    """Return ids of both files, and the likely reason why none match."""
+    """Return ids of both files."""
     assert pair.qrels is not None
-    judged = pair.facts.judged
-    qrels_ids = pair.qrels.doc_ids.texts(slice(N_COMPARED_IDS))
-    cause = "Check that the run is from the same collection as the qrels"
-    near = nearest(judged.unjudged[0], qrels_ids) if judged.unjudged else None
-    if judged.n_other_spellings:
-        cause = "They differ in case, Unicode normal form or invisible characters: see P106"
-    elif near is not None:
-        cause += f": {visible(judged.unjudged[0])} is similar to {visible(near)}"
-    sides = f"run: {listed(judged.unjudged)}; qrels: {listed(qrels_ids[:N_SHOWN_IDS])}"
-    return {"sides": sides, "cause": cause}
+    ours, theirs = pair.facts.unjudged[:N_SHOWN_IDS], pair.qrels.doc_ids.texts(slice(N_SHOWN_IDS))
+    return {"sides": f"run: {listed(ours)}; qrels: {listed(theirs)}"}
 
 
 def few_judged(pair: PairView) -> Places:
     """Return the run if few of the first documents are judged."""
-    judged = pair.facts.judged
+    judged = pair.facts
     # A small share of judged documents is not an error of the qrels.
     if not judged.n_judged or pair.report_on == "qrels" or not pair.shared_ids:
         return Places()
@@ -61,10 +50,9 @@ def few_judged(pair: PairView) -> Places:
 P105 = Rule(
     "P105",
     "nothing-judged",
-    on="pair",
-    severity="error",
+    "pair",
+    "error",
     tables=True,
-    scored_if="a document id of the run occurs in the qrels, for any query: the run then scores 0",
     checks="no retrieved document is judged in any query; Judged@10 below 0.2 is a warning",
     rationale="Unjudged documents count as not relevant, so the scores do not measure the system. "
     "The run is from another collection, or its ids have another form.",
@@ -79,8 +67,7 @@ P105 = Rule(
             "0 of {count:document} are judged ({sides})",
             unjudged,
             shows=shown_ids,
-            remedy="{cause}",
-            blocks=lambda pair: not pair.facts.judged.has_common_documents,
+            blocks=lambda pair: not pair.facts.n_common,
         ),
         Case(
             "warning",
@@ -94,7 +81,7 @@ P105 = Rule(
 
 
 def _is_most(pair: PairView, places: Places) -> bool:
-    return places.count > pair.facts.judged.n_judged
+    return places.count > pair.facts.n_judged
 
 
 def near_rows(pair: PairView) -> Places:
@@ -108,7 +95,7 @@ def shown_near(pair: PairView, places: Places) -> Mapping[str, Value]:
     """Return the two spellings and their difference."""
     ours, theirs = str(places.first["doc_id"]), str(places.first["theirs"])
     return {
-        "n_documents": pair.facts.judged.n_documents,
+        "n_documents": pair.facts.n_documents,
         "ours": visible(ours, marks=True),
         "theirs": visible(theirs, marks=True),
     }
@@ -123,15 +110,8 @@ def near_judgments(pair: PairView) -> Places:
     rows, judgments = pair.near_documents
     found, of_run = np.unique(judgments, return_index=True)
     theirs = pair.run.doc_id(rows[of_run[0]])
-    places = pair.qrels.places(found)
-    return Places(
-        len(found),
-        places.lines,
-        None,
-        places.query_id,
-        places.doc_id,
-        {**places.first, "theirs": theirs},
-    )
+    places = places_of(pair.qrels, found)
+    return replace(places, first={**places.first, "theirs": theirs})
 
 
 spelled = partial(
@@ -143,8 +123,8 @@ spelled = partial(
 P106 = Rule(
     "P106",
     "document-id-near-match",
-    on="pair",
-    severity="warning",
+    "pair",
+    "warning",
     tables=True,
     checks="document ids that match judged ids only without differences in case, Unicode normal "
     "form or invisible characters; error if most do",
@@ -171,8 +151,8 @@ def unknown_documents(pair: PairView) -> Rows:
 P109 = Rule(
     "P109",
     "document-not-in-collection",
-    on="pair",
-    severity="error",
+    "pair",
+    "error",
     tables=True,
     blocks_scoring=False,
     checks="document id not in the given list, or not matching --docid-pattern",
@@ -202,8 +182,8 @@ def self_retrieving(run: RunView) -> Rows:
 P110 = Rule(
     "P110",
     "self-retrieval",
-    on="pair",
-    severity="info",
+    "pair",
+    "info",
     tables=True,
     checks="document id equals query id (BEIR removes these rows)",
     rationale="In ArguAna, Quora and similar collections the queries are documents, and each "
@@ -228,38 +208,32 @@ MIN_REPORTED_CHANGE = 0.0001
 """Minimum change of a mean that is reported, because it is visible in four decimals."""
 
 
-def changed_measure(pair: PairView) -> Places:
-    """Return the queries in which the order of ties changes the first measure that it changes."""
-    ties = pair.facts.ties
-    # Other rules report unordered scores and repeated documents; they have no bounds.
-    if pair.qrels is None or not pair.shared_ids or not (ties.has_ties and ties.is_defined):
+def changed_queries(pair: PairView) -> Places:
+    """Return the queries in which the order of ties changes AP, if the mean changes."""
+    if pair.qrels is None or not pair.shared_ids:
         return Places()
-    n_queries = len(pair.qrels_ids)
-    sums = np.array([ties.lowest, ties.highest]) / n_queries
-    for measure, (low, high), n_changed in zip(MEASURES, sums.T, ties.n_changed, strict=True):
-        if high - low > MIN_REPORTED_CHANGE:
-            texts = {"measure": measure, "low": f"{low:.4f}", "high": f"{high:.4f}"}
-            return Places(int(n_changed), first=texts)
-    return Places()
+    change = pair.facts.tie_change / len(pair.qrels_ids)
+    count = pair.facts.n_tie_changes if change > MIN_REPORTED_CHANGE else 0
+    return Places(count, first={"change": f"{change:.4f}"})
 
 
 P111 = Rule(
     "P111",
     "tie-sensitive",
-    on="pair",
-    severity="warning",
+    "pair",
+    "warning",
     tables=True,
-    checks=f"best and worst tie order change AP or nDCG by more than {MIN_REPORTED_CHANGE}",
+    checks=f"best and worst tie order change AP by more than {MIN_REPORTED_CHANGE}",
     rationale="Tools order tied documents differently: by falling or rising document id, by rank "
     "column, or at random. One file then has several scores, and two systems may swap ranks.",
-    example="run.txt: warning P111: the order of ties changes AP from 0.6389 to 0.8056. Write "
+    example="run.txt: warning P111: the order of ties changes AP by up to 0.1667. Write "
     "scores that fall with rank.",
     remedy="Write scores that fall with rank",
     cases=(
         Case(
             "warning",
-            "the order of ties changes {measure} from {low} to {high}[ (in {count} queries)]",
-            changed_measure,
+            "the order of ties changes AP by up to {change}[ (in {count} queries)]",
+            changed_queries,
         ),
     ),
 )

@@ -9,7 +9,7 @@ from typing import Literal
 from trectools_plus.text import listed, plural, visible
 from trectools_plus.validation.registry import Case, Rule
 from trectools_plus.validation.views.pairs import PairView
-from trectools_plus.validation.views.places import Places, Value
+from trectools_plus.validation.views.places import Lines, Places, Value
 from trectools_plus.validation.views.tables import TableView
 
 
@@ -17,15 +17,15 @@ def queries(table: TableView | None, ids: Collection[str], n_queries: int) -> Pl
     """Return some query ids as places: the first line of each in a file, if it is given."""
     if not ids:
         return Places()
-    lines: Collection[int] = ()
+    lines: Lines = ()
     if table is not None:
         first_row = dict(zip(table.query_ids, table.blocks.first_rows.tolist(), strict=True))
-        lines = table.lines(first_row[query_id] for query_id in ids)
+        lines = table.lines([first_row[query_id] for query_id in ids])
     first = next(iter(ids))
     shown = f"query {visible(first)}" if len(ids) == 1 else plural(len(ids), "query", "queries")
     listing = f" ({listed([*ids])})" if len(ids) > 1 else ""
     values: dict[str, Value] = {"queries": shown + listing, "total": n_queries}
-    return Places(len(ids), [*lines], query_id=first, first=values)
+    return Places(len(ids), lines, query_id=first, first=values)
 
 
 def without(ids: Collection[str], known: Collection[str]) -> list[str]:
@@ -43,28 +43,22 @@ def no_shared(pair: PairView) -> Places:
 
 
 def shown_sides(pair: PairView, _: Places) -> Mapping[str, Value]:
-    """Return ids of both files, and the likely reason why none match."""
-    cause = "Check that this is the right file and that column 1 contains the query ids"
-    qrels_documents = set() if pair.qrels is None else {*pair.qrels.doc_ids.texts(slice(1000))}
-    if pair.near_queries:
-        cause = "Only the spelling differs: write the ids identically in both files"
-    elif qrels_documents & {*pair.run_ids}:
-        cause = "Columns 1 and 3 may be swapped"
+    """Return ids of both files."""
     sides = f"run: {listed(pair.run_ids, 3)}; qrels: {listed(pair.qrels_ids, 3)}"
-    return {"sides": sides, "cause": cause, "other": pair.other_view.name}
+    return {"sides": sides, "other": pair.other_view.name}
 
 
 P101 = Rule(
     "P101",
     "no-shared-queries",
-    on="pair",
-    severity="error",
+    "pair",
+    "error",
     tables=True,
     checks="no query id in both run and qrels",
     rationale="Every measure is then 0, or the mean of no values, and evaluators print it like "
     "any other result.",
     example="run.txt: error P101: none of 3 query ids is in qrels.txt (run: d01; qrels: 1). "
-    "Columns 1 and 3 may be swapped.",
+    "Check that this is the right file and that column 1 contains the query ids.",
     remedy="Check that this is the right file and that column 1 contains the query ids",
     drop_in="permissive",
     cases=(
@@ -73,7 +67,6 @@ P101 = Rule(
             "none of {count:query id} is in {other} ({sides})",
             no_shared,
             shows=shown_sides,
-            remedy="{cause}",
         ),
     ),
 )
@@ -98,8 +91,8 @@ unjudged = partial(Case, message="no judgments for {queries}; not scored", where
 P102 = Rule(
     "P102",
     "query-not-judged",
-    on="pair",
-    severity="warning",
+    "pair",
+    "warning",
     tables=True,
     checks="run query not in qrels; info if it is in topics",
     rationale="Queries without judgments are left out of every mean, so the score covers only "
@@ -123,8 +116,8 @@ def not_in_run(pair: PairView) -> Places:
 P103 = Rule(
     "P103",
     "query-not-in-run",
-    on="pair",
-    severity="error",
+    "pair",
+    "error",
     tables=True,
     blocks_scoring=False,
     checks="judged query without a row in the run",
@@ -162,8 +155,8 @@ def near(pair: PairView) -> Places:
 P104 = Rule(
     "P104",
     "query-id-near-match",
-    on="pair",
-    severity="error",
+    "pair",
+    "error",
     tables=True,
     checks="query ids that are equal except for leading zeros, case, Unicode normal form, "
     "invisible characters or number form",
@@ -195,8 +188,8 @@ def not_topics(pair: PairView, side: Literal["run", "qrels"]) -> Places:
 P107 = Rule(
     "P107",
     "query-not-in-topics",
-    on="pair",
-    severity="error",
+    "pair",
+    "error",
     tables=True,
     blocks_scoring=False,
     checks="run query not in topics",
@@ -224,8 +217,8 @@ def not_answered(pair: PairView) -> Places:
 P108 = Rule(
     "P108",
     "topic-not-in-run",
-    on="pair",
-    severity="error",
+    "pair",
+    "error",
     tables=True,
     blocks_scoring=False,
     checks="topic without a row in the run",
@@ -238,8 +231,8 @@ P108 = Rule(
 P112 = Rule(
     "P112",
     "judged-not-in-topics",
-    on="pair",
-    severity="warning",
+    "pair",
+    "warning",
     tables=True,
     checks="judged query that is not a topic",
     rationale="Systems do not search this query, so every system scores 0 on it. The qrels are "

@@ -12,89 +12,67 @@ from trectools_plus.validation.rules.file.shared import (
     CONTINUES,
     conversion_remedy,
     converted_with,
-    convertible,
+    few_values,
     header,
     header_of_table,
+    in_other_form,
     long_rows,
-    problem_of_json,
-    readable_without_header,
+    many_values,
     returning_queries,
     row_behind_hash,
     short_rows,
-    value_case,
 )
 from trectools_plus.validation.views.places import Places, Value
 from trectools_plus.validation.views.qrels import QrelsView
-from trectools_plus.validation.views.tables import TableView, fields_of, other_format
+from trectools_plus.validation.views.tables import fields_of
 
 LAYOUT = "qid iter docid grade"
-
-
-def missing_column(qrels: QrelsView, _: Places) -> Mapping[str, Value]:
-    """Return the format that a file with short rows seems to have, and a remedy."""
-    found = convertible(qrels) if qrels.n_rows == 0 else None
-    other = other_format(qrels.file.source.head, qrels.n_rows)
-    why, remedy = (problem_of_json(qrels) if other == "JSON" else None) or ("", None)
-    return {
-        "guess": f"; the file seems to be {other}{': ' if why else ''}{why}" if other else "",
-        "fix": conversion_remedy(qrels)
-        if found
-        else remedy or "Write all four columns on every line",
-    }
 
 
 Q101 = Rule(
     "Q101",
     "too-few-columns",
-    on="qrels",
-    severity="error",
+    "qrels",
+    "error",
     checks="fewer than 4 fields",
     rationale="Without all four columns, a reader takes the document id for the grade, or stops.",
     example="qrels.txt:3: error Q101: 3 columns, need 4 (qid iter docid grade). "
     "Write all four columns on every line.",
     remedy="Write all four columns on every line",
-    scored_if="it is a dictionary or a list of judgments in JSON",
+    blocks_fixing=True,
     cases=(
-        value_case(few=True),
-        readable_without_header("qrels have four columns separated by spaces or tabs"),
+        few_values,
+        in_other_form,
         Case(
             "error",
-            f"{{n_fields:column}}, need 4 ({LAYOUT}){{guess}}[ (on {{count}} lines)]",
+            f"{{n_fields:column}}, need 4 ({LAYOUT})[ (on {{count}} lines)]",
             short_rows,
-            shows=missing_column,
-            remedy="{fix}",
+            remedy="Write all four columns on every line, or give the positions of those that "
+            "there are to qrels convert --columns",
         ),
     ),
 )
 
 
-def further_column(qrels: QrelsView, _: Places) -> Mapping[str, Value]:
-    """Return what the further column of the first long row may be, and a remedy."""
-    found = None if qrels.n_rows else convertible(qrels)
-    if found is not None:
-        return {"guess": f"these look like {found.label}", "fix": conversion_remedy(qrels)}
-    remedy = "Write four columns, or name them, for example --columns query=1,doc_id=3,relevance=4"
-    return {"guess": "the document id may contain a space", "fix": remedy}
-
-
 Q102 = Rule(
     "Q102",
     "too-many-columns",
-    on="qrels",
-    severity="error",
+    "qrels",
+    "error",
     checks="more than 4 fields; recognises prels with 5 columns",
     rationale="trec_eval stops at such a line; others read part of the document id as the grade.",
     example="qrels.txt:1: error Q102: 5 columns, need 4; the document id may contain a space. "
     "Write four columns on every line.",
     remedy="Write four columns on every line",
+    blocks_fixing=True,
     cases=(
-        value_case(few=False),
+        many_values,
         Case(
             "error",
-            "{n_fields:column}, need 4; {guess}[ (on {count} lines)]",
+            "{n_fields:column}, need 4; the document id may contain a space[ (on {count} lines)]",
             long_rows,
-            shows=further_column,
-            remedy="{fix}",
+            remedy="Write four columns on every line, or give their positions to qrels convert "
+            "--columns",
         ),
     ),
 )
@@ -102,11 +80,10 @@ in_rows = partial(header, given=lambda qrels, _: qrels.shape.header_in_rows)
 Q103 = Rule(
     "Q103",
     "header-line",
-    on="qrels",
-    severity="error",
+    "qrels",
+    "error",
     fix="safe",
     fixed="left out the header line",
-    can_fix=TableView.drops_header,
     checks="header line, or BEIR's TSV with three columns",
     rationale="Qrels have no header: trec_eval stops at it or counts one more query. BEIR's files "
     "have a header and only three columns.",
@@ -114,8 +91,6 @@ Q103 = Rule(
     "columns, not in TREC form. Every trectools-plus command reads it; for other tools, convert "
     "it: trectools-plus qrels convert qrels.txt --output qrels.txt",
     remedy="Remove it",
-    scored_if="it is the header of a table that every command reads, for example BEIR's, or no "
-    "query has the id in its first column: the line is then skipped",
     drop_in="scores",
     notes={"error": "it is skipped"},
     cases=(
@@ -136,8 +111,8 @@ def first_run_row(qrels: QrelsView) -> Places:
 Q104 = Rule(
     "Q104",
     "wrong-kind",
-    on="qrels",
-    severity="error",
+    "qrels",
+    "error",
     checks="6 fields, second Q0 or 0: a run",
     rationale="Runs and qrels are easily swapped, because tools differ in which one they expect "
     "first.",
@@ -150,8 +125,8 @@ Q104 = Rule(
 Q106 = Rule(
     "Q106",
     "odd-spacing",
-    on="qrels",
-    severity="warning",
+    "qrels",
+    "warning",
     fix="safe",
     fixed="put one blank between columns",
     checks="form feed or vertical tab between columns",
@@ -172,23 +147,17 @@ def all_rows(qrels: QrelsView, *, if_: bool) -> Places:
     return Places(qrels.n_rows, qrels.lines([0]), first=qrels.fields_of(0))
 
 
-def is_smart(qrels: QrelsView, _: Places) -> bool:
-    """Return whether this looks like SMART's judgments: query, document, and columns of 0."""
-    found = convertible(qrels)
-    return found is not None and found.name == "smart"
+def converted_columns(qrels: QrelsView, _: Places) -> Mapping[str, Value]:
+    """Return the command that reads the documents, or the relevant ones of SMART."""
+    columns = "query=1,doc_id=2,relevance=4" if qrels.grade.any() else ""
+    return {"convert": conversion_remedy(qrels, columns)}
 
 
-swapped = partial(
-    Case,
-    "error",
-    where=lambda qrels: all_rows(qrels, if_=qrels.documents_in_column_2),
-    remedy="{convert}",
-)
 Q108 = Rule(
     "Q108",
     "columns-swapped",
-    on="qrels",
-    severity="error",
+    "qrels",
+    "error",
     checks="column 3 has a single value, and column 2 contains the ids",
     rationale="Evaluators ignore column 2. If the document ids are there, one document is judged "
     "repeatedly, and no document of a run is judged.",
@@ -197,14 +166,12 @@ Q108 = Rule(
     "--output qrels.txt",
     remedy="Convert it with qrels convert --columns query=1,doc_id=2,relevance=4",
     cases=(
-        swapped(
-            "this looks like SMART's judgments: query, relevant document, and two columns of 0",
-            given=is_smart,
-            shows=converted_with(""),
-        ),
-        swapped(
+        Case(
+            "error",
             "columns 2 and 3 look swapped; column 3 is always {doc_id!q}",
-            shows=converted_with("query=1,doc_id=2,relevance=4"),
+            lambda qrels: all_rows(qrels, if_=qrels.documents_in_column_2),
+            shows=converted_columns,
+            remedy="{convert}",
         ),
     ),
 )
@@ -228,8 +195,8 @@ def first_of_zeros(qrels: QrelsView) -> Places:
 Q135 = Rule(
     "Q135",
     "grade-in-column-2",
-    on="qrels",
-    severity="error",
+    "qrels",
+    "error",
     checks="column 4 is always 0, and column 2 varies",
     rationale="Evaluators ignore column 2. If the grades are there, nothing is relevant and every "
     "score is 0.",
@@ -251,11 +218,10 @@ Q135 = Rule(
 Q151 = Rule(
     "Q151",
     "interleaved",
-    on="qrels",
-    severity="info",
+    "qrels",
+    "info",
     fix="safe",
     fixed="grouped the rows by query",
-    can_fix=lambda qrels: not len(qrels.unparsed_lines),
     checks="query id returns after another",
     rationale="Readers that work row by row treat the second block as a new query.",
     example="qrels.txt:4: info Q151: query 1 continues after query 3. Group the rows by query.",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from functools import partial
 
 import numpy as np
@@ -12,13 +11,9 @@ from trectools_plus.formats.columns.decimals import DECIMAL, INTEGER
 from trectools_plus.formats.columns.ids import Flags, Rows
 from trectools_plus.text import listed
 from trectools_plus.validation.registry import Case, Rule, SeverityName
-from trectools_plus.validation.rules.file.shared import (
-    conversion_remedy,
-    convertible,
-)
 from trectools_plus.validation.rules.qrels.columns import grades_in_column_2
 from trectools_plus.validation.views.order import Pairs
-from trectools_plus.validation.views.places import Places, Value
+from trectools_plus.validation.views.places import Places
 from trectools_plus.validation.views.qrels import QrelsView
 
 RELEVANT = 1
@@ -51,18 +46,11 @@ def not_integers(qrels: QrelsView, *, fractional: bool, whole: bool | None = Non
     return rows[np.array(flags, np.bool_)]
 
 
-def shown_grade(qrels: QrelsView, _: Places) -> Mapping[str, Value]:
-    """Return a remedy."""
-    found = None if qrels.is_arranged else convertible(qrels)
-    is_ntcir = found is not None and found.name == "ntcir"
-    return {"fix": conversion_remedy(qrels) if is_ntcir else "Write whole numbers"}
-
-
 Q110 = Rule(
     "Q110",
     "grade-not-integer",
-    on="qrels",
-    severity="error",
+    "qrels",
+    "error",
     checks="grade is not ASCII [+-]?digits",
     rationale="trec_eval reads the longest numeric prefix and gives no warning: 'relevant' "
     "becomes 0, '0x2' becomes 0, '2,0' becomes 2.",
@@ -75,9 +63,7 @@ Q110 = Rule(
             "error",
             "grade {grade!q} is not a whole number[ (on {count} rows)]; trec_eval reads its start",
             partial(not_integers, fractional=False),
-            shows=shown_grade,
             column=4,
-            remedy="{fix}",
         ),
     ),
 )
@@ -98,12 +84,11 @@ fraction = partial(Case, "error", where=fractions, column=4)
 Q111 = Rule(
     "Q111",
     "fractional-grade",
-    on="qrels",
-    severity="error",
+    "qrels",
+    "error",
     fix="safe",
     fixed="wrote whole grades without a point",
     can_fix=lambda qrels: bool(qrels.rows.grades.has_point.any()),
-    scored_if="every such grade is whole, for example 1.0, which is read as 1",
     checks="decimal grade; grades like '2.0' can be fixed",
     rationale="Grades are whole numbers; trec_eval ignores the fraction. '2.0' can be fixed; "
     "'0.5' needs another scale.",
@@ -130,8 +115,8 @@ Q111 = Rule(
 Q121 = Rule(
     "Q121",
     "negative-grade",
-    on="qrels",
-    severity="warning",
+    "qrels",
+    "warning",
     tables=True,
     checks="grade below 0 (once per file, with counts)",
     rationale="Negative grades mark spam or unjudged documents. They count as not relevant. Some "
@@ -158,17 +143,11 @@ def rows_above(qrels: QrelsView, limit: int) -> Rows:
     return np.flatnonzero(grade > limit)
 
 
-def memory_needed(qrels: QrelsView, _: Places) -> Mapping[str, Value]:
-    """Return the gigabytes in which trec_eval counts the grades."""
-    return {"needed": f"{8e-9 * float(np.nanmax(np.abs(qrels.grade), initial=0.0)):,.1f} GB"}
-
-
 def _above(limit: int, severity: SeverityName, why: str) -> Case:
     return Case(
         severity,
         f"grade {{grade!v}}[ (on {{count}} rows)]; {why}",
         partial(rows_above, limit=limit),
-        shows=memory_needed,
         column=4,
         blocks=limit >= HIGHEST_SCORED,
     )
@@ -178,20 +157,19 @@ _OUTWEIGHS = "such a document outweighs all others in nDCG"
 Q122 = Rule(
     "Q122",
     "grade-range",
-    on="qrels",
-    severity="error",
+    "qrels",
+    "error",
     tables=True,
     checks="grade over 127 (error), over 10 (warning) or over 4 (info)",
     rationale="Such a grade is usually a score or a time. trec_eval uses 8 bytes for each grade up "
     "to the highest one, 8 GB at 10^9, and each query takes time in proportion; its ndcg takes the "
     "square of it, an hour at 10^6. Exponential gain overflows much earlier.",
-    example="qrels.txt:1: error Q122: grade 1000000000; trec_eval would need 8.0 GB of memory. "
-    "Rescale the grades to 0 to 4.",
+    example="qrels.txt:1: error Q122: grade 1000000000; trec_eval needs 8 bytes for each "
+    "grade up to it. Rescale the grades to 0 to 4.",
     remedy="Rescale the grades to 0 to 4",
-    scored_if=f"no grade is above {HIGHEST_SCORED:,}",
     notes={"error": "it is scored as it is"},
     cases=(
-        _above(HIGHEST_SCORED, "error", "trec_eval would need {needed} of memory"),
+        _above(HIGHEST_SCORED, "error", "trec_eval needs 8 bytes for each grade up to it"),
         _above(127, "error", f"{_OUTWEIGHS}, and trec_eval's memory grows with the grade"),
         _above(10, "warning", "exponential gain is 2^grade, so it outweighs all others"),
         _above(4, "info", "gdeval and ERR stop above 4"),
@@ -221,8 +199,8 @@ def _nothing_is_relevant(qrels: QrelsView) -> bool:
 Q131 = Rule(
     "Q131",
     "no-relevant",
-    on="qrels",
-    severity="warning",
+    "qrels",
+    "warning",
     tables=True,
     checks="query without a relevant document (one finding, with the ids)",
     rationale="A query without a relevant document scores 0 for every system, so it lowers the "
@@ -244,8 +222,8 @@ Q131 = Rule(
 Q132 = Rule(
     "Q132",
     "only-negative",
-    on="qrels",
-    severity="error",
+    "qrels",
+    "error",
     blocks_scoring=False,
     tables=True,
     checks="highest grade of a query is -1 (warning) or lower (error)",
@@ -282,8 +260,8 @@ def rows_if(qrels: QrelsView, *, if_: bool) -> int:
 Q133 = Rule(
     "Q133",
     "nothing-relevant",
-    on="qrels",
-    severity="error",
+    "qrels",
+    "error",
     blocks_scoring=False,
     tables=True,
     checks="no query has a relevant document",
@@ -305,8 +283,8 @@ Q133 = Rule(
 Q134 = Rule(
     "Q134",
     "only-relevant",
-    on="qrels",
-    severity="info",
+    "qrels",
+    "info",
     tables=True,
     checks="no document is judged not relevant, so bpref and Judged@k have no meaning",
     rationale="If only relevant documents are listed, unjudged documents cannot be distinguished "
@@ -343,8 +321,8 @@ def _of_other_subtopic(qrels: QrelsView, again: Pairs) -> Flags:
 Q141 = Rule(
     "Q141",
     "duplicate-agrees",
-    on="qrels",
-    severity="warning",
+    "qrels",
+    "warning",
     fix="safe",
     fixed="left out repeated judgments",
     tables=True,
@@ -367,8 +345,8 @@ Q141 = Rule(
 Q142 = Rule(
     "Q142",
     "duplicate-conflicts",
-    on="qrels",
-    severity="error",
+    "qrels",
+    "error",
     tables=True,
     checks="document judged twice for a query, with different grades",
     rationale="trec_eval stops, ir_measures and ranx keep the last grade, others the first, so "
@@ -394,19 +372,6 @@ def types_of_judgment(qrels: QrelsView) -> Places:
     return Places(int(types is not None), first={"types": "" if types is None else types.shown})
 
 
-_MANY_SUBTOPICS = 20
-"""With more different values than this, column 2 may contain documents."""
-
-
-def documents_in_column_2(qrels: QrelsView) -> Places:
-    """Return the first row if column 2 has many values, column 3 few, and documents repeat."""
-    if qrels.columns is None or not len(qrels.repeats):
-        return Places()
-    second, third = (len(ids.numbered()[1]) for ids in (qrels.rows.iterations, qrels.doc_ids))
-    is_so = second > _MANY_SUBTOPICS and second > 2 * third
-    return Places(int(is_so), qrels.lines([0]), first={"n_second": second, "n_third": third})
-
-
 def subtopics(qrels: QrelsView) -> Pairs:
     """Return judgments of a document for another subtopic."""
     return qrels.repeats.filter(_of_other_subtopic(qrels, qrels.repeats))
@@ -415,8 +380,8 @@ def subtopics(qrels: QrelsView) -> Pairs:
 Q143 = Rule(
     "Q143",
     "looks-diversity",
-    on="qrels",
-    severity="error",
+    "qrels",
+    "error",
     tables=True,
     checks="document judged twice for a query, with different values in column 2 (subtopics), or "
     "in a further column of a table (types of judgment)",
@@ -432,13 +397,6 @@ Q143 = Rule(
             "judgment",
             types_of_judgment,
             remedy="Keep the rows of one type of judgment",
-        ),
-        Case(
-            "error",
-            "column 2 has {n_second} different values and column 3 only {n_third}: column 2 seems "
-            "to contain the documents",
-            documents_in_column_2,
-            remedy="Write 'qid iter docid grade', with the rows of one type of judgment",
         ),
         Case(
             "error",

@@ -3,57 +3,38 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import partial
-from shlex import quote
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from trectools_plus.choices import MAX_TAG_LENGTH
-from trectools_plus.errors import UsageError
-from trectools_plus.formats.columns.decimals import DECIMAL, INTEGER
 from trectools_plus.formats.columns.facts import OddLines
-from trectools_plus.formats.columns.ids import Ids, Rows
-from trectools_plus.formats.writing import tag_of_path, valid_tag
+from trectools_plus.formats.columns.ids import Flags, Ids, Rows
 from trectools_plus.validation.registry import Case, Rule
 from trectools_plus.validation.rules.file.hidden import INVISIBLE_BLANKS
 from trectools_plus.validation.rules.file.lines import spacing_cases
 from trectools_plus.validation.rules.file.shared import (
     conversion_remedy,
     converted_with,
-    convertible,
+    few_values,
     header,
     header_of_table,
+    in_other_form,
     long_rows,
-    other_format_cases,
+    many_values,
     row_behind_hash,
     short_rows,
-    value_case,
 )
 from trectools_plus.validation.views.order import Pairs
 from trectools_plus.validation.views.places import Places, Value
 from trectools_plus.validation.views.runs import RunView
-from trectools_plus.validation.views.tables import TableView, fields_of
 
 if TYPE_CHECKING:
     from trectools_plus.formats.interchange.systems import Systems
 
 LAYOUT = "qid Q0 docid rank score tag"
-MISSING = {
-    "query=1,doc_id=3,score=5": ("", "", "", INTEGER, DECIMAL),
-    "query=1,doc_id=2,score=4": ("", "", INTEGER, DECIMAL, ""),
-    "query=1,doc_id=2,score=3": ("", "", DECIMAL),
-}
-"""Columns to read from rows without a tag, Q0, or Q0, rank and tag, and patterns of the fields."""
-
-
-def fits(fields: Sequence[str], patterns: Sequence[str]) -> bool:
-    """Return whether the fields of a row match some patterns."""
-    return len(fields) == len(patterns) and all(
-        re.match(pattern, text) for pattern, text in zip(patterns, fields, strict=True)
-    )
 
 
 def rows_without_invisible(run: RunView) -> OddLines:
@@ -61,40 +42,26 @@ def rows_without_invisible(run: RunView) -> OddLines:
     return short_rows(run).where(lambda text: INVISIBLE_BLANKS.search(text.encode()) is None)
 
 
-def missing_column(run: RunView, places: Places) -> Mapping[str, Value]:
-    """Return a remedy for short rows, and the format that they may have."""
-    found, facts = convertible(run) if run.n_rows == 0 else None, run.columns and run.columns.facts
-    if facts and not facts.final_newline and run.n_rows and places.lines[0] == facts.n_lines:
-        guess = "; the file ends in the middle of a line"
-        return {"guess": guess, "fix": "Copy or write the file again"}
-    if found is not None:
-        return {"guess": f"; this looks like {found.label}", "fix": conversion_remedy(run)}
-    rows = [] if run.n_rows else [fields_of(text) for text in run.misshapen.text]
-    for columns, patterns in MISSING.items() if rows else ():
-        if all(fits(row, patterns) for row in rows):
-            return {"guess": "", "fix": conversion_remedy(run, columns)}
-    return {"guess": "", "fix": "Write all six columns on every line"}
-
-
 R101 = Rule(
     "R101",
     "too-few-columns",
-    on="run",
-    severity="error",
+    "run",
+    "error",
     checks="fewer than 6 fields",
     rationale="trec_eval stops at such a line; other readers skip it or use a wrong column as the "
     "score. A short last line means that writing or copying the file was interrupted.",
     example="run.txt:6: error R101: 5 columns, need 6 (qid Q0 docid rank score tag). "
     "Write all six columns on every line.",
     remedy="Write all six columns on every line",
+    blocks_fixing=True,
     cases=(
-        value_case(few=True),
+        few_values,
         Case(
             "error",
-            f"{{n_fields:column}}, need 6 ({LAYOUT}){{guess}}[ (on {{count}} lines)]",
+            f"{{n_fields:column}}, need 6 ({LAYOUT})[ (on {{count}} lines)]",
             rows_without_invisible,
-            shows=missing_column,
-            remedy="{fix}",
+            remedy="Write all six columns on every line, or give the positions of those that there "
+            "are to runs convert --columns",
         ),
     ),
 )
@@ -105,54 +72,48 @@ def all_long_rows(run: RunView) -> OddLines:
     return long_rows(run) + run.words_after_tag
 
 
-def has_words_after_tag(text: str) -> bool:
-    """Return whether the blank of a long row seems to be in the tag."""
-    fields = fields_of(text)
-    numbers = re.match(INTEGER, fields[3]) and re.match(DECIMAL, fields[4])
-    return bool(numbers and not re.match(DECIMAL, fields[5]))
-
-
-def blank_inside(_: RunView, places: Places) -> Mapping[str, Value]:
-    """Return the field of the first long row that seems to contain a blank."""
-    where = "the run tag" if has_words_after_tag(str(places.first["text"])) else "an id"
-    return {"where": where}
-
-
 too_many = partial(
     Case,
     "error",
-    "{n_fields:column}, need 6; {where} may contain a space[ (on {count} lines)]",
+    "{n_fields:column}, need 6; an id or the tag may contain a space[ (on {count} lines)]",
     all_long_rows,
-    shows=blank_inside,
 )
 R102 = Rule(
     "R102",
     "too-many-columns",
-    on="run",
-    severity="error",
-    scored_if="on every such line, column 4 is an integer, column 5 a score and column 6 not a "
-    "number: the words after the tag are then ignored",
+    "run",
+    "error",
     checks="more than 6 fields",
     rationale="A blank inside a document id shifts all later columns: trec_eval then reads the "
     "rank as the score and gives no warning. It drops all words after the sixth column, so a tag "
     "of several words is cut.",
-    example="run.txt:1: error R102: 7 columns, need 6; an id may contain a space. Remove the "
-    "blanks inside ids and tags.",
+    example="run.txt:1: error R102: 7 columns, need 6; an id or the tag may contain a space. "
+    "Remove the blanks inside ids and tags.",
     remedy="Remove the blanks inside ids and tags",
     drop_in="scores",
+    blocks_fixing=True,
     cases=(
-        value_case(few=False),
+        many_values,
         too_many(given=lambda run, _: len(long_rows(run)) > 0),
         too_many(blocks=False),
     ),
 )
 
 
+def why_not_read(run: RunView, _: Places) -> Mapping[str, Value]:
+    """Return why a file in another form is not read, and what to do."""
+    from trectools_plus.formats.interchange.detection import json_problem
+
+    problem = json_problem(run.file.source, "run")
+    why, remedy = problem or ("a run has six columns separated by spaces or tabs", None)
+    return {"format": str(run.shape.format), "why": why, "do": remedy or conversion_remedy(run)}
+
+
 R103 = Rule(
     "R103",
     "other-format",
-    on="run",
-    severity="error",
+    "run",
+    "error",
     checks="JSON, CSV, quoted fields or HTML in the first 4 KiB",
     rationale="A run has columns separated by blanks. trec_eval reads other formats as broken "
     "rows; quotes become part of the ids, which then match nothing in the qrels.",
@@ -160,14 +121,23 @@ R103 = Rule(
     "separated by spaces or tabs. Write 'qid Q0 docid rank score tag' on each line.",
     remedy=f"Write '{LAYOUT}' on each line",
     blocks_fixing=True,
-    scored_if="it is a dictionary or a list of results in JSON",
-    cases=other_format_cases("a run has six columns separated by spaces or tabs"),
+    cases=(
+        in_other_form,
+        Case(
+            "error",
+            "the format is {format}; {why}",
+            lambda run: run.first_place(if_=run.shape.verdict == "other-format"),
+            shows=why_not_read,
+            remedy="{do}",
+            fix="no",
+        ),
+    ),
 )
 R104 = Rule(
     "R104",
     "wrong-kind",
-    on="run",
-    severity="error",
+    "run",
+    "error",
     checks="all rows have 4 fields with an integer last: qrels",
     rationale="Runs and qrels are easily swapped, because tools differ in which one they expect "
     "first.",
@@ -186,26 +156,23 @@ R104 = Rule(
 R105 = Rule(
     "R105",
     "header-line",
-    on="run",
-    severity="error",
+    "run",
+    "error",
     fix="safe",
     fixed="left out the header line",
-    can_fix=TableView.drops_header,
     checks="first line is not data: its score field is a word, and the next line is a valid row",
     rationale="Runs have no header. trec_eval reads a header as a result with score 0 for a query "
     "that does not exist; stricter readers stop.",
     example="run.txt:1: error R105: header line 'qid Q0 docno rank score tag'. Remove it.",
     remedy="Remove it",
-    scored_if="it is the header of a table that every command reads, or no query has the id in "
-    "its first column: the line is then skipped",
     drop_in="scores",
     cases=(header_of_table, header("header line {text!q}")),
 )
 R106 = Rule(
     "R106",
     "odd-spacing",
-    on="run",
-    severity="info",
+    "run",
+    "info",
     fix="safe",
     fixed="put one blank between columns",
     checks="leading, trailing or mixed blanks; form feed or vertical tab is a warning",
@@ -234,8 +201,8 @@ R112 = row_behind_hash("R112", "run", "a row")
 R108 = Rule(
     "R108",
     "columns-swapped",
-    on="run",
-    severity="error",
+    "run",
+    "error",
     checks="column 3 is 'Q0', or constant, while column 2 varies",
     rationale="Every tool reads column 3 as the document id: each query then has a single "
     "document, named Q0, many times.",
@@ -243,6 +210,7 @@ R108 = Rule(
     "it: trectools-plus runs convert run.txt --columns query=1,doc_id=2,score=5 --output run.txt",
     remedy="Convert it with runs convert --columns query=1,doc_id=2,score=5",
     drop_in="permissive",
+    blocks_fixing=True,
     chunked=True,
     cases=(
         Case(
@@ -260,8 +228,8 @@ R108 = Rule(
 R107 = Rule(
     "R107",
     "second-column",
-    on="run",
-    severity="warning",
+    "run",
+    "warning",
     fix="safe",
     fixed="wrote Q0 in column 2",
     checks="column 2 is not 'Q0' (once per file)",
@@ -285,22 +253,9 @@ R107 = Rule(
 )
 
 
-def may_hold_documents(run: RunView) -> bool:
-    """Return whether column 2 may contain the document ids: it has more values than column 3.
-
-    This finds more files than rule R108, because writing Q0 deletes the content of column 2.
-    """
-    if run.documents_in_column_2:
-        return True
-    second = run.rows.second
-    n_second, n_third = (len(ids.numbered()[1]) for ids in (second, run.doc_ids))
-    is_constant = {"Q0", "q0", "0"}.issuperset(second.texts(second.numbered()[1]))
-    return run.n_rows > 1 and (n_second > n_third or (n_second == n_third == 1 and not is_constant))
-
-
 def other_tags(run: RunView) -> Pairs:
     """Return the rows with another tag than the first."""
-    rows = run.rows.tags.differ_from(run.tag) if run.n_rows else np.empty(0, np.int64)
+    rows = run.rows.tags.differ_from(run.tag)
     return Pairs(rows, np.zeros_like(rows))
 
 
@@ -309,31 +264,21 @@ def systems_of(run: RunView) -> Systems | None:
     return None if run.file.origin is None else run.file.origin.systems
 
 
-def shown_systems(run: RunView, _: Places) -> Mapping[str, Value]:
-    """Return the column of the systems, and what to do."""
-    systems = systems_of(run)
-    assert systems is not None
-    remedy = systems.remedy
-    if systems.is_clear:
-        remedy = "for other tools, write a file for each: trectools-plus runs convert "
-        remedy += f"{quote(run.path)} --output FOLDER"
-    reads = "; each is read as a run" if systems.is_clear else ""
-    return {"systems": f"{systems}{reads}", "do": remedy[:1].upper() + remedy[1:]}
-
-
 of_systems = partial(
     Case,
     message="{systems}",
     where=lambda run: int(systems_of(run) is not None),
-    shows=shown_systems,
-    remedy="{do}",
+    shows=lambda run, _: {
+        "systems": str(run.file.origin.systems),
+        "do": run.file.origin.systems.remedy,
+    },
     fix="no",
 )
 R151 = Rule(
     "R151",
     "several-tags",
-    on="run",
-    severity="warning",
+    "run",
+    "warning",
     fix="ask",
     fixed="wrote one tag",
     checks="more than one tag, or a column of a table that names several systems (info), or may do "
@@ -346,8 +291,10 @@ R151 = Rule(
     remedy="Keep one run per file, with one tag",
     chunked=True,
     cases=(
-        of_systems("warning", given=lambda run, _: run.unclear_systems is not None),
-        of_systems("info"),
+        of_systems(
+            "warning", given=lambda run, _: run.unclear_systems is not None, remedy="Note: {do}"
+        ),
+        of_systems("info", remedy="Each is read as a run; runs convert writes a file for each"),
         Case(
             "warning",
             "tag {tag!q} after {other_tag!q}[ (on {count} rows)]; two runs may have been joined",
@@ -365,24 +312,24 @@ def bad_tags(run: RunView) -> Rows:
     """Return rows with a tag that is too long, or has characters that tools do not accept."""
     word, first = run.rows.tags.numbered()
     tags = run.rows.tags.texts(first)
-    is_bad = [len(tag) > run.max_tag_length or bool(_NOT_IN_TAGS.search(tag)) for tag in tags]
+    is_bad = [len(tag) > MAX_TAG_LENGTH or bool(_NOT_IN_TAGS.search(tag)) for tag in tags]
     return np.flatnonzero(np.array(is_bad, np.bool_)[word]) if tags else np.empty(0, np.int64)
 
 
 R152 = Rule(
     "R152",
     "tag-form",
-    on="run",
-    severity="warning",
+    "run",
+    "warning",
     fix="ask",
     fixed="put the tag in form",
-    checks="tag outside [A-Za-z0-9_.-]{1,64}, or longer than --max-tag-length",
+    checks="tag outside [A-Za-z0-9_.-]{1,64}",
     rationale="The tag becomes a file name, a column heading and a database key. Tracks allow "
     "letters, digits and a few other characters, and at most 12, 15 or 25 of them.",
     example="run.txt:1: warning R152: tag 'a+b' is too long, or has characters that tools do not "
     "accept. Use letters, digits, "
     "'_', '.', '-', at most 64 characters.",
-    remedy="Use letters, digits, '_', '.', '-'",
+    remedy=f"Use letters, digits, '_', '.', '-', at most {MAX_TAG_LENGTH} characters",
     chunked=True,
     cases=(
         Case(
@@ -390,29 +337,11 @@ R152 = Rule(
             "tag {tag!q} is too long, or has characters that tools do not accept"
             "[ (on {count} rows)]",
             bad_tags,
-            shows=lambda run, _: {"limit": run.max_tag_length},
             column=6,
             about="file",
-            remedy="Use letters, digits, '_', '.', '-', at most {limit} characters",
         ),
     ),
 )
-
-
-def tag_for(requested: str | None, path: str, longest: int = MAX_TAG_LENGTH) -> str:
-    """Return the requested tag, or one made from the file's name.
-
-    Raises:
-        UsageError: If the requested tag is invalid.
-    """
-    if requested is None:
-        return tag_of_path(path, longest)
-    if not requested or valid_tag(requested, longest) != requested:
-        raise UsageError(
-            f"'{requested}' is not a valid run tag",
-            remedy=f"use 1 to {longest} of A-Z a-z 0-9 _ . -",
-        )
-    return requested
 
 
 _WORDS = "NA N/A n/a NULL null NaN nan -NaN -nan None <NA> #NA #N/A"
@@ -437,37 +366,27 @@ def is_fragile(text: str) -> bool:
     return _is_number(text) is not None and _is_unchanged(text) is None
 
 
-def may_be_fragile(ids: Ids) -> npt.NDArray[np.bool_]:
+def may_be_fragile(ids: Ids) -> Flags:
     """Flag ids for which :func:`is_fragile` may be true: a quick test of ASCII ids.
 
     Fragile ids begin with a sign, a digit, a point or a letter of a word for a missing value.
     Numbers of up to 16 digits that do not begin with 0 are not fragile.
     """
-    first = (ids.words[0] & np.uint64(0xFF)).astype(np.uint8)
     begins = np.zeros(256, np.bool_)
     begins[list(b"+-.0123456789" + b"".join(text[:1].encode() for text in READ_AS_MISSING))] = True
-    flags: npt.NDArray[np.bool_] = begins.take(first)
-    suspects = np.flatnonzero(flags)
-    if len(suspects):
-        found = ids if len(suspects) == len(flags) else ids.take(suspects)
-        flags[suspects] = ~_is_plain_number(found)
-    return flags
-
-
-def _is_plain_number(ids: Ids) -> npt.NDArray[np.bool_]:
-    """Flag ids of up to 16 digits that begin with 1 to 9."""
+    first = ids.words[0] & np.uint64(0xFF)
+    flags: Flags = begins.take(first.astype(np.uint8))
+    if not flags.any():
+        return flags
     other = np.zeros(len(ids), np.uint64)
     for word in ids.words[:2]:
         # The highest bit of each byte: the byte is not 0; it is at least "0"; it is above "9".
         is_used = word + np.uint64(0x5F5F5F5F5F5F5F5F)
         from_zero = word + np.uint64(0x5050505050505050)
-        above_nine = word + np.uint64(0x4646464646464646)
-        other |= (is_used ^ from_zero) | above_nine
-    is_plain: npt.NDArray[np.bool_] = other & np.uint64(0x8080808080808080) == 0
-    is_plain &= ids.words[0] & np.uint64(0xFF) != ord("0")
-    for word in ids.words[2:]:
-        is_plain &= word == 0
-    return is_plain
+        other |= (is_used ^ from_zero) | (word + np.uint64(0x4646464646464646))
+    is_long = np.any([word != 0 for word in ids.words[2:]], axis=0)
+    flags &= (other & np.uint64(0x8080808080808080) != 0) | (first == ord("0")) | is_long
+    return flags
 
 
 def fragile_rows(run: RunView) -> Rows:
@@ -478,26 +397,16 @@ def fragile_rows(run: RunView) -> Rows:
     return np.union1d(run.blocks.first_rows[queries], suspects[np.array(fragile, np.bool_)])
 
 
-def shown_id(kind: Literal["query", "document"]) -> Case:
-    """Return the case of a fragile query or document in the first row."""
-    name = "query_id" if kind == "query" else "doc_id"
-
-    return Case(
-        "info",
-        f"{kind} id {{{name}!q}} is read as missing or as another number by spreadsheets and "
-        "pandas-based tools[ (on {count} rows)]",
-        fragile_rows,
-        given=lambda _, places: is_fragile(str(places.first[name])),
-        column=1 if kind == "query" else 3,
-        about=kind,
-    )
-
-
+fragile = partial(Case, "info", where=fragile_rows)
+IS_READ_AS = (
+    "is read as missing or as another number by spreadsheets and pandas-based tools"
+    "[ (on {count} rows)]"
+)
 R115 = Rule(
     "R115",
     "fragile-id",
-    on="run",
-    severity="info",
+    "run",
+    "info",
     checks="id like NA, null, nan, 1e5 or 007 that pandas-based readers change",
     rationale="pandas reads NA as a missing value, and 007 or 1e5 as numbers if the whole column "
     "looks numeric; spreadsheets convert single cells. They then write a different id.",
@@ -505,5 +414,13 @@ R115 = Rule(
     "spreadsheets and pandas-based tools. Read the columns of ids as text in such tools.",
     remedy="Read the columns of ids as text in such tools",
     chunked=True,
-    cases=(shown_id("query"), shown_id("document")),
+    cases=(
+        fragile(
+            f"query id {{query_id!q}} {IS_READ_AS}",
+            given=lambda _, places: is_fragile(str(places.first["query_id"])),
+            column=1,
+            about="query",
+        ),
+        fragile(f"document id {{doc_id!q}} {IS_READ_AS}", column=3),
+    ),
 )

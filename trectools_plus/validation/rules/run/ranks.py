@@ -63,8 +63,8 @@ rising = partial(Case, shows=shown_queries, about="query")
 R121 = Rule(
     "R121",
     "scores-reversed",
-    on="run",
-    severity="error",
+    "run",
+    "error",
     checks="rank and score reversed almost completely (Kendall's tau, without ties, at most -0.9) "
     "in at least 90% of the queries of two or more documents, or column 4 has decreasing decimals "
     "and column 5 has 1, 2, 3; a warning if tau is below 0 in most of them",
@@ -76,6 +76,7 @@ R121 = Rule(
     remedy="Negate distances with runs convert --columns query=1,doc_id=3,score=-5",
     chunked=True,
     drop_in="permissive",
+    blocks_fixing=True,
     notes={"warning": "figures follow the scores"},
     cases=(
         Case(
@@ -109,21 +110,15 @@ R121 = Rule(
 NUMBERED = "numbered the ranks 1, 2, 3, … by score"
 
 
-def can_be_numbered(run: RunView) -> bool:
-    """Return whether fixes can number the ranks: the scores decide which column is correct."""
-    return run.can_be_ordered() and R121.check(run) is None
-
-
 BY_SCORE = "Number the ranks 1, 2, 3, … by score"
 bad_rank = partial(Case, given=lambda run, _: not run.swapped_columns, column=4)
 R120 = Rule(
     "R120",
     "rank-not-integer",
-    on="run",
-    severity="error",
+    "run",
+    "error",
     fix="safe",
     fixed=NUMBERED,
-    can_fix=can_be_numbered,
     blocks_scoring=False,
     checks="rank not an integer, or negative; '1.0' is a warning",
     rationale="trec_eval ignores the rank column; other readers stop at a rank that is not a "
@@ -149,11 +144,10 @@ R120 = Rule(
 R122 = Rule(
     "R122",
     "duplicate-rank",
-    on="run",
-    severity="error",
+    "run",
+    "error",
     fix="safe",
     fixed=NUMBERED,
-    can_fix=can_be_numbered,
     blocks_scoring=False,
     checks="rank twice in a query",
     rationale="Two documents cannot share a rank: two runs were joined, or a counter was not "
@@ -183,11 +177,10 @@ def other_starts(run: RunView) -> Rows:
 R123 = Rule(
     "R123",
     "rank-start",
-    on="run",
-    severity="info",
+    "run",
+    "info",
     fix="safe",
     fixed=NUMBERED,
-    can_fix=can_be_numbered,
     checks="first rank is not 1 (0 is common)",
     rationale="Both 0 and 1 are in use. Evaluators ignore the difference; some submission "
     "checkers require 1.",
@@ -219,11 +212,10 @@ def gaps(run: RunView) -> Pairs:
 R124 = Rule(
     "R124",
     "rank-gap",
-    on="run",
-    severity="warning",
+    "run",
+    "warning",
     fix="safe",
     fixed=NUMBERED,
-    can_fix=can_be_numbered,
     checks="ranks not consecutive",
     rationale="A missing rank means that a row was lost, or removed after ranking.",
     example="run.txt:4: warning R124: rank 7 follows 3 in query 1; rows may be missing. Look for "
@@ -244,11 +236,10 @@ R124 = Rule(
 R125 = Rule(
     "R125",
     "rank-score-conflict",
-    on="run",
-    severity="warning",
+    "run",
+    "warning",
     fix="safe",
     fixed=NUMBERED,
-    can_fix=can_be_numbered,
     checks="document with a better rank has a lower score",
     rationale="Evaluation uses the score, so the evaluated ranking is not the one in the rank "
     "column.",
@@ -270,11 +261,10 @@ R125 = Rule(
 R126 = Rule(
     "R126",
     "row-order",
-    on="run",
-    severity="info",
+    "run",
+    "info",
     fix="safe",
     fixed="sorted the rows of each query by rank",
-    can_fix=RunView.can_be_ordered,
     checks="rows of a query not in rank order",
     rationale="Evaluators ignore the order of the rows. Tools that use the first rows of a query "
     "as its best results do not.",
@@ -294,11 +284,10 @@ R126 = Rule(
 R127 = Rule(
     "R127",
     "interleaved-queries",
-    on="run",
-    severity="warning",
+    "run",
+    "warning",
     fix="safe",
     fixed="grouped the rows by query",
-    can_fix=RunView.can_be_ordered,
     checks="query id returns after another",
     rationale="Two runs were joined, or several workers wrote to one file. Checkers that read row "
     "by row forget a query when the next one begins, so they miss duplicates.",
@@ -340,8 +329,8 @@ def _natural(text: str) -> tuple[object, ...]:
 R128 = Rule(
     "R128",
     "query-order",
-    on="run",
-    severity="info",
+    "run",
+    "info",
     optional=True,
     checks="query ids not ascending (off unless selected)",
     rationale="Evaluators ignore the order of the queries. Some tracks require ascending ids, and "

@@ -10,7 +10,6 @@ import re
 from collections.abc import Mapping
 from decimal import Decimal, InvalidOperation
 from functools import partial
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -26,9 +25,6 @@ from trectools_plus.validation.views.order import Pairs, places_in_query
 from trectools_plus.validation.views.places import Places, Value
 from trectools_plus.validation.views.runs import RunView
 from trectools_plus.validation.views.tables import NOT_FINITE
-
-if TYPE_CHECKING:
-    pass
 
 
 def rows_where(run: RunView, pattern: str, rows: Rows, *, matches: bool = True) -> Rows:
@@ -49,8 +45,8 @@ def shown_score(_: RunView, places: Places) -> Mapping[str, Value]:
 R110 = Rule(
     "R110",
     "score-not-decimal",
-    on="run",
-    severity="error",
+    "run",
+    "error",
     checks="score is not ASCII [+-]?digits[.digits][e[+-]digits]: hex, '_', ',', '%', letters, "
     "full-width digits",
     rationale="trec_eval reads the longest numeric prefix and gives no warning: '9,5' becomes 9, "
@@ -60,6 +56,7 @@ R110 = Rule(
     remedy="Write scores as decimal numbers with a point",
     drop_in="permissive",
     chunked=True,
+    blocks_fixing=True,
     cases=(
         Case(
             "error",
@@ -86,8 +83,8 @@ def infinite_scores(run: RunView) -> Rows:
 R111 = Rule(
     "R111",
     "score-not-finite",
-    on="run",
-    severity="error",
+    "run",
+    "error",
     tables=True,
     checks="nan, inf, or overflow of float64",
     rationale="NaN is neither higher nor lower than any score, so the position of the document "
@@ -109,8 +106,8 @@ R111 = Rule(
 R113 = Rule(
     "R113",
     "score-underflow",
-    on="run",
-    severity="warning",
+    "run",
+    "warning",
     checks="nonzero text whose value is 0.0",
     rationale="Probabilities of long texts underflow, and all their documents tie at 0.",
     example="run.txt:1: warning R113: score 9.5e-400 becomes 0. Write the logarithms of the "
@@ -129,29 +126,19 @@ R113 = Rule(
 )
 
 
-def shown_repeats(run: RunView, _: Places) -> Mapping[str, Value]:
-    """Return the numbers of queries and rows, and the column that may name systems."""
-    systems = run.unclear_systems
-    return {
-        "n_queries": run.facts.n_repeating,
-        "systems": "" if systems is None else systems.shown,
-    }
-
-
 again = partial(
     Case,
     "error",
     "{doc_id!v} is repeated in query {query_id!v} ({other_place}: score {other_score!v}; here: "
-    "{score!v})[ ({count} rows in {n_queries:query|queries})]",
+    "{score!v})[ ({count} rows)]",
     lambda run: run.repeats,
-    shows=shown_repeats,
     column=3,
 )
 R131 = Rule(
     "R131",
     "duplicate-document",
-    on="run",
-    severity="error",
+    "run",
+    "error",
     fix="safe",
     fixed="left out rows that are repeated as they are",
     tables=True,
@@ -164,11 +151,6 @@ R131 = Rule(
     chunked=True,
     unless=(R108,),
     cases=(
-        again(
-            given=lambda run, _: run.unclear_systems is not None,
-            remedy="See R151: {systems} may name systems",
-            fix="no",
-        ),
         again(given=lambda run, places: run.facts.n_copies == places.count),
         again(given=lambda run, _: not run.ids_are_unknown, fix="no"),
     ),
@@ -198,8 +180,8 @@ def shown_sizes(run: RunView, places: Places) -> Mapping[str, Value]:
 R161 = Rule(
     "R161",
     "depth",
-    on="run",
-    severity="error",
+    "run",
+    "error",
     blocks_scoring=False,
     tables=True,
     checks="more results for a query than --max-depth (100 by default)",
@@ -228,19 +210,23 @@ FALLING = "Write scores that fall with rank"
 
 def ties_against_ranks(run: RunView) -> Pairs:
     """Return the ties that the ranks order against trec_eval, which puts higher ids first."""
-    if run.columns is None:
-        return Pairs.none()
-    places, rank = run.ties64, run.scored.rank
-    return run.pairs(
-        run.scored, places[run.is_above_previous(places) & (rank[places] > rank[places - 1])]
-    )
+    pairs = run.pairs(run.scored, run.ties64)
+    here, before = run.documents(pairs)
+    return pairs.filter(here.above(before) & (run.rank[pairs.rows] > run.rank[pairs.others]))
+
+
+def ties_of_others(run: RunView) -> Pairs:
+    """Return the rows of other documents with the score of the one before."""
+    pairs = run.pairs(run.scored, run.ties64)
+    here, before = run.documents(pairs)
+    return pairs.filter(~here.equal(before))
 
 
 R141 = Rule(
     "R141",
     "tied-scores",
-    on="run",
-    severity="warning",
+    "run",
+    "warning",
     checks="equal float64 scores whose rank order is not by descending document id; other ties "
     "are an info",
     rationale="Within a tie, trec_eval ranks the highest document id first and ignores the rank "
@@ -253,15 +239,14 @@ R141 = Rule(
         Case(
             "warning",
             "{other_doc_id!v} and {doc_id!v} tie at {score}; trec_eval puts {doc_id!v} first, the "
-            "rank column {other_doc_id!v}[ ({count} such pairs, {n_ties} ties in all)]",
+            "rank column {other_doc_id!v}[ ({count} such pairs)]",
             ties_against_ranks,
-            shows=lambda run, _: {"n_ties": run.facts.n_ties},
             column=5,
         ),
         Case(
             "info",
             "{count:document} tied with the previous one; tools order them differently",
-            lambda run: run.tied_rows,
+            ties_of_others,
             about="query",
         ),
     ),
@@ -295,8 +280,8 @@ def shown_tie(run: RunView, places: Places) -> Mapping[str, Value]:
 R142 = Rule(
     "R142",
     "all-tied",
-    on="run",
-    severity="warning",
+    "run",
+    "warning",
     tables=True,
     checks="all scores of a query (2+ documents) equal; error if so in every query",
     rationale="The ranking is then the order of the document ids. This happens when a constant is "
@@ -330,9 +315,15 @@ COMPARED_EXACTLY = 10_000
 """Maximum number of pairs equal in float64 whose texts are compared digit by digit."""
 
 
+def ties_of_other_scores(run: RunView) -> Pairs:
+    """Return the rows whose score equals the previous one only in 32 bits."""
+    score, places = run.scored.score, run.ties32
+    return run.pairs(run.scored, places[score[places] != score[places - 1]])
+
+
 def ties_of_other_texts(run: RunView) -> Pairs:
     """Return the rows whose score equals the previous one in 64 bits, but not as written."""
-    if run.columns is None or len(run.ties_of_other_scores):
+    if run.columns is None or len(ties_of_other_scores(run)):
         return Pairs.none()
     pairs, is_short = run.pairs(run.scored, run.ties64), run.rows.scores.is_short
     unsure = np.flatnonzero(~(is_short[pairs.rows] & is_short[pairs.others]))
@@ -353,8 +344,8 @@ def _differ(left: str, right: str) -> bool:
 R143 = Rule(
     "R143",
     "tie-in-float32",
-    on="run",
-    severity="warning",
+    "run",
+    "warning",
     tables=True,
     checks="scores that differ as text or in float64 but are equal in float32 (or float64), for "
     "example above 2^24 or 3.4e38",
@@ -368,11 +359,9 @@ R143 = Rule(
     cases=(
         Case(
             "warning",
-            "{other_score!v} and {score!v} are equal in float32[ ({count} pairs, {n_changed} "
-            "change their order)]: trec_eval 9, pytrec_eval and ir_measures tie them, trec_eval 10 "
-            "and ranx do not",
-            lambda run: run.pairs(run.scored, run.ties_of_other_scores),
-            shows=lambda run, _: {"n_changed": run.facts.n_changed},
+            "{other_score!v} and {score!v} are equal in float32[ ({count} pairs)]: trec_eval 9, "
+            "pytrec_eval and ir_measures tie them, trec_eval 10 and ranx do not",
+            ties_of_other_scores,
             column=5,
         ),
         Case(

@@ -44,8 +44,8 @@ def _cases(status: str, message: str) -> tuple[Case, ...]:
 T201 = Rule(
     "T201",
     "unknown-term",
-    on="testset",
-    severity="error",
+    "testset",
+    "error",
     checks="expected id that is not in the ontology",
     rationale="No system can find a term that does not exist, so every system fails this query.",
     example="set.yaml:5: error T201: HP:9999999 is not a term of the ontology. Correct the id, or "
@@ -56,8 +56,8 @@ T201 = Rule(
 T202 = Rule(
     "T202",
     "obsolete-term",
-    on="testset",
-    severity="error",
+    "testset",
+    "error",
     checks="expected id of an obsolete term; names the replacement",
     rationale="Obsolete terms are not searched. This package reads an obsolete id as the term that "
     "replaces it, if there is only one; other programs find nothing.",
@@ -68,8 +68,8 @@ T202 = Rule(
 T203 = Rule(
     "T203",
     "alternative-id",
-    on="testset",
-    severity="warning",
+    "testset",
+    "warning",
     checks="expected id that was merged into another term",
     rationale="The id was merged into a term that has another id now. This package treats both as "
     "the same term; other programs compare ids as text and find nothing.",
@@ -87,8 +87,8 @@ T203 = Rule(
 T211 = Rule(
     "T211",
     "grade-scale",
-    on="testset",
-    severity="error",
+    "testset",
+    "error",
     blocks_scoring=False,
     checks=f"grade outside {LOWEST_GRADE} to {HIGHEST_GRADE}",
     rationale="Test sets use grades from 0 (judged, not relevant) to 3 (the exact term), so that "
@@ -122,8 +122,8 @@ def _without_relevant(test_set: TestSetView) -> pl.DataFrame:
 T212 = Rule(
     "T212",
     "nothing-to-find",
-    on="testset",
-    severity="error",
+    "testset",
+    "error",
     blocks_scoring=False,
     checks="query without a grade above 0, in a set that has such grades",
     rationale="No result is right for such a query: it counts 0 for every system if terms are "
@@ -140,67 +140,3 @@ T212 = Rule(
         ),
     ),
 )
-
-
-def _unrelated(test_set: TestSetView) -> pl.DataFrame:
-    """Return terms neither related to the intended term nor named in the text."""
-    terms = test_set.terms
-    if terms is None or not test_set.is_test_set:
-        return pl.DataFrame()
-    judged = test_set.judged.join(
-        test_set.texts.select("query_id", "text"), on="query_id", how="left", maintain_order="left"
-    )
-    live = {doc_id: terms.resolve(doc_id).term_id for doc_id in judged["doc_id"].unique()}
-    known = {doc_id: terms.ancestors(term) for doc_id, term in live.items() if term is not None}
-    best: dict[str, list[str]] = {}
-    for query_id, doc_id in judged.filter(pl.col("grade") == HIGHEST_GRADE)[
-        "query_id", "doc_id"
-    ].iter_rows():
-        best.setdefault(query_id, []).append(doc_id)
-    unrelated = [
-        row["doc_id"] in known
-        and LOWEST_GRADE < (row["grade"] or LOWEST_GRADE) < HIGHEST_GRADE
-        and not _is_part(row["span"], row["text"])
-        and not any(
-            live[doc_id] in known[row["doc_id"]] or live[row["doc_id"]] in known[doc_id]
-            for doc_id in best.get(row["query_id"], ())
-            if doc_id in known
-        )
-        for row in judged.iter_rows(named=True)
-    ]
-    is_graded = any(doc_id in known for doc_ids in best.values() for doc_id in doc_ids)
-    return judged.filter(pl.Series(unrelated, dtype=pl.Boolean)) if is_graded else pl.DataFrame()
-
-
-T214 = Rule(
-    "T214",
-    "unrelated-term",
-    on="testset",
-    severity="warning",
-    blocks_scoring=False,
-    checks="term of grade 1 or 2 that is neither above nor below a term of grade 3, and has no "
-    "span that names it in the text",
-    rationale="Grade 2 is a broader or narrower term, grade 1 one part of a phrase that names "
-    "several findings. Contrary terms and siblings are wrong answers, and a grade rewards them. "
-    "Sets without grade 3 use other grades and are not checked.",
-    example="set.yaml:7: warning T214: HP:0002857 has grade 1 for query 2 'bow legs', but is "
-    "neither above nor below a term of grade 3. Remove it, or add the words that name it as span.",
-    remedy="Remove it, or add the words that name it as span",
-    cases=(
-        Case(
-            "warning",
-            "{doc_id!v} has grade {grade} for query {query_id!v} {text!q}, but is neither above "
-            f"nor below a term of grade {HIGHEST_GRADE}, and no span names it as a part of the text"
-            "[ ({count:such term})]",
-            _unrelated,
-        ),
-    ),
-)
-
-
-def _is_part(span: str | None, text: str | None) -> bool:
-    """Return true if a span is in the text, and the text says more."""
-    if span is None or text is None:
-        return False
-    part, whole = (" ".join(words.casefold().split()) for words in (span, text))
-    return part in whole and part != whole

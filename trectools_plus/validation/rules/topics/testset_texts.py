@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 
 import polars as pl
 
 from trectools_plus.validation.registry import Case, Rule
 from trectools_plus.validation.rules.topics.topics import normalised
-from trectools_plus.validation.topics.texts import (
-    KNOWN_LANGUAGES,
-    guess_language,
-    near_across,
-    near_pairs,
-)
+from trectools_plus.validation.topics.texts import near_pairs
 from trectools_plus.validation.views.places import Places, Value
 from trectools_plus.validation.views.topics import TestSetView
 
@@ -32,8 +26,8 @@ def _no_test_set(test_set: TestSetView) -> Places:
 T213 = Rule(
     "T213",
     "no-test-set",
-    on="testset",
-    severity="error",
+    "testset",
+    "error",
     checks="topics without judgments, or judgments without texts",
     rationale="A test set consists of queries and of the terms or documents that they should find.",
     example="set.yaml: error T213: topics without judgments. Convert topics and qrels to a test "
@@ -51,23 +45,16 @@ def _near_duplicates(test_set: TestSetView) -> pl.DataFrame:
     for earlier, later in near_pairs(texts["text"].to_list(), test_set.language):
         if norms[earlier] != norms[later]:
             first.setdefault(later, earlier)
-    pairs = _paired(texts, texts, list(first.values()), list(first))
+    others = texts[list(first.values())].select(pl.all().name.prefix("other_"))
+    pairs = pl.concat([texts[list(first)], others], how="horizontal")
     return pairs.with_columns(line="text_line")
-
-
-def _paired(
-    earlier: pl.DataFrame, later: pl.DataFrame, firsts: list[int], rows: list[int]
-) -> pl.DataFrame:
-    """Return rows of ``later``, with the columns of their rows of ``earlier`` as ``other_…``."""
-    others = earlier[firsts].select(pl.all().name.prefix("other_"))
-    return pl.concat([later[rows], others], how="horizontal")
 
 
 T231 = Rule(
     "T231",
     "near-duplicate",
-    on="testset",
-    severity="warning",
+    "testset",
+    "warning",
     blocks_scoring=False,
     checks="two texts with the same word stems, or with three quarters of their character "
     "trigrams in common",
@@ -87,91 +74,8 @@ T231 = Rule(
 )
 
 
-def _mixed(test_set: TestSetView) -> pl.DataFrame:
-    """Return the declarations of another language than the first, that of the set if it has one."""
-    declared = test_set.languages
-    if declared["primary"].n_unique() < 2:
-        return pl.DataFrame()
-    first = declared.sort(pl.col("query_id").is_not_null(), maintain_order=True)[:1]
-    others = declared.filter(pl.col("primary") != first["primary"][0])
-    subject = pl.when(pl.col("query_id").is_null()).then(pl.lit("the set"))
-    named = subject.otherwise(pl.format("query {}", "query_id"))
-    pairs = _paired(first, others, [0] * others.height, list(range(others.height)))
-    other_subject = first.select(named).item()
-    return pairs.with_columns(subject=named, other_subject=pl.lit(other_subject))
-
-
-T221 = Rule(
-    "T221",
-    "mixed-languages",
-    on="testset",
-    severity="error",
-    blocks_scoring=False,
-    checks="fields that declare several languages",
-    rationale="A mean over queries in two languages describes neither: it depends on how many "
-    "queries each language has.",
-    example="set.yaml:9: error T221: the set is in de (line 2), query 3 is in en. Make a separate "
-    "set for each language: testset convert SET OUT --split-languages.",
-    remedy="Make a separate set for each language: testset convert SET OUT --split-languages",
-    cases=(
-        Case(
-            "error",
-            "{other_subject!v} is in {other_language!v} (line {other_line}), {subject!v} is in "
-            "{language!v}[ ({count:such text})]",
-            _mixed,
-        ),
-    ),
-)
-
-
-def _in_other_language(test_set: TestSetView) -> pl.DataFrame:
-    """Return the texts that look as if they were in another language."""
-    if not test_set.is_test_set or test_set.languages["primary"].n_unique() > 1:
-        return pl.DataFrame()
-    guess = pl.col("text").map_elements(guess_language, return_dtype=pl.String)
-    guessed = test_set.texts.with_columns(guess=guess).drop_nulls("guess")
-    expected = test_set.language or _most_frequent(guessed["guess"])
-    if expected not in KNOWN_LANGUAGES:
-        return pl.DataFrame()
-    most = "" if test_set.language else " as most others do"
-    expected_as = pl.lit(f"{expected}{most}")
-    return guessed.filter(pl.col("guess") != expected).with_columns(
-        expected=expected_as, line="text_line"
-    )
-
-
-T222 = Rule(
-    "T222",
-    "other-language",
-    on="testset",
-    severity="warning",
-    blocks_scoring=False,
-    checks="text whose function words are in another language than the set",
-    rationale="A system finds a text in another language only by chance, or by its Latin words. "
-    "Only texts with about two function words (and, of, with) are checked, and only "
-    f"{', '.join(KNOWN_LANGUAGES)} are recognised.",
-    example="set.yaml:7: warning T222: query 2 looks like de, not en. Translate it, or move it to "
-    "a separate set.",
-    remedy="Translate it, or move it to a separate set",
-    cases=(
-        Case(
-            "warning",
-            "query {query_id!v} looks like {guess}, not {expected}[ ({count:such text})]",
-            _in_other_language,
-        ),
-    ),
-)
-
-
-def _most_frequent(guesses: pl.Series) -> str:
-    """Return the most frequent guess; empty for a tie, and without guesses."""
-    ranked = Counter(guesses.drop_nulls().to_list()).most_common(2)
-    tied = len(ranked) == 2 and ranked[0][1] == ranked[1][1]
-    return "" if tied or not ranked else str(ranked[0][0])
-
-
 def _no_language(test_set: TestSetView) -> int:
-    return int(test_set.is_test_set and test_set.languages.is_empty())
+    return int(test_set.is_test_set and test_set.topics.languages.is_empty())
 
 
 def _implied(test_set: TestSetView, _: Places) -> Mapping[str, Value]:
@@ -179,25 +83,16 @@ def _implied(test_set: TestSetView, _: Places) -> Mapping[str, Value]:
     return {"language": language, "folder": folder}
 
 
-def _guessed(test_set: TestSetView, _: Places) -> Mapping[str, Value]:
-    guess = _most_frequent(
-        test_set.texts["text"].map_elements(guess_language, return_dtype=pl.String)
-    )
-    remedy = f"Add 'language: {guess}' to the metadata" if guess else ""
-    return {"looks": f"; the texts look like {guess}" if guess else "", "do": remedy}
-
-
 T223 = Rule(
     "T223",
     "no-language",
-    on="testset",
-    severity="warning",
+    "testset",
+    "warning",
     blocks_scoring=False,
     checks="no language declared",
     rationale="Without a language, queries in two languages can be mixed, and no figure states "
     "its language.",
-    example="set.yaml: warning T223: no language is declared; the texts look like de. Add "
-    "'language: de' to the metadata.",
+    example="set.yaml: warning T223: no language is declared. Add the language to the metadata.",
     remedy="Add the language to the metadata",
     cases=(
         Case(
@@ -208,79 +103,59 @@ T223 = Rule(
             shows=_implied,
             remedy="Add 'language: {language}' to the metadata",
         ),
-        Case(
-            "warning", "no language is declared{looks}", _no_language, shows=_guessed, remedy="{do}"
-        ),
+        Case("warning", "no language is declared", _no_language),
     ),
 )
 
 
-def _leaks(test_set: TestSetView) -> pl.DataFrame:
-    """Return the texts that are also in an earlier part of the split.
+def _ids(test_set: TestSetView) -> pl.DataFrame:
+    return test_set.topics.frame.drop_nulls("query_id").with_columns(same="query_id")
 
-    Nearly equal texts without a common relevant term are returned only if there are no others.
-    """
-    parts = []
+
+def _texts(test_set: TestSetView) -> pl.DataFrame:
+    texts = test_set.texts
+    return texts.with_columns(same=normalised(texts["text"]), line="text_line")
+
+
+def _in_earlier_parts(
+    test_set: TestSetView, keyed: Callable[[TestSetView], pl.DataFrame]
+) -> pl.DataFrame:
+    """Return the queries whose key, in the column ``same``, is also in an earlier part."""
+    found = []
     for part in test_set.parts:
-        earlier, later = part.texts, test_set.texts
-        texts = earlier["text"].to_list(), later["text"].to_list()
-        pairs = near_across(*texts, test_set.language)
-        table = _paired(earlier, later, [pair[0] for pair in pairs], [pair[1] for pair in pairs])
-        is_same = normalised(table["text"]) == normalised(table["other_text"])
-        terms = [
-            (test_set.relevant(one), part.relevant(other))
-            for one, other in table.select("query_id", "other_query_id").iter_rows()
-        ]
-        related = [not one or not other or not one.isdisjoint(other) for one, other in terms]
-        certain = is_same | pl.Series(related, dtype=pl.Boolean)
-        how = pl.when(is_same).then(pl.lit("the same")).otherwise(pl.lit("nearly the same"))
-        parts.append(
-            table.with_columns(
-                how=how, certain=certain, part=pl.lit(part.topics.name), line="text_line"
-            )
-        )
-    found = pl.concat(parts) if parts else pl.DataFrame()
-    return found if found.is_empty() or not found["certain"].any() else found.filter("certain")
+        earlier = keyed(part).unique("same", keep="first", maintain_order=True)
+        name = pl.lit(part.topics.name)
+        other = earlier.select("same", other_id="query_id", other_line="line", part=name)
+        found.append(keyed(test_set).join(other, on="same", maintain_order="left"))
+    return pl.concat(found) if found else pl.DataFrame()
 
 
-leaked = partial(
-    Case,
-    message="query {query_id!v} {text!q} is {how} as query {other_query_id!v} {other_text!q} of "
-    "{part!v} (line {other_text_line})[ ({count:such text})]",
-    where=_leaks,
-)
 T241 = Rule(
     "T241",
     "leaked-text",
-    on="testset",
-    severity="error",
+    "testset",
+    "error",
     blocks_scoring=False,
-    checks="text that is also in another part of the split, exactly or nearly; a warning if two "
-    "nearly equal texts have no relevant term in common",
+    checks="text that is also in another part of the split",
     rationale="A system that was tuned on this text has seen the answer, so the held-out part "
     "does not show how it performs on new queries.",
     example="set.yaml:7: error T241: query 2 'Seizures' is the same as query 9 of used.yaml (line "
     "31). Remove it from one of the two.",
     remedy="Remove it from one of the two",
-    cases=(leaked("error", given=lambda _, places: places.first["certain"]), leaked("warning")),
+    cases=(
+        Case(
+            "error",
+            "query {query_id!v} {text!q} is the same as query {other_id!v} of {part!v} (line "
+            "{other_line})[ ({count:such text})]",
+            partial(_in_earlier_parts, keyed=_texts),
+        ),
+    ),
 )
-
-
-def _shared_ids(test_set: TestSetView) -> pl.DataFrame:
-    """Return the queries whose ids are also in an earlier part of the split."""
-    found = []
-    for part in test_set.parts:
-        there = part.topics.frame.drop_nulls("query_id").unique("query_id", keep="first")
-        other = there.select("query_id", other_line="line", part=pl.lit(part.topics.name))
-        found.append(test_set.topics.frame.join(other, on="query_id", maintain_order="left"))
-    return pl.concat(found) if found else pl.DataFrame()
-
-
 T242 = Rule(
     "T242",
     "shared-query-id",
-    on="testset",
-    severity="error",
+    "testset",
+    "error",
     blocks_scoring=False,
     checks="query id that is also in another part of the split",
     rationale="Runs and figures identify queries by their ids, so two queries with one id cannot "
@@ -292,7 +167,7 @@ T242 = Rule(
         Case(
             "error",
             "query id {query_id!v} is also in {part!v} (line {other_line})[ ({count:shared id})]",
-            _shared_ids,
+            partial(_in_earlier_parts, keyed=_ids),
         ),
     ),
 )

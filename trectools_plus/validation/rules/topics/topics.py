@@ -35,8 +35,8 @@ def recorded(code: str, usual: SeverityName, noun: str = "line") -> tuple[Case, 
 T101 = Rule(
     "T101",
     "separator",
-    on="topics",
-    severity="error",
+    "topics",
+    "error",
     checks="TSV row without a tab",
     rationale="A reader that splits at the tab uses the whole line as the id, or stops. If blanks "
     "separate id and text, only the owner of the file knows whether ids contain blanks.",
@@ -48,10 +48,8 @@ T101 = Rule(
 T102 = Rule(
     "T102",
     "extra-tab",
-    on="topics",
-    severity="warning",
-    fix="safe",
-    fixed="wrote a blank for a tab in the text",
+    "topics",
+    "warning",
     checks="second tab in a TSV row",
     rationale="Readers with a fixed number of columns stop, or cut the text at the second tab.",
     example="topics.tsv:2: warning T102: tab inside the text, read as a blank. Replace it with a "
@@ -62,11 +60,9 @@ T102 = Rule(
 T103 = Rule(
     "T103",
     "header-line",
-    on="topics",
-    severity="error",
+    "topics",
+    "error",
     blocks_scoring=False,
-    fix="safe",
-    fixed="left out the header line",
     checks="first row names columns",
     rationale="Topics in TREC form have no header. Other tools take it for a query 'qid' with the "
     "text 'text', which is then in every run but not in the qrels. trectools-plus skips it.",
@@ -78,8 +74,8 @@ T103 = Rule(
 T104 = Rule(
     "T104",
     "syntax",
-    on="topics",
-    severity="error",
+    "topics",
+    "error",
     checks="YAML, JSON or XML that cannot be parsed, NaN in JSON, tab used to indent YAML",
     rationale="A parser stops here, or reads other values than the author wrote. Python writes NaN "
     "into JSON; parsers in other languages reject it.",
@@ -91,8 +87,8 @@ T104 = Rule(
 T105 = Rule(
     "T105",
     "missing-field",
-    on="topics",
-    severity="error",
+    "topics",
+    "error",
     checks="id or text missing or null",
     rationale="A query without an id cannot be matched with its results, and a query without text "
     "cannot be searched. Some programs read null as the id 'None'.",
@@ -103,8 +99,8 @@ T105 = Rule(
 T106 = Rule(
     "T106",
     "unknown-field",
-    on="topics",
-    severity="error",
+    "topics",
+    "error",
     checks="key not in the schema; the most similar key is suggested",
     rationale="A misspelled key is ignored without a warning: 'relevent' makes a test case "
     "without judgments.",
@@ -129,14 +125,10 @@ def _repeated(topics: TopicsView, *, same: bool) -> pl.DataFrame:
 T111 = Rule(
     "T111",
     "duplicate-id-same",
-    on="topics",
-    severity="warning",
-    fix="safe",
-    fixed="left out repeated topics",
-    can_fix=lambda topics: topics.form == "tsv",
+    "topics",
+    "warning",
     checks="id twice, with the same text",
-    rationale="Readers stop at the second one, or search it twice and write every result twice. "
-    "Only repeats in TSV can be fixed: in YAML and JSON they may have other fields.",
+    rationale="Readers stop at the second one, or search it twice and write every result twice.",
     example="topics.tsv:4: warning T111: topic 2 is repeated (first on line 2). Remove the "
     "repeated topic.",
     remedy="Remove the repeated topic",
@@ -151,8 +143,8 @@ T111 = Rule(
 T112 = Rule(
     "T112",
     "duplicate-id-other",
-    on="topics",
-    severity="error",
+    "topics",
+    "error",
     checks="id twice, with different texts",
     rationale="Two queries have one id: their results are mixed and scored with the same "
     "judgments.",
@@ -188,8 +180,8 @@ def _unwritable(topics: TopicsView) -> pl.DataFrame:
 T113 = Rule(
     "T113",
     "space-in-id",
-    on="topics",
-    severity="error",
+    "topics",
+    "error",
     checks="white space or control character in a query or document id, or '#' at the start of a "
     "query id",
     rationale="Blanks separate the columns of runs and qrels, so an id with a blank cannot be "
@@ -209,8 +201,8 @@ T113 = Rule(
 T121 = Rule(
     "T121",
     "empty-text",
-    on="topics",
-    severity="error",
+    "topics",
+    "error",
     checks="empty query text",
     rationale="For an empty query, search engines return nothing, everything or an error.",
     example="topics.tsv:2: error T121: topic 2 has no text. Write a text, or remove the topic.",
@@ -244,8 +236,8 @@ def _same_texts(topics: TopicsView) -> pl.DataFrame:
 T122 = Rule(
     "T122",
     "same-text",
-    on="topics",
-    severity="warning",
+    "topics",
+    "warning",
     checks="same normalised text under two ids",
     rationale="The query counts twice in every mean, and its two sets of judgments may disagree.",
     example="topics.tsv:2: warning T122: topics 1 and 2 have the same text. Merge them, or remove "
@@ -271,8 +263,8 @@ def _long_texts(topics: TopicsView) -> pl.DataFrame:
 T123 = Rule(
     "T123",
     "long-text",
-    on="topics",
-    severity="warning",
+    "topics",
+    "warning",
     checks=f"over {MAX_WORDS:,} words",
     rationale="No query is this long: a document was inserted by mistake, or a quote was not "
     "closed. Models truncate such a text, each at a different length.",
@@ -283,8 +275,8 @@ T123 = Rule(
 T131 = Rule(
     "T131",
     "no-judgments",
-    on="topics",
-    severity="warning",
+    "topics",
+    "warning",
     checks="test case with empty judgments",
     rationale="No result is right or wrong for such a query, so it has no score, and the mean "
     "covers only the other queries.",
@@ -296,8 +288,8 @@ T131 = Rule(
 T114 = Rule(
     "T114",
     "id-not-text",
-    on="topics",
-    severity="error",
+    "topics",
+    "error",
     checks="YAML or JSON id that is not a string; a warning for a plain integer",
     rationale="YAML 1.1 reads 010 as 8, 12:30 as 750, 1.10 as 1.1 and no as false. The id "
     "in the run then differs from the id in the file.",
@@ -308,8 +300,8 @@ T114 = Rule(
 T115 = Rule(
     "T115",
     "boolean-value",
-    on="topics",
-    severity="error",
+    "topics",
+    "error",
     checks="NO, yes, on, off or true in place of a text or grade; another type in place of a text",
     rationale="YAML 1.1 reads NO, the country code, as false. Some programs read the grade 'true' "
     "as 1; others stop.",
@@ -320,8 +312,8 @@ T115 = Rule(
 T116 = Rule(
     "T116",
     "duplicate-key",
-    on="topics",
-    severity="error",
+    "topics",
+    "error",
     checks="mapping key twice (PyYAML, json and orjson keep the last)",
     rationale="Loaders keep the last of two equal keys and give no warning, so a judgment or a "
     "whole query is lost.",
@@ -333,8 +325,8 @@ T116 = Rule(
 T117 = Rule(
     "T117",
     "text-cut",
-    on="topics",
-    severity="warning",
+    "topics",
+    "warning",
     checks="text as a plain YAML scalar followed by ' #'",
     rationale="A blank followed by '#' begins a comment, so 'C # language' is read as 'C'.",
     example="set.yaml:3: warning T117: text is cut at '#': 'C'. Quote the text if the rest "
@@ -345,8 +337,8 @@ T117 = Rule(
 T118 = Rule(
     "T118",
     "field-value",
-    on="topics",
-    severity="error",
+    "topics",
+    "error",
     checks="category, difficulty or query_type with an unknown word; metadata or a remark that is "
     "not text",
     rationale="Figures are reported for each category and difficulty, so an unknown word forms a "
