@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -53,32 +53,22 @@ def sha256_columns(frame: pl.DataFrame, names: list[str]) -> str:
     return digest.hexdigest()
 
 
-class MultisetHash:
-    """A hash of documents or other rows of texts that does not depend on their order.
+def sha256_rows(rows: Iterable[Sequence[str]]) -> str:
+    """Return a hash of documents or other rows of texts that does not depend on their order.
 
     It is the SHA-256 of two numbers: the count of rows, and the sum of their SHA-256 modulo 2**256
-    (an additive multiset hash: Bellare and Micciancio, EUROCRYPT 1997). It identifies corpora, but
-    does not protect against deliberate collisions.
+    (an additive multiset hash: Bellare and Micciancio, EUROCRYPT 1997). A row is hashed with its
+    lengths, so ``("ab", "c")`` and ``("a", "bc")`` differ. The hash identifies corpora, but does
+    not protect against deliberate collisions.
     """
-
-    def __init__(self) -> None:
-        self._count = 0
-        self._total = 0
-
-    def add(self, row: Sequence[str]) -> None:
-        """Add a row with its lengths, so ``("ab", "c")`` and ``("a", "bc")`` differ."""
-        parts = []
-        for text in row:
-            data = text.encode()
-            parts += [len(data).to_bytes(8, "little"), data]
-        self._count += 1
-        self._total += int.from_bytes(hashlib.sha256(b"".join(parts)).digest(), "little")
-
-    def hexdigest(self) -> str:
-        """Return the hash of the rows added so far, in lower-case hexadecimal."""
-        total = self._total % (1 << 256)
-        state = self._count.to_bytes(8, "little") + total.to_bytes(32, "little")
-        return hashlib.sha256(state).hexdigest()
+    count = total = 0
+    for row in rows:
+        parts = [text.encode() for text in row]
+        data = b"".join(len(part).to_bytes(8, "little") + part for part in parts)
+        total += int.from_bytes(hashlib.sha256(data).digest(), "little")
+        count += 1
+    state = count.to_bytes(8, "little") + (total % (1 << 256)).to_bytes(32, "little")
+    return hashlib.sha256(state).hexdigest()
 
 
 def digest_id(text: str) -> int:

@@ -16,7 +16,7 @@ import polars as pl
 from trectools_plus.display import MAX_TABLE_ROWS, Displayed, TextTable, as_cell
 from trectools_plus.errors import InputError
 from trectools_plus.formats.columns.rows import RunRows
-from trectools_plus.formats.hashing import ROWS_PER_STEP, MultisetHash
+from trectools_plus.formats.hashing import ROWS_PER_STEP, sha256_rows
 from trectools_plus.formats.interchange.frames import frame_of, require_columns, to_pandas
 from trectools_plus.formats.interchange.names import CORPUS, QRELS, RUN, TOPICS, Kind
 from trectools_plus.text import plural
@@ -267,13 +267,10 @@ class Corpus(_Table):
     def sha256(self) -> str:
         """Return the hash of ids, titles and texts, which does not depend on their order.
 
-        It is computed once and does not include parts; see ``formats.hashing.MultisetHash``.
+        It is computed once and does not include parts; see ``formats.hashing.sha256_rows``.
         """
         if not self._sha256:
-            hashed = MultisetHash()
-            for document in self:
-                hashed.add(document)
-            object.__setattr__(self, "_sha256", hashed.hexdigest())
+            object.__setattr__(self, "_sha256", sha256_rows(self))
         return self._sha256
 
     def in_index_order(self) -> Self:

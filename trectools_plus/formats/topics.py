@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 
 import polars as pl
@@ -69,8 +69,7 @@ def read_topics(path: str | Path, options: TopicOptions = DEFAULTS) -> Topics:
             remedy="convert the line ends to LF: topics validate FILE --fix OUT",
         )
     form = form_of(source.path, text)
-    found = read_text(text, form, options, report, notes.append)
-    table = _collect(_usable(found, report), source.path)
+    table = _collect(read_text(text, form, options, report, notes.append), source.path, report)
     return Topics(table, source.path, notes[0] if notes else None)
 
 
@@ -98,29 +97,19 @@ def write_topics(topics: Topics, path: str | Path) -> None:
     write_rows([rows], path, separator="\t")
 
 
-def _usable(topics: Iterable[Topic], report: Report) -> Iterator[tuple[Topic, str, str]]:
-    """Yield each topic with its id and text; report those that cannot be in a run or have none."""
+def _collect(topics: Iterable[Topic], path: str, report: Report) -> pl.DataFrame:
+    known: dict[str, Topic] = {}
     for topic in topics:
-        query_id, text = topic.query_id or "", topic.text or ""
-        problem = id_problem(query_id, "query")
-        if problem:
+        query_id = topic.query_id or ""
+        if problem := id_problem(query_id, "query"):
             code = "T113" if query_id.strip(" ") else "T105"
             remedy = "Change the id: a run cannot contain it"
             report(TopicProblem(code, topic.line, problem, remedy=remedy))
         report_empty_text(topic, report)
-        yield topic, query_id, text
-
-
-def _collect(topics: Iterable[tuple[Topic, str, str]], path: str) -> pl.DataFrame:
-    known: dict[str, Topic] = {}
-    texts: list[str] = []
-    for topic, query_id, text in topics:
         first = known.setdefault(query_id, topic)
-        if first is topic:
-            texts.append(text)
-        elif first.text != text:
-            what = f"topic {shortened(query_id)} has another text on line {first.line} (T112)"
-            raise FormatError(what, path=path, line=topic.line, remedy="keep one of them")
+        if first.text != topic.text:
+            what = f"topic {shortened(query_id)} has another text on line {first.line}"
+            report(TopicProblem("T112", topic.line, what, remedy="Keep one of them"))
     if not known:
         remedy = "check that the program that wrote the file finished"
         raise FormatError("no topics", path=path, remedy=remedy)
@@ -128,7 +117,7 @@ def _collect(topics: Iterable[tuple[Topic, str, str]], path: str) -> pl.DataFram
     if len(names) > MAX_FIELDS:
         what = f"more than {MAX_FIELDS:,} different fields in {len(known):,} topics"
         raise FormatError(what, path=path, remedy="use the same few fields in every topic")
-    columns = {"query_id": list(known), "text": texts} | {
+    columns = {"query_id": list(known), "text": [topic.text or "" for topic in known.values()]} | {
         name: [topic.other_fields.get(name) for topic in known.values()] for name in names
     }
     return pl.DataFrame(columns, schema=dict.fromkeys(columns, pl.String))

@@ -78,7 +78,7 @@ DAMAGES: dict[str, Callable[[Path, Path], object]] = {
 def test_a_damaged_index_is_built_anew(damage: str) -> None:
     builder = Builder()
     assert [builder.open(), builder.open(), builder.calls] == ["content", "content", 1]
-    folder = cache_folder() / RECIPE.folder_name
+    folder = RECIPE.folder
     DAMAGES[damage](folder / "data.txt", folder / "index.json")
     assert [builder.open(), builder.calls] == ["content", 2]
 
@@ -209,7 +209,7 @@ def test_a_seal_of_strange_files_is_not_trusted(
 ) -> None:
     builder = Builder()
     builder.open()
-    path = cache_folder() / RECIPE.folder_name / "index.json"
+    path = RECIPE.folder / "index.json"
     seal = json.loads(path.read_text())
     seal["files"] = "HERE"
     path.write_text(json.dumps(seal).replace('"HERE"', files))
@@ -220,8 +220,8 @@ def test_a_seal_of_strange_files_is_not_trusted(
 
 def test_what_a_killed_build_left_is_never_read_and_is_cleared() -> None:
     root = cache_folder()
-    abandoned = root / f".building-{RECIPE.folder_name}-xyz"
-    unsealed = root / RECIPE.folder_name
+    abandoned = root / f".building-{RECIPE.folder.name}-xyz"
+    unsealed = RECIPE.folder
     for folder in (abandoned, unsealed):
         folder.mkdir(parents=True)
         (folder / "data.txt").write_text("half")

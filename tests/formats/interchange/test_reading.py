@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 
 from trectools_plus.errors import FormatError
 from trectools_plus.formats.files.content import FileContent
-from trectools_plus.formats.interchange.detection import find_convertible
 from trectools_plus.formats.lexing import lex_qrels, lex_run
 from trectools_plus.formats.trec_files import write_qrels, write_run
 from trectools_plus.validation.conversion import convert_qrels, convert_run
@@ -146,8 +145,6 @@ def test_runs_that_are_converted(
         converted = convert_run(path, source_format=source_format)
         assert converted.table.frame.select("query_id", "doc_id", "score").rows() == rows
         assert converted.table.name == "base"
-    found = find_convertible(FileContent("f", text.encode()), "run")
-    assert (found is None) == (name in ("trec", "trec-rag"))
 
 
 @pytest.mark.parametrize(

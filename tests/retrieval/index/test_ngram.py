@@ -8,7 +8,6 @@ import numpy as np
 import polars as pl
 import pytest
 
-from trectools_plus.formats.files.index_cache import cache_folder
 from trectools_plus.formats.tables import CORPUS_SCHEMA, PARTS_SCHEMA, Corpus
 from trectools_plus.retrieval.index.ngram import NgramRetriever, fold_spelling
 
@@ -121,7 +120,7 @@ def test_the_index_is_reused_and_its_key_covers_documents_and_settings(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     first = retriever(TEXTS)
-    place = cache_folder() / first.recipe.folder_name
+    place = first.recipe.folder
     built = (place / "index.json").stat().st_mtime_ns
     assert found(retriever(TEXTS), "microcephaly") == found(first, "microcephaly")
     assert (place / "index.json").stat().st_mtime_ns == built

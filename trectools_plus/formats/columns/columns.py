@@ -10,7 +10,7 @@ field, including NUL, bare CR, U+0085, U+00A0 and U+2028.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import accumulate
@@ -170,8 +170,6 @@ class Origin:
         required: The names of the values that each row must have, as in the file.
         notes: What the arrangement added, one clause each.
         left_out: The names of the columns that are not used.
-        places: The position in the file, from 0, of a field (from 1).
-        split: Splits a line of the file into its values; ``None`` if rows are not lines.
         has_lines: False if the lines of the rows are unknown.
         systems: The column that names the system of each row, or in qrels the type of judgment, if
             there are several.
@@ -182,8 +180,6 @@ class Origin:
     required: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     left_out: tuple[str, ...] = ()
-    places: Mapping[int, int] = field(default_factory=dict)
-    split: Callable[[str], list[str]] | None = None
     has_lines: bool = True
     systems: Systems | None = None
 

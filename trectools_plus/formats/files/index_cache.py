@@ -60,14 +60,9 @@ class IndexRecipe:
         return hashlib.sha256(text.encode()).hexdigest()
 
     @property
-    def folder_name(self) -> str:
-        """The name of the index's folder."""
-        return f"{self.kind}-{self.key[:32]}"
-
-    @property
     def folder(self) -> Path:
         """The folder of the index, which may not exist yet."""
-        return cache_folder() / self.folder_name
+        return cache_folder() / f"{self.kind}-{self.key[:32]}"
 
 
 def cache_folder() -> Path:
@@ -169,7 +164,8 @@ def _build(folder: Path, recipe: IndexRecipe, build: Callable[[Path], None]) -> 
     temporary = Path(tempfile.mkdtemp(prefix=prefix, dir=folder.parent))
     try:
         build(temporary)
-        _write_checksums(temporary, recipe)
+        text = json.dumps(_describe(temporary, recipe), indent=1, sort_keys=True)
+        (temporary / _CHECKSUMS_FILE).write_text(text, encoding="utf-8")
         if folder.exists():
             shutil.rmtree(folder)
         temporary.rename(folder)
@@ -195,30 +191,24 @@ def _build_lock(folder: Path, progress: Progress) -> Iterator[None]:
         lock.release()
 
 
-def _write_checksums(folder: Path, recipe: IndexRecipe) -> None:
-    files = {path.name: sha256_file(path) for path in sorted(folder.iterdir())}
+def _describe(folder: Path, recipe: IndexRecipe) -> Any:
+    """Return the recipe and the hash of each file, as JSON values.
+
+    Raises:
+        ValueError: If the folder has something else than regular files, which may never end.
+    """
+    paths = [path for path in sorted(folder.iterdir()) if path.name != _CHECKSUMS_FILE]
+    if not all(path.is_file() for path in paths):
+        raise ValueError("not a regular file")
+    files = {path.name: sha256_file(path) for path in paths}
     content = {"format": FORMAT_VERSION, "kind": recipe.kind, "facts": recipe.facts, "files": files}
-    text = json.dumps(content, indent=1, sort_keys=True)
-    (folder / _CHECKSUMS_FILE).write_text(text, encoding="utf-8")
+    return json.loads(json.dumps(content, sort_keys=True))
 
 
 def _is_intact(folder: Path, recipe: IndexRecipe) -> bool:
     """Return whether the index has this recipe and all files match their checksums."""
     try:
         content = json.loads((folder / _CHECKSUMS_FILE).read_text(encoding="utf-8"))
-        # JSON changes tuples to lists.
-        expected = [FORMAT_VERSION, recipe.kind, json.loads(json.dumps(recipe.facts))]
-        if [content[key] for key in ("format", "kind", "facts")] != expected:
-            return False
-        # A file without a checksum could have any content.
-        if {path.name for path in folder.iterdir()} != {_CHECKSUMS_FILE, *content["files"]}:
-            return False
-        return all(
-            # Accept only regular files of this folder, because reading a device may never end.
-            Path(name).name == name
-            and (folder / name).is_file()
-            and sha256_file(folder / name) == digest
-            for name, digest in content["files"].items()
-        )
-    except (InputError, OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return bool(content == _describe(folder, recipe))
+    except (InputError, OSError, ValueError, RecursionError):
         return False

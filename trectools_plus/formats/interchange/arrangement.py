@@ -84,8 +84,6 @@ def arrange_table(
         notes,
         left_out=tuple(further),
         has_lines=table.has_lines,
-        places={kind.columns.index(field) + 1: place for field, place in places.items()},
-        split=header.split if header.separator else None,
     )
     tags = {header.names[places["tag"]]: "tag"} if "tag" in places else {}
     candidates = {**tags, **further}

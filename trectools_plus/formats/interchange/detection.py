@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import partial
 
 import polars as pl
@@ -163,21 +162,6 @@ Read = Callable[[FileContent, Kind], HeadedTable | None]
 """Reads a file; ``None`` if it has another format."""
 
 
-@dataclass(frozen=True, slots=True)
-class Format:
-    """A format of runs or qrels.
-
-    Attributes:
-        name: Its name as an option.
-        label: Its name in messages.
-        read: Reads a file.
-    """
-
-    name: str
-    label: str
-    read: Read
-
-
 def _in_columns(
     label: str,
     *layouts: Mapping[str, str],
@@ -261,53 +245,35 @@ def _read_letor(source: FileContent, kind: Kind) -> HeadedTable | None:
 
 _DIRECT = frozenset({"csv", "tsv", "json", "trec-rag", "beir"})
 """Names of formats that every command reads."""
-_LAYOUTS: Mapping[KindName, tuple[Format, ...]] = {
-    "run": (
-        Format(
-            "msmarco",
-            "MS MARCO's columns 'qid pid rank'",
-            _in_columns("MS MARCO", _RANKED, {**_RANKED, "score": DECIMAL}, change=_rankings),
+_LAYOUTS: Mapping[KindName, Mapping[str, Read]] = {
+    "run": {
+        "msmarco": _in_columns(
+            "MS MARCO", _RANKED, {**_RANKED, "score": DECIMAL}, change=_rankings
         ),
-    ),
-    "qrels": (
-        Format("letor", "SVMrank or LETOR lines with document ids", _read_letor),
-        Format(
-            "ntcir",
-            "NTCIR grades L0 to L3",
-            _in_columns(
-                "NTCIR",
-                {**_IDS, "relevance": _LEVEL},
-                {"query_id": "", "iteration": "", "doc_id": "", "relevance": _LEVEL},
-                change=lambda frame: frame.with_columns(pl.col("relevance").str.slice(1)),
-            ),
+    },
+    "qrels": {
+        "letor": _read_letor,
+        "ntcir": _in_columns(
+            "NTCIR",
+            {**_IDS, "relevance": _LEVEL},
+            {"query_id": "", "iteration": "", "doc_id": "", "relevance": _LEVEL},
+            change=lambda frame: frame.with_columns(pl.col("relevance").str.slice(1)),
         ),
-        Format(
-            "smart",
-            "SMART's qrels.text",
-            _in_columns(
-                "SMART",
-                {**_IDS, "zero": r"^0$", "weight": r"^0+(?:\.0*)?$"},
-                change=_relevant,
-                notes=(LISTED,),
-            ),
+        "smart": _in_columns(
+            "SMART",
+            {**_IDS, "zero": r"^0$", "weight": r"^0+(?:\.0*)?$"},
+            change=_relevant,
+            notes=(LISTED,),
         ),
-        Format(
+        "prels": _in_columns(
             "prels",
-            "prels with five columns",
-            _in_columns(
-                "prels",
-                {**_IDS, "relevance": INTEGER, "method": r"^[0-9]+$", "probability": _PROBABILITY},
-                notes=(_SAMPLED,),
-            ),
+            {**_IDS, "relevance": INTEGER, "method": r"^[0-9]+$", "probability": _PROBABILITY},
+            notes=(_SAMPLED,),
         ),
-        Format(
-            "msmarco",
-            "MS MARCO's columns 'qid pid grade'",
-            _in_columns("MS MARCO", {**_IDS, "relevance": r"^[+-]?[0-9]{1,3}$"}),
-        ),
-    ),
+        "msmarco": _in_columns("MS MARCO", {**_IDS, "relevance": r"^[+-]?[0-9]{1,3}$"}),
+    },
 }
-"""The formats that only ``convert`` reads, in the order of detection."""
+"""The formats that only ``convert`` reads, by their names as options, in the order of detection."""
 
 
 def convert_columns(
@@ -334,27 +300,13 @@ def convert_columns(
     if read is None and (problem := json_problem(source, kind)):
         what, remedy = problem[0], problem[1] or remedy
     elif read is None:
+        readers = (one for known, one in _LAYOUTS[kind].items() if name in (None, known))
+        tables = (one(source, KINDS[kind]) for one in readers)
         scanned = scan_columns(source, len(KINDS[kind].columns))
-        found = _find_layout(source, kind, name)
-        if found is not None:
-            read = arrange_table(source, KINDS[kind], found[1])
+        if found := next(filter(None, tables), None):
+            read = arrange_table(source, KINDS[kind], found)
         elif name in (None, "trec") and scanned.n_rows:
             read = scanned
     if read is None:
         raise FormatError(what, path=source.path, remedy=remedy)
     return read
-
-
-def _find_layout(
-    source: FileContent, kind: KindName, name: str | None = None
-) -> tuple[Format, HeadedTable] | None:
-    for known in _LAYOUTS[kind]:
-        if name in (None, known.name) and (table := known.read(source, KINDS[kind])) is not None:
-            return known, table
-    return None
-
-
-def find_convertible(source: FileContent, kind: KindName) -> Format | None:
-    """Return the format of a file that only ``runs convert`` and ``qrels convert`` read."""
-    found = None if as_table(source, KINDS[kind]) else _find_layout(source, kind)
-    return found and found[0]

@@ -302,10 +302,8 @@ def value_of_column(names: Sequence[str], text: str) -> ColumnValue | None:
 
 def place_of_column(names: Sequence[str], name: str) -> int | None:
     """Return the position, from 0, of a column: its name as written, nearly so, or its number."""
-    if name in names:
-        return names.index(name)
-    near = [place for place, one in enumerate(names) if normalize(one) == normalize(name) != ""]
-    if near:
-        return near[0]
-    is_position = name.isascii() and name.isdigit() and 0 < int(name) <= len(names)
-    return int(name) - 1 if is_position else None
+    near = [at for at, one in enumerate(names) if one == name]
+    near += [at for at, one in enumerate(names) if normalize(one) == normalize(name) != ""]
+    if not near and re.fullmatch("[0-9]+", name) and 0 < int(name) <= len(names):
+        near = [int(name) - 1]
+    return next(iter(near), None)
