@@ -86,11 +86,6 @@ class Ordered:
         return np.where(self.same_query, np.diff(self.rank), self.rank.dtype.type(1))
 
     @cached_property
-    def ranks_are_consecutive(self) -> bool:
-        """Return whether every rank is 1 higher than the previous one of the query."""
-        return bool((self.rank_steps == 1).all())
-
-    @cached_property
     def scores_fall(self) -> bool:
         """Return whether every score is below the previous one of the query, even in 32 bits."""
         return bool(((self.score32[1:] < self.score32[:-1]) | ~self.same_query).all())

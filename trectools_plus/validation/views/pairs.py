@@ -140,7 +140,7 @@ class PairView:
             n_common=n_common,
             unjudged=() if len(rows) else tuple(self.run.doc_ids.texts(of_judged[:N_SHOWN_IDS])),
             near=near_places(
-                self.run, spelled, self.qrels.doc_id(others[0]) if len(others) else ""
+                self.run, spelled, self.qrels.doc_ids.text(others[0]) if len(others) else ""
             ),
             tie_change=float(changes.sum()),
             n_tie_changes=int((changes > 1e-9).sum()),

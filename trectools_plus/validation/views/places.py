@@ -108,8 +108,8 @@ def places_of(view: Any, found: Found, column: int | None = None) -> Places:
         len(rows),
         view.lines(np.sort(rows)),
         None if column is None else view.column(row, column),
-        view.query_id(row),
-        view.doc_id(row),
+        view.blocks.query_id(row),
+        view.doc_ids.text(row),
         shown,
     )
 

@@ -66,10 +66,9 @@ class QrelsView(TableView):
         import polars as pl
 
         rows, grades = self.rows, self.rows.grades
-        query_ids = pl.Series(self.query_ids, dtype=pl.String).gather(self.blocks.query)
         return pl.DataFrame(
             {
-                "query_id": query_ids,
+                "query_id": self.blocks.series(),
                 "iteration": rows.iterations.series(),
                 "doc_id": rows.doc_ids.series(),
                 "relevance": grades.values if self.grades_are_integers else grades.floats,

@@ -24,8 +24,6 @@ from trectools_plus.validation.views.places import Value
 from trectools_plus.validation.views.tables import Numbers, Shape, TableView, shape_of
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from trectools_plus.formats.tables import Run
 
 
@@ -101,30 +99,7 @@ class RunView(TableView):
     def of_table(cls, run: Run, max_depth: int | None = None) -> RunView:
         """Return the view of a run in memory."""
         rows = RunRows.of_frame(run.frame)
-        view = cls(run.path or run.name, None, Shape(), rows, max_depth)
-        view.frame = run.frame
-        return view
-
-    @cached_property
-    def frame(self) -> pl.DataFrame:  # type: ignore[override]
-        """``query_id, q0, doc_id, rank, score, tag`` as a table of Polars.
-
-        Ranks that are not all whole numbers are floats, and what is not a number is NaN.
-        """
-        import polars as pl
-
-        rows = self.rows
-        query_ids = pl.Series(self.query_ids, dtype=pl.String).gather(self.blocks.query)
-        return pl.DataFrame(
-            {
-                "query_id": query_ids,
-                "q0": rows.second.series(),
-                "doc_id": rows.doc_ids.series(),
-                "rank": rows.ranks.values if rows.ranks.are_numbers else rows.ranks.floats,
-                "score": self.score,
-                "tag": rows.tags.series(),
-            }
-        )
+        return cls(run.path or run.name, None, Shape(), rows, max_depth)
 
     def table(self, name: str) -> Run:
         """Return a run without errors as a table; see :attr:`usable_ranks`."""
@@ -132,9 +107,13 @@ class RunView(TableView):
 
         from trectools_plus.formats.tables import RUN_SCHEMA, Run
 
-        frame = self.frame.with_columns(rank=pl.Series(self.usable_ranks))
-        frame = frame.select(pl.col(name).cast(dtype) for name, dtype in RUN_SCHEMA.items())
-        return Run(frame, name, self.path)
+        columns = {
+            "query_id": self.blocks.series(),
+            "doc_id": self.doc_ids.series(),
+            "rank": self.usable_ranks,
+            "score": self.score,
+        }
+        return Run(pl.DataFrame(columns, schema_overrides=RUN_SCHEMA), name, self.path)
 
     @cached_property
     def rank(self) -> Ranks:
@@ -182,18 +161,14 @@ class RunView(TableView):
     @cached_property
     def ranked(self) -> Ordered:
         """Rows by query and rank; rows without a rank come last in their query."""
-        if self.grouped.ranks_are_consecutive or bool((self.grouped.rank_steps >= 0).all()):
-            return self.grouped
-        return self.grouped.sorted_by(self.grouped.rank)
+        grouped = self.grouped
+        return grouped if (grouped.rank_steps >= 0).all() else grouped.sorted_by(grouped.rank)
 
     @cached_property
     def scored(self) -> Ordered:
         """Rows by query and falling score; rows with equal scores are in rank order."""
         ranked = self.ranked
-        if ranked.scores_fall:
-            return ranked
-        falling = (ranked.score[1:] <= ranked.score[:-1]) | ~ranked.same_query
-        return ranked if bool(falling.all()) else ranked.sorted_by(-ranked.score)
+        return ranked if ranked.scores_fall else ranked.sorted_by(-ranked.score)
 
     @cached_property
     def rows(self) -> RunRows:  # type: ignore[override]
@@ -220,8 +195,6 @@ class RunView(TableView):
         """
         scored = self.scored
         order: Rows = scored.rows(np.arange(self.n_rows))
-        if scored.scores_fall:
-            return order
         score = scored.score32 if precision == 32 else scored.score
         ties = np.flatnonzero((score[1:] == score[:-1]) & scored.same_query) + 1
         if not len(ties):
@@ -246,8 +219,6 @@ class RunView(TableView):
     @cached_property
     def ties32(self) -> Rows:
         """Positions in :attr:`scored` whose score equals the previous one in 32 bits."""
-        if self.grouped.scores_fall:
-            return np.empty(0, np.int64)
         scored = self.scored
         equal = (scored.score32[1:] == scored.score32[:-1]) & scored.same_query
         return np.flatnonzero(equal) + 1
@@ -264,18 +235,10 @@ class RunView(TableView):
     def is_tied_query(self) -> Flags:
         """For each query, whether it has two or more documents that all have one score."""
         n_queries, grouped = len(self.query_ids), self.grouped
-        if grouped.scores_fall:
-            return np.zeros(n_queries, np.bool_)
         equal = (grouped.score[1:] == grouped.score[:-1]) & grouped.same_query
         n_equal = np.bincount(grouped.query[1:][equal], minlength=n_queries)
         tied: Flags = (n_equal == self.blocks.sizes - 1) & (self.blocks.sizes >= 2)
         return tied
-
-    @cached_property
-    def rises(self) -> Rows:
-        """Positions in :attr:`ranked` with a higher score than the previous one."""
-        is_falling = self.ranked is self.grouped and self.ranked.scores_fall
-        return np.empty(0, np.int64) if is_falling else self.ranked.rises
 
     def pairs(self, ordered: Ordered, places: Rows) -> Pairs:
         """Return the rows at some positions of an order, each with the previous one."""
@@ -293,7 +256,7 @@ class RunView(TableView):
         return RunFacts(
             *_document_swap_facts(self.rows),
             n_not_counting=int(not self._looks_swapped()),
-            n_reversed=int((self.ranked.taus <= REVERSED).sum()) if len(self.rises) else 0,
+            n_reversed=int((self.ranked.taus <= REVERSED).sum()),
             n_copies=len(self.copies),
         )
 

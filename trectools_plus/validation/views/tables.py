@@ -340,14 +340,6 @@ class TableView:
         """Return the line numbers of some rows; none for a table."""
         return () if self.line_numbers is None else self.line_numbers[rows]
 
-    def query_id(self, row: int) -> str:
-        """Return the query id of a row."""
-        return self.blocks.query_id(int(row))
-
-    def doc_id(self, row: int) -> str:
-        """Return the document id of a row."""
-        return self.doc_ids.text(int(row))
-
     def place(self, row: int) -> LineNumber | str:
         """Return the line of a row, which is shown as ``line 5``; ``row 5`` for a table."""
         return f"row {row + 1}" if self.line_numbers is None else LineNumber(self.line_numbers[row])
@@ -360,28 +352,23 @@ class TableView:
         """Return the fields of a row by name, and its place."""
         texts: dict[str, Value]
         if self.columns is None:
-            ids = {"query_id": self.query_id(row), "doc_id": self.doc_id(row)}
+            ids = {"query_id": self.blocks.query_id(row), "doc_id": self.doc_ids.text(row)}
             texts = {**ids, **self.values_of(row)}
         else:
             names = enumerate(FIELD_NAMES[self.kind], 1)
-            texts = {name: self.text(row, field) for field, name in names}
+            texts = {name: self.texts(field, np.array([row]))[0] for field, name in names}
         return {**texts, "place": self.place(row)}
 
     def values_of(self, row: int) -> dict[str, Value]:  # noqa: ARG002
         """Return the further fields of a row of a table."""
         return {}
 
-    def text(self, row: int, field: int) -> str:
-        """Return a field (from 1) of a row of a file as a string."""
-        if self.is_arranged or self.line_numbers is None:
-            return self.texts(field, np.array([row]))[0]
-        return self.file.line_index.field(int(self.line_numbers[row]), field)
-
     def texts(self, field: int, rows: Rows) -> list[str]:
         """Return a field (from 1) of some rows of a file as strings."""
-        if len(rows) <= _FEW_ROWS and not self.is_arranged:
-            return [self.text(row, field) for row in rows.tolist()]
-        return self.file.texts(field, rows + int(self.shape.header_in_rows))
+        if len(rows) > _FEW_ROWS or self.is_arranged or self.line_numbers is None:
+            return self.file.texts(field, rows + int(self.shape.header_in_rows))
+        index = self.file.line_index
+        return [index.field(int(line), field) for line in self.line_numbers[rows]]
 
     def column(self, row: int, field: int) -> int | None:
         """Return the character column, from 1, of a field of a row; ``None`` for a table."""

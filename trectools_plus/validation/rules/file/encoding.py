@@ -15,9 +15,9 @@ _SUFFIXES = {"gzip": ".gz", "bz2": ".bz2", "xz": ".xz", "zstd": ".zst"}
 
 def other_name(table: TableView) -> Places:
     """Return the file if its name does not match the compression of the content."""
-    if table.columns is None or table.path == "-":
+    if table.path == "-":
         return Places()
-    path, compression = Path(table.path), table.columns.source.compression
+    path, compression = Path(table.path), table.file.source.compression
     suffix = _SUFFIXES.get(compression or "", "")
     named = path.suffix if path.suffix.lower() in _SUFFIXES.values() else ""
     name = visible((path.name.removesuffix(named) if named else path.name) + suffix)
@@ -60,11 +60,6 @@ F111 = Rule(
 )  # the engine reports it, because a damaged stream has no view
 
 
-def byte_order_mark(table: TableView) -> Places:
-    """Return the first line if it starts with a byte order mark."""
-    return Places(int(table.columns is not None and table.columns.facts.has_bom), [1])
-
-
 F102 = Rule(
     "F102",
     "byte-order-mark",
@@ -83,24 +78,16 @@ F102 = Rule(
         Case(
             "warning",
             "byte order mark; other readers make it part of the first id and lose the row",
-            byte_order_mark,
+            lambda table: Places(int(table.file.facts.has_bom), [1]),
         ),
     ),
 )
 
 
-def wide_text(table: TableView) -> Places:
-    """Return the first line of a file in UTF-16 or UTF-32."""
-    wide = None if table.columns is None else wide_encoding(table.columns)
-    return Places(
-        int(wide is not None), [1], first={"wide": wide or "", "name": (wide or "").upper()}
-    )
-
-
 def bad_byte(table: TableView) -> Places:
     """Return the first byte that is not UTF-8."""
-    bad = None if table.columns is None else table.columns.facts.bad_utf8
-    if bad is None or table.columns is None or wide_encoding(table.columns) is not None:
+    bad = table.file.facts.bad_utf8
+    if bad is None or wide_encoding(table.file) is not None:
         return Places()
     return Places(1, [bad.line], bad.column, first={"byte": f"0x{bad.value:02X}"})
 
@@ -123,8 +110,9 @@ F103 = Rule(
         Case(
             "error",
             "the text is {name}, not UTF-8",
-            wide_text,
-            remedy="Convert: iconv -f {wide} -t utf-8",
+            lambda table: Places(int(wide_encoding(table.file) is not None), [1]),
+            shows=lambda table, _: {"name": str(wide_encoding(table.file))},
+            remedy="Convert: iconv -f {name} -t utf-8",
             drop_in="refuses",
         ),
         Case(
@@ -139,20 +127,14 @@ F103 = Rule(
 
 def marks(table: TableView, character: str) -> Places:
     """Return the places of a character that tools read differently: CR within a line, or NUL."""
-    columns = table.columns
-    if columns is None or wide_encoding(columns):
+    columns = table.file
+    if wide_encoding(columns):
         return Places()
     found = columns.facts.bare_cr if character == "\r" else columns.facts.nul
     if found.first is None:
         return Places()
     column = columns.line_index.column_of_character(found.first, character)
     return Places(found.count, found.lines, column, first={"at": column or 0})
-
-
-def only_bare_cr(table: TableView) -> Places:
-    """Return the first line if all line ends are CR."""
-    is_so = has_only_bare_cr(table.file)
-    return Places(table.file.facts.bare_cr.count if is_so else 0, [1])
 
 
 F105 = Rule(
@@ -175,8 +157,8 @@ F105 = Rule(
         Case(
             "error",
             "line ends are bare CR; other readers read the whole file as one row",
-            only_bare_cr,
-            given=lambda table, _: has_only_bare_cr(table.columns),
+            lambda table: Places(table.file.facts.bare_cr.count, [1]),
+            given=lambda table, _: has_only_bare_cr(table.file),
         ),
         Case(
             "error",

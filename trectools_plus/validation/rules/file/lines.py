@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 import numpy as np
 
-from trectools_plus.formats.columns.facts import LONG_LINE_BYTES, Occurrences, OddLines
+from trectools_plus.formats.columns.facts import LONG_LINE_BYTES, OddLines
 from trectools_plus.formats.files.limits import MAX_LINE_BYTES
 from trectools_plus.validation.registry import Case, Rule
 from trectools_plus.validation.views.places import Places
@@ -40,13 +38,6 @@ F101 = Rule(
 )
 
 
-def crlf_lines(table: TableView, *, mixed: bool) -> Places:
-    """Return the number of lines that end in CRLF, if others end in LF, or if none do."""
-    facts = table.file.facts
-    is_so = (facts.n_lf > 0) == mixed
-    return Places(facts.n_crlf if is_so else 0, first={"n_lf": facts.n_lf})
-
-
 F104 = Rule(
     "F104",
     "crlf",
@@ -63,9 +54,11 @@ F104 = Rule(
         Case(
             "warning",
             "{count:line} in CRLF, {n_lf} in LF; two files may have been joined",
-            partial(crlf_lines, mixed=True),
+            lambda table: table.file.facts.n_crlf,
+            given=lambda table, _: table.file.facts.n_lf,
+            shows=lambda table, _: {"n_lf": table.file.facts.n_lf},
         ),
-        Case("info", "CRLF line ends, read as LF", partial(crlf_lines, mixed=False)),
+        Case("info", "CRLF line ends, read as LF", lambda table: table.file.facts.n_crlf),
     ),
 )
 
@@ -95,12 +88,6 @@ F107 = Rule(
 )
 
 
-def blank_lines(table: TableView) -> Occurrences:
-    """Return blank lines of a file with data of which each line is a record."""
-    is_reported = table.is_line_based and table.shape.first_line is not None
-    return table.file.facts.blank_lines if is_reported else Occurrences()
-
-
 F108 = Rule(
     "F108",
     "blank-line",
@@ -113,16 +100,15 @@ F108 = Rule(
     "ranx reject them everywhere.",
     example="qrels.txt:5: warning F108: 1 blank line; many readers stop there. Remove it.",
     remedy="Remove it",
-    cases=(Case("warning", "{count:blank line}; many readers stop there", blank_lines),),
+    cases=(
+        Case(
+            "warning",
+            "{count:blank line}; many readers stop there",
+            lambda table: table.file.facts.blank_lines,
+            given=lambda table, _: table.is_line_based and table.shape.first_line,
+        ),
+    ),
 )
-
-
-def has_no_final_newline(table: TableView) -> int:
-    """Return 1 if the last line has no line end."""
-    facts = table.file.facts
-    if facts.final_newline or table.shape.verdict == "not-text":
-        return 0
-    return int(table.is_line_based and facts.stopped_at is None)
 
 
 F109 = Rule(
@@ -137,7 +123,16 @@ F109 = Rule(
     "number.",
     example="run.txt: info F109: no newline at end of file. Check that the last row is complete.",
     remedy="Check that the last row is complete",
-    cases=(Case("info", "no newline at end of file", has_no_final_newline),),
+    cases=(
+        Case(
+            "info",
+            "no newline at end of file",
+            lambda table: int(not table.file.facts.final_newline and table.is_line_based),
+            given=lambda table, _: (
+                table.shape.verdict != "not-text" and table.file.facts.stopped_at is None
+            ),
+        ),
+    ),
 )
 
 

@@ -23,11 +23,9 @@ from trectools_plus.validation.views.places import Places, Value, places_of
 from trectools_plus.validation.views.runs import RunView
 
 
-def unjudged(pair: PairView) -> int:
-    """Return the number of documents if none is judged."""
-    if pair.qrels is None or not pair.shared_ids or pair.facts.n_judged:
-        return 0
-    return pair.facts.n_documents
+def are_shared(pair: PairView) -> bool:
+    """Return whether run and qrels have queries in common."""
+    return pair.qrels is not None and len(pair.shared_ids) > 0
 
 
 def shown_ids(pair: PairView, _: Places) -> Mapping[str, Value]:
@@ -37,14 +35,9 @@ def shown_ids(pair: PairView, _: Places) -> Mapping[str, Value]:
     return {"sides": f"run: {listed(ours)}; qrels: {listed(theirs)}"}
 
 
-def few_judged(pair: PairView) -> Places:
-    """Return the run if few of the first documents are judged."""
-    judged = pair.facts
-    # A small share of judged documents is not an error of the qrels.
-    if not judged.n_judged or pair.report_on == "qrels" or not pair.shared_ids:
-        return Places()
-    share = judged.n_judged_shown / judged.n_shown
-    return Places(int(share < MIN_JUDGED), first={"share": f"{share:.1%}"})
+def share_judged(pair: PairView) -> float:
+    """Return the share of judged ones among the first documents; 1 if no document is judged."""
+    return pair.facts.n_judged_shown / pair.facts.n_shown if pair.facts.n_judged else 1.0
 
 
 P105 = Rule(
@@ -65,7 +58,8 @@ P105 = Rule(
         Case(
             "error",
             "0 of {count:document} are judged ({sides})",
-            unjudged,
+            lambda pair: pair.facts.n_documents,
+            given=lambda pair, _: are_shared(pair) and not pair.facts.n_judged,
             shows=shown_ids,
             blocks=lambda pair: not pair.facts.n_common,
         ),
@@ -73,7 +67,10 @@ P105 = Rule(
             "warning",
             f"{{share}} of the first {JUDGED_CUTOFF} documents are judged; the rest count as not "
             "relevant",
-            few_judged,
+            lambda pair: int(share_judged(pair) < MIN_JUDGED),
+            # A small share of judged documents is not an error of the qrels.
+            given=lambda pair, _: are_shared(pair) and pair.report_on == "run",
+            shows=lambda pair, _: {"share": f"{share_judged(pair):.1%}"},
             remedy="Judge more documents, or report Judged@10 with every figure",
         ),
     ),
@@ -109,7 +106,7 @@ def near_judgments(pair: PairView) -> Places:
         return Places()
     rows, judgments = pair.near_documents
     found, of_run = np.unique(judgments, return_index=True)
-    theirs = pair.run.doc_id(rows[of_run[0]])
+    theirs = pair.run.doc_ids.text(rows[of_run[0]])
     places = places_of(pair.qrels, found)
     return replace(places, first={**places.first, "theirs": theirs})
 
@@ -141,13 +138,6 @@ P106 = Rule(
 )
 
 
-def unknown_documents(pair: PairView) -> Rows:
-    """Return rows whose document is not in the collection."""
-    if pair.collection is None or pair.report_on != "run":
-        return np.empty(0, np.int64)
-    return np.flatnonzero(pair.collection.lacks(pair.run.doc_ids.series()))
-
-
 P109 = Rule(
     "P109",
     "document-not-in-collection",
@@ -165,7 +155,12 @@ P109 = Rule(
         Case(
             "error",
             "{doc_id!v} is not in the collection[ ({count} of {total:row})]",
-            unknown_documents,
+            lambda pair: (
+                np.flatnonzero(pair.collection.lacks(pair.run.doc_ids.series()))
+                if pair.collection is not None
+                else 0
+            ),
+            given=lambda pair, _: pair.report_on == "run",
             shows=lambda pair, _: {"total": pair.run.n_rows},
             column=3,
         ),
@@ -208,13 +203,9 @@ MIN_REPORTED_CHANGE = 0.0001
 """Minimum change of a mean that is reported, because it is visible in four decimals."""
 
 
-def changed_queries(pair: PairView) -> Places:
-    """Return the queries in which the order of ties changes AP, if the mean changes."""
-    if pair.qrels is None or not pair.shared_ids:
-        return Places()
-    change = pair.facts.tie_change / len(pair.qrels_ids)
-    count = pair.facts.n_tie_changes if change > MIN_REPORTED_CHANGE else 0
-    return Places(count, first={"change": f"{change:.4f}"})
+def mean_change(pair: PairView) -> float:
+    """Return the difference of the mean AP in the best and the worst order of ties."""
+    return pair.facts.tie_change / len(pair.qrels_ids)
 
 
 P111 = Rule(
@@ -233,7 +224,9 @@ P111 = Rule(
         Case(
             "warning",
             "the order of ties changes AP by up to {change}[ (in {count} queries)]",
-            changed_queries,
+            lambda pair: pair.facts.n_tie_changes,
+            given=lambda pair, _: mean_change(pair) > MIN_REPORTED_CHANGE,
+            shows=lambda pair, _: {"change": f"{mean_change(pair):.4f}"},
         ),
     ),
 )

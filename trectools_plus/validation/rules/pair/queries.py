@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from functools import partial
 from typing import Literal
 
@@ -42,12 +42,6 @@ def no_shared(pair: PairView) -> Places:
     return Places(len(ids), query_id=ids[0] if ids else None)
 
 
-def shown_sides(pair: PairView, _: Places) -> Mapping[str, Value]:
-    """Return ids of both files."""
-    sides = f"run: {listed(pair.run_ids, 3)}; qrels: {listed(pair.qrels_ids, 3)}"
-    return {"sides": sides, "other": pair.other_view.name}
-
-
 P101 = Rule(
     "P101",
     "no-shared-queries",
@@ -66,7 +60,10 @@ P101 = Rule(
             "error",
             "none of {count:query id} is in {other} ({sides})",
             no_shared,
-            shows=shown_sides,
+            shows=lambda pair, _: {
+                "sides": f"run: {listed(pair.run_ids, 3)}; qrels: {listed(pair.qrels_ids, 3)}",
+                "other": pair.other_view.name,
+            },
         ),
     ),
 )

@@ -6,6 +6,8 @@ import re
 from collections.abc import Mapping
 from functools import partial
 
+import numpy as np
+
 from trectools_plus.validation.registry import Case, Rule
 from trectools_plus.validation.rules.file.lines import spacing_cases
 from trectools_plus.validation.rules.file.shared import (
@@ -24,7 +26,6 @@ from trectools_plus.validation.rules.file.shared import (
 )
 from trectools_plus.validation.views.places import Places, Value
 from trectools_plus.validation.views.qrels import QrelsView
-from trectools_plus.validation.views.tables import fields_of
 
 LAYOUT = "qid iter docid grade"
 
@@ -101,13 +102,6 @@ Q103 = Rule(
 )
 
 
-def first_run_row(qrels: QrelsView) -> Places:
-    """Return the first line of a file that is a run, with its column 2."""
-    places = qrels.first_place(if_=qrels.shape.verdict == "wrong-kind")
-    text = qrels.columns.misshapen.text[0] if places.count and qrels.columns else "- -"
-    return Places(places.count, places.lines, first={"second": fields_of(text)[1]})
-
-
 Q104 = Rule(
     "Q104",
     "wrong-kind",
@@ -116,11 +110,17 @@ Q104 = Rule(
     checks="6 fields, second Q0 or 0: a run",
     rationale="Runs and qrels are easily swapped, because tools differ in which one they expect "
     "first.",
-    example="qrels.txt:1: error Q104: this is a run (6 columns with Q0). Check the order of the "
+    example="qrels.txt:1: error Q104: this is a run (6 columns). Check the order of the "
     "arguments; use 'runs validate' for runs.",
     remedy="Check the order of the arguments; use 'runs validate' for runs",
     blocks_fixing=True,
-    cases=(Case("error", "this is a run (6 columns with {second})", first_run_row),),
+    cases=(
+        Case(
+            "error",
+            "this is a run (6 columns)",
+            lambda qrels: qrels.first_place(if_=qrels.shape.verdict == "wrong-kind"),
+        ),
+    ),
 )
 Q106 = Rule(
     "Q106",
@@ -179,17 +179,16 @@ Q108 = Rule(
 
 def grades_in_column_2(qrels: QrelsView) -> bool:
     """Return whether all grades are 0, and column 2 contains several small whole numbers."""
-    if qrels.n_rows < 2 or (qrels.grade != 0).any() or qrels.documents_in_column_2:
+    if (
+        qrels.columns is None
+        or qrels.n_rows < 2
+        or (qrels.grade != 0).any()
+        or qrels.documents_in_column_2
+    ):
         return False
     iterations = qrels.rows.iterations
     distinct = iterations.texts(iterations.numbered()[1])
     return len(distinct) > 1 and all(re.match(r"^-?[0-9]{1,3}$", text) for text in distinct)
-
-
-def first_of_zeros(qrels: QrelsView) -> Places:
-    """Return the first row of a file whose grades are in column 2."""
-    is_so = qrels.columns is not None and grades_in_column_2(qrels)
-    return Places(int(is_so), qrels.lines([0]) if is_so else ())
 
 
 Q135 = Rule(
@@ -209,7 +208,8 @@ Q135 = Rule(
         Case(
             "error",
             "grades seem to be in column 2; column 4 is always 0",
-            first_of_zeros,
+            lambda qrels: np.arange(int(grades_in_column_2(qrels))),
+            about="file",
             shows=converted_with("query=1,doc_id=3,relevance=2"),
             remedy="{convert}",
         ),

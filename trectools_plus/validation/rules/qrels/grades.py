@@ -76,10 +76,6 @@ def fractions(qrels: QrelsView) -> Pairs:
     return Pairs(rows, np.broadcast_to(others, len(rows)) if len(others) else rows)
 
 
-def _all_are_whole(qrels: QrelsView, _: Places) -> bool:
-    return not len(not_integers(qrels, fractional=True, whole=False))
-
-
 fraction = partial(Case, "error", where=fractions, column=4)
 Q111 = Rule(
     "Q111",
@@ -100,7 +96,7 @@ Q111 = Rule(
         fraction(
             "grade {other_grade} is not written as an integer[ (on {count} rows)]; trec_eval "
             "ignores the point",
-            given=_all_are_whole,
+            given=lambda qrels, _: not len(not_integers(qrels, fractional=True, whole=False)),
             remedy="Write whole numbers without a point",
             blocks=False,
         ),
@@ -252,11 +248,6 @@ Q132 = Rule(
 )
 
 
-def rows_if(qrels: QrelsView, *, if_: bool) -> int:
-    """Return the number of rows, under a condition."""
-    return qrels.n_rows if if_ else 0
-
-
 Q133 = Rule(
     "Q133",
     "nothing-relevant",
@@ -275,8 +266,8 @@ Q133 = Rule(
         Case(
             "error",
             "no grade above 0 in {count:row}",
-            lambda qrels: rows_if(qrels, if_=_nothing_is_relevant(qrels)),
-            given=lambda qrels, _: qrels.columns is None or not grades_in_column_2(qrels),
+            lambda qrels: qrels.n_rows,
+            given=lambda qrels, _: _nothing_is_relevant(qrels) and not grades_in_column_2(qrels),
         ),
     ),
 )
@@ -366,12 +357,6 @@ Q142 = Rule(
 )
 
 
-def types_of_judgment(qrels: QrelsView) -> Places:
-    """Return the columns of a table that distinguish several judgments of a document."""
-    types = qrels.unclear_systems
-    return Places(int(types is not None), first={"types": "" if types is None else types.shown})
-
-
 def subtopics(qrels: QrelsView) -> Pairs:
     """Return judgments of a document for another subtopic."""
     return qrels.repeats.filter(_of_other_subtopic(qrels, qrels.repeats))
@@ -395,7 +380,8 @@ Q143 = Rule(
             "error",
             "{types} distinguish several judgments of a document for a query, for example types of "
             "judgment",
-            types_of_judgment,
+            lambda qrels: int(qrels.unclear_systems is not None),
+            shows=lambda qrels, _: {"types": qrels.unclear_systems.shown},
             remedy="Keep the rows of one type of judgment",
         ),
         Case(

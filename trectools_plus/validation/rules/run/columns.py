@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from trectools_plus.choices import MAX_TAG_LENGTH
-from trectools_plus.formats.columns.facts import OddLines
 from trectools_plus.formats.columns.ids import Flags, Ids, Rows
 from trectools_plus.validation.registry import Case, Rule
-from trectools_plus.validation.rules.file.hidden import INVISIBLE_BLANKS
+from trectools_plus.validation.rules.file.hidden import INVISIBLE_BLANKS as INVISIBLE
 from trectools_plus.validation.rules.file.lines import spacing_cases
 from trectools_plus.validation.rules.file.shared import (
     conversion_remedy,
@@ -32,14 +31,9 @@ from trectools_plus.validation.views.places import Places, Value
 from trectools_plus.validation.views.runs import RunView
 
 if TYPE_CHECKING:
-    from trectools_plus.formats.interchange.systems import Systems
+    pass
 
 LAYOUT = "qid Q0 docid rank score tag"
-
-
-def rows_without_invisible(run: RunView) -> OddLines:
-    """Return short rows, except where an invisible character joins two fields."""
-    return short_rows(run).where(lambda text: INVISIBLE_BLANKS.search(text.encode()) is None)
 
 
 R101 = Rule(
@@ -59,7 +53,8 @@ R101 = Rule(
         Case(
             "error",
             f"{{n_fields:column}}, need 6 ({LAYOUT})[ (on {{count}} lines)]",
-            rows_without_invisible,
+            # An invisible character may join two fields.
+            lambda run: short_rows(run).where(lambda text: not INVISIBLE.search(text.encode())),
             remedy="Write all six columns on every line, or give the positions of those that there "
             "are to runs convert --columns",
         ),
@@ -67,16 +62,11 @@ R101 = Rule(
 )
 
 
-def all_long_rows(run: RunView) -> OddLines:
-    """Return long rows, also those whose words after the tag are ignored."""
-    return long_rows(run) + run.words_after_tag
-
-
 too_many = partial(
     Case,
     "error",
     "{n_fields:column}, need 6; an id or the tag may contain a space[ (on {count} lines)]",
-    all_long_rows,
+    lambda run: long_rows(run) + run.words_after_tag,
 )
 R102 = Rule(
     "R102",
@@ -259,15 +249,10 @@ def other_tags(run: RunView) -> Pairs:
     return Pairs(rows, np.zeros_like(rows))
 
 
-def systems_of(run: RunView) -> Systems | None:
-    """Return the column of a table that names several systems, or may do so."""
-    return None if run.file.origin is None else run.file.origin.systems
-
-
 of_systems = partial(
     Case,
     message="{systems}",
-    where=lambda run: int(systems_of(run) is not None),
+    where=lambda run: int(run.is_arranged and run.file.origin.systems is not None),
     shows=lambda run, _: {
         "systems": str(run.file.origin.systems),
         "do": run.file.origin.systems.remedy,

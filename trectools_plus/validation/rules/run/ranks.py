@@ -6,7 +6,7 @@ Evaluation uses the scores. If the rank column disagrees with them, one of the t
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import partial
 
 import numpy as np
@@ -33,7 +33,7 @@ def n_larger(run: RunView) -> int:
 
 def starts_of_rises(run: RunView) -> Rows:
     """Return the first row whose score rises, of each query in which scores rise with rank."""
-    ranked, places = run.ranked, run.rises
+    ranked, places = run.ranked, run.ranked.rises
     if run.columns is None or not len(places):
         return np.empty(0, np.int64)
     rows = np.sort(ranked.rows(places[ranked.taus[ranked.query[places]] < 0]))
@@ -203,7 +203,7 @@ R123 = Rule(
 
 def gaps(run: RunView) -> Pairs:
     """Return the rows whose rank is more than 1 above the one before."""
-    ranked = run.grouped if run.grouped.ranks_are_consecutive else run.ranked
+    ranked = run.ranked
     unreadable = np.unique(ranked.query[np.isnan(ranked.rank)])
     places = np.flatnonzero(ranked.rank_steps > 1) + 1
     return run.pairs(ranked, places[~np.isin(ranked.query[places], unreadable)])
@@ -253,7 +253,7 @@ R125 = Rule(
             "warning",
             "rank {rank} has score {score}, but rank {other_rank} has {other_score}"
             "[ ({count} such pairs in all)]; evaluation uses the scores",
-            lambda run: run.pairs(run.ranked, run.rises),
+            lambda run: run.pairs(run.ranked, run.ranked.rises),
             column=5,
         ),
     ),
@@ -308,16 +308,11 @@ R127 = Rule(
 def descents(run: RunView) -> Places:
     """Return the queries below the one before, both as texts and with numbers as numbers."""
     ids = run.query_ids
-    for keys in ([(text,) for text in ids], list(map(_natural, ids))):
-        places = _descents(keys)
-        if not places:
-            return Places()
+    places = [at for at in range(1, len(ids)) if _natural(ids[at]) < _natural(ids[at - 1])]
+    if not places or ids == sorted(ids):
+        return Places()
     first = {"query_id": ids[places[0]], "before": ids[places[0] - 1]}
     return Places(len(places), query_id=ids[places[0]], first=first)
-
-
-def _descents(keys: Sequence[tuple[object, ...]]) -> list[int]:
-    return [at for at in range(1, len(keys)) if keys[at] < keys[at - 1]]
 
 
 def _natural(text: str) -> tuple[object, ...]:

@@ -16,7 +16,6 @@ import numpy as np
 from trectools_plus.formats.columns.decimals import DECIMAL
 from trectools_plus.formats.columns.ids import Rows
 from trectools_plus.validation.registry import (
-    TREC_MAX_DEPTH,
     Case,
     Rule,
 )
@@ -164,19 +163,6 @@ def rows_beyond_limit(run: RunView) -> Rows:
     return run.grouped.rows(np.flatnonzero(places_in_query(run.grouped.query) == run.max_depth))
 
 
-def shown_sizes(run: RunView, places: Places) -> Mapping[str, Value]:
-    """Return the limit, the numbers of results, and the rows that a fix leaves."""
-    sizes, limit = run.blocks.sizes, run.max_depth
-    assert limit is not None
-    deepest = int(sizes.max())
-    return {
-        "size": int(sizes[run.query_ids.index(str(places.query_id))]),
-        "limit": limit,
-        "n_queries": len(sizes),
-        "depth": f"{'--profile trec or ' * (deepest <= TREC_MAX_DEPTH)}--max-depth {deepest}",
-    }
-
-
 R161 = Rule(
     "R161",
     "depth",
@@ -187,19 +173,18 @@ R161 = Rule(
     checks="more results for a query than --max-depth (100 by default)",
     rationale="Measures without a cutoff increase with depth, so runs of different depths are not "
     "comparable, and tracks reject runs that are too deep.",
-    example="run.txt:101: error R161: query 303 has 1,000 results, but the limit is 100. If "
-    "the task allows deeper runs, set --profile trec or --max-depth 1000.",
+    example="run.txt:101: error R161: query 303 has more results than the limit, 100; the deepest "
+    "has 1,000. If the task allows deeper runs, set --profile trec (1,000 results) or --max-depth.",
     remedy="If the task allows deeper runs, set --profile trec (1,000 results) or --max-depth",
     chunked=True,
     cases=(
         Case(
             "error",
-            "query {query_id!v} has {size} results, but the limit is {limit}[ ({count} of "
-            "{n_queries} queries are deeper)]",
+            "query {query_id!v} has more results than the limit, {limit}[ ({count} queries)]; the "
+            "deepest has {deepest}",
             rows_beyond_limit,
-            shows=shown_sizes,
+            shows=lambda run, _: {"limit": run.max_depth, "deepest": int(run.blocks.sizes.max())},
             about="query",
-            remedy="If the task allows deeper runs, set {depth}",
         ),
     ),
 )
@@ -253,28 +238,11 @@ R141 = Rule(
 )
 
 
-def tied_queries(run: RunView) -> Rows:
-    """Return the first row of each query of two or more documents that all score the same."""
-    return run.blocks.first_rows[run.is_tied_query]
-
-
-def second_rows(run: RunView) -> Rows:
-    """Return the second row of each of these queries."""
-    starts = np.cumsum(run.blocks.sizes) - run.blocks.sizes
-    return run.grouped.rows(starts[run.is_tied_query] + 1)
-
-
 def is_every_query_tied(run: RunView, places: Places) -> bool:
     """Return whether all queries of several documents are tied, and most queries have several."""
     n_larger = int((run.blocks.sizes >= 2).sum())
     is_all = places.count == n_larger and 2 * n_larger > len(run.query_ids)
     return run.columns is not None and is_all
-
-
-def shown_tie(run: RunView, places: Places) -> Mapping[str, Value]:
-    """Return the number of documents of the first tied query, and of queries."""
-    size = int(run.blocks.sizes[run.query_ids.index(str(places.query_id))])
-    return {"size": size, "n_queries": len(run.query_ids)}
 
 
 R142 = Rule(
@@ -296,16 +264,16 @@ R142 = Rule(
             "error",
             "every query has a single score ({score} in the first); only the rank column orders "
             "the documents",
-            tied_queries,
+            lambda run: run.blocks.first_rows[run.is_tied_query],
             given=is_every_query_tied,
             about="query",
         ),
         Case(
             "warning",
-            "all {size} documents of query {query_id!v} score {score}[ ({count} of {n_queries} "
+            "all documents of query {query_id!v} score {score}[ ({count} of {n_queries} "
             "queries)]; trec_eval orders them by document id",
-            second_rows,
-            shows=shown_tie,
+            lambda run: run.grouped.rows((run.grouped.heads + 1)[run.is_tied_query]),
+            shows=lambda run, _: {"n_queries": len(run.query_ids)},
             about="query",
         ),
     ),
