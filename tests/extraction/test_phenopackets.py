@@ -10,7 +10,6 @@ from trectools_plus.extraction.inputs.predictions import read_predictions
 FEATURES = [
     {"type": {"id": "X:2", "label": "Coloboma of the retina"}},
     {"type": {"id": "X:4", "label": "Seizure"}, "excluded": True},
-    {"type": {"id": "X:7", "label": "Anemia"}, "description": "uncertain"},
 ]
 
 
@@ -19,14 +18,14 @@ def test_a_folder_has_a_packet_for_each_document(ontology, tmp_path):
         packet = {"id": "patient", "phenotypicFeatures": features}
         (tmp_path / f"{name}.json").write_text(json.dumps(packet))
     read = read_predictions(tmp_path, ["a/b", "c"], ontology)
-    expected = {"X:2": "affirmed", "X:4": "negated", "X:7": "uncertain"}
+    expected = {"X:2": "affirmed", "X:4": "negated"}
     assert {one.term_id: one.assertion for one in read.by_document["a/b"]} == expected
     assert read.by_document["c"] == []
 
 
-@pytest.mark.parametrize("features", [[{}], ["X:1"], [{"type": {"label": "Seizure"}}]])
+@pytest.mark.parametrize("features", [[{}], [{"type": {"label": "Seizure"}}]])
 def test_a_finding_without_an_id_is_refused(tmp_path, ontology, features):
     path = tmp_path / "d.json"
     path.write_text(json.dumps({"id": "d", "phenotypicFeatures": features}, indent=1))
-    with pytest.raises(FormatError, match=r"phenotypic feature|not a phenopacket"):
+    with pytest.raises(FormatError, match="id of a term"):
         read_predictions(path, ["d"], ontology)

@@ -5,7 +5,6 @@
     documents.py     annotated documents
     assertion_fields.py  the fields of files that say whether a finding is present
     predictions.py   mentions, predictions, and files of predictions
-    phenopackets.py  read phenopackets
     segmentation.py  sentences, clauses, phrases and words of a text
     names.py         the names of terms, and variations learnt from them
     dictionary.py    search a text for the names of terms

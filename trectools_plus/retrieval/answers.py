@@ -98,12 +98,9 @@ class TextSearcher:
         *,
         knows_confidence: bool,
     ) -> None:
-        self._retriever = retriever
-        self._ontology = ontology
-        self._depth = depth
-        self._negated_in = find_negated
+        self._retriever, self._ontology, self._depth = retriever, ontology, depth
+        self._negated_in, self._by_id = find_negated, documents.find_exact is not None
         self._find_exact = documents.find_exact or (lambda _: [])
-        self._by_id = documents.find_exact is not None
         self._is_hpo = is_hpo(documents)
         self._knows_confidence = knows_confidence and self._is_hpo
         self._rewording = rewording_of(retriever)

@@ -161,23 +161,14 @@ class HybridRetriever(CompositeRetriever):
         fusion: The method of merging their rankings.
         candidates: Minimum depth of the component searches. For depths up to it, a shorter result
             is the start of a longer one.
-        names: Names of the components; ``None`` uses the retrievers' names.
     """
 
     name = "hybrid"
 
-    def __init__(
-        self,
-        components: Sequence[Retriever],
-        fusion: Fusion,
-        candidates: int,
-        names: Sequence[str] | None = None,
-    ) -> None:
+    def __init__(self, components: Sequence[Retriever], fusion: Fusion, candidates: int) -> None:
         fusion.check_count(len(components))
         super().__init__(*components)
-        self._names = tuple(names or (component.name for component in components))
-        self._fusion = fusion
-        self._candidates = candidates
+        self._fusion, self._candidates = fusion, candidates
 
     def component_depth(self, depth: int) -> int:
         """Return the depth of the component searches for a result of ``depth`` documents."""

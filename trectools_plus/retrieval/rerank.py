@@ -41,16 +41,17 @@ class LexicalReranker:
     def score(self, query: str, ranking: Ranking) -> Values:
         """Return scores between 0 and 1."""
         of_query = trigrams(query)
-        overlaps = [self._overlap(of_query, doc_id) for doc_id in ranking.doc_ids]
+        overlaps = [
+            max(
+                (dice(of_query, _trigrams(name)) for name in self._names.get(doc_id, ())), default=0
+            )
+            for doc_id in ranking.doc_ids
+        ]
         first = ranking.scores.astype(np.float64)
         span = first[0] - first[-1]
         scaled = (first - first[-1]) / span if span > 0 else np.ones(len(first))
         scores: Values = (scaled + np.array(overlaps)) / 2
         return scores
-
-    def _overlap(self, of_query: frozenset[str], doc_id: str) -> float:
-        names = self._names.get(doc_id, ())
-        return max((dice(of_query, _trigrams(name)) for name in names), default=0.0)
 
 
 class RerankingRetriever(CompositeRetriever):
@@ -64,8 +65,7 @@ class RerankingRetriever(CompositeRetriever):
 
     def __init__(self, inner: Retriever, reranker: LexicalReranker, depth: int) -> None:
         super().__init__(inner)
-        self._reranker = reranker
-        self._depth = depth
+        self._reranker, self._depth = reranker, depth
 
     def component_depth(self, depth: int) -> int:
         """Return the depth of the inner search for a result of ``depth`` documents."""

@@ -169,7 +169,6 @@ class Hits(Displayed):
         scores: One per id, higher is better; ``None`` if the source returns only an order.
         latency_ms: Milliseconds of the successful request, without failed attempts and waiting.
         attempts: Number of times the query was sent for this answer.
-        is_ranking: Whether ids and scores come from a :class:`Ranking` and are therefore valid.
         total: Number of results that the source found; ``None`` if it is unknown. If fewer than
             requested were returned and more were found, the list is incomplete.
     """
@@ -178,13 +177,7 @@ class Hits(Displayed):
     scores: Sequence[float] | Scores | None
     latency_ms: float
     attempts: int = 1
-    is_ranking: bool = False
     total: int | None = None
-
-    @classmethod
-    def of(cls, ranking: Ranking, latency_ms: float) -> Self:
-        """Return a ranking as hits."""
-        return cls(ranking.doc_ids, ranking.scores, latency_ms, is_ranking=True)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -375,16 +368,11 @@ def top_positions(scores: Scores, depth: int) -> Positions:
     Returns:
         At most ``depth`` positions.
     """
-    best = _best_positions(scores, depth)
+    best = np.arange(len(scores))
+    if depth < len(scores):
+        cutoff = len(scores) - depth
+        best = np.flatnonzero(scores >= np.partition(scores, cutoff)[cutoff])
     return best[np.argsort(-scores[best], kind="stable")[:depth]]
-
-
-def _best_positions(scores: Scores, depth: int) -> Positions:
-    """Return the positions of the ``depth`` highest scores and of those tied with the last."""
-    if depth >= len(scores):
-        return np.arange(len(scores))
-    cutoff = len(scores) - depth
-    return np.flatnonzero(scores >= np.partition(scores, cutoff)[cutoff])
 
 
 def rank_scores(doc_ids: Sequence[str], scores: npt.NDArray[np.floating], depth: int) -> Ranking:
@@ -395,12 +383,11 @@ def rank_scores(doc_ids: Sequence[str], scores: npt.NDArray[np.floating], depth:
         scores: One number per id, without NaN.
         depth: Maximum number of documents.
     """
-    rounded = scores.astype(np.float32)
-    best = _best_positions(rounded, depth).tolist()
     # The order of strings in Python, by code point, is also the order of their UTF-8 bytes.
-    by_id = np.array(sorted(best, key=doc_ids.__getitem__, reverse=True), dtype=np.intp)
-    top = by_id[np.argsort(-rounded[by_id], kind="stable")[:depth]]
-    return Ranking([doc_ids[row] for row in top.tolist()], rounded[top])
+    by_id = sorted(range(len(doc_ids)), key=doc_ids.__getitem__, reverse=True)
+    rounded = scores.astype(np.float32)[by_id]
+    top = top_positions(rounded, depth)
+    return Ranking([doc_ids[by_id[row]] for row in top.tolist()], rounded[top])
 
 
 def run_of(query_ids: Sequence[str], rankings: Sequence[Ranking], name: str) -> Run:

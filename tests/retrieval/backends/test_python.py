@@ -188,7 +188,6 @@ def test_a_function_that_always_fails_is_not_called_for_ever(tmp_path: Path) -> 
             "json:__version__",
             "expected a function, or .* with a method search, but got: str",
         ),
-        ("asyncio:sleep", "but got: asynchronous function"),
         ("zipfile:ZipFile", "TypeError: .* a class must need no arguments"),
         ("nosuchplugin", "no installed package registers a retriever 'nosuchplugin'"),
     ],

@@ -138,7 +138,6 @@ def test_near_ties_closer_than_32_bit_products_can_tell() -> None:
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
-        ([("a", "name", "x")], "unknown kind of part 'name' — use one of label, synonym"),
         ([("a", "label", " ")], "the documents have no text"),
     ],
 )

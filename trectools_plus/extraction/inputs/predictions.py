@@ -11,7 +11,7 @@ import json
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from io import StringIO
 from math import isfinite
 from pathlib import Path
@@ -25,7 +25,6 @@ from trectools_plus.extraction.inputs.assertion_fields import (
     read_assertion,
     strongest,
 )
-from trectools_plus.extraction.inputs.phenopackets import features_of, is_phenopacket
 from trectools_plus.formats.files.atomic import atomic_write
 from trectools_plus.formats.files.content import read_file
 from trectools_plus.formats.jsonl import iter_objects
@@ -161,17 +160,14 @@ def read_predictions(
     mentions: dict[str, list[Mention]] = {doc_id: [] for doc_id in doc_ids}
     problems: dict[str, list[str]] = {name: [] for name in PROBLEMS}
     kept = frozenset(gold)
-    for given in _read_given(Path(path), doc_ids):
-        resolution = ontology.resolve(ontology.ids.spelled(given.term_id))
-        term_id, problem = resolution.term_id, ""
-        if term_id is None and given.term_id not in kept:
-            problem = "invented" if resolution.status == "unknown" else "withdrawn"
-        elif resolution.status == "obsolete" and term_id is not None:
-            problem = "obsolete"
-        if problem:
-            problems[problem].append(given.term_id)
-        mention = Mention(term_id or given.term_id, 0, 0, frozenset(), given.score, given.assertion)
-        mentions[given.doc_id].append(mention)
+    for doc_id, mention in _read_given(Path(path), doc_ids):
+        given = mention.term_id
+        resolution = ontology.resolve(ontology.ids.spelled(given))
+        if resolution.term_id is None and given not in kept:
+            problems["invented" if resolution.status == "unknown" else "withdrawn"].append(given)
+        elif resolution.status == "obsolete" and resolution.term_id is not None:
+            problems["obsolete"].append(given)
+        mentions[doc_id].append(replace(mention, term_id=resolution.term_id or given))
     found = {doc_id: aggregate(own) for doc_id, own in mentions.items()}
     return ReadPredictions(found, problems)
 
@@ -189,17 +185,11 @@ _TERM_ID = re.compile(r"(?:https?://\S*/)?\b([A-Za-z]+[:_]\d\w*)")
 _TABLES = {".csv": ",", ".tsv": "\t"}
 
 
-@dataclass(frozen=True, slots=True)
-class _Given:
-    """A prediction as another system wrote it."""
-
-    doc_id: str
-    term_id: str
-    assertion: Assertion
-    score: float
+_FEATURES = "phenotypicFeatures"
+"""The findings of a phenopacket (Jacobsen et al., Nat Biotechnol 2022; 40:817–820)."""
 
 
-def _read_given(path: Path, doc_ids: Sequence[str]) -> Iterator[_Given]:
+def _read_given(path: Path, doc_ids: Sequence[str]) -> Iterator[tuple[str, Mention]]:
     """Yield the predictions of a file, or of the files of a folder, each named after a document."""
     if path.is_dir():
         for file in sorted(file for file in path.iterdir() if file.is_file()):
@@ -217,10 +207,9 @@ class _Reader:
     """
 
     def __init__(self, path: Path, doc_ids: Sequence[str]) -> None:
-        self._path = str(path)
-        self._doc_ids = dict.fromkeys(doc_ids)
+        self._path, self._doc_ids = str(path), dict.fromkeys(doc_ids)
 
-    def read(self, doc_id: str | None) -> Iterator[_Given]:
+    def read(self, doc_id: str | None) -> Iterator[tuple[str, Mention]]:
         """Yield the predictions; ``doc_id`` is the document of those that name none."""
         content = read_file(self._path)
         records: Iterable[tuple[int | None, Any]]
@@ -235,26 +224,27 @@ class _Reader:
         for line, value in records:
             yield from self._find(value, doc_id, line)
 
-    def _find(self, value: Any, doc_id: str | None, line: int | None) -> Iterator[_Given]:
+    def _find(
+        self, value: Any, doc_id: str | None, line: int | None
+    ) -> Iterator[tuple[str, Mention]]:
         """Yield the predictions in a JSON value: objects with the id of a term, at any depth."""
         if isinstance(value, list):
             for item in value:
                 record = {"hpo_id": item} if isinstance(item, str) else item
                 yield from self._find(record, doc_id, line)
             return
-        if is_phenopacket(value):
-            named = str(value.get("id", doc_id))
-            doc_id = named if named in self._doc_ids else doc_id or named
-            yield from self._find(features_of(value, self._path), doc_id, line)
-            return
-        fields = value.items() if isinstance(value, dict) else ()
-        record = {field_name(key): item for key, item in fields if item not in (None, "")}
+        fields = dict(value) if isinstance(value, dict) else {}
+        if isinstance(fields.get("type"), dict):  # of a phenopacket
+            fields |= fields.pop("type")
+        record = {field_name(key): item for key, item in fields.items() if item not in (None, "")}
         doc_id = next((str(record[key]) for key in _DOCUMENT_KEYS if key in record), doc_id)
         key = next((key for key in _ID_KEYS if _is_term_id(key, record.get(key))), None)
         if key is not None:
             yield self._read_record(record, record[key], doc_id, line)
             return
-        nested = {str(name): item for name, item in fields if isinstance(item, (list, dict))}
+        nested = {str(name): item for name, item in fields.items() if isinstance(item, list | dict)}
+        if not fields.keys().isdisjoint((_FEATURES, "metaData")):
+            nested = {str(fields.get("id")): fields.get(_FEATURES, [])}
         if not nested:
             raise FormatError(
                 "expected the id of a term as text in field 'hpo_id'", path=self._path, line=line
@@ -264,7 +254,7 @@ class _Reader:
 
     def _read_record(
         self, record: Mapping[str, Any], text: str, doc_id: str | None, line: int | None
-    ) -> _Given:
+    ) -> tuple[str, Mention]:
         if doc_id not in self._doc_ids:
             raise FormatError(
                 f"the document of a prediction, '{doc_id}', is not in the dataset"
@@ -283,7 +273,7 @@ class _Reader:
                 raise ValueError("expected a finite number in field 'score'")
         except (TypeError, ValueError) as error:
             raise FormatError(str(error), path=self._path, line=line) from error
-        return _Given(doc_id, term_id, assertion, score)
+        return doc_id, Mention(term_id, 0, 0, frozenset(), score, assertion)
 
 
 def _is_term_id(key: str, value: object) -> bool:

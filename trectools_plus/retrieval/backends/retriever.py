@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
-from importlib.metadata import entry_points
 from inspect import Parameter, signature
 from typing import Any
 
@@ -75,16 +74,12 @@ class Call:
         Raises:
             Exception: Any error of the function.
         """
-        values: list[Any] = []
-        named: dict[str, Any] = {}
-        for parameter, value in ((self._query, query), (self._depth, depth)):
-            if parameter is None:
-                continue
-            is_first = parameter.kind is not Parameter.KEYWORD_ONLY and not values
-            if is_first or parameter.kind is Parameter.POSITIONAL_ONLY:
-                values.append(value)
-            else:
-                named[parameter.name] = value
+        by_name = self._query.kind is Parameter.KEYWORD_ONLY
+        values, named = ([], {self._query.name: query}) if by_name else ([query], {})
+        if self._depth is not None and self._depth.kind is Parameter.POSITIONAL_ONLY:
+            values.append(depth)
+        elif self._depth is not None:
+            named[self._depth.name] = depth
         return self._function(*values, **named)
 
 
@@ -175,10 +170,8 @@ def _load(name: str) -> Any:
     point = find_entry_point(ENTRY_POINT_GROUP, name)
     if point is not None:
         return point.load()
-    known = ", ".join(sorted(entry_points(group=ENTRY_POINT_GROUP).names))
     raise UsageError(
-        f"no installed package registers a retriever '{name}'",
-        remedy=f"write module:name{f', or one of {known}' if known else ''}",
+        f"no installed package registers a retriever '{name}'", remedy="write module:name"
     )
 
 

@@ -1,8 +1,13 @@
-"""Calls with a time limit, made in a thread that is abandoned if a call takes too long."""
+"""Calls with a time limit, made in a thread that is abandoned if a call takes too long.
+
+An error is raised in that thread, which ends it as soon as it runs Python code.
+"""
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Callable
+from contextlib import suppress
 from queue import Empty, SimpleQueue
 from threading import Thread
 from typing import Any, TypeVar
@@ -25,6 +30,7 @@ class CallThread:
 
     def __init__(self) -> None:
         self._calls: SimpleQueue[Any] | None = None
+        self._thread: Thread | None = None
 
     def call(
         self, function: Callable[..., Result], *arguments: Any, seconds: float | None = None
@@ -38,13 +44,17 @@ class CallThread:
         if self._calls is None:
             self._calls = SimpleQueue()
             # A daemon does not keep the process alive.
-            Thread(target=_work, args=[self._calls], daemon=True).start()
+            self._thread = Thread(target=_work, args=[self._calls], daemon=True)
+            self._thread.start()
         answers: SimpleQueue[tuple[Any, BaseException | None]] = SimpleQueue()
         self._calls.put((function, arguments, answers))
         try:
             result, error = answers.get(timeout=seconds)
         except BaseException as error:
             self.close()
+            assert self._thread is not None
+            thread_id, ends = ctypes.c_ulong(self._thread.ident or 0), ctypes.py_object(SystemExit)
+            ctypes.pythonapi.PyThreadState_SetAsyncExc(thread_id, ends)
             if isinstance(error, Empty):
                 raise TimedOutError(seconds) from None
             raise
@@ -62,9 +72,10 @@ class CallThread:
 
 def _work(calls: SimpleQueue[Any]) -> None:
     """Make the calls of a thread."""
-    while (call := calls.get()) is not None:
-        function, arguments, answers = call
-        try:
-            answers.put((function(*arguments), None))
-        except BaseException as error:  # raised again in the calling thread
-            answers.put((None, error))
+    with suppress(SystemExit):  # may be raised after the call
+        while (call := calls.get()) is not None:
+            function, arguments, answers = call
+            try:
+                answers.put((function(*arguments), None))
+            except BaseException as error:  # raised again in the calling thread
+                answers.put((None, error))

@@ -176,11 +176,6 @@ def answer_batch(
 
 def _rank(query: Query, hits: Hits, asked: int, options: FetchOptions) -> Answer | Failure:
     """Return the outcome of one round."""
-    if hits.is_ranking and options.collapse is None:
-        ranking = Ranking(list(hits.ids), np.asarray(hits.scores, dtype=np.float32))
-        if options.exclude_self:
-            ranking = ranking.without(query.query_id)
-        return Answer(query.query_id, ranking.head(options.depth), hits.latency_ms, asked=asked)
     try:
         scores = score_documents(hits, options.collapse)
     except _UnusableError as error:
@@ -191,15 +186,9 @@ def _rank(query: Query, hits: Hits, asked: int, options: FetchOptions) -> Answer
     ranking = rank_scores(list(scores), values, options.depth)
     is_short, returned = len(ranking) < options.depth, len(hits.ids)
     more = options.collapse is not None and is_short and returned >= asked
-    is_cut = is_short and returned < asked and hits.total is not None and hits.total > returned
-    return Answer(
-        query.query_id,
-        ranking,
-        hits.latency_ms,
-        asked=asked,
-        cut_short=more or is_cut,
-        may_have_more=more,
-    )
+    is_cut = is_short and returned < asked and (hits.total or 0) > returned
+    cut_short = more or is_cut
+    return Answer(query.query_id, ranking, hits.latency_ms, 1, asked, cut_short, more)
 
 
 def score_documents(hits: Hits, collapse: Collapse | None) -> dict[str, float]:

@@ -113,11 +113,17 @@ def open_journal(
     """
     facts = json.loads(json.dumps(facts))
     journal = Journal(Path(path))
-    header = journal.header
+    header, key = journal.header, sha256_text(json.dumps(facts, sort_keys=True, ensure_ascii=False))
     try:
-        if header is not None and resume:
-            _check_facts(journal.path, header, facts)
-        elif header is not None and 0 < len(journal) < header.get("queries", 0):
+        if header is not None and resume and header["key"] != key:
+            earlier = header["facts"]
+            names = [name for name in {**earlier, **facts} if earlier.get(name) != facts.get(name)]
+            raise UsageError(
+                f"the journal belongs to another fetch: {', '.join(names) or 'its key'} differs",
+                where=str(path),
+                remedy="use the settings of that fetch, or remove the file to start again",
+            )
+        if header is not None and not resume and 0 < len(journal) < header.get("queries", 0):
             raise UsageError(
                 f"this journal has answers to {len(journal):,} of {header['queries']:,} queries of "
                 "an unfinished fetch",
@@ -125,16 +131,11 @@ def open_journal(
                 remedy="add --resume to resume the fetch, or remove the file to start again",
             )
         if header is None or not resume:
-            head = {"journal": 1, "key": _key(facts), "queries": queries, "facts": facts}
-            journal.start(head)
+            journal.start({"journal": 1, "key": key, "queries": queries, "facts": facts})
     except BaseException:
         journal.close()
         raise
     return journal
-
-
-def _key(facts: Mapping[str, Any]) -> str:
-    return sha256_text(json.dumps(facts, sort_keys=True, ensure_ascii=False))
 
 
 def _as_entry(outcome: Answer | Failure) -> dict[str, Any]:
@@ -167,15 +168,3 @@ def _as_answer(entry: dict[str, Any]) -> Answer:
         asked=entry["asked"],
         cut_short=entry["cut_short"],
     )
-
-
-def _check_facts(path: Path, header: Mapping[str, Any], facts: Mapping[str, Any]) -> None:
-    """Check that the journal belongs to this fetch; the error lists the differences."""
-    earlier = header["facts"]
-    if header["key"] != _key(facts):
-        names = [name for name in {**earlier, **facts} if earlier.get(name) != facts.get(name)]
-        raise UsageError(
-            f"the journal belongs to another fetch: {', '.join(names) or 'its key'} differs",
-            where=str(path),
-            remedy="use the settings of that fetch, or remove the file to start again",
-        )

@@ -28,9 +28,8 @@ def sample_queries(topics: Topics, size: int | None) -> frozenset[str] | None:
         topics: The queries.
         size: Maximum number of queries; ``None`` returns ``None``.
     """
-    if size is None:
-        return None
-    return frozenset(nsmallest(size, (one.query_id for one in iter_queries(topics)), digest_id))
+    ids = topics.frame["query_id"].to_list()
+    return None if size is None else frozenset(nsmallest(size, ids, digest_id))
 
 
 def hash_topics(topics: Topics) -> str:

@@ -102,16 +102,10 @@ class TextParts(Displayed):
         Parts of the same document and kind keep their order.
 
         Raises:
-            InputError: If there are no parts, or a kind is unknown.
+            InputError: If there are no parts.
         """
         has_text = pl.col("text").str.contains(r"\S")
         known = frame.select(PARTS_SCHEMA.keys()).filter(has_text)
-        if unknown := {*known["kind"]} - {*KINDS}:
-            raise InputError(
-                f"unknown kind of part '{min(unknown)}'",
-                where=path,
-                remedy=f"use one of {', '.join(KINDS)}",
-            )
         if known.is_empty():
             raise InputError("the documents have no text", where=path)
         ordered = (

@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 
 from trectools_plus.arguments import checked
 from trectools_plus.errors import InputError
@@ -24,14 +23,19 @@ from trectools_plus.progress import Progress, no_progress
 from trectools_plus.retrieval.index.encoder import Encoder, TextEncoder
 from trectools_plus.retrieval.index.index import Index
 from trectools_plus.retrieval.index.models import first_rows
-from trectools_plus.retrieval.index.parts import AGGREGATIONS, Aggregation, Positions, TextParts
+from trectools_plus.retrieval.index.parts import (
+    AGGREGATIONS,
+    Aggregation,
+    Positions,
+    Segments,
+    TextParts,
+)
 from trectools_plus.retrieval.settings import RetrievalSettings
 from trectools_plus.retrieval.source import Ranking, Scores, empty_ranking, top_positions
 
 _TEXTS_PER_STEP = 2_048
 # The products of a batch of queries need at most 64 MiB, or one query needs more.
 _PRODUCTS_AT_ONCE = 1 << 24
-_ROWS_RESCORED_AT_ONCE = 4_096
 
 
 class EmbeddedIndex(Index):
@@ -160,35 +164,19 @@ class MultiVectorRetriever(EmbeddedIndex):
             )
 
 
-def error_bound(dimensions: int) -> float:
-    """Return the margin below the cutoff within which 32-bit scores must be computed again.
+def _candidates(scores: Scores, depth: int, dimensions: int) -> Positions:
+    """Return the positions that can be among the ``depth`` best, ascending.
 
-    A document whose 32-bit score is further below the cutoff cannot be among the best in 64 bits.
-    The margin is twice the error of a 32-bit dot product of two unit vectors in any order of
-    summation (Higham, Accuracy and Stability of Numerical Algorithms, section 3.1), plus the
-    rounding errors of a weighted mean of three such products.
+    A document whose 32-bit score is further below the cutoff than a margin cannot be among the best
+    in 64 bits. The margin is twice the error of a 32-bit dot product of two unit vectors in any
+    order of summation (Higham, Accuracy and Stability of Numerical Algorithms, section 3.1), plus
+    the rounding errors of a weighted mean of three such products.
     """
-    return (2 * dimensions + 24) * 2.0**-24
-
-
-def _candidates(scores: Scores, depth: int, bound: float) -> Positions:
-    """Return the positions that can be among the ``depth`` best, ascending."""
-    if depth >= len(scores):
-        return np.flatnonzero(scores > -np.inf)
-    cutoff = len(scores) - depth
-    lowest = np.partition(scores, cutoff)[cutoff].astype(np.float64) - bound
+    lowest = -np.inf
+    if depth < len(scores):
+        cutoff, margin = len(scores) - depth, (2 * dimensions + 24) * 2.0**-24
+        lowest = np.partition(scores, cutoff)[cutoff].astype(np.float64) - margin
     return np.flatnonzero((scores >= lowest) & (scores > -np.inf))
-
-
-def exact_products(vectors: Scores, rows: Positions, query: Scores) -> npt.NDArray[np.float64]:
-    """Return the dot products of some rows with a query in 64 bits, each computed separately."""
-    wide_query = query.astype(np.float64)
-    products = np.empty(len(rows))
-    for start in range(0, len(rows), _ROWS_RESCORED_AT_ONCE):
-        part = slice(start, start + _ROWS_RESCORED_AT_ONCE)
-        wide: npt.NDArray[np.float64] = vectors[rows[part]].astype(np.float64)
-        products[part] = (wide * wide_query).sum(axis=1)
-    return products
 
 
 def nearest_documents(
@@ -213,21 +201,17 @@ def nearest_documents(
         For each query, the document numbers, best first and ties by lower number, and the scores,
         computed in 64 bits and rounded to 32 bits.
     """
-    kinds = [kind for kind in aggregation.kinds if kind in parts.segments]
-    first = min(parts.segments[kind].first for kind in kinds)
-    end = max(parts.segments[kind].end for kind in kinds)
-    step = max(1, block // (end - first))
+    kinds = {kind: parts.segments[kind] for kind in aggregation.kinds if kind in parts.segments}
+    step = max(1, block // sum(segment.end - segment.first for segment in kinds.values()))
     for start in range(0, len(queries), step):
         batch = queries[start : start + step]
-        products = batch @ vectors[first:end].T
         by_kind = {
-            kind: products[:, parts.segments[kind].first - first : parts.segments[kind].end - first]
-            for kind in kinds
+            kind: batch @ vectors[segment.first : segment.end].T for kind, segment in kinds.items()
         }
-        approximate = aggregation.score(by_kind, parts.segments, len(parts.doc_ids))
+        approximate = aggregation.score(by_kind, kinds, len(parts.doc_ids))
         for query, estimates in zip(batch, approximate, strict=True):
-            documents = _candidates(estimates, depth, error_bound(vectors.shape[1]))
-            scores = _exact_scores(vectors, query, documents, parts, aggregation)
+            documents = _candidates(estimates, depth, vectors.shape[1])
+            scores = _exact_scores(vectors, query, documents, kinds, aggregation)
             top = top_positions(scores, depth)
             yield documents[top], scores[top]
 
@@ -236,19 +220,17 @@ def _exact_scores(
     vectors: Scores,
     query: Scores,
     documents: Positions,
-    parts: TextParts,
+    kinds: Mapping[str, Segments],
     aggregation: Aggregation,
 ) -> Scores:
-    """Score some documents in 64 bits, and round the scores to 32 bits once."""
-    products: dict[str, npt.NDArray[np.float64]] = {}
-    segments = {}
-    for kind in aggregation.kinds:
-        if kind in parts.segments:
-            rows, gathered = parts.segments[kind].gather(documents)
-            if len(rows):
-                products[kind] = exact_products(vectors, rows, query)[np.newaxis]
-                segments[kind] = gathered
-    if not products:
+    """Score some documents in 64 bits, each separately, and round the scores to 32 bits once."""
+    gathered = {kind: segments.gather(documents) for kind, segments in kinds.items()}
+    some = {kind: segments for kind, (rows, segments) in gathered.items() if len(rows)}
+    if not some:
         return np.empty(0, dtype=np.float32)
-    scores: Scores = aggregation.score(products, segments, len(documents))[0].astype(np.float32)
+    products = {
+        kind: (vectors[gathered[kind][0]].astype(np.float64) * query).sum(axis=1)[np.newaxis]
+        for kind in some
+    }
+    scores: Scores = aggregation.score(products, some, len(documents))[0].astype(np.float32)
     return scores

@@ -220,17 +220,12 @@ def _quantities() -> dict[str, Quantity]:
         pairs = [unit.split("=") for unit in units.split()]
         default = next((unit.rstrip("*") for unit, _ in pairs if unit.endswith("*")), None)
         factors = {unit.rstrip("*"): float(factor) for unit, factor in pairs}
-        quantity = Quantity(factors, default, *map(_read_limits, limits))
+        pairs_of = ([one.partition(":")[::2] for one in text.split()] for text in limits)
+        read = (tuple((float(limit), term_id) for limit, term_id in pairs) for pairs in pairs_of)
+        quantity = Quantity(factors, default, *read)
         for name in names.split("|"):
             found[_name_key(fold_letters(name, keep_case=True))] = quantity
     return found
-
-
-def _read_limits(text: str) -> Limits:
-    return tuple(
-        (float(limit), term_id)
-        for limit, _, term_id in (one.partition(":") for one in text.split())
-    )
 
 
 def _name_key(name: str) -> str:

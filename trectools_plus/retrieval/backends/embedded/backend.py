@@ -77,7 +77,7 @@ class EmbeddedBackend(Backend):
             "models": {
                 role: model.sha256 for role, model in models_used(modes, request.settings).items()
             },
-            "merged": list(merged_modes(modes, request.settings))
+            "merged": merged_modes(modes, request.settings)
             if "hybrid" in map(kind_of, modes)
             else None,
             "parts": terms and TextParts.from_corpus(terms).sha256,
@@ -86,7 +86,7 @@ class EmbeddedBackend(Backend):
     def models(self, mode: str, request: BackendRequest) -> dict[str, ModelRecord]:
         """Return the local models that a mode uses, by role."""
         is_hybrid = kind_of(mode) == "hybrid"
-        merged = merged_modes(request.modes, request.settings, model_of(mode)) if is_hybrid else ()
+        merged = merged_modes(request.modes, request.settings, model_of(mode)) if is_hybrid else []
         return models_used([mode, *merged], request.settings)
 
     def open(self, request: BackendRequest) -> dict[str, Source]:
@@ -128,7 +128,7 @@ class EmbeddedSource(Source):
     def ask(self, queries: Sequence[Query], depth: int) -> list[Hits]:
         """Search for all queries at once and divide the time evenly among them."""
         found = self._shared.search(self._retriever, queries, min(depth, self._shared.depth))
-        return [Hits.of(ranking, ms) for ranking, ms in found]
+        return [Hits(ranking.doc_ids, ranking.scores, ms) for ranking, ms in found]
 
     def index_keys(self) -> dict[str, str]:
         """Return the key of each searched index, by mode."""
@@ -250,8 +250,7 @@ def build_retrievers(
     def hybrid_of(model: str) -> Retriever:
         merged = merged_modes(modes, settings, model)
         fusion = fusion_of(settings, [*map(kind_of, merged)])
-        components = [reworded(mode) for mode in merged]
-        return HybridRetriever(components, fusion, settings.candidates, tuple(merged.values()))
+        return HybridRetriever([*map(reworded, merged)], fusion, settings.candidates)
 
     reranker = LexicalReranker(TextParts.from_corpus(corpus)) if settings.reranker else None
     retrievers: dict[str, Retriever] = {}

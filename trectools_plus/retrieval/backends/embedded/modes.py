@@ -79,21 +79,17 @@ def models_used(modes: Sequence[str], settings: RetrievalSettings) -> dict[str, 
     return record_models(settings, roles)
 
 
-def merged_modes(
-    modes: Sequence[str], settings: RetrievalSettings, model: str = ""
-) -> dict[str, str]:
-    """Return the modes that ``hybrid`` merges, with the names by which the user requested them.
+def merged_modes(modes: Sequence[str], settings: RetrievalSettings, model: str = "") -> list[str]:
+    """Return the modes that ``hybrid`` merges.
 
     Args:
         modes: All requested modes; ``splade`` is merged if, and only if, it is among them.
         settings: ``components`` and ``weights`` are used.
         model: The name of the embedding model of the hybrid mode; empty without one.
     """
-    named = {canonical_mode(mode): mode for mode in modes}
-    chosen = {*settings.merged} - {"splade"} | ({"splade"} & named.keys())
+    chosen = {*settings.merged} - {"splade"} | ({"splade"} & {*modes})
     merged = [mode for mode in MERGED_MODES if mode in chosen]
-    merged = [f"vector-{model}" if model and mode == "vector" else mode for mode in merged]
-    return {mode: named.get(mode, mode) for mode in merged}
+    return [f"vector-{model}" if model and mode == "vector" else mode for mode in merged]
 
 
 def name_default_modes(settings: RetrievalSettings) -> tuple[str, ...]:
