@@ -11,6 +11,8 @@ Names are imported on first use, so importing the package takes almost no time.
 
 from __future__ import annotations
 
+from importlib import import_module
+
 from trectools_plus.lazy_names import import_lazily, register_renderings
 
 __version__ = "0.2.0"
@@ -52,10 +54,4 @@ __getattr__, __dir__ = import_lazily(
 )
 
 
-def _load_renderings() -> object:
-    from trectools_plus import reporting
-
-    return reporting
-
-
-register_renderings(_load_renderings)
+register_renderings(lambda: import_module("trectools_plus.reporting"))

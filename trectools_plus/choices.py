@@ -48,20 +48,16 @@ class Averaging(NamedTuple):
 
     def __str__(self) -> str:
         """Return the settings as options: ``missing=zero, no_relevant=zero``."""
-        return ", ".join(f"{name}={value}" for name, value in self._asdict().items())
+        return f"missing={self.missing}, no_relevant={self.no_relevant}"
 
 
 TargetStatus = Literal["below_baseline", "baseline", "below_competitive", "competitive", "strong"]
 """Levels of a target; see ``benchmark/run/targets.py``."""
-MOST_HEADLINES = 6
-"""The greatest number of headline measures."""
 DEFAULT_MEASURES = ("nDCG@10", "AP@100", "RR@10", "R@50", "R@100", "HitRate@10")
 MEASURE_HELP = (
     "Measure, for example nDCG@10, AP(rel=2)@100, MRR@10 or ndcg_cut.10; several comma-separated, "
     "or repeat the option."
 )
-IntervalMethod = Literal["auto", "percentile", "bca", "t", "wilson"]
-"""Methods of intervals; see ``statistics/intervals.py``."""
 ONTOLOGY_HELP = "OBO file with the terms that are the documents of hpo and that MaxOntSim compares."
 
 AggregationName = Literal["label_only", "label_synonyms_max", "all_max", "all_weighted"]

@@ -71,9 +71,8 @@ def package_versions(names: Iterable[str] = PACKAGES) -> dict[str, str]:
 
 def describe_machine() -> dict[str, str]:
     """Return ``python`` (implementation and version) and ``platform`` (system and architecture)."""
-    implementation = platform.python_implementation()
     return {
-        "python": f"{implementation} {platform.python_version()}",
+        "python": f"{platform.python_implementation()} {platform.python_version()}",
         "platform": f"{sys.platform} {platform.machine()}",
     }
 

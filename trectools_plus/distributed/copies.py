@@ -60,7 +60,7 @@ def can_copy_process() -> bool:
 
 def _count_processors() -> int:
     # On macOS, system libraries fail in copies.
-    return min(8, len(os.sched_getaffinity(0))) if sys.platform == "linux" else 1
+    return len(os.sched_getaffinity(0)) if sys.platform == "linux" else 1
 
 
 _work: Callable[[int], Any]

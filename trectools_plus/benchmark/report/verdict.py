@@ -19,7 +19,7 @@ from trectools_plus.benchmark.report.model import (
     FailingQuery,
     Verdict,
 )
-from trectools_plus.choices import DEFAULT_MEASURES, MOST_HEADLINES
+from trectools_plus.choices import DEFAULT_MEASURES
 from trectools_plus.errors import InputError
 from trectools_plus.formats.files.closed import read_document
 from trectools_plus.plugins import without_user_code
@@ -27,6 +27,7 @@ from trectools_plus.statistics.comparison import Comparison, ConfidenceInterval
 from trectools_plus.statistics.method import EQUAL, FEW
 from trectools_plus.text import join_names, listed, plural
 
+_MOST_HEADLINES = 6
 _PRIMARY = "nDCG@10"
 _PRIMARY_OF_TERMS = "RR"
 _HEADLINES_OF_TERMS = ("RR", "HitRate@1", "HitRate@10", "nDCG@10", "R@10", "MaxOntSim@10")
@@ -75,7 +76,7 @@ def choose_headlines(report: BenchmarkReport, primary: str) -> list[str]:
         return list(dict.fromkeys(named))
     defaults = _HEADLINES_OF_TERMS if _is_over_terms(report.manifest.config) else DEFAULT_MEASURES
     preferred = [name for name in map(report.find_measure, defaults) if name is not None]
-    return list(dict.fromkeys([primary, *preferred, *report.measure_names]))[:MOST_HEADLINES]
+    return list(dict.fromkeys([primary, *preferred, *report.measure_names]))[:_MOST_HEADLINES]
 
 
 def find_best_overall(report: BenchmarkReport, measure: str) -> BestOverall | None:

@@ -29,7 +29,6 @@ from trectools_plus.choices import (
     NO_RELEVANT_HELP,
     ONTOLOGY_HELP,
     Averaging,
-    IntervalMethod,
     Missing,
     NoRelevant,
     Panel,
@@ -398,8 +397,8 @@ class BenchmarkConfig(DataSettings):
     ontology: FileName | None = ONTOLOGY
     annotations: FileName | None = setting(
         None,
-        "Annotations in the format of phenotype.hpoa, from which the formula lin of MaxOntSim takes "
-        "information content.",
+        "Annotations in the format of phenotype.hpoa, from which the formula lin of MaxOntSim "
+        "takes information content.",
         Option("FILE", Panel.DATA, default="the ontology's graph"),
     )
     depth: WholeNumber = DEPTH
@@ -425,7 +424,7 @@ class BenchmarkConfig(DataSettings):
         "wilcoxon.",
         Option("NAME", Panel.FIGURES),
     )
-    interval: IntervalMethod = setting(
+    interval: Literal["auto", "percentile", "bca", "t", "wilson"] = setting(
         "auto",
         "Method of the intervals: percentile or bca (bootstrap), t, wilson (measures of 0 and 1), "
         "or auto: wilson with fewer than ten hits or misses, otherwise bca.",
