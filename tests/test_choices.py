@@ -6,5 +6,5 @@ from trectools_plus import choices
 from trectools_plus.retrieval.index.parts import AGGREGATIONS
 
 
-def test_words_are_those_of_the_table() -> None:
+def test_strategies_are_those_of_the_table() -> None:
     assert sorted(choices.STRATEGIES) == sorted(AGGREGATIONS)

@@ -17,7 +17,6 @@ class Panel(StrEnum):
     SEARCH = "Search"
     MODELS = "Models and rerankers"
     BACKENDS = "Backends"
-    WORK = "Execution and files"
 
 
 Missing = Literal["zero", "drop"]
@@ -63,15 +62,7 @@ MEASURE_HELP = (
 )
 IntervalMethod = Literal["auto", "percentile", "bca", "t", "wilson"]
 """Methods of intervals; see ``statistics/intervals.py``."""
-INTERVAL_HELP = (
-    "Method of the intervals: percentile or bca (bootstrap), t, wilson (measures of 0 and 1), or "
-    "auto: wilson with fewer than ten hits or misses, otherwise bca."
-)
 ONTOLOGY_HELP = "OBO file with the terms that are the documents of hpo and that MaxOntSim compares."
-ANNOTATIONS_HELP = (
-    "Annotations in the format of phenotype.hpoa, from which the formula lin of MaxOntSim takes "
-    "information content."
-)
 
 AggregationName = Literal["label_only", "label_synonyms_max", "all_max", "all_weighted"]
 """Aggregations of the scores of a document's parts; see ``retrieval/index/parts.py``."""
@@ -102,12 +93,8 @@ MAX_TAG_LENGTH = 64
 """Default limit of the length of a run tag, in characters."""
 
 TestSetForm = Literal["json", "yaml", "trec", "trec-jsonl", "beir"]
-StratumField = Literal["query_type", "category", "difficulty"]
-"""Fields of test cases that form strata."""
 UnknownTerms = Literal["error", "drop"]
 """Expected ids that are not terms of the ontology are an error, or are left out."""
 
 View = Literal["present", "any", "strict"]
 Matching = Literal["exact", "soft"]
-Relation = Literal["parent", "child", "sibling"]
-"""Relations of a term to another one; siblings share a parent."""

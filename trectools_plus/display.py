@@ -32,7 +32,7 @@ class Cell:
     Attributes:
         text: The text.
         detail: Text shown below or after it, for example an interval.
-        count: Number of values behind it, if that differs from other cells.
+        count: Number of values behind it in brackets, if that differs from other cells.
         marks: Letters or signs after it.
         best: Whether it is emphasised as the best of its row or column.
     """
@@ -47,11 +47,6 @@ class Cell:
     def marked(self) -> str:
         """The text with its marks."""
         return f"{self.text} {self.marks}" if self.marks else self.text
-
-    @property
-    def bracketed_count(self) -> str:
-        """The count in brackets; empty where there is none."""
-        return f"({self.count})" if self.count else ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,11 +1,7 @@
-"""Show the progress of long operations on stderr, as bars.
-
-Warnings that are logged meanwhile are written too, one line each.
-"""
+"""Show the progress of long operations on stderr, as bars."""
 
 from __future__ import annotations
 
-import logging
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stdout
@@ -34,25 +30,12 @@ def progress_bar(*, shown: bool = True) -> Iterator[Progress]:
         shown: Whether to draw a bar for each description if stderr is a terminal; it disappears at
             the end.
     """
-    with redirect_stdout(sys.stderr), _shown_warnings():
+    with redirect_stdout(sys.stderr):
         if shown and sys.stderr.isatty():
             with _bars() as progress:
                 yield progress
         else:
             yield no_progress
-
-
-@contextmanager
-def _shown_warnings() -> Iterator[None]:
-    """Write the warnings that this package logs to stderr."""
-    logger, handler = logging.getLogger("trectools_plus"), logging.StreamHandler()
-    handler.setLevel(logging.WARNING)
-    handler.setFormatter(logging.Formatter("warning: %(message)s"))
-    logger.addHandler(handler)
-    try:
-        yield
-    finally:
-        logger.removeHandler(handler)
 
 
 @contextmanager

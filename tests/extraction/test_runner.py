@@ -7,7 +7,6 @@ from trectools_plus.extraction.inputs.predictions import read_predictions, write
 from trectools_plus.extraction.report import extraction_report_schema, load_extraction_report
 from trectools_plus.extraction.runner import ExtractionOptions, run_extraction
 from trectools_plus.extraction.settings import ExtractionSettings
-from trectools_plus.ontology.ontology import relation_of
 from trectools_plus.reporting.export import render_json
 from trectools_plus.reporting.results.extraction import write_extraction
 from trectools_plus.statistics.arrays import Resampling
@@ -32,13 +31,6 @@ def test_counts_by_hand(collection, obo_path):
     assert (missed.term_id, spurious.term_id) == ("X:7", "X:8")
     assert spurious.text == "Severe anaemia"
     assert report.dataset.terms == report.dataset.annotations == 5
-
-
-def test_relations(ontology):
-    assert relation_of(ontology, "X:7", "X:8") == "parent"
-    assert relation_of(ontology, "X:2", "X:3") == "sibling"
-    assert relation_of(ontology, "X:2", "X:8") is None
-    assert relation_of(ontology, "Y:1", "X:8") is None
 
 
 def test_own_predictions_score_the_same_when_read_back(collection, obo_path, tmp_path):

@@ -135,7 +135,7 @@ _REMOVED = {
     "markdown": "removed from eval; use compare",
     "latex": "removed; use compare --format latex, or benchmark show --table FILE.tex",
     "reproduce": "removed; use repro_eval",
-    "merge": "removed; run the benchmark again with all runs, unchanged modes come from the cache",
+    "merge": "removed; run the benchmark again with all runs",
     "overfitting": "removed; compare the parts of a split with benchmark run --test-file",
     "measures": "removed; use trectools-plus explain",
     "sarif": "removed; use --format github or json",

@@ -12,7 +12,6 @@ from typing import Self
 import numpy as np
 
 from trectools_plus.arguments import checked
-from trectools_plus.choices import Relation
 from trectools_plus.display import MAX_TABLE_ROWS, Displayed, TextTable
 from trectools_plus.errors import UsageError
 from trectools_plus.ontology.hierarchy import Hierarchy, build_hierarchy
@@ -224,15 +223,3 @@ class Ontology(Displayed):
             where=where,
             remedy="check the id, or use the ontology that contains it",
         )
-
-
-def relation_of(ontology: Ontology, term_id: str, other: str) -> Relation | None:
-    """Return how a term is related to another; ``None`` if it is not, or an id is unknown."""
-    if term_id == other or term_id not in ontology or other not in ontology:
-        return None
-    above, above_other = set(ontology.parents[term_id]), set(ontology.parents[other])
-    if term_id in above_other:
-        return "parent"
-    if other in above:
-        return "child"
-    return "sibling" if above & above_other else None

@@ -140,7 +140,7 @@ def mean_cells(
         cells[mode] = Cell(
             show(figure.mean, decimals=4 if decimals is None else decimals),
             detail=show_ci(figure.ci, decimals=3 if decimals is None else decimals),
-            count="" if is_whole or figure.mean is None else f"n = {figure.n:,}",
+            count="" if is_whole or figure.mean is None else f"(n = {figure.n:,})",
             marks="".join(letters[other] for other in better[mode] if other in letters),
             best=mode in best,
         )

@@ -267,7 +267,7 @@ def markdown_table(table: TextTable) -> str:
     def filled(cell: Cell) -> str:
         text = harmless(" ".join(filter(None, (cell.text, cell.detail))))
         text = f"**{text}**" if cell.best else text
-        parts = (text, cell.bracketed_count, harmless(cell.marks))
+        parts = (text, cell.count, harmless(cell.marks))
         # A bar would end the cell, also after backslashes.
         return _BAR.sub(lambda bar: f"{2 * bar[1]}\\|", " ".join(filter(None, parts)))
 
@@ -327,7 +327,7 @@ def _html_table(table: TextTable) -> str:
 
     def filled(cell: Cell) -> str:
         text = f"<strong>{_safe(cell.text)}</strong>" if cell.best else _safe(cell.text)
-        marks = " ".join(filter(None, (cell.marks, cell.bracketed_count)))
+        marks = " ".join(filter(None, (cell.marks, cell.count)))
         text += f' <span class="marks">{_safe(marks)}</span>' if marks else ""
         return text + (f'<span class="interval">{_safe(cell.detail)}</span>' if cell.detail else "")
 

@@ -88,5 +88,5 @@ def _latex_cell(cell: Cell) -> str:
     text = rf"\textbf{{{text}}}" if cell.best else text
     marks = unicodedata.normalize("NFKC", cell.marks)
     text += rf"\textsuperscript{{{marks}}}" if marks else ""
-    below = escape_latex(" ".join(filter(None, (cell.detail, cell.bracketed_count))))
+    below = escape_latex(" ".join(filter(None, (cell.detail, cell.count))))
     return f"{text}\n{{\\scriptsize {below}}}" if below else text

@@ -8,9 +8,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
-from trectools_plus.choices import StratumField
 from trectools_plus.display import Displayed
 from trectools_plus.errors import CheckFailedError, UsageError
 from trectools_plus.formats.files.atomic import make_folder
@@ -29,6 +28,8 @@ DEFAULT_SEED = 42
 _ATTEMPTS = 50
 """Orders of the queries to try until near-duplicates fit into the proportions."""
 
+StratumField = Literal["query_type", "category", "difficulty"]
+"""Fields of test cases that form strata."""
 PLURALS: Mapping[StratumField, str] = {
     "query_type": "query_types",
     "category": "categories",

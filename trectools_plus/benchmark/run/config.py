@@ -22,9 +22,7 @@ from pydantic import (
 
 from trectools_plus.benchmark.run.targets import Target, find_presets
 from trectools_plus.choices import (
-    ANNOTATIONS_HELP,
     DEFAULT_MEASURES,
-    INTERVAL_HELP,
     MEASURE_HELP,
     MISSING_HELP,
     MODES,
@@ -399,7 +397,10 @@ class BenchmarkConfig(DataSettings):
     )
     ontology: FileName | None = ONTOLOGY
     annotations: FileName | None = setting(
-        None, ANNOTATIONS_HELP, Option("FILE", Panel.DATA, default="the ontology's graph")
+        None,
+        "Annotations in the format of phenotype.hpoa, from which the formula lin of MaxOntSim takes "
+        "information content.",
+        Option("FILE", Panel.DATA, default="the ontology's graph"),
     )
     depth: WholeNumber = DEPTH
     missing: Missing = setting("zero", MISSING_HELP, Option("zero|drop", Panel.FIGURES))
@@ -424,7 +425,12 @@ class BenchmarkConfig(DataSettings):
         "wilcoxon.",
         Option("NAME", Panel.FIGURES),
     )
-    interval: IntervalMethod = setting("auto", INTERVAL_HELP, Option("NAME", Panel.FIGURES))
+    interval: IntervalMethod = setting(
+        "auto",
+        "Method of the intervals: percentile or bca (bootstrap), t, wilson (measures of 0 and 1), "
+        "or auto: wilson with fewer than ten hits or misses, otherwise bca.",
+        Option("NAME", Panel.FIGURES),
+    )
     confidence: Number = setting(
         DEFAULT_CONFIDENCE,
         "Confidence level of the intervals, between 0 and 1.",

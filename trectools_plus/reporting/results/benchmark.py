@@ -288,7 +288,7 @@ def _strata(report: BenchmarkReport) -> list[Block]:
 def _stratum(result: StratumResult | None, queries: int) -> Cell:
     if result is None:
         return Cell("–")
-    count = f"n = {result.n:,}" if result.mean is not None and result.n != queries else ""
+    count = f"(n = {result.n:,})" if result.mean is not None and result.n != queries else ""
     return Cell(show(result.mean), detail=show_ci(result.ci), count=count)
 
 
