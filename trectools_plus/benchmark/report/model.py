@@ -554,7 +554,8 @@ class BenchmarkReport(ReportModel):
             rows.append([result.label, *shown])
         dataset = self.manifest.dataset
         size = plural(dataset.queries, "query", "queries")
-        caption = f"{dataset.id}, {size}; {self.confidence * 100:g}% intervals"
+        data = ", ".join(filter(None, (dataset.id, size)))
+        caption = f"{data}; {self.confidence * 100:g}% intervals"
         if self.verdict:
             caption = f"{self.verdict.text} {caption}"
         return TextTable.of([self.noun.capitalize(), *measures], rows, caption=caption)
