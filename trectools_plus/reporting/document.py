@@ -16,6 +16,7 @@ from functools import cache
 from hashlib import sha256
 from html import escape as escape_html
 from importlib import resources
+from textwrap import wrap
 from typing import TYPE_CHECKING, Literal, TextIO
 
 from trectools_plus.display import MAX_TABLE_ROWS, Cell, TableColumn, TextTable
@@ -136,7 +137,10 @@ def block_lines(console: Console, block: Block, *, folds: bool = False) -> list[
             text = printable(block.text, breaks=True)
             return _capture(console, text, _STYLE_OF[block.role]) if text else []
         case Bullets():
-            return [line for text in block.items for line in _item(console, printable(text))]
+            texts = [printable(f"- {text}") for text in block.items]
+            return [
+                line for one in texts for line in wrap(one, console.width, subsequent_indent="  ")
+            ]
         case Code():
             return printable(block.text, breaks=True).splitlines()
         case TextTable(rows=(_, *_)):
@@ -155,14 +159,6 @@ def _capture(console: Console, content: RenderableType, style: str = "") -> list
     lines = [line.rstrip() for line in capture.get().split("\n")]
     shown = [place for place, line in enumerate(lines) if line]
     return lines[shown[0] : shown[-1] + 1] if shown else []
-
-
-def _item(console: Console, text: str) -> list[str]:
-    """Return the lines of an item of a list, of which all but the first are indented."""
-    from rich.padding import Padding
-
-    first, *others = _capture(console, Padding(text, (0, 0, 0, 2))) or [""]
-    return [f"- {first[2:]}", *others]
 
 
 def _fit(console: Console, table: TextTable) -> Iterable[TextTable]:

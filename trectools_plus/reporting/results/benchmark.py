@@ -215,13 +215,8 @@ def _targets(report: BenchmarkReport) -> list[Block]:
 
 def _differences(report: BenchmarkReport) -> list[Block]:
     """Return differences with intervals, tests and groups; of very many, those of best modes."""
-    order = {
-        name: place
-        for place, name in enumerate(
-            dict.fromkeys([*report.headline_measures, *report.measure_names])
-        )
-    }
-    entries = sorted(report.comparisons, key=lambda entry: order[entry.measure])
+    order = [*report.headline_measures, *report.measure_names]
+    entries = sorted(report.comparisons, key=lambda entry: order.index(entry.measure))
     if len(entries) > MOST_PAIRS:
         best = report.best_mode
         entries = [one for one in entries if best[one.measure] in (one.baseline, one.contrast)]

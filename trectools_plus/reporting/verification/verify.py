@@ -240,19 +240,15 @@ class _FolderComparison:
             )
         return bool(drawn) and is_same
 
-    def compare_all(
-        self, scratch: Path, known: Iterable[str] = (), progress: Progress = no_progress
-    ) -> None:
+    def compare_all(self, scratch: Path, known: Iterable[str] = ()) -> None:
         """Compare all files that were made again, and find files without a counterpart.
 
         In folders where only a benchmark writes, other files are problems; elsewhere unproven.
         """
         made = {*_list_files(scratch), *self._listed}
         names = sorted(made - {CHECKSUMS_FILE})
-        progress("comparing files", 0, len(names))
-        for done, name in enumerate(names, 1):
+        for name in names:
             self.compare_file(name, scratch)
-            progress("comparing files", done, len(names))
         present = sorted(_list_files(self._folder))
         if self._listed:
             unlisted = {*names} - self._listed.keys()
@@ -311,10 +307,8 @@ def _verify_benchmark(path: str | Path, progress: Progress) -> Verification:
         source = ReportFolder(source.folder)
     report, name, manifest = source.report, source.path.name, source.report.manifest
     comparison = _FolderComparison(source.path, manifest.packages, list_claims(report))
-    progress("hashing files", 0, 1)
     runs = {run.path: run.sha256 for run in report.runs if run.path is not None}
     comparison.check_hashes(runs, source.originals)
-    progress("hashing files", 1, 1)
     terms = [manifest.config.get(name) for name in TERM_FILES]
     if any(one.startswith(f"{path}: ") for path in terms if path for one in comparison.problems):
         return comparison.result()  # without them, nothing is computed again
@@ -329,10 +323,8 @@ def _verify_benchmark(path: str | Path, progress: Progress) -> Verification:
                 report=comparison.choose_report(source.path, result.report),
                 per_query=comparison.choose_values(result.per_query),
             )
-            progress("rendering", 0, 1)
             render_files(result, plots=comparison.draws_again(manifest.platform, scratch))
-            progress("rendering", 1, 1)
-            comparison.compare_all(scratch, [name], progress)
+            comparison.compare_all(scratch, [name])
         finally:
             result.folder.discard()
     if name != REPORT_FILE:
