@@ -417,15 +417,8 @@ class PairTable:
 
     def has_any(self, ids: Ids) -> bool:
         """Return whether a document is in the table, for any query."""
-        if not len(self.query) or not len(ids):
-            return False
-        known, hashes = self.ids.hashes(), ids.hashes()
-        order = np.argsort(known)
-        at = order.take(np.searchsorted(known[order], hashes), mode="clip")
-        near = np.flatnonzero(known[at] == hashes)
-        if self.ids.take(at[near]).equal(ids.take(near)).any():
-            return True
-        return not set(ids.texts(near)).isdisjoint(self.ids.texts()) if len(near) else False
+        known = PairTable.of(self.ids, np.zeros(len(self.ids), np.int64))
+        return len(known.find(ids, np.zeros(len(ids), np.int64))[0]) > 0
 
     def _slots(self, keys: Word) -> Rows:
         n_slot_bits = len(self.is_used).bit_length() - 1

@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from trectools_plus.formats.columns.columns import Columns
+from trectools_plus.formats.columns.columns import Columns as Columns
+from trectools_plus.formats.columns.columns import iter_fields as iter_fields
 from trectools_plus.formats.columns.facts import (
     LONG_LINE_BYTES,
     BadByte,

@@ -81,13 +81,14 @@ class Context:
             ClientDisconnect: If the client disconnects; then the work is ended.
         """
         self.work.check_free()
-        made = TemporaryDirectory(prefix="trectools-plus-work-")
-        with made as name, anyio.CancelScope() as scope:
-            folder = Path(name)
-            uploads = await read_uploads(request, folder, expected) if expected else ()
+        with (
+            TemporaryDirectory(prefix="trectools-plus-work-") as name,
+            anyio.CancelScope() as scope,
+        ):
+            uploads = await read_uploads(request, Path(name), expected) if expected else ()
             watch = asyncio.create_task(_cancel_without_client(request, scope))
             try:
-                outcome = await self.work.answer(parameters, folder, uploads)
+                outcome = await self.work.answer(parameters, Path(name), uploads)
             finally:
                 watch.cancel()
             if outcome.snapshot is not None and not uploads:
