@@ -242,7 +242,7 @@ def _is_one_run(runs: Mapping[Any, Any]) -> bool:
     """Return whether the values of a dictionary are documents with scores."""
     if not runs:
         raise UsageError("no run is given", remedy=f"the dictionary is empty; give {RUN.accepted}")
-    first: Any = next((one for one in runs.values() if one or not isinstance(one, Mapping)), {})
+    first: Any = next((one for one in runs.values() if not isinstance(one, Mapping) or one), {})
     return isinstance(first, Mapping) and not any(
         isinstance(one, Mapping) for one in first.values()
     )
