@@ -231,7 +231,7 @@ def check_systems(view: RunView, check: Callable[[RunView], Iterable[Finding]]) 
 
 def _is_on_form(finding: Finding) -> bool:
     """Return whether a finding is about the file, not about the results of a system."""
-    return finding.code.startswith("F") or finding.code in ("R101", "R102", "R103", "R105", "R151")
+    return finding.code.startswith(("F", "R101", "R102", "R103", "R105", "R151"))
 
 
 def _check_one(view: TableView) -> list[Finding]:
@@ -263,14 +263,9 @@ def run_rules(
         reported_view: The view whose path and lines the findings report.
         rules: The rules.
     """
-    is_file = reported_view.columns is not None
-    findings = (
-        rule.check(subject)
-        for rule in rules
-        if rule.on in kinds
-        and (is_file or rule.tables)
-        and (reported_view.optional_rules or not rule.optional)
-    )
+    is_file, with_optional = reported_view.columns is not None, reported_view.optional_rules
+    chosen = (rule for rule in rules if rule.on in kinds and (is_file or rule.tables))
+    findings = [rule.check(subject) for rule in chosen if with_optional or not rule.optional]
     return [finding for finding in findings if finding is not None]
 
 

@@ -48,13 +48,13 @@ class Exclusions:
         Raises:
             InputError: If the file cannot be read, or has no or other columns.
         """
-        if is_path(documents):
-            rows, path = _read(str(documents)), str(documents)
-        elif isinstance(documents, Mapping) and not _has_grades(documents):
-            path = None
+        path = str(documents) if is_path(documents) else None
+        lists = documents.values() if isinstance(documents, Mapping) else ()
+        if path is not None:
+            rows = _read(path)
+        elif lists and not any(isinstance(value, Mapping) for value in lists):
             rows = [(str(query), str(one)) for query, ids in documents.items() for one in ids]
         else:
-            path = None
             rows = as_qrels(documents).frame.select("query_id", "doc_id").rows()
         if not rows:
             raise InputError("there are no documents to leave out", where=path or "exclude")
@@ -97,21 +97,10 @@ class Exclusions:
         return {"path": self.path, "sha256": digest, "pairs": self.pairs.height}
 
 
-def _has_grades(documents: Mapping[Any, Any]) -> bool:
-    return any(isinstance(value, Mapping) for value in documents.values())
-
-
 def _read(path: str) -> list[tuple[Any, ...]]:
-    """Read pairs, or qrels if the first line has another number of columns."""
-    lines = [(at, line.split()) for at, line in decode_lines(iter_lines(path), path)]
-    filled = [(at, fields) for at, fields in lines if fields and not fields[0].startswith("#")]
-    if filled and len(filled[0][1]) != _PAIR:
+    """Read pairs, or qrels if a line has another number of columns."""
+    lines = [line.split() for _, line in decode_lines(iter_lines(path), path)]
+    rows = [tuple(fields) for fields in lines if fields and not fields[0].startswith("#")]
+    if any(len(row) != _PAIR for row in rows):
         return load_qrels(path).frame.select("query_id", "doc_id").rows()
-    for at, fields in filled:
-        if len(fields) != _PAIR:
-            raise InputError(
-                f"expected 2 columns, query_id and doc_id, but got {len(fields)}",
-                where=f"{path}:{at}",
-                remedy="write one document to leave out per line, or give qrels",
-            )
-    return [tuple(fields) for _, fields in filled]
+    return rows

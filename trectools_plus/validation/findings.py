@@ -162,18 +162,13 @@ class FindingsError(CheckFailedError):
 
     def __init__(self, findings: Sequence[Finding]) -> None:
         self.findings = tuple(findings)
-        first = self.findings[0]
-        named = "; ".join(
-            f"{finding.code} {finding.message}" for finding in self.findings[:MAX_QUOTED]
-        )
-        further = len(self.findings) - MAX_QUOTED
+        first, further = self.findings[0], len(self.findings) - MAX_QUOTED
+        named = "; ".join(f"{one.code} {one.message}" for one in self.findings[:MAX_QUOTED])
         more = f"; and {further} more" if further > 0 else ""
-        n_errors = plural(len(self.findings), "error")
-        super().__init__(
-            f"{n_errors} to fix before scoring: {one_line(named)}{more}",
-            where=first.place,
-            remedy=first.remedy,
+        what = (
+            f"{plural(len(self.findings), 'error')} to fix before scoring: {one_line(named)}{more}"
         )
+        super().__init__(what, where=first.place, remedy=first.remedy)
 
 
 def refuse_errors(findings: Iterable[Finding], *, strict_input: bool = False) -> None:

@@ -241,7 +241,9 @@ def _write_fixed(
         if after == text:
             break
         for code in (code for code in wanted if code in first):
-            applied.setdefault(code, _applied(wanted[code]))
+            finding = wanted[code]
+            what = RULES[code].fixed
+            applied.setdefault(code, Applied(code, finding.name, finding.count, what))
         text = after
     with open_output(output) as stream:
         stream.write(text)
@@ -269,10 +271,6 @@ def _check_arguments(kind: str, path: str | Path, output: str | Path, codes: Cod
             where="--fix",
             remedy=f"see trectools-plus explain {code}; fixes: {', '.join(known)}",
         )
-
-
-def _applied(finding: Finding) -> Applied:
-    return Applied(finding.code, finding.name, finding.count, RULES[finding.code].fixed)
 
 
 def _fields_of(view: RunView | QrelsView) -> pl.DataFrame:

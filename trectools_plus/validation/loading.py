@@ -90,8 +90,11 @@ def open_runs(path: str | Path, columns: ColumnNames | None = None) -> list[tupl
     Returns:
         The view of one run with its tag, or of several with the names of their systems.
     """
-    view = _open_for_scoring(path, DEFAULT_MAX_DEPTH, columns)
-    return list(view.systems.items()) or [(view.tag, view)]
+    view = refuse_report(open_run(path, DEFAULT_MAX_DEPTH, for_scoring=True, columns=columns))
+    if view.systems:
+        return list(view.systems.items())
+    refuse_several_systems(view)
+    return [(view.tag, view)]
 
 
 def open_single_run(
@@ -100,7 +103,7 @@ def open_single_run(
     columns: ColumnNames | None = None,
 ) -> RunView:
     """Read a run without checking it, and refuse a table of several systems."""
-    view = _open_for_scoring(path, max_depth, columns)
+    view = refuse_report(open_run(path, max_depth, for_scoring=True, columns=columns))
     refuse_several_systems(view)
     return view
 
@@ -173,15 +176,6 @@ class RunLoader:
         return [self.load(view, name) for name, view in open_runs(path, columns)]
 
 
-def _open_for_scoring(
-    path: str | Path, max_depth: int | None, columns: ColumnNames | None
-) -> RunView:
-    view = refuse_report(open_run(path, max_depth, for_scoring=True, columns=columns))
-    if not view.systems:
-        refuse_several_systems(view)
-    return view
-
-
 def refuse_report(opened: _View | FileReport) -> _View:
     """Return a view, or refuse a file of which there is only a report."""
     if isinstance(opened, FileReport):
@@ -196,7 +190,7 @@ def refuse_several_systems(view: RunView) -> None:
     Raises:
         FormatError: If a column names several systems, or may do so.
     """
-    origin = None if view.columns is None else view.columns.origin
+    origin = view.file.origin
     if origin is not None and origin.systems is not None:
         from trectools_plus.formats.interchange.systems import refuse_systems
 

@@ -174,14 +174,9 @@ class PairView:
     @cached_property
     def near_queries(self) -> dict[str, str]:
         """For query ids of the run that the qrels spell differently: the other id."""
-        near = near_matches(self.run_ids, self.qrels_ids)
-        topics = set(self.topic_ids or ())
+        near, topics = near_matches(self.run_ids, self.qrels_ids), {*(self.topic_ids or ())}
         # Two topics are two queries, even if their ids are similar.
-        return {
-            ours: theirs
-            for ours, theirs in near.items()
-            if not (ours in topics and theirs in topics)
-        }
+        return {ours: theirs for ours, theirs in near.items() if not {ours, theirs} <= topics}
 
     @cached_property
     def judged_query(self) -> Rows:

@@ -108,18 +108,14 @@ class QrelsView(TableView):
     @cached_property
     def documents_in_column_2(self) -> bool:
         """Return whether columns 2 and 3 are swapped: one value in column 3, ids in column 2."""
-        if self.columns is None or self.n_rows < 2 or self.doc_ids.take(slice(0, 2)).changes()[0]:
-            return False
-        if self.doc_ids.changes().any():
-            return False
         _, first = self.rows.iterations.numbered()
-        if len(first) == 1:
+        if self.columns is None or len(first) < 2 or self.doc_ids.changes().any():
             return False
         if self.doc_ids.text(0).upper() in ("0", "Q0"):
             return True
         # One document judged for several subtopics looks similar, but subtopics are numbers.
-        are_names = not all(map(_SUBTOPIC.fullmatch, self.rows.iterations.texts(first)))
-        return are_names and self.n_rows > len(self.query_ids)
+        are_subtopics = all(map(_SUBTOPIC.fullmatch, self.rows.iterations.texts(first)))
+        return self.n_rows > len(self.query_ids) and not are_subtopics
 
     @cached_property
     def repeats(self) -> Pairs:

@@ -253,8 +253,19 @@ class RunView(TableView):
         """The facts about the rows of a file."""
         if not self.n_rows or self.columns is None:
             return RunFacts()
+        changes, third = self.doc_ids.changes(), self.doc_ids.texts(np.zeros(1, np.int64))
+        n_other = n_repeated = 0
+        if changes.any():
+            third.append(self.doc_ids.text(int(changes.argmax()) + 1))
+        else:
+            word, first = self.rows.second.numbered()
+            pairs = np.unique(word + self.blocks.query.astype(np.int64) * (int(word.max()) + 1))
+            n_other = sum(text.upper() != "Q0" for text in self.rows.second.texts(first))
+            n_repeated = self.n_rows - len(pairs)
         return RunFacts(
-            *_document_swap_facts(self.rows),
+            tuple(third),
+            n_other,
+            n_repeated,
             n_not_counting=int(not self._looks_swapped()),
             n_reversed=int((self.ranked.taus <= REVERSED).sum()),
             n_copies=len(self.copies),
@@ -302,17 +313,6 @@ class RunView(TableView):
     def values_of(self, row: int) -> dict[str, Value]:
         """Return the rank and the score of a row of a table."""
         return {"rank": number(self.rank[row]), "score": number(self.score[row])}
-
-
-def _document_swap_facts(rows: RunRows) -> tuple[tuple[str, ...], int, int]:
-    """Return the values of column 3; if it is constant, also the facts about column 2."""
-    changes = rows.doc_ids.changes()
-    if changes.any():
-        return (rows.doc_ids.text(0), rows.doc_ids.text(int(changes.argmax()) + 1)), 0, 0
-    word, first = rows.second.numbered()
-    pairs = np.unique(word + rows.blocks.query.astype(np.int64) * (int(word.max()) + 1))
-    n_other = sum(text.upper() != "Q0" for text in rows.second.texts(first))
-    return (rows.doc_ids.text(0),), n_other, rows.blocks.n_rows - len(pairs)
 
 
 REVERSED = -0.9

@@ -92,23 +92,19 @@ def shape_of(columns: Columns, kind: Literal["run", "qrels"]) -> Shape:
     other = other_format(columns.source.head, columns.n_rows) if kind == "run" else None
     if other is not None:
         return Shape("other-format", other, first_line=first_line)
-    if not columns.n_rows and len(columns.misshapen):
-        rows = list(map(fields_of, columns.misshapen.text))
-        if _are_qrels(rows) if kind == "run" else _are_results(rows):
-            return Shape("wrong-kind", first_line=first_line)
+    rows = list(map(fields_of, columns.misshapen.text)) if not columns.n_rows else []
+    if rows and all(_is_other_kind(row, kind) for row in rows):
+        return Shape("wrong-kind", first_line=first_line)
     header, in_rows = _header(columns, first_line, kind)
     return Shape(header=header, header_in_rows=in_rows, first_line=first_line)
 
 
-def _are_qrels(rows: Sequence[list[str]]) -> bool:
-    return all(len(row) == QRELS_FIELDS and re.match(INTEGER, row[3]) for row in rows)
-
-
-def _are_results(rows: Sequence[list[str]]) -> bool:
-    """Return whether all rows are those of a run, with Q0 or 0 in column 2."""
-    if not all(len(row) == RUN_FIELDS and re.match(DECIMAL, row[4]) for row in rows):
-        return False
-    return {row[1].upper() for row in rows} <= {"Q0", "0"}
+def _is_other_kind(row: list[str], kind: Literal["run", "qrels"]) -> bool:
+    """Return whether a row of a run is one of qrels, or one of qrels is that of a run."""
+    if kind == "run":
+        return len(row) == QRELS_FIELDS and re.match(INTEGER, row[3]) is not None
+    is_result = len(row) == RUN_FIELDS and row[1].upper() in ("Q0", "0")
+    return is_result and re.match(DECIMAL, row[4]) is not None
 
 
 def other_format(data: bytes, n_rows: int) -> str | None:

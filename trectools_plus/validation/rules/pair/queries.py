@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from dataclasses import replace
 from functools import partial
 from typing import Literal
 
@@ -13,25 +14,23 @@ from trectools_plus.validation.views.places import Lines, Places, Value
 from trectools_plus.validation.views.tables import TableView
 
 
-def queries(table: TableView | None, ids: Collection[str], n_queries: int) -> Places:
-    """Return some query ids as places: the first line of each in a file, if it is given."""
-    if not ids:
+def lacking(
+    ids: Collection[str] | None, known: Collection[str] | None, table: TableView | None = None
+) -> Places:
+    """Return ids that are not among the known ones, with the first line of each in a file."""
+    others = {*(known or ())}
+    missing = [query_id for query_id in ids or () if query_id not in others]
+    if not missing:
         return Places()
     lines: Lines = ()
     if table is not None:
         first_row = dict(zip(table.query_ids, table.blocks.first_rows.tolist(), strict=True))
-        lines = table.lines([first_row[query_id] for query_id in ids])
-    first = next(iter(ids))
-    shown = f"query {visible(first)}" if len(ids) == 1 else plural(len(ids), "query", "queries")
-    listing = f" ({listed([*ids])})" if len(ids) > 1 else ""
-    values: dict[str, Value] = {"queries": shown + listing, "total": n_queries}
-    return Places(len(ids), lines, query_id=first, first=values)
-
-
-def without(ids: Collection[str], known: Collection[str]) -> list[str]:
-    """Return the ids that are not known, in their order."""
-    others = set(known)
-    return [query_id for query_id in ids if query_id not in others]
+        lines = table.lines([first_row[query_id] for query_id in missing])
+    shown = f"{plural(len(missing), 'query', 'queries')} ({listed(missing)})"
+    if len(missing) == 1:
+        shown = f"query {visible(missing[0])}"
+    values: dict[str, Value] = {"queries": shown, "total": len(ids or ())}
+    return Places(len(missing), lines, query_id=missing[0], first=values)
 
 
 def no_shared(pair: PairView) -> Places:
@@ -69,22 +68,21 @@ P101 = Rule(
 )
 
 
-def not_judged(pair: PairView) -> Places:
-    """Return the queries of the run without judgments, also in another spelling."""
-    if pair.qrels is None or pair.report_on != "run" or not pair.shared_ids:
-        return Places()
-    known = pair.shared_ids | set(pair.near_queries)
-    ids = [query_id for query_id in pair.run_ids if query_id not in known]
-    return queries(pair.run, ids, len(pair.run_ids))
-
-
 def are_topics(pair: PairView, _: Places) -> bool:
     """Return whether all queries of the run without judgments are topics."""
     known = pair.shared_ids | set(pair.near_queries) | set(pair.topic_ids or ())
     return pair.topic_ids is not None and known.issuperset(pair.run_ids)
 
 
-unjudged = partial(Case, message="no judgments for {queries}; not scored", where=not_judged)
+unjudged = partial(
+    Case,
+    message="no judgments for {queries}; not scored",
+    where=lambda pair: lacking(
+        pair.run_ids if pair.report_on == "run" and pair.shared_ids else None,
+        pair.shared_ids.union(pair.near_queries),
+        pair.run,
+    ),
+)
 P102 = Rule(
     "P102",
     "query-not-judged",
@@ -99,15 +97,6 @@ P102 = Rule(
     remedy="Nothing to do if the qrels cover a subset",
     cases=(unjudged("info", given=are_topics), unjudged("warning")),
 )
-
-
-def not_in_run(pair: PairView) -> Places:
-    """Return the judged queries without a row, also in another spelling."""
-    if pair.qrels is None or not pair.shared_ids:
-        return Places()
-    known = pair.shared_ids | set(pair.near_queries.values())
-    ids = without(pair.qrels_ids, known)
-    return queries(pair.qrels if pair.report_on == "qrels" else None, ids, len(pair.qrels_ids))
 
 
 P103 = Rule(
@@ -128,7 +117,11 @@ P103 = Rule(
             "error",
             "no row for {queries}, of {total:judged query|judged queries}; they count as 0, but "
             "pytrec_eval averages only the others",
-            not_in_run,
+            lambda pair: lacking(
+                pair.qrels_ids if pair.shared_ids else None,
+                pair.shared_ids.union(pair.near_queries.values()),
+                pair.qrels if pair.report_on == "qrels" else None,
+            ),
         ),
     ),
 )
@@ -141,12 +134,11 @@ def near(pair: PairView) -> Places:
         matches = {theirs: ours for ours, theirs in matches.items()}
     table = pair.reported_view
     ids = [query_id for query_id in table.query_ids if query_id in matches]
-    places = queries(table, ids, len(table.query_ids))
     if not ids:
-        return places
+        return Places()
     shown = (visible(text, marks=True) for text in (ids[0], matches[ids[0]]))
     first = dict(zip(("ours", "theirs"), shown, strict=True))
-    return Places(places.count, places.lines, query_id=ids[0], first=first)
+    return replace(lacking(ids, (), table), first=first)
 
 
 P104 = Rule(
@@ -176,10 +168,9 @@ P104 = Rule(
 
 def not_topics(pair: PairView, side: Literal["run", "qrels"]) -> Places:
     """Return the queries of the run, or of the qrels, that are not topics."""
-    table: TableView | None = pair.run if side == "run" else pair.qrels
-    if pair.topic_ids is None or pair.report_on != side or table is None:
-        return Places()
-    return queries(table, without(table.query_ids, pair.topic_ids), len(table.query_ids))
+    is_checked = pair.topic_ids is not None and pair.report_on == side
+    table: TableView | None = pair.reported_view if is_checked else None
+    return lacking(table.query_ids if table else None, pair.topic_ids, table)
 
 
 P107 = Rule(
@@ -199,18 +190,6 @@ P107 = Rule(
 )
 
 
-def not_answered(pair: PairView) -> Places:
-    """Return the topics without a row in the run."""
-    if pair.topic_ids is None or pair.report_on != "run":
-        return Places()
-    missing = without(pair.topic_ids, pair.run_ids)
-    return Places(
-        len(missing),
-        query_id=missing[0] if missing else None,
-        first={"topics": listed(missing), "n_topics": len(pair.topic_ids)},
-    )
-
-
 P108 = Rule(
     "P108",
     "topic-not-in-run",
@@ -220,10 +199,16 @@ P108 = Rule(
     blocks_scoring=False,
     checks="topic without a row in the run",
     rationale="A missing topic scores 0 or is left out of the mean, depending on the tool.",
-    example="run.txt: error P108: no row for 1 of 3 topics (3). Add the missing topics, if the "
+    example="run.txt: error P108: no row for query 3, of 3 topics. Add the missing topics, if the "
     "system answers them.",
     remedy="Add the missing topics, if the system answers them",
-    cases=(Case("error", "no row for {count} of {n_topics:topic} ({topics})", not_answered),),
+    cases=(
+        Case(
+            "error",
+            "no row for {queries}, of {total:topic}",
+            lambda pair: lacking(pair.topic_ids if pair.report_on == "run" else None, pair.run_ids),
+        ),
+    ),
 )
 P112 = Rule(
     "P112",

@@ -48,8 +48,8 @@ Q101 = Rule(
             "error",
             f"{{n_fields:column}}, need 4 ({LAYOUT})[ (on {{count}} lines)]",
             short_rows,
-            remedy="Write all four columns on every line, or give the positions of those that "
-            "there are to qrels convert --columns",
+            remedy="Write all four columns on every line, or convert it with qrels convert "
+            "--columns",
         ),
     ),
 )
@@ -72,8 +72,7 @@ Q102 = Rule(
             "error",
             "{n_fields:column}, need 4; the document id may contain a space[ (on {count} lines)]",
             long_rows,
-            remedy="Write four columns on every line, or give their positions to qrels convert "
-            "--columns",
+            remedy="Write four columns on every line, or convert it with qrels convert --columns",
         ),
     ),
 )

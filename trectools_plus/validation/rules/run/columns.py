@@ -55,8 +55,7 @@ R101 = Rule(
             f"{{n_fields:column}}, need 6 ({LAYOUT})[ (on {{count}} lines)]",
             # An invisible character may join two fields.
             lambda run: short_rows(run).where(lambda text: not INVISIBLE.search(text.encode())),
-            remedy="Write all six columns on every line, or give the positions of those that there "
-            "are to runs convert --columns",
+            remedy="Write all six columns on every line, or convert it with runs convert --columns",
         ),
     ),
 )

@@ -254,10 +254,8 @@ T122 = Rule(
 
 
 def _long_texts(topics: TopicsView) -> pl.DataFrame:
-    # A word and a blank have at least two bytes, so words are counted in long texts only.
-    frame = topics.frame.filter(pl.col("text").str.len_bytes() >= 2 * MAX_WORDS)
     words = pl.col("text").str.count_matches(r"\S+")
-    return frame.with_columns(words=words, line="text_line").filter(words > MAX_WORDS)
+    return topics.frame.with_columns(words=words, line="text_line").filter(words > MAX_WORDS)
 
 
 T123 = Rule(
