@@ -16,7 +16,7 @@ from trectools_plus.benchmark.run.runner import run_benchmark
 from trectools_plus.ontology.hpo import load_ontology
 from trectools_plus.reporting import render_markdown
 from trectools_plus.reporting.files import write_reports
-from trectools_plus.retrieval.ontology_terms import corpus_of, parts_of
+from trectools_plus.retrieval.hpo.ontology_terms import corpus_of, parts_of
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from trectools_plus.retrieval.confidence import LEAST_CONFIDENCE, confidence_in
 from trectools_plus.retrieval.fusion import Fusion, HybridRetriever
+from trectools_plus.retrieval.hpo.confidence import LEAST_CONFIDENCE, confidence_in
 from trectools_plus.retrieval.source import Ranking
 
 

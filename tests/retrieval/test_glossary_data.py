@@ -14,7 +14,7 @@ WORD = re.compile(r"[a-z0-9]+")
 
 
 def read_lines(language: str) -> list[str]:
-    folder = resources.files("trectools_plus.retrieval") / "data"
+    folder = resources.files("trectools_plus.retrieval.hpo") / "data"
     return (folder / f"glossary_{language}.txt").read_text("utf-8").splitlines()
 
 

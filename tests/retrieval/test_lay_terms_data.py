@@ -12,7 +12,7 @@ import trectools_plus
 from trectools_plus.ontology.hpo import load_ontology
 from trectools_plus.ontology.ontology import Ontology
 
-PATH = Path(trectools_plus.__file__).parent / "retrieval" / "data" / "lay_terms.tsv"
+PATH = Path(trectools_plus.__file__).parent / "retrieval" / "hpo" / "data" / "lay_terms.tsv"
 LANGUAGES = {"", "de", "es", "fr", "nl"}
 
 

@@ -11,7 +11,7 @@ import pytest
 import trectools_plus
 from trectools_plus.ontology.hpo import load_ontology
 
-PATH = Path(trectools_plus.__file__).parent / "retrieval" / "data" / "quantities.tsv"
+PATH = Path(trectools_plus.__file__).parent / "retrieval" / "hpo" / "data" / "quantities.tsv"
 LIMITS = ["low", "high", "sd_low", "sd_high"]
 
 

@@ -31,8 +31,8 @@ from typing import Literal, cast
 from trectools_plus.extraction.inputs.assertion_fields import Assertion
 from trectools_plus.extraction.inputs.predictions import Mention
 from trectools_plus.extraction.segmentation import Chunk, chunk, fold, words_of
-from trectools_plus.retrieval.rewording.glossary import included_glossary
-from trectools_plus.retrieval.rewording.tables import function_words, read_cues
+from trectools_plus.retrieval.hpo.glossary import included_glossary
+from trectools_plus.retrieval.hpo.tables import function_words, read_cues
 from trectools_plus.validation.topics.texts import stop_words
 
 ENGLISH = "en"

@@ -35,8 +35,8 @@ from trectools_plus.formats.tables import CORPUS_SCHEMA, Corpus
 from trectools_plus.ontology.ontology import Ontology
 from trectools_plus.progress import Progress, no_progress
 from trectools_plus.retrieval.backends.embedded.backend import build_retrievers
-from trectools_plus.retrieval.rewording.lay_terms import lay_words
-from trectools_plus.retrieval.rewording.tables import function_words
+from trectools_plus.retrieval.hpo.lay_terms import lay_words
+from trectools_plus.retrieval.hpo.tables import function_words
 from trectools_plus.retrieval.source import Ranking, Retriever
 from trectools_plus.validation.topics.texts import guess_language
 

@@ -12,9 +12,9 @@ from trectools_plus.extraction.dictionary import Dictionary
 from trectools_plus.extraction.inputs.predictions import Mention, longest_only
 from trectools_plus.extraction.names import OTHER, Name, make_name
 from trectools_plus.extraction.segmentation import Chunk, chunk, words_of
-from trectools_plus.retrieval.rewording.glossary import fold_letters, included_glossary
-from trectools_plus.retrieval.rewording.lay_terms import lay_rows
-from trectools_plus.retrieval.rewording.measurements import find_measurements
+from trectools_plus.retrieval.hpo.glossary import fold_letters, included_glossary
+from trectools_plus.retrieval.hpo.lay_terms import lay_rows
+from trectools_plus.retrieval.hpo.measurements import find_measurements
 
 _WORD = re.compile(r"[\w\u0300-\u036f]+")
 _AND = frozenset(["und", "oder", "sowie", "et", "ou", "y", "e", "o", "u", "en", "of"])

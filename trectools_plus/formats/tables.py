@@ -235,12 +235,15 @@ class Corpus(_Table):
             definition of a term; ``None`` if the source does not divide documents into parts.
         find_exact: Returns the ids of the documents that a text names exactly, best first; ``None``
             if documents have no names.
+        open_rewording: Returns the source of other texts for queries in a language, or in any; see
+            ``retrieval/reworded.py``.
     """
 
     frame: pl.DataFrame
     path: str | None = None
     parts: pl.DataFrame | None = None
     find_exact: Callable[[str], list[str]] | None = None
+    open_rewording: Callable[[Corpus, str], Any] | None = None
     _sha256: str = field(default="", init=False, repr=False)
     _kind: ClassVar[Kind] = CORPUS
     _schema: ClassVar[Schema] = CORPUS_SCHEMA
@@ -284,18 +287,16 @@ class Corpus(_Table):
         if not len(self):
             raise InputError("the corpus has no documents", where=self.path)
         ids = self.frame["doc_id"]
-        in_order = (ids < ids.shift()).sum() == len(ids) - 1
-        if in_order:
+        if (ids < ids.shift()).sum() == len(ids) - 1:
             return self
-        frame = self.frame.sort("doc_id", descending=True)
-        repeated = frame.filter(pl.col("doc_id") == pl.col("doc_id").shift())["doc_id"]
+        repeated = ids.filter(ids.is_duplicated())
         if len(repeated):
             raise InputError(
                 f"document id '{repeated[0]}' occurs more than once in the corpus",
                 where=self.path,
                 remedy="keep one document for each id",
             )
-        ordered = replace(self, frame=frame)
+        ordered = replace(self, frame=self.frame.sort("doc_id", descending=True))
         object.__setattr__(ordered, "_sha256", self.sha256())
         return ordered
 

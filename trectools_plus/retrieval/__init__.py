@@ -8,7 +8,7 @@ __getattr__, __dir__ = import_lazily(
         "retrieval.backends.embedded.backend": ["build_indexes", "build_retrievers"],
         "retrieval.index.parts": ["TextParts"],
         "retrieval.index.vector": ["MultiVectorRetriever"],
-        "retrieval.ontology_terms": ["corpus_of"],
+        "retrieval.hpo.ontology_terms": ["corpus_of"],
         "retrieval.run_info": ["RunInfo", "describe_run"],
         "retrieval.settings": ["RetrievalSettings"],
         "retrieval.source": [
@@ -22,7 +22,7 @@ __getattr__, __dir__ = import_lazily(
         ],
     },
     internal={
-        "retrieval.answers": ["TextAnswer", "TextSearcher"],
+        "retrieval.hpo.answers": ["TextAnswer", "TextSearcher"],
         "retrieval.backends.embedded.backend": ["BuiltIndex"],
         "retrieval.backends.embedded.modes": [
             "check_modes",
@@ -38,8 +38,7 @@ __getattr__, __dir__ = import_lazily(
         "retrieval.fusion": ["Fusion", "fuse"],
         "retrieval.index.models": ["has_cuda"],
         "retrieval.languages": ["language_note"],
-        "retrieval.ontology_terms": ["find_named"],
-        "retrieval.rewording.rewording": ["is_hpo"],
+        "retrieval.hpo.ontology_terms": ["find_named"],
         "retrieval.settings": ["make_settings"],
     },
 )

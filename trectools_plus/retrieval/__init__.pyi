@@ -1,8 +1,6 @@
 # Names that are imported on first use, and their modules: see lazy_names.py. Public names are in
 # __all__.
 
-from trectools_plus.retrieval.answers import TextAnswer as TextAnswer
-from trectools_plus.retrieval.answers import TextSearcher as TextSearcher
 from trectools_plus.retrieval.backends.embedded.backend import BuiltIndex as BuiltIndex
 from trectools_plus.retrieval.backends.embedded.backend import build_indexes as build_indexes
 from trectools_plus.retrieval.backends.embedded.backend import build_retrievers as build_retrievers
@@ -22,13 +20,14 @@ from trectools_plus.retrieval.fetch.run_files import FetchedFile as FetchedFile
 from trectools_plus.retrieval.fetch.run_files import fetch_to_dir as fetch_to_dir
 from trectools_plus.retrieval.fusion import Fusion as Fusion
 from trectools_plus.retrieval.fusion import fuse as fuse
+from trectools_plus.retrieval.hpo.answers import TextAnswer as TextAnswer
+from trectools_plus.retrieval.hpo.answers import TextSearcher as TextSearcher
+from trectools_plus.retrieval.hpo.ontology_terms import corpus_of as corpus_of
+from trectools_plus.retrieval.hpo.ontology_terms import find_named as find_named
 from trectools_plus.retrieval.index.models import has_cuda as has_cuda
 from trectools_plus.retrieval.index.parts import TextParts as TextParts
 from trectools_plus.retrieval.index.vector import MultiVectorRetriever as MultiVectorRetriever
 from trectools_plus.retrieval.languages import language_note as language_note
-from trectools_plus.retrieval.ontology_terms import corpus_of as corpus_of
-from trectools_plus.retrieval.ontology_terms import find_named as find_named
-from trectools_plus.retrieval.rewording.rewording import is_hpo as is_hpo
 from trectools_plus.retrieval.run_info import RunInfo as RunInfo
 from trectools_plus.retrieval.run_info import describe_run as describe_run
 from trectools_plus.retrieval.settings import RetrievalSettings as RetrievalSettings

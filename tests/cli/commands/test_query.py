@@ -21,7 +21,7 @@ from trectools_plus.errors import TrectoolsPlusError
 from trectools_plus.formats.tables import Corpus
 from trectools_plus.ontology.hpo import load_ontology
 from trectools_plus.retrieval.backends.embedded.backend import build_retrievers
-from trectools_plus.retrieval.ontology_terms import corpus_of
+from trectools_plus.retrieval.hpo.ontology_terms import corpus_of
 
 ROOT = Path(__file__).parents[3]
 TOY = str(ROOT / "fixtures" / "ontology" / "toy.obo")

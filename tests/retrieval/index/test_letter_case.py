@@ -18,8 +18,8 @@ from trectools_plus.formats.tables import Corpus
 from trectools_plus.ontology.ontology import Ontology
 from trectools_plus.progress import no_progress
 from trectools_plus.retrieval.backends.embedded.backend import build_retrievers
+from trectools_plus.retrieval.hpo.ontology_terms import corpus_of
 from trectools_plus.retrieval.index.encoder import DIMENSIONS, MODEL, TextEncoder
-from trectools_plus.retrieval.ontology_terms import corpus_of
 
 MODES = tuple(mode for mode in ALL_MODES if mode != "splade" and mode not in MODE_ALIASES)
 """Every mode that needs no model of the user."""

@@ -26,7 +26,7 @@ from trectools_plus.retrieval.backends.embedded.modes import canonical_mode, mer
 from trectools_plus.retrieval.fetch.answering import FetchOptions
 from trectools_plus.retrieval.fetch.fetch import FetchRequest, fetch_runs
 from trectools_plus.retrieval.fetch.outcome import summarise_latency
-from trectools_plus.retrieval.ontology_terms import corpus_of
+from trectools_plus.retrieval.hpo.ontology_terms import corpus_of
 from trectools_plus.service.api.models import (
     EvaluationAnswer,
     Figures,
@@ -179,7 +179,7 @@ def components_of(mode: str, settings: ServiceSettings) -> list[str]:
     if mode != "hybrid":
         return [mode]
     retrieval = settings.retrieval.for_documents(has_parts=settings.has_terms)
-    return [*merged_modes(settings.canonical_modes, retrieval)]
+    return merged_modes(settings.canonical_modes, retrieval)
 
 
 def evaluate_test_set(

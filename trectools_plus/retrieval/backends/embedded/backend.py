@@ -33,7 +33,7 @@ from trectools_plus.retrieval.index.parts import TextParts
 from trectools_plus.retrieval.index.sparse import SparseRetriever
 from trectools_plus.retrieval.index.vector import MultiVectorRetriever, VectorRetriever
 from trectools_plus.retrieval.rerank import LexicalReranker, RerankingRetriever
-from trectools_plus.retrieval.rewording.rewording import RewordedRetriever, open_rewording
+from trectools_plus.retrieval.reworded import RewordedRetriever, open_rewording
 from trectools_plus.retrieval.settings import BATCH_SIZE, RetrievalSettings
 from trectools_plus.retrieval.source import (
     Backend,

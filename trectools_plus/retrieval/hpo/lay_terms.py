@@ -15,8 +15,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from trectools_plus.retrieval.rewording.glossary import fold_letters
-from trectools_plus.retrieval.rewording.tables import read_rows
+from trectools_plus.retrieval.hpo.glossary import fold_letters
+from trectools_plus.retrieval.hpo.tables import read_rows
 from trectools_plus.text import split_list
 
 _FILE = "lay_terms.tsv"

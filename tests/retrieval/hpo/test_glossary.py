@@ -4,12 +4,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trectools_plus.retrieval.rewording.glossary import (
+from trectools_plus.retrieval.hpo.glossary import (
     Glossary,
     included_glossary,
     parse_glossary,
 )
-from trectools_plus.retrieval.rewording.rewording import GLOSSARY_LANGUAGES
+from trectools_plus.retrieval.hpo.rewording import GLOSSARY_LANGUAGES
 
 ENTRIES = {
     "gaumen": "palate",

@@ -14,14 +14,9 @@ from trectools_plus.formats.tables import Corpus, Topics
 from trectools_plus.ontology.hpo import load_ontology
 from trectools_plus.retrieval.backends.embedded.backend import build_retrievers
 from trectools_plus.retrieval.fetch.fetch import fetch
-from trectools_plus.retrieval.ontology_terms import corpus_of, find_named
-from trectools_plus.retrieval.rewording.rewording import (
-    RewordedRetriever,
-    Rewording,
-    is_hpo,
-    open_rewording,
-    rewording_of,
-)
+from trectools_plus.retrieval.hpo.ontology_terms import corpus_of, find_named
+from trectools_plus.retrieval.hpo.rewording import Rewording, is_hpo
+from trectools_plus.retrieval.reworded import RewordedRetriever, open_rewording, rewording_of
 from trectools_plus.retrieval.settings import RetrievalSettings
 from trectools_plus.retrieval.source import Ranking, rank_scores
 
@@ -41,7 +36,7 @@ PARTS = [
 def corpus() -> Corpus:
     parts = pl.DataFrame(PARTS, schema=["doc_id", "kind", "text"], orient="row")
     labels = parts.filter(kind="label").select("doc_id", title="text", text=pl.lit(""))
-    return Corpus(labels, parts=parts)
+    return Corpus(labels, parts=parts, open_rewording=Rewording)
 
 
 def opened(documents: Corpus, **settings: str) -> Rewording | None:

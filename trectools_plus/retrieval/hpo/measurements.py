@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from statistics import NormalDist
 
-from trectools_plus.retrieval.rewording.glossary import fold_letters
-from trectools_plus.retrieval.rewording.tables import read_rows
+from trectools_plus.retrieval.hpo.glossary import fold_letters
+from trectools_plus.retrieval.hpo.tables import read_rows
 
 Limits = tuple[tuple[float, str], ...]
 """Limits, each with the term of values beyond it, the mildest first."""

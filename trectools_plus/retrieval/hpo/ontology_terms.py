@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import lru_cache, partial
 
 import polars as pl
 
 from trectools_plus.formats.tables import PARTS_SCHEMA, Corpus
 from trectools_plus.ontology.ontology import Ontology
-from trectools_plus.retrieval.rewording.lay_terms import normalise_name, terms_of_phrase
+from trectools_plus.retrieval.hpo.lay_terms import normalise_name, terms_of_phrase
+from trectools_plus.retrieval.hpo.rewording import Rewording, is_hpo
 
 
 def find_named(ontology: Ontology, text: str) -> list[str]:
@@ -59,12 +61,13 @@ def corpus_of(ontology: Ontology) -> Corpus:
         rows.append((term.term_id, term.name, " ".join(ended)))
     schema = dict.fromkeys(("doc_id", "title", "text"), pl.String)
     frame = pl.DataFrame(rows, schema=schema, orient="row")
-    return Corpus(
+    corpus = Corpus(
         frame,
         path=ontology.path,
         parts=parts_of(ontology),
         find_exact=partial(find_named, ontology),
     )
+    return replace(corpus, open_rewording=Rewording) if is_hpo(corpus) else corpus
 
 
 def parts_of(ontology: Ontology) -> pl.DataFrame:

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
-from trectools_plus.retrieval.rewording.tables import read_data
+from trectools_plus.retrieval.hpo.tables import read_data
 from trectools_plus.validation.topics.texts import stop_words
 
 _WORD = re.compile(r"\w+")

@@ -1,4 +1,4 @@
-"""Data files of this package, in ``retrieval/data``."""
+"""Data files of this package, in ``retrieval/hpo/data``."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from importlib.resources import files
 
 from trectools_plus.validation.topics.texts import stop_words
 
-_FOLDER = files("trectools_plus.retrieval") / "data"
+_FOLDER = files("trectools_plus.retrieval.hpo") / "data"
 
 
 def read_data(name: str) -> str:

@@ -12,11 +12,12 @@ from dataclasses import dataclass, replace
 
 from trectools_plus.formats.tables import Corpus
 from trectools_plus.ontology.ontology import Ontology
-from trectools_plus.retrieval.confidence import confidence_in
-from trectools_plus.retrieval.rewording.lay_terms import AMBIGUOUS
-from trectools_plus.retrieval.rewording.measurements import find_measurements, prepare
-from trectools_plus.retrieval.rewording.rewording import GLOSSARY_LANGUAGES, is_hpo, rewording_of
-from trectools_plus.retrieval.rewording.tables import function_words
+from trectools_plus.retrieval.hpo.confidence import confidence_in
+from trectools_plus.retrieval.hpo.lay_terms import AMBIGUOUS
+from trectools_plus.retrieval.hpo.measurements import find_measurements, prepare
+from trectools_plus.retrieval.hpo.rewording import GLOSSARY_LANGUAGES, Rewording, is_hpo
+from trectools_plus.retrieval.hpo.tables import function_words
+from trectools_plus.retrieval.reworded import rewording_of
 from trectools_plus.retrieval.source import Retriever
 from trectools_plus.validation.topics.texts import guess_language, stop_words, words_of
 
@@ -103,7 +104,8 @@ class TextSearcher:
         self._find_exact = documents.find_exact or (lambda _: [])
         self._is_hpo = is_hpo(documents)
         self._knows_confidence = knows_confidence and self._is_hpo
-        self._rewording = rewording_of(retriever)
+        found = rewording_of(retriever)
+        self._rewording = found if isinstance(found, Rewording) else None
 
     def answer(self, text: str) -> list[TextAnswer]:
         """Return an answer for each finding of a text."""

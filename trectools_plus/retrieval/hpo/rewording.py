@@ -1,10 +1,5 @@
 """Search a query also in other words: translated, as the term of a lay word, or of a value.
 
-A :class:`Rewording` returns other texts for a query, each with a weight. The
-:class:`RewordedRetriever` searches them too: the score of a document is the highest of its score
-for the query and its weighted scores for the other texts. So a query without other texts has the
-results of the retriever alone.
-
 The included glossaries, lay words and limits of values are those of the HPO, so they apply only to
 its terms.
 """
@@ -12,24 +7,20 @@ its terms.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from functools import cached_property, lru_cache
 from hashlib import sha256
 
-import numpy as np
-
 from trectools_plus.formats.tables import Corpus
-from trectools_plus.retrieval.rewording.glossary import fold_letters, included_glossary
-from trectools_plus.retrieval.rewording.lay_terms import (
+from trectools_plus.retrieval.hpo.glossary import fold_letters, included_glossary
+from trectools_plus.retrieval.hpo.lay_terms import (
     LayTerms,
     lay_words,
     normalise_name,
     terms_of_phrase,
 )
-from trectools_plus.retrieval.rewording.measurements import find_measurements
-from trectools_plus.retrieval.rewording.tables import data_sha256
-from trectools_plus.retrieval.settings import RetrievalSettings
-from trectools_plus.retrieval.source import Ranking, Retriever, leaves_of, rank_scores
+from trectools_plus.retrieval.hpo.measurements import find_measurements
+from trectools_plus.retrieval.hpo.tables import data_sha256
 from trectools_plus.validation.topics.texts import guess_language, primary_language, stop_words
 
 GLOSSARY_LANGUAGES = ("de", "fr", "es", "nl")
@@ -170,78 +161,3 @@ def _find_terms(text: str, language: str) -> Iterator[tuple[str, float]]:
     for measurement in find_measurements(text):
         if measurement.term_id:
             yield measurement.term_id, min(1.0, len(_WORD.findall(measurement.text)) / total)
-
-
-def open_rewording(corpus: Corpus, settings: RetrievalSettings) -> Rewording | None:
-    """Return the rewording of queries for documents; ``None`` if they are not terms of the HPO."""
-    if not settings.rewording or not is_hpo(corpus):
-        return None
-    return Rewording(corpus, settings.language or "")
-
-
-class RewordedRetriever:
-    """A retriever that searches queries also in other words.
-
-    Args:
-        inner: The retriever of every text.
-        rewording: Returns the other texts of a query.
-    """
-
-    def __init__(self, inner: Retriever, rewording: Rewording) -> None:
-        self._inner = inner
-        self.rewording = rewording
-        self.recipe = getattr(inner, "recipe", None)
-
-    @property
-    def name(self) -> str:
-        """The mode's name."""
-        return self._inner.name
-
-    @property
-    def index_key(self) -> str | None:
-        """A hash of the index and of all tables."""
-        key = getattr(self._inner, "index_key", None)
-        return key and sha256(f"{key} {self.rewording.sha256}".encode()).hexdigest()[: len(key)]
-
-    def search(self, queries: Sequence[str], depth: int) -> list[Ranking]:
-        """Rank documents for each query, whose language is not known."""
-        return self.search_in(queries, [""] * len(queries), depth)
-
-    def search_in(
-        self, queries: Sequence[str], languages: Sequence[str], depth: int
-    ) -> list[Ranking]:
-        """Rank documents for each query.
-
-        Args:
-            queries: Query texts.
-            languages: The declared language of each query; empty if it is not known.
-            depth: Maximum number of documents for each query.
-        """
-        others = [*map(self.rewording.other_texts, queries, languages)]
-        texts = list(dict.fromkeys([*queries, *(text for each in others for text in each)]))
-        found = dict(zip(texts, self._inner.search(texts, depth), strict=True))
-        weighted = [
-            [(query, 1.0), *each.items()] for query, each in zip(queries, others, strict=True)
-        ]
-        return [
-            _best_of([(found[text], weight) for text, weight in one], depth) for one in weighted
-        ]
-
-
-def rewording_of(retriever: Retriever) -> Rewording | None:
-    """Return the source of other texts for the queries of a retriever; ``None`` without one."""
-    leaves = [leaf for leaf in leaves_of(retriever) if isinstance(leaf, RewordedRetriever)]
-    return leaves[0].rewording if leaves else None
-
-
-def _best_of(weighted: Sequence[tuple[Ranking, float]], depth: int) -> Ranking:
-    """Give each document the highest of its weighted scores; the weight counts above 0."""
-    if len(weighted) == 1:
-        return weighted[0][0]
-    best: dict[str, float] = {}
-    for ranking, weight in weighted:
-        scores = ranking.scores.astype(np.float64)
-        scores = np.where(scores > 0, scores * weight, scores)
-        for doc_id, score in zip(ranking.doc_ids, scores.tolist(), strict=True):
-            best[doc_id] = max(score, best.get(doc_id, score))
-    return rank_scores(list(best), np.array(list(best.values())), depth)

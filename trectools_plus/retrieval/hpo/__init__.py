@@ -1,0 +1,1 @@
+"""The Human Phenotype Ontology: its terms as documents, other words for queries, and answers."""

@@ -1,1 +1,0 @@
-"""Other words for queries: translations, lay words and measurements."""
