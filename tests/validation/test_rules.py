@@ -461,7 +461,7 @@ def test_damaged_streams_are_reported(tmp_path: Path) -> None:
     data[-8] ^= 1
     path.write_bytes(data)
     [finding] = validate_run(path).findings
-    assert (finding.code, "incorrect data check" in finding.message) == ("F111", True)
+    assert (finding.code, "CRC check failed" in finding.message) == ("F111", True)
 
 
 @given(

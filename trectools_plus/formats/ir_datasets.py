@@ -121,7 +121,7 @@ class CatalogueDataset:
         queries = list(self._dataset.queries_iter())
         columns = {
             "query_id": [query.query_id for query in queries],
-            "text": [_text_of(query) for query in queries],
+            "text": [str(getattr(one, "text", None) or one.default_text()) for one in queries],
         }
         return Topics(pl.DataFrame(columns, schema=dict.fromkeys(columns, pl.String)), self.name)
 
@@ -148,7 +148,3 @@ for _name in ("ir_datasets", "ir_datasets.util.download"):
     logging.getLogger(_name).addFilter(
         lambda record: not record.getMessage().lower().startswith(_UNPRINTED)
     )
-
-
-def _text_of(query: Any) -> str:
-    return str(getattr(query, "text", None) or query.default_text())

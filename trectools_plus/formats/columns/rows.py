@@ -66,11 +66,7 @@ class QueryBlocks:
     @cached_property
     def repeated_starts(self) -> Rows:
         """First rows of blocks whose query has an earlier block."""
-        _, first = np.unique(self.block_query, return_index=True)
-        again = np.ones(len(self.starts), np.bool_)
-        again[first] = False
-        rows: Rows = self.starts[again]
-        return rows
+        return np.setdiff1d(self.starts, self.first_rows)
 
     @cached_property
     def sizes(self) -> Rows:

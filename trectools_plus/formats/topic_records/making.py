@@ -67,19 +67,16 @@ def _find(names: Sequence[str], wanted: str) -> str | None:
 
 
 def _text_fields(names: Sequence[str], records: Sequence[Record]) -> tuple[str, ...]:
-    filled = [name for name in names if any(_has_text(record, name) for record in records)]
+    found = [item for record in records for item in record.fields.items()]
+    texts = {name for name, node in found if node.meaning == "text" and node.text.strip()}
+    filled = [name for name in names if name in texts]
     if {normalize(name) for name in filled} & _TIP_OF_THE_TONGUE:
         return tuple(_ranked(filled, ("title", "description")))
-    if texts := _ranked(filled, TOPIC_TEXTS) or _ranked(names, TOPIC_TEXTS):
-        return (texts[0],)
+    if ranked := _ranked(filled, TOPIC_TEXTS) or _ranked(names, TOPIC_TEXTS):
+        return (ranked[0],)
     joined = [name for name in filled if _plain(name) in JOINED_TEXTS]
     short = [name for name in joined if normalize(name) not in LONG_TEXTS]
     return tuple(short or joined) or (("",) if "" in names else ())
-
-
-def _has_text(record: Record, name: str) -> bool:
-    node = record.fields.get(name)
-    return node is not None and node.meaning == "text" and node.text.strip() != ""
 
 
 def _plain(name: str) -> str:
