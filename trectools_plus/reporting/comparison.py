@@ -318,7 +318,7 @@ def explain(
             "won, tied and lost. *: significant."
         )
         lines += map(describe_difference_intervals, report.comparisons[:1])
-        lines += narrow_lines(pair.ci for pair in report.comparisons if pair.measure in measures)
+        lines += narrow_lines(pair.ci for pair in report.comparisons if pair.measure == measures[0])
     elif letters:
         lines.append(f"A letter: significantly better than the {report.noun} with that letter.")
     return lines
