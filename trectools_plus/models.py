@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from pydantic import (
     BaseModel,
     ConfigDict,
-    Field,
     GetJsonSchemaHandler,
     SerializerFunctionWrapHandler,
     ValidationError,
@@ -91,22 +90,22 @@ class WithoutUnset(ReportModel):
 class Conditions(ReportModel):
     """The command, seed and package versions that a result comes from."""
 
-    command: str | None = None
+    command: str | None
     """The command line without secrets; null if called from Python."""
     seed: int
     """The seed of all random numbers."""
-    packages: dict[str, str] = Field(default_factory=dict)
+    packages: dict[str, str]
     """Versions of the installed packages that affect the figures."""
 
 
 class BaseManifest(Conditions):
     """The base of manifests: also the time and the machine."""
 
-    created_at: str = ""
+    created_at: str
     """UTC, ISO 8601."""
-    python: str = ""
+    python: str
     """Implementation and version of the interpreter."""
-    platform: str = ""
+    platform: str
     """Operating system and architecture."""
 
 

@@ -13,13 +13,11 @@ import jsonschema
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy import stats
 
 from trectools_plus.benchmark.multilingual import (
     PARALLEL_SETS,
     MultilingualReport,
     MultilingualResult,
-    find_expected_terms,
     languages_of,
     multilingual_report_schema,
     run_multilingual,
@@ -28,7 +26,6 @@ from trectools_plus.benchmark.multilingual import (
 from trectools_plus.benchmark.run.config_file import load_config
 from trectools_plus.benchmark.run.runner import run_benchmark
 from trectools_plus.errors import UsageError
-from trectools_plus.formats.tables import Qrels
 from trectools_plus.reporting.document import markdown as markdown_of
 from trectools_plus.reporting.document import print_blocks
 from trectools_plus.reporting.results.multilingual import (
@@ -106,25 +103,6 @@ def test_a_set_in_several_languages_is_the_set_of_each(tmp_path: Path) -> None:
     assert [*languages_of(["hpo-fr-tiny", str(path)])] == ["fr", "en", "de"]
 
 
-@pytest.mark.parametrize(
-    ("other", "is_parallel"),
-    [
-        ({"1": {"A": 3, "B": 2}, "2": {"C": 3}}, True),
-        ({"1": {"A": 3, "C": 1}, "2": {"C": 3, "D": 2}}, True),  # lower grades may differ
-        ({"1": {"A": 3}}, False),
-        ({"1": {"A": 3}, "2": {"C": 3}, "3": {"C": 3}}, False),
-        ({"1": {"A": 3, "D": 3}, "2": {"C": 3}}, False),
-        ({"1": {"B": 3}, "2": {"A": 3}}, False),
-    ],
-)
-def test_parallel_sets_expect_the_same_terms(
-    other: dict[str, dict[str, int]], is_parallel: bool
-) -> None:
-    first = {"1": {"A": 3, "B": 2}, "2": {"C": 3}}
-    terms = [find_expected_terms(Qrels.from_dict(judged)) for judged in (first, other)]
-    assert (terms[0] == terms[1]) is is_parallel
-
-
 def test_one_language_is_refused() -> None:
     with pytest.raises(UsageError):
         run_multilingual(["hpo-en-tiny"])
@@ -181,14 +159,11 @@ def test_every_language_is_its_own_benchmark(tmp_path: Path) -> None:
         assert ids == {query.query_id for query in load_test_set(name).queries}
     across = report.across["lexical"]["RR@10"]
     assert across == summarise(means)
-    assert report.parallel is False
-    assert report.differences == {}
     assert report.average_mrr == {"lexical": report.across["lexical"]["MRR"].mean}
     markdown = files["markdown"].read_text("utf-8")
     assert markdown == markdown_of(multilingual_blocks(report))
     assert f"{across.mean:.4f}" in markdown
     assert " en–de |" in markdown
-    assert "sets are not parallel" in markdown
 
 
 PARALLEL = {
@@ -217,36 +192,7 @@ def parallel(tmp_path_factory: pytest.TempPathFactory) -> MultilingualResult:
 
 
 @needs_hpo
-def test_differences_on_parallel_sets_are_paired(parallel: MultilingualResult) -> None:
-    report = parallel.report
-    assert report.parallel is True
-    compared = report.differences["lexical"]
-    assert len(compared) == 3 * 2
-    for one in compared:
-        values = [
-            parallel.results[language]
-            .per_query.filter(measure=one.measure)
-            .sort("query_id")["value"]
-            .to_numpy()
-            for language in (one.contrast, one.baseline)
-        ]
-        assert one.n == len(TERMS)
-        assert one.difference == pytest.approx(values[0].mean() - values[1].mean())
-        if values[0].tolist() != values[1].tolist():
-            assert one.t_test.p == pytest.approx(stats.ttest_rel(*values).pvalue)
-        assert (one.test, one.correction) == ("t_test", "holm")
-    for measure, across in report.across["lexical"].items():
-        (pair,) = (
-            one
-            for one in compared
-            if one.measure == measure
-            and {one.baseline, one.contrast} == {across.best_language, across.worst_language}
-        )
-        assert across.gap == pytest.approx(abs(pair.difference))
-
-
-@needs_hpo
-def test_the_report_shows_the_paired_figures(parallel: MultilingualResult) -> None:
+def test_the_report_shows_the_figures_of_all_languages(parallel: MultilingualResult) -> None:
     report = parallel.report
     document = json.loads((parallel.output_dir / "MultilingualReport.json").read_text("utf-8"))
     jsonschema.validate(document, multilingual_report_schema())
@@ -254,22 +200,16 @@ def test_the_report_shows_the_paired_figures(parallel: MultilingualResult) -> No
     markdown = markdown_of(multilingual_blocks(report))
     stream = io.StringIO()
     print_blocks(multilingual_blocks(report), stream)
-    for shown in (markdown, stream.getvalue()):
-        assert "sets are parallel" in shown
-    for one in report.differences["lexical"]:
-        assert f"| {one.contrast} − {one.baseline} |" in markdown
-        assert one.measure != parallel.results["en"].report.primary_measure or one.difference >= 0
+    for mode, measures in report.across.items():
+        for figures in measures.values():
+            assert f"{figures.mean:.4f}" in markdown, mode
     assert max(map(len, stream.getvalue().splitlines())) <= 100
 
 
 def test_reports_of_schema_version_1_0_are_read(parallel: MultilingualResult) -> None:
     document = json.loads(parallel.report.model_dump_json())
     document["schema_version"] = "1.0"
-    for name in ("parallel", "differences"):
-        del document[name]
-    report = MultilingualReport.model_validate(document)
-    assert (report.parallel, report.differences) == (None, {})
-    assert "parallel" not in markdown_of(multilingual_blocks(report))
+    assert MultilingualReport.model_validate(document).across == parallel.report.across
 
 
 def test_the_default_is_the_parallel_core() -> None:

@@ -146,7 +146,7 @@ def test_a_report_requests_no_address(
 
 @pytest.mark.every(3)
 @pytest.mark.parametrize("path", ["/proc/kmsg", "/dev/zero", "-", "pipe", "link", "irds:x"])
-@pytest.mark.parametrize("kind", ["qrels", "ontology", "exclude", "runs"])
+@pytest.mark.parametrize("kind", ["qrels", "ontology", "runs"])
 def test_a_report_opens_no_device(folder: Path, given: Path, kind: str, path: str) -> None:
     os.mkfifo(folder / "pipe")
     (folder / "link").symlink_to("/dev/zero")
@@ -293,27 +293,6 @@ def test_a_report_over_an_absent_ontology_is_not_verified(tmp_path: Path) -> Non
         verify_report(tmp_path / "out")
 
 
-@pytest.mark.parametrize("change", ["nothing", "other text", "absent"])
-def test_a_report_with_excluded_documents_is_verified(
-    small: Any, tmp_path: Path, change: str
-) -> None:
-    excluded = tmp_path / "exclude.txt"
-    excluded.write_text("q1 d1\n")
-    run = small.write_run("a", {"q1": ["d1", "d2"], "q2": ["d2"], "q3": ["d4"], "q4": ["d7"]})
-    options: dict[str, Any] = {"runs": {"a": run}, "qrels": small.qrels, "measures": "RR"}
-    options |= {"exclude": str(excluded), "output_dir": str(tmp_path / "out")}
-    write_reports(run_benchmark(load_config(options=options)))
-    if change == "other text":
-        excluded.write_text("q2 d2\n")
-    elif change == "absent":
-        excluded.unlink()
-    changed = [str(excluded)] if change == "other text" else []
-    problems = verify_report(tmp_path / "out").problems
-    assert [problem.partition(": ")[0] for problem in problems] == changed
-    dataset, reason = ReportFolder(tmp_path / "out").load_original()
-    assert (dataset is not None) == (change == "nothing"), reason
-
-
 OPENED = {
     # Inside the folder.
     "RunFile.path",
@@ -342,7 +321,7 @@ TEXTS = """
     MeasureDefinition.denominator MeasureDefinition.formula MeasureDefinition.gain
     MeasureDefinition.name MeasureDefinition.provider MeasureDefinition.ties
     MeasureDefinition.trec_eval_call ModeResult.label ModeResult.measures ModelRecord.path
-    ModelRecord.sha256 RunFile.sha256 SourceFile.sha256 TieInfo.straddling
+    ModelRecord.sha256 RunFile.sha256 SourceFile.sha256
     UnscoredMode.failed_queries UnscoredMode.label UnscoredMode.reason Verdict.best
     Verdict.measure Verdict.next_steps Verdict.second Verdict.text Comparison.reason
 """

@@ -104,7 +104,7 @@ def make_report() -> MakeReport:
                     queries=225,
                     results=22500,
                     depth=100,
-                    ties=TieInfo(pairs=3, pairs_64=0, queries=2, straddling={"10": 1}),
+                    ties=TieInfo(pairs=3, queries=2),
                 ),
                 measures={name: measured(name, mean) for name, mean in values.items()},
                 latency_ms=Latency(mean=0.4, p50=0.31, p95=0.92, p99=1.4) if latency else None,

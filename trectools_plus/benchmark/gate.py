@@ -22,9 +22,7 @@ from trectools_plus.benchmark.report import BenchmarkReport
 from trectools_plus.benchmark.report.folder import ReportFolder, read_report_topics
 from trectools_plus.benchmark.run.config import resampling_of
 from trectools_plus.display import Displayed
-from trectools_plus.errors import IncomparableError, InputError, TrectoolsPlusError, UsageError
-from trectools_plus.measures.evaluation import JUDGED
-from trectools_plus.measures.judged import has_nonrelevant, notes_on_judges, notes_on_unjudged
+from trectools_plus.errors import IncomparableError, TrectoolsPlusError, UsageError
 from trectools_plus.measures.parser import parse_measures
 from trectools_plus.statistics.arrays import Resampling
 from trectools_plus.statistics.comparison import Comparison, ConfidenceInterval, ends_of
@@ -206,8 +204,6 @@ class GateResult(Displayed):
         notes: Remarks on the comparison.
         current: The report under test.
         baseline: The report that it is compared with.
-        judged: The shares of judged documents among the first ten, in the baseline and in the
-            current report, by mode; empty if no document is judged as not relevant.
         texts: The texts of the queries, as far as they are known.
     """
 
@@ -219,7 +215,6 @@ class GateResult(Displayed):
     notes: list[str]
     current: BenchmarkReport
     baseline: BenchmarkReport
-    judged: dict[str, tuple[float, float]]
     texts: dict[str, str]
 
     @property
@@ -275,13 +270,22 @@ def run_gate(
     notes = (
         [f"modes that are not in the baseline are not compared: {', '.join(new)}"] if new else []
     )
-    judged, on_judges = _list_judged(before, after)
-    notes += [*on_judges, *_note_queries(scores, entries)]
+    few = [
+        name
+        for name, source in (("the baseline", before), ("the current report", after))
+        if any(one.sign == "few-judged" for one in source.report.diagnosis)
+    ]
+    if few:
+        notes.append(
+            f"many of the first results have no judgment in {' and in '.join(few)}, so a mean may "
+            "drop only because of unjudged documents: judge them"
+        )
+    notes += _note_queries(scores, entries)
     texts: dict[str, str] = {}
     with suppress(TrectoolsPlusError):
         topics = read_report_topics(after)
         texts = {} if topics is None else topics.to_dict()
-    return GateResult(rules, entries, notes, after.report, before.report, judged, texts)
+    return GateResult(rules, entries, notes, after.report, before.report, texts)
 
 
 def _share(scores: PairedScores) -> PairedScores:
@@ -333,23 +337,3 @@ def parse_drop(text: str, where: str = "--max-drop") -> float:
             where=where,
         )
     return value
-
-
-def _list_judged(
-    baseline: ReportFolder, current: ReportFolder
-) -> tuple[dict[str, tuple[float, float]], list[str]]:
-    """Return the shares of judged documents by mode, and notes on judgments and shares."""
-    by_mode: dict[str, tuple[float, float]] = {}
-    try:
-        qrels = current.read_qrels()
-    except InputError:
-        return {}, []
-    notes = notes_on_judges(qrels)
-    for mode in baseline.report.modes if has_nonrelevant(qrels) else ():
-        modes = (baseline.report.modes[mode], current.report.modes[mode])
-        before, after = (one.diagnostics.judged.get(JUDGED) for one in modes)
-        if before is not None and after is not None:
-            by_mode[mode] = before, after
-            label = modes[1].label
-            notes += notes_on_unjudged({f"{label} (baseline)": before, f"{label} (current)": after})
-    return by_mode, notes

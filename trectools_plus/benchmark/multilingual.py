@@ -2,10 +2,6 @@
 
 A mean over queries of two languages depends on the number of queries of each. So each language is
 evaluated on its own test set, and only the means of the languages are combined, with equal weights.
-
-Test sets are parallel if they have the same query ids and, id by id, the same terms of the highest
-grade: each query is the same meaning in another language. The difference of two languages is then
-paired, and its interval does not contain the variation between meanings.
 """
 
 from __future__ import annotations
@@ -18,25 +14,17 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
-import numpy as np
-import polars as pl
 from pydantic import Field
 
-from trectools_plus.benchmark.compare.compare import compare_modes
 from trectools_plus.benchmark.report import BenchmarkReport, StratumResult
-from trectools_plus.benchmark.run.config import Comparing
 from trectools_plus.benchmark.run.config_file import ConfigOptions, load_config
 from trectools_plus.benchmark.run.runner import BenchmarkResult, run_benchmark
 from trectools_plus.display import Displayed, TextTable, as_cell
 from trectools_plus.errors import UsageError
 from trectools_plus.formats.files.outputs import refuse_foreign_beside
-from trectools_plus.formats.tables import Qrels
-from trectools_plus.measures.evaluation import Evaluation
-from trectools_plus.measures.parser import parse_measures
 from trectools_plus.models import ReportModel
 from trectools_plus.progress import Progress, no_progress
 from trectools_plus.provenance import Clock, utc_now
-from trectools_plus.statistics.comparison import Comparison
 from trectools_plus.testsets.languages import languages_in
 from trectools_plus.testsets.loading import load_test_set
 
@@ -105,12 +93,6 @@ class MultilingualReport(ReportModel):
     average_mrr: dict[str, float | None] = Field(default_factory=dict)
     """By mode, the mean over the languages of the mean reciprocal rank; empty if ``RR`` is not one
     of the measures."""
-    parallel: bool | None = None
-    """True if the sets have the same query ids and, id by id, the same terms of the highest grade;
-    null in reports of schema version 1.0."""
-    differences: dict[str, list[Comparison]] = Field(default_factory=dict)
-    """By mode, the paired difference of every two languages on each measure, with languages in the
-    place of modes; empty if the sets are not parallel."""
     command: str | None = None
     """The command line without secrets; null if called from Python."""
 
@@ -264,7 +246,6 @@ def combine(
         }
         for mode in first.modes
     }
-    is_parallel = _are_parallel(results)
     version = (first.manifest.dataset.version or "").partition(" with ")[0]
     reciprocal_rank = first.find_measure("RR")
     return MultilingualReport(
@@ -278,47 +259,8 @@ def combine(
             for mode, measures in across.items()
             if reciprocal_rank is not None
         },
-        parallel=is_parallel,
-        differences={mode: _compare_languages(mode, results) for mode in first.modes}
-        if is_parallel
-        else {},
         command=command,
     )
-
-
-def _are_parallel(results: Mapping[str, BenchmarkResult]) -> bool:
-    """Return whether the scored queries expect the same terms in every language."""
-    expected = [find_expected_terms(one.dataset.qrels) for one in results.values() if one.dataset]
-    # With missing="drop", a mode can leave out queries in one language only.
-    scored = [
-        one.per_query.select("run", "query_id").unique().sort("run", "query_id")
-        for one in results.values()
-    ]
-    return all(one == expected[0] for one in expected) and all(
-        one.equals(scored[0]) for one in scored
-    )
-
-
-def _compare_languages(mode: str, results: Mapping[str, BenchmarkResult]) -> list[Comparison]:
-    """Return the paired differences of a mode between every two languages, compared like modes."""
-    report = next(iter(results.values())).report
-    tables = {
-        language: one.per_query.filter(run=mode)
-        .pivot("measure", index="query_id", values="value")
-        .sort("query_id")
-        for language, one in results.items()
-    }
-    columns = pl.col(report.measure_names).cast(pl.Float64).fill_null(np.nan)
-    evaluation = Evaluation(
-        measures=parse_measures(report.measure_names),
-        averaging=report.manifest.averaging,
-        query_ids={language: table["query_id"].to_list() for language, table in tables.items()},
-        counts={},
-        queries_without_relevant=[],
-        tables={language: table.select(columns).to_numpy() for language, table in tables.items()},
-    )
-    comparing = Comparing.of(report.manifest.config, ())
-    return compare_modes(comparing, evaluation, report.primary_measure, "mode").comparisons
 
 
 def multilingual_report_schema() -> dict[str, Any]:
@@ -382,15 +324,3 @@ def _language_result(name: str, result: BenchmarkResult) -> LanguageResult:
         },
         notes=report.notes,
     )
-
-
-def find_expected_terms(qrels: Qrels) -> dict[str, frozenset[str]]:
-    """Return the terms with the highest grade of each query, above 0."""
-    rows = qrels.frame.filter(
-        (pl.col("relevance") > 0)
-        & (pl.col("relevance") == pl.col("relevance").max().over("query_id"))
-    ).group_by("query_id", maintain_order=True)
-    return {
-        query_id: frozenset(doc_ids)
-        for query_id, doc_ids in rows.agg("doc_id").select("query_id", "doc_id").iter_rows()
-    }

@@ -171,9 +171,7 @@ class _StoredInputs:
     def _read_given(self, name: str, path: str, reported: ModeResult) -> ModeRun:
         """Read a given run again, or its copy in the folder if the original changed."""
         origin, reason = reported.run.source, f"{path} is not available, or changed"
-        if self._config.exclude is not None and self.dataset.excluded is None:
-            reason = "the documents to leave out are not available"
-        elif origin is not None and is_unchanged(path, [origin.sha256]):
+        if origin is not None and is_unchanged(path, [origin.sha256]):
             try:
                 return read_mode_run(name, path, self.dataset, self._folder)
             except TrectoolsPlusError as error:

@@ -53,7 +53,7 @@ def make_expected() -> list[Any]:
 def test_runs_and_paths_are_compared_alike(runs: Any, expected: list[Any]) -> None:
     found = compare(QRELS, runs, MEASURES, baseline="bm25", **FAST)
     assert list(found) == expected
-    assert compare(load_qrels(QRELS), runs, MEASURES, baseline="bm25", **FAST)[:] == tuple(expected)
+    assert [*compare(load_qrels(QRELS), runs, MEASURES, baseline="bm25", **FAST)] == expected
 
 
 def test_an_evaluation_is_compared_with_its_means(expected: list[Any]) -> None:
@@ -71,7 +71,6 @@ def test_an_evaluation_is_compared_with_its_means(expected: list[Any]) -> None:
     assert (turned.difference, turned.wins) == (-found[1].difference, found[1].losses)
     with pytest.raises(UsageError, match="bm25"):
         found.find("dense", "x", "AP")
-    assert found.entries == tuple(expected)
 
 
 def test_runs_in_a_list_have_the_names_of_their_tags() -> None:
@@ -314,7 +313,6 @@ def test_the_suffix_decides_the_format_of_a_file(
     report.write(path)
     texts = {
         "tex": report.to_latex(),
-        "md": report.to_markdown(),
         "csv": render("comparisons_table", report.report, "csv"),
     }
     texts["json"] = report.to_json()

@@ -38,7 +38,7 @@ def mode_of(means: dict[str, float], n: int = 50, judged: float = 1.0) -> ModeRe
             queries=n,
             results=n,
             depth=1,
-            ties=TieInfo(pairs=0, pairs_64=0, queries=0, straddling={}),
+            ties=TieInfo(),
         ),
         measures={
             name: MeasureResult(

@@ -194,13 +194,8 @@ def write_interleaved(scores: dict[str, dict[str, float]], path: Path) -> str:
 def test_ties_are_counted_in_the_given_files(small: Small, tmp_path: Path) -> None:
     files = {name: write_interleaved(one, tmp_path / f"{name}.run") for name, one in SCORES.items()}
     modes = run({"runs": files, "qrels": small.qrels, **EVERY}, tmp_path / "out").report.modes
-    assert modes["a"].run.ties.model_dump() == {
-        "pairs": 1,
-        "pairs_64": 1,
-        "queries": 1,
-        "straddling": {"10": 0, "100": 0},
-    }
-    assert modes["b"].run.ties.pairs_64 == 0
+    ties = [modes[name].run.ties.model_dump() for name in "ab"]
+    assert ties == [{"pairs": 1, "queries": 1}] * 2  # one of them only in 32 bits
 
 
 def test_runs_are_scored_as_they_are_written(small: Small, tmp_path: Path) -> None:
@@ -231,8 +226,7 @@ def test_every_tool_reads_tied_runs_in_one_order(small: Small, tmp_path: Path) -
         Path(given[name]).write_text("".join(lines))
     result = run({"runs": given, "qrels": small.qrels, **EVERY}, tmp_path / "out")
     ties = {name: mode.run.ties for name, mode in result.report.modes.items()}
-    assert (ties["nearly"].pairs, ties["nearly"].pairs_64) == (24, 0)
-    assert (ties["flat"].pairs, ties["flat"].pairs_64) == (24, 24)
+    assert (ties["nearly"].pairs, ties["flat"].pairs) == (24, 24)
     check_with_ir_measures(result, IR_MEASURES)
 
 

@@ -181,14 +181,10 @@ def test_nothing_found_is_said_on_stderr() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
+        (["benchmark", "compare-vectors", "--set", "resamples=x"], "got 'x' — resamples"),
         (
-            ["benchmark", "compare-vectors", "--set", "multi_vector=true"],
-            "cannot be set",
-        ),
-        (["benchmark", "compare-vectors", "--set", "cutoffs=x"], "got 'x' — cutoffs"),
-        (
-            ["benchmark", "multilingual", "hpo-en-tiny", "hpo-de-tiny", "--set", "cutoffs=0"],
-            "expected at least 1 but got '0' — cutoffs",
+            ["benchmark", "multilingual", "hpo-en-tiny", "hpo-de-tiny", "--set", "resamples=0"],
+            "expected at least 100 but got 0 — resamples",
         ),
         (["query", "x", "--mode", "bm52"], "unknown mode 'bm52'"),
         (["query", "x", "--corpus", "c", "--ontology", "o"], "exclude each other"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
+from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 from trectools_plus.arguments import checked
 from trectools_plus.benchmark.compare.compare import (
@@ -59,7 +59,7 @@ class CompareOptions(IntervalOptions, total=False):
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Comparisons(Displayed, Sequence[Comparison]):
+class Comparisons(Displayed):
     """The result of :func:`compare`: a sequence of comparisons, with the means of the systems.
 
     Each :class:`Comparison` is one pair of systems on one measure. It has the mean difference
@@ -82,11 +82,6 @@ class Comparisons(Displayed, Sequence[Comparison]):
     def systems(self) -> list[str]:
         """The names of the systems, in the given order."""
         return self.evaluation.run_names
-
-    @property
-    def entries(self) -> tuple[Comparison, ...]:
-        """The comparisons."""
-        return tuple(self.report.comparisons)
 
     @property
     def means(self) -> dict[str, dict[str, float]]:
@@ -114,7 +109,7 @@ class Comparisons(Displayed, Sequence[Comparison]):
         found = self.report.find_comparison(baseline, contrast, measure)
         if found is not None:
             return found
-        pairs = dict.fromkeys(f"{entry.contrast} − {entry.baseline}" for entry in self.entries)
+        pairs = dict.fromkeys(f"{entry.contrast} − {entry.baseline}" for entry in self)
         raise UsageError(
             f"there is no comparison {contrast} − {baseline} on {measure}",
             remedy=f"the pairs are {', '.join(pairs) or 'none'}; the measures are "
@@ -150,17 +145,6 @@ class Comparisons(Displayed, Sequence[Comparison]):
         """
         layout = (systems, decimals, caption, label)
         return str(render("comparisons_table", self.report, "latex", measures, layout))
-
-    @checked
-    def to_markdown(
-        self,
-        measures: Sequence[str] | None = None,
-        decimals: int | None = None,
-        systems: Literal["rows", "columns"] | None = None,
-    ) -> str:
-        """Return the table of :meth:`to_latex` as Markdown."""
-        layout = (systems, decimals)
-        return str(render("comparisons_table", self.report, "markdown", measures, layout))
 
     def to_json(self) -> str:
         """Return verdict, means, comparisons, best systems and groups as one JSON document.
@@ -226,15 +210,9 @@ class Comparisons(Displayed, Sequence[Comparison]):
     def __iter__(self) -> Iterator[Comparison]:
         return iter(self.report.comparisons)
 
-    @overload
-    def __getitem__(self, index: int) -> Comparison: ...
-
-    @overload
-    def __getitem__(self, index: slice) -> tuple[Comparison, ...]: ...
-
-    def __getitem__(self, index: int | slice) -> Comparison | tuple[Comparison, ...]:
+    def __getitem__(self, index: int) -> Comparison:
         """Return a comparison by its place."""
-        return self.entries[index]
+        return self.report.comparisons[index]
 
     def _text(self) -> str:
         """The verdict, the headline measures of the first systems, and notes, of about 2 kB."""
@@ -391,4 +369,9 @@ def _describe(
             **options,
         },
         seed=options["seed"],
+        command=None,
+        packages={},
+        created_at="",
+        python="",
+        platform="",
     )

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -60,7 +60,7 @@ if TYPE_CHECKING:
     from trectools_plus.measures.evaluation import Evaluation
 
 
-FILES = ("test_file", "corpus", "topics", "qrels", "exclude", *TERM_FILES)
+FILES = ("test_file", "corpus", "topics", "qrels", *TERM_FILES)
 """Settings that name an original file."""
 _TEXTS = ("run", "query_id", "measure")
 
@@ -74,6 +74,7 @@ class ReportFolder:
 
     Attributes:
         path: The report's file.
+        folder: The folder of the benchmark, with the runs and the values per query.
         report: The report.
         files: The files of the folder.
 
@@ -85,6 +86,10 @@ class ReportFolder:
         given = Path(path)
         self.path = _find_report(given) if given.is_dir() else given
         self.report: BenchmarkReport = load_report(self.path)
+        folder = self.path.parent
+        # Not for a benchmark in a folder that the user called "reports".
+        of_mode = folder.name == MODE_REPORTS_FOLDER and self.path.name != REPORT_FILE
+        self.folder = folder.parent if of_mode else folder
         self.files = ClosedFolder(self.folder)
         for problem in self._list_problems():
             raise InputError(
@@ -177,14 +182,6 @@ class ReportFolder:
         except TrectoolsPlusError as error:
             return None, str(error)
 
-    @property
-    def folder(self) -> Path:
-        """The folder of the benchmark, with the runs and the values per query."""
-        folder = self.path.parent
-        # Not for a benchmark in a folder that the user called "reports".
-        of_mode = folder.name == MODE_REPORTS_FOLDER and self.path.name != REPORT_FILE
-        return folder.parent if of_mode and (folder.parent / REPORT_FILE).is_file() else folder
-
     @cached_property
     def config(self) -> BenchmarkConfig:
         """The configuration of the benchmark.
@@ -198,11 +195,8 @@ class ReportFolder:
             with without_user_code():
                 return BenchmarkConfig.model_validate(settings)
         except (ValidationError, UsageError, TypeError, AttributeError) as error:
-            problem = str(error)
-            if isinstance(error, ValidationError):
-                problem = error.errors()[0]["msg"].removeprefix("Value error, ")
             raise InputError(
-                f"the report's configuration cannot be used: {problem}",
+                f"the report's configuration cannot be used: {error}".replace("\n", " "),
                 where=str(self.path),
                 remedy="use the version of trectools-plus that wrote the report, and measures of "
                 "this package: those of the writer are not run",
@@ -302,8 +296,7 @@ class ReportFolder:
         """
         if place is None:
             return Run.from_dict({}, name)
-        path = self.files.file(place)
-        return Run(load_run(str(path)).frame, name, str(path))
+        return replace(load_run(str(self.files.file(place))), name=name)
 
     def score(self, measures: Sequence[str | Measure]) -> Evaluation:
         """Score the report's runs with any measures.
@@ -379,8 +372,8 @@ class ListedReport:
         queries: Number of queries in the means.
         modes: The compared modes.
         best: The best mode on the primary measure with its mean, marked ``*`` if it differs
-            significantly from the second one or the baseline, else ``n.s.``; of a single mode, its
-            mean; ``none`` on a tie, and if the modes are not ranked.
+            significantly from the second one, else ``n.s.``; of a single mode, its mean; ``none``
+            on a tie, with a baseline, and if the modes are not ranked.
     """
 
     folder: str
@@ -431,7 +424,7 @@ def list_reports(folder: str | Path) -> Listing:
             problems.append(str(error))
             continue
         verdict, measure = report.verdict, report.primary_measure
-        shown = verdict.best if verdict is not None else None
+        shown = verdict.best if verdict is not None and verdict.compared is None else None
         shown = next(iter(report.modes)) if len(report.modes) == 1 else shown
         best = f"none, {measure}"
         if shown is not None:

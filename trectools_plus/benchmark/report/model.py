@@ -130,12 +130,8 @@ class TieInfo(ReportModel):
 
     pairs: int = 0
     """Pairs equal as 32-bit floats, which are ties for trec_eval 9 and pytrec_eval."""
-    pairs_64: int = 0
-    """Pairs equal as 64-bit floats, which are ties for trec_eval 10."""
     queries: int = 0
-    """Queries with a tie (32 bits)."""
-    straddling: dict[str, int] = Field(default_factory=dict)
-    """By cutoff, the number of queries with a tie (32 bits) across it."""
+    """Queries with a tie."""
 
 
 class SourceFile(ReportModel):

@@ -35,18 +35,12 @@ _NAMED = 3
 """With more modes than this, a sentence gives only their number."""
 
 
-def choose_primary(report: BenchmarkReport) -> str:
+def find_primary(config: Mapping[str, Any], names: Mapping[str, str]) -> str:
     """Return the primary measure: the configured one, or the default one that the report has.
 
     Without a name, it is the first named measure. The default is RR for terms of an
     ontology, otherwise nDCG@10; if the report does not have it, its first measure. Empty if the
     report has no measures.
-    """
-    return find_primary(report.manifest.config, report.canonical_names)
-
-
-def find_primary(config: Mapping[str, Any], names: Mapping[str, str]) -> str:
-    """Return the primary measure; see :func:`choose_primary`.
 
     Args:
         config: The configuration, as in a manifest.
@@ -63,40 +57,31 @@ def find_primary(config: Mapping[str, Any], names: Mapping[str, str]) -> str:
     return next(iter((*known, *names)), "")
 
 
-def choose_headlines(report: BenchmarkReport, primary: str) -> list[str]:
+def _choose_headlines(report: BenchmarkReport, primary: str) -> list[str]:
     """Return the measures to show first, the primary first: those that are named, or six at most.
 
     If the report has fewer than six of the default measures, its other measures follow.
     """
-    configured = report.manifest.config.get("headline_measures")
-    if configured:
-        found = [report.find_measure(name) for name in configured]
-        named = [primary, *(name for name in found if name is not None)]
-        return list(dict.fromkeys(named))
-    defaults = _HEADLINES_OF_TERMS if _is_over_terms(report.manifest.config) else DEFAULT_MEASURES
-    preferred = [name for name in map(report.find_measure, defaults) if name is not None]
-    return list(dict.fromkeys([primary, *preferred, *report.measure_names]))[:MOST_HEADLINES]
+    config, names = report.manifest.config, report.measure_names
+    configured = config.get("headline_measures")
+    defaults = _HEADLINES_OF_TERMS if _is_over_terms(config) else DEFAULT_MEASURES
+    wanted = [report.find_measure(name) for name in configured or defaults]
+    chosen = dict.fromkeys([primary, *(name for name in wanted if name is not None)])
+    return list(chosen) if configured else list(dict.fromkeys([*chosen, *names]))[:MOST_HEADLINES]
 
 
-def find_best_overall(report: BenchmarkReport, measure: str) -> BestOverall | None:
-    """Return the best mode on a measure; ``None`` without one (see ``best_mode``).
-
-    Args:
-        report: The report.
-        measure: One of its measures, usually the primary one.
-    """
+def _find_best_overall(report: BenchmarkReport, measure: str) -> BestOverall | None:
+    """Return the best mode on a measure; ``None`` without one (see ``best_mode``)."""
     best = report.best_mode.get(measure)
     if best is None:
         return None
-    settled = report.best_mode_significant.get(measure, False)
-    significant = {
-        entry.contrast if entry.baseline == best else entry.baseline
+    pairs = [
+        {entry.baseline, entry.contrast}
         for entry in report.comparisons
-        if entry.measure == measure
-        and entry.significant
-        and best in (entry.baseline, entry.contrast)
-    }
-    others = [mode for mode in report.modes if mode != best and mode not in significant]
+        if entry.measure == measure and entry.significant
+    ]
+    settled = report.best_mode_significant.get(measure, False)
+    others = [mode for mode in report.modes if mode != best and {mode, best} not in pairs]
     return BestOverall(
         mode=best,
         measure=measure,
@@ -145,7 +130,7 @@ def make_verdict(report: BenchmarkReport, measure: str) -> Verdict | None:
         significant=None if entry is None or entry.p_adjusted is None else entry.significant,
         **(_count_tested(report, measure, second) if has_baseline and second else {}),
         queries=entry.n if entry else only.n if only else report.manifest.dataset.queries,
-        next_steps=list_next_steps(report, measure, entry),
+        next_steps=_list_next_steps(report, measure, entry),
     )
     unscored = [mode.label for mode in report.unscored.values()]
     end = f"; not scored: {join_names(unscored, f'{report.noun}s', _NAMED)}" if unscored else ""
@@ -223,10 +208,11 @@ def add_result(report: BenchmarkReport) -> BenchmarkReport:
     Args:
         report: The report.
     """
-    measure = report.primary_measure or choose_primary(report)
-    headlines = report.headline_measures or choose_headlines(report, measure)
+    names = report.canonical_names
+    measure = report.primary_measure or find_primary(report.manifest.config, names)
+    headlines = report.headline_measures or _choose_headlines(report, measure)
     named = report.model_copy(update={"primary_measure": measure, "headline_measures": headlines})
-    overall, verdict = find_best_overall(named, measure), make_verdict(named, measure)
+    overall, verdict = _find_best_overall(named, measure), make_verdict(named, measure)
     return named.model_copy(update={"best_overall": overall, "verdict": verdict})
 
 
@@ -238,34 +224,23 @@ def _join(report: BenchmarkReport, modes: Sequence[str]) -> str:
     return join_names([report.modes[mode].label for mode in modes], f"{report.noun}s", _NAMED)
 
 
-def list_next_steps(
-    report: BenchmarkReport, measure: str, entry: Comparison | None = None
-) -> list[str]:
-    """List what to look at next, a sentence each: power, failing queries.
-
-    Args:
-        report: The report.
-        measure: The measure of the verdict.
-        entry: The comparison that the verdict is about.
-    """
+def _list_next_steps(report: BenchmarkReport, measure: str, entry: Comparison | None) -> list[str]:
+    """List what to look at next, a sentence each: power, failing queries."""
     steps = []
     if entry and entry.n > 1 and entry.changed < FEW:
         few = " Fewer than a significant difference needs." if entry.reason == "few_changed" else ""
         steps.append(f"{entry.changed} of {plural(entry.n, *_QUERIES)} differ on {measure}.{few}")
     if entry and not entry.significant and entry.detectable_difference is not None:
+        modes = (_join(report, [mode]) for mode in (entry.contrast, entry.baseline))
         steps.append(
             f"With {plural(entry.n, *_QUERIES)}, a true difference of "
-            f"{_show(entry.detectable_difference)} between {_join(report, [entry.contrast])} and "
-            f"{_join(report, [entry.baseline])} on {measure} is detected in at least 80 of 100 "
-            "cases."
+            f"{_show(entry.detectable_difference)} between {' and '.join(modes)} on {measure} is "
+            "detected in at least 80 of 100 cases."
         )
     if failing := report.failing_queries:
-        of_all, ids = plural(report.manifest.dataset.queries, *_QUERIES), [
-            query.query_id for query in failing
-        ]  # fmt: skip
-        steps.append(
-            f"Value 0 on {failing[0].measure}: {len(failing):,} of {of_all}: {listed(ids)}."
-        )
+        of_all = plural(report.manifest.dataset.queries, *_QUERIES)
+        ids = listed([query.query_id for query in failing])
+        steps.append(f"Value 0 on {failing[0].measure}: {len(failing):,} of {of_all}: {ids}.")
     return steps
 
 
@@ -297,24 +272,22 @@ def report_of_mode(
         mode: One of the modes.
         failing: The queries for which this mode scores 0 on the primary measure.
     """
-    alone = report.model_copy(
-        update={
-            "modes": {mode: report.modes[mode]},
-            "unscored": {},
-            "comparisons": [],
-            "best_mode": dict.fromkeys(report.best_mode),
-            "best_mode_significant": dict.fromkeys(report.best_mode_significant, False),
-            "unranked": [],
-            "groups": {},
-            "strata": {
-                field: {
-                    value: {mode: modes[mode]} for value, modes in values.items() if mode in modes
-                }
-                for field, values in report.strata.items()
-            },
-            "failing_queries": list(failing),
-            "diagnosis": [one for one in report.diagnosis if one.mode == mode],
-        }
+    strata = {
+        field: {value: {mode: modes[mode]} for value, modes in values.items() if mode in modes}
+        for field, values in report.strata.items()
+    }
+    alone = BenchmarkReport(
+        manifest=report.manifest,
+        primary_measure=report.primary_measure,
+        headline_measures=report.headline_measures,
+        modes={mode: report.modes[mode]},
+        comparisons=[],
+        best_mode=dict.fromkeys(report.best_mode),
+        best_mode_significant=dict.fromkeys(report.best_mode_significant, False),
+        strata=strata,
+        failing_queries=list(failing),
+        diagnosis=[one for one in report.diagnosis if one.mode == mode],
+        notes=report.notes,
     )
     return add_result(alone)
 

@@ -5,15 +5,13 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 from pydantic import (
-    AfterValidator,
     BeforeValidator,
     ConfigDict,
-    Field,
     ValidationError,
     ValidationInfo,
     field_validator,
@@ -115,42 +113,20 @@ class Comparing:
         return Method(self.options, self.test, self.correction, family)
 
 
-_LARGEST = 2**31 - 1
-
 TERM_CUTOFFS = (1, 3, 5, 10)
 """Cutoffs of the default measures for ontology terms."""
 _TERM_MEASURES = ("HitRate", "nDCG", "R", "P", "APcap", "MaxOntSim")
 
 
-def _ascending(cutoffs: tuple[int, ...]) -> tuple[int, ...]:
-    if not cutoffs:
-        raise ValueError("no cutoff is given — give one, or leave `cutoffs` out")
-    return tuple(sorted(set(cutoffs)))
-
-
-Cutoffs = Annotated[
-    tuple[Annotated[WholeNumber, Field(ge=1, le=_LARGEST)], ...],
-    BeforeValidator(lambda value: split_list(value) if isinstance(value, str) else value),
-    AfterValidator(_ascending),
-]
-"""Ranks in ascending order; as text, separated by commas."""
-
-
-def name_default_measures(*, terms: bool, cutoffs: Sequence[int] | None = None) -> tuple[str, ...]:
+def name_default_measures(*, terms: bool) -> tuple[str, ...]:
     """Name the default measures.
 
     Args:
         terms: Name the measures for terms of an ontology: the reciprocal rank, and HitRate, nDCG,
             R, P, APcap and MaxOntSim at each cutoff. Otherwise those of ``eval``.
-        cutoffs: Cutoffs of each measure, instead of the default ones.
     """
-    if terms:
-        chosen = cutoffs or TERM_CUTOFFS
-        return ("RR", *(f"{label}@{cutoff}" for label in _TERM_MEASURES for cutoff in chosen))
-    if not cutoffs:
-        return DEFAULT_MEASURES
-    labels = dict.fromkeys(name.partition("@")[0] for name in DEFAULT_MEASURES)
-    return tuple(f"{label}@{cutoff}" for label in labels for cutoff in cutoffs)
+    names = (f"{label}@{cutoff}" for label in _TERM_MEASURES for cutoff in TERM_CUTOFFS)
+    return ("RR", *names) if terms else DEFAULT_MEASURES
 
 
 def _split_measures(value: Any) -> Any:
@@ -356,12 +332,6 @@ class BenchmarkConfig(DataSettings):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    exclude: FileName | None = setting(
-        None,
-        "Documents to leave out of runs and judgments before ranks are counted: lines 'query_id "
-        "doc_id', or qrels.",
-        Option("FILE", Panel.DATA),
-    )
     modes: Names = setting(
         MODES,
         "Modes to compare, comma-separated: lexical (or bm25), vector (or dense), ngram, hybrid, "
@@ -382,11 +352,6 @@ class BenchmarkConfig(DataSettings):
             f"{', '.join(map(str, TERM_CUTOFFS))}",
             is_repeated=True,
         ),
-    )
-    cutoffs: Cutoffs | None = setting(
-        None,
-        "Cutoffs of the default measures, comma-separated, for example 1,5,20; not with --measure.",
-        Option("NUMBERS", Panel.FIGURES),
     )
     primary_measure: str | None = setting(
         None,
@@ -482,30 +447,15 @@ class BenchmarkConfig(DataSettings):
             return targets
         data = info.data
         terms = data.get("dataset") == "hpo" or data.get("ontology") is not None
-        names = data.get("measures") or name_default_measures(
-            terms=terms, cutoffs=data.get("cutoffs")
-        )
+        names = data.get("measures") or name_default_measures(terms=terms)
         presets = split_list(targets) if isinstance(targets, str) else list(map(str, targets))
-        try:
+        with _reported():
             return find_presets(presets, [measure.name for measure in _parsed(names)])
-        except UsageError as error:
-            raise ValueError(str(error)) from error
 
     @field_validator("targets")
     @classmethod
     def _canonical_targets(cls, targets: dict[str, Target | None]) -> dict[str, Target | None]:
         return {_parsed([name])[0].name: target for name, target in targets.items()}
-
-    @field_validator("modes")
-    @classmethod
-    def _known_modes(cls, modes: tuple[str, ...], info: ValidationInfo) -> tuple[str, ...]:
-        if info.data.get("backend", EMBEDDED) != EMBEDDED or any(map(model_of, modes)):
-            return modes  # checked later, with the backend's settings or the embedding models
-        try:
-            check_modes(modes)
-        except UsageError as error:
-            raise ValueError(str(error)) from error
-        return modes
 
     @model_validator(mode="before")
     @classmethod
@@ -536,7 +486,6 @@ class BenchmarkConfig(DataSettings):
             (self.test_file and not is_hpo and not self.corpus, "test_file", "hpo or a corpus"),
             *((name in given and not is_hpo, name, "dataset hpo") for name in _TEST_CASES),
             *((name in given and not self.topics, name, "topics") for name in _OF_TOPICS),
-            (self.measures and self.cutoffs, "cutoffs", "the default measures"),
             *((self.runs is not None, name, "a search: `runs` are scored as given")
               for name in fetching),
         )  # fmt: skip
@@ -548,17 +497,9 @@ class BenchmarkConfig(DataSettings):
         return self
 
     def _check_headlines(self) -> None:
-        """Check that the named measures are measures of this benchmark, and use the annotations."""
-        measures = _parsed(self.measure_names)
-        if self.annotations is not None:
-            from trectools_plus.measures.definitions.max_ont_sim import check_files_used
-
-            try:
-                check_files_used(measures, annotations=self.annotations)
-            except UsageError as error:
-                raise ValueError(f"`annotations`: {error.what} — {error.remedy}") from error
+        """Check that the named measures are measures of this benchmark."""
         primary = () if self.primary_measure is None else (self.primary_measure,)
-        known = {measure.name for measure in measures}
+        known = {measure.name for measure in _parsed(self.measure_names)}
         named = {"primary_measure": primary, "headline_measures": self.headline_measures}
         for key, names in {**named, "targets": tuple(self.targets)}.items():
             for name in names:
@@ -569,13 +510,11 @@ class BenchmarkConfig(DataSettings):
                     )
 
     def _check_modes_of_backend(self) -> None:
-        try:
+        with _reported("`modes`: "):
             if self.is_embedded:
                 check_modes(self.mode_keys, self.retrieval)
             else:
                 self.check_backend_modes(self.modes)
-        except UsageError as error:
-            raise ValueError(f"`modes`: {error}") from error
         unset = RetrievalSettings().for_documents(has_parts=None)
         if not self.is_embedded and self.retrieval != unset:
             raise ValueError("`retrieval`: it needs the embedded backend — leave it out")
@@ -618,20 +557,16 @@ class BenchmarkConfig(DataSettings):
     @property
     def measure_names(self) -> tuple[str, ...]:
         """The requested measures, or the default ones for this dataset."""
-        return self.measures or name_default_measures(terms=self.over_terms, cutoffs=self.cutoffs)
+        return self.measures or name_default_measures(terms=self.over_terms)
 
     @property
     def named_measures(self) -> tuple[str, ...]:
-        """The measures that the user names; empty if they are the default ones, with any cutoffs.
+        """The measures that the user names; empty if they are the default ones.
 
         The configuration of a manifest has the default measures too.
         """
-        ends = {name.rpartition("@")[2] for name in self.measures}
-        cutoffs = sorted(int(end) for end in ends if end.isdecimal())
-        defaults = [
-            name_default_measures(terms=self.over_terms, cutoffs=one) for one in (None, cutoffs)
-        ]
-        return () if self.measures in defaults else self.measures
+        is_default = self.measures == name_default_measures(terms=self.over_terms)
+        return () if is_default else self.measures
 
     @property
     def over_terms(self) -> bool:
@@ -674,26 +609,31 @@ class BenchmarkConfig(DataSettings):
         """Return all settings as JSON values, defaults included, without the output folder."""
         headlines = list(self.headline_measures or self.named_measures)
         # Unless they are set, they are left out, so that hashes are those of versions without them.
-        further = ("id_field", "text_fields", "exclude", "primary_measure", "interval", "timeout")
+        further = ("id_field", "text_fields", "primary_measure", "interval", "timeout")
         unused = {
             name
             for name in (*further, *_TEST_CASES)
             if getattr(self, name) == type(self).model_fields[name].default
         }
-        # Measure names contain the cutoffs. The embedded backend has no further settings.
-        unused |= {"cutoffs", *(_BACKEND if self.is_embedded else ("retrieval",))}
-        unused |= {*(_FETCHING if self.runs is not None else ())}
-        unused |= {*(("exclude_self",) if self.runs is not None else ())}
+        # The embedded backend has no further settings.
+        unused |= {*(_BACKEND if self.is_embedded else ("retrieval",))}
+        unused |= {*((*_FETCHING, "exclude_self") if self.runs is not None else ())}
         settings = self.model_dump(mode="json", exclude={*unused, "headline_measures"})
         chosen = {"headline_measures": headlines} if headlines else {}
         return {**settings, "measures": list(self.measure_names), **chosen}
 
 
+@contextlib.contextmanager
+def _reported(prefix: str = "") -> Iterator[None]:
+    """Raise usage errors as the ``ValueError`` that pydantic reports with the field."""
+    try:
+        yield
+    except UsageError as error:
+        raise ValueError(f"{prefix}{error}") from error
+
+
 def _parsed(names: Sequence[str]) -> list[Measure]:
-    """Parse measures; raise the ``ValueError`` that pydantic reports with the field."""
     from trectools_plus.measures.parser import parse_measures
 
-    try:
+    with _reported():
         return parse_measures(names)
-    except UsageError as error:
-        raise ValueError(str(error)) from error

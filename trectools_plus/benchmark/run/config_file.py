@@ -51,7 +51,7 @@ _MERGED = ("retrieval", "http", "collapse")
 _SEARCH = ("dataset", "corpus", "test_file", "modes", "depth", "retrieval")
 """Settings of a search that is not compared with another one."""
 _PATHS = (
-    *("test_file", "corpus", "topics", "qrels", "exclude"),
+    *("test_file", "corpus", "topics", "qrels"),
     *("ontology", "annotations", "output_dir"),
 )
 _WITH_PATHS = {"runs": ("runs",), "retrieval": _MODELS, "http": ("embedding_model",)}

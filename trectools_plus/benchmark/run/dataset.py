@@ -40,9 +40,8 @@ from trectools_plus.testsets.loading import (
 )
 from trectools_plus.testsets.model import TestSet, qrels_of, topics_of
 from trectools_plus.testsets.validation import ResolvedTerms, ontology_of, resolve_terms
-from trectools_plus.text import listed, plural
+from trectools_plus.text import listed
 from trectools_plus.validation import check_qrels, refuse_errors
-from trectools_plus.validation.exclusions import Exclusions
 from trectools_plus.validation.findings import Finding
 from trectools_plus.validation.loading import load_qrels, load_qrels_with_findings
 
@@ -196,7 +195,6 @@ class Dataset:
     files: dict[str, SourceFile] = field(default_factory=dict)
     findings: list[FindingRecord] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
-    excluded: Exclusions | None = None
 
     @cached_property
     def judged(self) -> JudgedQueries:
@@ -231,7 +229,7 @@ class Dataset:
             if (fields := hash_query_fields(self.topics)) is not None:
                 hashes["query_fields"] = fields
         hashes["qrels"] = hash_qrels(self.qrels)
-        kinds = [kind for kind in (*TERM_FILES, "exclude") if kind in self.files]
+        kinds = [kind for kind in TERM_FILES if kind in self.files]
         given = {kind: self.files[kind].sha256 for kind in kinds}
         return {**hashes, **given}
 
@@ -283,12 +281,7 @@ def load_dataset(config: BenchmarkConfig) -> Dataset:
         refuse_errors(found)
         findings = [*findings, *found]
     check_id_overlap(corpus, topics, qrels, name)
-    excluded = None if config.exclude is None else Exclusions.of(config.exclude)
-    if excluded is not None:
-        qrels = excluded.from_qrels(qrels)
-        count = plural(excluded.pairs.height, "document")
-        notes = [*notes, f"{count} left out of runs and judgments."]
-    given = {kind: getattr(config, kind) for kind in (*TERM_FILES, "exclude")}
+    given = {kind: getattr(config, kind) for kind in TERM_FILES}
     return Dataset(
         id=name,
         corpus=corpus if config.runs is None else None,
@@ -298,7 +291,6 @@ def load_dataset(config: BenchmarkConfig) -> Dataset:
         files=_files({**paths, "test_file": _test_file(config), **given}),
         findings=record_findings(findings),
         notes=notes,
-        excluded=excluded,
     )
 
 

@@ -38,8 +38,7 @@ from trectools_plus.formats.hashing import sha256_file
 from trectools_plus.formats.ranking import separate_scores
 from trectools_plus.formats.tables import RUN_SCHEMA, Run
 from trectools_plus.formats.trec_files import write_qrels, write_run
-from trectools_plus.measures.judged import IntArray, view_of
-from trectools_plus.measures.scoring.bounds import count_ties
+from trectools_plus.measures.judged import view_of
 from trectools_plus.measures.scoring.scores import accept_unjudged
 from trectools_plus.progress import Progress
 from trectools_plus.validation import FileReport, Severity, check_pair, refuse_errors
@@ -126,11 +125,6 @@ def read_mode_run(
         found = (*found, *pair)
     del view
     source = None if path == "-" else SourceFile(path=path, sha256=sha256_file(path))
-    if dataset.excluded is not None:
-        run = dataset.excluded.from_run(table.table(name))
-        if run.frame.is_empty():
-            raise InputError("every result of the run is left out", where=path)
-        table = view_of(run)
     written = _write(folder, table, name)
     # The report lists the findings on the given file: the written file no longer has some of them.
     return replace(
@@ -161,10 +155,7 @@ def write_mode_run(
         InputError: If the file cannot be written.
     """
     if run.frame.is_empty():
-        nothing = RunFile(
-            path=None, sha256=None, queries=0, results=0, depth=0, ties=_count_ties(run)
-        )
-        return ModeRun(run, nothing, [])
+        return ModeRun(run, RunFile(queries=0), [])
     mode = _write(folder, view_of(run), run.name)
     assert mode.info.path is not None
     with folder.final_names():
@@ -181,9 +172,8 @@ def _write(folder: OutputFolder, view: RunView, mode: str) -> ModeRun:
         view: The run.
         mode: The name of the run and its file.
     """
-    order = view.order(32)
-    place = places_in_query(view.grouped.query)
-    sizes = view.blocks.sizes
+    order, query, sizes = view.order(32), view.grouped.query, view.blocks.sizes
+    place, score = places_in_query(query), view.score[order]
     name = f"{RUNS_FOLDER}/{mode}.run"
     columns = {
         "query_id": pl.Series(view.query_ids, dtype=pl.String).gather(
@@ -191,19 +181,22 @@ def _write(folder: OutputFolder, view: RunView, mode: str) -> ModeRun:
         ),
         "doc_id": view.doc_ids.take(order).series(),
         "rank": place + 1,
-        "score": separate_scores(view.score[order], place + 1),
+        "score": separate_scores(score, place + 1),
     }
     run = Run(pl.DataFrame(columns, schema=RUN_SCHEMA), mode, str(folder.path / name))
     path = folder.partial / name
     with folder.final_names():
         write_run(run, path, tag=re.sub(r"[^A-Za-z0-9_.-]", "_", mode))
+    with np.errstate(over="ignore", under="ignore"):
+        score = score.astype(np.float32)
+    tied = query[1:][(query[1:] == query[:-1]) & (score[1:] == score[:-1])]
     info = RunFile(
         path=name,
         sha256=sha256_file(path),
         queries=len(sizes),
         results=int(sizes.sum()),
         depth=int(sizes.max()),
-        ties=_count_ties(_tied_queries(view, order)),
+        ties=TieInfo(pairs=len(tied), queries=len(np.unique(tied))),
     )
     return ModeRun(run, info, [])
 
@@ -219,31 +212,6 @@ def _check_written(path: Path, dataset: Dataset, *, accepts_unjudged: bool) -> l
     ]
     refuse_errors(pair)
     return record_findings([*found, *pair])
-
-
-def _count_ties(run: Run) -> TieInfo:
-    """Count the ties of a run as it was fetched or given."""
-    ties = count_ties(run)
-    straddling = {str(k): count for k, count in ties.straddling.items()}
-    return TieInfo(
-        pairs=ties.pairs, pairs_64=ties.pairs_64, queries=ties.queries, straddling=straddling
-    )
-
-
-def _tied_queries(view: RunView, order: IntArray) -> Run:
-    """Return the queries of a run that have ties, whose rows in the canonical order are given."""
-    query, score = view.grouped.query, view.score[order]
-    with np.errstate(over="ignore", under="ignore"):
-        score32 = score.astype(np.float32)
-    tied = (query[1:] == query[:-1]) & (score32[1:] == score32[:-1])
-    chosen = np.isin(query, query[1:][tied])
-    columns = {
-        "query_id": pl.Series(view.query_ids, dtype=pl.String).gather(query[chosen]),
-        "doc_id": view.doc_ids.take(order[chosen]).series(),
-        "rank": np.zeros(chosen.sum(), np.int64),
-        "score": score[chosen],
-    }
-    return Run(pl.DataFrame(columns, schema=RUN_SCHEMA))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -283,7 +251,12 @@ def prepare_modes(
         write_qrels(dataset.qrels, folder.partial / QRELS_FILE)
     if config.runs is None:
         return _fetch_modes(config, dataset, folder, progress)
-    return Modes(_read_modes(config.runs, dataset, folder, progress))
+    modes, judged = {}, QrelsView.of_table(dataset.qrels)
+    for done, (name, path) in enumerate(config.runs.items()):
+        progress("reading runs", done, len(config.runs))
+        modes[name] = read_mode_run(name, path, dataset, folder, judged)
+    progress("reading runs", len(modes), len(modes))
+    return Modes(modes)
 
 
 def _fetch_modes(
@@ -296,13 +269,11 @@ def _fetch_modes(
 
     if dataset.topics is None or (dataset.corpus is None and config.is_embedded):
         raise InputError("nothing to search: no corpus or no topics", where=dataset.id)
-    excluded = dataset.excluded
-    most = 0 if excluded is None else excluded.most
     request = FetchRequest(
         dataset.corpus,
         dataset.topics,
         config.mode_keys,
-        FetchOptions(config.depth + most, config.exclude_self, config.collapse),
+        FetchOptions(config.depth, config.exclude_self, config.collapse),
         config.retrieval,
         config.make_backend(),
     )
@@ -320,19 +291,13 @@ def _fetch_modes(
         if run.status not in SCORED
     }
 
-    def cut(run: Run) -> pl.DataFrame:
-        if excluded is None:
-            return run.frame
-        kept = excluded.from_run(run).frame.group_by("query_id", maintain_order=True)
-        return kept.head(config.depth).with_columns(
-            rank=pl.int_range(1, pl.len() + 1).over("query_id")
-        )
-
     if len(unscored) == len(fetched):
         refuse_unscorable(fetched)
     scored = {
         mode: replace(
-            write_mode_run(dataset, folder, Run(cut(answer.run), mode), accepts_unjudged=accepts),
+            write_mode_run(
+                dataset, folder, replace(answer.run, name=mode), accepts_unjudged=accepts
+            ),
             latency_ms=answer.latency_ms,
             index_key=" ".join(f"{name}:{key}" for name, key in answer.index_keys.items()) or None,
             cut_short=answer.cut_short,
@@ -341,15 +306,3 @@ def _fetch_modes(
         if mode not in unscored
     }
     return Modes(scored, unscored)
-
-
-def _read_modes(
-    given: dict[str, str], dataset: Dataset, folder: OutputFolder, progress: Progress
-) -> dict[str, ModeRun]:
-    read: dict[str, ModeRun] = {}
-    judged = QrelsView.of_table(dataset.qrels)
-    for done, name in enumerate(given):
-        progress("reading runs", done, len(given))
-        read[name] = read_mode_run(name, given[name], dataset, folder, judged)
-    progress("reading runs", len(given), len(given))
-    return read

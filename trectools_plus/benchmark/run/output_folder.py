@@ -60,18 +60,16 @@ class OutputFolder:
 
     Args:
         path: The folder; created if missing.
-        exclusive: True if the folder must not exist.
 
     Attributes:
         path: The folder.
         partial: The hidden folder; write files here.
 
     Raises:
-        FileExistsError: If ``exclusive`` and the folder exists.
         InputError: If the folder cannot be created or written to.
     """
 
-    def __init__(self, path: str | Path, *, exclusive: bool = False) -> None:
+    def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
         self._inputs: frozenset[Path] = frozenset()
         # Absolute, so that it is deleted even if the current folder changes.
@@ -81,14 +79,10 @@ class OutputFolder:
         try:
             made += [one for one in self.partial.parents if not one.exists()]
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            self.path.mkdir(exist_ok=not exclusive)
+            self.path.mkdir(exist_ok=True)
             remove_abandoned(self.path)
             lock = make_locked_folder(self.partial)
             (self.partial / RUNS_FOLDER).mkdir()
-        except FileExistsError as error:
-            if exclusive and self.path.is_dir():
-                raise
-            raise _write_error(error, self.path) from error
         except OSError as error:
             _clean_up(self.partial, made, lock)
             raise _write_error(error, self.path) from error
@@ -239,14 +233,10 @@ def claim_folder(parent: Path, experiment_id: str) -> tuple[str, OutputFolder]:
     Raises:
         InputError: If the folder cannot be created.
     """
-    for abandoned in {path.parent for path in parent.glob(f"*/{_PARTIAL}")}:
-        remove_abandoned(abandoned)
-        with contextlib.suppress(OSError):  # it has a report
-            abandoned.rmdir()
     for number in count(1):
         name = experiment_id if number == 1 else f"{experiment_id}-{number}"
-        with contextlib.suppress(FileExistsError):
-            return name, OutputFolder(parent / name, exclusive=True)
+        if not (parent / name).exists():
+            return name, OutputFolder(parent / name)
     raise AssertionError("unreachable: count() has no end")
 
 

@@ -26,7 +26,7 @@ from trectools_plus.benchmark.run.runner import DEFAULT_FOLDER
 from trectools_plus.benchmark.sweep.variants import SweepConfig, Variant, Variants, list_variants
 from trectools_plus.choices import DEFAULT_MEASURES
 from trectools_plus.display import Displayed
-from trectools_plus.errors import CheckFailedError, UsageError
+from trectools_plus.errors import CheckFailedError
 from trectools_plus.formats.tables import Qrels, Run
 from trectools_plus.measures.definitions.base import Measure
 from trectools_plus.measures.evaluation import Evaluation, score_runs
@@ -172,12 +172,6 @@ def run_sweep(
         CheckFailedError: If topics, qrels and documents have no ids in common.
         IncomparableError: If the variants are averaged over different queries.
     """
-    if config.exclude is not None:
-        raise UsageError(
-            "a sweep leaves out no documents",
-            where="exclude",
-            remedy="leave them out of the runs first, and sweep these",
-        )
     if config.output_dir is None:
         name = make_experiment_id(clock(), hash_config(config.as_manifest()))
         folder = claim_folder(Path(DEFAULT_FOLDER), name)[1]
@@ -191,16 +185,18 @@ def run_sweep(
         progress("reading the data", 1, 1)
         variants = list_variants(config, dataset, progress)
         evaluation = _score(config, dataset, variants, progress)
-        report = _choose(config, dataset, variants, evaluation).model_copy(
-            update={"command": command}
-        )
+        report = _choose(config, dataset, variants, evaluation, command)
         best = next(one for one in variants.variants if one.name == report.winner.name)
         run = next(variants.runs([best]))
         return SweepResult(report, evaluation.per_query(), run, folder, dataset.qrels)
 
 
 def _choose(
-    config: SweepConfig, dataset: Dataset, variants: Variants, evaluation: Evaluation
+    config: SweepConfig,
+    dataset: Dataset,
+    variants: Variants,
+    evaluation: Evaluation,
+    command: str | None,
 ) -> SweepReport:
     """Choose the best variant by the primary measure, which is the first one."""
     primary, settings, candidates = evaluation.measures[0], config.as_manifest(), variants.variants
@@ -245,6 +241,7 @@ def _choose(
         dataset=dataset.describe(len(table), dataset.hash_contents()),
         packages=package_versions(),
         platform=describe_machine()["platform"],
+        command=command,
         measure=primary.requested_name,
         higher_is_better=is_better,
         n_queries=len(table),

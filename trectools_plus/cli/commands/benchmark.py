@@ -38,7 +38,7 @@ _FIGURES = ("measures", "test", "confidence", "seed", "targets")
 _SETTINGS = SettingOptions(
     benchmark.BenchmarkConfig,
     *("dataset", "test_file", "corpus", "topics", "qrels", "language", "ontology"),
-    *("unknown_terms", "exclude", "modes", "backend", "retriever", "http.engine", "http.url"),
+    *("unknown_terms", "modes", "backend", "retriever", "http.engine", "http.url"),
     *("retrieval.embedding_model", "retrieval.reranker", "retrieval.device", "depth"),
     *("baseline", "missing", "output_dir", *_FIGURES),
 )
@@ -130,7 +130,7 @@ def benchmark_run(
 
     \b
     Examples:
-      benchmark run --dataset hpo --modes lexical,vector,hybrid --set cutoffs=1,5,20
+      benchmark run --dataset hpo --modes lexical,vector,hybrid -m RR,nDCG@5
       benchmark run --corpus corpus.jsonl --topics topics.tsv --qrels qrels.txt
       benchmark run --runs bm25=bm25.run --runs mine=mine.run --qrels qrels.txt --baseline bm25
       benchmark run --dataset irds:cranfield --runs bm25=bm25.run --runs mine=mine.run
@@ -226,9 +226,6 @@ def benchmark_multilingual(
     mean of the languages' means, their variance, and the difference between the best and the worst
     language. Queries of different languages are never averaged together: a set in several
     languages is split. Two sets of one language are refused.
-
-    If the sets are parallel (the same query ids with the same terms of the highest grade), each
-    difference of two languages is tested query by query.
 
     \b
     Examples:

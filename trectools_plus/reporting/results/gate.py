@@ -90,7 +90,7 @@ def gate_document(result: GateResult) -> dict[str, Any]:
         "non_inferior": result.rules.non_inferior,
         "current": result.current.manifest.experiment_id,
         "baseline": result.baseline.manifest.experiment_id,
-        "entries": [_entry_document(entry, result) for entry in result.entries],
+        "entries": [_entry_document(entry) for entry in result.entries],
         "raise_baseline": _should_rise(result),
         "notes": result.notes,
     }
@@ -218,8 +218,7 @@ def _row(entry: GateEntry, rules: GateRules) -> TableRow:
     return make_row(cells, alarming=entry.failed)
 
 
-def _entry_document(entry: GateEntry, result: GateResult) -> dict[str, Any]:
-    judged = result.judged.get(entry.mode)
+def _entry_document(entry: GateEntry) -> dict[str, Any]:
     return {
         "mode": entry.mode,
         "measure": entry.measure,
@@ -233,7 +232,6 @@ def _entry_document(entry: GateEntry, result: GateResult) -> dict[str, Any]:
         "non_inferior": entry.non_inferior,
         "queries": entry.comparison.n,
         "failed": entry.failed,
-        "judged": judged and dict(zip(("baseline", "current"), judged, strict=True)),
         "fallen": [
             {"query_id": query.query_id, "baseline": query.before, "current": query.after}
             for query in entry.fallen

@@ -14,7 +14,6 @@ from trectools_plus.benchmark.multilingual import (
 from trectools_plus.display import Cell, TextTable
 from trectools_plus.reporting.document import (
     Block,
-    Fold,
     Heading,
     Paragraph,
     markdown,
@@ -22,12 +21,9 @@ from trectools_plus.reporting.document import (
 from trectools_plus.reporting.export import render_json, write_texts
 from trectools_plus.reporting.files import HTML_FILE, write_reports
 from trectools_plus.reporting.wording import (
-    describe_difference_intervals,
-    describe_test,
     show,
     show_ci,
 )
-from trectools_plus.statistics.arrays import DEFAULT_CONFIDENCE
 
 _READING = (
     "Each language has its own evaluation and test set. Mean, variance (ddof 1) and gap (best "
@@ -85,27 +81,13 @@ def multilingual_blocks(report: MultilingualReport) -> list[Block]:
         figures = [one.modes[mode][measure] for one in report.languages.values()]
         cells = [Cell(show(one.mean), detail=show_ci(one.ci)) for one in figures]
         means.append([report.mode_names[mode], measure, *cells, *_across(across)])
-    differences: list[list[str | Cell]] = [
-        [
-            report.mode_names[mode],
-            one.measure,
-            f"{one.contrast} − {one.baseline}",
-            Cell(show(one.difference, "+"), detail=show_ci(one.ci, "+")),
-            show(one.p_adjusted),
-        ]
-        for mode, compared in report.differences.items()
-        for one in compared
-    ]
     header = ["Mode", "Metric", *report.languages, "Mean", "Variance", "Gap"]
-    pairs = TextTable.of(["Mode", "Metric", "Languages", "Difference", "Adj. p"], differences)
     return [
         Heading("Comparison of languages", 1),
         Paragraph(f"Documents: {report.corpus}."),
         TextTable.of(["Language", "Test set", "Version", "Queries", "Report"], sets),
         TextTable.of(header, means, right=["Mean", "Variance"]),
-        Fold("Differences of languages", [pairs]),
         Paragraph(_READING, "small"),
-        Paragraph(_describe_pairs(report), "small"),
         *(Paragraph(note, "note") for note in _list_notes(report)),
         Paragraph(f"Created by: {report.command}" if report.command else ""),
     ]
@@ -124,19 +106,3 @@ def _across(one: CrossLingual) -> list[str]:
     variance = "–" if one.variance is None else f"{one.variance:.5f}"
     languages = f" {one.best_language}–{one.worst_language}" if one.gap else ""
     return [show(one.mean), variance, show(one.gap) + languages]
-
-
-def _describe_pairs(report: MultilingualReport) -> str:
-    """Return a line on parallel sets; nothing for reports of schema version 1.0."""
-    if report.parallel is False:
-        return "The sets are not parallel, so the languages are not compared query by query."
-    entry = next((one for compared in report.differences.values() for one in compared), None)
-    if not report.parallel or entry is None:
-        return ""
-    modes = (modes for language in report.languages.values() for modes in language.modes.values())
-    intervals = (one.ci for measures in modes for one in measures.values())
-    level = next((ci.level for ci in intervals if ci is not None), DEFAULT_CONFIDENCE)
-    return (
-        "The sets are parallel: intervals and p-values are of differences query by query. "
-        f"{describe_difference_intervals(entry)} Adj. p: {describe_test(entry, level)}."
-    )
