@@ -1,8 +1,9 @@
 """Golden documents of an earlier commit, and what is different now.
 
 `tests/golden/<name>.json` is what a case gave then; it is never written again.
-`tests/contract/frozen/<name>.json` is what differs from it today: by path, a list with the value,
-or an empty list if there is none. A document without a golden one is frozen whole.
+`tests/contract/frozen/<name>.json` is what differs from it today: by path, without and with its
+last part, a list with the value, or an empty list if there is none. A document without a golden one
+is frozen whole.
 `tests/golden/expected.toml` says why.
 """
 
@@ -81,19 +82,34 @@ def freeze(name: str, document: Any, *, loose: bool = False) -> None:
     found = from_golden(name, document, loose=loose)
     path.unlink(missing_ok=True)
     if found:
-        write_document(path, {one.path: one.after for one in found})
+        by_place: dict[str, dict[str, Any]] = {}
+        for one in found:
+            place, _, last = one.path.rpartition("/")
+            by_place.setdefault(place, {})[last] = one.after
+        write_document(path, by_place)
+
+
+def read_differences(name: str) -> dict[str, Any]:
+    """Return what is frozen of a document that has a golden one, by path."""
+    path = frozen_path(name)
+    by_place = read_document(path) if path.exists() else {}
+    return {
+        f"{place}/{last}": value
+        for place, values in by_place.items()
+        for last, value in values.items()
+    }
 
 
 def problems(name: str, document: Any, *, loose: bool = False) -> Iterator[str]:
     """Describe where a document is neither the golden one nor differs as frozen."""
-    frozen = read_document(frozen_path(name)) if frozen_path(name).exists() else None
     if not golden_path(name).exists():
-        if frozen is None:
+        if not frozen_path(name).exists():
             yield f"{name} is not frozen: pytest tests/contract --freeze"
         else:
+            frozen = read_document(frozen_path(name))
             yield from map(str, differences(frozen, document, loose=loose))
         return
-    listed = frozen or {}
+    listed = read_differences(name)
     found = {one.path: one for one in from_golden(name, document, loose=loose)}
     for path, one in found.items():
         if path not in listed:
