@@ -38,6 +38,15 @@ def test_the_rules_of_every_profile_exist() -> None:
         assert profile.unchanged_if_most <= set(profile.severities)
 
 
+def test_limits(run: Path) -> None:
+    assert PROFILES["submission"].max_tag_length == 25
+    codes = {f.code for f in validate_run(run, max_depth=1, max_tag_length=1).findings}
+    assert codes >= {"R161", "R152"}
+    run.write_text("1 Q0 a 1 2 our-best-run\n")
+    assert not validate_run(run, max_tag_length=12).findings
+    assert [f.code for f in validate_run(run, max_tag_length=11).findings] == ["R152"]
+
+
 def test_the_default_profile_is_the_catalogue(run: Path) -> None:
     report = validate_run(run, qrels=qrels(3), topics=TOPICS)
     assert PROFILES["default"].apply(report) == report

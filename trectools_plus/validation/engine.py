@@ -8,6 +8,7 @@ from os import PathLike, fsdecode
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from trectools_plus.choices import MAX_TAG_LENGTH
 from trectools_plus.errors import FormatError
 from trectools_plus.formats.columns.rows import RunRows
 from trectools_plus.formats.files.binary import BinaryFileError
@@ -36,6 +37,7 @@ def validate_run(
     qrels: Any = None,
     topics: Topics | None = None,
     max_depth: int | None = DEFAULT_MAX_DEPTH,
+    max_tag_length: int = MAX_TAG_LENGTH,
     every_line: bool = False,
     optional_rules: bool = False,
     collection: DocumentIds | None = None,
@@ -48,6 +50,7 @@ def validate_run(
         qrels: Qrels to compare ids with, in any form. :func:`validate_qrels` checks them.
         topics: The queries that the run should answer.
         max_depth: Results allowed per query; ``None`` for no limit.
+        max_tag_length: Characters allowed in the run tag.
         every_line: Put the line numbers of all places into findings, not only the first few.
         optional_rules: Also run the rules that are off by default.
         collection: The document ids of the collection.
@@ -62,12 +65,13 @@ def validate_run(
     judged = other if isinstance(other, QrelsView) and _has_ids(other) else None
     in_parts = None
     if isinstance(path, str | PathLike) and not every_line:
-        settings = ViewSettings(max_depth, qrels=judged, collection=collection)
+        settings = ViewSettings(max_depth, max_tag_length, qrels=judged, collection=collection)
         in_parts = view_in_parts(fsdecode(path), settings)
     run = in_parts or as_run_view(path, max_depth)
     if isinstance(run, FileReport):
         return run
     run.every_line, run.optional_rules = every_line, optional_rules
+    run.max_tag_length = max_tag_length
     ids = None if topics is None else topics.query_ids
 
     def check(one: RunView) -> list[Finding]:

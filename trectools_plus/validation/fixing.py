@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
+from trectools_plus.choices import MAX_TAG_LENGTH
 from trectools_plus.display import Displayed
 from trectools_plus.errors import FormatError, UsageError
 from trectools_plus.formats.columns.ids import Rows, join_texts
@@ -125,7 +126,13 @@ def split_fix_values(values: Sequence[str]) -> tuple[str, tuple[str, ...]]:
     return outputs[0], tuple(dict.fromkeys(codes))
 
 
-def fix_run(path: str | Path, output: str | Path, *, codes: Sequence[str] = ()) -> FixSummary:
+def fix_run(
+    path: str | Path,
+    output: str | Path,
+    *,
+    codes: Sequence[str] = (),
+    max_tag_length: int = MAX_TAG_LENGTH,
+) -> FixSummary:
     """Write a fixed copy of a run; the run itself is never changed.
 
     Safe fixes are always applied, others only if named. No fix changes the ranking that is
@@ -140,6 +147,7 @@ def fix_run(path: str | Path, output: str | Path, *, codes: Sequence[str] = ()) 
         path: The run; ``-`` is standard input.
         output: The file to write; its suffix decides its compression.
         codes: Fixes to apply in addition to the safe ones, for example ``R152``.
+        max_tag_length: Characters allowed in the run tag, for ``R152``.
 
     Returns:
         The applied fixes, and the fixes that were not applied.
@@ -154,7 +162,7 @@ def fix_run(path: str | Path, output: str | Path, *, codes: Sequence[str] = ()) 
         if "R107" in found and not may_hold_documents(view):
             fields = _with_column(fields, "c2", "Q0")
         if found & {"R151", "R152"}:
-            fields = _with_tags(fields, found)
+            fields = _with_tags(fields, found, max_tag_length)
         if "R131" in found:
             fields = _without_rows(fields, view.copies)
         if found & _RANKS:
@@ -165,7 +173,9 @@ def fix_run(path: str | Path, output: str | Path, *, codes: Sequence[str] = ()) 
         return _text_of(view, fields)
 
     def open_view(source: FileContent) -> RunView:
-        return RunView.of_file(lex_run(source))
+        view = RunView.of_file(lex_run(source))
+        view.max_tag_length = max_tag_length
+        return view
 
     return _write_fixed("run", open_view, fix, path, output, codes)
 
@@ -302,10 +312,10 @@ def _numbered(fields: pl.DataFrame) -> pl.DataFrame:
     return fields.with_columns(c4=ranks)
 
 
-def _with_tags(fields: pl.DataFrame, found: Codes) -> pl.DataFrame:
+def _with_tags(fields: pl.DataFrame, found: Codes, longest: int) -> pl.DataFrame:
     """Write one tag (R151), or replace invalid characters in tags (R152)."""
     tags = fields["c6"].unique(maintain_order=True).to_list()
-    valid = list(map(valid_tag, tags)) if "R152" in found else tags
+    valid = [valid_tag(tag, longest) for tag in tags] if "R152" in found else tags
     if "R151" in found:
         valid = valid[:1] * len(tags)
     return _with_column(fields, "c6", fields["c6"].replace_strict(tags, valid))

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from functools import partial, reduce
 from typing import TypeVar
 
+from trectools_plus.choices import MAX_TAG_LENGTH
 from trectools_plus.distributed.copies import map_in_copies
 from trectools_plus.errors import TrectoolsPlusError
 from trectools_plus.formats.columns.columns import Columns
@@ -58,12 +59,14 @@ class ViewSettings:
 
     Attributes:
         max_depth: Results allowed per query; ``None`` for no limit.
+        max_tag_length: Characters allowed in the run tag.
         for_scoring: Ignore words after the tag, as :meth:`RunView.for_scoring` does.
         qrels: The qrels with which the documents of the run are compared, if any.
         collection: The document ids of the collection, if known.
     """
 
     max_depth: int | None
+    max_tag_length: int = MAX_TAG_LENGTH
     for_scoring: bool = False
     qrels: QrelsView | None = None
     collection: DocumentIds | None = None
@@ -71,7 +74,9 @@ class ViewSettings:
     def view(self, columns: Columns, shape: Shape | None = None) -> RunView:
         """Return the view of a file, or of a part of one."""
         make = RunView.for_scoring if self.for_scoring else RunView.of_file
-        return make(columns, self.max_depth, shape)
+        view = make(columns, self.max_depth, shape)
+        view.max_tag_length = self.max_tag_length
+        return view
 
     def pair(self, view: RunView) -> PairView:
         """Return the view of a run, or of a part of one, with its qrels."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from trectools_plus.choices import MAX_TAG_LENGTH
 from trectools_plus.errors import UsageError
 from trectools_plus.validation.findings import FileReport, Finding, Severity
 from trectools_plus.validation.registry import DEFAULT_MAX_DEPTH, TREC_MAX_DEPTH
@@ -12,11 +13,12 @@ from trectools_plus.validation.registry import DEFAULT_MAX_DEPTH, TREC_MAX_DEPTH
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """Severities and a limit that differ from the usual ones.
+    """Severities and limits that differ from the usual ones.
 
     Attributes:
         name: The value of ``--profile``.
         max_depth: Results allowed per query.
+        max_tag_length: Characters allowed in the run tag.
         severities: Severities that differ from those of the rules, by code.
         unchanged_if_most: Codes in ``severities`` whose findings keep their severity if more than
             half of the places are affected.
@@ -26,6 +28,7 @@ class Profile:
     max_depth: int = DEFAULT_MAX_DEPTH
     severities: Mapping[str, Severity] = field(default_factory=dict)
     unchanged_if_most: frozenset[str] = frozenset()
+    max_tag_length: int = MAX_TAG_LENGTH
 
     def apply(self, report: FileReport) -> FileReport:
         """Return the report with the severities of this profile."""
@@ -43,7 +46,7 @@ _SUBMISSION = dict.fromkeys(("P108", "R107", "R151", "R152"), Severity.ERROR)
 PROFILES = {
     "default": Profile("default"),
     "trec": Profile("trec", TREC_MAX_DEPTH, _TREC, frozenset({"P103"})),
-    "submission": Profile("submission", severities=_SUBMISSION),
+    "submission": Profile("submission", severities=_SUBMISSION, max_tag_length=25),
 }
 """The profiles by name."""
 

@@ -6,6 +6,7 @@ import json
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -123,7 +124,9 @@ def runs_validate(
     choices = options.choices(max_depth)
     depth, names = choices.profile.max_depth, formats.column_names(columns)
     inputs = (qrels, topics, docids)
-    fixed = fix_file(fix, runs, validation.fix_run, columns=columns, inputs=inputs)
+    longest = choices.profile.max_tag_length
+    fix_run = partial(validation.fix_run, max_tag_length=longest)
+    fixed = fix_file(fix, runs, fix_run, columns=columns, inputs=inputs)
     queries = None if topics is None else formats.read_topics(topics, fields.options())
     collection = judgments = None
     if docids is not None or docid_pattern is not None:
@@ -144,6 +147,7 @@ def runs_validate(
             qrels=judgments if isinstance(judgments, validation.QrelsView) else None,
             topics=queries,
             max_depth=depth,
+            max_tag_length=longest,
             every_line=options.every,
             optional_rules=bool(choices.select),
             collection=collection,

@@ -108,6 +108,7 @@ def _validate(
         path,
         qrels=parts["qrels"].path if "qrels" in parts else None,
         max_depth=profile.max_depth,
+        max_tag_length=profile.max_tag_length,
     )
 
 

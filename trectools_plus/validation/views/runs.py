@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 import numpy.typing as npt
 
+from trectools_plus.choices import MAX_TAG_LENGTH
 from trectools_plus.formats.columns.columns import Columns
 from trectools_plus.formats.columns.decimals import parse_decimal
 from trectools_plus.formats.columns.facts import OddLines
@@ -32,12 +33,14 @@ class RunView(TableView):
 
     Attributes:
         max_depth: Results allowed per query; ``None`` for no limit.
+        max_tag_length: Characters allowed in the run tag.
         words_after_tag: Rows of which the words after the tag are ignored; see
             :meth:`for_scoring`.
         pair_facts: If the file was read in chunks: the facts about its documents and the qrels.
     """
 
     kind = "run"
+    max_tag_length: int = MAX_TAG_LENGTH
     pair_facts: PairFacts
 
     def __init__(
@@ -148,6 +151,7 @@ class RunView(TableView):
             view = views[name] = RunView.of_file(columns, self.max_depth)
             view.every_line, view.optional_rules = self.every_line, self.optional_rules
             view.other_query_ids = self.other_query_ids
+            view.max_tag_length = self.max_tag_length
         return views
 
     @cached_property

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from trectools_plus.choices import MAX_TAG_LENGTH
 from trectools_plus.formats.columns.ids import Flags, Ids, Rows
 from trectools_plus.validation.registry import Case, Rule
 from trectools_plus.validation.rules.file.hidden import INVISIBLE_BLANKS as INVISIBLE
@@ -296,7 +295,7 @@ def bad_tags(run: RunView) -> Rows:
     """Return rows with a tag that is too long, or has characters that tools do not accept."""
     word, first = run.rows.tags.numbered()
     tags = run.rows.tags.texts(first)
-    is_bad = [len(tag) > MAX_TAG_LENGTH or bool(_NOT_IN_TAGS.search(tag)) for tag in tags]
+    is_bad = [len(tag) > run.max_tag_length or bool(_NOT_IN_TAGS.search(tag)) for tag in tags]
     return np.flatnonzero(np.array(is_bad, np.bool_)[word]) if tags else np.empty(0, np.int64)
 
 
@@ -307,13 +306,13 @@ R152 = Rule(
     "warning",
     fix="ask",
     fixed="put the tag in form",
-    checks="tag outside [A-Za-z0-9_.-]{1,64}",
+    checks="tag outside [A-Za-z0-9_.-]{1,64}; at most 25 characters in the profile submission",
     rationale="The tag becomes a file name, a column heading and a database key. Tracks allow "
     "letters, digits and a few other characters, and at most 12, 15 or 25 of them.",
     example="run.txt:1: warning R152: tag 'a+b' is too long, or has characters that tools do not "
     "accept. Use letters, digits, "
     "'_', '.', '-', at most 64 characters.",
-    remedy=f"Use letters, digits, '_', '.', '-', at most {MAX_TAG_LENGTH} characters",
+    remedy="Use letters, digits, '_', '.', '-', at most {limit} characters",
     chunked=True,
     cases=(
         Case(
@@ -321,6 +320,7 @@ R152 = Rule(
             "tag {tag!q} is too long, or has characters that tools do not accept"
             "[ (on {count} rows)]",
             bad_tags,
+            shows=lambda run, _: {"limit": run.max_tag_length},
             column=6,
             about="file",
         ),
