@@ -343,8 +343,8 @@ TEXTS = """
     MeasureDefinition.name MeasureDefinition.provider MeasureDefinition.ties
     MeasureDefinition.trec_eval_call ModeResult.label ModeResult.measures ModelRecord.path
     ModelRecord.sha256 RunFile.sha256 SourceFile.sha256 TieInfo.straddling
-    UnscoredMode.failed_queries UnscoredMode.label UnscoredMode.reason Verdict.best
-    Verdict.measure Verdict.next_steps Verdict.second Verdict.text Comparison.reason
+    UnscoredMode.failed_queries UnscoredMode.label UnscoredMode.reason UpliftResult.baseline
+    Verdict.best    Verdict.measure Verdict.next_steps Verdict.second Verdict.text Comparison.reason
 """
 
 

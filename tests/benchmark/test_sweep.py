@@ -247,7 +247,6 @@ def test_wrong_sweeps_are_refused(tmp_path, options, message):
     [
         ({"grid": {"k1": "0.5,-1"}}, "--grid k1=-1"),
         ({"grid": {"kl": "0.5,1"}}, "cannot be varied"),
-        ({"grid": {"rewording": "true,false"}}, "changes nothing"),
         ({"http": {"url": "http://a"}, "modes": "lexical"}, "embedded"),
     ],
 )

@@ -136,7 +136,7 @@ def test_progress_is_reported(report: Path) -> None:
 def test_the_report_states_the_size_of_the_timed_sample(
     small: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(backend, "LATENCY_SAMPLE", 3)
+    monkeypatch.setattr(backend.EmbeddedSource, "latency_sample", 3)
     out = tmp_path / "out"
     modes = ["lexical", "hybrid"]
     options = {**small.options, **FAST, "modes": modes, "output_dir": str(out)}

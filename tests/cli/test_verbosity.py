@@ -48,16 +48,6 @@ def test_quiet_still_prints_errors(program: Program, tmp_path: Path) -> None:
     assert done.stderr == program("runs info missing.run", tmp_path).stderr != ""
 
 
-def test_verbose_prints_steps_with_their_times(program: Program, tmp_path: Path) -> None:
-    command = ["benchmark", "run", "--runs", f"one={RUN}", "--qrels", QRELS]
-    command += ["--set", "resamples=100", "--format", "json", "--output-dir"]
-    usual = program([*command, "a"], tmp_path)
-    verbose = program([*command, "b", "-v"], tmp_path)
-    assert re.search(r"^.+: \d+ in \d+\.\d\d s$", verbose.stderr, re.MULTILINE)
-    assert verbose.code == usual.code == 0
-    assert verbose.text.startswith("{")
-
-
 def test_verbose_prints_the_traceback_of_an_error(program: Program, tmp_path: Path) -> None:
     done = program("runs info missing.run -v", tmp_path)
     assert done.code == 2

@@ -30,7 +30,6 @@ def test_sweep_writes_the_plot(call, words, tmp_path):
         (["--min-confidence", "3"], 2, "at most 1 but got 3.0 — min_confidence"),
         (["--similarity", "none"], 2, "removed"),
         (["--predictions", "none.jsonl"], 2, "none.jsonl"),
-        (["--max-gap", "1"], 2, "removed"),
         (["--root", "X:99"], 2, "X:99 is not a term"),
         (["sweep", "--values", "low,high"], 2, "expected numbers"),
         (["sweep", "--values", "7"], 2, "at most 1 but got 7.0 — min_confidence"),

@@ -101,7 +101,7 @@ def test_the_result_of_compare() -> None:
     found = compare(QRELS, [str(FIXTURES / "runs/lexical.run"), str(FIXTURES / "runs/vector.run")])
     assert found.systems == ["lexical", "vector"]
     assert found.report.noun == "run"
-    assert re.search(r"^Run ", str(found), re.MULTILINE)
+    assert re.search(r"^  Run ", str(found), re.MULTILINE)
     assert json.loads(found.to_json())["modes"].keys() == {"lexical", "vector"}
     assert "nDCG@10 & " in found.to_latex()
     assert "\nRun & " in found.to_latex(systems="rows").replace("    Run", "Run")

@@ -157,7 +157,7 @@ def test_means_over_different_queries_are_not_ranked(make_report: Any) -> None:
     row, other = headline_table(report, report.measure_names).rows
     _, *cells, best = row.cells
     assert (best.marked, [cell.best for cell in cells]) == ("–", [False, False])
-    assert [(cell.count, cell.marks) for cell in cells] == [("n = 19", ""), ("n = 225", "")]
+    assert [(cell.count, cell.marks) for cell in cells] == [("(n = 19)", ""), ("(n = 225)", "")]
     assert [cell.best for cell in other.cells[1:-1]] == [False, True]
     text = render_markdown(report)
     assert (
@@ -166,7 +166,7 @@ def test_means_over_different_queries_are_not_ranked(make_report: Any) -> None:
     )
     assert "| all − few | MeanRank (n = 19) |" in text
     assert "MeanRank over 19 to 225 of them, different ones, so it is not ranked." in text
-    assert "1.5000 n = 19" in console(report)
+    assert "1.5000 (n = 19)" in console(report)
     page = render_html(report)
     assert (
         "The modes are not ranked on MeanRank, because the means are over different queries."

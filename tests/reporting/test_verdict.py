@@ -138,7 +138,10 @@ def test_means_over_different_queries_are_not_ranked(make_report: Make) -> None:
     )
     assert found.best_overall is None
     cells = mean_cells(found, "MeanRank", {}).values()
-    assert [(cell.count, cell.best) for cell in cells] == [("n = 19", False), ("n = 225", False)]
+    assert [(cell.count, cell.best) for cell in cells] == [
+        ("(n = 19)", False),
+        ("(n = 225)", False),
+    ]
 
 
 def against(report: BenchmarkReport, *baselines: str, **fields: Any) -> BenchmarkReport:

@@ -192,15 +192,10 @@ def test_topics_and_documents_in_every_form() -> None:
         assert tp.fetch(texts, topics, "lexical")["lexical"].run.to_dict()["1"].keys() == {"d1"}
 
 
-def test_fusion_takes_runs_in_every_form_and_weights_by_name(files: dict[str, Path]) -> None:
+def test_fusion_takes_runs_in_every_form(files: dict[str, Path]) -> None:
     other = {"1": {"10": 1.0}}
     plain = tp.fuse([tp.Run.from_dict(RUN), tp.Run.from_dict(other)])
     assert tp.fuse({"a": files["run"], "b": other}).to_dict() == plain.to_dict()
-    named = {"a": RUN, "b": other}
-    weighted = tp.fuse(named, "weighted", weights={"b": 0.25, "a": 0.75}).to_dict()
-    assert weighted == tp.fuse(named, "weighted", weights=[0.75, 0.25]).to_dict()
-    with pytest.raises(UsageError):
-        tp.fuse(named, "weighted", weights={"a": 1})
 
 
 def test_validate_finds_out_what_it_is_given(files: dict[str, Path]) -> None:

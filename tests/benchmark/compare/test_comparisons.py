@@ -86,7 +86,7 @@ def test_runs_in_a_list_have_the_names_of_their_tags() -> None:
     [
         (
             (5, {"a": LEXICAL}),
-            "got int — give .*, or a Qrels; .*Evaluation",
+            "got int — give .*, or a Qrels",
         ),
         ((QRELS, {"a": {"q1": ["d1"]}}), r"score but got \['d1'\]"),
         ((QRELS, 5), "int — give a dictionary"),

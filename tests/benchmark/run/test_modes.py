@@ -143,7 +143,7 @@ def test_an_unknown_mode_of_a_retriever_is_refused(data: dict[str, str]) -> None
             {"backend": "http"},
             "backend. http .* give http.url",
         ),
-        ({"backend": "python"}, "`backend` python requires `retriever`"),
+        ({"backend": "python"}, "`backend` python has no settings — give `retriever`"),
         ({"retriever": ["a:b", "c:b"]}, "named 'b'"),
         ({"retriever": ["a b=c:d"]}, "'a b'"),
         (

@@ -372,7 +372,7 @@ def test_the_manifest_says_with_how_many_blas_threads_was_searched(
 ) -> None:
     searched = run({**small.options, "modes": ["vector"]}, tmp_path / "searched").report
     assert searched.manifest.blas_threads == limited_blas_threads()
-    assert f"limited to {limited_blas_threads()} thread" in (
+    assert f"Limit of threads of matrix products: {limited_blas_threads()}" in (
         tmp_path / "searched" / "BenchmarkComparison.md"
     ).read_text(encoding="utf-8")
     given = {"runs": {"a": small.write_run("a", PERFECT)}, "qrels": small.qrels}

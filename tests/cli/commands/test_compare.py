@@ -40,7 +40,11 @@ def test_every_format_has_the_figures_of_python(call: Any, tmp_path: Path) -> No
     ("words", "code", "message"),
     [
         ((*PAIR,), 2, "missing option '--qrels'"),
-        ((LEXICAL, LEXICAL, "--qrels", QRELS), 2, "lexical.run is given"),
+        (
+            (LEXICAL, LEXICAL, "--qrels", QRELS),
+            2,
+            "two runs are named 'lexical'",
+        ),
         ((*PAIR, "--qrels", QRELS, "--to", "x.docx"), 2, "unsupported table format: .docx"),
         ((*PAIR, "--qrels", QRELS, "--baseline", "c"), 2, "unknown baseline 'c'"),
         ((*PAIR, "--qrels", QRELS, "--confidence", "95"), 2, "confidence"),

@@ -64,14 +64,6 @@ def test_json_names_the_kind_of_each_file() -> None:
     assert (finding["code"], finding["line"], finding["column"]) == ("T114", 2, None)
 
 
-def test_fix_writes_a_copy_and_checks_it(folder: Path) -> None:
-    (folder / "crlf.tsv").write_bytes(TSV.replace("\n", "\r\n").encode())
-    result = _invoke("crlf.tsv", "--fix", "fixed.tsv")
-    assert result.exit_code == 0
-    assert (folder / "fixed.tsv").read_bytes() == TSV.encode()
-    assert (folder / "crlf.tsv").read_bytes() == TSV.replace("\n", "\r\n").encode()
-
-
 def test_standard_input_is_recognised_by_its_content() -> None:
     for text, kind in ((TSV, "topics"), (SET, "testset")):
         document = json.loads(_invoke("-", "--format", "json", stdin=text).stdout)

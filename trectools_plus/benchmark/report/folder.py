@@ -379,8 +379,8 @@ class ListedReport:
         queries: Number of queries in the means.
         modes: The compared modes.
         best: The best mode on the primary measure with its mean, marked ``*`` if it differs
-            significantly from the second one or the baseline, else ``n.s.``; of a single mode, its
-            mean; ``none`` on a tie, and if the modes are not ranked.
+            significantly from the second one, else ``n.s.``; of a single mode, its mean; ``none``
+            on a tie, with a baseline, and if the modes are not ranked.
     """
 
     folder: str
@@ -431,7 +431,7 @@ def list_reports(folder: str | Path) -> Listing:
             problems.append(str(error))
             continue
         verdict, measure = report.verdict, report.primary_measure
-        shown = verdict.best if verdict is not None else None
+        shown = verdict.best if verdict is not None and verdict.compared is None else None
         shown = next(iter(report.modes)) if len(report.modes) == 1 else shown
         best = f"none, {measure}"
         if shown is not None:

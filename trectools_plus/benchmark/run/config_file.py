@@ -34,6 +34,7 @@ from trectools_plus.formats.nodes.model import (
 )
 from trectools_plus.formats.nodes.parsing import parse_document
 from trectools_plus.models import explain_problem
+from trectools_plus.retrieval.backends.selection import BackendSettings
 from trectools_plus.retrieval.setting_types import (
     BUILTIN,
     Flag,
@@ -44,6 +45,20 @@ from trectools_plus.retrieval.setting_types import (
 )
 from trectools_plus.retrieval.settings import RetrievalSettings
 
+_OF_TEST_CASES = ("unknown_terms", "language")
+_SUPERSEDES = {
+    "dataset": ("corpus", "topics", "qrels", "runs", "test_file", *_OF_TEST_CASES),
+    "corpus": ("dataset", "test_file", "runs", *_OF_TEST_CASES),
+    "test_file": ("corpus", "topics", "qrels", "runs"),
+    "runs": (
+        *("dataset", "test_file", *_OF_TEST_CASES),
+        *("corpus", "modes", "depth", "retrieval", "exclude_self"),
+        *BackendSettings.model_fields,
+    ),
+    "measures": ("cutoffs",),
+    "cutoffs": ("measures",),
+}
+"""By option, the settings of the file that it replaces."""
 _MODELS = ("embedding_model", "splade_model")
 """Folders among the settings of ``retrieval``."""
 _MERGED = ("retrieval", "http", "collapse")
@@ -115,6 +130,11 @@ def load_fetch_settings(
         InputError, UsageError: As :func:`load_config`.
     """
     file = _SettingsFile(path, options)
+    if "topics" in file.given:
+        file.remove(("dataset", "test_file"))
+    is_hpo = "hpo" in (file.values.get("dataset"), file.given.get("dataset"))
+    if not is_hpo and "test_file" not in {**file.values, **file.given}:
+        file.remove(["ontology"])  # with other documents, only scoring uses it
     ignored = BenchmarkConfig.model_fields.keys() - FetchSettings.model_fields.keys()
     # Judgments and given runs are not fetched.
     return file.validate(FetchSettings, ignored | {"qrels", "runs", "unknown_terms"})
@@ -165,6 +185,13 @@ class _SettingsFile:
             content, self._root = _read_yaml(Path(path))
             self.values = _anchor_paths(move_fusion(content), Path(path).parent)
         self.given = {name: value for name, value in (options or {}).items() if value is not None}
+        for option in self.given:
+            self.remove(_SUPERSEDES.get(option, ()))
+
+    def remove(self, names: Iterable[str]) -> None:
+        """Remove settings of the file."""
+        for name in names:
+            self.values.pop(name, None)
 
     def validate(self, model: type[_Settings], ignored: Collection[str] = ()) -> _Settings:
         """Return the model of the settings: options override the file, parts of mappings too.
@@ -311,7 +338,12 @@ def compare_vectors_options(
             where="--strategies",
             remedy=f"use some of {', '.join(STRATEGIES)}; at least two with --no-single",
         )
-    retrieval = {**(options.get("retrieval") or {}), "multi_vector": False}
+    retrieval = options.get("retrieval") or {}
+    if "multi_vector" in retrieval:
+        raise UsageError(
+            "cannot be set here: the strategies set it for each mode", where="multi_vector"
+        )
+    retrieval = {**retrieval, "multi_vector": False}
     settings: ConfigOptions = {**options, "modes": modes, "retrieval": retrieval}
     if single:
         settings = {**settings, "baseline": (SINGLE,), "mode_names": {SINGLE: SINGLE_LABEL}}

@@ -124,6 +124,8 @@ def _across(one: CrossLingual) -> list[str]:
 def _describe_pairs(report: MultilingualReport) -> str:
     """Return a line on the differences of parallel sets."""
     entry = next((one for compared in report.differences.values() for one in compared), None)
+    if entry is None and report.parallel is None:
+        return ""
     if entry is None:
         return "The sets are not parallel, so languages are not compared query by query."
     modes = (modes for language in report.languages.values() for modes in language.modes.values())

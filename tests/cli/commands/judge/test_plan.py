@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 from harness.plans import topics_of, write_corpus, write_runs
 from harness.program import Program
-
-from trectools_plus.judging.plan import PlanFolder
 
 QUERIES = 14
 
@@ -34,19 +31,6 @@ def call(program: Program, data: Path) -> Any:
         return program(["trectools-plus", *map(str, words)], data)
 
     return run
-
-
-def test_a_table_of_several_systems_is_several_runs(call: Any, data: Path) -> None:
-    rows = ["query_id,doc_id,score,system\n"]
-    for name in ("a", "b"):
-        for line in (data / f"{name}.run").read_text().splitlines():
-            query_id, _, doc_id, _, score, tag = line.split()
-            rows.append(f"{query_id},{doc_id},{score},system {tag}\n")
-    (data / "both.csv").write_text("".join(rows))
-    done = call("judge", "plan", "both.csv", *GIVEN, "--format", "json")
-    assert done.code == 0, done.stderr
-    assert list(json.loads(done.text)["runs"]) == ["system a", "system b"]
-    assert list(PlanFolder(data / "plan").runs) == ["system a", "system b"]
 
 
 def test_mistakes_are_one_line(call: Any, data: Path) -> None:

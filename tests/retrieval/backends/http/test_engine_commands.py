@@ -173,7 +173,7 @@ def test_from_python(engine: Engine, data: Path) -> None:
         (["--engine", "vespa"], "the engine's URL is missing"),
         (["--engine", "qdrant", "--http-url", "http://a"], "http.index is missing"),
         (["--engine", "vespa", "--http-url", "http://u:p@a"], "password, token or key"),
-        (["--engine", "vespa", "--http-url", "http://a?sig=abc"], "'sig'"),
+        (["--engine", "vespa", "--http-url", "http://a?sig=abc"], "token or key"),
         (["--set", "http.index"], "--set http.index has no '='"),
         (["--set", "http.indx=a", "--http-url", "http://a"], "unknown setting 'http.indx'"),
     ],

@@ -95,7 +95,7 @@ def test_lists_that_the_service_cut_are_reported(
     assert found.notes == [
         "fewer than 10 documents for 2 of 4 queries (q2, q4), although the search found more"
     ]
-    assert "dense is incomplete: fewer than 10 documents" in " ".join(result.stdout.split())
+    assert "dense (incomplete): fewer than 10 documents" in " ".join(result.stdout.split())
     result = CliRunner().invoke(benchmark_app, ["verify", str(tmp_path / "report")])
     assert result.exit_code == 0, result.output
 

@@ -94,7 +94,11 @@ def why_not_read(run: RunView, _: Places) -> Mapping[str, Value]:
 
     problem = json_problem(run.file.source, "run")
     why, remedy = problem or ("a run has six columns separated by spaces or tabs", None)
-    return {"format": str(run.shape.format), "why": why, "do": remedy or conversion_remedy(run)}
+    return {
+        "format": str(run.shape.format),
+        "why": why,
+        "do": remedy or conversion_remedy(run, "query=1,doc_id=3,score=5"),
+    }
 
 
 R103 = Rule(
