@@ -155,27 +155,27 @@ def test_public_classes_have_names_of_their_own() -> None:
 
 
 CEILINGS = {
-    "formats": Size(4_222, 55_786),
-    "validation": Size(3_629, 56_798),
-    "retrieval": Size(3_534, 49_513),
-    "benchmark": Size(3_364, 50_645),
-    "reporting": Size(2_319, 36_558),
-    "service": Size(1_264, 17_445),
-    "cli": Size(1_271, 21_063),
-    "measures": Size(1_352, 19_948),
-    "extraction": Size(1_383, 20_313),
-    "judging": Size(1_539, 22_131),
+    "formats": Size(3_751, 50_964),
+    "validation": Size(2_782, 45_491),
+    "retrieval": Size(3_020, 43_328),
+    "benchmark": Size(2_682, 40_663),
+    "reporting": Size(1_620, 26_963),
+    "service": Size(1_264, 17_442),
+    "cli": Size(1_260, 20_821),
+    "measures": Size(1_342, 19_754),
+    "extraction": Size(1_357, 20_076),
+    "judging": Size(1_503, 21_481),
     "statistics": Size(1_198, 17_620),
     "trec_eval": Size(948, 13_063),
-    ".": Size(537, 6_239),
-    "testsets": Size(539, 7_998),
-    "ontology": Size(430, 6_152),
-    "distributed": Size(123, 1_520),
+    ".": Size(464, 5_497),
+    "testsets": Size(539, 7_990),
+    "ontology": Size(421, 6_067),
+    "distributed": Size(113, 1_397),
 }
 """The greatest sizes of the folders of the package. A ceiling is only ever lowered."""
-TESTS_CEILING = Size(29_061, 463_718)
-MOST_MODULES = 377
-MOST_SCRIPT_LINES = 1_590
+TESTS_CEILING = Size(27_572, 439_753)
+MOST_MODULES = 374
+MOST_SCRIPT_LINES = 1_447
 
 
 @pytest.mark.parametrize("folder", CEILINGS)

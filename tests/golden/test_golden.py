@@ -16,7 +16,7 @@ OTHERS |= {"service", *(f"trec-eval-9-out.test{flags}" for flags in ("", ".aq", 
 """Documents of tests that are not cases."""
 COMPARED = OTHERS | CASES.keys() | {f"matrix/{command.name}" for command in COMMANDS}
 MOST_BYTES = 3_000_000
-MOST_FROZEN_BYTES = 700_000
+MOST_FROZEN_BYTES = 400_000
 
 
 def differences():
