@@ -48,7 +48,7 @@ eval q.txt a.run --format parquet --output scores.parquet
 eval q.txt a.run --per-query --format json
 trec-eval -q q.txt a.run
 explain nDCG@10
-compare a.run b.run fused.run --qrels q.txt --to table.tex --to table.html --to table.parquet
+compare a.run b.run fused.run --qrels q.txt --to table.tex --to table.md --to table.csv
 benchmark run --runs a.run b.run --qrels q.txt --topics t.tsv --output-dir one
 benchmark run --runs a=a.run b=fused.run --qrels q.txt --topics t.tsv --output-dir two
 benchmark verify one
