@@ -80,9 +80,6 @@ class Case:
     drop_in: DropIn | None = None
 
 
-_FIXED_KINDS = {"file": ("run", "qrels", "topics")}
-
-
 @dataclass(frozen=True, slots=True)
 class Rule:
     """A row of the catalogue.
