@@ -18,6 +18,8 @@ from trectools_plus.formats.tables import Corpus, Qrels, Topics
 from trectools_plus.retrieval.backends.python import PythonBackend
 from trectools_plus.retrieval.fetch.fetch import FetchRequest, fetch_runs
 
+# The error that ends the thread of a late call can be raised in a callback, which Python reports.
+pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 TOPICS = Topics.from_dict({"q1": "heart", "q2": "lung", "q3": "knee"})
 TESTS = Collection("toy", None, TOPICS, Qrels.from_dict({"q1": {"d1": 1}, "q2": {"d2": 2}}))
 MODULE = """

@@ -17,6 +17,8 @@ from trectools_plus.retrieval.backends.http import client as client_module
 from trectools_plus.retrieval.backends.http.client import JsonClient, RequestLimits
 from trectools_plus.retrieval.source import Failure
 
+# The error that ends the thread of a late answer can be raised in a callback, which Python reports.
+pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 Script = Callable[[socket.socket], None]
 OK = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
 SECONDS = 0.5
