@@ -80,7 +80,7 @@ def test_differences_are_sorted_and_carry_the_reports_interval(
     band = axes.patches[2].get_extents().transformed(axes.transData.inverted())
     assert (band.y0, band.y1) == pytest.approx((entry.ci.low, entry.ci.high))
     assert axes.get_xlabel() == "Queries, sorted: 100 won, 25 tied, 100 lost"
-    assert axes.get_title().startswith("Vector-Only\n− Lexical-Only\nmean -0.0261 [")
+    assert axes.get_title().startswith("Vector-Only\n− Lexical-Only\nmean −0.0261 [")
 
 
 def test_where_less_is_better_the_colours_change_sides(make_report: Any, axes: Axes) -> None:
