@@ -186,7 +186,8 @@ def write_sweep(sweep: Sweep, folder: str | Path) -> list[Path]:
     """
     check_sweep_folder(folder)
     path = Path(folder, SWEEP_FILE)
-    plots = save_plots([draw_tradeoff(sweep)], folder) if can_draw() else []
+    figures = {"precision_recall_tradeoff": draw_tradeoff(sweep)} if can_draw() else {}
+    plots = save_plots(figures, folder)
     write_text(path, json.dumps(asdict(sweep), indent=2) + "\n")
     return [path, *plots]
 

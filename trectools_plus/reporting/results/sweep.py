@@ -77,7 +77,7 @@ def _write_files(result: SweepResult, folder: Path) -> None:
     report, blocks = result.report, sweep_blocks(result.report)
     page = blocks
     if can_draw():
-        _, svg = save_plots([draw_variants(report)], folder / PLOTS_FOLDER)
+        _, svg = save_plots({"sweep": draw_variants(report)}, folder / PLOTS_FOLDER)
         page = [
             *blocks,
             Heading("Variants"),
