@@ -334,7 +334,7 @@ def test_the_plot_has_a_row_for_each_variant(tmp_path):
 
     grid = {"fusion.weights": "0.2,0.4,0.6", "fusion.normalisation": "min-max,z-score"}
     report = fused(tmp_path / "out", grid=grid).report
-    (axes,) = draw_variants(report).figure.axes
+    (axes,) = draw_variants(report).axes
     assert len(axes.get_yticklabels()) == len(report.variants) == 6
     drawn = [container[0].get_xdata().tolist() for container in axes.containers]
     assert drawn == [[variant.mean] for variant in report.variants]

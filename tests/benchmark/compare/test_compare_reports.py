@@ -125,7 +125,7 @@ def test_means_over_different_queries_are_noted(bench: Any) -> None:
     assert contrast.notes == [note]
     assert contrast.modes[0].comparisons[0].n == 57
     assert contrast.modes[0].counts["MeanRank"] == (58, 58)
-    assert "(n = 58)" in markdown(contrast_blocks(contrast))
+    assert "(n = 57)" in markdown(contrast_blocks(contrast))
     rules = GateRules(("MeanRank", "R@10"), 0.5)
     assert any(
         "MeanRank of x is compared over the 57" in one for one in run_gate(b, a, rules).notes

@@ -149,18 +149,7 @@ class Comparisons(Displayed, Sequence[Comparison]):
             UsageError: If there is no such measure, or an argument is out of range.
         """
         layout = (systems, decimals, caption, label)
-        return str(render("comparisons_table", self.report, "latex", measures, layout))
-
-    @checked
-    def to_markdown(
-        self,
-        measures: Sequence[str] | None = None,
-        decimals: int | None = None,
-        systems: Literal["rows", "columns"] | None = None,
-    ) -> str:
-        """Return the table of :meth:`to_latex` as Markdown."""
-        layout = (systems, decimals)
-        return str(render("comparisons_table", self.report, "markdown", measures, layout))
+        return str(render("render_comparisons_latex", self.report, measures, *layout))
 
     def to_json(self) -> str:
         """Return verdict, means, comparisons, best systems and groups as one JSON document.
@@ -179,7 +168,7 @@ class Comparisons(Displayed, Sequence[Comparison]):
         ``losses``.
         ``evaluation.to_dict()`` has the means by system and measure.
         """
-        table: pl.DataFrame = render("comparisons_table", self.report, "frame")
+        table: pl.DataFrame = render("table_as_frame", self.report)
         return table
 
     def to_pandas(self) -> pd.DataFrame:

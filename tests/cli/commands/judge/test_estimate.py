@@ -61,7 +61,7 @@ def test_all_steps(plan: PlanFolder, tmp_path: Path, call: Any) -> None:
     assert all((plan.path / name).read_bytes() == content for name, content in written.items())
     assert call("benchmark", "verify", plan.path).code == 0
     markdown = call("judge", "estimate", plan.path, "a", "-m", "P@4", "--format", "markdown")
-    assert "P@4: a" in markdown.text
+    assert "| P@4 | People (22)" in markdown.text
     assert "nDCG@4: a" not in markdown.text
     everything = call("judge", "qrels", plan.path)
     origins = Counter(line.split()[1] for line in everything.text.splitlines())
