@@ -20,7 +20,6 @@ from trectools_plus.benchmark.report import (
     ResultStatus,
     RunFile,
     SourceFile,
-    TieInfo,
     UnscoredMode,
 )
 from trectools_plus.benchmark.report.model import record_findings
@@ -161,10 +160,7 @@ def write_mode_run(
         InputError: If the file cannot be written.
     """
     if run.frame.is_empty():
-        nothing = RunFile(
-            path=None, sha256=None, queries=0, results=0, depth=0, ties=_count_ties(run)
-        )
-        return ModeRun(run, nothing, [])
+        return ModeRun(run, RunFile(queries=0, ties=count_ties(run)), [])
     mode = _write(folder, view_of(run), run.name)
     assert mode.info.path is not None
     with folder.final_names():
@@ -203,7 +199,7 @@ def _write(folder: OutputFolder, view: RunView, mode: str) -> ModeRun:
         queries=len(sizes),
         results=int(sizes.sum()),
         depth=int(sizes.max()),
-        ties=_count_ties(_tied_queries(view, order)),
+        ties=count_ties(_tied_queries(view, order)),
     )
     return ModeRun(run, info, [])
 
@@ -219,15 +215,6 @@ def _check_written(path: Path, dataset: Dataset, *, accepts_unjudged: bool) -> l
     ]
     refuse_errors(pair)
     return record_findings([*found, *pair])
-
-
-def _count_ties(run: Run) -> TieInfo:
-    """Count the ties of a run as it was fetched or given."""
-    ties = count_ties(run)
-    straddling = {str(k): count for k, count in ties.straddling.items()}
-    return TieInfo(
-        pairs=ties.pairs, pairs_64=ties.pairs_64, queries=ties.queries, straddling=straddling
-    )
 
 
 def _tied_queries(view: RunView, order: IntArray) -> Run:

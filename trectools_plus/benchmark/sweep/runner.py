@@ -5,17 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
 from pydantic import Field
 
 from trectools_plus.benchmark.compare.compare import refuse_different_queries
-from trectools_plus.benchmark.report.model import (
-    ConfiguredConditions,
-    hash_config,
-    make_experiment_id,
-)
+from trectools_plus.benchmark.report.model import DatasetInfo, hash_config, make_experiment_id
 from trectools_plus.benchmark.run.dataset import Dataset, load_dataset
 from trectools_plus.benchmark.run.output_folder import (
     SWEEP_FILES,
@@ -31,7 +28,7 @@ from trectools_plus.formats.tables import Qrels, Run
 from trectools_plus.measures.definitions.base import Measure
 from trectools_plus.measures.evaluation import Evaluation, score_runs
 from trectools_plus.measures.judged import notes_on_judges, notes_on_unjudged
-from trectools_plus.models import ReportModel
+from trectools_plus.models import Conditions, ReportModel
 from trectools_plus.progress import Progress, no_progress
 from trectools_plus.provenance import Clock, describe_machine, package_versions, utc_now
 from trectools_plus.statistics.arrays import none_if_nan
@@ -96,8 +93,15 @@ class SweepWinner(ScoredVariant):
     """Its interval."""
 
 
-class SweepReport(ConfiguredConditions):
+class SweepReport(Conditions):
     """A sweep."""
+
+    dataset: DatasetInfo
+    """The data."""
+    config: dict[str, Any]
+    """The configuration with every default spelled out, without the output folder."""
+    config_hash: str
+    """SHA-256 of the configuration as JSON with sorted keys and no blanks."""
 
     platform: str = ""
     """Operating system and architecture."""
