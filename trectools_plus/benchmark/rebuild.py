@@ -76,8 +76,7 @@ class _StoredDataset(Dataset):
     contents: Mapping[str, str] = field(default_factory=dict)
 
     def hash_contents(self) -> dict[str, str]:
-        known = {kind: sha256 for kind, sha256 in super().hash_contents().items() if sha256}
-        return {**self.contents, **known}
+        return {**self.contents, **super().hash_contents()}
 
 
 class _StoredInputs:
