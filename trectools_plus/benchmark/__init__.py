@@ -25,10 +25,9 @@ __getattr__, __dir__ = import_lazily(
         "benchmark.multilingual": ["PARALLEL_SETS", "multilingual_report_schema"],
         "benchmark.report.folder": ["ListedReport", "ReportFolder"],
         "benchmark.report.verdict": ["load_report"],
-        "benchmark.run.config": ["BenchmarkConfig", "Comparing"],
+        "benchmark.run.config": ["BenchmarkConfig", "Comparing", "FetchSettings"],
         "benchmark.run.config_file": [
             "ConfigOptions",
-            "FetchSettings",
             "load_fetch_settings",
             "load_search_settings",
         ],

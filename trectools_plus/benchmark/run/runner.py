@@ -240,7 +240,7 @@ def make_result(
         **compared._asdict(),
         strata={}
         if dataset.topics is None
-        else make_strata(dataset.topics, evaluation, config.resampling),
+        else make_strata(dataset.topics, evaluation, config.comparing.options),
         failing_queries=find_failing(dataset, runs, values, primary, definition),
         diagnosis=diagnose(results, compared.comparisons, primary, pooled=pooled),
         notes=[

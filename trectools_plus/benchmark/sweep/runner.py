@@ -220,7 +220,7 @@ def _choose(
         seed=config.seed,
     )
     winner = choose()
-    intervals = mean_intervals(table, proportions=is_better, **config.resampling)
+    intervals = mean_intervals(table, proportions=is_better, **config.comparing.options)
     advantages = _compare(config, evaluation, names, baseline)
     listed = [
         SweepVariant(
