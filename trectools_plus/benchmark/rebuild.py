@@ -44,6 +44,7 @@ from trectools_plus.measures.scoring.scores import accept_unjudged
 from trectools_plus.plugins import without_user_code
 from trectools_plus.progress import Progress, no_progress
 from trectools_plus.provenance import package_versions
+from trectools_plus.validation.views.qrels import QrelsView
 
 _ALWAYS_UNPROVEN = ("date", "command", "machine", "package versions")
 _OF_WRITER = ("packages", "python", "platform", "blas_threads", "models", "command")
@@ -157,7 +158,8 @@ class _StoredInputs:
             reason = "the documents to leave out are not available"
         elif origin is not None and is_unchanged(path, [origin.sha256]):
             try:
-                return read_mode_run(name, path, self.dataset, self._folder)
+                judged = QrelsView.of_table(self.dataset.qrels)
+                return read_mode_run(name, path, self.dataset, self._folder, judged)
             except TrectoolsPlusError as error:
                 reason = str(error)
         self.unproven[f"ties and findings of the run {name} ({reason})"] = None

@@ -37,8 +37,8 @@ from trectools_plus.formats.hashing import sha256_file
 from trectools_plus.formats.ranking import separate_scores
 from trectools_plus.formats.tables import RUN_SCHEMA, Run
 from trectools_plus.formats.trec_files import write_qrels, write_run
-from trectools_plus.measures.judged import IntArray, view_of
-from trectools_plus.measures.scoring.bounds import count_ties
+from trectools_plus.measures.judged import view_of
+from trectools_plus.measures.scoring.bounds import Ties, count_ties
 from trectools_plus.measures.scoring.scores import accept_unjudged
 from trectools_plus.progress import Progress
 from trectools_plus.validation import FileReport, Severity, check_pair, refuse_errors
@@ -91,7 +91,7 @@ def read_mode_run(
     path: str,
     dataset: Dataset,
     folder: OutputFolder,
-    judged: QrelsView | None = None,
+    judged: QrelsView,
 ) -> ModeRun:
     """Read a given run once, and write it to ``runs/<name>.run``.
 
@@ -106,8 +106,6 @@ def read_mode_run(
         FindingsError: If a figure would be wrong or ambiguous.
         InputError: If a file cannot be read or written.
     """
-    if judged is None:
-        judged = QrelsView.of_table(dataset.qrels)
     view = open_run(path, DEFAULT_MAX_DEPTH, for_scoring=True)
     if isinstance(view, FileReport):
         raise FindingsError(view.findings)  # it is not text, or damaged
@@ -160,7 +158,7 @@ def write_mode_run(
         InputError: If the file cannot be written.
     """
     if run.frame.is_empty():
-        return ModeRun(run, RunFile(queries=0, ties=count_ties(run)), [])
+        return ModeRun(run, RunFile(queries=0, ties=Ties(0, 0, 0, {10: 0, 100: 0})), [])
     mode = _write(folder, view_of(run), run.name)
     assert mode.info.path is not None
     with folder.final_names():
@@ -199,7 +197,7 @@ def _write(folder: OutputFolder, view: RunView, mode: str) -> ModeRun:
         queries=len(sizes),
         results=int(sizes.sum()),
         depth=int(sizes.max()),
-        ties=count_ties(_tied_queries(view, order)),
+        ties=count_ties(view),
     )
     return ModeRun(run, info, [])
 
@@ -215,22 +213,6 @@ def _check_written(path: Path, dataset: Dataset, *, accepts_unjudged: bool) -> l
     ]
     refuse_errors(pair)
     return record_findings([*found, *pair])
-
-
-def _tied_queries(view: RunView, order: IntArray) -> Run:
-    """Return the queries of a run that have ties, whose rows in the canonical order are given."""
-    query, score = view.grouped.query, view.score[order]
-    with np.errstate(over="ignore", under="ignore"):
-        score32 = score.astype(np.float32)
-    tied = (query[1:] == query[:-1]) & (score32[1:] == score32[:-1])
-    chosen = np.isin(query, query[1:][tied])
-    columns = {
-        "query_id": pl.Series(view.query_ids, dtype=pl.String).gather(query[chosen]),
-        "doc_id": view.doc_ids.take(order[chosen]).series(),
-        "rank": np.zeros(chosen.sum(), np.int64),
-        "score": score[chosen],
-    }
-    return Run(pl.DataFrame(columns, schema=RUN_SCHEMA))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -270,7 +252,12 @@ def prepare_modes(
         write_qrels(dataset.qrels, folder.partial / QRELS_FILE)
     if config.runs is None:
         return _fetch_modes(config, dataset, folder, progress)
-    return Modes(_read_modes(config.runs, dataset, folder, progress))
+    modes, judged = Modes({}), QrelsView.of_table(dataset.qrels)
+    for done, (name, path) in enumerate(config.runs.items()):
+        progress("reading runs", done, len(config.runs))
+        modes.scored[name] = read_mode_run(name, path, dataset, folder, judged)
+    progress("reading runs", len(config.runs), len(config.runs))
+    return modes
 
 
 def _fetch_modes(
@@ -284,12 +271,12 @@ def _fetch_modes(
     if dataset.topics is None or (dataset.corpus is None and config.is_embedded):
         raise InputError("nothing to search: no corpus or no topics", where=dataset.id)
     excluded = dataset.excluded
-    most = 0 if excluded is None else excluded.most
+    depth = config.depth + (0 if excluded is None else excluded.most)
     request = FetchRequest(
         dataset.corpus,
         dataset.topics,
         config.mode_keys,
-        FetchOptions(config.depth + most, config.exclude_self, config.collapse),
+        FetchOptions(depth, config.exclude_self, config.collapse),
         config.retrieval,
         config.make_backend(),
     )
@@ -328,15 +315,3 @@ def _fetch_modes(
         if mode not in unscored
     }
     return Modes(scored, unscored)
-
-
-def _read_modes(
-    given: dict[str, str], dataset: Dataset, folder: OutputFolder, progress: Progress
-) -> dict[str, ModeRun]:
-    read: dict[str, ModeRun] = {}
-    judged = QrelsView.of_table(dataset.qrels)
-    for done, name in enumerate(given):
-        progress("reading runs", done, len(given))
-        read[name] = read_mode_run(name, given[name], dataset, folder, judged)
-    progress("reading runs", len(given), len(given))
-    return read
