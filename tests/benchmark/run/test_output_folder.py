@@ -144,6 +144,6 @@ def test_two_benchmarks_of_one_second_get_different_folders(tmp_path: Path) -> N
 
 def test_errors_name_the_final_place_of_a_file(tmp_path: Path) -> None:
     folder = OutputFolder(tmp_path)
-    with pytest.raises(InputError) as caught, folder.final_names():
+    with pytest.raises(InputError) as caught, folder.discarded_on_errors():
         raise InputError("x", where=str(folder.partial / "qrels.txt"))
     assert caught.value.where == str(tmp_path / "qrels.txt")

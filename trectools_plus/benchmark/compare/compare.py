@@ -14,7 +14,7 @@ from trectools_plus.benchmark.report import MeasureDefinition, MeasureResult, St
 from trectools_plus.benchmark.report.verdict import find_primary
 from trectools_plus.benchmark.run.config import Comparing
 from trectools_plus.benchmark.run.targets import Target, find_uplift_baseline, judge_mean
-from trectools_plus.errors import IncomparableError, UsageError
+from trectools_plus.errors import IncomparableError
 from trectools_plus.formats.tables import TOPICS_SCHEMA, Topics
 from trectools_plus.measures.evaluation import Evaluation
 from trectools_plus.statistics import indistinguishable_groups, mean_intervals, pairs_of
@@ -153,15 +153,15 @@ def find_strata(topics: Topics, query_ids: list[str]) -> dict[str, dict[str, Row
 
 def group_queries(topics: Topics, query_ids: list[str], field: str) -> dict[str, Rows]:
     """Return the positions of the queries with each value of a field; see :func:`find_strata`."""
-    known = topics.frame.unique("query_id", keep="first")
-    frame = pl.DataFrame({"query_id": query_ids}, schema={"query_id": pl.String}).join(
-        known, on="query_id", how="left", maintain_order="left"
-    )
-    text = pl.col(field).cast(pl.String).str.strip_chars()
-    column = frame.select(text.replace("", None)).to_series()
-    counts = column.drop_nulls().value_counts(name="queries")
-    ordered = counts.sort("queries", field, descending=[True, False])[field].to_list()
-    return {value: column.eq_missing(value).arg_true().to_numpy() for value in ordered}
+    known = topics.frame.unique("query_id", keep="first", maintain_order=True)
+    values = known[field].cast(pl.String).str.strip_chars()
+    value_of = dict(zip(known["query_id"], values, strict=True))
+    rows: dict[str, list[int]] = {}
+    for row, query_id in enumerate(query_ids):
+        if value := value_of.get(query_id):
+            rows.setdefault(value, []).append(row)
+    ordered = sorted(rows, key=lambda value: (-len(rows[value]), value))
+    return {value: np.array(rows[value], np.intp) for value in ordered}
 
 
 def further_fields(topics: Topics) -> list[str]:
@@ -274,21 +274,6 @@ def _find_groups(means: Mapping[str, float], pairs: Sequence[Comparison]) -> lis
             p_values[places, places[::-1]] = 0.0
     groups = indistinguishable_groups([*means.values()], p_values, level=0.5)
     return [[modes[place] for place in group] for group in groups if len(group) > 1]
-
-
-def check_baselines(baseline: str | Sequence[str] | None, names: list[str]) -> list[str]:
-    """Return the baselines as a list; empty to compare every pair.
-
-    Raises:
-        UsageError: If one is not one of the runs.
-    """
-    baselines = [baseline] if isinstance(baseline, str) else list(baseline or ())
-    for name in baselines:
-        if name not in names:
-            raise UsageError(
-                f"unknown baseline '{name}'", remedy=f"the runs are {', '.join(names)}"
-            )
-    return baselines
 
 
 def refuse_different_queries(evaluation: Evaluation) -> None:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 from trectools_plus.arguments import checked
 from trectools_plus.benchmark.compare.compare import (
-    check_baselines,
     compare_modes,
     find_primary_of,
     refuse_different_queries,
@@ -328,7 +327,9 @@ def make_comparisons(
         source: The name of the judgments' file; empty if there is none.
         primary_measure: The measure of the verdict; the first one if ``None``.
     """
-    check_baselines(comparing.baseline, evaluation.run_names)
+    if unknown := [name for name in comparing.baseline if name not in evaluation.run_names]:
+        remedy = f"the runs are {', '.join(evaluation.run_names)}"
+        raise UsageError(f"unknown baseline '{unknown[0]}'", remedy=remedy)
     check_method(comparing.test, comparing.correction)
     refuse_different_queries(evaluation)
     notes = dict.fromkeys([*notes_on_unjudged(evaluation.judged), *evaluation.notes])

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
@@ -161,10 +160,15 @@ def write_mode_run(
         return ModeRun(run, RunFile(queries=0, ties=Ties(0, 0, 0, {10: 0, 100: 0})), [])
     mode = _write(folder, view_of(run), run.name)
     assert mode.info.path is not None
-    with folder.final_names():
-        path = folder.partial / mode.info.path
-        findings = _check_written(path, dataset, accepts_unjudged=accepts_unjudged)
-    return replace(mode, findings=findings)
+    written, findings = load_run_with_findings(folder.partial / mode.info.path, max_depth=None)
+    pair = [
+        replace(finding, severity=Severity.WARNING, blocks_scoring=False)
+        if accepts_unjudged and finding.code == NOTHING_JUDGED
+        else finding
+        for finding in check_pair(written, dataset.qrels, dataset.topics)
+    ]
+    refuse_errors(pair)
+    return replace(mode, findings=record_findings([*findings, *pair]))
 
 
 def _write(folder: OutputFolder, view: RunView, mode: str) -> ModeRun:
@@ -189,8 +193,7 @@ def _write(folder: OutputFolder, view: RunView, mode: str) -> ModeRun:
     }
     run = Run(pl.DataFrame(columns, schema=RUN_SCHEMA), mode, str(folder.path / name))
     path = folder.partial / name
-    with folder.final_names():
-        write_run(run, path, tag=re.sub(r"[^A-Za-z0-9_.-]", "_", mode))
+    write_run(run, path, tag=re.sub(r"[^A-Za-z0-9_.-]", "_", mode))
     info = RunFile(
         path=name,
         sha256=sha256_file(path),
@@ -200,19 +203,6 @@ def _write(folder: OutputFolder, view: RunView, mode: str) -> ModeRun:
         ties=count_ties(view),
     )
     return ModeRun(run, info, [])
-
-
-def _check_written(path: Path, dataset: Dataset, *, accepts_unjudged: bool) -> list[FindingRecord]:
-    """Validate a file of this benchmark."""
-    run, found = load_run_with_findings(path, max_depth=None)
-    pair = [
-        replace(finding, severity=Severity.WARNING, blocks_scoring=False)
-        if accepts_unjudged and finding.code == NOTHING_JUDGED
-        else finding
-        for finding in check_pair(run, dataset.qrels, dataset.topics)
-    ]
-    refuse_errors(pair)
-    return record_findings([*found, *pair])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -247,9 +237,8 @@ def prepare_modes(
         InputError: If a file cannot be read or written, or each mode failed for every query.
         CheckFailedError: If no mode answered every query.
     """
-    with folder.final_names():
-        # With the judgments beside the runs, other tools need only this folder.
-        write_qrels(dataset.qrels, folder.partial / QRELS_FILE)
+    # With the judgments beside the runs, other tools need only this folder.
+    write_qrels(dataset.qrels, folder.partial / QRELS_FILE)
     if config.runs is None:
         return _fetch_modes(config, dataset, folder, progress)
     modes, judged = Modes({}), QrelsView.of_table(dataset.qrels)

@@ -89,20 +89,12 @@ class OutputFolder:
 
     @contextlib.contextmanager
     def discarded_on_errors(self) -> Iterator[None]:
-        """Discard the folder if the block fails."""
+        """Discard the folder if the block fails; errors name the output folder instead of it."""
         try:
             yield
-        except BaseException:
+        except BaseException as error:
             self.discard()
-            raise
-
-    @contextlib.contextmanager
-    def final_names(self) -> Iterator[None]:
-        """Replace the hidden folder in errors of the block by the output folder."""
-        try:
-            yield
-        except TrectoolsPlusError as error:
-            if error.where is not None:
+            if isinstance(error, TrectoolsPlusError) and error.where is not None:
                 error.where = error.where.replace(str(self.partial), str(self.path))
             raise
 
@@ -132,12 +124,13 @@ class OutputFolder:
         Raises:
             InputError: If a file cannot be moved, or would replace another file.
         """
-        self._write_checksums()
-        listed = _read_listed(self.path)
+        files = sorted(file for file in self.partial.rglob("*") if file.is_file())
+        new = [file.relative_to(self.partial) for file in files]
+        sums = [f"{sha256_file(self.partial / name)}  {name.as_posix()}\n" for name in new]
         new = sorted(
-            (file.relative_to(self.partial) for file in self.partial.rglob("*") if file.is_file()),
-            key=lambda name: (name.name == REPORT_FILE, name),
+            [*new, Path(CHECKSUMS_FILE)], key=lambda name: (name.name == REPORT_FILE, name)
         )
+        listed = _read_listed(self.path)
         refuse_foreign(self.path, new, listed)
         # Files of an earlier report that are unchanged, and no inputs.
         stale = [
@@ -149,6 +142,7 @@ class OutputFolder:
             and sha256_file(file) == digest
         ]
         try:
+            (self.partial / CHECKSUMS_FILE).write_bytes("".join(sums).encode())
             for name in new:
                 (self.path / name).parent.mkdir(parents=True, exist_ok=True)
                 (self.partial / name).replace(self.path / name)
@@ -157,17 +151,6 @@ class OutputFolder:
         except OSError as error:
             raise _write_error(error, self.path) from error
         self.discard()  # the other files are in their folders, which are therefore kept
-
-    def _write_checksums(self) -> None:
-        """Write the hash of every file in the format of ``sha256sum --check SHA256SUMS``."""
-        files = sorted(file for file in self.partial.rglob("*") if file.is_file())
-        lines = [
-            f"{sha256_file(file)}  {file.relative_to(self.partial).as_posix()}\n" for file in files
-        ]
-        try:
-            (self.partial / CHECKSUMS_FILE).write_bytes("".join(lines).encode())
-        except OSError as error:
-            raise _write_error(error, self.path) from error
 
 
 def _read_listed(folder: Path) -> dict[str, str]:
@@ -195,13 +178,11 @@ def refuse_overwriting_in(folder: Path, output: str | Path) -> None:
     if folder.name == REPORT_FILE:
         folder = folder.parent
     root, path = folder.resolve(), Path(output).resolve()
-    if not (folder.is_dir() and path.is_file() and path.is_relative_to(root)):
-        return
-    names: Iterable[str] = _read_listed(folder)
-    if not names and (folder / REPORT_FILE).is_file():
-        names = REPORT_FILES
-    paths = [folder / name for name in names] if names else [path]
-    refuse_overwriting(output, paths)
+    if folder.is_dir() and path.is_file() and path.is_relative_to(root):
+        names = [*_read_listed(folder)]
+        if not names and (folder / REPORT_FILE).is_file():
+            names = [*REPORT_FILES]
+        refuse_overwriting(output, [folder / name for name in names] or [path])
 
 
 def _is_inside(folder: Path, name: str) -> bool:
