@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
+from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 from trectools_plus.arguments import checked
 from trectools_plus.benchmark.compare.compare import (
-    check_baselines,
     compare_modes,
     find_primary_of,
     refuse_different_queries,
@@ -205,14 +204,12 @@ class Comparisons(Displayed, Sequence[Comparison]):
         Raises:
             UsageError: If there is no such measure or plot.
         """
-        figure: Figure
         if kind not in ("means", "differences"):
             raise UsageError(f"there is no plot {kind!r}", remedy="use means or differences")
-        if kind == "differences":
-            values = self.evaluation.per_query()
-            figure = render("plot_differences", self.report, values, measure)
-        else:
-            figure = render("plot_report", self.report, None if measure is None else [measure])
+        if kind == "means":
+            return self.report.plot(None if measure is None else [measure])
+        values = self.evaluation.per_query()
+        figure: Figure = render("plot_differences", self.report, values, measure)
         return figure
 
     def __len__(self) -> int:
@@ -221,13 +218,7 @@ class Comparisons(Displayed, Sequence[Comparison]):
     def __iter__(self) -> Iterator[Comparison]:
         return iter(self.report.comparisons)
 
-    @overload
-    def __getitem__(self, index: int) -> Comparison: ...
-
-    @overload
-    def __getitem__(self, index: slice) -> tuple[Comparison, ...]: ...
-
-    def __getitem__(self, index: int | slice) -> Comparison | tuple[Comparison, ...]:
+    def __getitem__(self, index: Any) -> Any:
         """Return a comparison by its place."""
         return self.entries[index]
 
@@ -300,11 +291,8 @@ def compare(
         evaluation = qrels
     else:
         source = Path(qrels).name if is_path(qrels) else ""
-        judged = qrels
-        if not is_path(qrels) and columns is None:
-            judged = as_qrels(qrels)
+        judged = qrels if is_path(qrels) or columns is not None else as_qrels(qrels)
         evaluation = evaluate(judged, runs, measures, columns=columns, exclude=exclude)
-    baselines = [baseline] if isinstance(baseline, str) else list(baseline or ())
     if unknown := set(options) - set(CompareOptions.__annotations__):
         raise UsageError(
             f"compare has no option {min(unknown)}",
@@ -312,6 +300,7 @@ def compare(
         )
     primary_measure = options.pop("primary_measure", None)
     settings = {"test": test, "correction": correction, **options}
+    baselines = [baseline] if isinstance(baseline, str) else list(baseline or ())
     comparing = Comparing.of(settings, baselines)
     return make_comparisons(evaluation, comparing, source, primary_measure)
 
@@ -327,7 +316,9 @@ def make_comparisons(
         source: The name of the judgments' file; empty if there is none.
         primary_measure: The measure of the verdict; the first one if ``None``.
     """
-    check_baselines(comparing.baseline, evaluation.run_names)
+    if unknown := [name for name in comparing.baseline if name not in evaluation.run_names]:
+        remedy = f"the runs are {', '.join(evaluation.run_names)}"
+        raise UsageError(f"unknown baseline '{unknown[0]}'", remedy=remedy)
     check_method(comparing.test, comparing.correction)
     refuse_different_queries(evaluation)
     notes = dict.fromkeys([*notes_on_unjudged(evaluation.judged), *evaluation.notes])

@@ -240,7 +240,7 @@ def make_result(
         **compared._asdict(),
         strata={}
         if dataset.topics is None
-        else make_strata(dataset.topics, evaluation, config.resampling),
+        else make_strata(dataset.topics, evaluation, config.comparing.options),
         failing_queries=find_failing(dataset, runs, values, primary, definition),
         diagnosis=diagnose(results, compared.comparisons, primary, pooled=pooled),
         notes=[
@@ -259,8 +259,11 @@ def _list_models(config: BenchmarkConfig) -> dict[str, ModelRecord]:
     if config.is_embedded:
         return models_used(config.mode_keys, config.retrieval)
     backend, request = config.make_backend(), BackendRequest(None, config.mode_keys)
-    by_mode = {mode: backend.models(mode, request) for mode in config.mode_keys}
-    models = [(role, mode, one) for mode in by_mode for role, one in by_mode[mode].items()]
+    models = [
+        (role, mode, model)
+        for mode in config.mode_keys
+        for role, model in backend.models(mode, request).items()
+    ]
     found = {role: model for role, _, model in models}
     if all(found[role] == model for role, _, model in models):
         return found

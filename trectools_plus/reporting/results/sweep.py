@@ -66,8 +66,7 @@ def write_sweep_report(result: SweepResult) -> dict[str, Path]:
                 where=str(folder.path),
                 remedy="use another one",
             )
-        with folder.final_names():
-            _write_files(result, folder.partial)
+        _write_files(result, folder.partial)
         written = [path.relative_to(folder.partial) for path in folder.partial.rglob("*.*")]
         folder.publish()
     return {path.suffix.removeprefix("."): folder.path / path for path in written}
