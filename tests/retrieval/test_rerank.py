@@ -8,7 +8,6 @@ import pytest
 from trectools_plus.errors import UsageError
 from trectools_plus.formats.tables import Corpus, Topics
 from trectools_plus.retrieval.backends.embedded.backend import EmbeddedBackend
-from trectools_plus.retrieval.fetch.answering import FetchOptions
 from trectools_plus.retrieval.fetch.fetch import FetchRequest, fetch, fetch_runs
 from trectools_plus.retrieval.index.parts import TextParts
 from trectools_plus.retrieval.rerank import (
@@ -18,7 +17,7 @@ from trectools_plus.retrieval.rerank import (
     trigrams,
 )
 from trectools_plus.retrieval.settings import RetrievalSettings, make_settings
-from trectools_plus.retrieval.source import Ranking
+from trectools_plus.retrieval.source import FetchOptions, Ranking
 
 CORPUS = Corpus.from_dict(
     {"a": "short stature", "b": "tall stature", "c": "seizure", "d": "epileptic seizure"}

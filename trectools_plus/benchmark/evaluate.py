@@ -26,8 +26,7 @@ from trectools_plus.validation.views.qrels import QrelsView
 
 if TYPE_CHECKING:
     from trectools_plus.measures.definitions.base import Measure
-    from trectools_plus.retrieval.fetch.answering import Collapse
-    from trectools_plus.retrieval.source import Retriever
+    from trectools_plus.retrieval.source import Collapse, Retriever
     from trectools_plus.testsets.model import TestSet
 
 DEFAULT_DEPTH = 100
@@ -148,7 +147,7 @@ def evaluate(
             columns=columns,
             exclude=exclude,
         )
-    from trectools_plus.retrieval.fetch.answering import FetchOptions
+    from trectools_plus.retrieval.source import FetchOptions
 
     averaging = check_averaging(missing, no_relevant)
     if measures is DEFAULT_MEASURES:

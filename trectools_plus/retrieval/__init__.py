@@ -9,7 +9,6 @@ __getattr__, __dir__ = import_lazily(
         "retrieval.index.parts": ["TextParts"],
         "retrieval.index.vector": ["MultiVectorRetriever"],
         "retrieval.hpo.ontology_terms": ["corpus_of"],
-        "retrieval.run_info": ["RunInfo", "describe_run"],
         "retrieval.settings": ["RetrievalSettings"],
         "retrieval.source": [
             "Backend",
@@ -32,7 +31,6 @@ __getattr__, __dir__ = import_lazily(
             "uses_vectors",
         ],
         "retrieval.backends.selection": ["BackendSettings", "EMBEDDED", "default_modes"],
-        "retrieval.fetch.answering": ["FetchOptions"],
         "retrieval.fetch.fetch": ["FetchRequest"],
         "retrieval.fetch.run_files": ["FetchedFile", "fetch_to_dir"],
         "retrieval.fusion": ["Fusion", "fuse"],
@@ -40,5 +38,6 @@ __getattr__, __dir__ = import_lazily(
         "retrieval.languages": ["language_note"],
         "retrieval.hpo.ontology_terms": ["find_named"],
         "retrieval.settings": ["make_settings"],
+        "retrieval.source": ["FetchOptions"],
     },
 )

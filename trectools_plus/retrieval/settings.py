@@ -264,15 +264,14 @@ class RetrievalSettings(Model):
             return None if models[name] == BUILTIN else models[name]
         return models
 
-    def for_documents(self, *, has_parts: bool | None) -> Self:
+    def for_documents(self, *, has_parts: bool) -> Self:
         """Choose the settings that are ``None`` and depend on the documents.
 
         Args:
-            has_parts: Whether the documents come in parts; ``None`` for another backend than the
-                embedded one.
+            has_parts: Whether the documents come in parts.
         """
-        by_part = bool(has_parts) if self.multi_vector is None else self.multi_vector
-        is_term = bool(has_parts) and by_part
+        by_part = has_parts if self.multi_vector is None else self.multi_vector
+        is_term = has_parts and by_part
         components = self.components
         if is_term and components is None and self.weights is None:
             components = ("lexical", "vector", "ngram")

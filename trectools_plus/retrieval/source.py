@@ -21,14 +21,18 @@ from typing import Any, ClassVar, Literal, Protocol, Self
 import numpy as np
 import numpy.typing as npt
 import polars as pl
+from pydantic import ConfigDict
 
+from trectools_plus.choices import Panel
 from trectools_plus.display import Displayed
 from trectools_plus.errors import InputError, UsageError
-from trectools_plus.formats.tables import RUN_SCHEMA, Corpus, Run
+from trectools_plus.formats.tables import RUN_SCHEMA, Corpus, Run, Topics
 from trectools_plus.formats.writing import UNWRITABLE
-from trectools_plus.progress import Progress, no_progress
+from trectools_plus.models import Model
+from trectools_plus.progress import Progress
 from trectools_plus.retrieval.index.models import ModelRecord
 from trectools_plus.retrieval.index.parts import Positions
+from trectools_plus.retrieval.setting_types import Option, WholeNumber, setting
 from trectools_plus.retrieval.settings import RetrievalSettings
 
 Scores = npt.NDArray[np.float32]
@@ -256,26 +260,83 @@ class Source(ABC):
         """Close connections, and wake threads that wait for a retry."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class BackendRequest:
-    """The request to open a backend.
+CHUNKS_PER_DOCUMENT = 16
+"""The default of ``max_chunks``, as a multiple of the depth."""
+
+
+class Collapse(Model):
+    """Rules for collapsing chunks to documents."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    method: Literal["max", "first", "sum"] = setting(
+        "max",
+        "Collapse the chunks that the backend returns into documents, scored by MaxP (max), FirstP "
+        "(first) or SumP (sum).",
+        Option("max|first|sum", Panel.BACKENDS, "--collapse", default=None),
+    )
+    separator: str | None = setting(
+        None,
+        "Text between the document id and the rest of a chunk id, for example '#' in 'd12#3'; the "
+        "last one in an id counts. Without it, ids are document ids, and repeated ids are "
+        "collapsed.",
+        Option(
+            "TEXT",
+            Panel.BACKENDS,
+            "--chunk-separator",
+            help="Text between the document id and the rest of a chunk id, for example '#'.",
+        ),
+        min_length=1,
+    )
+    max_chunks: WholeNumber | None = setting(
+        None,
+        "The maximum number of chunks requested for one query; 16 times the depth by default.",
+        ge=1,
+    )
+
+    def chunk_limit(self, depth: int) -> int:
+        """Return the maximum number of chunks to request for ``depth`` documents."""
+        return max(
+            depth, CHUNKS_PER_DOCUMENT * depth if self.max_chunks is None else self.max_chunks
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class FetchOptions:
+    """Options that apply to the results of every query.
 
     Attributes:
-        corpus: The documents, if the user gave any.
-        modes: The modes to open, without repetition.
-        settings: Settings of modes that index documents themselves.
-        progress: Receives the progress of building indexes.
-        depth: Number of results requested for each query.
-        exclude_self: Whether ``depth`` includes one extra result because the document with the
-            query's id is dropped; a source that merges rankings drops it before merging.
+        depth: Maximum number of documents.
+        exclude_self: Whether to drop the document with the query's id, before the cutoff.
+        collapse: How chunks become documents; ``None`` if the source returns documents.
+    """
+
+    depth: int = 100
+    exclude_self: bool = False
+    collapse: Collapse | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SearchRequest:
+    """The request to search in some modes.
+
+    Attributes:
+        corpus: The documents; ``None`` if the backend has its own.
+        topics: The queries.
+        modes: The modes, without repetition.
+        options: Options of the results of each query.
+        settings: Settings of modes that index documents.
     """
 
     corpus: Corpus | None
+    topics: Topics
     modes: Sequence[str]
+    options: FetchOptions = field(default_factory=FetchOptions)
     settings: RetrievalSettings = field(default_factory=RetrievalSettings)
-    progress: Progress = no_progress
-    depth: int = 1
-    exclude_self: bool = False
+
+    def __post_init__(self) -> None:
+        has_parts = self.corpus is not None and self.corpus.parts is not None
+        object.__setattr__(self, "settings", self.settings.for_documents(has_parts=has_parts))
 
 
 def check_mode_name(name: str) -> None:
@@ -338,17 +399,26 @@ class Backend(ABC):
         """All settings for the manifest, as JSON without secrets."""
         return self.facts
 
-    def request_facts(self, request: BackendRequest) -> dict[str, Any]:  # noqa: ARG002
+    def request_facts(self, request: SearchRequest) -> dict[str, Any]:  # noqa: ARG002
         """Return additional facts for the journal's key that depend on the request."""
         return {}
 
-    def models(self, mode: str, request: BackendRequest) -> dict[str, ModelRecord]:  # noqa: ARG002
-        """Return the local models that a mode uses, by role."""
+    def models(
+        self,
+        mode: str,  # noqa: ARG002
+        modes: Sequence[str],  # noqa: ARG002
+        settings: RetrievalSettings,  # noqa: ARG002
+    ) -> dict[str, ModelRecord]:
+        """Return the local models that one of the requested modes uses, by role."""
         return {}
 
     @abstractmethod
-    def open(self, request: BackendRequest) -> Mapping[str, Source]:
+    def open(self, request: SearchRequest, progress: Progress) -> Mapping[str, Source]:
         """Open a source for each mode, in the order of the request.
+
+        Args:
+            request: The request.
+            progress: Receives the progress of building indexes.
 
         Raises:
             UsageError: If a mode does not exist, or a setting is missing.

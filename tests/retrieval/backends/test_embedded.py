@@ -10,11 +10,10 @@ import pytest
 from trectools_plus.formats.tables import Topics
 from trectools_plus.retrieval.backends.embedded import backend
 from trectools_plus.retrieval.backends.embedded.backend import EmbeddedBackend
-from trectools_plus.retrieval.fetch.answering import FetchOptions
 from trectools_plus.retrieval.fetch.fetch import FetchRequest, fetch_runs
 from trectools_plus.retrieval.fusion import Fusion, HybridRetriever
 from trectools_plus.retrieval.rerank import RerankingRetriever
-from trectools_plus.retrieval.source import Ranking, Retriever, leaves_of
+from trectools_plus.retrieval.source import FetchOptions, Ranking, Retriever, leaves_of
 
 
 class Stand:

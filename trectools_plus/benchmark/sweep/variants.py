@@ -34,7 +34,7 @@ from trectools_plus.retrieval.fusion import Fusion, fuse_rankings, rankings_of
 from trectools_plus.retrieval.setting_types import Names, Option, setting
 from trectools_plus.retrieval.settings import BATCH_SIZE, RetrievalSettings, make_settings
 from trectools_plus.retrieval.source import (
-    BackendRequest,
+    FetchOptions,
     check_ids,
     empty_ranking,
     run_of,
@@ -311,9 +311,8 @@ def _of_search(config: SweepConfig, dataset: Dataset, progress: Progress) -> Var
             build(_modes_of(config, one), _settings_of(config, one))[one.mode] for one in chosen
         ]
         depths = [one.depth or config.depth for one in chosen]
-        alone = config.exclude_self
-        request = BackendRequest(None, (), depth=max(depths) + alone, exclude_self=alone)
-        shared, queries = SharedSearch(retrievers, request), list(iter_queries(topics))
+        options = FetchOptions(max(depths), config.exclude_self)
+        shared, queries = SharedSearch(retrievers, options), list(iter_queries(topics))
         batches = [queries[at : at + BATCH_SIZE] for at in range(0, len(queries), BATCH_SIZE)]
         for one, retriever, depth in zip(chosen, retrievers, depths, strict=True):
             answers = chain.from_iterable(shared.search(retriever, some, depth) for some in batches)

@@ -5,64 +5,20 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
 
 import numpy as np
-from pydantic import ConfigDict
 
-from trectools_plus.choices import Panel
 from trectools_plus.formats.writing import UNWRITABLE
-from trectools_plus.models import Model
-from trectools_plus.retrieval.setting_types import Option, WholeNumber, setting
-from trectools_plus.retrieval.source import Failure, Hits, Query, Ranking, Source, rank_scores
-
-CHUNKS_PER_DOCUMENT = 16
-"""The default of ``max_chunks``, as a multiple of the depth."""
-
-
-class Collapse(Model):
-    """Rules for collapsing chunks to documents."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    method: Literal["max", "first", "sum"] = setting(
-        "max",
-        "Collapse the chunks that the backend returns into documents, scored by MaxP (max), FirstP "
-        "(first) or SumP (sum).",
-        Option("max|first|sum", Panel.BACKENDS, "--collapse", default=None),
-    )
-    separator: str | None = setting(
-        None,
-        "Text between the document id and the rest of a chunk id, for example '#' in 'd12#3'; the "
-        "last one in an id counts. Without it, ids are document ids, and repeated ids are "
-        "collapsed.",
-        Option(
-            "TEXT",
-            Panel.BACKENDS,
-            "--chunk-separator",
-            help="Text between the document id and the rest of a chunk id, for example '#'.",
-        ),
-        min_length=1,
-    )
-    max_chunks: WholeNumber | None = setting(
-        None,
-        "The maximum number of chunks requested for one query; 16 times the depth by default.",
-        ge=1,
-    )
-
-    def chunk_limit(self, depth: int) -> int:
-        """Return the maximum number of chunks to request for ``depth`` documents."""
-        return max(
-            depth, CHUNKS_PER_DOCUMENT * depth if self.max_chunks is None else self.max_chunks
-        )
-
-
-def document_id(chunk_id: str, separator: str | None) -> str:
-    """Return the document id of a chunk; an id without the separator is a document id."""
-    if separator is None:
-        return chunk_id
-    before, found, _ = chunk_id.rpartition(separator)
-    return before if found else chunk_id
+from trectools_plus.retrieval.source import (
+    Collapse,
+    Failure,
+    FetchOptions,
+    Hits,
+    Query,
+    Ranking,
+    Source,
+    rank_scores,
+)
 
 
 def collapse_chunks(
@@ -77,7 +33,10 @@ def collapse_chunks(
     """
     collapsed: dict[str, float] = {}
     for chunk_id, score in zip(ids, scores, strict=True):
-        doc_id = document_id(chunk_id, collapse.separator)
+        # An id without the separator is a document id.
+        separator = collapse.separator
+        before, found, _ = chunk_id.rpartition(separator) if separator else ("", "", "")
+        doc_id = before if found else chunk_id
         if doc_id not in collapsed:
             collapsed[doc_id] = score
         elif collapse.method == "max":
@@ -89,21 +48,6 @@ def collapse_chunks(
 
 _UNWRITABLE = re.compile(rf"{UNWRITABLE}|[\ud800-\udfff]")
 _LARGEST_SCORE = float(np.finfo(np.float32).max)
-
-
-@dataclass(frozen=True, slots=True)
-class FetchOptions:
-    """Options that apply to the results of every query.
-
-    Attributes:
-        depth: Maximum number of documents.
-        exclude_self: Whether to drop the document with the query's id, before the cutoff.
-        collapse: How chunks become documents; ``None`` if the source returns documents.
-    """
-
-    depth: int = 100
-    exclude_self: bool = False
-    collapse: Collapse | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -137,10 +81,6 @@ class MemoryAnswers(dict[str, Answer]):
     def add(self, outcomes: Mapping[str, Answer | Failure]) -> None:
         """Store the answers and ignore the failures, which the caller records."""
         self.update({key: one for key, one in outcomes.items() if isinstance(one, Answer)})
-
-
-class _UnusableError(ValueError):
-    """Hits that cannot be turned into a ranking."""
 
 
 def answer_batch(
@@ -178,7 +118,7 @@ def _rank(query: Query, hits: Hits, asked: int, options: FetchOptions) -> Answer
     """Return the outcome of one round."""
     try:
         scores = score_documents(hits, options.collapse)
-    except _UnusableError as error:
+    except ValueError as error:
         return Failure(str(error))
     if options.exclude_self:
         scores.pop(query.query_id, None)
@@ -203,7 +143,7 @@ def score_documents(hits: Hits, collapse: Collapse | None) -> dict[str, float]:
     scores = hits.scores
     if scores is None:
         if collapse is not None and collapse.method == "sum":
-            raise _UnusableError("there are no scores to sum; collapse by max or first")
+            raise ValueError("there are no scores to sum; collapse by max or first")
         scores = [1 / rank for rank in range(1, len(hits.ids) + 1)]
     if collapse is None:
         found = dict(zip(hits.ids, map(float, scores), strict=True))
@@ -211,11 +151,11 @@ def score_documents(hits: Hits, collapse: Collapse | None) -> dict[str, float]:
         found = collapse_chunks(hits.ids, [*map(float, scores)], collapse)
     for score in (*scores, *found.values()):
         if not abs(score) <= _LARGEST_SCORE:
-            raise _UnusableError(f"score {score:g} is no number that a run can hold")
+            raise ValueError(f"score {score:g} is no number that a run can hold")
     if collapse is None and len(found) < len(hits.ids):
         repeated = next(one for row, one in enumerate(hits.ids) if one in hits.ids[:row])
-        raise _UnusableError(f"document id '{repeated}' comes twice; collapse chunks to documents")
+        raise ValueError(f"document id '{repeated}' comes twice; collapse chunks to documents")
     for doc_id in found:
         if not doc_id or _UNWRITABLE.search(doc_id):
-            raise _UnusableError(f"document id {doc_id[:60]!r} cannot be written to a run")
+            raise ValueError(f"document id {doc_id[:60]!r} cannot be written to a run")
     return found

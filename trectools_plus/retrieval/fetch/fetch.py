@@ -12,16 +12,10 @@ from typing import Any
 
 from trectools_plus.blas import one_blas_thread
 from trectools_plus.errors import UsageError
-from trectools_plus.formats.tables import Corpus, Topics
 from trectools_plus.progress import Progress, no_progress
 from trectools_plus.retrieval.backends.embedded.backend import EmbeddedBackend
 from trectools_plus.retrieval.backends.embedded.modes import expand_modes
-from trectools_plus.retrieval.fetch.answering import (
-    Answer,
-    FetchOptions,
-    MemoryAnswers,
-    answer_batch,
-)
+from trectools_plus.retrieval.fetch.answering import Answer, MemoryAnswers, answer_batch
 from trectools_plus.retrieval.fetch.concurrency import call_concurrently
 from trectools_plus.retrieval.fetch.journal import Journal, open_journal
 from trectools_plus.retrieval.fetch.outcome import FetchedRun, collect_run
@@ -34,42 +28,25 @@ from trectools_plus.retrieval.fetch.topics import (
 from trectools_plus.retrieval.settings import RetrievalSettings
 from trectools_plus.retrieval.source import (
     Backend,
-    BackendRequest,
     CircuitBreaker,
     Failure,
+    FetchOptions,
     Query,
+    SearchRequest,
     Source,
 )
 from trectools_plus.validation.inputs import Input, as_corpus, as_topics
 
-_TIMED_ALONE = 20
-"""Number of queries that are sent alone to a service that is then asked several at a time."""
-
 
 @dataclass(frozen=True, slots=True, eq=False)
-class FetchRequest:
+class FetchRequest(SearchRequest):
     """The request for one run in each mode.
 
     Attributes:
-        corpus: The documents; ``None`` if the backend has its own.
-        topics: The queries.
-        modes: The modes, without repetition.
-        options: Options of the results of each query.
-        settings: Settings of modes that index documents.
         backend: The backend that searches.
     """
 
-    corpus: Corpus | None
-    topics: Topics
-    modes: Sequence[str]
-    options: FetchOptions = field(default_factory=FetchOptions)
-    settings: RetrievalSettings = field(default_factory=RetrievalSettings)
     backend: Backend = field(default_factory=EmbeddedBackend)
-
-    def __post_init__(self) -> None:
-        is_embedded = isinstance(self.backend, EmbeddedBackend)
-        has_parts = getattr(self.corpus, "parts", None) is not None if is_embedded else None
-        object.__setattr__(self, "settings", self.settings.for_documents(has_parts=has_parts))
 
     @property
     def facts(self) -> dict[str, Any]:
@@ -87,19 +64,8 @@ class FetchRequest:
             "collapse": None if collapse is None else collapse.model_dump(mode="json"),
             "topics": hash_topics(self.topics),
             "corpus": None if self.corpus is None else self.corpus.sha256(),
-            **self.backend.request_facts(self.backend_request()),
+            **self.backend.request_facts(self),
         }
-
-    def backend_request(self, progress: Progress = no_progress) -> BackendRequest:
-        """Return the request to open the backend."""
-        return BackendRequest(
-            self.corpus,
-            self.modes,
-            self.settings,
-            progress,
-            self.options.depth + self.options.exclude_self,
-            self.options.exclude_self,
-        )
 
 
 def fetch(
@@ -227,7 +193,7 @@ def fetch_modes(
         stores: The answers of each mode so far; further ones are added.
         progress: Receives the progress of building indexes and of the queries.
     """
-    sources = request.backend.open(request.backend_request(progress))
+    sources = request.backend.open(request, progress)
     try:
         with one_blas_thread():
             return {
@@ -249,10 +215,7 @@ def _fetch_mode(
     failures: dict[str, Failure] = {}
     breaker, total = CircuitBreaker(), len(request.topics)
     progress(f"searching {mode}", len(store), total)
-    # Simultaneous requests slow each other down.
-    is_parallel = source.latency_sample is None and source.concurrency > 1
-    size = _TIMED_ALONE if is_parallel else source.latency_sample
-    sample = sample_queries(request.topics, size)
+    sample = sample_queries(request.topics, source.latency_sample)
     queries = iter_queries(request.topics)
     pending = [query for query in queries if query.query_id not in store]
     alone = [query for query in pending if sample is not None and query.query_id in sample]

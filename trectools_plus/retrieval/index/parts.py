@@ -153,8 +153,7 @@ class Aggregation:
         weights = np.array(self.weights, dtype=products.dtype)[kinds[starts]]
         firsts = np.flatnonzero(np.diff(documents[starts], prepend=-1))
         total = np.add.reduceat(best * weights, firsts, axis=1)
-        scores: npt.NDArray[Float] = total / np.add.reduceat(weights, firsts)
-        return scores
+        return np.divide(total, np.add.reduceat(weights, firsts), dtype=products.dtype)
 
 
 AGGREGATIONS: Mapping[str, Aggregation] = {

@@ -38,7 +38,7 @@ DEFAULT_BODY = """{
   "mode": "{mode}",
   "queries": [{"query_id": "{query_id}", "query_text": "{query_text}", "top_k": "{top_k}"}]
 }"""
-OPERATIONAL = ("key_env", "batch_size", "concurrency", "timeout", "retries", "backoff")
+OPERATIONAL = ("key_env", "concurrency", "timeout", "retries", "backoff")
 """Settings that do not affect the answers, so that a fetch can be resumed with other values."""
 _SECRET_NAME = re.compile(
     # "max_tokens" and "tokenizer" do not match.
@@ -121,16 +121,14 @@ class HttpSettings(Model):
     body: OptionalText = setting(
         DEFAULT_BODY,
         "The request's body as JSON text; none sends a GET request. A text that is "
-        'only a placeholder becomes its value: "{top_k}" becomes a number. The list with a single '
-        "item that contains {query_text} gets an item for each query of a batch.",
+        'only a placeholder becomes its value: "{top_k}" becomes a number.',
     )
     results: OptionalText = setting(
         "$.results[*]",
-        "Path of the entries, one per query; none uses the whole answer as the entry of the only "
-        "query.",
+        "Path of the entries, of which one is for the query; none uses the whole answer.",
     )
     query_id: OptionalText = setting(
-        "$.query_id", "Path of the query's id in its entry; none matches entries by position."
+        "$.query_id", "Path of the query's id in its entry; none expects a single entry."
     )
     ids: PathText = setting("$.segments[*].segment_id", "Path of the ids in an entry, best first.")
     scores: OptionalText = setting(
@@ -149,7 +147,6 @@ class HttpSettings(Model):
         "is incomplete and therefore a failure. With ! before it, a path must not lead to false.",
     )
     higher_is_better: Flag = setting(True, "false for distances.")
-    batch_size: WholeNumber = setting(1, "Queries in a request.", ge=1, le=1000)
     concurrency: WholeNumber = setting(4, "Maximum number of simultaneous requests.", ge=1, le=64)
     timeout: Number = setting(30, "Seconds for one request.", gt=0, le=3600)
     retries: WholeNumber = setting(
@@ -248,20 +245,15 @@ class HttpSettings(Model):
         if "url" not in self.model_fields_set:
             raise ValueError("the service's URL is missing — give http.url, or --http-url")
         self.template()
-        if self.batch_size > 1 and self.results is None:
-            raise ValueError(
-                "a batch requires an entry per query in the answer — set http.results, or omit "
-                "http.batch_size"
-            )
         return self
 
     def template(self) -> Template:
         """Return the request of a mode with its placeholders.
 
         Raises:
-            ValueError: If it does not contain the query, or not the queries of a batch.
+            ValueError: If it does not contain the query.
         """
-        return Template(self.url, self.body, self.batch_size)
+        return Template(self.url, self.body)
 
     def for_mode(self, name: str) -> Self:
         """Return the settings of one mode: the preset of the engine with the given settings.
