@@ -15,10 +15,12 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
-from pydantic import BeforeValidator, Field, Strict
+from pydantic import BaseModel, BeforeValidator, Field, Strict, ValidationError
 
+from trectools_plus.errors import UsageError
+from trectools_plus.models import explain_problem
 from trectools_plus.text import split_list
 
 
@@ -122,3 +124,27 @@ def read_models(value: Any) -> Any:
             f"{', '.join(names) or 'none'} — write A=DIR,B=DIR"
         )
     return {name: path.strip() if isinstance(path, str) else path for name, path in named}
+
+
+Made = TypeVar("Made", bound=BaseModel)
+
+
+def make_model(model: type[Made], values: Mapping[str, Any]) -> Made:
+    """Build settings from a user's values.
+
+    Raises:
+        UsageError: If a name is unknown or a value out of range; the message reports the first
+            such setting.
+    """
+    try:
+        return model.model_validate(values)
+    except ValidationError as error:
+        first = error.errors()[0]
+        name = ".".join(map(str, first["loc"]))
+        problem, remedy = explain_problem(first)
+        if first["type"] == "extra_forbidden":
+            problem, remedy = (
+                f"unknown setting '{name}'",
+                f"use one of {', '.join(model.model_fields)}",
+            )
+        raise UsageError(problem, where=name or "settings", remedy=remedy) from error

@@ -16,6 +16,7 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from heapq import nsmallest
 from typing import Any, ClassVar, Literal, Protocol, Self
 
 import numpy as np
@@ -26,6 +27,7 @@ from pydantic import ConfigDict
 from trectools_plus.choices import Panel
 from trectools_plus.display import Displayed
 from trectools_plus.errors import InputError, UsageError
+from trectools_plus.formats.hashing import digest_id, sha256_columns
 from trectools_plus.formats.tables import RUN_SCHEMA, Corpus, Run, Topics
 from trectools_plus.formats.writing import UNWRITABLE
 from trectools_plus.models import Model
@@ -66,12 +68,9 @@ class Ranking(Displayed):
         return type(self)(self.doc_ids[:depth], self.scores[:depth])
 
     def without(self, doc_id: str) -> Self:
-        """Return the ranking without one document; the same ranking if it does not contain it."""
-        if doc_id not in self.doc_ids:
-            return self
-        row = self.doc_ids.index(doc_id)
-        rest = [*self.doc_ids[:row], *self.doc_ids[row + 1 :]]
-        return type(self)(rest, np.delete(self.scores, row))
+        """Return the ranking without one document."""
+        rows = [row for row, found in enumerate(self.doc_ids) if found != doc_id]
+        return type(self)([self.doc_ids[row] for row in rows], self.scores[rows])
 
 
 class Retriever(Protocol):
@@ -110,9 +109,9 @@ class CompositeRetriever(ABC):
         """The mode's name."""
         return self.components[0].name
 
+    @abstractmethod
     def component_depth(self, depth: int) -> int:
         """Return the depth of the component searches for a result of ``depth`` documents."""
-        return depth
 
     @abstractmethod
     def combine(self, query: str, rankings: Sequence[Ranking], depth: int) -> Ranking:
@@ -339,19 +338,6 @@ class SearchRequest:
         object.__setattr__(self, "settings", self.settings.for_documents(has_parts=has_parts))
 
 
-def check_mode_name(name: str) -> None:
-    """Check that a mode's name is valid as a file name and as the tag of a run.
-
-    Raises:
-        UsageError: If it is not.
-    """
-    if not _MODE_NAME.fullmatch(name):
-        raise UsageError(
-            f"'{name}' is not a valid name of a run file",
-            remedy="use letters, digits, _ . - (at most 64)",
-        )
-
-
 class Backend(ABC):
     """A search engine with one or more modes.
 
@@ -384,7 +370,11 @@ class Backend(ABC):
                 f"a mode is given twice: {', '.join(modes)}", remedy="name each mode once"
             )
         for mode in modes:
-            check_mode_name(mode)
+            if not _MODE_NAME.fullmatch(mode):
+                raise UsageError(
+                    f"'{mode}' is not a valid name of a run file",
+                    remedy="use letters, digits, _ . - (at most 64)",
+                )
 
     @property
     def facts(self) -> dict[str, Any] | None:
@@ -497,3 +487,46 @@ def check_ids(ids: pl.Series, kind: str, path: str | None) -> None:
             remedy="rename the ids: they must not be empty, contain white space, or start a line"
             " with '#'",
         )
+
+
+def iter_queries(topics: Topics) -> Iterator[Query]:
+    """Iterate over the queries."""
+    has_language = "language" in topics.frame.columns
+    language = pl.col("language").cast(pl.String).fill_null("") if has_language else pl.lit("")
+    rows = topics.frame.select("query_id", "text", language=language).iter_rows()
+    return (Query(query_id, text, language=declared) for query_id, text, declared in rows)
+
+
+def sample_queries(topics: Topics, size: int | None) -> frozenset[str] | None:
+    """Return the ids of a sample of queries, which depends only on the ids.
+
+    Args:
+        topics: The queries.
+        size: Maximum number of queries; ``None`` returns ``None``.
+    """
+    ids = topics.frame["query_id"].to_list()
+    return None if size is None else frozenset(nsmallest(size, ids, digest_id))
+
+
+def hash_topics(topics: Topics) -> str:
+    """Return SHA-256 of the query ids and texts in their order."""
+    return sha256_columns(topics.frame, ["query_id", "text"])
+
+
+def check_topics(topics: Topics) -> None:
+    """Check that there are queries, and that their ids can be written to a run.
+
+    Raises:
+        InputError: If there are no topics, or an id is repeated or cannot be written to a run.
+    """
+    if not topics.frame.height:
+        raise InputError("there are no topics", where=topics.path)
+    ids = topics.frame["query_id"]
+    if ids.n_unique() < len(ids):
+        repeated = ids.filter(ids.is_duplicated())[0]
+        raise InputError(
+            f"query id '{repeated}' occurs more than once in the topics",
+            where=topics.path,
+            remedy="give each query its own id",
+        )
+    check_ids(ids, "query", topics.path)

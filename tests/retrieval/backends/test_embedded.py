@@ -31,7 +31,7 @@ class Stand:
         return [Ranking(self.doc_ids, scores).head(depth) for _ in queries]
 
 
-class Backwards:
+class Backwards(RerankingRetriever):
     """Orders the last of some results first."""
 
     def score(self, query: str, ranking: Ranking) -> np.ndarray:
@@ -46,7 +46,7 @@ def modes_of(*, reranked: bool) -> tuple[list[Stand], dict[str, Retriever]]:
     modes: dict[str, Retriever] = {leaf.name: leaf for leaf in leaves[:2]}
     modes["hybrid"] = HybridRetriever(leaves, Fusion(), candidates=3)
     if reranked:
-        modes = {name: RerankingRetriever(one, Backwards(), 4) for name, one in modes.items()}
+        modes = {name: Backwards(one, {}, 4) for name, one in modes.items()}
     return leaves, modes
 
 

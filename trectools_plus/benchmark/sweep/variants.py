@@ -29,7 +29,6 @@ from trectools_plus.retrieval.backends.embedded.backend import (
     build_retrievers,
 )
 from trectools_plus.retrieval.backends.embedded.modes import unused_settings
-from trectools_plus.retrieval.fetch.topics import iter_queries
 from trectools_plus.retrieval.fusion import Fusion, fuse_rankings, rankings_of
 from trectools_plus.retrieval.setting_types import Names, Option, setting
 from trectools_plus.retrieval.settings import BATCH_SIZE, RetrievalSettings, make_settings
@@ -37,6 +36,7 @@ from trectools_plus.retrieval.source import (
     FetchOptions,
     check_ids,
     empty_ranking,
+    iter_queries,
     run_of,
 )
 from trectools_plus.text import split_list

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from itertools import chain, islice, takewhile
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -15,16 +15,15 @@ from trectools_plus.errors import UsageError
 from trectools_plus.progress import Progress, no_progress
 from trectools_plus.retrieval.backends.embedded.backend import EmbeddedBackend
 from trectools_plus.retrieval.backends.embedded.modes import expand_modes
-from trectools_plus.retrieval.fetch.answering import Answer, MemoryAnswers, answer_batch
-from trectools_plus.retrieval.fetch.concurrency import call_concurrently
-from trectools_plus.retrieval.fetch.journal import Journal, open_journal
-from trectools_plus.retrieval.fetch.outcome import FetchedRun, collect_run
-from trectools_plus.retrieval.fetch.topics import (
-    check_topics,
-    hash_topics,
-    iter_queries,
-    sample_queries,
+from trectools_plus.retrieval.fetch.answering import (
+    Answer,
+    Journal,
+    MemoryAnswers,
+    answer_batch,
+    open_journal,
 )
+from trectools_plus.retrieval.fetch.concurrency import call_concurrently
+from trectools_plus.retrieval.fetch.outcome import FetchedRun, collect_run
 from trectools_plus.retrieval.settings import RetrievalSettings
 from trectools_plus.retrieval.source import (
     Backend,
@@ -34,6 +33,10 @@ from trectools_plus.retrieval.source import (
     Query,
     SearchRequest,
     Source,
+    check_topics,
+    hash_topics,
+    iter_queries,
+    sample_queries,
 )
 from trectools_plus.validation.inputs import Input, as_corpus, as_topics
 
@@ -55,7 +58,7 @@ class FetchRequest(SearchRequest):
         return {
             "backend": self.backend.name,
             "backend_settings": self.backend.facts,
-            "settings": self.settings.model_dump(mode="json", exclude={"batch_size"})
+            "settings": self.settings.model_dump(mode="json")
             if self.backend.needs_corpus
             else None,
             "packages": None,
@@ -218,8 +221,8 @@ def _fetch_mode(
     sample = sample_queries(request.topics, source.latency_sample)
     queries = iter_queries(request.topics)
     pending = [query for query in queries if query.query_id not in store]
-    alone = [query for query in pending if sample is not None and query.query_id in sample]
-    others = (query for query in pending if sample is None or query.query_id not in sample)
+    alone = [query for query in pending if sample and query.query_id in sample]
+    others = (query for query in pending if not (sample and query.query_id in sample))
 
     def answer(batch: Sequence[Query]) -> dict[str, Answer | Failure]:
         outcomes = answer_batch(source, batch, request.options)
@@ -228,7 +231,7 @@ def _fetch_mode(
                 outcomes[query_id] = replace(outcome, latency_ms=math.nan)
         return outcomes
 
-    timed = ([answer([query])] for query in takewhile(lambda _: not breaker.stopped, alone))
+    timed = call_concurrently(answer, ([query] for query in alone), breaker, 1, source.close)
     batches = iter(lambda: list(islice(others, source.batch_size)), [])
     calls = call_concurrently(answer, batches, breaker, source.concurrency, source.close)
     for results in chain(timed, calls):

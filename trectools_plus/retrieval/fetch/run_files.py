@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from trectools_plus.blas import limited_blas_threads
-from trectools_plus.errors import InputError
-from trectools_plus.formats.files.atomic import atomic_write
+from trectools_plus.formats.files.atomic import atomic_write, make_folder
 from trectools_plus.formats.files.outputs import read_manifest, refuse_foreign
 from trectools_plus.formats.hashing import sha256_file
 from trectools_plus.formats.ranking import separate_ties
@@ -35,10 +34,9 @@ from trectools_plus.retrieval.fetch.outcome import (
     refuse_unscorable,
     summarise_latency,
 )
-from trectools_plus.retrieval.fetch.topics import hash_topics
 from trectools_plus.retrieval.index.models import ModelRecord
 from trectools_plus.retrieval.settings import RetrievalSettings
-from trectools_plus.retrieval.source import Collapse
+from trectools_plus.retrieval.source import Collapse, hash_topics
 
 
 class SourceRecord(ReportModel):
@@ -180,15 +178,10 @@ def fetch_to_dir(
             without an answer).
     """
     corpus, topics = request.corpus, request.topics
-    _refuse_other_files(Path(output_dir), request.modes)
-    check_request(request)
     folder = Path(output_dir)
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(
-            f"cannot create the output folder: {error.strerror or error}", where=str(folder)
-        ) from error
+    _refuse_other_files(folder, request.modes)
+    check_request(request)
+    make_folder(folder)
     with open_stores(request, folder, resume=resume) as stores:
         runs = fetch_modes(request, stores, progress)
     common = {

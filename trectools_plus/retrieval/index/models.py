@@ -141,12 +141,11 @@ def _check_kind(kind: str, folder: Path) -> None:
     config: Any = {}
     with suppress(OSError, ValueError):
         config = json.loads((folder / name).read_text(encoding="utf-8"))
-    config = config if isinstance(config, dict) else {}
     if is_packed:
-        declared = str(config.get("model_type") or "SentenceTransformer")
+        declared = config.get("model_type") or "SentenceTransformer"
         fits = declared == kind
     else:
-        declared = ", ".join(map(str, config.get("architectures") or ["unknown"]))
+        declared = " ".join(config.get("architectures") or ["unknown"])
         fits = kind == "SentenceTransformer" or "ForMaskedLM" in declared
     if not fits:
         raise InputError(

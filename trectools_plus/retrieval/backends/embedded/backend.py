@@ -10,11 +10,11 @@ from time import perf_counter
 from typing import Any
 
 from trectools_plus.display import Displayed
-from trectools_plus.errors import InputError
 from trectools_plus.formats.tables import Corpus
 from trectools_plus.progress import Progress, no_progress
 from trectools_plus.provenance import package_versions
 from trectools_plus.retrieval.backends.embedded.modes import (
+    canonical_mode,
     check_modes,
     expand_modes,
     kind_of,
@@ -31,7 +31,7 @@ from trectools_plus.retrieval.index.ngram import NgramRetriever
 from trectools_plus.retrieval.index.parts import TextParts
 from trectools_plus.retrieval.index.sparse import SparseRetriever
 from trectools_plus.retrieval.index.vector import MultiVectorRetriever, VectorRetriever
-from trectools_plus.retrieval.rerank import LexicalReranker, RerankingRetriever
+from trectools_plus.retrieval.rerank import RerankingRetriever
 from trectools_plus.retrieval.reworded import RewordedRetriever, open_rewording
 from trectools_plus.retrieval.settings import BATCH_SIZE, RetrievalSettings
 from trectools_plus.retrieval.source import (
@@ -100,8 +100,7 @@ class EmbeddedBackend(Backend):
         """
         retrievers = self._retrievers
         if retrievers is None:
-            if request.corpus is None:
-                raise InputError("the embedded modes need documents")
+            assert request.corpus is not None
             check_ids(request.corpus.frame["doc_id"], "document", request.corpus.path)
             retrievers = build_retrievers(request.corpus, request.modes, request.settings, progress)
             # The first access to memory-mapped files must not count as a query's latency.
@@ -243,21 +242,18 @@ def build_retrievers(
     def reworded(mode: str) -> Retriever:
         return leaf_of(mode) if rewording is None else RewordedRetriever(leaf_of(mode), rewording)
 
-    @cache
-    def hybrid_of(model: str) -> Retriever:
-        merged = merged_modes(modes, settings, model)
-        fusion = fusion_of(settings, [*map(kind_of, merged)])
-        return HybridRetriever([*map(reworded, merged)], fusion, settings.candidates)
-
-    reranker = LexicalReranker(TextParts.from_corpus(corpus)) if settings.reranker else None
+    names = TextParts.from_corpus(corpus).names() if settings.reranker else None
     retrievers: dict[str, Retriever] = {}
     for mode in modes:
-        kind, model = kind_of(mode), model_of(mode)
-        name = f"{kind}-{model}" if model else kind
-        retriever = reworded(name) if kind == "ngram" else None
-        retriever = retriever or (hybrid_of(model) if kind == "hybrid" else leaf_of(name))
-        if reranker is not None:
-            retriever = RerankingRetriever(retriever, reranker, settings.rerank_depth)
+        retriever: Retriever
+        if kind_of(mode) == "hybrid":
+            merged = merged_modes(modes, settings, model_of(mode))
+            fusion = fusion_of(settings, [*map(kind_of, merged)])
+            retriever = HybridRetriever([*map(reworded, merged)], fusion, settings.candidates)
+        else:
+            retriever = (reworded if kind_of(mode) == "ngram" else leaf_of)(canonical_mode(mode))
+        if names is not None:
+            retriever = RerankingRetriever(retriever, names, settings.rerank_depth)
         retrievers[mode] = retriever
     return retrievers
 

@@ -13,8 +13,7 @@ from dataclasses import dataclass
 from math import isfinite, nan
 from typing import Any
 
-from trectools_plus.retrieval.backends.http.mapping import HttpSettings
-from trectools_plus.retrieval.backends.http.paths import Step, parse_path
+from trectools_plus.retrieval.backends.http.mapping import HttpSettings, Step, parse_path
 from trectools_plus.retrieval.source import FailureKind, Hits
 
 _DECIMAL = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.ASCII | re.IGNORECASE)

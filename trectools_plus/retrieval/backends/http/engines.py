@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from functools import lru_cache
 from importlib.resources import files
-from typing import Any
+from typing import Any, Literal, get_args
 from urllib.parse import quote, unquote, urlsplit, urlunsplit
 
 import yaml
@@ -15,11 +15,11 @@ from trectools_plus.choices import MODE_ALIASES
 from trectools_plus.retrieval.backends.http.template import fill
 from trectools_plus.text import split_list
 
-ENGINES = (
-    *("elasticsearch", "opensearch", "solr", "vespa", "qdrant", "weaviate", "typesense"),
-    "milvus",
-)
-"""Engines with a preset."""
+Engine = Literal[
+    "elasticsearch", "opensearch", "solr", "vespa", "qdrant", "weaviate", "typesense", "milvus"
+]
+"""An engine with a preset."""
+ENGINES: tuple[Engine, ...] = get_args(Engine)
 _OF_INDEX = ("index", "vector_field", "id_field", "rank_profile")
 
 

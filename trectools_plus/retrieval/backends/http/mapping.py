@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable
+from functools import cache
 from typing import Annotated, Any, Self
 from urllib.parse import urlsplit
 
@@ -22,17 +23,9 @@ from pydantic import (
 from trectools_plus.choices import Panel
 from trectools_plus.models import Model, explain_problem
 from trectools_plus.redaction import secret_in_url
-from trectools_plus.retrieval.backends.http.engines import ENGINES, resolve_preset
-from trectools_plus.retrieval.backends.http.paths import parse_path
+from trectools_plus.retrieval.backends.http.engines import ENGINES, Engine, resolve_preset
 from trectools_plus.retrieval.backends.http.template import LIKE_PLACEHOLDER, Template
-from trectools_plus.retrieval.setting_types import (
-    Flag,
-    Names,
-    Number,
-    Option,
-    WholeNumber,
-    setting,
-)
+from trectools_plus.retrieval.setting_types import Flag, Names, Number, Option, WholeNumber, setting
 
 DEFAULT_BODY = """{
   "mode": "{mode}",
@@ -53,9 +46,8 @@ _FROM_ENVIRONMENT = (
 )
 
 PathText = Annotated[str, Field(min_length=1)]
-OptionalText = Annotated[
-    str | None, BeforeValidator(lambda value: None if value in ("none", "") else value)
-]
+NONE = BeforeValidator(lambda value: None if value in ("none", "") else value)
+OptionalText = Annotated[str | None, NONE]
 
 
 class HttpSettings(Model):
@@ -69,7 +61,7 @@ class HttpSettings(Model):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    engine: OptionalText = setting(
+    engine: Annotated[Engine | None, NONE] = setting(
         None,
         "For --backend http: search engine at --http-url, whose requests are built in: "
         f"{', '.join(ENGINES)}. Other settings override them.",
@@ -179,13 +171,6 @@ class HttpSettings(Model):
                 "expected a URL that starts with http:// or https:// and contains a host"
             )
         return url
-
-    @field_validator("engine")
-    @classmethod
-    def _check_engine(cls, name: str | None) -> str | None:
-        if name not in (None, *ENGINES):
-            raise ValueError(f"unknown engine '{name}' — use one of {', '.join(ENGINES)}")
-        return name
 
     @field_validator("key_env")
     @classmethod
@@ -299,11 +284,41 @@ class HttpSettings(Model):
 
 
 def _refuse_secrets(names: Iterable[str]) -> None:
-    for name in names:
-        if found := _SECRET_NAME.search(name):
-            # A name with other characters can contain the secret itself.
-            shown = name if re.fullmatch(r"[\w.-]+", name) else found[0]
+    for name in filter(_SECRET_NAME.search, names):
+        # A name with other characters can contain the secret itself.
+        shown = name if re.fullmatch(r"[\w.-]+", name) else "a name"
+        raise ValueError(
+            f"'{shown}' looks like the name of a secret, but settings are written to manifests — "
+            f"{_FROM_ENVIRONMENT}"
+        )
+
+
+Step = str | int | None
+"""The name of a member, the place of an item, or ``None`` for all items of a list."""
+_STEP = re.compile(
+    r"\.(?P<name>[^.\[\]()*?~'\"\s]+)|\[(?P<place>\d+)\]|(?P<all>\[\*\])"
+    r"|\[(?P<quote>['\"])(?P<quoted>[^'\"]*)(?P=quote)\]"
+)
+
+
+@cache
+def parse_path(path: str) -> tuple[Step, ...]:
+    """Parse a path of ``.name`` or ``['name']``, ``[0]`` and ``[*]``; it may start with ``$``.
+
+    Raises:
+        ValueError: If it is not such a path.
+    """
+    rest = path.removeprefix("$")
+    rest = rest if rest[:1] in ("", ".", "[") else f".{rest}"
+    steps: list[Step] = []
+    while rest:
+        step = _STEP.match(rest)
+        if step is None:
             raise ValueError(
-                f"'{shown}' looks like the name of a secret, but settings are written to "
-                f"manifests — {_FROM_ENVIRONMENT}"
+                f"'{path}' is not a path: unexpected '{rest}' — use only names, numbers and lists, "
+                "for example $.hits[*]['doc id'] or $.ids[0][*]"
             )
+        name = step["name"] or step["quoted"]
+        steps.append(int(step["place"]) if step["place"] else name)
+        rest = rest[step.end() :]
+    return tuple(steps)

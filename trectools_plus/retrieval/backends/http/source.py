@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
@@ -43,8 +43,7 @@ class HttpBackend(Backend):
 
     def __init__(self, settings: HttpSettings, timeout: float | None = None) -> None:
         if timeout is not None:
-            modes = {name: {**own, "timeout": timeout} for name, own in settings.modes.items()}
-            settings = settings.model_copy(update={"timeout": timeout, "modes": modes})
+            settings = settings.model_copy(update={"timeout": timeout})
         self._settings = settings
         self._opened: dict[str, Any] = {}
 
@@ -104,16 +103,13 @@ class HttpBackend(Backend):
                 proxy or certificate named in the environment cannot be used.
             InputError: If the model of the query vectors cannot be opened.
         """
-        encoders: dict[str | None, Encoder] = {}
         sources: dict[str, Source] = {}
         self._opened = self.request_facts(request)
+        shared = cache(_open_encoder)
         for mode in request.modes:
             settings = _settings_of(self._settings, mode)
             key = None if settings.key_env is None else read_key(settings.key_env)
-            source = HttpSource(settings, mode, key, encoder=encoders.get(settings.embedding_model))
-            if source.encoder is not None:
-                encoders[settings.embedding_model] = source.encoder
-            sources[mode] = source
+            sources[mode] = HttpSource(settings, mode, key, open_encoder=shared)
         return sources
 
 
@@ -122,8 +118,11 @@ def _settings_of(settings: HttpSettings, mode: str) -> HttpSettings:
         return settings.for_mode(mode)
     except ValueError as error:
         what, _, remedy = str(error).partition(SEPARATOR)
-        where = None if re.search(rf"mode '?{re.escape(mode)}\b", what) else f"mode {mode}"
-        raise UsageError(what, where=where, remedy=remedy or None) from error
+        raise UsageError(what, where=f"mode {mode}", remedy=remedy or None) from error
+
+
+def _open_encoder(model: str | None) -> Encoder:
+    return make_encoder(RetrievalSettings(embedding_model=model))
 
 
 LATENCY_SAMPLE = 20
@@ -140,10 +139,7 @@ class HttpSource(Source):
         mode: The mode.
         key: The key for the header that the settings name.
         transport: A replacement for the network, for tests.
-        encoder: The encoder of ``{query_vector}``; ``None`` creates it if the request needs it.
-
-    Attributes:
-        encoder: The encoder, if the request needs it.
+        open_encoder: Opens the model of ``{query_vector}``.
 
     Raises:
         UsageError: If a proxy or certificate named in the environment cannot be used.
@@ -155,16 +151,16 @@ class HttpSource(Source):
         mode: str,
         key: Secret | None = None,
         transport: httpx.BaseTransport | None = None,
-        encoder: Encoder | None = None,
+        open_encoder: Callable[[str | None], Encoder] = _open_encoder,
     ) -> None:
         self._settings = settings = _settings_of(settings, mode)
         self.concurrency = settings.concurrency
         # Simultaneous requests slow each other down.
         self.latency_sample = LATENCY_SAMPLE if settings.concurrency > 1 else None
         self._mode, self._key, self._template = settings.mode or mode, key, settings.template()
-        if encoder is None and self._template.uses_vector:
-            encoder = make_encoder(RetrievalSettings(embedding_model=settings.embedding_model))
-        self.encoder = encoder if self._template.uses_vector else None
+        self._encoder = None
+        if self._template.uses_vector:
+            self._encoder = open_encoder(settings.embedding_model)
         headers = {"accept": "application/json", "user-agent": "trectools-plus"} | {
             name.lower(): text for name, text in settings.headers.items()
         }
@@ -188,10 +184,10 @@ class HttpSource(Source):
 
     def _search_one(self, query: Query, depth: int) -> Hits | Failure:
         vector: list[float] = []
-        if self.encoder is not None:
+        if self._encoder is not None:
             try:
                 with _ENCODING:
-                    (numbers,) = self.encoder.embed_queries([query.text])
+                    (numbers,) = self._encoder.embed_queries([query.text])
             except TrectoolsPlusError as error:
                 return Failure(str(error), stops=True)
             # The shortest decimals of 32-bit numbers.
