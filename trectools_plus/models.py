@@ -117,7 +117,6 @@ _EXPECTED = {
     "less_than": "less than {lt:g}",
     "finite_number": "a finite number",
     "string_type": "text",
-    "bool_type": "true or false",
     "int_type": "a whole number",
     "float_type": "a number",
     "tuple_type": "a list",
