@@ -25,7 +25,7 @@ from trectools_plus.validation.views.qrels import QrelsView
 
 if TYPE_CHECKING:
     from trectools_plus.measures.definitions.base import Measure
-    from trectools_plus.retrieval.fetch.answering import Collapse
+    from trectools_plus.retrieval.source import Collapse
     from trectools_plus.testsets.model import TestSet
 
 DEFAULT_DEPTH = 100
@@ -115,9 +115,9 @@ def evaluate(
         )
     from trectools_plus.retrieval.backends.python import PythonBackend
     from trectools_plus.retrieval.backends.retriever import name_of
-    from trectools_plus.retrieval.fetch.answering import FetchOptions
     from trectools_plus.retrieval.fetch.fetch import FetchRequest, fetch_runs
     from trectools_plus.retrieval.fetch.outcome import refuse_unscorable
+    from trectools_plus.retrieval.source import FetchOptions
 
     averaging = check_averaging(missing, no_relevant)
     if measures is DEFAULT_MEASURES:

@@ -50,7 +50,7 @@ from trectools_plus.formats.tables import Corpus, Qrels, Run, Topics
 from trectools_plus.formats.topics import read_topics
 from trectools_plus.plugins import without_user_code
 from trectools_plus.progress import Progress, no_progress
-from trectools_plus.retrieval.fetch.topics import hash_topics
+from trectools_plus.retrieval.source import hash_topics
 from trectools_plus.statistics.arrays import MAX_RESAMPLES
 from trectools_plus.testsets.loading import find_shipped
 from trectools_plus.validation.loading import load_qrels, load_run

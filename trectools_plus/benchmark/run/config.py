@@ -452,7 +452,7 @@ class BenchmarkConfig(FetchSettings):
         """Choose between one vector per document and per part: the hash shall show the choice."""
         is_embedded = info.data.get("backend", EMBEDDED) == EMBEDDED
         has_terms = is_embedded and info.data.get("dataset") == "hpo"
-        return settings.for_documents(has_parts=has_terms if is_embedded else None)
+        return settings.for_documents(has_parts=is_embedded and has_terms)
 
     @field_validator("targets", mode="before")
     @classmethod
@@ -555,7 +555,7 @@ class BenchmarkConfig(FetchSettings):
                 self.check_backend_modes(self.modes)
         except UsageError as error:
             raise ValueError(f"`modes`: {error}") from error
-        unset = RetrievalSettings().for_documents(has_parts=None)
+        unset = RetrievalSettings().for_documents(has_parts=False)
         if not self.is_embedded and self.retrieval != unset:
             raise ValueError("`retrieval`: it needs the embedded backend — leave it out")
 

@@ -29,8 +29,8 @@ from trectools_plus.formats.topics import read_topics
 from trectools_plus.measures.judged import JudgedQueries
 from trectools_plus.ontology.hpo import load_ontology
 from trectools_plus.ontology.ontology import Ontology
-from trectools_plus.retrieval.fetch.topics import hash_topics
 from trectools_plus.retrieval.hpo.ontology_terms import corpus_of
+from trectools_plus.retrieval.source import hash_topics
 from trectools_plus.testsets.languages import language_notes, select_language
 from trectools_plus.testsets.loading import (
     DEFAULT_TEST_SET,

@@ -215,9 +215,9 @@ def _prepare_fusions(runs: list[Variant]) -> Callable[..., _Prepared]:
 def _prepare_search(
     config: SweepConfig, dataset: Dataset, progress: Progress
 ) -> Callable[..., _Prepared]:
-    from trectools_plus.retrieval.fetch.answering import FetchOptions
     from trectools_plus.retrieval.fetch.fetch import FetchRequest, fetch_runs
     from trectools_plus.retrieval.fetch.outcome import refuse_unscorable
+    from trectools_plus.retrieval.source import FetchOptions
 
     topics, corpus, modes = dataset.topics, dataset.corpus, config.modes
     if topics is None or corpus is None:
