@@ -69,7 +69,7 @@ def evaluate_runs(
     ] = None,
 ) -> None:
     """The files are validated first. Input is refused only if a figure would be wrong or ambiguous;
-    a note on stderr names all other findings. With --columns system=NAME, a table is several runs.
+    a note on stderr names all other findings.
     Means are over all queries of the qrels; the table shows their number. Without --measure, the
     measures are nDCG@10, AP@100, RR@10, R@50, R@100 and HitRate@10.
 

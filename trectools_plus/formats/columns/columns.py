@@ -10,7 +10,7 @@ field, including NUL, bare CR, U+0085, U+00A0 and U+2028.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import accumulate
@@ -25,8 +25,6 @@ from trectools_plus.formats.files.content import BOM, FileContent
 
 if TYPE_CHECKING:
     import polars as pl
-
-    from trectools_plus.formats.interchange.systems import Systems
 
 CHUNK_BYTES = 1 << 20
 """The approximate size of the parts in which rows are split, which fit the caches."""
@@ -171,8 +169,8 @@ class Origin:
         notes: What the arrangement added, one clause each.
         left_out: The names of the columns that are not used.
         has_lines: False if the lines of the rows are unknown.
-        systems: The column that names the system of each row, or in qrels the type of judgment, if
-            there are several.
+        systems: The column that may name the system of each row, or in qrels the type of judgment,
+            with its values, if there are several.
     """
 
     format: str
@@ -181,7 +179,7 @@ class Origin:
     notes: tuple[str, ...] = ()
     left_out: tuple[str, ...] = ()
     has_lines: bool = True
-    systems: Systems | None = None
+    systems: str | None = None
 
     @property
     def n_values(self) -> int:
@@ -208,7 +206,6 @@ class Columns:
         separator: Space or tab, whichever occurs first in the file.
         row_lines: The line number of each row; ``None`` if they are 1, 2, 3, …
         origin: The layout of a file in another form; ``None`` for a file in TREC form.
-        systems: The rows of each system, if a column names several; empty for a single run.
     """
 
     source: FileContent
@@ -221,7 +218,6 @@ class Columns:
     separator: bytes = field(repr=False)
     row_lines: npt.NDArray[np.uint32] | None = field(repr=False)
     origin: Origin | None = None
-    systems: Mapping[str, Columns] = field(default_factory=dict)
 
     def without_rows(self, *, keep_content: bool) -> Columns:
         """Return the same without the fields of the rows and, unless kept, without the content."""
