@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Protocol, TypeVar
 
 from trectools_plus.errors import UsageError
-from trectools_plus.formats.files.opening import is_address
 from trectools_plus.text import printable
 
 _ENDING = re.compile(
@@ -45,12 +44,11 @@ def name_of_file(path: str | None) -> str:
     An extension is one of those of runs: ``input.bm25`` has none.
 
     Args:
-        path: A path or an address; ``-`` is standard input, which has no name.
+        path: A path; ``-`` is standard input, which has no name.
     """
     if path is None or path == "-":
         return ""
-    file = path.partition("?")[0] if is_address(path) else path
-    return _SEPARATOR.split(_ENDING.sub("", file))[-1].strip(".")
+    return _SEPARATOR.split(_ENDING.sub("", path))[-1].strip(".")
 
 
 def name_runs(

@@ -44,7 +44,7 @@ from trectools_plus.formats.files.closed import (
     is_unchanged,
     read_document,
 )
-from trectools_plus.formats.files.opening import is_address, is_catalogue_name
+from trectools_plus.formats.files.opening import is_catalogue_name
 from trectools_plus.formats.hashing import sha256_file
 from trectools_plus.formats.tables import Corpus, Qrels, Run, Topics
 from trectools_plus.formats.topics import read_topics
@@ -163,7 +163,7 @@ class ReportFolder:
         if is_catalogue_name(name):
             return None, f"{name} is not read for a report"
         if name is not None and not is_named_collection(name):
-            if is_address(name) or not Path(name).is_dir():
+            if not Path(name).is_dir():
                 return None, f"{name} is not available"
             found = find_collection_files(name)
             paths += [str(found.qrels), str(found.topics)]

@@ -142,7 +142,7 @@ def open_files(
     only.
 
     Args:
-        qrels: The judgments, a file or an address; ``-`` is standard input.
+        qrels: The judgments, a file; ``-`` is standard input.
         runs: The runs, in the same way.
         measures: The measures to compute, each once.
         strict_input: Refuse every error, also those that change no figure.
