@@ -113,7 +113,6 @@ def qrels_convert(
             "prels",
             "smart",
             "ntcir",
-            "letor",
             "trec-rag",
             "trec",
         ]
@@ -125,7 +124,7 @@ def qrels_convert(
     """csv, tsv and beir have a header with the names of the columns; json is {query_id: {doc_id:
     grade}}, a list of objects, or an object per line; msmarco is 'qid pid grade'; prels has five
     columns, with the method and probability of sampling; smart is qrels.text, 'qid docid 0 0';
-    ntcir has grades L0 to L3; letor is 'grade qid:1 1:0.5 # docid = d1'; trec-rag is the JSON Lines
+    ntcir has grades L0 to L3; trec-rag is the JSON Lines
     of TREC RAG. Other columns without a header are named by --columns. Qrels with errors are
     refused.
 
