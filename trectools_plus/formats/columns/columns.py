@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from trectools_plus.formats.columns.facts import FileFacts, OddLines
-from trectools_plus.formats.columns.ids import MARGIN, Ids, Rows, Text
+from trectools_plus.formats.columns.ids import Ids, Rows, Text
 from trectools_plus.formats.files.content import BOM, FileContent
 
 if TYPE_CHECKING:
@@ -73,17 +73,6 @@ class Fields:
     def ids(self, number: int) -> Ids:
         """Return a field of all rows."""
         return Ids.of(self.text, *self.bounds(number))
-
-    def words(self, number: int) -> Ids:
-        """Return a field that often has the same text in all rows."""
-        starts, ends = self.bounds(number)
-        if not self.n_rows:
-            return Ids.constant("", 0)
-        first = self.text.cut(int(starts[0]), int(ends[0]))
-        after = self.text.cut(int(ends[0]), int(ends[0]) + 1)
-        if len(first) < MARGIN and self.text.has_everywhere(starts, first + after):
-            return Ids.constant(first.replace(b"\xff", b"\0").decode(), self.n_rows)
-        return Ids.of(self.text, starts, ends)
 
     def texts(self, number: int, rows: Rows) -> list[str]:
         """Return a field of some rows."""

@@ -146,11 +146,11 @@ class RunRows:
         """Return the rows in a part of a file."""
         return cls(
             find_blocks(fields.ids(1)),
-            fields.words(2),
+            fields.ids(2),
             fields.ids(3),
             parse_whole_numbers(fields.text, *fields.bounds(4)),
             parse_decimals(fields.text, *fields.bounds(5)),
-            fields.words(6),
+            fields.ids(6),
         )
 
     @classmethod
@@ -215,7 +215,7 @@ class QrelsRows:
         """Return the rows in a part of a file."""
         return cls(
             find_blocks(fields.ids(1)),
-            fields.words(2),
+            fields.ids(2),
             fields.ids(3),
             parse_whole_numbers(fields.text, *fields.bounds(4)),
         )
