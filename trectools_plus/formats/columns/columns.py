@@ -81,15 +81,15 @@ class Fields:
 
 
 def iter_fields(body: bytes, n_fields: int, separator: bytes) -> Iterator[Fields]:
-    """Split tidy rows into fields, a part at a time.
+    """Split tidy rows into fields, a part at a time; without rows, there is one part.
 
     Args:
         body: The rows: valid UTF-8, with ``separator`` between two fields and LF at the end.
         n_fields: The number of fields of a row.
         separator: A blank or a tab.
     """
-    start = 0
-    while start < len(body):
+    start, end = 0, -1
+    while end < len(body):
         end = body.find(b"\n", min(start + CHUNK_BYTES, len(body)) - 1) + 1 or len(body)
         text = Text.of(body[start:end].replace(b"\0", b"\xff"))
         breaks = np.flatnonzero(text.data <= _SPACE)

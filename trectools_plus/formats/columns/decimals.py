@@ -13,9 +13,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -52,8 +52,18 @@ _HIGH = np.uint64(0x8080808080808080)
 _ABOVE_NINE = np.uint64(0x7676767676767676)
 
 
+class _Numbers:
+    """Arrays with an element for each number."""
+
+    @classmethod
+    def joined(cls, parts: Sequence[Self]) -> Self:
+        """Return the numbers of some parts."""
+        names = [array.name for array in fields(cls)]  # type: ignore[arg-type]
+        return cls(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
+
+
 @dataclass(frozen=True, eq=False)
-class Decimals:
+class Decimals(_Numbers):
     """Decimal numbers.
 
     Attributes:
@@ -65,14 +75,6 @@ class Decimals:
 
     values: Floats
     is_short: Flags
-
-    @classmethod
-    def joined(cls, parts: Sequence[Decimals]) -> Decimals:
-        """Return the numbers of some parts."""
-        return cls(
-            np.concatenate([np.zeros(0), *(part.values for part in parts)]),
-            np.concatenate([np.zeros(0, np.bool_), *(part.is_short for part in parts)]),
-        )
 
 
 def parse_decimals(text: Text, starts: Rows, ends: Rows) -> Decimals:
@@ -101,16 +103,16 @@ def parse_decimals(text: Text, starts: Rows, ends: Rows) -> Decimals:
     np.negative(values, out=values, where=is_negative)
     rows = np.flatnonzero(~is_regular)
     if len(rows):  # numbers with an exponent or many digits, and words for NaN and infinity
-        fields, values[rows], digits[rows] = Ids.of(text, starts[rows], ends[rows]), np.nan, _SHORT
+        words, values[rows], digits[rows] = Ids.of(text, starts[rows], ends[rows]), np.nan, _SHORT
         if len(rows) > _FEW:
-            values[rows] = parse_column(fields.series()).to_numpy()
+            values[rows] = parse_column(words.series()).to_numpy()
         unread = np.flatnonzero(np.isnan(values[rows]))
-        values[rows[unread]] = [parse_decimal(word) for word in fields.texts(unread)]
+        values[rows[unread]] = [parse_decimal(word) for word in words.texts(unread)]
     return Decimals(values, digits < _SHORT)
 
 
 @dataclass(frozen=True, eq=False)
-class WholeNumbers:
+class WholeNumbers(_Numbers):
     """Whole numbers, for example ranks.
 
     Attributes:
@@ -122,16 +124,6 @@ class WholeNumbers:
     values: Rows
     is_number: Flags
     has_point: Flags
-
-    @classmethod
-    def joined(cls, parts: Sequence[WholeNumbers]) -> WholeNumbers:
-        """Return the numbers of some parts."""
-        none = np.zeros(0, np.bool_)
-        return cls(
-            np.concatenate([np.zeros(0, np.int64), *(part.values for part in parts)]),
-            np.concatenate([none, *(part.is_number for part in parts)]),
-            np.concatenate([none, *(part.has_point for part in parts)]),
-        )
 
     @classmethod
     def of(cls, values: Rows) -> WholeNumbers:
@@ -162,9 +154,9 @@ def parse_whole_numbers(text: Text, starts: Rows, ends: Rows) -> WholeNumbers:
     values, has_point = digits.view(np.int64), np.zeros(len(digits), np.bool_)
     if not is_number.all():
         rows = np.flatnonzero(~is_number)
-        fields = Ids.of(text, starts[rows], ends[rows])
-        number, first = fields.numbered()
-        parsed = [_parse_whole_number(one) for one in fields.texts(first)]
+        words = Ids.of(text, starts[rows], ends[rows])
+        number, first = words.numbered()
+        parsed = [_parse_whole_number(word) for word in words.texts(first)]
         values[rows] = np.array([value or 0 for value, _ in parsed], np.int64)[number]
         is_number[rows] = np.array([value is not None for value, _ in parsed])[number]
         has_point[rows] = np.array([point for _, point in parsed])[number]

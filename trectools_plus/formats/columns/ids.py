@@ -153,14 +153,14 @@ class Ids:
         """Return the texts of some parts, one part after the other."""
         if len(parts) == 1:
             return parts[0]
-        n_words = max((len(part.words) for part in parts), default=1)
+        n_words = max(len(part.words) for part in parts)
         words = []
         for number in range(n_words):
             of_parts = [
                 part.words[number] if number < len(part.words) else np.zeros(len(part), np.uint64)
                 for part in parts
             ]
-            words.append(np.concatenate([np.zeros(0, np.uint64), *of_parts]))
+            words.append(np.concatenate(of_parts))
         rests = {key: rest for part in parts for key, rest in part.rests.items()}
         return cls(tuple(words), rests)
 
