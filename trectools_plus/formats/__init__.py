@@ -22,7 +22,6 @@ __getattr__, __dir__ = import_lazily(
             "name_baselines",
             "name_of_file",
             "name_runs",
-            "name_runs_of_files",
         ],
         "formats.tables": ["Corpus", "Qrels", "Run", "Topics"],
         "formats.topic_records.model": ["TopicOptions"],

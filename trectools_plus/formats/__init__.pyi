@@ -22,7 +22,6 @@ from trectools_plus.formats.run_names import NamedRun as NamedRun
 from trectools_plus.formats.run_names import name_baselines as name_baselines
 from trectools_plus.formats.run_names import name_of_file as name_of_file
 from trectools_plus.formats.run_names import name_runs as name_runs
-from trectools_plus.formats.run_names import name_runs_of_files as name_runs_of_files
 from trectools_plus.formats.tables import Corpus as Corpus
 from trectools_plus.formats.tables import Qrels as Qrels
 from trectools_plus.formats.tables import Run as Run

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable
+from collections.abc import Container, Iterable
 from dataclasses import replace
 from os import PathLike, fsdecode
 from pathlib import Path
@@ -16,11 +16,10 @@ from trectools_plus.formats.files.content import read_file
 from trectools_plus.formats.files.opening import is_catalogue_name
 from trectools_plus.formats.interchange.names import ColumnNames
 from trectools_plus.formats.lexing import lex_qrels, lex_run
-from trectools_plus.text import visible
 from trectools_plus.validation.catalogue import RULES
 from trectools_plus.validation.findings import FileReport, Finding, Fix
 from trectools_plus.validation.parts import ViewSettings, view_in_parts
-from trectools_plus.validation.registry import DEFAULT_MAX_DEPTH, Rule, Subject, in_order
+from trectools_plus.validation.registry import DEFAULT_MAX_DEPTH, Rule, Subject
 from trectools_plus.validation.views.pairs import DocumentIds, PairView
 from trectools_plus.validation.views.qrels import QrelsView
 from trectools_plus.validation.views.runs import RunView
@@ -74,13 +73,10 @@ def validate_run(
     run.max_tag_length = max_tag_length
     ids = None if topics is None else topics.query_ids
 
-    def check(one: RunView) -> list[Finding]:
-        findings = check_view(one)
-        if _has_ids(one) and not isinstance(other, FileReport):
-            findings += check_pair_view(PairView(one, judged, ids, collection=collection))
-        return findings
-
-    return _report(run, check_systems(run, check) if run.systems else check(run))
+    findings = check_view(run)
+    if _has_ids(run) and not isinstance(other, FileReport):
+        findings += check_pair_view(PairView(run, judged, ids, collection=collection))
+    return _report(run, findings)
 
 
 def validate_qrels(
@@ -210,35 +206,6 @@ def open_qrels(path: str | Path, columns: ColumnNames | None = None) -> QrelsVie
 
 
 def check_view(view: TableView) -> list[Finding]:
-    """Run the rules for files of its kind over a view; over each system of a table of several."""
-    if isinstance(view, RunView) and view.systems:
-        return check_systems(view, check_view)
-    return _check_one(view)
-
-
-def check_systems(view: RunView, check: Callable[[RunView], Iterable[Finding]]) -> list[Finding]:
-    """Return the findings on each system of a table, with the name of the system.
-
-    Args:
-        view: The table.
-        check: Returns the findings on one system.
-    """
-    findings = [finding for finding in _check_one(view) if _is_on_form(finding)]
-    for name, system in view.systems.items():
-        findings += [
-            replace(finding, message=f"{finding.message} [{visible(name)}]")
-            for finding in check(system)
-            if not _is_on_form(finding)
-        ]
-    return sorted(findings, key=lambda finding: in_order(finding.code))
-
-
-def _is_on_form(finding: Finding) -> bool:
-    """Return whether a finding is about the file, not about the results of a system."""
-    return finding.code.startswith(("F", "R101", "R102", "R103", "R105", "R151"))
-
-
-def _check_one(view: TableView) -> list[Finding]:
     """Run the rules over a view, and leave out fixes if one of them prevents them."""
     kinds: tuple[Subject, ...] = ("file", "run" if view.kind == "run" else "qrels")
     findings = run_rules(view, kinds, view)

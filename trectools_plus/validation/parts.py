@@ -11,6 +11,7 @@ import operator
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial, reduce
+from pathlib import Path
 from typing import TypeVar
 
 from trectools_plus.choices import MAX_TAG_LENGTH
@@ -25,7 +26,6 @@ from trectools_plus.formats.files.content import BOM, content_of_chunk
 from trectools_plus.formats.files.opening import (
     can_be_read_twice,
     compression_of,
-    file_size,
     is_plain_file,
 )
 from trectools_plus.formats.lexing import lex_run
@@ -197,7 +197,7 @@ def read_in_parts(
         facts, result = work(view)
         return summary_of(view, settings, facts, is_first=number == 0), result
 
-    n_processes = file_size(path) // _BYTES_PER_PROCESS if is_plain_file(path) else 1
+    n_processes = Path(path).stat().st_size // _BYTES_PER_PROCESS if is_plain_file(path) else 1
     map_chunks = partial(map_in_copies, most=n_processes) if n_processes > 1 else map
     parts = list(map_chunks(read, enumerate(_with_start(chunks))))
     if not parts:

@@ -44,7 +44,7 @@ from trectools_plus.formats.files.closed import (
     is_unchanged,
     read_document,
 )
-from trectools_plus.formats.files.opening import is_address, is_catalogue_name
+from trectools_plus.formats.files.opening import is_catalogue_name
 from trectools_plus.formats.hashing import sha256_file
 from trectools_plus.formats.tables import Corpus, Qrels, Run, Topics
 from trectools_plus.formats.topics import read_topics

@@ -177,7 +177,7 @@ MAPPED: Fields = {
     "rank": RANKS,
     "relevance": GRADES[:-2],
     "iteration": ITERATIONS,
-    "tag": SYSTEMS,
+    "tag": TAGS[:5],
 }
 """The fields that users can map to columns, with their names."""
 _OF_RUNS, _OF_QRELS = frozenset({"score", "rank", "tag"}), frozenset({"relevance", "iteration"})
@@ -210,7 +210,7 @@ def column_names(given: Mapping[str, str] | Iterable[str] | None) -> ColumnNames
                 f"'{field}={name}' {wrong}",
                 where="columns",
                 remedy="write for example query=q,doc_id=_id,score=_score; the fields are query, "
-                "doc_id, score, rank, relevance, iteration and system",
+                "doc_id, score, rank, relevance, iteration and tag",
             )
         found[known] = name
     return found or None

@@ -85,12 +85,12 @@ def unify_spelling(doc_id: str) -> str:
 
 def unify_spellings(doc_ids: Ids) -> Ids:
     """Apply :func:`unify_spelling` to all document ids."""
-    if doc_ids.is_ascii:
-        return doc_ids.lower() if doc_ids.has_upper else doc_ids
     import numpy as np  # only this function needs NumPy
 
-    others = doc_ids.rows_beyond_ascii()
-    plain = np.setdiff1d(np.arange(len(doc_ids)), others)
+    others = np.flatnonzero(flags := doc_ids.beyond_ascii())
+    if not len(others):
+        return doc_ids.lower()
+    plain = np.flatnonzero(~flags)
     number, first = doc_ids.take(others).numbered()
     folds = [unify_spelling(text) for text in doc_ids.take(others).texts(first)]
     of_others = type(doc_ids).of_texts(folds).take(number)

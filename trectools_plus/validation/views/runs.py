@@ -142,19 +142,6 @@ class RunView(TableView):
         return self.rows.tags.text(-1) if self.n_rows else ""
 
     @cached_property
-    def systems(self) -> dict[str, RunView]:
-        """The view of each system, if a column of a table names several; otherwise empty."""
-        if self.columns is None:
-            return {}
-        views = {}
-        for name, columns in self.columns.systems.items():
-            view = views[name] = RunView.of_file(columns, self.max_depth)
-            view.every_line, view.optional_rules = self.every_line, self.optional_rules
-            view.other_query_ids = self.other_query_ids
-            view.max_tag_length = self.max_tag_length
-        return views
-
-    @cached_property
     def grouped(self) -> Ordered:
         """Rows by query, in the order of the file within each query."""
         if not self.blocks.interleaved:

@@ -34,7 +34,6 @@ from trectools_plus.validation.views.places import LineNumber, Lines, Places, Va
 if TYPE_CHECKING:
     import polars as pl
 
-    from trectools_plus.formats.interchange.systems import Systems
 
 SNIFFED_BYTES = 4096
 NOT_FINITE = r"(?i)^[+-]?(?:nan|inf|infinity)$"
@@ -235,11 +234,10 @@ class TableView:
         return self.columns is not None and self.columns.origin is not None
 
     @property
-    def unclear_systems(self) -> Systems | None:
+    def systems(self) -> str | None:
         """The column of a table that may name several systems or types of judgment."""
         origin = None if self.columns is None else self.columns.origin
-        systems = None if origin is None else origin.systems
-        return None if systems is None or (self.kind == "run" and systems.is_clear) else systems
+        return None if origin is None else origin.systems
 
     @property
     def name(self) -> str:

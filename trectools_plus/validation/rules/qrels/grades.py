@@ -298,7 +298,7 @@ def repeats(qrels: QrelsView, *, agree: bool) -> Pairs:
     again = qrels.repeats.filter(~_of_other_subtopic(qrels, qrels.repeats))
     here, there = qrels.grade[again.rows], qrels.grade[again.others]
     flags = ~(np.isnan(here) | np.isnan(there)) & ((here == there) == agree)
-    if qrels.unclear_systems is not None:  # Q143 reports the type of judgment
+    if qrels.systems is not None:  # Q143 reports the type of judgment
         flags[:] = False
     return again.filter(flags)
 
@@ -380,8 +380,8 @@ Q143 = Rule(
             "error",
             "{types} distinguish several judgments of a document for a query, for example types of "
             "judgment",
-            lambda qrels: int(qrels.unclear_systems is not None),
-            shows=lambda qrels, _: {"types": qrels.unclear_systems.shown},
+            lambda qrels: int(qrels.systems is not None),
+            shows=lambda qrels, _: {"types": qrels.systems},
             remedy="Keep the rows of one type of judgment",
         ),
         Case(

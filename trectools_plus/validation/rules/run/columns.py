@@ -251,16 +251,6 @@ def other_tags(run: RunView) -> Pairs:
     return Pairs(rows, np.zeros_like(rows))
 
 
-of_systems = partial(
-    Case,
-    message="{systems}",
-    where=lambda run: int(run.is_arranged and run.file.origin.systems is not None),
-    shows=lambda run, _: {
-        "systems": str(run.file.origin.systems),
-        "do": run.file.origin.systems.remedy,
-    },
-    fix="no",
-)
 R151 = Rule(
     "R151",
     "several-tags",
@@ -268,20 +258,23 @@ R151 = Rule(
     "warning",
     fix="ask",
     fixed="wrote one tag",
-    checks="more than one tag, or a column of a table that names several systems (info), or may do "
-    "so",
+    checks="more than one tag, or a column of a table that may name several systems",
     rationale="The last column names the run. Two names in one file mean that two runs were "
-    "joined, or that a later step wrote only some rows. In a table, each value of a column can "
-    "name a system, which is a run of its own.",
+    "joined, or that a later step wrote only some rows. A column of a table can name the system "
+    "of each row.",
     example="run.txt:5: warning R151: tag 'other' after 'base'; two runs may have been joined. "
     "Keep one run per file, with one tag.",
     remedy="Keep one run per file, with one tag",
     chunked=True,
     cases=(
-        of_systems(
-            "warning", given=lambda run, _: run.unclear_systems is not None, remedy="Note: {do}"
+        Case(
+            "warning",
+            "{systems} may name systems, because a query has several of its values",
+            lambda run: int(run.systems is not None),
+            shows=lambda run, _: {"systems": run.systems},
+            remedy="Write a file for each system, or remove the column",
+            fix="no",
         ),
-        of_systems("info", remedy="Each is read as a run; runs convert writes a file for each"),
         Case(
             "warning",
             "tag {tag!q} after {other_tag!q}[ (on {count} rows)]; two runs may have been joined",
