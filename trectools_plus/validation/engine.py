@@ -20,7 +20,7 @@ from trectools_plus.text import visible
 from trectools_plus.validation.catalogue import RULES
 from trectools_plus.validation.findings import FileReport, Finding, Fix
 from trectools_plus.validation.parts import ViewSettings, view_in_parts
-from trectools_plus.validation.registry import DEFAULT_MAX_DEPTH, Rule, Subject, in_order
+from trectools_plus.validation.registry import DEFAULT_MAX_DEPTH, Registry, Subject, in_order
 from trectools_plus.validation.views.pairs import DocumentIds, PairView
 from trectools_plus.validation.views.qrels import QrelsView
 from trectools_plus.validation.views.runs import RunView
@@ -74,13 +74,12 @@ def validate_run(
     run.max_tag_length = max_tag_length
     ids = None if topics is None else topics.query_ids
 
-    def check(one: RunView) -> list[Finding]:
-        findings = check_view(one)
-        if _has_ids(one) and not isinstance(other, FileReport):
-            findings += check_pair_view(PairView(one, judged, ids, collection=collection))
-        return findings
+    def check_ids(view: RunView) -> list[Finding]:
+        if not _has_ids(view) or isinstance(other, FileReport):
+            return []
+        return check_pair_view(PairView(view, judged, ids, collection=collection))
 
-    return _report(run, check_systems(run, check) if run.systems else check(run))
+    return _report(run, check_view(run, check_ids))
 
 
 def validate_qrels(
@@ -209,42 +208,34 @@ def open_qrels(path: str | Path, columns: ColumnNames | None = None) -> QrelsVie
     return QrelsView.of_file(lex_qrels(source, columns))
 
 
-def check_view(view: TableView) -> list[Finding]:
-    """Run the rules for files of its kind over a view; over each system of a table of several."""
-    if isinstance(view, RunView) and view.systems:
-        return check_systems(view, check_view)
-    return _check_one(view)
-
-
-def check_systems(view: RunView, check: Callable[[RunView], Iterable[Finding]]) -> list[Finding]:
-    """Return the findings on each system of a table, with the name of the system.
+def check_view(
+    view: TableView, check_ids: Callable[[RunView], Iterable[Finding]] = lambda _: ()
+) -> list[Finding]:
+    """Run the rules for files of its kind over a view; over each system of a table of several.
 
     Args:
-        view: The table.
-        check: Returns the findings on one system.
+        view: The view.
+        check_ids: Returns further findings on a run, or on one system.
     """
-    findings = [finding for finding in _check_one(view) if _is_on_form(finding)]
-    for name, system in view.systems.items():
-        findings += [
-            replace(finding, message=f"{finding.message} [{visible(name)}]")
-            for finding in check(system)
-            if not _is_on_form(finding)
-        ]
-    return sorted(findings, key=lambda finding: in_order(finding.code))
+    kinds: tuple[Subject, ...] = ("file", "run" if view.kind == "run" else "qrels")
+    findings = run_rules(view, kinds, view)
+    if any(RULES[finding.code].blocks_fixing and finding.fix is Fix.NO for finding in findings):
+        findings = [replace(finding, fix=Fix.NO) for finding in findings]
+    if not isinstance(view, RunView) or not view.systems:
+        return findings + list(check_ids(view) if isinstance(view, RunView) else ())
+    on_form = filter(_is_on_form, findings)
+    of_systems = (
+        replace(finding, message=f"{finding.message} [{visible(name)}]")
+        for name, system in view.systems.items()
+        for finding in check_view(system, check_ids)
+        if not _is_on_form(finding)
+    )
+    return sorted((*on_form, *of_systems), key=lambda finding: in_order(finding.code))
 
 
 def _is_on_form(finding: Finding) -> bool:
     """Return whether a finding is about the file, not about the results of a system."""
     return finding.code.startswith(("F", "R101", "R102", "R103", "R105", "R151"))
-
-
-def _check_one(view: TableView) -> list[Finding]:
-    """Run the rules over a view, and leave out fixes if one of them prevents them."""
-    kinds: tuple[Subject, ...] = ("file", "run" if view.kind == "run" else "qrels")
-    findings = run_rules(view, kinds, view)
-    if any(RULES[one.code].blocks_fixing and one.fix is Fix.NO for one in findings):
-        findings = [replace(finding, fix=Fix.NO) for finding in findings]
-    return findings
 
 
 def check_pair_view(pair: PairView) -> list[Finding]:
@@ -257,7 +248,7 @@ def run_rules(
     kinds: Container[Subject],
     reported_view: TableView,
     *,
-    rules: Iterable[Rule] = RULES,
+    rules: Registry = RULES,
 ) -> list[Finding]:
     """Run the rules of some kinds.
 
@@ -268,9 +259,18 @@ def run_rules(
         rules: The rules.
     """
     is_file, with_optional = reported_view.columns is not None, reported_view.optional_rules
-    chosen = (rule for rule in rules if rule.on in kinds and (is_file or rule.tables))
-    findings = [rule.check(subject) for rule in chosen if with_optional or not rule.optional]
-    return [finding for finding in findings if finding is not None]
+    findings: dict[str, Finding] = {}
+    for rule in rules:
+        is_chosen = rule.on in kinds and (is_file or rule.tables)
+        if is_chosen and (with_optional or not rule.optional):
+            finding = rule.check(subject)
+            if finding is not None:
+                findings[rule.code] = finding
+    return [
+        finding
+        for code, finding in findings.items()
+        if findings.keys().isdisjoint(rules[code].unless)
+    ]
 
 
 def _has_ids(view: TableView) -> bool:
