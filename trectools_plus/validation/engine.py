@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable
+from collections.abc import Container
 from dataclasses import replace
 from os import PathLike, fsdecode
 from pathlib import Path
@@ -19,7 +19,7 @@ from trectools_plus.formats.lexing import lex_qrels, lex_run
 from trectools_plus.validation.catalogue import RULES
 from trectools_plus.validation.findings import FileReport, Finding, Fix
 from trectools_plus.validation.parts import ViewSettings, view_in_parts
-from trectools_plus.validation.registry import DEFAULT_MAX_DEPTH, Rule, Subject
+from trectools_plus.validation.registry import DEFAULT_MAX_DEPTH, Registry, Subject
 from trectools_plus.validation.views.pairs import DocumentIds, PairView
 from trectools_plus.validation.views.qrels import QrelsView
 from trectools_plus.validation.views.runs import RunView
@@ -224,7 +224,7 @@ def run_rules(
     kinds: Container[Subject],
     reported_view: TableView,
     *,
-    rules: Iterable[Rule] = RULES,
+    rules: Registry = RULES,
 ) -> list[Finding]:
     """Run the rules of some kinds.
 
@@ -235,9 +235,18 @@ def run_rules(
         rules: The rules.
     """
     is_file, with_optional = reported_view.columns is not None, reported_view.optional_rules
-    chosen = (rule for rule in rules if rule.on in kinds and (is_file or rule.tables))
-    findings = [rule.check(subject) for rule in chosen if with_optional or not rule.optional]
-    return [finding for finding in findings if finding is not None]
+    findings: dict[str, Finding] = {}
+    for rule in rules:
+        is_chosen = rule.on in kinds and (is_file or rule.tables)
+        if is_chosen and (with_optional or not rule.optional):
+            finding = rule.check(subject)
+            if finding is not None:
+                findings[rule.code] = finding
+    return [
+        finding
+        for code, finding in findings.items()
+        if findings.keys().isdisjoint(rules[code].unless)
+    ]
 
 
 def _has_ids(view: TableView) -> bool:

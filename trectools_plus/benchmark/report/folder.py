@@ -166,7 +166,7 @@ class ReportFolder:
         name, paths = config.dataset, [getattr(config, kind) for kind in FILES]
         if config.runs is None and (info.documents or 0) > _MOST_DOCUMENTS:
             return None, "the collection is too large to read it again"
-        if is_catalogue_name(name) or (name is not None and is_address(name)):
+        if is_catalogue_name(name):
             return None, f"{name} is not read for a report"
         if name is not None and not is_named_collection(name):
             if not Path(name).is_dir():

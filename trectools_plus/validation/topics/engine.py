@@ -130,7 +130,7 @@ def _check_judgments(topics: TopicsView) -> list[Finding]:
         if rule.code in topics.problems.codes:
             # The table lacks grades that are not whole numbers; the reader has recorded them.
             cases = recorded(rule.code, rule.severity, "place")
-            finding = replace(rule, cases=cases, can_fix=None).check(topics)
+            finding = replace(rule, cases=cases).check(topics)
         elif rule.tables and topics.judgments.n_rows:
             finding = rule.check(topics.judgments)
         if finding is not None:
