@@ -27,8 +27,7 @@ __getattr__, __dir__ = import_lazily(
             "name_runs_of_files",
         ],
         "formats.tables": ["Corpus", "Qrels", "Run", "Topics"],
-        "formats.topic_records.model": ["TopicOptions"],
-        "formats.topics": ["read_topics"],
+        "formats.topics": ["TopicOptions", "read_topics"],
         "formats.trec_files": ["write_qrels", "write_run"],
     },
 )

@@ -39,4 +39,4 @@ __all__ = [
     "split_test_set",
     "write_test_set",
 ]
-from trectools_plus.validation.views.topics import TestSetView as TestSetView
+from trectools_plus.validation.topics.view import TopicsView as TopicsView

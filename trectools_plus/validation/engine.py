@@ -28,7 +28,6 @@ from trectools_plus.validation.views.tables import Shape, TableView
 
 if TYPE_CHECKING:
     from trectools_plus.formats.tables import Qrels, Run, Topics
-    from trectools_plus.validation.views.topics import TestSetView
 
 
 def validate_run(
@@ -253,7 +252,7 @@ def check_pair_view(pair: PairView) -> list[Finding]:
 
 
 def run_rules(
-    subject: TableView | PairView | TestSetView,
+    subject: TableView | PairView,
     kinds: Container[Subject],
     reported_view: TableView,
     *,
