@@ -24,8 +24,7 @@ __getattr__, __dir__ = import_lazily(
             "name_runs",
         ],
         "formats.tables": ["Corpus", "Qrels", "Run", "Topics"],
-        "formats.topic_records.model": ["TopicOptions"],
-        "formats.topics": ["read_topics", "write_topics"],
+        "formats.topics": ["TopicOptions", "read_topics"],
         "formats.trec_files": ["write_qrels", "write_run"],
     },
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Container, Iterable
 from dataclasses import replace
 from os import PathLike, fsdecode
 from pathlib import Path
@@ -19,7 +19,7 @@ from trectools_plus.formats.lexing import lex_qrels, lex_run
 from trectools_plus.validation.catalogue import RULES
 from trectools_plus.validation.findings import FileReport, Finding, Fix
 from trectools_plus.validation.parts import ViewSettings, view_in_parts
-from trectools_plus.validation.registry import DEFAULT_MAX_DEPTH, Registry, Subject
+from trectools_plus.validation.registry import DEFAULT_MAX_DEPTH, Rule, Subject
 from trectools_plus.validation.views.pairs import DocumentIds, PairView
 from trectools_plus.validation.views.qrels import QrelsView
 from trectools_plus.validation.views.runs import RunView
@@ -27,7 +27,6 @@ from trectools_plus.validation.views.tables import Shape, TableView
 
 if TYPE_CHECKING:
     from trectools_plus.formats.tables import Qrels, Run, Topics
-    from trectools_plus.validation.views.topics import TestSetView
 
 
 def validate_run(
@@ -220,11 +219,11 @@ def check_pair_view(pair: PairView) -> list[Finding]:
 
 
 def run_rules(
-    subject: TableView | PairView | TestSetView,
+    subject: TableView | PairView,
     kinds: Container[Subject],
     reported_view: TableView,
     *,
-    rules: Registry = RULES,
+    rules: Iterable[Rule] = RULES,
 ) -> list[Finding]:
     """Run the rules of some kinds.
 
@@ -235,17 +234,16 @@ def run_rules(
         rules: The rules.
     """
     is_file, with_optional = reported_view.columns is not None, reported_view.optional_rules
-    findings: dict[str, Finding] = {}
-    for rule in rules:
-        is_chosen = rule.on in kinds and (is_file or rule.tables)
-        if is_chosen and (with_optional or not rule.optional):
-            finding = rule.check(subject)
-            if finding is not None:
-                findings[rule.code] = finding
+    checked = [
+        (rule, rule.check(subject))
+        for rule in rules
+        if rule.on in kinds and (is_file or rule.tables) and (with_optional or not rule.optional)
+    ]
+    codes = {rule.code for rule, finding in checked if finding is not None}
     return [
         finding
-        for code, finding in findings.items()
-        if findings.keys().isdisjoint(rules[code].unless)
+        for rule, finding in checked
+        if finding is not None and codes.isdisjoint(rule.unless)
     ]
 
 

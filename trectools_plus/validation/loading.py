@@ -237,8 +237,7 @@ def load_topics(
         FormatError: If the reader rejects the content of the file.
         InputError: If the file cannot be read.
     """
-    from trectools_plus.formats.topic_records.model import TopicOptions
-    from trectools_plus.formats.topics import read_topics
+    from trectools_plus.formats.topics import TopicOptions, read_topics
     from trectools_plus.validation.topics.engine import validate_topics
 
     options = TopicOptions(id_field, tuple(text_fields))

@@ -277,7 +277,7 @@ def test_paths_in_the_file_are_relative_to_it(tmp_path: Path) -> None:
     ("text", "words"),
     [
         ("dataset: hpo\nseed: x\n", "seed"),
-        ("dataset: hpo\ndataset: irds:x\n", "twice"),
+        ("dataset: hpo\ndataset: irds:x\n", "repeated"),
         ("dataset: [hpo\n", "benchmark.yaml:1"),
         ("- dataset\n", "mapping"),
         ("dataset: hpo\n1: 2\n", "unknown setting '1'"),

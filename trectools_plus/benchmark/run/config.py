@@ -33,7 +33,7 @@ from trectools_plus.choices import (
     UnknownTerms,
 )
 from trectools_plus.errors import UsageError
-from trectools_plus.formats.topic_records.model import TopicOptions
+from trectools_plus.formats.topics import TopicOptions
 from trectools_plus.retrieval.backends.embedded.modes import (
     check_modes,
     expand_modes,

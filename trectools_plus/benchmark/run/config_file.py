@@ -17,14 +17,8 @@ from trectools_plus.errors import InputError, UsageError
 from trectools_plus.formats.collection import is_named_collection
 from trectools_plus.formats.files.opening import is_address
 from trectools_plus.formats.ir_datasets import is_catalogue_name
-from trectools_plus.formats.nodes.model import (
-    Node,
-    TreeError,
-    find_line,
-    load_value,
-    refuse_repeats,
-)
-from trectools_plus.formats.nodes.parsing import parse_document
+from trectools_plus.formats.topic_records.nodes import Node, TreeError, find_line, load_value
+from trectools_plus.formats.topic_records.yaml_nodes import parse_yaml
 from trectools_plus.models import explain_problem
 from trectools_plus.retrieval.backends.selection import BackendSettings
 from trectools_plus.retrieval.setting_types import (
@@ -210,9 +204,8 @@ class _SettingsFile:
 def _read_yaml(path: Path) -> tuple[dict[str, Any], Node | None]:
     """Read the settings of a file as texts, and the tree with their line numbers."""
     try:
-        tree = parse_document(path.read_bytes().decode("utf-8-sig"), "yaml")
-        refuse_repeats(tree)
-        content = None if tree.root is None else load_value(tree.root, as_text=True)
+        root = parse_yaml(path.read_bytes().decode("utf-8-sig"))
+        content = None if root is None else load_value(root, as_text=True)
     except OSError as error:
         raise InputError(
             f"the configuration cannot be read: {error.strerror}", where=str(path)
@@ -230,7 +223,7 @@ def _read_yaml(path: Path) -> tuple[dict[str, Any], Node | None]:
             where=str(path),
             remedy="write lines like `dataset: hpo`",
         )
-    return content, tree.root
+    return content, root
 
 
 def _anchor_paths(values: Mapping[str, Any], folder: Path) -> dict[str, Any]:
