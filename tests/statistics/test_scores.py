@@ -36,14 +36,6 @@ def test_changes_are_in_order_and_know_the_direction():
     assert [change.query_id for change in lower.changes(only_losses=True)] == ["d1", "d3"]
 
 
-def test_wins_follow_the_direction():
-    one = scores([1, 2, 3], [2, 3, 1], higher_is_better=False)
-    found = compare_scores([one], Method({}))[0]
-    assert (found.wins, found.ties, found.losses) == (1, 0, 2)
-    upwards = compare_scores([scores([1, 2, 3], [2, 3, 1])], Method({}))[0]
-    assert (upwards.wins, upwards.losses) == (2, 1)
-
-
 def test_scores_of_different_ids_are_one_family():
     """An id without a score is undefined there, so every comparison is over its own ids."""
     generator = np.random.default_rng(2)

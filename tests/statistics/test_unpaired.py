@@ -47,15 +47,6 @@ def test_one_sample_that_does_not_vary() -> None:
     assert (found.low, found.high) == pytest.approx((difference - half, difference + half))
 
 
-def test_large_samples_agree_with_the_t_test() -> None:
-    generator = np.random.default_rng(1)
-    one, other = generator.normal(0.2, 1, 60), generator.normal(0, 1, 50)
-    found = unpaired_difference(one, other)
-    assert found.p_permutation == pytest.approx(found.p_welch, abs=0.02)
-    assert found == unpaired_difference(one[::-1], other[::-1])
-    assert found.p_permutation != unpaired_difference(one, other, seed=7).p_permutation
-
-
 def test_samples_that_do_not_vary() -> None:
     same = unpaired_difference([1, 1, 1], [1, 1])
     assert (same.difference, same.low, same.high, same.p_permutation) == (0, 0, 0, 1)
@@ -71,9 +62,3 @@ def test_samples_that_do_not_vary() -> None:
 def test_what_cannot_be_compared_is_refused(first: object, second: object) -> None:
     with pytest.raises(UsageError):
         unpaired_difference(first, second)
-
-
-def test_options_out_of_range_are_refused() -> None:
-    for options in ({"confidence": 1.0}, {"resamples": 0}):
-        with pytest.raises(UsageError):
-            unpaired_difference(FIRST, SECOND, **options)

@@ -75,12 +75,6 @@ def test_the_weighting_decides() -> None:
         grade_agreement(*both(pairs), weights="cubic")
 
 
-def test_one_grade_only_is_not_accepted() -> None:
-    found = grade_agreement(*both([(1, 1), (1, 1)]), resampling=Resampling(10))
-    assert math.isnan(found.kappas["none"].value)
-    assert not found.accepted
-
-
 def test_nothing_in_common_is_not_comparable() -> None:
     with pytest.raises(IncomparableError):
         grade_agreement(Qrels.from_dict({"1": {"a": 1}}), Qrels.from_dict({"2": {"a": 1}}))
