@@ -209,15 +209,6 @@ def test_failures_of_every_call_stop_the_work(tmp_path: Path, reaction: str, cal
         raise_if_stopped(summary)
 
 
-def test_a_server_that_is_not_there(tmp_path: Path) -> None:
-    plan = make(tmp_path)
-    with serve() as server:
-        url = server.url
-    summary = label(plan, model(url, concurrency=1))
-    with pytest.raises(InputError, match=r"http://127\.0\.0\.1"):
-        raise_if_stopped(summary)
-
-
 def test_a_failure_after_answers_is_a_failed_check(tmp_path: Path) -> None:
     plan = make(tmp_path)
     with serve({"Nothing of": ["401", "always"]}) as server:
@@ -288,20 +279,6 @@ def test_a_share_is_asked_twice(tmp_path: Path) -> None:
     # A larger share contains the smaller one.
     more = label(plan, Changing("json:loads"), repeat=0.6, resume=True)
     assert more.calls == 2
-
-
-def test_documents_without_text_and_missing_ones_are_not_asked(tmp_path: Path) -> None:
-    documents = {f"d{number}": f"wing {number}" for number in range(10)} | {"d3": "  "}
-    scores = dict.fromkeys([*list(documents)[:-1], "lost"], 1.0)
-    run = Run.from_dict({"q1": scores}, name="a")
-    corpus = Corpus(pl.DataFrame({"doc_id": list(documents), "text": list(documents.values())}))
-    topics = Topics.from_dict({"q1": "wing"})
-    plan = make_plan({"a": run}, topics, corpus, tmp_path / "plan", PlanOptions(people=1))
-    with serve() as server:
-        summary = label(plan, model(server.url))
-        assert len(server.asked) == 8
-        assert label(plan, model(server.url)).calls == 0
-    assert summary.missing == {"no text": 1, "not in the corpus": 1}
 
 
 def test_long_documents_are_cut_and_marked(tmp_path: Path) -> None:

@@ -6,17 +6,13 @@ import json
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import polars as pl
 import pytest
 from harness.plans import make_small, topics_of, write_corpus, write_runs
-from hypothesis import given
-from hypothesis import strategies as st
 
 from trectools_plus.errors import CheckFailedError, InputError, UsageError
 from trectools_plus.formats.corpus import load_corpus
 from trectools_plus.formats.ranking import rank_documents
-from trectools_plus.formats.tables import Corpus, Run, Topics
+from trectools_plus.formats.tables import Run, Topics
 from trectools_plus.judging.plan import JudgmentPlan, PlanFolder, PlanOptions, make_plan
 
 
@@ -74,19 +70,6 @@ def test_the_same_inputs_and_seed_give_the_same_bytes(
     orders = [tuple(found.plan.queries) for found in plans.values()]
     assert sorted(orders[0]) == sorted(orders[2])
     assert orders[0] != orders[2]
-
-
-@given(st.integers(0, 1000), st.permutations(range(8)))
-def test_the_order_of_queries_depends_on_the_seed_alone(
-    tmp_path_factory: pytest.TempPathFactory, seed: int, order: list[int]
-) -> None:
-    folder = tmp_path_factory.mktemp("plan")
-    runs = write_runs(folder, ("a",), 8)
-    topics = Topics.from_dict({f"q{n}": f"text {n}" for n in order})
-    options = PlanOptions(depth=2, measures=("P@2",), seed=seed)
-    made = make_plan(runs, topics, load_corpus(write_corpus(folder)), folder / "plan", options)
-    expected = np.random.default_rng(seed).permutation(8)
-    assert made.plan.queries == [f"q{n}" for n in expected]
 
 
 def test_topics_without_results_and_lacking_documents_are_left_out(tmp_path: Path) -> None:
@@ -214,18 +197,3 @@ def test_data_that_do_not_belong_together_are_refused(tmp_path: Path) -> None:
         with pytest.raises(InputError):
             make_plan(runs, topics_of(2), corpus, tmp_path / folder, options)
     assert content(tmp_path / "plan") == {"notes.txt": b"mine"}
-
-
-def test_ids_that_a_run_cannot_have_are_refused(tmp_path: Path) -> None:
-    run = Run.from_dict({"q0": {"d 1": 2.0, "d2": 1.0}}, "a")
-    frame = load_corpus(write_corpus(tmp_path, range(2))).frame
-    table = Corpus(frame.with_columns(doc_id=pl.Series(["d 1", "d2"])))
-    with pytest.raises(InputError):
-        make_plan(
-            {"a": run},
-            topics_of(1),
-            table,
-            tmp_path / "plan",
-            PlanOptions(depth=2, measures=("P@2",)),
-        )
-    assert not (tmp_path / "plan").exists()

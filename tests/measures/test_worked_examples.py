@@ -27,10 +27,6 @@ def test_recall_three_fifths():
     assert mean(qrels, {"q": ranking("a", "x", "b", "y", "c")}, "R@5") == 3 / 5
 
 
-def test_reciprocal_rank_one_half():
-    assert mean({"q": {"a": 1}}, {"q": ranking("x", "a")}, "RR@10") == 1 / 2
-
-
 def test_mean_reciprocal_rank_of_first_ranks_1_2_3():
     qrels = {query: {"a": 1} for query in "123"}
     run = {"1": ranking("a"), "2": ranking("x", "a"), "3": ranking("x", "y", "a")}

@@ -95,18 +95,6 @@ def test_a_perfect_model_is_worth_as_many_queries_as_it_judged() -> None:
     assert found.effective >= WORTHWHILE * found.n
 
 
-def test_simultaneous_intervals_share_the_level() -> None:
-    rng = np.random.default_rng(0)
-    judged = np.arange(30)
-    f = rng.normal(size=100)
-    y = f[judged] + rng.normal(size=30)
-    together = combine_judgments(y, f, judged, together=3)
-    at_level = combine_judgments(y, f, judged, confidence=1 - 0.05 / 3)
-    assert together.combined == pytest.approx(at_level.combined, abs=1e-12)
-    assert together.people == pytest.approx(at_level.people, abs=1e-12)
-    assert together.model == combine_judgments(y, f, judged).model
-
-
 def test_queries_that_people_could_not_judge() -> None:
     y, f, judged = _draw(8, 40, 200)
     people = y[judged]

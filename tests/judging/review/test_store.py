@@ -83,13 +83,6 @@ def test_what_was_begun_is_found_again(store: Store, tmp_path: Path) -> None:
     reader.close()
 
 
-def test_without_a_seed_orders_differ_from_file_to_file(tmp_path: Path) -> None:
-    stores = [open_store(tmp_path / f"{n}.db", MATERIAL) for n in range(4)]
-    assert len({store.study.seed for store in stores}) == 4
-    for store in stores:
-        store.close()
-
-
 def test_other_results_or_another_seed_are_refused(store: Store, tmp_path: Path) -> None:
     with pytest.raises(IncomparableError):
         open_store(tmp_path / "review.db", OTHER)

@@ -2,7 +2,6 @@
 
 import gzip
 import random
-import re
 from pathlib import Path
 
 import pytest
@@ -17,10 +16,8 @@ from trectools_plus.formats.files import limits
 from trectools_plus.measures import parse_measures
 from trectools_plus.measures.evaluation import DEFAULT_MEASURES, score_runs
 from trectools_plus.measures.scoring.scored_files import RunOpener, open_files
-from trectools_plus.validation import FindingsError, Severity, load_qrels, load_run, parts
+from trectools_plus.validation import FindingsError, load_qrels, load_run, parts
 from trectools_plus.validation.catalogue import CATALOGUE
-from trectools_plus.validation.findings import notes_on_findings
-from trectools_plus.validation.loading import load_qrels_with_findings, load_run_with_findings
 
 MEASURES = parse_measures([*DEFAULT_MEASURES, "AP", "Bpref"])
 FAULTY = Path(__file__).parents[3] / "fixtures" / "runs-faulty"
@@ -280,32 +277,6 @@ def test_every_rule_that_scoring_refuses_is_judged_alike(tmp_path, thorough, mon
     assert refused == forbidding
 
 
-@pytest.mark.slow("scores many files in every way")
-def test_all_ways_name_the_same_findings(tmp_path, thorough, monkeypatch):
-    monkeypatch.setattr(parts, "SNIFFED_BYTES", 1)
-    monkeypatch.setattr(query_chunks, "CHUNK_BYTES", 100 if thorough else 200)
-    qrels, run = write_qrels(tmp_path), str(tmp_path / "run")
-    for rows in one_way_broken(thorough):
-        (tmp_path / "run").write_bytes(b"\n".join([*rows, b""]))
-        try:
-            _, found = load_run_with_findings(run, qrels=load_qrels(qrels))
-        except TrectoolsPlusError:
-            continue
-        errors = {one.code for one in found if one.severity is Severity.ERROR}
-        # A chunk does not see that the line ends of another one differ, which is a warning.
-        codes = {one.code for one in found}
-        _, of_qrels = load_qrels_with_findings(qrels)
-        notes = open_files(qrels, [run], MEASURES).notes
-        named = {code for text in notes for code in re.findall(r"[FRP]\d{3}", text)}
-        assert errors - {"P103"} <= named  # the number of such queries is next to each figure
-        if "F104" not in codes:
-            assert notes == notes_on_findings(found, of_qrels)
-        if errors:
-            with pytest.raises(FindingsError) as strict:
-                open_files(qrels, [run], MEASURES, strict_input=True)
-            assert {one.code for one in strict.value.findings} <= errors
-
-
 @pytest.mark.parametrize(
     ("n_reversed", "order"),
     [
@@ -333,26 +304,3 @@ def test_reversed_queries_are_counted_over_all_pieces(tmp_path, n_reversed, orde
         expected = f": R121 scores rise with rank in {n_reversed} of 12 queries; evaluators sort by"
         notes = open_files(qrels, [run], MEASURES).notes
         assert any(expected in text for text in notes) == (n_reversed > 6)
-
-
-def test_findings_of_several_pieces_are_one(tmp_path):
-    rows = simple_rows()
-    for at in (3, 22, 23, 42):
-        rows[at] = fields(score=b"word")(rows[at])
-    rows = [
-        fields(score=lambda row: row["rank"])(row) if at not in (3, 22, 23, 42) else row
-        for at, row in enumerate(rows)
-    ]
-    (tmp_path / "run").write_bytes(b"\n".join([*rows, b""]))
-    with pytest.raises(FindingsError) as plain:
-        load_run(tmp_path / "run")
-    with pytest.raises(FindingsError) as in_parts:
-        open_files(write_qrels(tmp_path), [str(tmp_path / "run")], MEASURES)
-    shown = [
-        (one.code, one.count, one.line, one.lines, one.query_id) for one in plain.value.findings
-    ]
-    found = [
-        (one.code, one.count, one.line, one.lines, one.query_id) for one in in_parts.value.findings
-    ]
-    assert found == shown
-    assert str(in_parts.value) == str(plain.value)
