@@ -24,7 +24,7 @@ def files(tmp_path_factory):
     return Files(tmp_path_factory.mktemp("files"))
 
 
-@pytest.mark.every(2)
+@pytest.mark.every(4)
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.name)
 def test_every_shape_gives_the_golden_result(command, program, lean, files, compare):
     compare(f"matrix/{command.name}", observe_matrix(command, program, lean, files))

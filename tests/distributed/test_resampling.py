@@ -14,7 +14,6 @@ from trectools_plus.distributed import current_workers, use_scheduler
 from trectools_plus.errors import FormatError
 from trectools_plus.reporting.files import write_reports
 from trectools_plus.statistics.intervals import bootstrap_intervals
-from trectools_plus.statistics.paired import compare_columns
 from trectools_plus.statistics.resamples import map_chunks
 
 pytestmark = [pytest.mark.process, pytest.mark.slow("starts a cluster")]
@@ -50,14 +49,6 @@ def test_intervals(scheduler, table, statistic, method):
         spread = bootstrap_intervals(table, **options)
     for part in ("estimate", "low", "high"):
         assert getattr(spread, part).tobytes() == getattr(here, part).tobytes()
-
-
-def test_randomisation_tests(scheduler, table):
-    differences = table - table[:, [3]]
-    options = {"test": "randomisation", "resamples": 3000, "seed": 1}
-    here = compare_columns(differences, **options)
-    with use_scheduler(scheduler):
-        assert compare_columns(differences, **options) == here
 
 
 def test_a_benchmark_writes_the_same_files(scheduler, collection, tmp_path):
@@ -96,23 +87,6 @@ def test_a_benchmark_writes_the_same_files(scheduler, collection, tmp_path):
 
 def _record(reported, *call):
     reported.append(call)
-
-
-def test_a_benchmark_refuses_what_one_machine_refuses(scheduler, collection, tmp_path):
-    given = collection(2)
-    (tmp_path / "bad.run").write_text("q1 Q0 d1 1 x t\n")
-    options = {
-        "runs": {"good": given.runs[0], "bad": str(tmp_path / "bad.run")},
-        "qrels": given.qrels,
-        "output_dir": str(tmp_path / "out"),
-    }
-    config = load_config(options=options)
-    with pytest.raises(Exception, match="R110") as here:
-        run_benchmark(config)
-    with use_scheduler(scheduler), pytest.raises(type(here.value)) as spread:
-        run_benchmark(config)
-    assert str(spread.value) == str(here.value)
-    assert not (tmp_path / "out").exists()
 
 
 def test_an_error_with_a_place_is_sent_by_a_worker(scheduler):

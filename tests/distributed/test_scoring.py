@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-import numpy as np
 import pytest
 from typer.testing import CliRunner
 
@@ -123,31 +122,3 @@ def test_a_file_that_workers_do_not_see_is_named(scheduler, collection, tmp_path
     for place in (only_there, Place(str(tmp_path / "mine.run"), 1700)):
         with use_scheduler(scheduler), pytest.raises(UsageError, match=r"mine\.run"):
             current_workers().map(opener, [("mine.run", place)])
-
-
-def test_an_address_that_only_this_machine_can_read(scheduler, collection):
-    """Files in the memory of this process, like a store whose key the workers lack."""
-    import fsspec
-
-    given = collection(1)
-    memory = fsspec.filesystem("memory")
-    memory.pipe("/only-here.run", Path(given.runs[0]).read_bytes())
-    address = "memory://only-here.run"
-    try:
-        expected, _ = score(given.qrels, [address])
-        with use_scheduler(scheduler):
-            found, _ = score(given.qrels, [address])
-    finally:
-        memory.rm("/only-here.run")
-    check_same(found, expected)
-
-
-def test_the_first_error_is_raised(scheduler):
-    with use_scheduler(scheduler), pytest.raises(UsageError, match=r"item 3$"):
-        current_workers().map(_fail_from_three, range(50))
-
-
-def _fail_from_three(number):
-    if number >= 3:
-        raise UsageError(f"item {number}")
-    return np.zeros(number)

@@ -7,16 +7,12 @@ import os
 import re
 import subprocess
 from importlib.resources import files
-from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import jsonschema
 import pytest
 import yaml
-
-import trectools_plus
 
 ROOT = Path(__file__).resolve().parents[2]
 SCHEMAS = {
@@ -97,10 +93,6 @@ def test_actions_are_pinned_by_commit() -> None:
     ] == []
 
 
-def test_citation_states_the_version() -> None:
-    assert load(ROOT / "CITATION.cff")["version"] == trectools_plus.__version__
-
-
 def test_the_action_installs_its_own_files_unless_told_otherwise(tmp_path: Path) -> None:
     action = load(ROOT / "action.yml")
     step = action["runs"]["steps"][0]
@@ -125,29 +117,3 @@ def test_the_action_installs_its_own_files_unless_told_otherwise(tmp_path: Path)
     words = install("wheels/some.whl")
     assert (words[-1], "--constraint" in words) == ("wheels/some.whl", False)
     assert step["if"] == "inputs.package != ''"
-
-
-@pytest.fixture(scope="module")
-def hook() -> ModuleType:
-    pytest.importorskip("hatchling")
-    spec = spec_from_file_location("wheel_readme", ROOT / "scripts" / "wheel_readme.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-@pytest.mark.parametrize(
-    ("page", "shown"),
-    [
-        ("[docs](docs/index.md) and [x](https://e.org/a)", "docs and [x](https://e.org/a)"),
-        ("![page](docs/page.png)\ntext", "\ntext"),
-        ("[![page](docs/page.png)](docs/page.html) b", " b"),
-        ('<picture><source srcset="d.png"><img src="l.png"></picture>\nb', "b"),
-        ('a <img src="x.png" alt="x"> b', "a  b"),
-        ('[a](b.md "title") [c](#part)', "a [c](#part)"),
-    ],
-)
-def test_the_description_has_no_relative_links(page: str, shown: str, hook: ModuleType) -> None:
-    assert hook.without_relative_links(page) == shown

@@ -270,46 +270,6 @@ def limited_time(open_service: Any, limited: Any) -> Any:
         yield client
 
 
-def answered(app: Any, received: list[Any], headers: Any = (), version: str = "1.1") -> list[Any]:
-    """Return the statuses that are observed for one request."""
-    sent: list[Any] = []
-    observed: list[Any] = []
-
-    async def receive() -> Any:
-        if received:
-            return received.pop(0)
-        await asyncio.sleep(60)
-        raise AssertionError("waited too long")
-
-    async def send(message: Any) -> None:
-        sent.append(message)
-        await asyncio.sleep(0)
-
-    rules = Rules(None, frozenset(), 100, 60, observe=lambda *about: observed.append(about[2]))
-    guard = Guard(app, rules)
-    headers = [*headers, (b"host", b"localhost")]
-    scope = {"type": "http", "path": "/v1/score", "method": "POST", "headers": headers}
-    asyncio.run(guard({**scope, "http_version": version}, receive, send))
-    return [*observed, sent]
-
-
-LENGTH, OTHER = (b"content-length", b"5"), (b"content-length", b"6")
-CHUNKED = (b"transfer-encoding", b"chunked")
-
-
-@pytest.mark.parametrize(
-    ("headers", "version"),
-    [([LENGTH, CHUNKED], "1.1"), ([LENGTH, OTHER], "1.1"), ([CHUNKED], "1.0")],
-)
-def test_a_body_with_two_lengths(headers: Any, version: str) -> None:
-    async def app(*_: Any) -> None:
-        raise AssertionError("the request must be refused")
-
-    status, sent = answered(app, [], headers, version)
-    assert status == 400
-    assert (b"connection", b"close") in sent[0]["headers"]
-
-
 def test_a_body_that_never_arrives() -> None:
     """A client that sends a piece and then nothing is told so, and does not wait for ever."""
     sent: list[dict[str, Any]] = []

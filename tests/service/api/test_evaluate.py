@@ -88,17 +88,9 @@ def test_figures_are_those_of_a_benchmark(
             assert found["queries"]["per_query_type"][value] == one.n
 
 
-another_service = pytest.mark.slow("starts one more service")
-
-
+@pytest.mark.slow("starts services")
 @pytest.mark.parametrize(
-    ("modes", "mode"),
-    [
-        pytest.param(("lexical", "vector", "hybrid"), "hybrid", marks=another_service),
-        pytest.param(("lexical", "vector"), "lexical", marks=another_service),
-        (("dense", "bm25"), "lexical"),
-        pytest.param(("vector",), "vector", marks=another_service),
-    ],
+    ("modes", "mode"), [(("lexical", "vector"), "lexical"), (("vector",), "vector")]
 )
 def test_without_components_the_best_mode_that_is_ready_is_evaluated(
     open_service: Any, garden_set: dict[str, Any], modes: tuple[str, ...], mode: str
@@ -186,22 +178,6 @@ def test_terms_of_the_ontology(open_service: Any, cache: Path) -> None:
     assert set(answer["per_query_type"]) == {"exact_term", "paraphrase", "complex_clinical"}
 
 
-def test_yaml_form_and_json_give_the_same(client: TestClient, garden_set: dict[str, Any]) -> None:
-    import yaml
-
-    text = yaml.safe_dump(garden_set)
-    answers = [
-        post(client, garden_set),
-        client.post("/v1/evaluate", content=text, headers={"content-type": "application/yaml"}),
-        client.post("/v1/evaluate", files={"test_set": ("any.yaml", text, "text/yaml")}),
-        client.post("/v1/evaluate", files={"test_set": ("x", json.dumps(garden_set))}),
-    ]
-    for answer in answers:
-        assert answer.status_code == 200, answer.text
-        assert answer.json()["metrics"] == answers[0].json()["metrics"]
-        assert answer.json()["test_set"] == "garden"
-
-
 def test_measures_of_ones_choice(client: TestClient, garden_set: dict[str, Any]) -> None:
     answer = post(client, garden_set, measures="P@5,AP(rel=2)@100,MRR@10").json()
     assert list(answer["metrics"]) == ["precision_at_5", "AP(rel=2)@100", "mrr_at_10"]
@@ -252,12 +228,6 @@ def test_unusable_test_sets(client: TestClient, check_problem: Check, content: b
         problem = check_problem(answer, 422, answer.json()["code"])
         assert problem["code"] in ("unusable-content", "findings")
         assert "/tmp" not in answer.text, "the service's own paths are its own business"
-
-
-def test_an_error_names_the_line(client: TestClient, check_problem: Check) -> None:
-    text = "queries:\n  - query_id: q1\n    text: a\n    relevant: [{doc_id: g01, grade: x}]\n"
-    answer = client.post("/v1/evaluate", content=text, headers={"content-type": "application/yaml"})
-    assert "test_set.yaml:4" in check_problem(answer, 422, "unusable-content")["detail"]
 
 
 def gauges(client: TestClient, name: str) -> list[str]:

@@ -281,18 +281,6 @@ def test_no_path_of_a_request_is_opened(client: TestClient) -> None:
         assert client.get(path).status_code in (403, 404, 422), path
 
 
-def test_it_can_be_mounted(app: FastAPI) -> None:
-    outer = FastAPI()
-    outer.mount("/review", app)
-    client = TestClient(outer, base_url=URL)
-    page = client.get("/review")
-    assert page.status_code == 200
-    assert page.url.path == "/review/", "relative addresses need the slash"
-    answer = client.post("/review/api/session", json={"name": "Anna"})
-    headers = {"X-Review-Session": answer.json()["session"]}
-    assert client.get("/review/api/queries/1", headers=headers).status_code == 200
-
-
 def test_mounted_with_a_key_the_page_is_still_open(report: Path, tmp_path: Path) -> None:
     inner = review_app(report, tmp_path / "review.db", key=KEY)
     outer = FastAPI()
