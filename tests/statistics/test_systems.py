@@ -1,4 +1,4 @@
-"""Several systems: baselines, groups, the variance of their means."""
+"""Several systems: baselines, groups."""
 
 import itertools
 
@@ -6,14 +6,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy import stats
 
 from trectools_plus.errors import UsageError
 from trectools_plus.statistics import (
-    group_letters,
     indistinguishable_groups,
     pairs_of,
-    variance_of_means,
 )
 
 
@@ -42,7 +39,6 @@ def test_groups_by_hand():
     """Best and worst differ, the middle one from neither: two groups that share it."""
     groups = indistinguishable_groups([0.2, 0.4, 0.3], p_table(3, (0, 1)))
     assert groups == [(1, 2), (2, 0)]
-    assert group_letters(groups, 3) == ["b", "a", "ab"]
     assert indistinguishable_groups([0.2, 0.4], p_table(2)) == [(1, 0)]
     assert indistinguishable_groups([0.2, 0.4], p_table(2, (0, 1))) == [(1,), (0,)]
     assert indistinguishable_groups([], np.empty((0, 0))) == []
@@ -63,9 +59,6 @@ def test_groups_are_all_maximal_sets_without_significant_differences(systems, bi
     ]
     largest = [one for one in alike if not any(one < other for other in alike)]
     assert sorted(map(sorted, groups)) == sorted(map(sorted, largest))
-    letters = group_letters(groups, systems)
-    for one, two in pairs:
-        assert ((one, two) in significant) == (not set(letters[one]) & set(letters[two]))
 
 
 def test_groups_need_a_symmetric_table():
@@ -73,31 +66,3 @@ def test_groups_need_a_symmetric_table():
         indistinguishable_groups([1.0, 2.0], [[1.0, 0.1], [0.2, 1.0]])
     with pytest.raises(UsageError, match=r"2.*2"):
         indistinguishable_groups([1.0, 2.0], [[1.0]])
-
-
-@pytest.mark.parametrize(("interval", "method"), [("auto", "BCa"), ("percentile", "percentile")])
-def test_variance_of_means_is_that_of_scipy(interval, method):
-    """SciPy's paired bootstrap of the same statistic, with other draws."""
-    scores = np.random.default_rng(5).beta(1, 2, (60, 4)) + np.array([0.4, 0.2, 0.1, 0.0])
-
-    def variance(*columns, axis):
-        return np.var([column.mean(axis=axis) for column in columns], axis=0, ddof=1)
-
-    expected = stats.bootstrap(
-        scores.T, variance, paired=True, n_resamples=9999, method=method, rng=1
-    ).confidence_interval
-    found = variance_of_means(scores, interval=interval)
-    width = expected.high - expected.low
-    assert found.estimate[0] == pytest.approx(np.var(scores.mean(axis=0), ddof=1))
-    assert found.low[0] == pytest.approx(expected.low, abs=0.06 * width)
-    assert found.high[0] == pytest.approx(expected.high, abs=0.06 * width)
-
-
-def test_variance_of_means_without_an_interval():
-    """Equal differences on every query, and a single query, leave nothing to vary."""
-    found = variance_of_means(np.linspace(0, 1, 9)[:, None] + [0.0, 0.5])
-    assert found.estimate[0] == pytest.approx(0.125)
-    assert np.isnan([found.low[0], found.high[0]]).all()
-    assert np.isnan(variance_of_means([[0.1, 0.9]]).low[0])
-    with pytest.raises(UsageError):
-        variance_of_means([0.1, 0.9])

@@ -25,21 +25,19 @@ __getattr__, __dir__ = import_lazily(
     {
         "extraction.comparison": ["compare_extractions"],
         "extraction.extractor": ["Extractor"],
-        "extraction.report": ["load_extraction_report"],
         "extraction.runner": [
             "ExtractionOptions",
             "SweepOptions",
             "run_extraction",
             "sweep_extraction",
         ],
-        "extraction.settings": ["ExtractionSettings"],
     },
     internal={
         "extraction.assertion": ["CUE_LANGUAGES", "assert_mentions"],
         "extraction.inputs.predictions": ["Mention", "Predictions", "write_predictions"],
-        "extraction.report": ["REPORT_FILE", "extraction_report_schema"],
+        "extraction.report": ["REPORT_FILE", "extraction_report_schema", "load_extraction_report"],
         "extraction.runner": ["DEFAULT_VALUES", "ExtractedTexts", "extract_texts"],
-        "extraction.settings": ["make_extraction_settings"],
+        "extraction.settings": ["ExtractionSettings", "make_extraction_settings"],
         "statistics.arrays": ["Resampling"],
     },
 )

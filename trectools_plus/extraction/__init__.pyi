@@ -24,11 +24,9 @@ from trectools_plus.statistics.arrays import Resampling as Resampling
 
 __all__ = [
     "ExtractionOptions",
-    "ExtractionSettings",
     "Extractor",
     "SweepOptions",
     "compare_extractions",
-    "load_extraction_report",
     "run_extraction",
     "sweep_extraction",
 ]

@@ -4,9 +4,7 @@ from trectools_plus.lazy_names import import_lazily
 
 __getattr__, __dir__ = import_lazily(
     __name__,
-    {
-        "formats.topics": ["write_topics"],
-    },
+    {},
     internal={
         "formats.collection": ["Collection", "SAMPLE", "SAMPLE_FOLDER", "sample_files"],
         "formats.corpus": ["load_corpus"],
@@ -28,7 +26,7 @@ __getattr__, __dir__ = import_lazily(
         ],
         "formats.tables": ["Corpus", "Qrels", "Run", "Topics"],
         "formats.topic_records.model": ["TopicOptions"],
-        "formats.topics": ["read_topics"],
+        "formats.topics": ["read_topics", "write_topics"],
         "formats.trec_files": ["write_qrels", "write_run"],
     },
 )

@@ -33,6 +33,4 @@ from trectools_plus.formats.topics import write_topics as write_topics
 from trectools_plus.formats.trec_files import write_qrels as write_qrels
 from trectools_plus.formats.trec_files import write_run as write_run
 
-__all__ = [
-    "write_topics",
-]
+__all__ = []

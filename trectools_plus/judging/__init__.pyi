@@ -33,15 +33,11 @@ from trectools_plus.retrieval.backends.http.client import RequestLimits as Reque
 from trectools_plus.retrieval.backends.secrets import read_key as read_key
 
 __all__ = [
-    "CombinedMean",
-    "JudgmentPlan",
     "JudgmentReport",
-    "Label",
     "PlanFolder",
     "PlanOptions",
     "combine_judgments",
     "estimate",
-    "extend_plan",
     "make_plan",
     "verify_plan",
 ]

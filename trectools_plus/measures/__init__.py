@@ -4,11 +4,9 @@ from trectools_plus.lazy_names import import_lazily
 
 __getattr__, __dir__ = import_lazily(
     __name__,
-    {
-        "measures.definitions.base": ["Definition", "Measure"],
-        "measures.parser": ["measure_labels", "parse_measure", "parse_measures"],
-    },
+    {"measures.parser": ["parse_measures"]},
     internal={
+        "measures.definitions.base": ["Definition", "Measure"],
         "measures.definitions.max_ont_sim": ["bind_files", "check_files_used"],
         "measures.evaluation": [
             "Counts",
@@ -18,7 +16,7 @@ __getattr__, __dir__ = import_lazily(
             "score_runs",
         ],
         "measures.judged": ["JudgedQueries", "notes_on_judges"],
-        "measures.parser": ["ALIASES", "explain", "split_names"],
+        "measures.parser": ["ALIASES", "explain", "measure_labels", "parse_measure", "split_names"],
         "measures.providers.ir_measures": ["UNDEFINED", "ir_measures_labels"],
         "measures.providers.user": ["BaseMeasure", "BaseMetric"],
         "measures.scoring.scored_files": ["open_files"],

@@ -25,9 +25,5 @@ from trectools_plus.measures.providers.user import BaseMetric as BaseMetric
 from trectools_plus.measures.scoring.scored_files import open_files as open_files
 
 __all__ = [
-    "Definition",
-    "Measure",
-    "measure_labels",
-    "parse_measure",
     "parse_measures",
 ]

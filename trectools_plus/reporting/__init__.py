@@ -6,12 +6,8 @@ __getattr__, __dir__ = import_lazily(
     __name__,
     {
         "reporting.comparison": ["Layout"],
-        "reporting.export": ["render_json", "write_table"],
-        "reporting.html.page": ["render_html"],
+        "reporting.export": ["write_table"],
         "reporting.plots.figures": ["write_plots"],
-        "reporting.results.benchmark": ["print_report", "render_markdown"],
-        "reporting.results.extraction": ["write_extraction"],
-        "reporting.results.multilingual": ["write_multilingual"],
         "reporting.results.sweep": ["write_sweep_report"],
     },
     internal={
@@ -20,6 +16,7 @@ __getattr__, __dir__ = import_lazily(
         "reporting.export": [
             "check_suffixes",
             "frame_as_csv",
+            "render_json",
             "table_as_frame",
             "table_as_text",
         ],
@@ -30,8 +27,10 @@ __getattr__, __dir__ = import_lazily(
             "find_pull_request",
             "post_comment",
         ],
+        "reporting.html.page": ["render_html"],
         "reporting.plots.figures": ["plot_differences", "plot_evaluation", "plot_report"],
         "reporting.plots.style": ["can_draw"],
+        "reporting.results.benchmark": ["print_report", "render_markdown"],
         "reporting.results.compare_reports": ["contrast_blocks", "contrast_document"],
         "reporting.results.comparisons": [
             "COMPARISON_SUFFIXES",
@@ -48,6 +47,7 @@ __getattr__, __dir__ = import_lazily(
             "comparison_document",
             "extraction_blocks",
             "extraction_sweep_blocks",
+            "write_extraction",
             "write_sweep",
         ],
         "reporting.results.gate": [
@@ -62,12 +62,9 @@ __getattr__, __dir__ = import_lazily(
             "judgment_blocks",
             "write_judgment_report",
         ],
-        "reporting.results.multilingual": ["multilingual_blocks"],
+        "reporting.results.multilingual": ["multilingual_blocks", "write_multilingual"],
         "reporting.results.sweep": ["sweep_blocks"],
-        "reporting.results.testsets": [
-            "agreement_blocks",
-            "agreement_document",
-        ],
+        "reporting.results.testsets": ["agreement_blocks", "agreement_document"],
         "reporting.verification.verify": ["Verification"],
     },
 )

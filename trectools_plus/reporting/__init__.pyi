@@ -72,12 +72,6 @@ from trectools_plus.reporting.verification.verify import Verification as Verific
 
 __all__ = [
     "Layout",
-    "print_report",
-    "render_html",
-    "render_json",
-    "render_markdown",
-    "write_extraction",
-    "write_multilingual",
     "write_plots",
     "write_sweep_report",
     "write_table",

@@ -5,25 +5,13 @@ from trectools_plus.lazy_names import import_lazily
 __getattr__, __dir__ = import_lazily(
     __name__,
     {
-        "retrieval.backends.embedded.backend": ["build_indexes", "build_retrievers"],
         "retrieval.index.parts": ["TextParts"],
         "retrieval.index.vector": ["MultiVectorRetriever"],
-        "retrieval.hpo.ontology_terms": ["corpus_of"],
-        "retrieval.run_info": ["RunInfo", "describe_run"],
         "retrieval.settings": ["RetrievalSettings"],
-        "retrieval.source": [
-            "Backend",
-            "Failure",
-            "Hits",
-            "Query",
-            "Ranking",
-            "Retriever",
-            "Source",
-        ],
+        "retrieval.source": ["Backend", "Query", "Retriever"],
     },
     internal={
-        "retrieval.hpo.answers": ["TextAnswer", "TextSearcher"],
-        "retrieval.backends.embedded.backend": ["BuiltIndex"],
+        "retrieval.backends.embedded.backend": ["BuiltIndex", "build_indexes", "build_retrievers"],
         "retrieval.backends.embedded.modes": [
             "check_modes",
             "expand_modes",
@@ -36,9 +24,12 @@ __getattr__, __dir__ = import_lazily(
         "retrieval.fetch.fetch": ["FetchRequest"],
         "retrieval.fetch.run_files": ["FetchedFile", "fetch_to_dir"],
         "retrieval.fusion": ["Fusion", "fuse"],
+        "retrieval.hpo.answers": ["TextAnswer", "TextSearcher"],
+        "retrieval.hpo.ontology_terms": ["corpus_of", "find_named"],
         "retrieval.index.models": ["has_cuda"],
         "retrieval.languages": ["language_note"],
-        "retrieval.hpo.ontology_terms": ["find_named"],
+        "retrieval.run_info": ["RunInfo", "describe_run"],
         "retrieval.settings": ["make_settings"],
+        "retrieval.source": ["Failure", "Hits", "Ranking", "Source"],
     },
 )

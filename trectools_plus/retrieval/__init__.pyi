@@ -42,18 +42,9 @@ from trectools_plus.retrieval.source import Source as Source
 
 __all__ = [
     "Backend",
-    "Failure",
-    "Hits",
     "MultiVectorRetriever",
     "Query",
-    "Ranking",
     "RetrievalSettings",
     "Retriever",
-    "RunInfo",
-    "Source",
     "TextParts",
-    "build_indexes",
-    "build_retrievers",
-    "corpus_of",
-    "describe_run",
 ]

@@ -10,10 +10,8 @@ from trectools_plus.statistics.intervals import bootstrap_intervals as bootstrap
 from trectools_plus.statistics.intervals import mean_intervals as mean_intervals
 from trectools_plus.statistics.intervals import wilson_intervals as wilson_intervals
 from trectools_plus.statistics.paired import PairedComparison as PairedComparison
-from trectools_plus.statistics.paired import UnpairedComparison as UnpairedComparison
 from trectools_plus.statistics.paired import compare_columns as compare_columns
 from trectools_plus.statistics.paired import paired_difference as paired_difference
-from trectools_plus.statistics.paired import unpaired_difference as unpaired_difference
 from trectools_plus.statistics.paired_tests import PAIRED_TESTS as PAIRED_TESTS
 from trectools_plus.statistics.power import power_of_t_test as power_of_t_test
 from trectools_plus.statistics.power import queries_needed as queries_needed
@@ -23,33 +21,17 @@ from trectools_plus.statistics.power import (
 from trectools_plus.statistics.selection import Winner as Winner
 from trectools_plus.statistics.selection import select_winner as select_winner
 from trectools_plus.statistics.systems import adjust_p_values as adjust_p_values
-from trectools_plus.statistics.systems import group_letters as group_letters
 from trectools_plus.statistics.systems import indistinguishable_groups as indistinguishable_groups
 from trectools_plus.statistics.systems import kendall_tau as kendall_tau
 from trectools_plus.statistics.systems import pairs_of as pairs_of
-from trectools_plus.statistics.systems import tau_ap as tau_ap
-from trectools_plus.statistics.systems import variance_of_means as variance_of_means
 
 __all__ = [
-    "Agreement",
-    "Intervals",
-    "PairedComparison",
     "Resampling",
-    "UnpairedComparison",
-    "Winner",
-    "adjust_p_values",
     "bootstrap_intervals",
     "cohens_kappa",
-    "compare_columns",
-    "indistinguishable_groups",
     "kendall_tau",
     "krippendorffs_alpha",
-    "mean_intervals",
     "paired_difference",
-    "power_of_t_test",
     "queries_needed",
     "select_winner",
-    "smallest_detectable_difference",
-    "tau_ap",
-    "unpaired_difference",
 ]

@@ -52,7 +52,7 @@ class Intervals(Displayed):
         resamples: The number of resamples drawn.
         seed: The seed of the draws.
         method: The requested method.
-        statistic: ``mean``, ``median``, ``geometric_mean`` or ``variance_of_means``.
+        statistic: ``mean``, ``median`` or ``geometric_mean``.
         methods: The method of each column, a key of ``METHOD_NAMES``.
         notes: A note for each column where the interval is less reliable than its level; else
             ``None``.

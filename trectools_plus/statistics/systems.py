@@ -1,10 +1,9 @@
-"""Corrections of p-values, pairs, groups and orders of systems, and the variance of their means."""
+"""Corrections of p-values, pairs, groups and orders of systems."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from itertools import combinations
-from typing import Unpack
 
 import numpy as np
 import numpy.typing as npt
@@ -14,21 +13,9 @@ from trectools_plus.statistics.arrays import (
     BoolArray,
     FloatArray,
     IntArray,
-    IntervalOptions,
-    Resampling,
     as_pair,
-    as_table,
-    check_level,
-    check_resamples,
 )
-from trectools_plus.statistics.intervals import (
-    BEST_BOOTSTRAP,
-    FEW_NOTE,
-    Intervals,
-    resampled_ends,
-)
-from trectools_plus.statistics.method import DEFAULT_TEST, EQUAL, FEW, check_method
-from trectools_plus.statistics.resamples import draw_counts, map_chunks
+from trectools_plus.statistics.method import DEFAULT_TEST, EQUAL, check_method
 
 
 def adjust_p_values(p_values: npt.ArrayLike, method: str = "holm") -> FloatArray:
@@ -138,62 +125,6 @@ def pairs_of(systems: int, baselines: Sequence[int] = ()) -> list[tuple[int, int
     return [(baseline, other) for baseline in chosen for other in others]
 
 
-def variance_of_means(scores: npt.ArrayLike, **options: Unpack[IntervalOptions]) -> Intervals:
-    """Return the variance of the systems' means (ddof 1), with an interval over the queries.
-
-    Each resample draws the same queries for all systems. The interval is BCa, or percentile if
-    ``interval`` is ``percentile``: Efron and Tibshirani (1993), chapters 13 and 14. The variance of
-    resampled means is larger than that of the means, because it contains the variation of the
-    resamples; BCa corrects this bias.
-
-    Args:
-        scores: Shape (queries, systems), all defined, with at least two systems.
-        options: As in :func:`~trectools_plus.statistics.mean_intervals`.
-
-    Returns:
-        One interval. Its ends are ``nan`` for a single query, and if all resamples are equal.
-
-    Raises:
-        UsageError: If a value is NaN or infinite, there is only one system, or an option is out of
-            range.
-    """
-    settings = Resampling(**options)
-    table = as_table(scores, "variance of means")
-    check_resamples(settings.resamples, "variance of means")
-    check_level(settings.confidence, "variance of means")
-    rows, systems = table.shape
-    if systems < 2:
-        raise UsageError(
-            "expected the scores of at least two systems but got one", where="variance of means"
-        )
-    means = table.mean(axis=0)
-    estimate = np.array([means.var(ddof=1)])
-
-    def variances(size: int, generator: np.random.Generator) -> FloatArray:
-        drawn = draw_counts(rows, size, generator) @ table / rows
-        return np.asarray(drawn.var(axis=1, ddof=1))
-
-    drawn = np.concatenate(map_chunks(variances, rows, settings.resamples, settings.seed))
-    method = "percentile" if settings.interval == "percentile" else BEST_BOOTSTRAP
-    low, high = np.full(1, np.nan), np.full(1, np.nan)
-    if np.ptp(drawn) > EQUAL:
-        influence = ((table - means) * (means - means.mean())).sum(axis=1, keepdims=True)
-        low, high = resampled_ends(drawn[:, None], estimate, influence, method, settings.confidence)
-    return Intervals(
-        estimate,
-        low,
-        high,
-        np.array([rows]),
-        settings.confidence,
-        settings.resamples,
-        settings.seed,
-        settings.interval,
-        "variance_of_means",
-        (method,),
-        (FEW_NOTE if rows < FEW else None,),
-    )
-
-
 def indistinguishable_groups(
     estimates: npt.ArrayLike, p_values: npt.ArrayLike, *, level: float = 0.05
 ) -> list[tuple[int, ...]]:
@@ -247,26 +178,6 @@ def _split_groups(groups: list[frozenset[int]], first: int, second: int) -> list
     return result
 
 
-def group_letters(groups: list[tuple[int, ...]], systems: int) -> list[str]:
-    """Return each system's letters in a compact letter display; ``a`` is the first group.
-
-    Args:
-        groups: From :func:`indistinguishable_groups`.
-        systems: The number of systems.
-
-    Returns:
-        One string per system. Systems without a common letter differ significantly. The letters
-        after ``z`` are ``a1``, ``b1``, …
-    """
-    letters = [""] * systems
-    for number, group in enumerate(groups):
-        repetition, position = divmod(number, 26)
-        letter = chr(ord("a") + position) + (str(repetition) if repetition else "")
-        for system in group:
-            letters[system] += letter
-    return letters
-
-
 def kendall_tau(first: npt.ArrayLike, second: npt.ArrayLike) -> float:
     """Return Kendall's tau-b of two arrays of scores of the same items (Kendall 1945).
 
@@ -317,53 +228,3 @@ def _count_inversions(ranks: IntArray, n_ranks: int) -> int:
         n_set_before_group = (n_set - is_set)[np.searchsorted(higher, higher)]
         inversions += int((n_set - n_set_before_group)[is_set == 0].sum())
     return inversions
-
-
-def tau_ap(reference: npt.ArrayLike, estimated: npt.ArrayLike) -> float:
-    """Return the AP rank correlation, in which disagreement near the top has a higher weight.
-
-    τ_AP = 2/(n − 1) · Σ_{i=2..n} C(i)/(i − 1) − 1, where C(i) is the number of items above rank i
-    in the estimated order that are also above the item at rank i in the reference (Yilmaz, Aslam
-    and Robertson, SIGIR 2008). It is not symmetric. For items tied in the estimated order, the
-    average over all orders of the tied items is used; a pair tied in the reference counts half
-    (Urbano and Marrero, SIGIR 2017, case a).
-
-    Args:
-        reference: The reference scores, shape (items,); larger is better.
-        estimated: Scores of the same items.
-
-    Returns:
-        Between −1 and 1; ``nan`` for fewer than two items.
-
-    Raises:
-        UsageError: If the shapes differ, there is no item, or a value is NaN or infinite.
-    """
-    truth, estimate = as_pair(reference, estimated, "tau-AP")
-    items = len(truth)
-    if items < 2:
-        return float("nan")
-    correct = (np.sign(truth[:, None] - truth[None, :]) + 1.0) / 2.0
-    above = (estimate[:, None] > estimate[None, :]).astype(np.float64)
-    tied = (estimate[:, None] == estimate[None, :]).astype(np.float64)
-    np.fill_diagonal(tied, 0.0)
-    total = sum(
-        _expected_precision(*case)
-        for case in zip(
-            above.sum(axis=0).astype(int).tolist(),
-            tied.sum(axis=0).astype(int).tolist(),
-            (correct * above).sum(axis=0).tolist(),
-            (correct * tied).sum(axis=0).tolist(),
-            strict=True,
-        )
-    )
-    return float(2.0 * total / (items - 1) - 1.0)
-
-
-def _expected_precision(above: int, tied: int, correct_above: float, correct_tied: float) -> float:
-    """Return C(i)/(i − 1) of an item, averaged over its positions among the items tied with it."""
-    tied_above = np.arange(tied + 1, dtype=np.float64)
-    found: FloatArray = correct_above + tied_above * (correct_tied / tied if tied else 0.0)
-    ranked_above = above + tied_above
-    # The sum starts at rank 2.
-    counted = ranked_above > 0
-    return float((found[counted] / ranked_above[counted]).sum() / (tied + 1))

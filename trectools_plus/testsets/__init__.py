@@ -17,14 +17,18 @@ __getattr__, __dir__ = import_lazily(
     __name__,
     {
         "testsets.agreement": ["grade_agreement"],
-        "testsets.conversion": ["convert_test_set", "write_test_set"],
+        "testsets.conversion": ["convert_test_set"],
         "testsets.loading": ["list_test_sets"],
-        "testsets.model": ["TestQuery"],
         "testsets.splitting": ["refresh_test_set", "split_test_set"],
     },
     internal={
         "testsets.agreement": ["read_grades"],
-        "testsets.conversion": ["form_of_output", "path_of_language", "read_parts"],
+        "testsets.conversion": [
+            "form_of_output",
+            "path_of_language",
+            "read_parts",
+            "write_test_set",
+        ],
         "testsets.languages": ["split_languages", "with_text_field"],
         "testsets.loading": [
             "ListedTestSet",
@@ -33,7 +37,7 @@ __getattr__, __dir__ = import_lazily(
             "load_test_set",
             "shipped_names",
         ],
-        "testsets.model": ["TestSet", "json_schema_of_test_sets", "topics_of"],
+        "testsets.model": ["TestQuery", "TestSet", "json_schema_of_test_sets", "topics_of"],
         "testsets.splitting": ["PLURALS", "record_annotators", "strata_fields", "write_split"],
         "testsets.validation": ["check_test_set", "resolve_terms", "validate_test_sets"],
         "validation.views.topics": ["TestSetView"],

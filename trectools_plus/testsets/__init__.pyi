@@ -31,12 +31,10 @@ from trectools_plus.testsets.validation import resolve_terms as resolve_terms
 from trectools_plus.testsets.validation import validate_test_sets as validate_test_sets
 
 __all__ = [
-    "TestQuery",
     "convert_test_set",
     "grade_agreement",
     "list_test_sets",
     "refresh_test_set",
     "split_test_set",
-    "write_test_set",
 ]
 from trectools_plus.validation.views.topics import TestSetView as TestSetView

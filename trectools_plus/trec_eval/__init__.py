@@ -26,8 +26,5 @@ __getattr__, __dir__ = import_lazily(
         "trec_eval.output": ["output_lines"],
         "trec_eval.scoring": ["score"],
     },
-    internal={
-        "trec_eval.command": ["score_files"],
-        "trec_eval.explain": ["help_lines"],
-    },
+    internal={"trec_eval.command": ["score_files"], "trec_eval.explain": ["help_lines"]},
 )

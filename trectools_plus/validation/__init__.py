@@ -4,16 +4,15 @@ from trectools_plus.lazy_names import import_lazily
 
 __getattr__, __dir__ = import_lazily(
     __name__,
-    {
-        "validation.engine": ["check_pair", "check_qrels", "check_run"],
-        "validation.findings": ["FileReport", "Finding", "FindingsError"],
-        "validation.fixing": ["fix_qrels", "fix_run"],
-    },
+    {"validation.findings": ["FindingsError"], "validation.fixing": ["fix_qrels", "fix_run"]},
     internal={
         "validation.catalogue": ["CATALOGUE"],
         "validation.conversion": ["ConvertedTable", "convert_qrels", "convert_run", "convert_runs"],
         "validation.description": ["describe_file"],
         "validation.engine": [
+            "check_pair",
+            "check_qrels",
+            "check_run",
             "open_qrels",
             "open_run",
             "report_view",
@@ -21,7 +20,7 @@ __getattr__, __dir__ = import_lazily(
             "validate_run",
         ],
         "validation.exclusions": ["Exclusions"],
-        "validation.findings": ["Fix", "Severity", "refuse_errors"],
+        "validation.findings": ["FileReport", "Finding", "Fix", "Severity", "refuse_errors"],
         "validation.fixing": ["FixSummary", "split_fix_values"],
         "validation.inputs": ["validate"],
         "validation.loading": ["load_qrels", "load_run", "load_runs", "load_topics"],

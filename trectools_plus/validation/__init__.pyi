@@ -43,12 +43,7 @@ from trectools_plus.validation.views.qrels import QrelsView as QrelsView
 from trectools_plus.validation.views.runs import RunView as RunView
 
 __all__ = [
-    "FileReport",
-    "Finding",
     "FindingsError",
-    "check_pair",
-    "check_qrels",
-    "check_run",
     "fix_qrels",
     "fix_run",
 ]
