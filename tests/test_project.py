@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import dataclasses
 import importlib
-import inspect
 import re
 import subprocess
 import sys
@@ -16,7 +14,6 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import Version
-from pydantic import BaseModel
 
 import trectools_plus
 from trectools_plus.cli.reference import generated_pages
@@ -46,38 +43,6 @@ def test_every_exported_name_has_a_docstring(name: str) -> None:
     exported = getattr(module, name)
     assert (exported.__doc__ or "").strip()
     assert not exported.__doc__.startswith(f"{name}("), "a docstring made by dataclass"
-
-
-@pytest.mark.parametrize("name", sorted(PUBLIC))
-def test_every_exported_name_describes_arguments_fields_and_results(name: str) -> None:
-    exported = getattr(PUBLIC[name], name)
-    docstring = inspect.getdoc(exported) or ""
-    if not inspect.isclass(exported):
-        described = list(inspect.signature(exported).parameters)
-        returned = exported.__annotations__.get("return")
-        assert (
-            returned in (None, "None")
-            or re.search(r"^(Returns|Yields):$", docstring, re.MULTILINE)
-            or re.match(r"Return |Read |Load |Parse |Create ", docstring)
-        ), "describe what is returned"
-    elif issubclass(exported, Exception):
-        described = []
-    elif issubclass(exported, BaseModel):
-        described = [key for key, one in exported.model_fields.items() if not one.description]
-        docstring = "\n".join(inspect.getdoc(base) or "" for base in exported.__mro__[:-1])
-    elif dataclasses.is_dataclass(exported):
-        described = [one.name for one in dataclasses.fields(exported)]
-    else:
-        has_arguments = "__init__" in vars(exported) and not getattr(exported, "_is_protocol", 0)
-        described = list(inspect.signature(exported).parameters) if has_arguments else []
-        docstring += inspect.getdoc(exported.__init__) or ""
-    missing = [
-        one
-        for one in described
-        if not one.startswith("_")
-        and not re.search(rf"^\s+\**(\w+, )*{one}(, \w+)*:", docstring, re.MULTILINE)
-    ]
-    assert missing == [], "describe these arguments or fields"
 
 
 def test_generated_pages_are_current() -> None:

@@ -93,15 +93,6 @@ def test_the_scheduler_lost(start):
         current_workers().map(_slowly, range(300))
 
 
-def test_an_item_that_ends_every_worker(start):
-    processes = start(2, DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES="0")
-    with (
-        use_scheduler(processes.address),
-        pytest.raises(InputError, match="1"),
-    ):
-        current_workers().map(os._exit, [1])
-
-
 def test_a_worker_with_other_versions(start, tmp_path):
     other = tmp_path / "other" / "numpy-0.1.dist-info"
     other.mkdir(parents=True)

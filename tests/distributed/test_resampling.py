@@ -10,11 +10,9 @@ import pytest
 
 from trectools_plus.benchmark.run.config_file import load_config
 from trectools_plus.benchmark.run.runner import run_benchmark
-from trectools_plus.distributed import current_workers, use_scheduler
-from trectools_plus.errors import FormatError
+from trectools_plus.distributed import use_scheduler
 from trectools_plus.reporting.files import write_reports
 from trectools_plus.statistics.intervals import bootstrap_intervals
-from trectools_plus.statistics.resamples import map_chunks
 
 pytestmark = [pytest.mark.process, pytest.mark.slow("starts a cluster")]
 
@@ -26,18 +24,6 @@ def table():
     values = np.random.default_rng(5).beta(0.5, 1, (700, 6))
     values[:, 5] = 0.5
     return values
-
-
-def test_chunks_are_in_order_with_separate_streams(scheduler):
-    here = map_chunks(_draws, 100_000, 40, 3)
-    with use_scheduler(scheduler):
-        spread = map_chunks(_draws, 100_000, 40, 3)
-    assert len(here) > 5
-    assert [draws.tolist() for draws in spread] == [draws.tolist() for draws in here]
-
-
-def _draws(size, generator):
-    return generator.random((size, 3))
 
 
 @pytest.mark.parametrize("statistic", ["mean", "median", "geometric_mean"])
@@ -87,14 +73,3 @@ def test_a_benchmark_writes_the_same_files(scheduler, collection, tmp_path):
 
 def _record(reported, *call):
     reported.append(call)
-
-
-def test_an_error_with_a_place_is_sent_by_a_worker(scheduler):
-    with use_scheduler(scheduler), pytest.raises(FormatError) as error:
-        current_workers().map(_misread, ["a.run"])
-    assert str(error.value) == "expected 6 columns — a.run:3 — look there"
-    assert (error.value.path, error.value.line) == ("a.run", 3)
-
-
-def _misread(path):
-    raise FormatError("expected 6 columns", path=path, line=3, remedy="look there")

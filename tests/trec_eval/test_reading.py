@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import re
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from trectools_plus.errors import CheckFailedError, TrectoolsPlusError
+from trectools_plus.errors import CheckFailedError
 from trectools_plus.formats.tables import Qrels, Run
 from trectools_plus.trec_eval.arguments import parse_arguments
 from trectools_plus.trec_eval.inputs import Input, read_input
-from trectools_plus.trec_eval.output import output_lines
 from trectools_plus.trec_eval.scoring import score
 from trectools_plus.validation.findings import FindingsError
 
@@ -312,71 +308,3 @@ def test_a_query_with_negative_grades_only_scores_nothing(printed):
     """C trec_eval crashes at it."""
     lines = printed(QRELS + "3 0 a -2\n", RUN + "3 Q0 a 1 1 t\n", "-q", "-m", "map")
     assert values(lines) == ["1.0000", "1.0000", "0.0000", "0.6667"]
-
-
-@pytest.mark.parametrize(
-    "flags",
-    [
-        (),
-        pytest.param(("--permissive",), marks=pytest.mark.slow("similar to the other flags")),
-        ("--permissive", "-cJ"),
-    ],
-)
-def test_no_odd_file_ends_otherwise_than_in_figures_or_a_reason(shared_data, flags, thorough):
-    folder = shared_data / "malformed"
-    tried = set()
-    for number, entry in enumerate(json.loads((folder / "manifest.json").read_text())):
-        good = {"run": "r00_good.txt", "qrels": "q00_good.txt"}
-        if entry["kind"] not in good:
-            continue
-        other = "qrels" if entry["kind"] == "run" else "run"
-        files = {entry["kind"]: entry["file"], other: entry.get("with") or good[other]}
-        pair = [str(folder / files[kind]) for kind in ("qrels", "run")]
-        for version in ("9", "10") if thorough else (("9", "10")[number % 2],):
-            arguments = parse_arguments(
-                ["-q", "-m", "all_trec", "--trec-eval-version", version, *flags, *pair]
-            )
-            try:
-                data = read_input(arguments)
-                lines = [*output_lines(score(data, arguments), arguments)]
-            except TrectoolsPlusError as error:
-                tried.add(error.exit_code)
-            else:
-                assert lines
-                tried.add(0)
-    assert {0, 1} <= tried <= {0, 1, 2}
-
-
-FLAGS = ["-q", "-c", "-J", "-M3", "-l2", "-n"]
-
-
-@given(data=st.data(), version=st.sampled_from(["9", "10"]))
-def test_a_file_gives_what_its_table_gives(tmp_path_factory, data, version):
-    """Clean runs are read in chunks, others as a whole."""
-    folder = tmp_path_factory.mktemp("pieces")
-    scores = st.sampled_from(["3", "2.00000001", "2", "1", "-1", "2e30"])
-    documents = st.dictionaries(st.sampled_from("abcdefgh"), scores, min_size=1)
-    grades = st.dictionaries(st.sampled_from("abcdefgh"), st.integers(0, 3), min_size=1)
-    run = data.draw(st.dictionaries(st.sampled_from(["9", "10", "é"]), documents, min_size=1))
-    qrels = data.draw(st.dictionaries(st.sampled_from(["10", "9", "é"]), grades, min_size=1))
-    rows = [
-        f"{query} Q0 {doc_id} {rank} {text} tag\n"
-        for query, ranked in run.items()
-        for rank, (doc_id, text) in enumerate(
-            sorted(ranked.items(), key=lambda pair: -float(pair[1])), 1
-        )
-    ]
-    judged = [f"{q} 0 {d} {g}\n" for q, ds in qrels.items() for d, g in ds.items()]
-    (folder / "run").write_text("".join(rows), "utf-8")
-    (folder / "qrels").write_text("".join(judged), "utf-8")
-    flags = data.draw(st.lists(st.sampled_from(FLAGS), unique=True))
-    words = [*flags, "--trec-eval-version", version, "-m", "all_trec", "-m", "relstring.5"]
-    arguments = parse_arguments([*words, str(folder / "qrels"), str(folder / "run")])
-    try:
-        found = read_input(arguments)
-        lines = [*output_lines(score(found, arguments), arguments)]
-    except CheckFailedError:
-        return
-    numbers = {q: {d: float(text) for d, text in ds.items()} for q, ds in run.items()}
-    table = Input.from_tables(Qrels.from_dict(qrels), Run.from_dict(numbers, "tag"))
-    assert lines == [*output_lines(score(table, arguments), arguments)]

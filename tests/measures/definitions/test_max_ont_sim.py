@@ -70,14 +70,6 @@ def test_ids_that_are_no_terms_count_0_and_are_noted():
     assert "x, d1" in predicted
 
 
-def test_names():
-    assert MaxOntSim(10).name == "MaxOntSim@10"
-    assert MaxOntSim(10, formula="hybrid_depth").name == "MaxOntSim(formula='hybrid_depth')@10"
-    assert MaxOntSim(1, formula="hybrid").name == "MaxOntSim@1"
-    assert MaxOntSim(3, ontology=Path("a.obo")).name == "MaxOntSim(ontology='a.obo')@3"
-    assert MaxOntSim(3, rel=2).name == "MaxOntSim(rel=2)@3"
-
-
 def test_wrong_parameters_are_refused_before_anything_is_read():
     with pytest.raises(UsageError, match=r"hybrid_depth.*simple_resnik_like"):
         MaxOntSim(10, formula="lin?")

@@ -1,6 +1,5 @@
 import pytest
 
-from trectools_plus import BenchmarkConfig, compare, run_benchmark, write_qrels, write_run
 from trectools_plus.errors import UsageError
 from trectools_plus.formats.tables import Qrels, Run
 from trectools_plus.measures import BaseMeasure, BaseMetric, evaluate
@@ -157,33 +156,3 @@ def test_base_metric_must_return_a_number(value):
 
     with pytest.raises(UsageError):
         evaluate(QRELS, RUN, [Wrong()])
-
-
-def test_base_metric_in_compare_benchmarks_and_by_name(tmp_path, monkeypatch):
-    (tmp_path / "custom_metrics.py").write_text(
-        "from trectools_plus import BaseMetric\n\n\n"
-        "class CustomMetric(BaseMetric):\n"
-        "    def __init__(self):\n"
-        '        super().__init__(name="custom_metric")\n\n'
-        "    def calculate(self, results):\n"
-        '        return float(results["ranked_ids"][0] in results["relevant"])\n'
-    )
-    monkeypatch.chdir(tmp_path)
-    runs = {"one": RUN, "two": Run.from_dict({"1": {"c": 1.0}, "2": {"a": 1.0}})}
-    report = compare(QRELS, runs, ["custom_metrics:CustomMetric", "RR"])
-    assert {one.measure for one in report} == {"custom_metric", "RR"}
-    write_qrels(QRELS, "q.txt")
-    for name, run in runs.items():
-        write_run(run, f"{name}.run")
-    config = BenchmarkConfig(
-        runs={name: f"{name}.run" for name in runs},
-        qrels="q.txt",
-        measures=["custom_metrics:CustomMetric"],
-        resamples=100,
-        output_dir="out",
-    )
-    result = run_benchmark(config)
-    figures = {
-        name: mode.measures["custom_metric"].mean for name, mode in result.report.modes.items()
-    }
-    assert figures == {"one": 0.25, "two": 0.25}

@@ -1,7 +1,6 @@
 """Files scored in chunks, in several processes, have the results of those read as a whole."""
 
 import gzip
-import os
 import sys
 from pathlib import Path
 
@@ -169,25 +168,3 @@ def test_a_query_in_two_parts_is_read_as_a_whole(tmp_path, two_processes):
     qrels, path = write(tmp_path, (run + "3 Q0 new 1 5 tag\n", grades))
     assert in_parts(qrels, path) is None
     assert outcome(qrels, [path], CUT) == whole_outcome(qrels, [path], CUT)
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="only Linux copies processes")
-def test_a_killed_process_changes_nothing(tmp_path, two_processes, monkeypatch):
-    qrels, run = write(tmp_path, large())
-    here, read = os.getpid(), parts.view_part
-
-    def be_killed(path, data, settings, **options):
-        if os.getpid() != here and data.startswith((b"2", b"4")):
-            os.kill(os.getpid(), 9)
-        return read(path, data, settings, **options)
-
-    monkeypatch.setattr(parts, "view_part", be_killed)
-    assert outcome(qrels, [run], WHOLE) == whole_outcome(qrels, [run], WHOLE)
-
-
-def test_real_runs(shared_data, monkeypatch, thorough):
-    monkeypatch.setattr(query_chunks, "CHUNK_BYTES", 1 << 20)
-    folder = shared_data / "robust03"
-    for run in sorted(folder.glob("input.*"))[: None if thorough else 1]:
-        paths = folder / "qrels.txt.gz", [run], WHOLE
-        assert outcome(*paths) == whole_outcome(*paths)

@@ -17,10 +17,8 @@ from trectools_plus.measures import parse_measures
 from trectools_plus.measures.evaluation import DEFAULT_MEASURES, score_runs
 from trectools_plus.measures.scoring.scored_files import RunOpener, open_files
 from trectools_plus.validation import FindingsError, load_qrels, load_run, parts
-from trectools_plus.validation.catalogue import CATALOGUE
 
 MEASURES = parse_measures([*DEFAULT_MEASURES, "AP", "Bpref"])
-FAULTY = Path(__file__).parents[3] / "fixtures" / "runs-faulty"
 LONGEST_LINE = 3000
 
 
@@ -233,48 +231,6 @@ def simple_rows(n_queries=12, depth=4):
         for query in range(n_queries)
         for rank in range(1, depth + 1)
     ]
-
-
-def one_way_broken(thorough):
-    """Runs broken in a single way: everywhere, in a few queries of one piece, or in one row."""
-    everywhere = range(48)
-    parts = (range(20, 28), range(44, 48), [9])
-    for number, change in enumerate(ROW_CHANGES):
-        at = number % (3 if thorough else 6)
-        few = parts[at : at + 1]
-        for chosen in (everywhere, *few):
-            rows = simple_rows()
-            for at in chosen:
-                rows[at] = change(rows[at])
-            yield rows
-    for line in INSERTED:
-        for at in (0, 24):
-            rows = simple_rows()
-            rows.insert(at, line)
-            yield rows
-
-
-@pytest.mark.slow("scores the example of every rule in every way")
-def test_every_rule_that_scoring_refuses_is_judged_alike(tmp_path, thorough, monkeypatch):
-    monkeypatch.setattr(parts, "SNIFFED_BYTES", 1)
-    monkeypatch.setattr(query_chunks, "CHUNK_BYTES", 100 if thorough else 200)
-    qrels, run = write_qrels(tmp_path), tmp_path / "run"
-    refused = set()
-    contents = [b"\n".join([*rows, b""]) for rows in one_way_broken(thorough)]
-    sound = b"\n".join([*simple_rows(), b""])
-    contents += [change(sound) for change in WHOLE_CHANGES]
-    contents += [path.read_bytes() for path in sorted(FAULTY.iterdir())]
-    header = b"qid Q0 docno rank score tag"
-    contents += [b"\n".join([header, *simple_rows(), b"qid Q0 d1 1 5 tag", b""])]
-    for content in contents:
-        run.write_bytes(content)
-        plain = assert_agreed(qrels, str(run))
-        if isinstance(plain[1], set):
-            refused |= plain[1]
-    forbidding = {
-        rule.code for rule in CATALOGUE if rule.on in ("file", "run") and rule.can_block_scoring
-    }
-    assert refused == forbidding
 
 
 @pytest.mark.parametrize(

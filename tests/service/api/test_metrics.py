@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib
 import json
 import shutil
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -142,17 +141,6 @@ def test_latencies_are_a_histogram(fetched: Path) -> None:
     assert found[key(f"{name}_sum", **labels)] == pytest.approx(times.sum())
 
 
-def test_promtool_likes_the_page(
-    fetched: Path, client: TestClient, prometheus_tools: tuple[str, str]
-) -> None:
-    client.get("/healthz")
-    for page in (render_report(fetched), client.get("/metrics").content):
-        done = subprocess.run(
-            [prometheus_tools[1], "check", "metrics"], input=page, capture_output=True, check=False
-        )
-        assert done.returncode == 0, done.stderr.decode() + done.stdout.decode()
-
-
 @pytest.mark.parametrize("label", measure_labels())
 def test_every_measure_has_a_name(label: str) -> None:
     from trectools_plus.cli.reference import example_of
@@ -218,16 +206,6 @@ def test_no_label_is_a_path(fetched: Path, open_service: Any, tmp_path: Path) ->
     assert {one["dataset"] for one in labels if "dataset" in one} == {"garden-trec", "corpus.jsonl"}
     values = [value for one in labels for name, value in one.items() if name != "route"]
     assert not [value for value in values if "/" in value]
-
-
-def test_categories_stand_in_for_query_types(fetched: Path, tmp_path: Path) -> None:
-    folder = shutil.copytree(fetched, tmp_path / "report")
-    path = folder / "BenchmarkReport.json"
-    document = json.loads(path.read_text())
-    types = document["strata"].pop("query_type")
-    document["strata"]["category"] = {"synonym": types["paraphrase"]}
-    path.write_text(json.dumps(document))
-    assert [set(one.groups) for one in read_snapshots(folder)] == 2 * [{None, "synonym"}]
 
 
 @pytest.mark.parametrize("prefix", ["", "1a", "a-b", "a:b", "é", "x" * 65])

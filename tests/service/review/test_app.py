@@ -107,19 +107,6 @@ def test_annotators_do_not_mix(client: TestClient) -> None:
     assert client.get("/api/queries/1", headers=again).json()["state"]["grades"] == found
 
 
-def test_flags_and_undo(client: TestClient) -> None:
-    anna = begin(client, "Anna")
-    doc_id = first_documents(client.get("/api/queries/2", headers=anna).json())[0]
-    sent = {"query": 2, "doc_id": doc_id, "grade": 0, "flagged": True}
-    state = client.post("/api/grades", json=sent, headers=anna).json()
-    assert state["grades"] == {doc_id: {"grade": 0, "flagged": True}}
-    client.post("/api/grades", json={**sent, "grade": 3, "flagged": False}, headers=anna)
-    undone = client.post("/api/undo", json={}, headers=anna).json()
-    assert (undone["what"], undone["doc_id"]) == ("grade", doc_id)
-    assert undone["state"]["grades"] == state["grades"]
-    assert client.post("/api/undo", json={}, headers=anna).json()["state"]["grades"] == {}
-
-
 @pytest.mark.parametrize(
     ("path", "body"),
     [

@@ -14,7 +14,6 @@ from harness.review_page import (
     reload,
     start_anew,
     state,
-    visit,
     worked,
 )
 
@@ -26,8 +25,6 @@ from trectools_plus.judging.review.judgments import (
 from trectools_plus.judging.review.store import read_store
 
 pytestmark = [pytest.mark.process, pytest.mark.slow("starts a browser")]
-
-KEY = "a-key-of-twenty-char"
 
 
 def judged(database: Path, name: str) -> dict[str, QueryJudgments]:
@@ -215,15 +212,3 @@ def test_a_server_that_is_gone_is_said_so(page: Any, serve: Any, report: Path) -
     press(page, "3")
     page.wait_for("document.getElementById('trouble').textContent.startsWith('Not saved')")
     assert page.run("document.querySelectorAll('.grades [aria-pressed=true]').length") == 0
-
-
-def test_the_key_is_asked_for_or_comes_with_the_link(page: Any, serve: Any, report: Path) -> None:
-    server = serve(report, "--key-from-env", "REVIEW_KEY", REVIEW_KEY=KEY)
-    start_anew(page, server.url)
-    assert page.run("document.getElementById('key').checkVisibility()")
-    visit(page, f"{server.url}#key={KEY}")
-    page.wait_for("document.getElementById('intro').textContent.includes('7 queries')")
-    assert KEY not in page.run("location.href")
-    begin(page, "Anna")
-    worked(page)
-    assert page.problems == []

@@ -200,16 +200,6 @@ def test_what_a_plan_does_not_ask_is_refused(
     assert app.state.controller.store.rows("SELECT count(*) FROM judgment") == [(0,)]
 
 
-def test_a_report_takes_no_missing_judgments(report: Path, tmp_path: Path) -> None:
-    made = review_app(report, tmp_path / "review.db", depth=3)
-    client = TestClient(made, base_url="http://localhost")
-    anna = begin(client, "Anna")
-    view = client.get("/api/queries/1", headers=anna).json()
-    sent = {"query": 1, "doc_id": view["columns"][0]["results"][0], "reason": ""}
-    assert client.post("/api/missing", json=sent, headers=anna).status_code == 422
-    made.state.controller.store.close()
-
-
 def test_options_of_reports_and_other_pools_are_refused(plan: PlanFolder, tmp_path: Path) -> None:
     database = tmp_path / "review.db"
     for name, value in (("modes", ["a"]), ("depth", 5), ("seed", 1)):

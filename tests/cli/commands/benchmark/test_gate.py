@@ -276,20 +276,3 @@ def test_the_action_runs_the_gate(
     assert steps.read_text().endswith(report)
     assert bool(report) == (verdict != "error")
     assert not (tmp_path / "pwned").exists()
-
-
-def test_the_comment_has_the_text_of_every_listed_query(call: Call, bench: Any) -> None:
-    topics = bench.folder / "topics.tsv"
-    topics.write_text("".join(f"q{n}\tquestion number {n} | pipe\n" for n in range(60)))
-    given = {"topics": str(topics)}
-    before = bench.make("before", {"x": {}}, **given)
-    after = bench.make("after", {"x": dict.fromkeys(range(20, 28), 2)}, **given)
-    arguments = ("--current", after, "--baseline", before, "-m", "RR@10", "--format", "markdown")
-    for is_original in (True, False):
-        rows = [line for line in call(*arguments)[1].splitlines() if line.startswith("| q2")]
-        assert len(rows) == 8
-        for row in rows:
-            number = row.removeprefix("| q")[:2]
-            assert f"question number {number} \\| pipe" in row
-        if is_original:
-            topics.unlink()

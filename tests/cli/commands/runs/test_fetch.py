@@ -97,19 +97,6 @@ def test_fuse_refuses(tmp_path: Path) -> None:
     assert not (tmp_path / "fused.run").exists()
 
 
-@pytest.mark.parametrize("method", ["rrf", "combsum", "combmnz", "combmax"])
-def test_fuse_by_every_method(tmp_path: Path, method: str) -> None:
-    left = saved(tmp_path, "left.run", {"1": {"a": 9.0, "b": 5.0, "c": 1.0}})
-    right = saved(tmp_path, "right.run", {"1": {"b": 0.9, "d": 0.5}})
-    options = ("--normalisation", "none", "--output", str(tmp_path / "o"))
-    result = run_cli("fuse", left, right, "--method", method, *options)
-    assert method in result.stdout
-    ranked = [line.split()[2] for line in (tmp_path / "o").read_text().splitlines()]
-    first = {"rrf": "b", "combsum": "a", "combmnz": "b", "combmax": "a"}
-    assert ranked[0] == first[method]
-    assert set(ranked) == set("abcd")
-
-
 def test_fuse_refuses_its_own_input(tmp_path: Path) -> None:
     left = saved(tmp_path, "left.run", {"1": {"a": 2.0, "b": 1.0}})
     right = saved(tmp_path, "right.run", {"2": {"a": 2.0, "b": 1.0}})
