@@ -33,9 +33,3 @@ def test_one_thread_inside_and_as_many_as_before_outside() -> None:
     assert blas_threads() == {2}
     assert limited_blas_threads() == 1
     assert blas_threads() == {2}
-
-
-def test_an_error_ends_the_limit() -> None:
-    with pytest.raises(ZeroDivisionError), one_blas_thread():
-        _ = 1 / 0
-    assert blas_threads() == {2}

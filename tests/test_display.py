@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
-import inspect
 import tempfile
 import xml.etree.ElementTree as ET
 from pathlib import Path
@@ -19,7 +17,6 @@ import trectools_plus
 from trectools_plus import Corpus, Qrels, Run, Topics, compare, evaluate, explain, load_ontology
 from trectools_plus.display import (
     MAX_TABLE_ROWS,
-    Displayed,
     TextTable,
     as_cell,
 )
@@ -77,15 +74,6 @@ def test_a_result_has_a_short_text_and_an_html_form(results: dict[str, Any]) -> 
             widths = {len(list(row)) for row in table.iter("tr")}
             assert len(widths) <= 2, "every row has as many cells as the header, except the last"
         assert all(len(cell.text or "") <= 2_000 for cell in page.iter()), name
-
-
-def test_every_result_has_both_forms() -> None:
-    for package in PACKAGES:
-        module = importlib.import_module(package)
-        for kind in (getattr(module, name) for name in module.__all__):
-            if inspect.isclass(kind) and issubclass(kind, Displayed):
-                assert kind.__str__ is not object.__str__, kind
-                assert callable(kind._repr_html_), kind
 
 
 def test_values_are_shown_in_both_forms() -> None:

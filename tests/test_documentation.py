@@ -52,10 +52,6 @@ def test_the_command_and_its_options_exist(command: str) -> None:
     assert used <= {*options, "-h", "--help"}
 
 
-def test_commands_are_found() -> None:
-    assert len(CASES) > 100
-
-
 OTHER_TESTS = {
     "docs/backends.md": "tests/retrieval/backends/test_docs.py",
     "docs/judging.md": "tests/judging/estimates/test_estimate.py",
@@ -88,24 +84,3 @@ def test_python_code_prints_what_is_shown(name: str, monkeypatch: pytest.MonkeyP
 def test_all_other_pages_with_python_code_have_tests() -> None:
     assert python_pages().keys() >= OTHER_TESTS.keys()
     assert [name for name in OTHER_TESTS.values() if not (ROOT / name).is_file()] == []
-
-
-@pytest.mark.parametrize(
-    ("text", "differs"),
-    [
-        ("```python\nprint(1 + 1)\n```\n\n```text\n2\n```\n", False),
-        ("```python\nprint(1 + 1)\n```\n\n```text\n3\n```\n", True),
-        ("```python\nprint(1 + 1)\n```\n", True),
-        ("```python\nprint(print)\n```\n", True),
-        ("```python\n0.1 + 0.2  # 0.30, about\n```\n", False),
-        ("```python\n0.1 + 0.2  # 0.31\n```\n", True),
-        ("```python\n'a' + 'b'  # 'ab', a text\n```\n", False),
-        ("```python\n'a' + 'b'  # 'a'\n```\n", True),
-        ("```python\n1 == 1\n```\n", True),
-        ("```python\na = 1\n```\n\n```python\n(\n    a,\n)  # (1,)\n```\n", False),
-    ],
-)
-def test_a_page_that_shows_something_else_is_found(text: str, differs: bool) -> None:
-    found = [matches(*pair) for pair in run_python(read_blocks(text))]
-    assert found
-    assert (not all(found)) == differs

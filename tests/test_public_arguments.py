@@ -120,11 +120,6 @@ QUICK: dict[str, Any] = {
 }
 """Values for optional parameters whose defaults are slow."""
 
-UNCHECKED = {
-    "Finding",
-    "FileReport",  # results, which users do not construct
-}
-
 
 def callables() -> dict[str, Callable[..., Any]]:
     """The public functions and constructors, and the methods of tables and results."""

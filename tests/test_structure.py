@@ -13,17 +13,13 @@ all count. Three kinds of names are imported later and are resolved here:
 from __future__ import annotations
 
 import ast
-import json
-import subprocess
-import sys
-import tomllib
 from collections import Counter
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
 import pytest
-from harness.sizes import Size, size_of, sizes_of
+from harness.sizes import Size, sizes_of
 
 ROOT = Path(__file__).parent.parent / "trectools_plus"
 NAME = ROOT.name
@@ -111,19 +107,6 @@ def find_cycles(graph: dict[str, set[str]]) -> set[frozenset[str]]:
     return cycles
 
 
-def test_a_cycle_is_found() -> None:
-    graph = {"a": {"b"}, "b": {"c"}, "c": {"b", "d"}, "d": set()}
-    assert find_cycles(graph) == {frozenset({"b", "c"})}
-
-
-def test_every_form_of_import_counts() -> None:
-    assert f"{NAME}.lazy_names" in imports(f"{NAME}.benchmark.compare.comparisons")
-    assert f"{NAME}.reporting" in imports(NAME)  # in a function
-    assert f"{NAME}.measures" in imports(f"{NAME}.cli.printing")  # for type checkers
-    assert f"{NAME}.benchmark.run.runner" in resolve(f"{NAME}.benchmark", "run_benchmark")
-    assert f"{NAME}.cli.commands.eval" in imports(f"{NAME}.cli.app")
-
-
 def test_no_module_takes_a_name_from_the_root_package() -> None:
     for module, path in MODULES.items():
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
@@ -199,43 +182,3 @@ def test_modules_and_scripts_of_pages_are_below_their_ceilings() -> None:
     scripts = [path.read_text("utf-8") for path in ROOT.rglob("*.js")]
     assert len(MODULES) <= MOST_MODULES
     assert sum(text.count("\n") for text in scripts) <= MOST_SCRIPT_LINES
-
-
-def test_statements_and_tokens_are_counted() -> None:
-    lines = ['"""Text."""', "import os", "X = 1  # one", '"""Text of X."""']
-    lines += ["def f() -> str:", '    return "a"', ""]
-    assert size_of("\n".join(lines)) == Size(3, 13)
-
-
-COMPLEX = ("C901", "PLR0915")
-"""Rules of ruff about the complexity of functions and their number of statements."""
-
-
-def test_every_exception_for_a_complex_function_is_needed() -> None:
-    """The list in pyproject.toml only shrinks."""
-    settings = tomllib.loads((ROOT.parent / "pyproject.toml").read_text("utf-8"))["tool"]["ruff"]
-    listed = {
-        (path, code)
-        for path, codes in settings["lint"]["per-file-ignores"].items()
-        for code in codes
-        if code in COMPLEX
-    }
-    lint = settings["lint"]
-    options = [
-        f"lint.mccabe.max-complexity={lint['mccabe']['max-complexity']}",
-        f"lint.pylint.max-statements={lint['pylint']['max-statements']}",
-    ]
-    words = ["check", "--isolated", "--no-cache", "--select", ",".join(COMPLEX), "--exit-zero"]
-    words += ["--output-format", "json", *(f"--config={option}" for option in options)]
-    done = subprocess.run(
-        [Path(sys.executable).parent / "ruff", *words, *sorted({path for path, _ in listed})],
-        cwd=ROOT.parent,
-        check=True,
-        capture_output=True,
-        text=True,
-    )
-    needed = {
-        (Path(one["filename"]).relative_to(ROOT.parent).as_posix(), one["code"])
-        for one in json.loads(done.stdout)
-    }
-    assert listed == needed

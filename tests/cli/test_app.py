@@ -8,7 +8,6 @@ import signal
 import subprocess
 import sys
 import time
-from array import array
 from pathlib import Path
 
 import pytest
@@ -115,68 +114,18 @@ def test_a_closed_pipe_is_no_error(per_query: bool) -> None:
 
 
 @pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
-@pytest.mark.parametrize(
-    ("arguments", "way"),
-    [
-        (["eval", "-", RUN, "--output"], "terminal"),
-        (["eval", QRELS, "-", "--output"], "pipe"),
-        *(
-            pytest.param(*case, marks=pytest.mark.slow("repeats processes"))
-            for case in (
-                (["eval", "-", RUN, "--output"], "pipe"),
-                (["eval", QRELS, "-", "--output"], "terminal"),
-            )
-        ),
-    ],
-    ids=lambda words: (
-        words
-        if isinstance(words, str)
-        else " ".join(str(getattr(word, "name", word)) for word in words)
-    ),
-)
-def test_an_interrupt_ends_waiting_for_standard_input(
-    arguments: list[object], way: str, tmp_path: Path
-) -> None:
-    """Interrupt by a signal alone, and by Ctrl-C in a terminal that the command controls."""
-    import fcntl
-    import pty
-    import termios
-
-    ours, theirs = pty.openpty() if way == "terminal" else os.pipe()[::-1]
-
-    def take_over_terminal() -> None:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-        if way == "terminal":
-            fcntl.ioctl(theirs, termios.TIOCSCTTY, 0)
-
-    output = tmp_path / "output"
-    process = subprocess.Popen(
-        [BIN / "trectools-plus", *arguments, output],
-        stdin=theirs,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-        preexec_fn=take_over_terminal,
-    )
-    try:
-        os.write(ours, b"1 0 d1 1\n")
-        left = array("i", [1])
-        while left[0] and process.poll() is None:
-            time.sleep(0.05)
-            fcntl.ioctl(theirs, termios.FIONREAD, left)
-        if way == "terminal":
-            os.write(ours, b"\x03")
-        else:
-            process.send_signal(signal.SIGINT)
-        printed, error = process.communicate(timeout=30)
-    finally:
-        process.kill()
-        os.close(ours)
-        os.close(theirs)
-    assert process.returncode == 130
-    assert "Traceback" not in error
-    assert (printed, output.exists()) == ("", False)
+def test_an_interrupt_ends_waiting_for_standard_input(tmp_path: Path, program: Program) -> None:
+    source, output = tmp_path / "input", tmp_path / "output"
+    os.mkfifo(source)
+    held = os.open(source, os.O_RDWR)  # an end that stays open
+    words = ["trectools-plus", "eval", "-", RUN, "--output", output]
+    started = program.start(words, tmp_path, source)
+    time.sleep(0.5)
+    started.send_signal(signal.SIGINT)
+    assert started.wait(timeout=30) == 130
+    os.close(held)
+    assert "Traceback" not in started.stderr.read_text()
+    assert (started.stdout.read_text(), output.exists()) == ("", False)
 
 
 @pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")

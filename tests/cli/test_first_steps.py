@@ -27,14 +27,3 @@ def test_a_baseline_may_be_named_by_its_file(program: Any, tmp_path: Path, given
     words = ["trectools-plus", "benchmark", "run", "--runs", *runs, "--qrels", FILES["qrels"]]
     done = program([*words, "--baseline", given, "--output-dir", "out"], tmp_path)
     assert done.code == 0, done.stderr
-
-
-def test_reports_show_the_depth_as_a_note(program: Any, tmp_path: Path) -> None:
-    rows = [f"1 Q0 d{rank} {rank} {1000 - rank} x\n" for rank in range(1, 151)]
-    (tmp_path / "deep.run").write_text("".join(rows))
-    (tmp_path / "qrels.txt").write_text("1 0 d3 1\n1 0 d4 0\n")
-    words = ["trectools-plus", "benchmark", "run", "--runs", "x=deep.run", "--qrels", "qrels.txt"]
-    assert program([*words, "--output-dir", "out"], tmp_path).code == 0
-    assert "error R161" not in (tmp_path / "out" / "BenchmarkComparison.md").read_text()
-    assert "error R161" not in (tmp_path / "out" / "BenchmarkReport.html").read_text()
-    assert "note R161" in (tmp_path / "out" / "BenchmarkComparison.md").read_text()

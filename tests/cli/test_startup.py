@@ -67,19 +67,6 @@ def test_clean_files_load_no_tables(tmp_path: Path) -> None:
         assert loaded(*words) & {"polars", *HEAVY, *scorers} == used, words
 
 
-def test_large_clean_files_load_no_polars(tmp_path: Path) -> None:
-    run, qrels = tmp_path / "run", tmp_path / "qrels"
-    pairs = [(query, rank) for query in range(100, 700) for rank in range(1, 101)]
-    run.write_text(
-        "".join(f"{q} Q0 doc{q * rank} {rank} {100 - rank}.25 tag\n" for q, rank in pairs)
-    )
-    qrels.write_text("".join(f"{q} 0 doc{q * rank} {rank % 2}\n" for q, rank in pairs if rank < 9))
-    for words in (["runs", "validate", str(run), "--qrels", str(qrels)], ["eval", qrels, run]):
-        packages = loaded(*map(str, words))
-        assert "numpy" in packages
-        assert packages & {*HEAVY, "polars", "pytrec_eval", "ir_measures"} == set(), words
-
-
 def test_commands_on_reports_load_what_they_use(tmp_path: Path) -> None:
     with tarfile.open(REPORT) as archive:
         archive.extractall(tmp_path, filter="data")

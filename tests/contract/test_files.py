@@ -7,7 +7,6 @@ import json
 import pytest
 from harness.cases import FILES
 from harness.malformed import describe_malformed, in_short
-from harness.observe import INPUTS
 
 pytestmark = pytest.mark.process
 
@@ -64,15 +63,3 @@ def test_official_trec_eval_outputs(flags, run, official, shared_data, program, 
     done = program(f"trectools-plus trec-eval {files}", tmp_path)
     assert done.code == 0
     compare(f"trec-eval-9-{official}", done.stdout.decode().splitlines())
-
-
-def test_test_sets_of_every_form_agree(observed, program):
-    """The same set as JSON, and compressed."""
-    _, folder = observed("testset-forms")
-    expected = json.loads((INPUTS / "testsets/queries.json").read_text("utf-8"))["queries"]
-    for form in ("queries.json", "packed.json.gz"):
-        words = f"trectools-plus testset convert inputs/testsets/{form} - --to json"
-        queries = json.loads(program(words, folder).stdout)["queries"]
-        assert [query["query_id"] for query in queries] == ["a-1", "07", "b"]
-        for query, given in zip(queries, expected, strict=True):
-            assert {key: query[key] for key in given} == given

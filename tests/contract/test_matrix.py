@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from itertools import combinations, product
-
 import pytest
-from harness.matrix import COMMANDS, MANY, Files, observe_matrix, settings_of
+from harness.matrix import COMMANDS, Files, observe_matrix
 from harness.program import Program
 
 pytestmark = pytest.mark.process
@@ -24,17 +22,7 @@ def files(tmp_path_factory):
     return Files(tmp_path_factory.mktemp("files"))
 
 
-@pytest.mark.every(2)
+@pytest.mark.every(4)
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.name)
 def test_every_shape_gives_the_golden_result(command, program, lean, files, compare):
     compare(f"matrix/{command.name}", observe_matrix(command, program, lean, files))
-
-
-@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.name)
-def test_settings_meet_in_pairs(command, files):
-    shapes = [*files.shapes(command.files, command.rows).values()]
-    rows = [settings for _, settings in settings_of(command, shapes)]
-    assert len(rows) == len(shapes) > (5 if command.rows == MANY else 40)
-    for one, other in combinations(command.settings, 2):
-        found = {(row[one], row[other]) for row in rows}
-        assert found == {*product((False, True), repeat=2)}

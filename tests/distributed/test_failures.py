@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import http.server
 import os
 import socket
 import sys
@@ -11,7 +10,6 @@ from contextlib import contextmanager
 
 import pytest
 
-from trectools_plus.cli.app import main
 from trectools_plus.distributed import cluster, current_workers, use_scheduler
 from trectools_plus.distributed.cluster import versions
 from trectools_plus.errors import InputError, MissingExtraError, UsageError
@@ -56,39 +54,12 @@ def test_an_address_with_a_password_is_refused_before_anything_is_looked_up(monk
     assert not looked_up
 
 
-def test_another_server_than_a_scheduler(hasty):
-    class Silent(http.server.BaseHTTPRequestHandler):
-        def log_message(self, *_):
-            pass
-
-    with http.server.HTTPServer(("127.0.0.1", 0), Silent) as server:
-        threading.Thread(target=server.serve_forever, args=[0.01], daemon=True).start()
-        address = f"tcp://127.0.0.1:{server.server_port}"
-        with pytest.raises(InputError, match=f"no scheduler answers — {address}"):
-            use_scheduler(address).__enter__()
-        server.shutdown()
-
-
 @pytest.mark.parametrize("address", ["here", "nowhere://x:1", "tcp://x:y"])
 def test_no_address(address):
     with pytest.raises((UsageError, InputError)) as error:
         use_scheduler(address).__enter__()
     assert error.value.exit_code == 2
     assert error.value.where == address
-
-
-def test_the_command_prints_one_line(nobody, tmp_path, monkeypatch, capsys):
-    (tmp_path / "q").write_text("1 0 a 1\n")
-    (tmp_path / "r").write_text("1 Q0 a 1 1.0 t\n")
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "argv", ["trectools-plus", "eval", "q", "r", "--scheduler", nobody])
-    with pytest.raises(SystemExit) as end:
-        main()
-    printed = capsys.readouterr()
-    assert end.value.code == 2
-    assert printed.out == ""
-    assert "tcp://127.0.0.1" in printed.err
-    assert len(printed.err.splitlines()) == 1
 
 
 @contextmanager
@@ -112,18 +83,6 @@ def test_lost_workers_and_missing_workers(start):
         use_scheduler(processes.address).__enter__()
 
 
-def test_a_new_worker_continues_after_the_last_one_was_killed(start, monkeypatch):
-    monkeypatch.setattr(cluster, "WORKERLESS_SECONDS", 120.0)
-    processes = start(1)
-
-    def replace():
-        kill(processes.workers[0])
-        processes.add_worker()
-
-    with use_scheduler(processes.address), later(replace):
-        assert current_workers().map(_slowly, range(200)) == list(range(200))
-
-
 def test_the_scheduler_lost(start):
     processes = start(1)
     with (
@@ -132,15 +91,6 @@ def test_the_scheduler_lost(start):
         pytest.raises(InputError, match="tcp://"),
     ):
         current_workers().map(_slowly, range(300))
-
-
-def test_an_item_that_ends_every_worker(start):
-    processes = start(2, DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES="0")
-    with (
-        use_scheduler(processes.address),
-        pytest.raises(InputError, match="1"),
-    ):
-        current_workers().map(os._exit, [1])
 
 
 def test_a_worker_with_other_versions(start, tmp_path):
@@ -185,23 +135,7 @@ def _raise(error):
     raise error
 
 
-def test_a_module_that_workers_lack(start, tmp_path, monkeypatch):
-    (tmp_path / "own_measures.py").write_text("def double(x): return 2 * x\n")
-    processes = start(1)
-    monkeypatch.syspath_prepend(str(tmp_path))
-    import own_measures
-
-    with use_scheduler(processes.address), pytest.raises(UsageError) as error:
-        current_workers().map(own_measures.double, [1])
-    assert "No module named" in str(error.value)
-
-
 def test_the_extra_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "distributed", None)
     with pytest.raises(MissingExtraError, match=r"--scheduler.*distributed"):
         use_scheduler("tcp://127.0.0.1:1").__enter__()
-
-
-def test_without_an_address_there_are_no_workers():
-    with use_scheduler(None):
-        assert current_workers() is None

@@ -10,12 +10,9 @@ import pytest
 
 from trectools_plus.benchmark.run.config_file import load_config
 from trectools_plus.benchmark.run.runner import run_benchmark
-from trectools_plus.distributed import current_workers, use_scheduler
-from trectools_plus.errors import FormatError
+from trectools_plus.distributed import use_scheduler
 from trectools_plus.reporting.files import write_reports
 from trectools_plus.statistics.intervals import bootstrap_intervals
-from trectools_plus.statistics.paired import compare_columns
-from trectools_plus.statistics.resamples import map_chunks
 
 pytestmark = [pytest.mark.process, pytest.mark.slow("starts a cluster")]
 
@@ -29,18 +26,6 @@ def table():
     return values
 
 
-def test_chunks_are_in_order_with_separate_streams(scheduler):
-    here = map_chunks(_draws, 100_000, 40, 3)
-    with use_scheduler(scheduler):
-        spread = map_chunks(_draws, 100_000, 40, 3)
-    assert len(here) > 5
-    assert [draws.tolist() for draws in spread] == [draws.tolist() for draws in here]
-
-
-def _draws(size, generator):
-    return generator.random((size, 3))
-
-
 @pytest.mark.parametrize("statistic", ["mean", "median", "geometric_mean"])
 @pytest.mark.parametrize("method", ["percentile", "bca"])
 def test_intervals(scheduler, table, statistic, method):
@@ -50,14 +35,6 @@ def test_intervals(scheduler, table, statistic, method):
         spread = bootstrap_intervals(table, **options)
     for part in ("estimate", "low", "high"):
         assert getattr(spread, part).tobytes() == getattr(here, part).tobytes()
-
-
-def test_randomisation_tests(scheduler, table):
-    differences = table - table[:, [3]]
-    options = {"test": "randomisation", "resamples": 3000, "seed": 1}
-    here = compare_columns(differences, **options)
-    with use_scheduler(scheduler):
-        assert compare_columns(differences, **options) == here
 
 
 def test_a_benchmark_writes_the_same_files(scheduler, collection, tmp_path):
@@ -96,31 +73,3 @@ def test_a_benchmark_writes_the_same_files(scheduler, collection, tmp_path):
 
 def _record(reported, *call):
     reported.append(call)
-
-
-def test_a_benchmark_refuses_what_one_machine_refuses(scheduler, collection, tmp_path):
-    given = collection(2)
-    (tmp_path / "bad.run").write_text("q1 Q0 d1 1 x t\n")
-    options = {
-        "runs": {"good": given.runs[0], "bad": str(tmp_path / "bad.run")},
-        "qrels": given.qrels,
-        "output_dir": str(tmp_path / "out"),
-    }
-    config = load_config(options=options)
-    with pytest.raises(Exception, match="R110") as here:
-        run_benchmark(config)
-    with use_scheduler(scheduler), pytest.raises(type(here.value)) as spread:
-        run_benchmark(config)
-    assert str(spread.value) == str(here.value)
-    assert not (tmp_path / "out").exists()
-
-
-def test_an_error_with_a_place_is_sent_by_a_worker(scheduler):
-    with use_scheduler(scheduler), pytest.raises(FormatError) as error:
-        current_workers().map(_misread, ["a.run"])
-    assert str(error.value) == "expected 6 columns — a.run:3 — look there"
-    assert (error.value.path, error.value.line) == ("a.run", 3)
-
-
-def _misread(path):
-    raise FormatError("expected 6 columns", path=path, line=3, remedy="look there")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-import numpy as np
 import pytest
 from typer.testing import CliRunner
 
@@ -123,14 +122,3 @@ def test_a_file_that_workers_do_not_see_is_named(scheduler, collection, tmp_path
     for place in (only_there, Place(str(tmp_path / "mine.run"), 1700)):
         with use_scheduler(scheduler), pytest.raises(UsageError, match=r"mine\.run"):
             current_workers().map(opener, [("mine.run", place)])
-
-
-def test_the_first_error_is_raised(scheduler):
-    with use_scheduler(scheduler), pytest.raises(UsageError, match=r"item 3$"):
-        current_workers().map(_fail_from_three, range(50))
-
-
-def _fail_from_three(number):
-    if number >= 3:
-        raise UsageError(f"item {number}")
-    return np.zeros(number)

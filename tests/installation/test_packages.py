@@ -5,14 +5,10 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import tomllib
-from collections.abc import Iterable
 from importlib import metadata
 from pathlib import Path
 
 import pytest
-from packaging.requirements import Requirement
-from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).parents[2]
 
@@ -57,47 +53,6 @@ benchmark show one --table table.csv
 benchmark compare one two
 benchmark gate --current one --baseline two --max-drop 99%
 """
-
-
-def size_of(package: str) -> int:
-    """Return the size of a package's files in bytes, without caches."""
-    found = metadata.distribution(package)
-    if package == "trectools-plus":  # it can be an editable installation
-        files: Iterable[Path] = (ROOT / "trectools_plus").rglob("*")
-    else:
-        files = (Path(str(found.locate_file(file))) for file in found.files or ())
-    return sum(
-        one.stat().st_size for one in files if one.is_file() and one.parent.name != "__pycache__"
-    )
-
-
-def plain_packages() -> set[str]:
-    """Return the packages that ``pip install trectools-plus`` installs, without extras."""
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
-    found = {"trectools-plus"}
-    waiting = [Requirement(text) for text in project["dependencies"]]
-    while waiting:
-        requirement = waiting.pop()
-        name = canonicalize_name(requirement.name)
-        if name in found or not (requirement.marker is None or requirement.marker.evaluate()):
-            continue
-        found.add(name)
-        waiting += map(Requirement, metadata.requires(name) or ())
-        for extra in requirement.extras:
-            for text in metadata.requires(name) or ():
-                further = Requirement(text)
-                if further.marker is not None and further.marker.evaluate({"extra": extra}):
-                    further.marker = None
-                    waiting.append(further)
-    return found
-
-
-def test_a_plain_installation_is_small() -> None:
-    packages = plain_packages()
-    assert {*CORE.split()} < packages
-    assert not packages & {"pyarrow", "matplotlib", "torch"}
-    assert len(packages) <= 58
-    assert sum(map(size_of, packages)) <= 550e6
 
 
 @pytest.fixture(scope="module")

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import json
-from dataclasses import asdict
-
 import numpy as np
 import pytest
 from harness.plans import grades_of, label, label_all
 from sklearn.metrics import cohen_kappa_score, confusion_matrix
 
-from trectools_plus.judging.agreement import PEOPLE, find_agreement, nan_as_null
+from trectools_plus.judging.agreement import PEOPLE, find_agreement
 from trectools_plus.judging.labels import Label, LabelOrigin
 from trectools_plus.judging.plan import PlanFolder
 from trectools_plus.statistics.agreement import krippendorffs_alpha
@@ -98,22 +95,3 @@ def test_missing_labels_and_repeats(plan: PlanFolder) -> None:
     assert (again.pairs, again.agreed, again.difference) == (2, 1, -1.0)
     # A query alone has no interval.
     assert np.isnan(again.kappas["none"].low)
-
-
-def test_without_common_documents_there_is_nothing(plan: PlanFolder) -> None:
-    assert find_agreement(plan, []) == ()
-    one, two = plan.plan.queries[:2]
-    labels = [
-        label(one, plan.judgeable[one][0], 1),
-        label(two, plan.judgeable[two][0], 1, "Ben"),
-    ]
-    assert find_agreement(plan, labels) == ()
-
-
-def test_figures_are_json(plan: PlanFolder) -> None:
-    anna = [one.model_copy(update={"grade": 1}) for one in label_all(plan, 3)]
-    ben = [one.model_copy(update={"annotator": "Ben"}) for one in anna]
-    (pair,) = find_agreement(plan, [*anna, *ben], FEW)
-    document = json.loads(json.dumps(nan_as_null(asdict(pair)), allow_nan=False))
-    assert document["kappas"]["none"]["value"] is None
-    assert document["agreed"] == len(anna)

@@ -10,20 +10,19 @@ from typing import Any
 import pytest
 from harness.plans import label_all, make_small, topics_of, write_corpus, write_runs
 
-from trectools_plus.errors import CheckFailedError, UsageError
+from trectools_plus.errors import UsageError
 from trectools_plus.formats.corpus import load_corpus
 from trectools_plus.formats.tables import Qrels
 from trectools_plus.judging.endpoint import Reply, read_reply
 from trectools_plus.judging.estimates.checks import check_order, record_estimate
 from trectools_plus.judging.estimates.estimate import (
     estimate,
-    select_labels,
     write_judgments,
 )
 from trectools_plus.judging.estimates.verification import verify_plan
 from trectools_plus.judging.extending import extend_plan
 from trectools_plus.judging.labelling import Labelling, LabelOptions, LabelSummary
-from trectools_plus.judging.labels import Label, LabelOrigin, Usage, read_labels, write_qrels
+from trectools_plus.judging.labels import Label, LabelOrigin, Usage, read_labels
 from trectools_plus.judging.people import read_people
 from trectools_plus.judging.plan import PlanFolder, PlanOptions, make_plan
 from trectools_plus.judging.prompt import DEFAULT_PROMPT, Prompt, find_relevant_level
@@ -258,24 +257,6 @@ def test_an_estimate_lists_those_before_it(judged: PlanFolder, tmp_path: Path) -
     judge_on_page(new, 22)
     third = estimate(new)
     assert [look.people for look in third.earlier] == [22, 22]
-
-
-def test_qrels_with_origin(judged: PlanFolder, tmp_path: Path) -> None:
-    def origins(labels: list[Label]) -> dict[tuple[str, str], str]:
-        write_qrels(labels, tmp_path / "out.qrels")
-        rows = (line.split() for line in (tmp_path / "out.qrels").read_text().splitlines())
-        return {(query_id, doc_id): origin for query_id, origin, doc_id, _ in rows}
-
-    by_people = {(one.query_id, one.doc_id) for one in read_people(judged.path)}
-    assert origins(select_labels(judged, "people")) == dict.fromkeys(by_people, "person")
-    everything = dict.fromkeys(judged.extension_of, "model:judge")
-    assert origins(select_labels(judged, "model")) == everything
-    both = {**everything, **dict.fromkeys(by_people, "person")}
-    assert origins(select_labels(judged)) == both
-    (judged.path / "labels.jsonl").unlink()
-    assert origins(select_labels(judged)) == dict.fromkeys(by_people, "person")
-    with pytest.raises(CheckFailedError, match="no model"):
-        select_labels(judged, "model")
 
 
 def _qrels(labels: list[Label]) -> Qrels:

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import json
-import threading
 from collections import Counter
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import polars as pl
 import pytest
 from harness.scripted_server import REACTIONS, grade, serve
@@ -21,7 +19,6 @@ from trectools_plus.judging.endpoint import (
     FunctionLabeller,
     Labeller,
     ModelLabeller,
-    Reply,
     complete_url,
 )
 from trectools_plus.judging.labelling import (
@@ -34,7 +31,6 @@ from trectools_plus.judging.labels import Label, LabelOrigin, read_labels
 from trectools_plus.judging.plan import PlanFolder, PlanOptions, make_plan
 from trectools_plus.judging.prompt import Prompt
 from trectools_plus.retrieval.backends.http.client import RequestLimits
-from trectools_plus.retrieval.source import Failure
 
 QUERIES = {"q1": "wing flutter", "q2": "heat transfer in air"}
 DOCUMENTS = {
@@ -209,15 +205,6 @@ def test_failures_of_every_call_stop_the_work(tmp_path: Path, reaction: str, cal
         raise_if_stopped(summary)
 
 
-def test_a_server_that_is_not_there(tmp_path: Path) -> None:
-    plan = make(tmp_path)
-    with serve() as server:
-        url = server.url
-    summary = label(plan, model(url, concurrency=1))
-    with pytest.raises(InputError, match=r"http://127\.0\.0\.1"):
-        raise_if_stopped(summary)
-
-
 def test_a_failure_after_answers_is_a_failed_check(tmp_path: Path) -> None:
     plan = make(tmp_path)
     with serve({"Nothing of": ["401", "always"]}) as server:
@@ -268,40 +255,6 @@ def test_a_limit_of_calls(tmp_path: Path) -> None:
         label(plan, model(server.url), resume=True)
         assert len(server.asked) == 9
     assert len(labels_of(plan)) == 8
-
-
-def test_a_share_is_asked_twice(tmp_path: Path) -> None:
-    documents = {f"d{number:02}": f"wing {number}" for number in range(10)}
-    plan = make(tmp_path, documents)
-    changing = iter(np.random.default_rng(1).integers(0, 4, 200).tolist())
-    lock = threading.Lock()
-
-    class Changing(FunctionLabeller):
-        def ask(self, query: str, document: str) -> Reply | Failure:
-            with lock:
-                return Reply(json.dumps({"grade": next(changing)}))
-
-    summary = label(plan, Changing("json:loads"), repeat=0.5)
-    found = labels_of(plan)
-    assert Counter(one.repeat for one in found) == {0: 20, 1: 10}
-    assert sum(summary.grades.values()) == 20
-    # A larger share contains the smaller one.
-    more = label(plan, Changing("json:loads"), repeat=0.6, resume=True)
-    assert more.calls == 2
-
-
-def test_documents_without_text_and_missing_ones_are_not_asked(tmp_path: Path) -> None:
-    documents = {f"d{number}": f"wing {number}" for number in range(10)} | {"d3": "  "}
-    scores = dict.fromkeys([*list(documents)[:-1], "lost"], 1.0)
-    run = Run.from_dict({"q1": scores}, name="a")
-    corpus = Corpus(pl.DataFrame({"doc_id": list(documents), "text": list(documents.values())}))
-    topics = Topics.from_dict({"q1": "wing"})
-    plan = make_plan({"a": run}, topics, corpus, tmp_path / "plan", PlanOptions(people=1))
-    with serve() as server:
-        summary = label(plan, model(server.url))
-        assert len(server.asked) == 8
-        assert label(plan, model(server.url)).calls == 0
-    assert summary.missing == {"no text": 1, "not in the corpus": 1}
 
 
 def test_long_documents_are_cut_and_marked(tmp_path: Path) -> None:

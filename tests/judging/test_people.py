@@ -14,7 +14,6 @@ from trectools_plus.judging.review import judgments
 from trectools_plus.judging.review.judgments import Annotator, Grade
 from trectools_plus.judging.review.shown import ReviewMaterial, ReviewQuery
 from trectools_plus.judging.review.store import Store, open_store
-from trectools_plus.judging.values import merge_labels
 
 QUERIES = ("q1", "q2")
 MATERIAL = ReviewMaterial(
@@ -72,20 +71,3 @@ def test_the_current_answer_of_each_person_counts(store: Store, tmp_path: Path) 
     assert [one[:4] for one in found(tmp_path) if one[0] == "Ben"] == []
     assert {one.kind for one in read_people(tmp_path)} == {"person"}
     assert all(one.time for one in read_people(tmp_path))
-
-
-def test_a_query_that_cannot_be_judged_has_no_grades(store: Store, tmp_path: Path) -> None:
-    anna, ben = person(store, "Anna"), person(store, "Ben")
-    judgments.record_grade(store, anna, "q1", "d1", Grade(3))
-    judgments.record_grade(store, anna, "q2", "d1", Grade(1))
-    judgments.record_grade(store, ben, "q1", "d1", Grade(2))
-    judgments.record_answer(store, anna, "q1", "cannot_judge", "not my field")
-    assert sorted(one for one in found(tmp_path) if one[0] == "Anna") == [
-        ("Anna", "q1", "d1", None, "not my field"),
-        ("Anna", "q1", "d2", None, "not my field"),
-        ("Anna", "q1", "d3", None, "not my field"),
-        ("Anna", "q2", "d1", 1, None),
-    ]
-    assert merge_labels(read_people(tmp_path))["q1"] == {"d1": 2, "d2": None, "d3": None}
-    judgments.record_answer(store, anna, "q1", "cannot_judge", None)
-    assert ("Anna", "q1", "d1", 3, None) in found(tmp_path)

@@ -7,12 +7,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from harness.plans import label, label_all, make_small
+from harness.plans import label, make_small
 from scipy import stats
 
 from trectools_plus.errors import CheckFailedError, UsageError
 from trectools_plus.judging import pilot as module
-from trectools_plus.judging.estimates.estimate import estimate
 from trectools_plus.judging.labels import Label
 from trectools_plus.judging.pilot import plan_people
 from trectools_plus.judging.plan import PlanFolder
@@ -78,27 +77,6 @@ def test_without_a_model_the_numbers_are_those_of_the_t_interval(
         assert one.without == (fits[0] if fits else None)
         assert (one.needed, one.correlation) == ({}, {})
     assert (found.people, found.total, found.models, found.pairs) == (15, QUERIES, {}, 1)
-
-
-def test_differences_have_the_level_of_the_estimate(tmp_path: Path) -> None:
-    plan = make_small(tmp_path, QUERIES, names="abc")
-    labels = label_all(plan, 25)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "read_people", lambda _: labels)
-        pilot = plan_people(plan, 0.2, ["P@4"])
-    write(plan, label_all(plan, QUERIES, "m", "model", seed=1))
-    report = estimate(plan, people=labels, measures=["P@4"])
-    widths = {
-        frozenset(filter(None, (row.run, row.baseline))): row.estimates[0].people
-        for row in report.estimates
-    }
-    assert pilot.pairs == 3
-    for one in pilot.needed:
-        if len(one.runs) > 1:
-            interval = widths[frozenset(one.runs)]
-            assert interval.low is not None
-            assert interval.high is not None
-            assert one.width == pytest.approx(interval.high - interval.low)
 
 
 def test_too_little_is_refused(tmp_path: Path) -> None:

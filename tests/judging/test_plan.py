@@ -6,17 +6,13 @@ import json
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import polars as pl
 import pytest
-from harness.plans import make_small, topics_of, write_corpus, write_runs
-from hypothesis import given
-from hypothesis import strategies as st
+from harness.plans import topics_of, write_corpus, write_runs
 
 from trectools_plus.errors import CheckFailedError, InputError, UsageError
 from trectools_plus.formats.corpus import load_corpus
 from trectools_plus.formats.ranking import rank_documents
-from trectools_plus.formats.tables import Corpus, Run, Topics
+from trectools_plus.formats.tables import Topics
 from trectools_plus.judging.plan import JudgmentPlan, PlanFolder, PlanOptions, make_plan
 
 
@@ -76,19 +72,6 @@ def test_the_same_inputs_and_seed_give_the_same_bytes(
     assert orders[0] != orders[2]
 
 
-@given(st.integers(0, 1000), st.permutations(range(8)))
-def test_the_order_of_queries_depends_on_the_seed_alone(
-    tmp_path_factory: pytest.TempPathFactory, seed: int, order: list[int]
-) -> None:
-    folder = tmp_path_factory.mktemp("plan")
-    runs = write_runs(folder, ("a",), 8)
-    topics = Topics.from_dict({f"q{n}": f"text {n}" for n in order})
-    options = PlanOptions(depth=2, measures=("P@2",), seed=seed)
-    made = make_plan(runs, topics, load_corpus(write_corpus(folder)), folder / "plan", options)
-    expected = np.random.default_rng(seed).permutation(8)
-    assert made.plan.queries == [f"q{n}" for n in expected]
-
-
 def test_topics_without_results_and_lacking_documents_are_left_out(tmp_path: Path) -> None:
     runs = write_runs(tmp_path, ("a", "b"), 6)
     pools = {
@@ -118,25 +101,6 @@ def test_topics_without_results_and_lacking_documents_are_left_out(tmp_path: Pat
         assert made.plan.left_out.get(query_id) == (expected if missing > len(pool) / 10 else None)
     assert made.plan.queries
     assert made.plan.left_out
-
-
-def test_runs_are_in_files_whatever_their_names(tmp_path: Path) -> None:
-    names = ("a/b", "a_b", "A B", "..", "Ä", "ß")
-    plan = make_small(tmp_path, names=("x",))
-    run = plan.runs["x"]
-    results = {
-        query_id: {doc_id: -float(place) for place, doc_id in enumerate(scores)}
-        for query_id, scores in run.to_dict().items()
-    }
-    runs = {name: Run.from_dict(results, f"tag {number}") for number, name in enumerate(names)}
-    options = PlanOptions(depth=2, measures=("P@2",))
-    made = make_plan(
-        runs, topics_of(12), load_corpus(tmp_path / "corpus.jsonl"), tmp_path / "other", options
-    )
-    assert list(made.runs) == list(names)
-    assert [one.tag for one in made.plan.runs] == [f"tag {number}" for number in range(6)]
-    paths = {path.name.lower() for path in (tmp_path / "other/runs").iterdir()}
-    assert len(paths) == len(names)
 
 
 def test_a_changed_file_is_refused(plan: PlanFolder) -> None:
@@ -214,18 +178,3 @@ def test_data_that_do_not_belong_together_are_refused(tmp_path: Path) -> None:
         with pytest.raises(InputError):
             make_plan(runs, topics_of(2), corpus, tmp_path / folder, options)
     assert content(tmp_path / "plan") == {"notes.txt": b"mine"}
-
-
-def test_ids_that_a_run_cannot_have_are_refused(tmp_path: Path) -> None:
-    run = Run.from_dict({"q0": {"d 1": 2.0, "d2": 1.0}}, "a")
-    frame = load_corpus(write_corpus(tmp_path, range(2))).frame
-    table = Corpus(frame.with_columns(doc_id=pl.Series(["d 1", "d2"])))
-    with pytest.raises(InputError):
-        make_plan(
-            {"a": run},
-            topics_of(1),
-            table,
-            tmp_path / "plan",
-            PlanOptions(depth=2, measures=("P@2",)),
-        )
-    assert not (tmp_path / "plan").exists()

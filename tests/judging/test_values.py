@@ -8,14 +8,11 @@ import numpy as np
 import pytest
 import pytrec_eval
 from harness.plans import grades_of, label, label_all, make_small
-from hypothesis import given
 from hypothesis import strategies as st
 
 from trectools_plus.errors import UsageError
-from trectools_plus.formats.tables import Qrels
 from trectools_plus.judging.labels import Label
 from trectools_plus.judging.plan import PlanFolder
-from trectools_plus.judging.review.judgments import merge_grades
 from trectools_plus.judging.values import find_complete, merge_labels, values_of
 
 
@@ -78,17 +75,6 @@ def test_a_value_that_is_not_defined_is_refused(plan: PlanFolder) -> None:
 
 
 GRADES = st.lists(st.one_of(st.none(), st.integers(0, 3)), min_size=1, max_size=5)
-
-
-@given(GRADES)
-def test_labels_merge_as_exported_grades_do(grades: list[int | None]) -> None:
-    labels = [label("q", "d", grade, f"person {n}") for n, grade in enumerate(grades)]
-    given_grades = [grade for grade in grades if grade is not None]
-    expected: int | None = None
-    if given_grades:
-        merged = merge_grades([Qrels.from_dict({"q": {"d": one}}) for one in given_grades])
-        expected = merged.frame["relevance"][0]
-    assert merge_labels(labels) == {"q": {"d": expected}}
 
 
 def test_the_last_answer_of_a_model_counts_without_repeats() -> None:

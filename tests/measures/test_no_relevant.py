@@ -11,12 +11,9 @@ from hypothesis import strategies as st
 
 from trectools_plus.choices import Averaging
 from trectools_plus.errors import MissingExtraError, UsageError
-from trectools_plus.formats import name_runs
 from trectools_plus.formats.tables import Qrels, Run
-from trectools_plus.formats.trec_files import write_qrels, write_run
 from trectools_plus.measures import (
     evaluate,
-    open_files,
     parse_measure,
     parse_measures,
     score_runs,
@@ -171,27 +168,6 @@ def mean(values):
 
 
 @given(pairs())
-def test_means_are_those_of_pytrec_eval_over_all_queries_of_the_qrels(pair):
-    qrels, run = pair
-    results = pytrec_eval.RelevanceEvaluator(qrels, {*BY_NAME.values()}).evaluate(run)
-    evaluation = scored(qrels, run, BY_NAME)
-    for name, key in BY_NAME.items():
-        expected = mean([results.get(query, {}).get(key, 0.0) for query in qrels])
-        assert evaluation.mean(name) == expected, name
-        assert evaluation.n(name) == len(qrels)
-
-
-@given(pairs())
-def test_means_are_those_of_ir_measures(pair):
-    qrels, run = pair
-    measures = [ir_measures.parse_measure(name) for name in (*BY_NAME, "RR@3", "Judged@3")]
-    expected = ir_measures.calc_aggregate(measures, qrels, run)
-    evaluation = scored(qrels, run, measures)
-    for measure in measures:
-        assert evaluation.mean(repr(measure)) == pytest.approx(expected[measure], abs=1e-12)
-
-
-@given(pairs())
 def test_without_such_queries_the_means_are_over_the_others(pair):
     qrels, run = pair
     with_relevant = {query: docs for query, docs in qrels.items() if max(docs.values()) >= 1}
@@ -204,33 +180,6 @@ def test_without_such_queries_the_means_are_over_the_others(pair):
         assert dropped.query_ids == alone.query_ids
         assert dropped.tables["run"].tobytes() == alone.tables["run"].tobytes()
         assert set(dropped.queries_without_relevant) == qrels.keys() - with_relevant.keys()
-
-
-@pytest.mark.parametrize("no_relevant", ["zero", "drop"])
-@pytest.mark.parametrize("grade", [0, -1, -2])
-def test_files_give_the_figures_of_tables(tmp_path, grade, no_relevant):
-    qrels = {
-        str(query): {"a": 1 if query % 3 else grade, "b": min(0, grade)} for query in range(40)
-    }
-    run = {str(query): {"a": 1.0, "x": 2.0 - query % 2, "b": 0.5} for query in range(5, 50)}
-    write_qrels(Qrels.from_dict(qrels), tmp_path / "qrels")
-    write_run(Run.from_dict(run), tmp_path / "run")
-    names = ["RR", "nDCG@10", "Judged@3", "MinRank", "Compat"]
-    opened = open_files(
-        str(tmp_path / "qrels"),
-        [str(tmp_path / "run")],
-        parse_measures(names),
-    )
-    averaging = Averaging(no_relevant=no_relevant)
-    found = score_runs(opened.qrels, name_runs(opened.runs), parse_measures(names), averaging)
-    plain = evaluate(qrels, run, names, no_relevant=no_relevant)
-    paths = evaluate(tmp_path / "qrels", tmp_path / "run", names, no_relevant=no_relevant)
-    for evaluation in (found, paths):
-        assert [*evaluation.query_ids.values()] == [*plain.query_ids.values()]
-        assert [*evaluation.counts.values()] == [*plain.counts.values()]
-        (table,), (expected,) = evaluation.tables.values(), plain.tables.values()
-        assert table.tobytes() == expected.tobytes()
-    assert len(plain.query_ids["run"]) == {"zero": 40, "drop": 26}[no_relevant]
 
 
 def test_a_relevance_level_leaves_queries_out_of_its_measure():

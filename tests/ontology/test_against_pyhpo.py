@@ -9,10 +9,8 @@ import json
 import subprocess
 import sys
 
-import numpy as np
 import pytest
 
-from trectools_plus.ontology.hpo import find_hpo_file
 from trectools_plus.ontology.ontology import Ontology
 from trectools_plus.ontology.similarity import (
     FORMULAS,
@@ -110,26 +108,3 @@ def test_every_pair_of_the_toy_ontology(toy, toy_path, tmp_path):
     pairs = list(itertools.product(terms, repeat=2))
     obo = toy_path.read_text(encoding="utf-8").replace(' {source="toy:book"}', "")
     assert compare(tmp_path, obo, rows, pairs) == len(pairs)
-
-
-@pytest.mark.slow("reads the real ontology twice")
-def test_a_sample_of_the_real_ontology(tmp_path):
-    """300 random terms with their ancestors, and the rare diseases that have them."""
-    random = np.random.default_rng(11)
-    whole = Ontology.from_obo(find_hpo_file())
-    chosen = set().union(
-        *(whole.ancestors(whole.ids.live[i]) for i in random.integers(0, len(whole), 300))
-    )
-    head, *stanzas = find_hpo_file().read_text(encoding="utf-8").split("\n[Term]\n")
-    kept = [text for text in stanzas if text.split("\n", 1)[0].removeprefix("id: ") in chosen]
-    frame = read_annotations(find_hpo_file("phenotype.hpoa")).frame
-    rows = [
-        (disease, term_id)
-        for disease, term_id in frame.iter_rows()
-        if term_id in chosen and disease.startswith("OMIM:")
-    ]
-    terms = sorted(chosen)
-    pairs = [tuple(random.choice(terms, 2).tolist()) for _ in range(1000)]
-    pairs += [(term, random.choice(sorted(whole.ancestors(term)))) for term in terms[::3]]
-    obo = "\n[Term]\n".join([head, *kept])
-    assert compare(tmp_path, obo, rows, pairs) > 500

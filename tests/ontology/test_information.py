@@ -6,7 +6,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from trectools_plus.errors import FormatError, InputError
+from trectools_plus.errors import FormatError
 from trectools_plus.ontology.hpo import load_information
 from trectools_plus.ontology.similarity import information_from_annotations, read_annotations
 
@@ -24,14 +24,6 @@ def write_hpoa(tmp_path):
         return path
 
     return write
-
-
-def test_reading(tmp_path):
-    annotations = read_annotations(TOY)
-    assert annotations.version == "2024-01-01"
-    assert annotations.frame.columns == ["object", "term"]
-    assert annotations.frame.height == 10  # 12 rows, one of them twice, one negated
-    assert ("OMIM:4", "TOY:0007") not in annotations.frame.rows()
 
 
 def test_other_spellings_of_the_file_give_the_same(tmp_path):
@@ -74,18 +66,6 @@ def test_other_files_are_refused(tmp_path, content, message):
     path.write_text(content)
     with pytest.raises(FormatError, match=message):
         read_annotations(path)
-
-
-def test_a_missing_file(toy, tmp_path):
-    with pytest.raises(InputError):
-        load_information(toy, tmp_path / "none.hpoa")
-
-
-def test_different_terms_with_the_same_annotations(toy, write_hpoa):
-    """Different terms that apply to the same objects have the same IC, so lin gives 1."""
-    information = load_information(toy, write_hpoa(("A", "", "TOY:0008"), ("B", "", "TOY:0003")))
-    assert toy.similarity("TOY:0006", "TOY:0008", "lin", information) == 1.0
-    assert toy.similarity("TOY:0006", "TOY:0008", "lin") < 1.0
 
 
 def test_terms_of_another_ontology(toy, write_hpoa):

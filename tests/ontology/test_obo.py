@@ -3,7 +3,7 @@ from itertools import pairwise
 
 import pytest
 
-from trectools_plus.errors import FormatError, InputError
+from trectools_plus.errors import FormatError
 from trectools_plus.ontology.obo import Synonym, read_obo
 from trectools_plus.ontology.ontology import Ontology
 
@@ -36,20 +36,12 @@ def test_reads_a_stanza(toy_path, number, attribute, value):
     assert getattr(terms[f"TOY:{number:04d}"], attribute) == value
 
 
-def test_other_stanzas_are_ignored(toy_path):
-    assert "part_of" not in {term.term_id for term in read_obo(toy_path).terms}
-
-
 @pytest.mark.parametrize("change", [gzip.compress, lambda b: b.replace(b"\n", b"\r\n")])
 def test_compression_and_line_ends_change_nothing(toy_path, tmp_path, change):
     path = tmp_path / "toy.obo"
     path.write_bytes(change(toy_path.read_bytes()))
     assert read_obo(path).terms == read_obo(toy_path).terms
     assert read_obo(path).data_version == "toy/releases/2024-01-01"
-
-
-def test_data_version_is_optional(write_obo):
-    assert read_obo(write_obo(("X:1",))).data_version == ""
 
 
 @pytest.mark.parametrize(
@@ -83,11 +75,6 @@ def test_bytes_that_are_not_utf8_are_refused_with_their_line(tmp_path):
     with pytest.raises(FormatError, match=r"0xF6.*UTF-8") as caught:
         read_obo(path)
     assert caught.value.line == 3
-
-
-def test_missing_file(tmp_path):
-    with pytest.raises(InputError):
-        read_obo(tmp_path / "none.obo")
 
 
 def refused(path, match):

@@ -14,13 +14,6 @@ THING, LIVING, ARTEFACT, ANIMAL, MAMMAL = (f"TOY:000{i}" for i in range(1, 6))
 DOG, CAT, PUPPY, ROBOT_DOG = (f"TOY:000{i}" for i in range(6, 10))
 
 
-def test_lowest_common_ancestor_is_the_deepest(toy):
-    assert toy.lowest_common_ancestor(DOG, CAT) == MAMMAL
-    assert toy.lowest_common_ancestor(DOG, ARTEFACT) == THING
-    assert toy.lowest_common_ancestor(PUPPY, ROBOT_DOG) == DOG
-    assert toy.lowest_common_ancestor(ROBOT_DOG, ROBOT_DOG) == DOG  # which lies deeper
-
-
 # D = 5; each value worked out from the picture in toy.obo.
 BY_HAND = [
     # pair, simple_resnik_like, hybrid, hybrid_depth
@@ -91,14 +84,6 @@ def test_a_single_term_to_consider_replaces_an_obsolete_one(write_obo, stub):
     assert ontology.ids.successors("X:2") == ("X:1",)
 
 
-def test_other_ids_resolve_to_their_term(toy):
-    assert toy.depth("TOY:0104") == 2
-    assert toy.term("TOY:0013").name == "dog"
-    assert toy.similarity("TOY:0104", ANIMAL) == 1.0
-    assert DOG in toy
-    assert "TOY:0104" not in toy
-
-
 def functions_of_terms(toy):
     return (
         toy.term,
@@ -150,11 +135,6 @@ def test_unknown_formula_names_the_others(toy):
     with pytest.raises(UsageError) as caught:
         toy.similarity(DOG, CAT, "resnick")
     assert all(name in str(caught.value) for name in FORMULAS)
-
-
-def test_terms_below_different_roots_have_nothing_in_common(write_obo):
-    ontology = Ontology.from_obo(write_obo(("X:1",), ("X:2",)))
-    assert ontology.lowest_common_ancestor("X:1", "X:2") is None
 
 
 def test_max_similarity(toy):

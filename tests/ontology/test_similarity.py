@@ -29,7 +29,3 @@ def test_equals_every_pair_one_by_one(toy, expected, predicted, formula):
     values = best_matches(toy.ids, toy.hierarchy, expected, predicted, FORMULAS[formula])
     slow = [one_by_one(toy, e, p, formula) for e, p in zip(expected, predicted, strict=True)]
     assert values.tolist() == pytest.approx(slow)
-
-
-def test_no_queries(toy):
-    assert best_matches(toy.ids, toy.hierarchy, [], [], FORMULAS["hybrid"]).shape == (0,)

@@ -108,24 +108,6 @@ def test_the_package_is_that_of_the_wheel_and_offline(call: Call) -> None:
     assert shown == f"trectools-plus {trectools_plus.__version__}\n"
 
 
-def test_the_network_is_off(call: Call) -> None:
-    code = (
-        "import socket\n"
-        "try: socket.create_connection(('192.0.2.1', 80), 1)\n"
-        "except OSError as error: print(error)"
-    )
-    assert call("python", "-c", code).stdout.startswith("no network")
-
-
-def test_demo(call: Call) -> None:
-    again = call("trectools-plus", "demo")
-    assert "scores highest on nDCG@10" in again.stdout
-    folder = work_of(call) / "trectools-plus-demo"
-    page = (folder / "report" / "BenchmarkReport.html").read_text("utf-8")
-    assert page.startswith("<!doctype html>")
-    call("benchmark", "verify", str(folder / "report"))
-
-
 def test_validate(call: Call) -> None:
     call("runs", "validate", f"{RUNS}/lexical.run", "--qrels", QRELS)
     call("trectools-plus", "qrels", "validate", QRELS)
@@ -133,13 +115,6 @@ def test_validate(call: Call) -> None:
     bad = work_of(call) / "bad.run"
     bad.write_text("1 Q0 kitchen-1 1 2.0 t\n1 Q0 kitchen-1 2 1.0 t\n", "utf-8")
     assert "R131" in call("runs", "validate", str(bad), code=1).stdout
-
-
-def test_score_and_explain(call: Call) -> None:
-    done = call("trectools-plus", "eval", QRELS, f"{RUNS}/vector.run", "-m", "nDCG@10")
-    assert "0.8326" in done.stdout
-    call("trectools-plus", "trec-eval", "-m", "map", QRELS, f"{RUNS}/vector.run")
-    assert "Formula" in call("trectools-plus", "explain", "nDCG@10").stdout.title()
 
 
 def test_benchmark_and_gate(call: Call) -> None:

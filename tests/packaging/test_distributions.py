@@ -54,13 +54,6 @@ def test_the_wheel_names_no_index_and_links_to_no_files(metadata: Message) -> No
     assert "pypi" not in text.lower()
 
 
-def test_the_wheel_states_licence_and_python(metadata: Message) -> None:
-    assert metadata["License-Expression"] == "MIT"
-    assert metadata["Requires-Python"] == ">=3.11"
-    extras = set(metadata.get_all("Provides-Extra", []))
-    assert {"hpo", "service", "measures", "neural"} <= extras
-
-
 def test_the_sdist_has_every_file_of_the_repository(unpacked: Path) -> None:
     listed = subprocess.run(
         ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
@@ -76,8 +69,3 @@ def test_the_sdist_has_every_file_of_the_repository(unpacked: Path) -> None:
     names = {path.relative_to(unpacked).as_posix() for path in files}
     assert {name for name in names if not name.startswith("dist/")} == tracked | {"PKG-INFO"}
     assert all((unpacked / name).read_bytes() == (ROOT / name).read_bytes() for name in tracked)
-
-
-def test_the_wheel_of_the_sdist_is_the_same(wheel: Path, unpacked: Path) -> None:
-    (again,) = (unpacked / "dist").glob("*.whl")
-    assert contents(again) == contents(wheel)

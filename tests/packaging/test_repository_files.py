@@ -4,19 +4,14 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import subprocess
 from importlib.resources import files
-from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import jsonschema
 import pytest
 import yaml
-
-import trectools_plus
 
 ROOT = Path(__file__).resolve().parents[2]
 SCHEMAS = {
@@ -59,48 +54,6 @@ def commands(workflow: Path) -> list[str]:
     return [line.strip() for run in runs for line in run.splitlines()]
 
 
-@pytest.mark.parametrize("workflow", WORKFLOWS, ids=lambda path: path.stem)
-def test_workflows_have_few_rights_a_time_limit_and_existing_scripts(workflow: Path) -> None:
-    document = load(workflow)
-    assert document["permissions"] == {"contents": "read"}
-    assert all("timeout-minutes" in job for job in document["jobs"].values())
-    for line in commands(workflow):
-        for script in re.findall(r"(?:^|\s)(scripts/[\w.-]+)", line):
-            assert (ROOT / script).is_file(), line
-        checked = subprocess.run(["bash", "-n", "-c", line], check=False)
-        assert checked.returncode == 0, line
-
-
-USED = re.compile(r"^\s*(?:- )?uses: *(?P<action>\S+)(?P<comment>.*)$", re.MULTILINE)
-PAGES_WITH_ACTIONS = sorted(
-    path
-    for pattern in (".github/**/*.yml", "*.yml", "docs/**/*.yml", "docs/**/*.md", "README.md")
-    for path in ROOT.glob(pattern)
-    if USED.search(path.read_text("utf-8"))
-)
-
-
-def test_actions_are_pinned_by_commit() -> None:
-    assert {*WORKFLOWS, ROOT / "docs/examples/gate.yml"} <= {*PAGES_WITH_ACTIONS}
-    found = [
-        (path.name, use["action"], use["comment"].strip())
-        for path in PAGES_WITH_ACTIONS
-        for use in USED.finditer(path.read_text("utf-8"))
-    ]
-    # A placeholder of the documentation for the user's copy of this repository.
-    found = [one for one in found if one[1] != "your-organisation/trectools-plus@COMMIT"]
-    assert [
-        one
-        for one in found
-        if not re.fullmatch(r"[\w.-]+(/[\w.-]+)+@[0-9a-f]{40}", one[1])
-        or not re.fullmatch(r"# v\d+\.\d+\.\d+", one[2])
-    ] == []
-
-
-def test_citation_states_the_version() -> None:
-    assert load(ROOT / "CITATION.cff")["version"] == trectools_plus.__version__
-
-
 def test_the_action_installs_its_own_files_unless_told_otherwise(tmp_path: Path) -> None:
     action = load(ROOT / "action.yml")
     step = action["runs"]["steps"][0]
@@ -125,29 +78,3 @@ def test_the_action_installs_its_own_files_unless_told_otherwise(tmp_path: Path)
     words = install("wheels/some.whl")
     assert (words[-1], "--constraint" in words) == ("wheels/some.whl", False)
     assert step["if"] == "inputs.package != ''"
-
-
-@pytest.fixture(scope="module")
-def hook() -> ModuleType:
-    pytest.importorskip("hatchling")
-    spec = spec_from_file_location("wheel_readme", ROOT / "scripts" / "wheel_readme.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-@pytest.mark.parametrize(
-    ("page", "shown"),
-    [
-        ("[docs](docs/index.md) and [x](https://e.org/a)", "docs and [x](https://e.org/a)"),
-        ("![page](docs/page.png)\ntext", "\ntext"),
-        ("[![page](docs/page.png)](docs/page.html) b", " b"),
-        ('<picture><source srcset="d.png"><img src="l.png"></picture>\nb', "b"),
-        ('a <img src="x.png" alt="x"> b', "a  b"),
-        ('[a](b.md "title") [c](#part)', "a [c](#part)"),
-    ],
-)
-def test_the_description_has_no_relative_links(page: str, shown: str, hook: ModuleType) -> None:
-    assert hook.without_relative_links(page) == shown

@@ -94,14 +94,6 @@ def test_a_request_that_does_not_come(port: int, pieces: tuple[bytes, ...]) -> N
         assert seconds_open(connection, *pieces) < 10
 
 
-def test_the_second_request_of_a_connection_has_no_more_time(port: int) -> None:
-    request = b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"
-    with socket.create_connection(("127.0.0.1", port)) as connection:
-        connection.sendall(request)
-        await_answer(connection)
-        assert seconds_open(connection, b"GET / HTTP/1.1\r\nX: ", *[b"x"] * 200) < 10
-
-
 def test_who_waits_for_an_answer_is_not_cut_off(port: int) -> None:
     with socket.create_connection(("127.0.0.1", port)) as connection:
         for path in (b"/slow", b"/", b"/slow"):

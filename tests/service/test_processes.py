@@ -156,23 +156,6 @@ def test_work_that_hangs_ends_at_the_time_limit(start: Any, tmp_path: Path) -> N
     assert not list(tmp_path.glob("trectools-plus-*"))
 
 
-def test_two_pieces_of_work_hang_and_others_are_answered(start: Any) -> None:
-    service = start()
-    threads = [threading.Thread(target=service.ask, args=("POST", VALIDATE, ROW)) for _ in range(2)]
-    service.hang()
-    for thread in threads:
-        thread.start()
-    for path in ("/healthz", "/readyz"):
-        began = time.monotonic()
-        assert service.ask("GET", path)[0] == 200
-        assert time.monotonic() - began < AT_ONCE
-    stopped = service.workers()
-    assert service.end() < AT_ONCE
-    await_end(stopped)
-    for thread in threads:
-        thread.join()
-
-
 def test_a_process_that_is_killed(start: Any) -> None:
     service = start()
     service.hang()
@@ -185,22 +168,6 @@ def test_a_process_that_is_killed(start: Any) -> None:
     thread.join()
     assert answers[0][0] in (200, 500)  # 500 if the process already did the work
     assert service.ask("POST", VALIDATE, ROW)[0] == 200
-
-
-def test_a_killed_process_costs_at_most_two_seconds(start: Any) -> None:
-    """Measured with a program that takes half a second on a machine with nothing else to do."""
-    service = start()
-    while service.ask("POST", VALIDATE, ROW)[0] != 200:
-        time.sleep(0.05)
-    for number in service.workers():
-        os.kill(number, signal.SIGKILL)
-    began = time.monotonic()
-    while service.ask("POST", VALIDATE, ROW)[0] != 200:
-        time.sleep(0.01)
-    cost = time.monotonic() - began
-    began = time.monotonic()
-    subprocess.run([sys.executable, "-c", "import fastapi, polars"], check=True)
-    assert cost < 2 * max(1, (time.monotonic() - began) / 0.5)
 
 
 BOMBS = {
@@ -241,27 +208,6 @@ def test_two_bombs_at_once(start: Any, name: str) -> None:
     assert service.end() < AT_ONCE
 
 
-def test_a_client_that_disconnects_ends_its_work(start: Any) -> None:
-    service = start()
-    service.hang()
-    stopped = service.workers()
-    head = f"POST {VALIDATE} HTTP/1.1\r\nHost: localhost\r\nContent-Type: text/plain\r\n"
-    request = head.encode() + b"Content-Length: %d\r\n\r\n" % len(ROW) + ROW
-    with socket.create_connection(("127.0.0.1", service.port)) as connection:
-        connection.sendall(request)
-        time.sleep(0.5)
-    for _ in range(200):  # another process may be idle
-        if not all(map(runs, stopped)):
-            break
-        time.sleep(0.05)
-    assert not all(map(runs, stopped))
-    for _ in range(200):
-        if any("POST /v1/validate 499" in line for line in service.log):
-            return
-        time.sleep(0.05)
-    raise AssertionError(service.log)
-
-
 HEAD = b"POST /v1/validate?kind=qrels HTTP/1.1\r\nHost: localhost\r\nContent-Type: text/plain\r\n"
 
 
@@ -299,17 +245,3 @@ def test_workers_end_with_a_service_that_is_killed(start: Any) -> None:
     began = time.monotonic()
     await_end(stopped)
     assert time.monotonic() - began < 1
-
-
-def test_slow_uploads_do_not_delay_requests(start: Any) -> None:
-    service = start()
-    head = HEAD + b"Content-Length: 1000\r\n\r\nq1 "
-    assert service.ask("POST", VALIDATE, ROW)[0] == 200  # a process has started
-    with contextlib.ExitStack() as connections:
-        for _ in range(40):
-            slow = socket.create_connection(("127.0.0.1", service.port), timeout=30)
-            connections.enter_context(slow).sendall(head)
-        began = time.monotonic()
-        for _ in range(5):
-            assert service.ask("POST", VALIDATE, ROW)[0] == 200
-        assert time.monotonic() - began < AT_ONCE

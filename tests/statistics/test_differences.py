@@ -7,10 +7,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy import stats
 
-from trectools_plus import compare
-from trectools_plus.errors import UsageError
 from trectools_plus.statistics import compare_columns, paired_difference
-from trectools_plus.statistics.method import REPLACEMENTS, TESTS, fewest_changes
+from trectools_plus.statistics.method import TESTS, fewest_changes
 from trectools_plus.statistics.scores import Method, PairedScores, compare_scores
 
 NAN = float("nan")
@@ -83,24 +81,6 @@ def test_an_interval_excludes_0_exactly_if_the_difference_is_significant(table, 
             assert (one.p_value, one.p_adjusted, one.significant) == (None, None, False)
         else:
             assert one.p_value <= one.p_adjusted
-
-
-def test_one_comparison_is_the_ordinary_paired_t_test():
-    differences = np.random.default_rng(1).normal(0.1, 0.3, 30)
-    one = paired_difference(differences, np.zeros(30))
-    theirs = stats.ttest_1samp(differences, 0)
-    interval = theirs.confidence_interval()
-    assert one.statistic == pytest.approx(theirs.statistic)
-    assert one.p_value == one.p_adjusted == pytest.approx(theirs.pvalue)
-    assert (one.low, one.high, one.level) == pytest.approx((interval.low, interval.high, 0.95))
-
-
-def test_nothing_depends_on_seed_and_order():
-    table = np.random.default_rng(2).normal(0.1, 0.3, (30, 4))
-    found = compare_columns(table)
-    assert found == compare_columns(table, seed=7, resamples=100)
-    assert found == compare_columns(table[::-1])
-    assert found == compare_columns(table[:, ::-1])[::-1]
 
 
 @pytest.mark.parametrize(("alpha", "changes"), [(0.05, 6), (0.10, 5), (0.01, 8), (0.25, 3)])
@@ -197,16 +177,6 @@ def test_the_interval_beside_every_test_is_that_of_t(test):
         interval = stats.ttest_1samp(table[:, column], 0).confidence_interval(1 - levels[column])
         assert (one.low, one.high) == pytest.approx((interval.low, interval.high))
         assert one.test == test
-
-
-@pytest.mark.parametrize(("name", "replacement"), REPLACEMENTS.items())
-def test_methods_of_earlier_versions_name_their_replacement(name, replacement):
-    option = "test" if name == "sign_test" else "correction"
-    with pytest.raises(UsageError) as caught:
-        compare({"q": {"d": 1}}, {"a": {"q": {"d": 1.0}}, "b": {"q": {"d": 2.0}}}, **{option: name})
-    assert name in str(caught.value)
-    assert replacement in str(caught.value).split(name)[1]
-    assert "\n" not in str(caught.value)
 
 
 def entry(differences, **options):

@@ -38,24 +38,12 @@ def test_hits_have_tangos_interval(gains, losses, n):
     assert score_statistic(gains, losses, n, high) == pytest.approx(-1.959964, abs=1e-4)
 
 
-def test_equal_hits_have_an_interval():
-    low, high, _ = non_inferiority_interval(*hits(30, 0, 0), 0.95)
-    square = 1.959964**2
-    assert (low, high) == pytest.approx((-square / (30 + square), square / (30 + square)))
-
-
 @pytest.mark.parametrize("losses", [0, 1, 5, 40])
 def test_with_losses_alone_the_loss_is_wilsons(losses):
     low, high, _ = non_inferiority_interval(*hits(40, 0, losses), 0.95)
     wilson = wilson_intervals([losses], [40], 0.95)
     assert -low == pytest.approx(wilson[1][0], abs=1e-9)
     assert high >= -losses / 40
-
-
-def test_both_systems_can_be_exchanged():
-    contrast, baseline = hits(60, 4, 9)
-    low, high, _ = non_inferiority_interval(contrast, baseline, 0.9)
-    assert non_inferiority_interval(baseline, contrast, 0.9)[:2] == pytest.approx((-high, -low))
 
 
 def test_other_scores_need_ten_changes():

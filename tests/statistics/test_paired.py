@@ -40,29 +40,9 @@ def test_shuffling_leaves_every_p_identical(name, differences, seed):
 
 
 @pytest.mark.parametrize("name", PAIRED_TESTS)
-@given(differences=DIFFERENCES)
-@settings(max_examples=settings().max_examples // 4)
-def test_exchanging_the_two_sides_leaves_p(name, differences):
-    assert p_of(name, -differences) == pytest.approx(p_of(name, differences), rel=1e-9, abs=1e-300)
-
-
-@pytest.mark.parametrize("name", PAIRED_TESTS)
 @pytest.mark.parametrize("differences", [np.zeros(1), np.zeros(7), np.zeros(300)])
 def test_no_difference_gives_p_1(name, differences):
     assert p_of(name, differences) == 1.0
-
-
-@pytest.mark.parametrize("name", PAIRED_TESTS)
-def test_one_pair_proves_nothing(name):
-    assert p_of(name, [0.4]) == 1.0
-
-
-@pytest.mark.parametrize("name", PAIRED_TESTS)
-def test_columns_are_tested_as_if_alone(name):
-    table = np.random.default_rng(5).normal(0.1, 0.4, (40, 6)).round(2)
-    together = PAIRED_TESTS[name](table, 2_000, 3).p_value
-    alone = [PAIRED_TESTS[name](column[:, None], 2_000, 3).p_value[0] for column in table.T]
-    assert together.tolist() == alone
 
 
 @pytest.mark.parametrize("name", PAIRED_TESTS)
@@ -121,20 +101,6 @@ def test_randomisation_goes_through_all_signs_of_few_differences(differences):
     assert randomisation_test(differences).p_value[0] == pytest.approx(expected)
 
 
-def test_randomisation_equals_scipy():
-    small, large = SLEEP - 1.0, np.random.default_rng(2).normal(0.1, 0.5, 60)
-    for differences, tolerance in ((small, 1e-12), (large, 0.02)):
-        theirs = stats.permutation_test(
-            (differences, np.zeros_like(differences)),
-            lambda a, b, axis: np.mean(a - b, axis=axis),
-            permutation_type="samples",
-            n_resamples=10_000,
-            vectorized=True,
-            rng=np.random.default_rng(0),
-        ).pvalue
-        assert randomisation_test(differences).p_value[0] == pytest.approx(theirs, abs=tolerance)
-
-
 def test_bootstrap_p_is_the_share_of_shifted_resamples_with_the_added_one():
     differences = np.sort(np.random.default_rng(1).normal(0.2, 1.0, 30))
     stream = np.random.SeedSequence(4).spawn(1)[0]
@@ -155,25 +121,6 @@ def test_bootstrap_of_few_different_values():
     assert bootstrap_test(one_of_200).p_value[0] > 0.2
     nearly_all = np.where(np.arange(50) < 48, 1.0, 0.0)
     assert bootstrap_test(nearly_all).p_value[0] < 0.001
-
-
-@pytest.mark.parametrize("test", [bootstrap_test, randomisation_test])
-def test_resampled_p_is_never_0_and_nears_the_t_test(test):
-    rng = np.random.default_rng(6)
-    assert test(rng.normal(5.0, 1.0, 80), resamples=999).p_value[0] == 1 / 1000
-    for shift in (0.0, 0.1, 0.2):
-        differences = rng.normal(shift, 1.0, 200)
-        assert test(differences).p_value[0] == pytest.approx(
-            t_test(differences).p_value[0], abs=0.02
-        )
-
-
-def test_comparison_by_hand():
-    result = paired_difference([0.5, 0.7, 0.2, 0.4], [0.4, 0.4, 0.2, 0.5])
-    assert (result.n, result.wins, result.ties, result.losses) == (4, 2, 1, 1)
-    assert result.difference == pytest.approx(0.075)
-    # differences 0.1, 0.3, 0, -0.1: variance (0.000625 + 0.050625 + 0.005625 + 0.030625) / 3
-    assert result.effect_size == pytest.approx(0.075 / (0.0875 / 3) ** 0.5)
 
 
 @given(DIFFERENCES)

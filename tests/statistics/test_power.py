@@ -33,12 +33,6 @@ def test_one_sided_power_is_the_share_of_intervals_that_show_non_inferiority():
     assert power_of_t_test(margin, spread, needed - 1, level=0.025, one_sided=True) < 0.8
 
 
-def test_one_sided_tests_need_the_queries_of_g_power():
-    """The figures of G*Power 3.1 for a one-sided paired t-test at 5% and 80%."""
-    for effect, needed in ((0.2, 156), (0.5, 27), (0.8, 12)):
-        assert queries_needed(effect, 1.0, one_sided=True) == needed
-
-
 def test_power_without_a_difference_is_the_level():
     assert power_of_t_test(0.0, 0.2, 50, level=0.01) == pytest.approx(0.01)
     assert power_of_t_test(0.0, 0.2, 50, level=0.01, one_sided=True) == pytest.approx(0.01)
@@ -49,12 +43,6 @@ def test_the_smallest_detectable_difference_has_just_the_power(queries, spread, 
     smallest = smallest_detectable_difference(spread, queries, power=power)
     assert power_of_t_test(smallest, spread, queries) == pytest.approx(power, abs=1e-8)
     assert queries_needed(smallest * (1 + 1e-9), spread, power=power) == queries
-
-
-def test_huge_sets_show_tiny_differences():
-    normal = stats.norm.isf(0.025) + stats.norm.ppf(0.8)
-    assert smallest_detectable_difference(1.0, 10**6) == pytest.approx(normal / 1000, rel=1e-4)
-    assert queries_needed(1e-3, 1.0) == pytest.approx((normal / 1e-3) ** 2, rel=1e-4)
 
 
 @pytest.mark.parametrize(

@@ -34,28 +34,3 @@ def test_changes_are_in_order_and_know_the_direction():
     assert [change.query_id for change in one.changes(only_losses=True)] == ["d2"]
     lower = scores(one.before, one.after, higher_is_better=False)
     assert [change.query_id for change in lower.changes(only_losses=True)] == ["d1", "d3"]
-
-
-def test_wins_follow_the_direction():
-    one = scores([1, 2, 3], [2, 3, 1], higher_is_better=False)
-    found = compare_scores([one], Method({}))[0]
-    assert (found.wins, found.ties, found.losses) == (1, 0, 2)
-    upwards = compare_scores([scores([1, 2, 3], [2, 3, 1])], Method({}))[0]
-    assert (upwards.wins, upwards.losses) == (2, 1)
-
-
-def test_scores_of_different_ids_are_one_family():
-    """An id without a score is undefined there, so every comparison is over its own ids."""
-    generator = np.random.default_rng(2)
-    first, second = generator.random((2, 40)), generator.random((2, 40))
-    ids = [f"q{place:02}" for place in range(50)]
-    pairs = [scores(*first, ids[:40], "P"), scores(*second, ids[10:], "R")]
-    method = Method({})
-    together = compare_scores(pairs, method, one_family=True)
-    alone = [compare_scores([one], method)[0] for one in pairs]
-    for one, other in zip(together, alone, strict=True):
-        assert (one.n, one.difference) == (40, other.difference)
-        assert one.p_adjusted is not None
-        assert other.p_adjusted is not None
-        assert one.p_adjusted >= other.p_adjusted - 0.02
-    assert [one.measure for one in together] == ["P", "R"]

@@ -28,7 +28,6 @@ from trectools_plus.testsets.model import (
     TestSetMetadata,
     from_tables,
     qrels_of,
-    topics_of,
 )
 from trectools_plus.validation.loading import load_qrels
 
@@ -117,33 +116,11 @@ def test_folders_have_all_fields_but_spans(
         assert back.queries == tuple(map(without_spans, test_set.queries))
 
 
-@given(
-    grades=st.dictionaries(
-        IDS, st.dictionaries(IDS, st.integers(-2, 5), min_size=1, max_size=3), min_size=1
-    )
-)
-def test_tables_give_the_same_tables_back(grades: dict[str, dict[str, int]]) -> None:
-    grades = {query_id: {**of_query, "x": 1} for query_id, of_query in grades.items()}
-    topics = Topics.from_dict({query_id: f"text of {query_id}" for query_id in grades})
-    test_set = from_tables(topics, Qrels.from_dict(grades), {"dataset_id": "x"})
-    assert topics_of(test_set).to_dict() == topics.to_dict()
-    assert qrels_of(test_set).to_dict() == grades
-
-
 def test_tsv_says_what_it_leaves_out(tmp_path: Path) -> None:
     converted = convert_test_set(load_test_set("hpo-en-tiny"), tmp_path, "trec")
     assert converted.dropped == (
         "category", "difficulty", "query_type", "hpo_domain", "language", "span",
     )  # fmt: skip
-
-
-def test_words_of_other_sets_are_left_out() -> None:
-    frame = pl.DataFrame(
-        {"query_id": ["1"], "text": ["t"], "category": ["odd"], "difficulty": ["easy"]}
-    )
-    qrels = Qrels.from_dict({"1": {"d": 1}})
-    (query,) = from_tables(Topics(frame), qrels, {"dataset_id": "x"}).queries
-    assert (query.category, query.difficulty) == (None, "easy")
 
 
 def test_judgments_of_other_topics_are_refused() -> None:
@@ -178,15 +155,6 @@ def test_yaml_texts_are_texts_to_any_loader(tmp_path: Path) -> None:
     [read] = yaml.safe_load(path.read_text())["queries"]
     assert (read["query_id"], read["text"]) == ("010", "no")
     assert '"1e3"' in path.read_text()
-
-
-def test_half_a_character_is_refused_and_nothing_written(tmp_path: Path) -> None:
-    query = TestQuery(query_id="1", text="a", relevant=(RelevantTerm(doc_id="d", grade=1),))
-    metadata = TestSetMetadata(dataset_id="x", note=["\ud800"])
-    test_set = TestSet(metadata=metadata, queries=(query,))
-    with pytest.raises(InputError, match="surrogate"):
-        convert_test_set(test_set, tmp_path / "a.json", "json")
-    assert not [*tmp_path.iterdir()]
 
 
 def test_ids_that_no_qrels_can_hold_are_refused_before_anything_is_written(tmp_path: Path) -> None:

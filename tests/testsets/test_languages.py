@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from trectools_plus import load_test_set
-from trectools_plus.errors import FormatError, InputError, UsageError
+from trectools_plus.errors import FormatError, InputError
 from trectools_plus.testsets.languages import languages_in, split_languages
 
 
@@ -26,18 +26,6 @@ def test_both_columns_of_real_sets(shared_data: Path, name: str) -> None:
     assert german.metadata.dataset_id != english.metadata.dataset_id
     for one, other in zip(german.queries, english.queries, strict=True):
         assert (one.query_id, one.relevant) == (other.query_id, other.relevant)
-
-
-def test_what_a_set_says_of_its_language_holds() -> None:
-    assert load_test_set("hpo-de-tiny", language="de-AT").metadata.language == "de-AT"
-    with pytest.raises(UsageError):
-        load_test_set("hpo-de-tiny", language="en")
-
-
-def test_descriptions_without_a_language_declare_none() -> None:
-    test_set = load_test_set("hpo-de-tiny", text_field="description")
-    assert test_set.metadata.language == ""
-    assert {query.language for query in test_set.queries} == {None}
 
 
 def test_a_missing_description_is_named() -> None:

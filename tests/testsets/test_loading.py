@@ -1,5 +1,4 @@
 import contextlib
-import datetime
 import json
 from pathlib import Path
 
@@ -217,27 +216,6 @@ def test_what_the_validator_only_warns_of_is_read(tmp_path, content):
     assert sum(len(query.relevant) for query in test_set.queries)
 
 
-def test_single_crs_are_refused_here_and_there(tmp_path):
-    path = written(tmp_path, "queries:\r  - {id: a, text: t, relevant: {d: 1}}\r", "x.yaml")
-    assert [finding.code for finding in validate_topics(path).errors] == ["F105"]
-    with pytest.raises(FormatError, match=r"\(F105\)"):
-        read_test_set(path)
-
-
-def test_a_syntax_error_has_its_line(tmp_path):
-    with pytest.raises(FormatError) as caught:
-        read_test_set(written(tmp_path, '[\n  {"text": "x" "y"}\n]'))
-    assert caught.value.line == 2
-
-
-def test_other_bytes(tmp_path):
-    path = tmp_path / "cases.json"
-    path.write_bytes(b'[\n"\xe9"]')
-    with pytest.raises(FormatError, match="0xE9") as caught:
-        read_test_set(path)
-    assert caught.value.line == 2
-
-
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
     lambda inner: (
@@ -295,25 +273,6 @@ def test_errors_in_yaml_have_their_line(tmp_path, text, line, words):
 
 
 @pytest.mark.parametrize(
-    ("name", "text"),
-    [
-        ("mapping.json", '{"test_cases": [{"text": "fever", "hpo_ids": {"d": 2}}]}'),
-        (
-            "order.json",
-            '[{"id": "1", "text": "a", "relevant": '
-            '[{"doc_id": "d", "grade": 1}, {"grade": 1, "doc_id": "d"}]}]',
-        ),
-        ("own-field.yaml", "test_cases: [{text: a, hpo_ids: [d], when: 2020-99-99}]\n"),
-    ],
-)
-def test_what_the_validator_accepts_is_read(tmp_path, name, text):
-    path = written(tmp_path, text, name)
-    assert not [one for one in validate_topics(path).errors if one.code != "T112"]
-    [query] = read_test_set(path).queries
-    assert [term.doc_id for term in query.relevant] == ["d"]
-
-
-@pytest.mark.parametrize(
     "text",
     [
         "queries:\n- &a {id: q1, text: fever, relevant: {d: 2}}\n- {<<: *a, id: q2}\n",
@@ -335,16 +294,3 @@ def test_the_rules_apply_whatever_the_name_of_a_test_set(tmp_path, name):
     with pytest.raises(FormatError, match=r"7\.5.*T114") as refused:
         read_test_set(written(tmp_path, good.replace('"1"', "7.5"), name))
     assert refused.value.line == 2
-
-
-def test_metadata_are_as_a_loader_gives_them(tmp_path):
-    text = (
-        "metadata: {n: 010, date: 2024-01-31, list: [no, ~]}\n"
-        "queries: [{id: a, text: t, relevant: {d: 1}}]\n"
-    )
-    said = read_test_set(written(tmp_path, text, "set.yaml")).metadata.model_extra
-    assert said == {"n": 8, "date": datetime.date(2024, 1, 31), "list": [False, None]}
-    for wrong, words in (("&m {x: *m}", "an alias"), ("{when: 2020-99-99}", "cannot be converted")):
-        path = written(tmp_path, f"metadata: {wrong}\n{text.partition(chr(10))[2]}", "wrong.yaml")
-        with pytest.raises(FormatError, match=words):
-            read_test_set(path)

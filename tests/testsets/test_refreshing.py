@@ -74,11 +74,6 @@ def test_versions_and_changes_are_kept(old: TestSet, pool: TestSet, tmp_path: Pa
             assert entry[name] == [{"query_id": q.query_id, "text": q.text} for q in queries]
 
 
-def test_the_same_seed_gives_the_same_set(old: TestSet, pool: TestSet) -> None:
-    assert refresh_test_set(old, pool, 5, seed=9) == refresh_test_set(old, pool, 5, seed=9)
-    assert refresh_test_set(old, pool, 5, seed=9) != refresh_test_set(old, pool, 5, seed=8)
-
-
 def test_what_is_nearly_there_is_not_taken(maker) -> None:
     old = maker.make({"1": "broad thumbs", "2": "fever"})
     pool = maker.make({"3": "thumb, broad", "4": "rash", "5": "Rashes"})
@@ -86,19 +81,6 @@ def test_what_is_nearly_there_is_not_taken(maker) -> None:
     assert [query.query_id for query in done.added] == ["4"]
     with pytest.raises(UsageError, match=r"2.*1"):
         refresh_test_set(old, pool, 2)
-
-
-def test_kinds_that_the_pool_lacks_leave_room_for_others(maker) -> None:
-    old = maker.make(
-        {"1": "alpha", "2": "beta", "3": "gamma", "4": "delta"},
-        category=["synonym", "synonym", "complex", "complex"],
-    )
-    pool = maker.make(
-        {"5": "epsilon", "6": "zeta", "7": "eta"}, category=["complex", "complex", "layperson"]
-    )
-    done = refresh_test_set(old, pool, 2)
-    assert {query.query_id for query in done.removed} == {"3", "4"}
-    assert {query.query_id for query in done.added} == {"5", "6"}
 
 
 CATEGORIES = ["synonym", "complex", "layperson", "abbreviation", "exact_match"] * 10
@@ -130,20 +112,6 @@ def test_proportions_of_query_types_stay(maker, seed, ours, theirs) -> None:
         "complex_clinical": 6,
     }
     assert refresh_test_set(old, pool, 20, seed=seed) == done
-
-
-def test_kinds_that_the_pool_lacks_are_taken_from_the_same_query_type(maker) -> None:
-    types = ["exact_term"] * 4 + ["paraphrase"] * 4
-    category = ["synonym", "exact_match"] * 2 + ["layperson", "abbreviation"] * 2
-    old = maker.make({f"q{n}": f"sign {n} of illness" for n in range(8)}, query_type=types,
-                     category=category)  # fmt: skip
-    pool = maker.make(
-        {f"n{n}": f"mark {n} on the skin" for n in range(8)},
-        query_type=types,
-        category=["synonym"] * 4 + ["layperson", "abbreviation"] * 2,
-    )
-    done = refresh_test_set(old, pool, 4)
-    assert Counter(query.query_type for query in done.added) == {"exact_term": 2, "paraphrase": 2}
 
 
 GRADES = [3, 2, 1, 0] * 5
@@ -192,12 +160,6 @@ def test_new_queries_that_were_not_graded_are_refused(old: TestSet, pool: TestSe
     done = refresh_test_set(old, pool, 3, seed=1)
     with pytest.raises(CheckFailedError):
         record_annotators(done, ("anna", "ben"), agreement)
-
-
-def test_a_pool_without_query_types_is_refused(maker) -> None:
-    old = maker.make({"1": "alpha", "2": "beta"}, query_type=["paraphrase", "exact_term"])
-    with pytest.raises(UsageError, match=r"1.*0"):
-        refresh_test_set(old, maker.make({"3": "gamma"}), 1)
 
 
 def test_ids_of_the_set_languages_and_counts_are_refused(maker) -> None:

@@ -43,23 +43,6 @@ def test_a_worked_division() -> None:
     assert sum(count for (category, _), count in chosen.items() if category == "a") == 1
 
 
-@pytest.mark.parametrize("name", ["hpo-en-tiny", "hpo-en-standard", "hpo-de-comprehensive"])
-@pytest.mark.parametrize("seed", [0, 42])
-def test_shipped_sets_are_split_by_category(name: str, seed: int) -> None:
-    test_set = load_test_set(name)
-    split = split_test_set(test_set, 0.2, seed)
-    used, held_out = split.used.queries, split.held_out.queries
-    assert sorted((*used, *held_out), key=lambda query: query.query_id) == sorted(
-        test_set.queries, key=lambda query: query.query_id
-    )
-    assert len(held_out) == round(0.2 * len(test_set.queries))
-    whole, held = (
-        Counter(query.category for query in part) for part in (test_set.queries, held_out)
-    )
-    for category, size in whole.items():
-        assert abs(held[category] - 0.2 * size) <= 1
-
-
 TYPES = ["exact_term"] * 20 + ["paraphrase"] * 15 + ["complex_clinical"] * 15
 
 
@@ -109,19 +92,6 @@ def test_the_first_field_is_exact_and_cells_are_within_their_size(
     assert +first == +Counter(apportion(total, Counter(cell[0] for cell in strata)))
 
 
-def test_queries_without_a_category_count_by_their_type(maker) -> None:
-    categories = ["synonym"] * 20 + [None] * 30
-    split = split_test_set(maker.make(SIGNS, query_type=TYPES, category=categories), 0.2)
-    held_out = Counter((query.category, query.query_type) for query in split.held_out.queries)
-    assert held_out == {
-        ("synonym", "exact_term"): 4,
-        (None, "paraphrase"): 3,
-        (None, "complex_clinical"): 3,
-    }
-    strata = split.used.metadata.model_extra["split"]["strata"]
-    assert strata == "query_type, category"
-
-
 def test_parts_name_where_they_are_from(tmp_path: Path) -> None:
     files = write_split(split_test_set(load_test_set("hpo-en-tiny"), 0.3, 5), tmp_path)
     for path, part in zip(files, ("used", "held-out"), strict=True):
@@ -131,15 +101,6 @@ def test_parts_name_where_they_are_from(tmp_path: Path) -> None:
         assert (split["part"], split["seed"], split["held_out"]) == (part, 5, 0.3)
         assert split["parent"]["dataset_id"] == "hpo-en-tiny"
         assert len(split["parent"]["sha256"]) == 64
-
-
-def test_the_parent_is_known_by_its_content(maker) -> None:
-    one = split_test_set(maker.make({"1": "alpha", "2": "beta"}), 0.5)
-    other = split_test_set(maker.make({"1": "alpha", "2": "gamma"}), 0.5)
-    digests = [
-        split.used.metadata.model_extra["split"]["parent"]["sha256"] for split in (one, other)
-    ]
-    assert digests[0] != digests[1]
 
 
 @given(seed=st.integers(0, 1000))

@@ -49,15 +49,6 @@ def test_alternative_and_replaced_ids_become_terms() -> None:
     ]
 
 
-def test_an_alternative_id_comes_before_an_obsolete_stub(tmp_path: Path) -> None:
-    path = tmp_path / "stub.obo"
-    path.write_text(
-        "[Term]\nid: X:1\nalt_id: X:3\n\n[Term]\nid: X:2\n\n"
-        "[Term]\nid: X:3\nis_obsolete: true\nreplaced_by: X:2\n"
-    )
-    assert grades(resolve_terms(make({"X:3": 3}), path).test_set) == [{"X:1": 3}]
-
-
 def test_other_ids_are_errors_or_dropped() -> None:
     # TOY:0011 has two replacements, TOY:0012 none.
     test_set = make({"TOY:0011": 3, "TOY:0006": 1}, {"TOY:0012": 3, "TOY:9999": 1})

@@ -141,18 +141,6 @@ def test_each_measure_alone(requested, data, level, judged_only, depth, complete
         assert bits(summarise(one, scores, complete=complete)) == bits(figures)
 
 
-@settings(max_examples=settings().max_examples // 4)
-@given(data=collections(), level=st.integers(1, 3), judged_only=st.booleans())
-def test_all_measures_together_are_what_they_are_alone(data, level, judged_only):
-    run, qrels = data
-    flags = [f"-l{level}", *(["-J"] if judged_only else []), "q", "r"]
-    together = parse_arguments(["-m", "all_trec", *flags])
-    scores = score(as_input(qrels, run), together)
-    for name, values in scores.values.items():
-        alone = score(as_input(qrels, run), parse_arguments(["-m", name, *flags]))
-        assert values.tobytes() == alone.values[name].tobytes()
-
-
 @given(data=collections(), judged_only=st.booleans(), length=st.integers(-1, 14))
 def test_relstring_spelled_out(data, judged_only, length):
     run, qrels = data
@@ -164,12 +152,6 @@ def test_relstring_spelled_out(data, judged_only, length):
             grades = [grade for grade in grades if grade is not None and grade >= 0]
         signs = ["-" if grade is None else "." if grade < 0 else str(grade) for grade in grades]
         assert text == "".join(signs[: max(length, 0)])
-
-
-def test_relstring_has_a_sign_above_nine():
-    data = as_input({"1": {"a": 10, "b": 9}}, {"1": {"a": 2.0, "b": 1.0, "c": 0.5}})
-    scores = score(data, parse_arguments(["-mrelstring", "q", "r"]))
-    assert scores.values["relstring"].tolist() == [[">9-"]]
 
 
 @settings(max_examples=settings().max_examples // 4)

@@ -10,23 +10,28 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.trec_eval.c_cases import OUTPUTS, case, output_of_ours
 from trectools_plus import trec_eval
 from trectools_plus.errors import CheckFailedError
 from trectools_plus.trec_eval.preferences import Preference, score_preferences
 
-CASES = [
-    (kind, seed, lines)
-    for kind, found in json.loads(OUTPUTS.read_text("utf-8")).items()
-    for seed, lines in found
-]
+CASES = json.loads(Path(__file__).with_name("c_outputs.json").read_text("utf-8"))
+"""Random judgments and runs, drawn once, with the output of C trec_eval 10-rc3."""
 
 
-@pytest.mark.parametrize(
-    ("kind", "seed", "lines"), CASES, ids=[f"{kind}-{seed}" for kind, seed, _ in CASES]
-)
-def test_output_of_c(kind, seed, lines, tmp_path):
-    assert output_of_ours(case(kind, seed), tmp_path) == lines
+@pytest.mark.parametrize("name", CASES)
+def test_output_of_c(name, tmp_path):
+    for part in ("judgments", "run", "means"):
+        (tmp_path / part).write_text("".join(f"{line}\n" for line in CASES[name][part]), "utf-8")
+    flags = ["--trec-eval-version=10", "--permissive", *CASES[name]["flags"]]
+    flags += ["-Z", str(tmp_path / "means")] * bool(CASES[name]["means"])
+    arguments = [*flags, str(tmp_path / "judgments"), str(tmp_path / "run")]
+    assert output_of(arguments).splitlines() == CASES[name]["output"]
+
+
+def output_of(arguments):
+    parsed = trec_eval.parse_arguments(arguments)
+    scores, _ = trec_eval.score_files(parsed)
+    return "\n".join(trec_eval.output_lines(scores, parsed))
 
 
 ROWS = st.lists(
@@ -68,9 +73,7 @@ def test_preferences_are_counted_pair_by_pair(rows, n_retrieved):
 def score(folder: Path, judgments: str, *flags: str, run: str = "1 Q0 a 1 1 t\n") -> str:
     (folder / "judgments").write_text(judgments)
     (folder / "run").write_text(run)
-    arguments = trec_eval.parse_arguments([*flags, str(folder / "judgments"), str(folder / "run")])
-    scores, _ = trec_eval.score_files(arguments)
-    return "\n".join(trec_eval.output_lines(scores, arguments))
+    return output_of([*flags, str(folder / "judgments"), str(folder / "run")])
 
 
 def test_what_follows_from_two_lists_counts(tmp_path):
@@ -103,11 +106,9 @@ def test_comments_blank_lines_and_bytes_of_other_encodings_are_read(tmp_path):
     rows = b"# levels\n\n1 j l caf\xe9 2\n1 j l b 1\n"
     (tmp_path / "judgments").write_bytes(rows)
     (tmp_path / "run").write_bytes(b"1 Q0 caf\xe9 1 2 t\n1 Q0 b 2 1 t\n")
-    arguments = trec_eval.parse_arguments(
-        ["-Rprefs", "-mprefs_simp", str(tmp_path / "judgments"), str(tmp_path / "run")]
-    )
-    scores, _ = trec_eval.score_files(arguments)
-    assert [*trec_eval.output_lines(scores, arguments)] == ["prefs_simp            \tall\t1.0000"]
+    files = [str(tmp_path / "judgments"), str(tmp_path / "run")]
+    output = output_of(["-Rprefs", "-mprefs_simp", *files])
+    assert output == "prefs_simp            \tall\t1.0000"
 
 
 @pytest.mark.parametrize("line", ["1 map 0.5", "1 map a b", "1 map 0 1\n1 map 0 2"])

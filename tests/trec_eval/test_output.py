@@ -83,12 +83,6 @@ def test_nothing_left_to_rank_is_not_a_number(printed):
     ]
 
 
-def test_a_percent_sign_in_an_id(printed):
-    lines = printed("5%d 0 a 1\n", "5%d Q0 a 1 1 50%\n", "-q", "-m", "map", "-m", "runid")
-    assert lines[0] == "map                   \t5%d\t1.0000"
-    assert lines[1].endswith("50%")
-
-
 def test_sums_and_the_count_of_relevant_under_c(printed):
     qrels, run = "1 0 a 1\n1 0 b 3\n2 0 a 1\n", "1 Q0 a 1 1 t\n"
     flags = ("-l2", "-m", "num_rel", "-m", "num_q")

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import re
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from trectools_plus.errors import CheckFailedError, TrectoolsPlusError
+from trectools_plus.errors import CheckFailedError
 from trectools_plus.formats.tables import Qrels, Run
 from trectools_plus.trec_eval.arguments import parse_arguments
 from trectools_plus.trec_eval.inputs import Input, read_input
-from trectools_plus.trec_eval.output import output_lines
 from trectools_plus.trec_eval.scoring import score
 from trectools_plus.validation.findings import FindingsError
 
@@ -240,10 +236,6 @@ def test_a_byte_order_mark_is_reported(tmp_path):
         assert "lose the row" in note
 
 
-def test_clean_files_have_no_note(tmp_path):
-    assert read(tmp_path, QRELS, RUN).notes == []
-
-
 def test_strict_input_refuses_every_error(tmp_path):
     deep = RUN + "".join(f"3 Q0 d{n} {n} {999 - n} t\n" for n in range(1, 102))
     for run, code in ((RUN.replace("b 2", "b 1"), "R122"), (deep, "R161")):
@@ -312,91 +304,7 @@ def test_ids_that_are_not_utf8_are_compared_as_bytes(tmp_path, utf8):
     assert score(read_input(only), only).query_ids == found.query_ids[-1:]
 
 
-def test_utf16_is_refused(tmp_path):
-    for name, text in (("qrels", QRELS), ("run", RUN)):
-        (tmp_path / name).write_text(text, "utf-16" if name == "run" else "utf-8")
-    arguments = parse_arguments(["--permissive", str(tmp_path / "qrels"), str(tmp_path / "run")])
-    with pytest.raises(FindingsError, match="utf-16"):
-        read_input(arguments)
-
-
 def test_a_query_with_negative_grades_only_scores_nothing(printed):
     """C trec_eval crashes at it."""
     lines = printed(QRELS + "3 0 a -2\n", RUN + "3 Q0 a 1 1 t\n", "-q", "-m", "map")
     assert values(lines) == ["1.0000", "1.0000", "0.0000", "0.6667"]
-
-
-def test_only_negative_grades_score_nothing(printed):
-    lines = printed(QRELS + "3 0 a -1\n", RUN + "3 Q0 a 1 1 t\n", "-q", "-m", "all_trec")
-    of_3 = {line.split()[0]: line.split()[2] for line in lines if "\t3\t" in line}
-    assert (of_3["num_ret"], of_3["relstring"], of_3["utility"]) == ("1", "'.'", "-1.0000")
-    rest = {name: value for name, value in of_3.items() if name not in ("num_ret", "utility")}
-    assert {value for value in rest.values() if "'" not in value} == {"0", "0.0000"}
-
-
-@pytest.mark.parametrize(
-    "flags",
-    [
-        (),
-        pytest.param(("--permissive",), marks=pytest.mark.slow("similar to the other flags")),
-        ("--permissive", "-cJ"),
-    ],
-)
-def test_no_odd_file_ends_otherwise_than_in_figures_or_a_reason(shared_data, flags, thorough):
-    folder = shared_data / "malformed"
-    tried = set()
-    for number, entry in enumerate(json.loads((folder / "manifest.json").read_text())):
-        good = {"run": "r00_good.txt", "qrels": "q00_good.txt"}
-        if entry["kind"] not in good:
-            continue
-        other = "qrels" if entry["kind"] == "run" else "run"
-        files = {entry["kind"]: entry["file"], other: entry.get("with") or good[other]}
-        pair = [str(folder / files[kind]) for kind in ("qrels", "run")]
-        for version in ("9", "10") if thorough else (("9", "10")[number % 2],):
-            arguments = parse_arguments(
-                ["-q", "-m", "all_trec", "--trec-eval-version", version, *flags, *pair]
-            )
-            try:
-                data = read_input(arguments)
-                lines = [*output_lines(score(data, arguments), arguments)]
-            except TrectoolsPlusError as error:
-                tried.add(error.exit_code)
-            else:
-                assert lines
-                tried.add(0)
-    assert {0, 1} <= tried <= {0, 1, 2}
-
-
-FLAGS = ["-q", "-c", "-J", "-M3", "-l2", "-n"]
-
-
-@given(data=st.data(), version=st.sampled_from(["9", "10"]))
-def test_a_file_gives_what_its_table_gives(tmp_path_factory, data, version):
-    """Clean runs are read in chunks, others as a whole."""
-    folder = tmp_path_factory.mktemp("pieces")
-    scores = st.sampled_from(["3", "2.00000001", "2", "1", "-1", "2e30"])
-    documents = st.dictionaries(st.sampled_from("abcdefgh"), scores, min_size=1)
-    grades = st.dictionaries(st.sampled_from("abcdefgh"), st.integers(0, 3), min_size=1)
-    run = data.draw(st.dictionaries(st.sampled_from(["9", "10", "é"]), documents, min_size=1))
-    qrels = data.draw(st.dictionaries(st.sampled_from(["10", "9", "é"]), grades, min_size=1))
-    rows = [
-        f"{query} Q0 {doc_id} {rank} {text} tag\n"
-        for query, ranked in run.items()
-        for rank, (doc_id, text) in enumerate(
-            sorted(ranked.items(), key=lambda pair: -float(pair[1])), 1
-        )
-    ]
-    judged = [f"{q} 0 {d} {g}\n" for q, ds in qrels.items() for d, g in ds.items()]
-    (folder / "run").write_text("".join(rows), "utf-8")
-    (folder / "qrels").write_text("".join(judged), "utf-8")
-    flags = data.draw(st.lists(st.sampled_from(FLAGS), unique=True))
-    words = [*flags, "--trec-eval-version", version, "-m", "all_trec", "-m", "relstring.5"]
-    arguments = parse_arguments([*words, str(folder / "qrels"), str(folder / "run")])
-    try:
-        found = read_input(arguments)
-        lines = [*output_lines(score(found, arguments), arguments)]
-    except CheckFailedError:
-        return
-    numbers = {q: {d: float(text) for d, text in ds.items()} for q, ds in run.items()}
-    table = Input.from_tables(Qrels.from_dict(qrels), Run.from_dict(numbers, "tag"))
-    assert lines == [*output_lines(score(table, arguments), arguments)]

@@ -6,7 +6,6 @@ import math
 
 import numpy as np
 import pytest
-import pytrec_eval_ext
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -15,7 +14,7 @@ from trectools_plus.formats.tables import Qrels, Run
 from trectools_plus.trec_eval import builtin
 from trectools_plus.trec_eval.arguments import parse_arguments
 from trectools_plus.trec_eval.inputs import Input
-from trectools_plus.trec_eval.scoring import rank_queries, score
+from trectools_plus.trec_eval.scoring import score
 
 IDS = [f"d{number}" for number in range(12)]
 GRADES = st.dictionaries(st.sampled_from(IDS), st.integers(-2, 4), min_size=1).filter(
@@ -38,35 +37,6 @@ def tables(lists):
 
 def of_version(data, version, *flags):
     return score(data, parse_arguments(["--trec-eval-version", version, *flags, "q", "r"]))
-
-
-def cut_as_9(numbers):
-    return np.trunc(numbers + 0.9)
-
-
-POINTS = {
-    "iprec_at_recall": (builtin.interpolated_precision, ".0,0.11,.3,.5,.9,1"),
-    "11pt_avg": (builtin.eleven_points, "..75,.25,0,.5,-1"),
-}
-
-
-@pytest.mark.parametrize("name", POINTS)
-@given(lists=LISTS, level=st.integers(1, 3), parameters=st.booleans(), judged_only=st.booleans())
-def test_own_interpolation_with_rounding_of_9_is_that_of_9(
-    name, lists, level, parameters, judged_only
-):
-    data, _, qrels, run = tables(lists)
-    scorer, text = POINTS[name]
-    flags = ["-m", name + text * parameters, *(["-J"] if judged_only else []), f"-l{level}"]
-    arguments = parse_arguments([*flags, "q", "r"])
-    (requested,) = arguments.requested
-    judged = data.qrels.look_up(data.run, arguments.precision)
-    numbers, judged_run = judged.judged_run(data.qrels)
-    ranked = rank_queries(data.qrels.ids_of(numbers), judged_run, arguments).filtered
-    values = scorer(requested, ranked, arguments, cut_as_9)
-    evaluator = pytrec_eval_ext.RelevanceEvaluator(qrels, {requested.request()}, level, judged_only)
-    expected = [[*answer.values()] for _, answer in sorted(evaluator.evaluate(run).items())]
-    assert values.view(np.int64).tolist() == np.array(expected).view(np.int64).tolist()
 
 
 def test_10_rounds_where_9_cuts():
@@ -124,12 +94,6 @@ def test_rbp_takes_p_and_gains():
     ]
     assert scores.values["rbp"].tolist() == [[0.5 * (0.25 + 0.25)]]
     assert scores.values["rbp_resid"].tolist() == [[0.125 + 0.5 * 0.5]]
-
-
-def test_rbp_scales_negative_gains_to_0():
-    data, *_ = tables([({"d0": 0, "d1": 1}, ["d0", "d1", "x"])])
-    values = of_version(data, "10", "-m", "rbp.0=-1").values["rbp"]
-    assert values.tolist() == [[pytest.approx(0.1 * 0.9)]]
 
 
 @given(lists=LISTS)

@@ -46,17 +46,6 @@ def test_its_folder_is_a_dataset_and_the_report_holds(
     assert set(first["strata"]["type"]) == {"keyword", "question", "paraphrase"}
 
 
-@pytest.mark.slow("runs the demo again")
-def test_a_second_call_replaces_only_its_own_report(
-    demo: tuple[Path, Done], program: Program
-) -> None:
-    folder, done = demo
-    (folder / "trectools-plus-demo" / "mine.txt").write_text("mine", "utf-8")
-    again = program("trectools-plus demo", folder)
-    assert (again.code, again.text) == (0, done.text)
-    assert (folder / "trectools-plus-demo" / "mine.txt").read_text("utf-8") == "mine"
-
-
 @pytest.mark.parametrize("name", ["qrels.txt", "report/BenchmarkReport.html", "report/notes.txt"])
 def test_files_of_others_are_never_overwritten(name: str, tmp_path: Path, program: Program) -> None:
     file = tmp_path / "mine" / name
@@ -109,13 +98,3 @@ def test_the_sample_is_a_dataset(name: str, tmp_path: Path, program: Program) ->
     done = program(f"{name} --dataset sample {COMMANDS[name].format(run=run)}", tmp_path)
     assert done.code == 0, done.stderr
     assert "read as TSV" not in done.stderr
-
-
-def test_configuration_files_name_the_sample_or_a_folder(tmp_path: Path, program: Program) -> None:
-    text = "dataset: {}\nmodes: [lexical]\nmeasures: [RR]\nresamples: 100\noutput_dir: out\n"
-    (tmp_path / "named.yaml").write_text(text.format("sample"), "utf-8")
-    (tmp_path / "folder.yaml").write_text(text.format("./sample"), "utf-8")
-    assert program("benchmark run --config named.yaml", tmp_path).code == 0
-    done = program("benchmark run --config folder.yaml", tmp_path)
-    assert done.code == 2
-    assert "no dataset './sample'" in done.stderr

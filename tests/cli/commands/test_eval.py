@@ -180,14 +180,6 @@ def test_a_full_disk_behind_stdout_is_one_line(kind):
     assert result.stderr.lower() == "error: no space left on device — standard output\n"
 
 
-def test_explain_a_name_of_several_rules_and_of_none(call):
-    words = [line.split() for line in call("explain header-line").stdout.splitlines()]
-    assert [line[1] for line in words if line[:1] == ["code:"]] == ["R105", "Q103", "T103"]
-    for name in ("R999", "nDGC"):
-        with pytest.raises(UsageError, match=name):
-            call("explain", name)
-
-
 TOY = str(FIXTURES / "ontology" / "toy.obo")
 
 
@@ -203,19 +195,6 @@ def test_files_about_terms_that_are_of_no_use(run, arguments, words):
     with pytest.raises(TrectoolsPlusError, match=words) as caught:
         run("qrels.txt", "a.run", *arguments)
     assert caught.value.exit_code == 2
-
-
-def test_findings_that_change_no_figure_are_one_note(run, scores):
-    Path("c.run").write_text("qid Q0 docno rank score tag\n" + FIRST.replace(" 1 ", " - "))
-    Path("d.run").write_text("\ufeff" + SECOND.replace(" 1 ", " 0 "))
-    plain, of_c = (run("qrels.txt", name, "-m", "AP") for name in ("a.run", "c.run"))
-    assert "figure:" not in of_c.stderr  # which is no terminal
-    assert of_c.stdout == plain.stdout.replace("a\n", "c\n", 1)
-    notes = scores("qrels.txt", "c.run")["notes"]
-    assert [note for note in notes if note.startswith("2 findings") and "R105, R120; see" in note]
-    result = run("qrels.txt", "c.run", "d.run", "--format", "json")
-    assert "R105, R120, " in json.loads(result.stdout)["notes"][-1]
-    assert "d.run:1: F102 " in result.stderr
 
 
 def test_strict_input_refuses_every_error(run):

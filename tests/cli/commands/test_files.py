@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
-import jsonschema
 import pytest
 from harness.program import Program
 
@@ -61,18 +59,3 @@ def test_an_unknown_file_is_an_error(name: str, tmp_path: Path, program: Program
     done = program(["trectools-plus", "files", name], tmp_path)
     assert done.code == 2
     assert "trectools-plus files" in done.stderr
-
-
-def test_the_configuration_runs_and_its_report_satisfies_the_schema(
-    tmp_path: Path, program: Program
-) -> None:
-    command = "trectools-plus files benchmark.yaml schema/BenchmarkReport.schema.json"
-    assert program(command, tmp_path).code == 0
-    done = program("benchmark run --config benchmark.yaml --output-dir out", tmp_path)
-    assert done.code == 0, done.stderr
-    schema, report = (
-        json.loads((tmp_path / name).read_text("utf-8"))
-        for name in ("BenchmarkReport.schema.json", "out/BenchmarkReport.json")
-    )
-    jsonschema.Draft202012Validator(schema).validate(report)
-    assert report["primary_measure"] == "nDCG@10"

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
-import random
 import sys
 from pathlib import Path
 from typing import Any
@@ -14,7 +12,6 @@ from click.testing import Result
 from typer.testing import CliRunner
 
 from trectools_plus import retrieval
-from trectools_plus.choices import ALL_MODES, MODE_ALIASES
 from trectools_plus.cli.app import app
 from trectools_plus.cli.commands import search
 from trectools_plus.errors import TrectoolsPlusError
@@ -55,13 +52,6 @@ def _folders(shared_cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     monkeypatch.chdir(tmp_path)
 
 
-@pytest.fixture
-def cache(_folders: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return the folder of the indexes, in a cache of the test's own."""
-    monkeypatch.setenv("TRECTOOLS_PLUS_CACHE", str(tmp_path / "cache"))
-    return tmp_path / "cache" / "indexes"
-
-
 def run_cli(*arguments: str) -> Result:
     return CliRunner().invoke(app, list(arguments))
 
@@ -76,20 +66,6 @@ def refusal(*arguments: str) -> str:
     result = run_cli(*arguments)
     assert isinstance(result.exception, TrectoolsPlusError), result.output
     return str(result.exception)
-
-
-def test_single_and_multi_vector_indexes_coexist(cache: Path) -> None:
-    first = document("index", "build", "--ontology", TOY, "--set", "multi_vector=false")
-    assert [one["kind"] for one in first["indexes"]] == ["lexical", "vector"]
-    second = document("index", "build", "--ontology", TOY)
-    assert [(one["kind"], one["reused"]) for one in second["indexes"]] == [
-        ("lexical", True),
-        ("multi-vector", False),
-    ]
-    folders = {one["folder"] for each in (first, second) for one in each["indexes"]}
-    assert folders == {str(path) for path in cache.iterdir() if path.is_dir()}
-    third = document("index", "build", "--ontology", TOY, "--modes", "hybrid")
-    assert [one["reused"] for one in third["indexes"]] == [True, True, False]  # the n-grams
 
 
 NAMED = {
@@ -128,50 +104,6 @@ def test_what_names_no_live_term_is_searched_for() -> None:
     for text in ("dogs and cats", "obsolete hound", "TOY:0011", "TOY:0012", "TOY:9", "?", "thin"):
         found = document("query", text, "--ontology", TOY, "--mode", "lexical")["results"]
         assert not any(one["exact"] for one in found), text
-
-
-def test_names_of_several_terms_are_ordered_by_what_they_are(tmp_path: Path) -> None:
-    terms = [
-        ("X:1", "first", 'synonym: "same name" RELATED []'),
-        ("X:2", "second", 'synonym: "Same-Name" EXACT []'),
-        ("X:3", "same name", ""),
-        ("X:4", "same name", "is_obsolete: true"),
-        ("X:5", "fifth", "alt_id: X:6"),
-        ("X:6", "sixth", "is_obsolete: true"),
-        ("X:7", "obsolete seventh", "is_obsolete: true\nreplaced_by: X:1"),
-    ]
-    stanzas = [f"[Term]\nid: {i}\nname: {name}\n{more}\n" for i, name, more in terms]
-    path = tmp_path / "x.obo"
-    path.write_text("format-version: 1.2\n\n" + "\n".join(stanzas))
-
-    def exact(text: str) -> list[str]:
-        found = document("query", text, "--ontology", str(path))["results"]
-        return [one["doc_id"] for one in found if one["exact"]]
-
-    assert exact("SAME NAME") == ["X:3", "X:2", "X:1"]
-    assert exact("x:6") == ["X:5"]  # although an obsolete term keeps this id
-    assert exact("sixth") == []
-    assert exact("X:7") == ["X:1"]
-
-
-def test_a_forged_index_is_built_again_with_a_warning(
-    cache: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    words = ["query", "wild animal", "--ontology", TOY, "--mode", "vector", "--format", "json"]
-    expected = run_cli(*words)
-    assert expected.stderr == ""
-    (folder,) = (path for path in cache.iterdir() if path.is_dir())
-    path, seal = folder / "vectors.npy", folder / "index.json"
-    path.write_bytes(path.read_bytes()[:-9])
-    content = json.loads(seal.read_text())
-    content["files"][path.name] = hashlib.sha256(path.read_bytes()).hexdigest()
-    seal.write_text(json.dumps(content))
-    result = run_cli(*words)
-    assert result.exception is None
-    assert result.stdout == expected.stdout
-    (line,) = caplog.messages
-    assert line.startswith(f"the index {folder} is inconsistent (")
-    assert line.endswith("built again")
 
 
 def test_nothing_found_is_said_on_stderr() -> None:
@@ -228,18 +160,6 @@ def dogs(tmp_path: Path) -> list[str]:
     path = tmp_path / "dogs.json"
     path.write_text(json.dumps([case, other]))
     return ["--dataset", "hpo", "--ontology", TOY, "--test-file", str(path)]
-
-
-def test_a_strategy_may_stand_beside_a_configuration_that_has_multi_vector(
-    dogs: list[str], tmp_path: Path
-) -> None:
-    path = tmp_path / "benchmark.yaml"
-    path.write_text("retrieval: {multi_vector: true}\n")
-    report = document(
-        "benchmark", "run", *dogs, "--config", str(path), "--set", "aggregation_strategy=all_max",
-        "--modes", "vector", "-m", "RR", "--set", "resamples=100", "--output-dir", "out",
-    )  # fmt: skip
-    assert report["manifest"]["config"]["retrieval"]["aggregation_strategy"] == "all_max"
 
 
 UNUSED = {
@@ -305,28 +225,6 @@ def test_terms_have_a_vector_for_each_part_by_default() -> None:
     assert document(*words[:-1], "all_max")["results"] == document(*words[:-1], "vector")["results"]
     plain = ["query", "roses", "--dataset", GARDEN]
     assert document(*plain)["results"] == document(*plain, "--set", "multi_vector=false")["results"]
-
-
-@pytest.mark.slow("searches a real ontology many times")
-def test_200_sampled_labels_and_synonyms_come_first(monkeypatch: pytest.MonkeyPatch) -> None:
-    terms = load_ontology()
-    documents = corpus_of(terms)
-    modes = [mode for mode in ALL_MODES if mode != "splade" and mode not in MODE_ALIASES]
-    retrievers = build_retrievers(documents, modes)
-    monkeypatch.setattr(search, "open_documents", lambda _: documents)
-    monkeypatch.setattr(retrieval, "build_retrievers", lambda *_: retrievers)
-    names = [
-        (name, term.term_id)
-        for term in terms.terms.values()
-        for name in (term.name, *(synonym.text for synonym in term.synonyms))
-    ]
-    for number, (name, term_id) in enumerate(random.Random(7).sample(names, 200)):
-        shown = [name, name.upper(), f" {name.replace(' ', '-')}. "][number % 3]
-        for mode in {"hybrid", modes[number % len(modes)]}:
-            found = document("query", shown, "--mode", mode, "--depth", "3")["results"]
-            exact = [one["doc_id"] for one in found if one["exact"]]
-            assert term_id in exact, (mode, name)
-            assert exact == [one["doc_id"] for one in found[: len(exact)]]
 
 
 LAY = {

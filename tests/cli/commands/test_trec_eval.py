@@ -64,9 +64,3 @@ def test_mistakes_are_one_line(trec_eval, arguments, code, said):
     assert done.stderr.startswith("error: ")
     assert done.stderr.count("\n") == 1
     assert said in done.stderr
-
-
-def test_notes_go_to_stderr(trec_eval):
-    done = trec_eval("-m", "recip_rank.10", "qrels", "run")
-    assert done.text == "recip_rank            \tall\t1.0000\n"
-    assert done.stderr == "note: -m recip_rank.10: recip_rank takes no parameters; 10 is ignored\n"

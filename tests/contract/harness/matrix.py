@@ -40,7 +40,6 @@ MEASURES = (
 CUTOFFS = "nDCG@3,nDCG@10,P@3,P@10,R@5,P(rel=2)@5,AP@5,Success@1"
 """Measures of trec_eval that need only the first results."""
 
-PLACES = {"path", "sha256", "name"}
 
 SMALL, LARGE = "small", "large"
 """Sizes: rows for one chunk, and rows with long ids for several chunks and processes."""

@@ -18,7 +18,6 @@ from trectools_plus.judging.estimates.report import JudgmentReport, RunEstimate
 from trectools_plus.judging.labels import LABELS_FILE, Label, LabelOrigin
 from trectools_plus.judging.plan import PlanFolder
 from trectools_plus.measures.evaluation import evaluate
-from trectools_plus.reporting import write_judgment_report
 
 READ = "trectools_plus.judging.estimates.estimate.read_people"
 ORIGIN = LabelOrigin(model="judge", host="localhost", prompt_sha256="0" * 64)
@@ -175,16 +174,6 @@ def test_a_prompt_that_was_changed_after_people_judged(plan: PlanFolder) -> None
     assert any("prompt was changed" in one for one in report.warnings)
     _store(plan, second)
     assert estimate(plan, people=label_all(plan, 25)).warnings == []
-
-
-def test_the_files(plan: PlanFolder, tmp_path: Path) -> None:
-    _store(plan, _model(plan))
-    report = estimate(plan, people=label_all(plan, 25))
-    files = write_judgment_report(report, tmp_path / "out")
-    stored = JudgmentReport.model_validate_json(files["json"].read_bytes())
-    assert stored == report
-    assert "must not be quoted" in files["md"].read_text("utf-8")
-    assert "<script" not in files["html"].read_text("utf-8")
 
 
 def test_the_code_of_the_page_prints_the_result(

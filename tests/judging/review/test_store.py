@@ -83,13 +83,6 @@ def test_what_was_begun_is_found_again(store: Store, tmp_path: Path) -> None:
     reader.close()
 
 
-def test_without_a_seed_orders_differ_from_file_to_file(tmp_path: Path) -> None:
-    stores = [open_store(tmp_path / f"{n}.db", MATERIAL) for n in range(4)]
-    assert len({store.study.seed for store in stores}) == 4
-    for store in stores:
-        store.close()
-
-
 def test_other_results_or_another_seed_are_refused(store: Store, tmp_path: Path) -> None:
     with pytest.raises(IncomparableError):
         open_store(tmp_path / "review.db", OTHER)
@@ -115,16 +108,6 @@ def test_other_files_are_refused_and_left_alone(tmp_path: Path) -> None:
             read_store(path)
     with pytest.raises(InputError):
         open_store(tmp_path / "no/such/folder.db", MATERIAL)
-
-
-def test_the_schema_keeps_what_makes_no_sense_out(store: Store) -> None:
-    begin_session(store, "Anna", resume=False)
-    insert = "INSERT INTO judgment (annotator, query_id, doc_id, grade, flagged, choice, made_at) "
-    for row in ("1,'q1','d1',4,0,NULL,''", "1,'q1','d1',2,1,NULL,''", "1,'q1','d1',2,0,'a',''",
-                "9,'q1','d1',2,0,NULL,''"):  # fmt: skip
-        with pytest.raises(sqlite3.IntegrityError), store.writing() as connection:
-            connection.execute(f"{insert} VALUES ({row})")
-    assert store.rows("SELECT count(*) FROM judgment") == [(0,)]
 
 
 SETTING = "UPDATE about SET value = '{value}' WHERE name = '{name}'"

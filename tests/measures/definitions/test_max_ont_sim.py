@@ -1,18 +1,14 @@
 import math
 from pathlib import Path
 
-import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from trectools_plus.errors import CheckFailedError, InputError, UsageError
+from trectools_plus.errors import CheckFailedError, UsageError
 from trectools_plus.formats.tables import Qrels, Run
 from trectools_plus.measures.definitions.max_ont_sim import MaxOntSim, bind_files, check_files_used
 from trectools_plus.measures.evaluation import evaluate
 from trectools_plus.measures.parser import parse_measure
 from trectools_plus.measures.scoring.scored_files import open_files
-from trectools_plus.ontology.ontology import Ontology
 from trectools_plus.ontology.similarity import FORMULAS
 
 TOY = Path(__file__).parents[3] / "fixtures" / "ontology" / "toy.obo"
@@ -45,12 +41,6 @@ def test_irrelevant_documents_are_not_expected():
     assert measure(rel=2).score_query([CAT], {DOG: 2, CAT: 1}) == pytest.approx(0.645)
 
 
-def test_either_side_empty_is_0():
-    assert measure().score_query([], {DOG: 1}) == 0
-    assert measure().score_query([DOG], {}) == 0
-    assert measure().value_without_results == 0
-
-
 def test_predicted_ids_that_are_no_terms_count_0():
     assert measure().score_query(["unknown"], {DOG: 1}) == 0
     assert measure().score_query(["unknown", CAT], {DOG: 1, "gone": 1}) == pytest.approx(0.645)
@@ -67,14 +57,6 @@ def test_expected_ids_that_are_no_terms_are_refused_whatever_the_ranking(ranking
     assert "ontology='FILE'" in str(error.value)
 
 
-def test_runs_without_a_term_in_the_first_k_are_refused():
-    qrels = Qrels.from_dict({"1": {DOG: 1}, "2": {CAT: 1, "d1": 1}})
-    run = Run.from_dict({"1": {"x": 2.0, DOG: 1.0}, "2": {"d1": 2.0}}, name="mine")
-    with pytest.raises(UsageError, match="d1"):
-        evaluate(qrels, run, [measure(1)])
-    assert evaluate(qrels, run, [measure(2)]).mean("mine", measure(2).name) == 1.0
-
-
 def test_ids_that_are_no_terms_count_0_and_are_noted():
     qrels = Qrels.from_dict({"1": {DOG: 1}, "2": {"d1": 1, "d2": 1}, "3": {"d1": 1}})
     run = Run.from_dict({"1": {DOG: 2.0, "x": 1.0}, "2": {CAT: 2.0}, "3": {"d1": 1.0}}, name="mine")
@@ -86,14 +68,6 @@ def test_ids_that_are_no_terms_count_0_and_are_noted():
     assert "d1, d2" in expected
     assert "2 of 4 documents of run mine are not terms of" in predicted
     assert "x, d1" in predicted
-
-
-def test_names():
-    assert MaxOntSim(10).name == "MaxOntSim@10"
-    assert MaxOntSim(10, formula="hybrid_depth").name == "MaxOntSim(formula='hybrid_depth')@10"
-    assert MaxOntSim(1, formula="hybrid").name == "MaxOntSim@1"
-    assert MaxOntSim(3, ontology=Path("a.obo")).name == "MaxOntSim(ontology='a.obo')@3"
-    assert MaxOntSim(3, rel=2).name == "MaxOntSim(rel=2)@3"
 
 
 def test_wrong_parameters_are_refused_before_anything_is_read():
@@ -127,13 +101,6 @@ def test_where_information_content_is_from():
     assert "from the graph" in measure(formula="lin").definition.formula
 
 
-def test_a_name_that_gives_a_file_keeps_it(tmp_path):
-    one = measure(formula="lin", annotations=HPOA)
-    moved = one.with_files(tmp_path / "other.obo", tmp_path / "other.hpoa")
-    assert moved.score_query([CAT], {DOG: 1}) == one.score_query([CAT], {DOG: 1})
-    assert moved.definition == one.definition
-
-
 def test_files_that_no_measure_looks_at_are_refused():
     hybrid, lin = MaxOntSim(10), MaxOntSim(10, formula="lin")
     check_files_used([hybrid, lin], TOY, HPOA)
@@ -160,39 +127,6 @@ def test_a_run_of_near_misses_alone_is_scored(tmp_path):
     assert open_files(*files, [measure()])[1][0].frame.height == 1
     with pytest.raises(CheckFailedError, match="P105"):
         open_files(*files, [parse_measure("P@1")])
-
-
-def test_annotations_of_other_terms_are_noted(tmp_path):
-    path = tmp_path / "who.hpoa"
-    path.write_text(f"database_id\thpo_id\nA\t{DOG}\nB\tX:1\n")
-    run = Run.from_dict({"1": {CAT: 1.0}}, name="mine")
-    asked = measure(formula="lin", annotations=path)
-    evaluation = evaluate(Qrels.from_dict({"1": {DOG: 1}}), run, [asked])
-    (note,) = evaluation.notes
-    assert "1 of 2 terms" in note
-
-
-def test_a_missing_ontology_is_an_input_error():
-    with pytest.raises(InputError):
-        MaxOntSim(10, ontology="nowhere.obo").score_query([DOG], {DOG: 1})
-
-
-IDS = st.lists(st.sampled_from([f"TOY:{i:04d}" for i in range(1, 10)]), min_size=1, unique=True)
-
-
-@given(st.lists(st.tuples(IDS, IDS), min_size=1, max_size=4), st.integers(1, 4))
-def test_many_queries_equal_one_by_one_and_the_ontology(queries, cutoff):
-    ontology = Ontology.from_obo(TOY)
-    rankings = [ranking for ranking, _ in queries]
-    qrels = [dict.fromkeys(expected, 1) for _, expected in queries]
-    values = measure(cutoff).score_queries(rankings, qrels)
-    alone = [measure(cutoff).score_query(r, q) for r, q in zip(rankings, qrels, strict=True)]
-    np.testing.assert_array_equal(values, alone)
-    direct = [ontology.max_similarity(q, r[:cutoff]) for r, q in zip(rankings, qrels, strict=True)]
-    np.testing.assert_array_equal(values, direct)
-    assert (
-        np.diff([measure(k).score_query(rankings[0], qrels[0]) for k in range(1, 9)]) >= 0
-    ).all()
 
 
 def test_by_name_in_an_evaluation():

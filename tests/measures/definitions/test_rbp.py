@@ -6,9 +6,6 @@ from hypothesis import strategies as st
 from trectools_plus.errors import UsageError
 from trectools_plus.formats.tables import Qrels, Run
 from trectools_plus.measures import evaluate, explain
-from trectools_plus.trec_eval.arguments import parse_arguments
-from trectools_plus.trec_eval.inputs import Input
-from trectools_plus.trec_eval.scoring import score
 
 GRADES = st.dictionaries(st.sampled_from("abcdefgh"), st.integers(-2, 3), min_size=1)
 
@@ -32,16 +29,6 @@ def test_by_hand():
         "RBP(rel=3)": 0.0,
     }
     np.testing.assert_allclose(values(expected, "abcde", grades), list(expected.values()))
-
-
-@given(st.permutations("abcdefghxyz"), GRADES, st.sampled_from([0.2, 0.5, 0.8, 0.95]))
-def test_equals_the_drop_in(ranking, grades, p):
-    """With grades as gains, the value is that of ``rbp`` of trec_eval 10."""
-    grades = {**grades, "r": 1}
-    flags = ["--trec-eval-version", "10", "-m", f"rbp.p={p}", "q", "r"]
-    run = Run.from_dict({"q": {doc: -float(place) for place, doc in enumerate(ranking)}})
-    theirs = score(Input.from_tables(Qrels.from_dict({"q": grades}), run), parse_arguments(flags))
-    assert values([f"RBP(p={p})"], ranking, grades) == [theirs.values["rbp"][0, 0]]
 
 
 @given(

@@ -46,12 +46,6 @@ def test_ties_are_in_canonical_order():
     assert score(["Compat(p=0.5)"], run, {"1": {"a": 1}})[0, 0] < 0.6
 
 
-def test_accuracy_is_undefined_without_a_relevant_document_retrieved():
-    run = {"1": {"a": 3.0, "x": 2.0, "y": 1.0}, "2": {"x": 1.0}}
-    values = score(["Accuracy"], run, {"1": {"a": 1}, "2": {"a": 1}, "3": {"a": 1}})
-    np.testing.assert_array_equal(values, [[1.0], [np.nan], [np.nan]])
-
-
 def test_failure_of_a_provider_is_an_error_that_names_it(monkeypatch):
     measure = parse_measure("Accuracy")
     monkeypatch.setattr(type(measure.computed_by), "_evaluator", lambda *_: [][0])

@@ -20,7 +20,7 @@ from trectools_plus.measures.evaluation import score_runs
 from trectools_plus.measures.scoring.scored_files import open_files
 from trectools_plus.trec_eval.arguments import parse_arguments
 from trectools_plus.trec_eval.command import score_files
-from trectools_plus.validation import load_qrels, load_run, parts, validate_run
+from trectools_plus.validation import load_qrels, load_run, parts
 
 NAMES = ["AP", "nDCG@10", "P@5", "R@100", "RR"]
 KEYS = ["map", "ndcg_cut_10", "P_5", "recall_100", "recip_rank"]
@@ -283,14 +283,6 @@ def test_wrong_or_ambiguous_files_are_refused(tmp_path, name, way):
     assert re.search(codes, str(refused.value))
 
 
-def test_a_run_without_judged_documents_has_a_note(tmp_path):
-    judgments, rows = OTHER_CONTENT["nothing judged in the results"]
-    qrels, run = write(tmp_path, qrels_text(judgments), run_text(rows))
-    (first, *_) = open_files(qrels, [run], MEASURES).notes
-    assert first.startswith(f"{run}: P105 0 of 3 documents are judged")
-    assert by_files(qrels, run) == [0.0] * len(NAMES)
-
-
 # Validation of the folder ``malformed``, from the table of errors that do not block scoring.
 
 NEVER = {"R120", "R122", "R161", "Q132", "Q133", "P103", "P107", "P108", "P109"}
@@ -338,16 +330,6 @@ def test_malformed_files_are_scored_or_refused_as_specified(shared_data, thoroug
                 assert values == pytest.approx(results["whole file"], abs=1e-12), entry["file"]
         counts[scored] += 1
     assert min(counts.values()) > 20 // step
-
-
-def test_robust_runs_are_scored(shared_data):
-    """Their ranks start at 0, and they have 1,000 results for each query."""
-    folder = shared_data / "robust03"
-    run = sorted(folder.glob("input.*"))[0]
-    opened = open_files(str(folder / "qrels.txt.gz"), [str(run)], MEASURES)
-    assert "R161" in opened.notes[-1]
-    report = validate_run(run)
-    assert {"R123", "R161"} <= {finding.code for finding in report.findings}
 
 
 # Any combination of changes.

@@ -1,8 +1,6 @@
 """Files scored in chunks, in several processes, have the results of those read as a whole."""
 
 import gzip
-import json
-import os
 import sys
 from pathlib import Path
 
@@ -142,28 +140,6 @@ def test_a_damaged_file_is_no_different(tmp_path_factory, collection, data):
     assert outcome(paths[0], [paths[1]], CUT) == whole_outcome(paths[0], [paths[1]], CUT)
 
 
-@given(collections(), st.data())
-def test_damaged_qrels_are_no_different(tmp_path_factory, collection, data):
-    run, qrels = collection
-    for _ in range(data.draw(st.integers(1, 3))):
-        at = data.draw(st.integers(0, len(qrels) - 1))
-        new = data.draw(st.sampled_from([*" \n\t\r#01.-dQ", ""]))
-        qrels = qrels[:at] + new + qrels[at + 1 :]
-    paths = write(tmp_path_factory.mktemp("damaged"), (run, qrels))
-    assert outcome(paths[0], [paths[1]], CUT) == whole_outcome(paths[0], [paths[1]], CUT)
-
-
-@given(collections(), st.data())
-def test_moved_and_repeated_rows_are_no_different(tmp_path_factory, collection, data):
-    lines = collection[0].splitlines(keepends=True)
-    line = lines[data.draw(st.integers(0, len(lines) - 1))]
-    lines.insert(data.draw(st.integers(0, len(lines))), line)
-    if data.draw(st.booleans()):
-        lines.remove(line)
-    qrels, run = write(tmp_path_factory.mktemp("moved"), ("".join(lines), collection[1]))
-    assert outcome(qrels, [run], WHOLE) == whole_outcome(qrels, [run], WHOLE)
-
-
 def large(n_queries=24, depth=12, form="{q} Q0 d{d} {r} {s} tag\n"):
     rows = [
         form.format(q=q, d=(q * 7 + r * 3) % 97, r=r, s=100 - r * 1.5)
@@ -187,61 +163,8 @@ def test_processes_give_the_same(tmp_path, two_processes, monkeypatch, measures,
     assert in_parts(qrels, run) is not None
 
 
-def test_several_runs(tmp_path, two_processes):
-    qrels, run = write(tmp_path, large())
-    other, odd = tmp_path / "other.txt", tmp_path / "odd.txt"
-    other.write_text(large(form="{q} Q0 d{d} {r} {s} other\n")[0], encoding="utf-8")
-    odd.write_text(large(form="{q}  Q0 d{d} {r} {s} odd\n")[0], encoding="utf-8")
-    for runs in ([run, other], [run, odd, other], [odd]):
-        assert outcome(qrels, runs, WHOLE) == whole_outcome(qrels, runs, WHOLE)
-    opened = files.open_files(str(qrels), [str(run), str(odd), str(other)], WHOLE)
-    assert [run.name for run in opened.runs] == ["tag", "odd", "other"]
-    assert all(isinstance(run, JudgedFile) for run in opened.runs)
-
-
 def test_a_query_in_two_parts_is_read_as_a_whole(tmp_path, two_processes):
     run, grades = large()
     qrels, path = write(tmp_path, (run + "3 Q0 new 1 5 tag\n", grades))
     assert in_parts(qrels, path) is None
     assert outcome(qrels, [path], CUT) == whole_outcome(qrels, [path], CUT)
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="only Linux copies processes")
-def test_a_killed_process_changes_nothing(tmp_path, two_processes, monkeypatch):
-    qrels, run = write(tmp_path, large())
-    here, read = os.getpid(), parts.view_part
-
-    def be_killed(path, data, settings, **options):
-        if os.getpid() != here and data.startswith((b"2", b"4")):
-            os.kill(os.getpid(), 9)
-        return read(path, data, settings, **options)
-
-    monkeypatch.setattr(parts, "view_part", be_killed)
-    assert outcome(qrels, [run], WHOLE) == whole_outcome(qrels, [run], WHOLE)
-
-
-def test_a_name_that_hides_the_compression_is_noted(tmp_path):
-    qrels, run = write(tmp_path, large())
-    wrong = tmp_path / "run.gz"
-    wrong.write_bytes(run.read_bytes())
-    right = tmp_path / "packed.run.gz"
-    right.write_bytes(gzip.compress(run.read_bytes()))
-    notes = [files.open_files(str(qrels), [str(path)], CUT).notes for path in (run, wrong, right)]
-    assert ["F112" in " ".join(one) for one in notes] == [False, True, False]
-    assert in_parts(qrels, wrong) is not None
-
-
-def test_malformed_files_are_no_different(shared_data):
-    folder: Path = shared_data / "malformed"
-    for entry in json.loads((folder / "manifest.json").read_text(encoding="utf-8")):
-        if entry["kind"] == "run" and "with" in entry:
-            paths = folder / entry["with"], [folder / entry["file"]], CUT
-            assert outcome(*paths) == whole_outcome(*paths), entry
-
-
-def test_real_runs(shared_data, monkeypatch, thorough):
-    monkeypatch.setattr(query_chunks, "CHUNK_BYTES", 1 << 20)
-    folder = shared_data / "robust03"
-    for run in sorted(folder.glob("input.*"))[: None if thorough else 1]:
-        paths = folder / "qrels.txt.gz", [run], WHOLE
-        assert outcome(*paths) == whole_outcome(*paths)

@@ -2,7 +2,6 @@
 
 import gzip
 import random
-import re
 from pathlib import Path
 
 import pytest
@@ -17,13 +16,9 @@ from trectools_plus.formats.files import limits
 from trectools_plus.measures import parse_measures
 from trectools_plus.measures.evaluation import DEFAULT_MEASURES, score_runs
 from trectools_plus.measures.scoring.scored_files import RunOpener, open_files
-from trectools_plus.validation import FindingsError, Severity, load_qrels, load_run, parts
-from trectools_plus.validation.catalogue import CATALOGUE
-from trectools_plus.validation.findings import notes_on_findings
-from trectools_plus.validation.loading import load_qrels_with_findings, load_run_with_findings
+from trectools_plus.validation import FindingsError, load_qrels, load_run, parts
 
 MEASURES = parse_measures([*DEFAULT_MEASURES, "AP", "Bpref"])
-FAULTY = Path(__file__).parents[3] / "fixtures" / "runs-faulty"
 LONGEST_LINE = 3000
 
 
@@ -238,74 +233,6 @@ def simple_rows(n_queries=12, depth=4):
     ]
 
 
-def one_way_broken(thorough):
-    """Runs broken in a single way: everywhere, in a few queries of one piece, or in one row."""
-    everywhere = range(48)
-    parts = (range(20, 28), range(44, 48), [9])
-    for number, change in enumerate(ROW_CHANGES):
-        at = number % (3 if thorough else 6)
-        few = parts[at : at + 1]
-        for chosen in (everywhere, *few):
-            rows = simple_rows()
-            for at in chosen:
-                rows[at] = change(rows[at])
-            yield rows
-    for line in INSERTED:
-        for at in (0, 24):
-            rows = simple_rows()
-            rows.insert(at, line)
-            yield rows
-
-
-@pytest.mark.slow("scores the example of every rule in every way")
-def test_every_rule_that_scoring_refuses_is_judged_alike(tmp_path, thorough, monkeypatch):
-    monkeypatch.setattr(parts, "SNIFFED_BYTES", 1)
-    monkeypatch.setattr(query_chunks, "CHUNK_BYTES", 100 if thorough else 200)
-    qrels, run = write_qrels(tmp_path), tmp_path / "run"
-    refused = set()
-    contents = [b"\n".join([*rows, b""]) for rows in one_way_broken(thorough)]
-    sound = b"\n".join([*simple_rows(), b""])
-    contents += [change(sound) for change in WHOLE_CHANGES]
-    contents += [path.read_bytes() for path in sorted(FAULTY.iterdir())]
-    header = b"qid Q0 docno rank score tag"
-    contents += [b"\n".join([header, *simple_rows(), b"qid Q0 d1 1 5 tag", b""])]
-    for content in contents:
-        run.write_bytes(content)
-        plain = assert_agreed(qrels, str(run))
-        if isinstance(plain[1], set):
-            refused |= plain[1]
-    forbidding = {
-        rule.code for rule in CATALOGUE if rule.on in ("file", "run") and rule.can_block_scoring
-    }
-    assert refused == forbidding
-
-
-@pytest.mark.slow("scores many files in every way")
-def test_all_ways_name_the_same_findings(tmp_path, thorough, monkeypatch):
-    monkeypatch.setattr(parts, "SNIFFED_BYTES", 1)
-    monkeypatch.setattr(query_chunks, "CHUNK_BYTES", 100 if thorough else 200)
-    qrels, run = write_qrels(tmp_path), str(tmp_path / "run")
-    for rows in one_way_broken(thorough):
-        (tmp_path / "run").write_bytes(b"\n".join([*rows, b""]))
-        try:
-            _, found = load_run_with_findings(run, qrels=load_qrels(qrels))
-        except TrectoolsPlusError:
-            continue
-        errors = {one.code for one in found if one.severity is Severity.ERROR}
-        # A chunk does not see that the line ends of another one differ, which is a warning.
-        codes = {one.code for one in found}
-        _, of_qrels = load_qrels_with_findings(qrels)
-        notes = open_files(qrels, [run], MEASURES).notes
-        named = {code for text in notes for code in re.findall(r"[FRP]\d{3}", text)}
-        assert errors - {"P103"} <= named  # the number of such queries is next to each figure
-        if "F104" not in codes:
-            assert notes == notes_on_findings(found, of_qrels)
-        if errors:
-            with pytest.raises(FindingsError) as strict:
-                open_files(qrels, [run], MEASURES, strict_input=True)
-            assert {one.code for one in strict.value.findings} <= errors
-
-
 @pytest.mark.parametrize(
     ("n_reversed", "order"),
     [
@@ -333,26 +260,3 @@ def test_reversed_queries_are_counted_over_all_pieces(tmp_path, n_reversed, orde
         expected = f": R121 scores rise with rank in {n_reversed} of 12 queries; evaluators sort by"
         notes = open_files(qrels, [run], MEASURES).notes
         assert any(expected in text for text in notes) == (n_reversed > 6)
-
-
-def test_findings_of_several_pieces_are_one(tmp_path):
-    rows = simple_rows()
-    for at in (3, 22, 23, 42):
-        rows[at] = fields(score=b"word")(rows[at])
-    rows = [
-        fields(score=lambda row: row["rank"])(row) if at not in (3, 22, 23, 42) else row
-        for at, row in enumerate(rows)
-    ]
-    (tmp_path / "run").write_bytes(b"\n".join([*rows, b""]))
-    with pytest.raises(FindingsError) as plain:
-        load_run(tmp_path / "run")
-    with pytest.raises(FindingsError) as in_parts:
-        open_files(write_qrels(tmp_path), [str(tmp_path / "run")], MEASURES)
-    shown = [
-        (one.code, one.count, one.line, one.lines, one.query_id) for one in plain.value.findings
-    ]
-    found = [
-        (one.code, one.count, one.line, one.lines, one.query_id) for one in in_parts.value.findings
-    ]
-    assert found == shown
-    assert str(in_parts.value) == str(plain.value)

@@ -22,7 +22,6 @@ from trectools_plus.service.api.evaluation import choose_mode, components_of
 from trectools_plus.service.api.models import EvaluationAnswer
 from trectools_plus.service.api.settings import ServiceSettings
 from trectools_plus.service.problems import ProblemError
-from trectools_plus.testsets.loading import find_test_set
 from trectools_plus.testsets.model import qrels_of, topics_of
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -88,17 +87,9 @@ def test_figures_are_those_of_a_benchmark(
             assert found["queries"]["per_query_type"][value] == one.n
 
 
-another_service = pytest.mark.slow("starts one more service")
-
-
+@pytest.mark.slow("starts services")
 @pytest.mark.parametrize(
-    ("modes", "mode"),
-    [
-        pytest.param(("lexical", "vector", "hybrid"), "hybrid", marks=another_service),
-        pytest.param(("lexical", "vector"), "lexical", marks=another_service),
-        (("dense", "bm25"), "lexical"),
-        pytest.param(("vector",), "vector", marks=another_service),
-    ],
+    ("modes", "mode"), [(("lexical", "vector"), "lexical"), (("vector",), "vector")]
 )
 def test_without_components_the_best_mode_that_is_ready_is_evaluated(
     open_service: Any, garden_set: dict[str, Any], modes: tuple[str, ...], mode: str
@@ -157,51 +148,6 @@ def test_categories_stand_in_for_query_types(
     assert (found["grouped_by"], found["per_query_type"]) == (None, {})
 
 
-@pytest.mark.slow("searches a real ontology many times")
-def test_terms_of_the_ontology(open_service: Any, cache: Path) -> None:
-    from trectools_plus.service.api.settings import ServiceSettings
-
-    data = find_test_set("hpo-en-tiny").read_bytes()
-    settings = ServiceSettings(dataset="hpo", modes=("lexical",))
-    with open_service(settings) as client:
-        answer = client.post(
-            "/v1/evaluate?components=bm25", content=data, headers={"content-type": "text/yaml"}
-        ).json()
-        wrong = json.loads(data)
-        wrong["queries"][0]["relevant"] = [{"doc_id": "HP:9999999", "grade": 3}]
-        refused = post(client, wrong)
-    assert refused.status_code == 422
-    assert "HP:9999999" in refused.json()["detail"]
-    config = BenchmarkConfig(
-        dataset="hpo",
-        test_file="hpo-en-tiny",
-        modes=("lexical",),
-        measures=tuple(MEASURES.values()),
-        output_dir=cache / "hpo-out",
-    )
-    expected = run_benchmark(config).report.modes["lexical"].measures
-    for key, name in MEASURES.items():
-        assert answer["metrics"][key] == expected[name].mean
-        assert answer["intervals"]["metrics"][key]["low"] == expected[name].ci.low
-    assert set(answer["per_query_type"]) == {"exact_term", "paraphrase", "complex_clinical"}
-
-
-def test_yaml_form_and_json_give_the_same(client: TestClient, garden_set: dict[str, Any]) -> None:
-    import yaml
-
-    text = yaml.safe_dump(garden_set)
-    answers = [
-        post(client, garden_set),
-        client.post("/v1/evaluate", content=text, headers={"content-type": "application/yaml"}),
-        client.post("/v1/evaluate", files={"test_set": ("any.yaml", text, "text/yaml")}),
-        client.post("/v1/evaluate", files={"test_set": ("x", json.dumps(garden_set))}),
-    ]
-    for answer in answers:
-        assert answer.status_code == 200, answer.text
-        assert answer.json()["metrics"] == answers[0].json()["metrics"]
-        assert answer.json()["test_set"] == "garden"
-
-
 def test_measures_of_ones_choice(client: TestClient, garden_set: dict[str, Any]) -> None:
     answer = post(client, garden_set, measures="P@5,AP(rel=2)@100,MRR@10").json()
     assert list(answer["metrics"]) == ["precision_at_5", "AP(rel=2)@100", "mrr_at_10"]
@@ -254,12 +200,6 @@ def test_unusable_test_sets(client: TestClient, check_problem: Check, content: b
         assert "/tmp" not in answer.text, "the service's own paths are its own business"
 
 
-def test_an_error_names_the_line(client: TestClient, check_problem: Check) -> None:
-    text = "queries:\n  - query_id: q1\n    text: a\n    relevant: [{doc_id: g01, grade: x}]\n"
-    answer = client.post("/v1/evaluate", content=text, headers={"content-type": "application/yaml"})
-    assert "test_set.yaml:4" in check_problem(answer, 422, "unusable-content")["detail"]
-
-
 def gauges(client: TestClient, name: str) -> list[str]:
     lines = client.get("/metrics").text.splitlines()
     return [line for line in lines if f'dataset="{name}"' in line]
@@ -307,18 +247,6 @@ def test_a_test_set_of_the_operators_choice(
         assert "--test-file" in problem["remedy"]
 
 
-def test_the_components_of_a_service_without_a_splade_model(
-    client: TestClient, garden_set: dict[str, Any], check_problem: Check
-) -> None:
-    """``components=splade``, alone or with others, is refused with what is missing."""
-    for components in ("splade", "bm25,splade,dense"):
-        answer = client.post("/v1/evaluate", params={"components": components})
-        problem = check_problem(answer, 422, "unknown-components")
-        assert "--splade-model" in problem["remedy"]
-    with pytest.raises(UsageError):
-        ServiceSettings(modes=("lexical", "splade"))
-
-
 def test_a_configuration_with_weights_by_component(
     open_service: Any, garden_set: dict[str, Any], tmp_path: Path
 ) -> None:
@@ -356,15 +284,6 @@ def test_the_components_of_a_service_with_a_splade_model(components: str | None,
     with pytest.raises(ProblemError) as caught:
         choose_mode("bm25,dense", settings)  # hybrid merges three here
     assert "hybrid (lexical,vector,splade)" in str(caught.value.problem.remedy)
-
-
-@pytest.mark.parametrize("components", ["bm25,dense", "bm25,dense,ngram", "hybrid", None])
-def test_the_hybrid_of_the_terms_of_the_hpo_merges_n_grams(components: str | None) -> None:
-    settings = ServiceSettings()
-    assert components_of("hybrid", settings) == ["lexical", "vector", "ngram"]
-    assert choose_mode(components, settings) == "hybrid"
-    single = ServiceSettings(retrieval={"multi_vector": False})
-    assert components_of("hybrid", single) == ["lexical", "vector"]
 
 
 def test_nothing_to_search(

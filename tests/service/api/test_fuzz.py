@@ -102,21 +102,6 @@ def test_any_body_to_evaluate(client: TestClient, body: bytes, media: str) -> No
 
 
 @QUIET
-@given(_TEST_SETS, st.sampled_from(["bm25", "dense", "bm25,dense"]))
-def test_any_test_set(client: TestClient, content: Any, components: str) -> None:
-    body = json.dumps(content)
-    for media in ("application/json", "application/yaml"):
-        check(
-            client.post(
-                "/v1/evaluate",
-                params={"components": components},
-                content=body,
-                headers={"content-type": media},
-            )
-        )
-
-
-@QUIET
 @given(_BYTES, _MEDIA, st.sampled_from(["run", "qrels", "topics", "testset", "x"]))
 def test_any_body_to_validate(client: TestClient, body: bytes, media: str, kind: str) -> None:
     headers = {"content-type": media}
@@ -130,23 +115,6 @@ def test_any_run_and_qrels(client: TestClient, run: bytes, qrels: bytes, measure
     check(client.post("/v1/score", files=files))
     good = {"run": b"1 Q0 g06 1 1 t\n", "qrels": b"1 0 g06 1\n"}
     check(client.post("/v1/score", params={"measures": measures}, files=good))
-
-
-@QUIET
-@given(
-    st.sampled_from(["GET", "POST", "PUT", "DELETE", "OPTIONS", "PATCH", "TRACE", "ODD"]),
-    _TEXT,
-    st.dictionaries(st.sampled_from(["components", "measures", "publish", "kind", "x"]), _TEXT),
-)
-def test_any_path_and_parameter(
-    client: TestClient, method: str, rest: str, parameters: dict[str, str]
-) -> None:
-    from urllib.parse import quote
-
-    for path in ("/v1/score/", "/v1/evaluate", "/"):
-        answer = client.request(method, path + quote(rest), params=parameters)
-        assert answer.status_code < 500
-    check(client.post("/v1/evaluate", params=parameters, json={}))
 
 
 @pytest.mark.parametrize("name", ["\ud800", "a" * 10_000, 'x"\n}', "\x00"])

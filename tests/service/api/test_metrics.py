@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib
 import json
 import shutil
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -29,7 +28,6 @@ from trectools_plus.service.api.metrics import (
 from trectools_plus.service.api.settings import DEFAULT_PREFIX, ServiceSettings
 from trectools_plus.service.api.snapshots import (
     Snapshot,
-    SnapshotStore,
     answer_key,
     read_snapshots,
     split_measure,
@@ -143,17 +141,6 @@ def test_latencies_are_a_histogram(fetched: Path) -> None:
     assert found[key(f"{name}_sum", **labels)] == pytest.approx(times.sum())
 
 
-def test_promtool_likes_the_page(
-    fetched: Path, client: TestClient, prometheus_tools: tuple[str, str]
-) -> None:
-    client.get("/healthz")
-    for page in (render_report(fetched), client.get("/metrics").content):
-        done = subprocess.run(
-            [prometheus_tools[1], "check", "metrics"], input=page, capture_output=True, check=False
-        )
-        assert done.returncode == 0, done.stderr.decode() + done.stdout.decode()
-
-
 @pytest.mark.parametrize("label", measure_labels())
 def test_every_measure_has_a_name(label: str) -> None:
     from trectools_plus.cli.reference import example_of
@@ -174,39 +161,6 @@ def test_every_measure_has_a_name(label: str) -> None:
 
 def figure(mean: float | None) -> StratumResult:
     return StratumResult(mean=mean, n=1, ci=None)
-
-
-def test_a_stratum_of_any_name_does_not_replace_the_mean_over_all_queries() -> None:
-    names = {None: 0.0, "all": 0.1, "": 0.2, "\ud800": 0.3}
-    groups = {name: {"R@10": figure(mean)} for name, mean in names.items()}
-    found = samples(render_metrics([Snapshot("d", "m", 0.0, groups)]).decode())
-    labels = {"dataset": "d", "mode": "m", "k": "10"}
-    assert {one: value for one, value in found.items() if one[0].endswith("recall_at_k")} == {
-        key("trectools_plus_retrieval_recall_at_k", **labels): 0.0,
-        **{
-            key("trectools_plus_retrieval_stratum_recall_at_k", **labels, query_type=name): value
-            for name, value in (("all", 0.1), ("", 0.2), ("?", 0.3))
-        },
-    }
-
-
-def test_what_is_undefined_is_left_out() -> None:
-    snapshot = Snapshot("d", "m", 0.0, {None: {"R@10": figure(None)}})
-    assert not [
-        name for name, _ in samples(render_metrics([snapshot]).decode()) if "recall" in name
-    ]
-
-
-def test_the_store_keeps_the_latest_of_each(report: Path) -> None:
-    store = SnapshotStore([str(report)])
-    ours = read_snapshots(report)[0]
-    older = Snapshot("qrels.txt", "a", ours.created - 1, {})
-    for snapshot in (older, Snapshot("d", "m", 1.0, {}), Snapshot("d", "m", 2.0, {})):
-        store.set_own(snapshot)
-    found = {(one.dataset, one.mode): one for one in store.current()}
-    assert set(found) == {("qrels.txt", "a"), ("qrels.txt", "b"), ("d", "m")}
-    assert found["qrels.txt", "a"] == ours
-    assert found["d", "m"].created == 2.0
 
 
 def test_a_report_is_read_again_when_it_changes(
@@ -252,16 +206,6 @@ def test_no_label_is_a_path(fetched: Path, open_service: Any, tmp_path: Path) ->
     assert {one["dataset"] for one in labels if "dataset" in one} == {"garden-trec", "corpus.jsonl"}
     values = [value for one in labels for name, value in one.items() if name != "route"]
     assert not [value for value in values if "/" in value]
-
-
-def test_categories_stand_in_for_query_types(fetched: Path, tmp_path: Path) -> None:
-    folder = shutil.copytree(fetched, tmp_path / "report")
-    path = folder / "BenchmarkReport.json"
-    document = json.loads(path.read_text())
-    types = document["strata"].pop("query_type")
-    document["strata"]["category"] = {"synonym": types["paraphrase"]}
-    path.write_text(json.dumps(document))
-    assert [set(one.groups) for one in read_snapshots(folder)] == 2 * [{None, "synonym"}]
 
 
 @pytest.mark.parametrize("prefix", ["", "1a", "a-b", "a:b", "é", "x" * 65])

@@ -57,7 +57,6 @@ def api(open_service: Any) -> Any:
         yield schemathesis.openapi.from_asgi("/openapi.json", client.app, headers=BEARING)
 
 
-_TRUE = ("true", "1", "on", "yes", "t", "y")
 GOOD, BAD = GenerationMode.POSITIVE, GenerationMode.NEGATIVE
 
 

@@ -81,17 +81,6 @@ def test_missing_queries_are_left_out_on_request(client: TestClient) -> None:
     assert means["zero"]["mean"] < means["drop"]["mean"]
 
 
-def test_queries_without_a_relevant_document_are_left_out_on_request(client: TestClient) -> None:
-    files = {"run": b"1 Q0 a 1 1.0 t\n2 Q0 a 1 1.0 t\n", "qrels": b"1 0 a 1\n2 0 b 0\n"}
-    for no_relevant, mean in ((None, 0.5), ("zero", 0.5), ("drop", 1.0)):
-        given = {} if no_relevant is None else {"no_relevant": no_relevant}
-        answer = client.post("/v1/score", params={"measures": "AP", **given}, files=files).json()
-        assert answer["runs"][0]["measures"]["AP"]["mean"] == mean
-        assert answer["no_relevant"] == (no_relevant or "zero")
-        assert "1 query of the qrels without a relevant document" in answer["notes"][0]
-        assert answer["qrels"]["queries_without_relevant"] == ["2"]
-
-
 def test_a_run_with_errors_is_not_scored(client: TestClient, check_problem: Check) -> None:
     run = (ROOT / "fixtures/runs-faulty/score-nan.run").read_bytes()
     answer = client.post("/v1/score", files={"run": run, "qrels": QRELS.read_bytes()})

@@ -15,8 +15,6 @@ from trectools_plus.service.review.app import review_app
 from trectools_plus.service.review.summary import summarise_review
 from trectools_plus.statistics.arrays import Resampling
 
-HOSTILE = "<script>alert(1)</script> {{ 7*7 }} ${x} &lt;b&gt; \"'` \u202etxt.exe 👩‍⚕️ " + "x" * 400
-
 
 class Person:
     """Someone who judges through the API."""

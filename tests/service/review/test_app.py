@@ -107,19 +107,6 @@ def test_annotators_do_not_mix(client: TestClient) -> None:
     assert client.get("/api/queries/1", headers=again).json()["state"]["grades"] == found
 
 
-def test_flags_and_undo(client: TestClient) -> None:
-    anna = begin(client, "Anna")
-    doc_id = first_documents(client.get("/api/queries/2", headers=anna).json())[0]
-    sent = {"query": 2, "doc_id": doc_id, "grade": 0, "flagged": True}
-    state = client.post("/api/grades", json=sent, headers=anna).json()
-    assert state["grades"] == {doc_id: {"grade": 0, "flagged": True}}
-    client.post("/api/grades", json={**sent, "grade": 3, "flagged": False}, headers=anna)
-    undone = client.post("/api/undo", json={}, headers=anna).json()
-    assert (undone["what"], undone["doc_id"]) == ("grade", doc_id)
-    assert undone["state"]["grades"] == state["grades"]
-    assert client.post("/api/undo", json={}, headers=anna).json()["state"]["grades"] == {}
-
-
 @pytest.mark.parametrize(
     ("path", "body"),
     [
@@ -279,18 +266,6 @@ def test_no_path_of_a_request_is_opened(client: TestClient) -> None:
     for path in ("/review.db", "/../review.db", "/%2e%2e/etc/passwd", "/page.html", "/docs",
                  "/openapi.json", "/api/queries/..%2f1"):  # fmt: skip
         assert client.get(path).status_code in (403, 404, 422), path
-
-
-def test_it_can_be_mounted(app: FastAPI) -> None:
-    outer = FastAPI()
-    outer.mount("/review", app)
-    client = TestClient(outer, base_url=URL)
-    page = client.get("/review")
-    assert page.status_code == 200
-    assert page.url.path == "/review/", "relative addresses need the slash"
-    answer = client.post("/review/api/session", json={"name": "Anna"})
-    headers = {"X-Review-Session": answer.json()["session"]}
-    assert client.get("/review/api/queries/1", headers=headers).status_code == 200
 
 
 def test_mounted_with_a_key_the_page_is_still_open(report: Path, tmp_path: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -10,29 +9,22 @@ from typing import Any
 import pytest
 from harness.review_page import (
     begin,
-    is_accessible,
     is_saved,
     press,
     reload,
     start_anew,
     state,
-    visit,
     worked,
 )
 
-from trectools_plus.benchmark.run.config_file import load_config
-from trectools_plus.benchmark.run.runner import run_benchmark
 from trectools_plus.judging.review.judgments import (
     QueryJudgments,
     find_annotator,
     read_all_judgments,
 )
 from trectools_plus.judging.review.store import read_store
-from trectools_plus.reporting.files import write_reports
 
 pytestmark = [pytest.mark.process, pytest.mark.slow("starts a browser")]
-
-KEY = "a-key-of-twenty-char"
 
 
 def judged(database: Path, name: str) -> dict[str, QueryJudgments]:
@@ -190,19 +182,6 @@ def test_every_key_of_the_help_does_what_it_says(page: Any, serve: Any, report: 
     assert page.problems == []
 
 
-def test_answers_in_quick_succession_are_all_kept(page: Any, serve: Any, report: Path) -> None:
-    server = serve(report, "--depth", 4, seed=1)
-    start_anew(page, server.url)
-    begin(page, "Anna")
-    worked(page)
-    results = page.run("view.state.progress.results")
-    press(page, *[str(n % 4) for n in range(results)])
-    page.wait_for(f"state.progress.judged === {results}")
-    kept = judged(report / "review.db", "Anna")[page.run("view.query_id")]
-    expected = sorted(n % 4 for n in range(results))
-    assert sorted(one.grade or 0 for one in kept.grades.values()) == expected
-
-
 def test_an_answer_on_its_way_stays_with_who_gave_it(page: Any, serve: Any, report: Path) -> None:
     server = serve(report, "--depth", 4, seed=1)
     start_anew(page, server.url)
@@ -224,18 +203,6 @@ def test_an_answer_on_its_way_stays_with_who_gave_it(page: Any, serve: Any, repo
     assert said.choice is not None
 
 
-def test_the_next_query_twice_is_two_queries_on(page: Any, serve: Any, report: Path) -> None:
-    server = serve(report, "--depth", 4, seed=1)
-    start_anew(page, server.url)
-    begin(page, "Anna")
-    worked(page)
-    press(page, "n", "n", "n", "p")
-    page.wait_for("view.query === 3")
-    reload(page)
-    worked(page)
-    assert state(page)["number"] == 3
-
-
 def test_a_server_that_is_gone_is_said_so(page: Any, serve: Any, report: Path) -> None:
     server = serve(report, "--depth", 3)
     start_anew(page, server.url)
@@ -245,113 +212,3 @@ def test_a_server_that_is_gone_is_said_so(page: Any, serve: Any, report: Path) -
     press(page, "3")
     page.wait_for("document.getElementById('trouble').textContent.startsWith('Not saved')")
     assert page.run("document.querySelectorAll('.grades [aria-pressed=true]').length") == 0
-
-
-def test_texts_cannot_become_markup(page: Any, serve: Any, report: Path, tmp_path: Path) -> None:
-    import shutil
-
-    path = report / "BenchmarkReport.json"
-    document = json.loads(path.read_text())
-    garden = shutil.copytree(document["manifest"]["config"]["dataset"], tmp_path / "garden")
-    evil = "<img src=x onerror=\"document.title='broken'\"><script>document.title='broken'</script>"
-    lines = [json.loads(line) for line in (garden / "corpus.jsonl").read_text().splitlines()]
-    for line in lines:
-        line["title"] = line["text"] = evil
-    (garden / "corpus.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
-    topics = [line.split("\t")[0] for line in (garden / "topics.tsv").read_text().splitlines()]
-    (garden / "topics.tsv").write_text("".join(f"{one}\t{evil}\n" for one in topics))
-    output = tmp_path / "evil"
-    options = {"dataset": str(garden), "modes": ["lexical", "vector"], "measures": ["RR@10"],
-               "resamples": 100, "output_dir": str(output)}  # fmt: skip
-    write_reports(run_benchmark(load_config(options=options)), plots=False)
-    server = serve(output)
-    start_anew(page, server.url)
-    begin(page, "<b>Anna</b>")
-    worked(page)
-    assert page.run("document.getElementById('question').textContent") == evil
-    assert page.run("document.querySelector('.result .title').textContent") == evil
-    assert page.run("document.querySelectorAll('#work img, #work script, #work b').length") == 0
-    assert page.run("document.title") != "broken"
-    assert page.problems == []
-
-
-def test_ids_that_every_object_of_javascript_has(
-    page: Any, serve: Any, report: Path, tmp_path: Path
-) -> None:
-    """They are shown, graded and undone as any other."""
-    document = json.loads((report / "BenchmarkReport.json").read_text())
-    garden = tmp_path / "garden"
-    garden.mkdir()
-    for path in Path(document["manifest"]["config"]["dataset"]).iterdir():
-        text = path.read_text()
-        for doc_id, name in (("g01", "__proto__"), ("g02", "constructor"), ("g03", "toString")):
-            text = text.replace(doc_id, name)
-        (garden / path.name).write_text(text)
-    output = tmp_path / "odd"
-    options = {"dataset": str(garden), "modes": ["lexical", "vector"], "measures": ["RR@10"],
-               "resamples": 100, "output_dir": str(output)}  # fmt: skip
-    write_reports(run_benchmark(load_config(options=options)), plots=False)
-    server = serve(output, "--depth", 30)
-    start_anew(page, server.url)
-    begin(page, "Anna")
-    worked(page)
-    results = page.run("[...new Set(view.columns.flatMap((one) => one.results))]")
-    assert {"__proto__", "constructor", "toString"} & set(results)
-    for done in range(1, len(results) + 1):
-        press(page, "1")
-        page.wait_for(f"state.progress.judged === {done}")
-    (kept,) = judged(output / "review.db", "Anna").values()
-    assert set(kept.grades) == set(results)
-    assert page.run("document.querySelectorAll('.result:not(.judged)').length") == 0
-    assert page.problems == []
-
-
-@pytest.mark.parametrize("width", [390, 800, 1000, 1440])
-def test_the_question_has_room(page: Any, serve: Any, report: Path, width: int) -> None:
-    server = serve(report)
-    start_anew(page, server.url, width)
-    begin(page, "Anna")
-    worked(page)
-    assert page.run("document.getElementById('question').offsetWidth") > 0.45 * width
-    assert page.run("document.scrollingElement.scrollWidth <= innerWidth")
-
-
-def test_the_key_is_asked_for_or_comes_with_the_link(page: Any, serve: Any, report: Path) -> None:
-    server = serve(report, "--key-from-env", "REVIEW_KEY", REVIEW_KEY=KEY)
-    start_anew(page, server.url)
-    assert page.run("document.getElementById('key').checkVisibility()")
-    visit(page, f"{server.url}#key={KEY}")
-    page.wait_for("document.getElementById('intro').textContent.includes('7 queries')")
-    assert KEY not in page.run("location.href")
-    begin(page, "Anna")
-    worked(page)
-    assert page.problems == []
-
-
-@pytest.mark.parametrize("width", [390, 1440])
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_it_is_accessible_and_fits(
-    page: Any, serve: Any, report: Path, axe: str, scheme: str, width: int
-) -> None:
-    server = serve(report)
-    page.prefer(prefers_color_scheme=scheme)
-    start_anew(page, server.url, width)
-    page.wait_for("document.getElementById('intro').textContent !== ''")
-
-    is_accessible(page, axe)
-    begin(page, "Anna")
-    worked(page)
-    press(page, "3", "0", "x", "c")
-    is_saved(page, "chosen. Saved.")
-    is_accessible(page, axe)
-    # The cursor is not under the bars above and below.
-    inside = page.run(
-        "(() => { const box = itemAt(at).getBoundingClientRect();"
-        " return [box.top - document.getElementById('bar').getBoundingClientRect().bottom,"
-        " innerHeight - box.bottom]; })()"
-    )
-    assert min(inside) >= 0
-    press(page, "?")
-    is_accessible(page, axe)
-    press(page, "Escape")
-    assert page.problems == []

@@ -7,7 +7,6 @@ from contextlib import closing
 from pathlib import Path
 
 import numpy as np
-import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -111,11 +110,6 @@ def test_shares_have_scipys_wilson_interval(n: int, data: st.DataObject, level: 
     assert 0.0 <= found.low <= found.value <= found.high <= 1.0
 
 
-def test_a_level_out_of_range_is_refused(store: Store) -> None:
-    with pytest.raises(UsageError):
-        summarise_review(store, Resampling(confidence=1.0))
-
-
 def test_each_query_counts_once_in_a_share() -> None:
     shares = share_choices(list(CHOICES.values()), ("a", "b"))
     # q0: both a; q1: one b, one a; q2: none; q3: a; q4: b
@@ -164,21 +158,3 @@ def test_kappa_is_scikit_learns(store: Store) -> None:
         assert kappa.low <= kappa.value <= kappa.high
     assert pair.choices is not None
     assert pair.choices.value == pytest.approx(cohen_kappa_score(["a", "b"], ["a", "a"]))
-
-
-def test_a_summary_of_nothing_is_one_too(store: Store) -> None:
-    empty = summarise_review(store)
-    assert (empty.annotators, empty.agreements, empty.would_choose) == ((), (), {})
-    for name in ("Anna", "Ben"):
-        judgments.begin_session(store, name, resume=False)
-    (pair,) = summarise_review(store).agreements
-    assert (pair.grades, pair.choices) == (None, None)
-    assert summarise_review(store).as_dict()["agreements"][0]["grades"] is None
-
-
-def test_merged_qrels_are_sorted(store: Store) -> None:
-    fill(store)
-    frame = export_qrels(store).frame
-    assert frame.equals(frame.sort("query_id", "doc_id"))
-    assert frame["iteration"].unique().to_list() == ["0"]
-    assert frame.schema["relevance"] == pl.Int64

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import shutil
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -40,26 +39,8 @@ def test_material_has_ids_where_the_dataset_changed(report: Path, tmp_path: Path
         corpus.unlink(missing_ok=True)
 
 
-def test_given_runs_have_texts_of_queries_and_ids_of_documents(bench: Any) -> None:
-    report = bench.make("given", {"one": {}, "two": {0: 3}}, queries=3)
-    material = load_material(report)
-    assert material.queries[0].results["two"][2] == "good"
-    assert material.documents == {}
-    assert "ids are shown instead of texts" in material.notes[0]
-
-
 def test_modes_out_of_range_and_no_results_are_refused(report: Path) -> None:
     assert load_material(report, ["hybrid", "lexical"], 3).modes == ("lexical", "hybrid")
     for modes, depth in ((["lexical"], 3), (["lexical", "none"], 3), (None, 0)):
         with pytest.raises(UsageError):
             load_material(report, modes, depth)
-
-
-def test_results_are_in_the_order_in_which_they_are_scored(report: Path) -> None:
-    material = load_material(report, depth=4)
-    for mode in material.modes:
-        rows = [line.split() for line in (report / f"runs/{mode}.run").read_text().splitlines()]
-        for query in material.queries:
-            scored = [(float(row[4]), row[2]) for row in rows if row[0] == query.query_id]
-            expected = [doc_id for _, doc_id in sorted(scored, reverse=True)][:4]
-            assert list(query.results[mode]) == expected

@@ -8,21 +8,16 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from fastapi import FastAPI
-from harness.plans import make_small, topics_of, write_corpus, write_runs
-from hypothesis import given
-from hypothesis import strategies as st
+from harness.plans import make_small
 from starlette.testclient import TestClient
 
 from trectools_plus.errors import IncomparableError, UsageError
-from trectools_plus.formats.corpus import load_corpus
 from trectools_plus.judging.people import read_people
-from trectools_plus.judging.plan import PlanFolder, PlanOptions, make_plan
+from trectools_plus.judging.plan import PlanFolder
 from trectools_plus.judging.values import find_complete
 from trectools_plus.service.review.app import review_app
-from trectools_plus.service.review.controller import shuffled
 
 RUNS = ("secretlexical", "secretdense")
 
@@ -155,53 +150,6 @@ def test_no_answer_reveals_runs_ranks_or_labels_of_models(
             assert word not in text
 
 
-def test_the_order_of_documents_says_nothing_about_ranks(tmp_path: Path) -> None:
-    """Each rank of a run is as often first as any other, over queries and people."""
-    plan = make_small(tmp_path, 60, ("a",), depth=5)
-    places: Counter[int] = Counter()
-    for person in range(20):
-        for query_id, doc_ids in plan.judgeable.items():
-            ranks = {one.doc_id: one.ranks["a"] for one in plan.pool[query_id]}
-            first = shuffled(doc_ids, 42, "document", f"person {person}", query_id)[0]
-            places[ranks[first]] += 1
-    counts = np.array([places[rank] for rank in range(1, 6)])
-    assert counts.sum() == 1200
-    # The standard deviation of a count is 14.
-    assert (np.abs(counts - 240) < 60).all()
-
-
-@given(st.permutations([f"d{n}" for n in range(8)]), st.text(max_size=5), st.text(max_size=5))
-def test_the_order_of_documents_depends_on_person_and_query_alone(
-    doc_ids: list[str], annotator: str, query_id: str
-) -> None:
-    found = shuffled(doc_ids, 3, "document", annotator, query_id)
-    assert found == shuffled(sorted(doc_ids), 3, "document", annotator, query_id)
-    assert sorted(found) == sorted(doc_ids)
-    others = [shuffled(doc_ids, 3, "document", annotator + str(n), query_id) for n in range(5)]
-    assert len({tuple(one) for one in [found, *others]}) > 1
-
-
-def test_the_same_pool_by_other_runs_looks_the_same(tmp_path: Path) -> None:
-    """Swapping the runs, and so all ranks, changes no answer of the server."""
-    texts = []
-    runs = write_runs(tmp_path, ("x", "y"), 4)
-    for number, (first, second) in enumerate((("x", "y"), ("y", "x"))):
-        folder = tmp_path / f"plan{number}"
-        made = make_plan(
-            {"one": runs[first], "two": runs[second]}, topics_of(4),
-            load_corpus(write_corpus(tmp_path)), folder, PlanOptions(4, measures=("P@4",)),
-        )  # fmt: skip
-        app = review_app(made.path, made.path / "review.db")
-        client = TestClient(app, base_url="http://localhost")
-        anna = begin(client, "Anna")
-        texts.append([client.get("/api/about").text])
-        for place in range(1, 5):
-            texts[-1].append(client.get(f"/api/queries/{place}", headers=anna).text)
-            judge(client, place, anna)
-        app.state.controller.store.close()
-    assert texts[0] == texts[1]
-
-
 def test_documents_that_cannot_be_judged(client: TestClient, plan: PlanFolder) -> None:
     anna = begin(client, "Anna")
     first, *rest = shown(client, 1, anna)
@@ -230,19 +178,6 @@ def test_documents_that_cannot_be_judged(client: TestClient, plan: PlanFolder) -
     assert undone["state"]["missing"] == {first: "in Greek"}
 
 
-def test_a_query_that_cannot_be_judged_is_followed_by_the_next(
-    client: TestClient, plan: PlanFolder
-) -> None:
-    anna = begin(client, "Anna")
-    body = {"query": 1, "reason": "not my field"}
-    state = client.post("/api/cannot-judge", json=body, headers=anna).json()
-    assert state["progress"]["complete"]
-    judge(client, 2, anna)
-    found = find_complete(plan, read_people(plan.path))
-    assert list(found.left_out) == [plan.plan.queries[0]]
-    assert list(found.grades) == [plan.plan.queries[1]]
-
-
 @pytest.mark.parametrize(
     ("path", "body"),
     [
@@ -263,16 +198,6 @@ def test_what_a_plan_does_not_ask_is_refused(
     sent = {name: doc_id if value == "DOC" else value for name, value in body.items()}
     assert client.post(f"/api/{path}", json=sent, headers=anna).status_code == 422
     assert app.state.controller.store.rows("SELECT count(*) FROM judgment") == [(0,)]
-
-
-def test_a_report_takes_no_missing_judgments(report: Path, tmp_path: Path) -> None:
-    made = review_app(report, tmp_path / "review.db", depth=3)
-    client = TestClient(made, base_url="http://localhost")
-    anna = begin(client, "Anna")
-    view = client.get("/api/queries/1", headers=anna).json()
-    sent = {"query": 1, "doc_id": view["columns"][0]["results"][0], "reason": ""}
-    assert client.post("/api/missing", json=sent, headers=anna).status_code == 422
-    made.state.controller.store.close()
 
 
 def test_options_of_reports_and_other_pools_are_refused(plan: PlanFolder, tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from harness.plans import make_small
-from harness.review_page import begin, is_accessible, is_saved, press, reload, start_anew, worked
+from harness.review_page import begin, is_saved, press, reload, start_anew, worked
 
 from trectools_plus.judging.people import read_people
 from trectools_plus.judging.plan import PlanFolder
@@ -137,26 +137,4 @@ def test_documents_that_cannot_be_judged(page: Any, serve: Any, plan: PlanFolder
     press(page, "Escape", "3")
     page.wait_for("state.progress.complete && !state.progress.cannot_judge")
     assert page.run("Object.keys(state.missing).length") == 0
-    assert page.problems == []
-
-
-@pytest.mark.parametrize("width", [390, 1440])
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_it_fits_and_is_accessible(
-    page: Any, serve: Any, plan: PlanFolder, axe: str, scheme: str, width: int
-) -> None:
-    server = serve(plan.path)
-    page.prefer(prefers_color_scheme=scheme)
-    start_anew(page, server.url, width)
-    page.wait_for("document.getElementById('intro').textContent !== ''")
-
-    is_accessible(page, axe)
-    begin(page, "Anna")
-    worked(page)
-    press(page, "3", "0", "x")
-    page.wait_for("document.activeElement.matches('.missing-reason input')")
-    is_accessible(page, axe)
-    press(page, "Escape", "?")
-    is_accessible(page, axe)
-    press(page, "Escape")
     assert page.problems == []

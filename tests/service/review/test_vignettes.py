@@ -108,24 +108,3 @@ def test_hostile_texts_and_long_queries(
     assert page.run("document.title") == "1 of 2 – Review"
     assert page.problems == []
     assert {url.startswith((server.url, "data:", "about:")) for url in page.requests} == {True}
-
-
-def test_a_click_leaves_the_keys_to_the_result(page: Any, serve: Any, cases: Path) -> None:
-    """Enter after a click continues; it does not press the clicked button again."""
-    page.prefer(prefers_color_scheme="light")
-    server = serve(cases, seed=1)
-    start_anew(page, server.url, 1280)
-    begin(page, "Anna")
-    worked(page)
-    box = page.run(
-        "(() => { const box = document.querySelector('[data-grade=\"2\"]').getBoundingClientRect();"
-        " return [box.x + box.width / 2, box.y + box.height / 2]; })()"
-    )
-    for kind in ("mousePressed", "mouseReleased"):
-        page.call(
-            "Input.dispatchMouseEvent", type=kind, x=box[0], y=box[1], button="left", clickCount=1
-        )
-    is_saved(page, "Graded 2")
-    press(page, "Enter")
-    page.wait_for("view.query === 2")
-    assert page.run("progress[0].judged") == 1

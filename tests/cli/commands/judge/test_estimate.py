@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -43,32 +42,6 @@ def _write_qrels(plan: PlanFolder, file: Path, queries: int) -> None:
         for doc_id in plan.judgeable[query_id]
     ]
     file.write_text("".join([*lines, "unknown 0 d1 1\n"]))
-
-
-def test_all_steps(plan: PlanFolder, tmp_path: Path, call: Any) -> None:
-    _write_qrels(plan, tmp_path / "anna.txt", 22)
-    for words, shown in (
-        (("judge", "label", plan.path, "--judge", "crc_judge:grade", "--yes"), ""),
-        (("review", "import", plan.path, "anna.txt", "--annotator", "Anna"), "queries: 22"),
-        (("judge", "estimate", plan.path), "queries judged by people and 30 by crc_judge:grade"),
-    ):
-        done = call(*words)
-        assert done.code == 0, done.stderr
-        assert shown in " ".join(done.text.split())
-    written = {one.name: one.read_bytes() for one in plan.path.iterdir() if one.is_file()}
-    again = call("judge", "estimate", plan.path, "--format", "json")
-    assert json.loads(again.text) == json.loads(written["JudgmentReport.json"])
-    assert all((plan.path / name).read_bytes() == content for name, content in written.items())
-    assert call("benchmark", "verify", plan.path).code == 0
-    markdown = call("judge", "estimate", plan.path, "a", "-m", "P@4", "--format", "markdown")
-    assert "| P@4 | People (22)" in markdown.text
-    assert "nDCG@4: a" not in markdown.text
-    everything = call("judge", "qrels", plan.path)
-    origins = Counter(line.split()[1] for line in everything.text.splitlines())
-    assert origins == {
-        "person": len(written["people.qrels"].splitlines()),
-        "model:crc_judge_grade": plan.plan.pooled - len(written["people.qrels"].splitlines()),
-    }
 
 
 def test_a_plan_is_extended(plan: PlanFolder, tmp_path: Path, call: Any) -> None:

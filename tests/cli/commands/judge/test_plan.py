@@ -56,13 +56,3 @@ def test_mistakes_are_one_line(call: Any, data: Path) -> None:
         assert len(done.stderr.splitlines()) == 1, done.stderr
         assert text in done.stderr, done.stderr
     assert not (data / "plan").exists()
-
-
-def test_without_judgments_there_is_a_summary(call: Any, data: Path) -> None:
-    assert call("judge", "plan", "a.run", *GIVEN, "-q").code == 0
-    done = call("review", "show", "plan")
-    assert (done.code, done.stderr) == (0, "")
-    lines = [line.split() for line in done.text.splitlines()]
-    assert lines[:3] == [["queries:", "14"], ["planned:", "14"], ["complete:", "0"]]
-    done = call("review", "serve", "plan", "--modes", "a,b")
-    assert (done.code, "modes, depth and seed are for reports" in done.stderr) == (2, True)

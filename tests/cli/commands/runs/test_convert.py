@@ -5,11 +5,9 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import polars as pl
 import pytest
 
-from trectools_plus.errors import TrectoolsPlusError, UsageError
-from trectools_plus.measures import evaluate
+from trectools_plus.errors import UsageError
 from trectools_plus.validation import FindingsError, load_run
 
 HITS = "q,_id,_score\n1,d1,3\n1,d2,2\n2,d3,1\n"
@@ -79,9 +77,3 @@ def test_a_value_with_other_parts_is_refused(call, key: str) -> None:
     with pytest.raises(FindingsError) as refused:
         call("runs convert", "a.csv", "--columns", "query=key#1,doc_id=key#2,score=s")
     assert [(one.code, one.line) for one in refused.value.findings] == [("R101", 3)]
-
-
-def test_frames_are_negated_by_their_owner() -> None:
-    frame = pl.DataFrame({"q": ["1"], "d": ["a"], "far": [0.5]})
-    with pytest.raises(TrectoolsPlusError):
-        evaluate({"1": {"a": 1}}, frame, columns={"query": "q", "doc_id": "d", "score": "-far"})

@@ -97,46 +97,12 @@ def test_fuse_refuses(tmp_path: Path) -> None:
     assert not (tmp_path / "fused.run").exists()
 
 
-@pytest.mark.parametrize(
-    ("name", "expected"),
-    [
-        # 1,497 neighbouring pairs tie only in 32 bits.
-        ("oce03noXbmD", {"first_rank": 0, "ties_64": 1638, "ties_32": 1638 + 1497}),
-        ("humR03dc", {"depth": 100}),
-        ("aplrob03a", {"ties_64": 6703}),
-    ],
-)
-def test_info_of_real_submissions(shared_data: Path, name: str, expected: dict[str, int]) -> None:
-    (path,) = (shared_data / "robust03").glob(f"*{name}*")
-    document = json.loads(run_cli("info", str(path), "--format", "json").stdout)
-    document["depth"] = document["depth"]["max"]
-    assert {key: document[key] for key in expected} == expected
-
-
-@pytest.mark.parametrize("method", ["rrf", "combsum", "combmnz", "combmax"])
-def test_fuse_by_every_method(tmp_path: Path, method: str) -> None:
-    left = saved(tmp_path, "left.run", {"1": {"a": 9.0, "b": 5.0, "c": 1.0}})
-    right = saved(tmp_path, "right.run", {"1": {"b": 0.9, "d": 0.5}})
-    options = ("--normalisation", "none", "--output", str(tmp_path / "o"))
-    result = run_cli("fuse", left, right, "--method", method, *options)
-    assert method in result.stdout
-    ranked = [line.split()[2] for line in (tmp_path / "o").read_text().splitlines()]
-    first = {"rrf": "b", "combsum": "a", "combmnz": "b", "combmax": "a"}
-    assert ranked[0] == first[method]
-    assert set(ranked) == set("abcd")
-
-
 def test_fuse_refuses_its_own_input(tmp_path: Path) -> None:
     left = saved(tmp_path, "left.run", {"1": {"a": 2.0, "b": 1.0}})
     right = saved(tmp_path, "right.run", {"2": {"a": 2.0, "b": 1.0}})
     before = (tmp_path / "left.run").read_bytes()
     assert "overwrite the input" in refusal("fuse", left, right, "--output", left)
     assert (tmp_path / "left.run").read_bytes() == before
-
-
-def test_settings_of_embedded_modes_are_not_for_other_backends(collection: list[str]) -> None:
-    options = ["--retriever", "m:f", "--set", "k1=1"]
-    assert "k1 has no effect" in refusal(*collection, *options)
 
 
 def test_a_file_names_the_data_as_for_a_benchmark(collection: list[str], tmp_path: Path) -> None:

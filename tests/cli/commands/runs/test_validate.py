@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 import os
 import re
@@ -217,23 +216,3 @@ def test_hooks_call_commands_that_exist() -> None:
             assert re.search(hook["files"], name), name
         for name in ("README.md", "a.runner", "src/topics.py", "qrels/notes.md"):
             assert not re.search(hook["files"], name), name
-
-
-def _scored_rows(text: str) -> list[tuple[str, str, str]]:
-    rows = (line.split() for line in text.splitlines())
-    return sorted((row[0], row[2], row[4]) for row in rows)
-
-
-@pytest.mark.parametrize("name", ["aplrob03a", "oce03noXbmD"])
-def test_the_suggested_command_keeps_every_row_and_score_of_a_deep_run(
-    shared_data: Path, tmp_path: Path, name: str
-) -> None:
-    run = tmp_path / "deep.run"
-    run.write_bytes(gzip.decompress((shared_data / "robust03" / f"input.{name}.gz").read_bytes()))
-    text = _invoke("runs", str(run)).stdout
-    (command,) = [line for line in text.splitlines() if "--fix" in line]
-    fixed = tmp_path / "fixed.run"
-    asked = re.findall(r"--fix ([FRP][0-9,FRP]+)", command)
-    _invoke("runs", str(run), "--fix", str(fixed), *(part for a in asked for part in ("--fix", a)))
-    assert _scored_rows(fixed.read_text()) == _scored_rows(run.read_text())
-    assert not {"R141", "R143", "R161"} & {*",".join(asked).split(",")}

@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from trectools_plus.cli.app import app
-from trectools_plus.errors import CheckFailedError, IncomparableError, InputError, UsageError
+from trectools_plus.errors import CheckFailedError, InputError, UsageError
 from trectools_plus.testsets.loading import read_test_set
 
 OWN = [
@@ -80,15 +80,6 @@ def test_refresh_records_the_annotators() -> None:
     assert invoke(*refresh, "--annotators", "anna.qrels", "ben=anna.qrels").exit_code == 0
     (entry,) = read_test_set("next.json").metadata.model_extra["changes"]
     assert entry["agreement"]["annotators"] == ["anna", "ben"]
-
-
-def test_agreement() -> None:
-    Path("b.qrels").write_text("1 0 d1 3\n1 0 d2 1\n2 0 d3 0\n3 0 d4 3\n")
-    result = invoke("agreement", "own.json", "b.qrels", "--format", "json")
-    document = json.loads(result.stdout)
-    assert (result.exit_code, document["accepted"]) == (1, False)
-    assert document["kappa"]["none"]["value"] == pytest.approx(5 / 9)
-    assert isinstance(invoke("agreement", "own.json", "hpo-en-tiny").exception, IncomparableError)
 
 
 def test_convert_writes_one_file_per_language(folder: Path) -> None:
