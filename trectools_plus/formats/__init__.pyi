@@ -28,7 +28,6 @@ from trectools_plus.formats.tables import Run as Run
 from trectools_plus.formats.tables import Topics as Topics
 from trectools_plus.formats.topics import TopicOptions as TopicOptions
 from trectools_plus.formats.topics import read_topics as read_topics
-from trectools_plus.formats.topics import write_topics as write_topics
 from trectools_plus.formats.trec_files import write_qrels as write_qrels
 from trectools_plus.formats.trec_files import write_run as write_run
 
