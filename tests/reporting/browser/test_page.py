@@ -417,8 +417,8 @@ def test_other_modes_can_be_chosen_for_the_plot(page: Any, file: Path) -> None:
     result = text_of(page, "#plot-result")
     choose(page, "plot-contrast", "0")
     assert text_of(page, "#plot-title").startswith("Lexical-Only − Hybrid")
-    assert result.startswith("Mean difference +0.0190 [-0.0010, +0.0390]")
-    assert text_of(page, "#plot-result").startswith("Mean difference -0.0190 [-0.0390, +0.0010]")
+    assert result.startswith("Mean difference +0.0190 [−0.0010, +0.0390]")
+    assert text_of(page, "#plot-result").startswith("Mean difference −0.0190 [−0.0390, +0.0010]")
     choose(page, "plot-baseline", "1")
     assert text_of(page, "#plot-title").startswith("Lexical-Only − Vector-Only")
 
