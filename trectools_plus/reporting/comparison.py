@@ -11,7 +11,6 @@ from trectools_plus.benchmark.report.verdict import baselines_of
 from trectools_plus.display import Cell, TableColumn, TextTable, make_row
 from trectools_plus.errors import UsageError
 from trectools_plus.reporting.wording import (
-    denominator_line,
     describe_difference_intervals,
     method_line,
     name_interval,
@@ -320,7 +319,11 @@ def explain(
         )
         level = f"{report.confidence * 100:g}% interval ({'; '.join(methods)})"
         lines = [f"Mean{f' with its {level}' if shown else ''}.{bold}", *narrow_lines(shown)]
-    lines.append(denominator_line(report, measures))
+    lines += (
+        f"{name} is not ranked: its means are over different queries."
+        for name in measures
+        if name in report.unranked
+    )
     if labels := [report.modes[mode].label for mode in baselines_of(report)]:
         lines.append(
             f"Δ: mean minus that of {' or '.join(labels)}, with its interval. W/T/L: queries won, "
