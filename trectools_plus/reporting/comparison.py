@@ -78,8 +78,7 @@ def best_first(report: BenchmarkReport) -> list[str]:
         return [*report.modes]
     sign = -1.0 if report.higher_is_better(name) else 1.0
     means = {mode: result.measures[name].mean for mode, result in report.modes.items()}
-    order = {mode: sign * mean for mode, mean in means.items() if mean is not None}
-    return [*sorted(order, key=order.__getitem__), *(mode for mode in means if mode not in order)]
+    return sorted(means, key=lambda mode: (means[mode] is None, sign * (means[mode] or 0.0)))
 
 
 def best_modes(report: BenchmarkReport, measure: str) -> set[str]:

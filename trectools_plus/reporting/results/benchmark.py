@@ -191,13 +191,12 @@ def report_sections(report: BenchmarkReport) -> list[Fold]:
 
 
 def _targets(report: BenchmarkReport) -> TextTable:
+    """Return the level of each mean."""
     rows = []
     for name in report.measure_names:
         targets = {result.label: result.measures[name].target for result in report.modes.values()}
         states = {label: describe_status(one) for label, one in targets.items() if one is not None}
-        if (some := next(iter(targets.values()))) is not None:
-            levels = {"Typical baseline": some.baseline, "Competitive": some.competitive}
-            rows.append({"Metric": name, **levels, "Strong": some.strong, **states})
+        rows += [{"Metric": name, **states}] * bool(states)
     return table_of(rows)
 
 
