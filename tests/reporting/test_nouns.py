@@ -57,7 +57,7 @@ def renderings(result: BenchmarkResult) -> Iterator[tuple[str, str]]:
     print_report(result.report, stream, full=True)
     yield "terminal", stream.getvalue()
     markdown = (result.output_dir / "BenchmarkComparison.md").read_text("utf-8")
-    yield "markdown", markdown.partition("## How to reproduce")[0]
+    yield "markdown", markdown.partition("## Settings")[0]
     page = (result.output_dir / "BenchmarkReport.html").read_text("utf-8")
     body = re.sub(r"<(script|style)\b.*?</\1>", "", page.partition("<body")[2], flags=re.DOTALL)
     yield "page", re.sub(r"<(code|pre|dd)\b.*?</\1>", "", body, flags=re.DOTALL)

@@ -11,7 +11,7 @@ from trectools_plus.reporting import print_report, render_markdown
 from trectools_plus.reporting.comparison import best_modes, better_than, headline_table
 from trectools_plus.reporting.export import table_as_text
 from trectools_plus.reporting.html.page import render_html
-from trectools_plus.reporting.wording import denominator_line, method_line, show_p
+from trectools_plus.reporting.wording import method_line, show_p
 
 
 def console(report: Any) -> str:
@@ -102,20 +102,6 @@ def test_groups_are_named_for_each_headline_measure(make_report: Any) -> None:
     assert "- nDCG@10: " not in console(make_report(groups={"nDCG@10": apart}))
 
 
-def test_one_denominator_is_stated(make_report: Any) -> None:
-    report = make_report({"a": {"MinRank": 2.0}, "b": {"MinRank": 3.0}})
-    names = report.measure_names
-    assert denominator_line(report, names) == "Every mean is over the same 225 queries."
-
-    def with_n(n: int) -> Any:
-        mode = report.modes["a"]
-        figures = {"MinRank": mode.measures["MinRank"].model_copy(update={"n": n})}
-        changed = mode.model_copy(update={"measures": figures})
-        return report.model_copy(update={"modes": {**report.modes, "a": changed}})
-
-    assert "MinRank over 200 to 225 of them." in denominator_line(with_n(200), names)
-
-
 def test_p_values_are_never_0() -> None:
     assert [show_p(p) for p in (None, 1e-9, 0.0001, 0.05, 1)] == [
         "–",
@@ -161,7 +147,7 @@ def test_means_over_different_queries_are_not_ranked(make_report: Any) -> None:
         in text
     )
     assert "| all − few | MeanRank (n = 19) |" in text
-    assert "MeanRank over 19 to 225 of them, different ones, so it is not ranked." in text
+    assert "MeanRank is not ranked: its means are over different queries." in text
     assert "1.5000 (n = 19)" in console(report)
     page = render_html(report)
     assert (

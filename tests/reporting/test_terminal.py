@@ -61,12 +61,6 @@ def test_it_fits_100_columns(make_report: Any, modes: int, length: int, measures
         assert "".join(lines).count(best) == min(measures, 6)
 
 
-def test_a_narrow_terminal_folds_the_table(make_report: Any) -> None:
-    text = printed(make_report(), width=50)
-    assert max(map(len, text.splitlines())) <= 50
-    assert "0.3417" in text
-
-
 def test_what_must_not_be_overlooked_is_noted(make_report: Any) -> None:
     finding = {
         "code": "R141",

@@ -11,7 +11,6 @@ from trectools_plus.benchmark.report.verdict import baselines_of
 from trectools_plus.display import Cell, TableColumn, TextTable, make_row
 from trectools_plus.errors import UsageError
 from trectools_plus.reporting.wording import (
-    denominator_line,
     describe_difference_intervals,
     method_line,
     name_interval,
@@ -79,8 +78,7 @@ def best_first(report: BenchmarkReport) -> list[str]:
         return [*report.modes]
     sign = -1.0 if report.higher_is_better(name) else 1.0
     means = {mode: result.measures[name].mean for mode, result in report.modes.items()}
-    order = {mode: sign * mean for mode, mean in means.items() if mean is not None}
-    return [*sorted(order, key=order.__getitem__), *(mode for mode in means if mode not in order)]
+    return sorted(means, key=lambda mode: (means[mode] is None, sign * (means[mode] or 0.0)))
 
 
 def best_modes(report: BenchmarkReport, measure: str) -> set[str]:
@@ -320,7 +318,11 @@ def explain(
         )
         level = f"{report.confidence * 100:g}% interval ({'; '.join(methods)})"
         lines = [f"Mean{f' with its {level}' if shown else ''}.{bold}", *narrow_lines(shown)]
-    lines.append(denominator_line(report, measures))
+    lines += (
+        f"{name} is not ranked: its means are over different queries."
+        for name in measures
+        if name in report.unranked
+    )
     if labels := [report.modes[mode].label for mode in baselines_of(report)]:
         lines.append(
             f"Δ: mean minus that of {' or '.join(labels)}, with its interval. W/T/L: queries won, "

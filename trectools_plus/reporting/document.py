@@ -62,22 +62,6 @@ class Bullets:
 
 
 @dataclass(frozen=True, slots=True)
-class Code:
-    """Lines to copy."""
-
-    text: str
-    language: str = "sh"
-
-
-@dataclass(frozen=True, slots=True)
-class Picture:
-    """A plot as SVG, with a text for readers who cannot see it."""
-
-    svg: bytes
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
 class Fold:
     """A section that opens with a click, and which the terminal shows with ``--all`` only.
 
@@ -92,7 +76,7 @@ class Fold:
     key: str = ""
 
 
-Block = Heading | Paragraph | Bullets | Code | Picture | Fold | TextTable
+Block = Heading | Paragraph | Bullets | Fold | TextTable
 _STYLE_OF = {"result": "bold", "small": "dim", "note": "", "": ""}
 
 
@@ -154,8 +138,6 @@ def block_lines(console: Console, block: Block, *, folds: bool = False) -> list[
             return [
                 line for item in items for line in wrap(item, console.width, subsequent_indent="  ")
             ]
-        case Code():
-            return printable(block.text, breaks=True).splitlines()
         case TextTable(rows=(_, *_)):
             parts = [["", *_capture(console, _as_rich(part))] for part in _fit(console, block)]
             return [line for part in parts for line in part][1:]
@@ -247,9 +229,6 @@ def _as_markdown(block: Block) -> str:
             return marked.get(block.role, text) if text else ""
         case Bullets():
             return "\n".join(f"- {harmless(text)}" for text in block.items)
-        case Code():
-            fence = "`" * max([3, *(len(run) + 1 for run in re.findall("`+", block.text))])
-            return f"{fence}{block.language}\n{block.text}\n{fence}"
         case Fold():
             content = markdown(block.blocks).rstrip("\n")
             if content.count("\n") >= _LONG:
@@ -298,11 +277,6 @@ def _as_html(block: Block) -> str:
         case Bullets():
             items = "\n".join(f"<li>{_safe(text)}</li>" for text in block.items)
             return f"<ul>\n{items}\n</ul>" if items else ""
-        case Code():
-            return f'<pre tabindex="0" aria-label="Code"><code>{_safe(block.text)}</code></pre>'
-        case Picture():
-            data = b64encode(block.svg).decode()
-            return f'<img src="data:image/svg+xml;base64,{data}" alt="{_safe(block.text)}">'
         case Fold():
             summary = f"<summary><h2>{_safe(block.title)}</h2></summary>"
             key = f' id="{_safe(block.key)}"' if block.key else ""

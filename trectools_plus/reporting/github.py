@@ -15,8 +15,7 @@ from typing import Any
 from trectools_plus.errors import InputError, UsageError
 
 _TIMEOUT = 30  # seconds
-_PAGE = 100
-_MOST_PAGES = 50
+_PAGE, _MOST_PAGES = 100, 50
 _LONGEST = 65_000
 """GitHub accepts comments of up to 65,536 characters."""
 
@@ -104,28 +103,18 @@ def post_comment(request: PullRequest, markdown: str, marker: str) -> str:
     Raises:
         InputError: If the API cannot be reached or refuses.
     """
-    if len(markdown) > _LONGEST:
-        markdown = f"{markdown[:_LONGEST]}\n\n… The rest is in the summary of the step."
     comments = f"/repos/{request.repository}/issues/{request.number}/comments"
-    known = _find_comment(request, comments, marker)
-    if known is None:
-        answer = _call(request, "POST", comments, {"body": markdown})
-    else:
-        place = f"/repos/{request.repository}/issues/comments/{known}"
-        answer = _call(request, "PATCH", place, {"body": markdown})
-    return str(answer.get("html_url", ""))
-
-
-def _find_comment(request: PullRequest, comments: str, marker: str) -> int | None:
-    """Return the id of the comment that begins with the marker."""
+    body = {"body": markdown[:_LONGEST]}
+    known: list[Any] = []
     for page in range(1, _MOST_PAGES + 1):
-        listed = _call(request, "GET", f"{comments}?per_page={_PAGE}&page={page}")
-        for comment in listed:
-            if str(comment.get("body", "")).startswith(marker):
-                return int(comment["id"])
-        if len(listed) < _PAGE:
+        known += _call(request, "GET", f"{comments}?per_page={_PAGE}&page={page}")
+        if len(known) < page * _PAGE:
             break
-    return None
+    for comment in known:
+        if str(comment.get("body", "")).startswith(marker):
+            place = f"/repos/{request.repository}/issues/comments/{int(comment['id'])}"
+            return str(_call(request, "PATCH", place, body).get("html_url", ""))
+    return str(_call(request, "POST", comments, body).get("html_url", ""))
 
 
 _PERMISSION = "the token needs `permissions: pull-requests: write`"

@@ -167,15 +167,3 @@ def describe_method(test: str, queries: int, config: Mapping[str, Any]) -> str:
     if missing == none:
         counts = f"those without results or without a relevant document {none}"
     return f"{test[:1].upper()}{test[1:]}; {plural(queries, 'query', 'queries')}; {counts}."
-
-
-def denominator_line(report: BenchmarkReport, measures: Iterable[str]) -> str:
-    """State the number of queries behind every mean, and measures undefined for some of them."""
-    queries = report.manifest.dataset.queries
-    line = f"Every mean is over the same {plural(queries, 'query', 'queries')}"
-    for name in measures:
-        counts = sorted({result.measures[name].n for result in report.modes.values()})
-        if counts != [queries]:
-            line += f"; {name} over {counts[0]:,} to {counts[-1]:,} of them"
-            line += ", different ones, so it is not ranked" * (name in report.unranked)
-    return f"{line}."

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -23,15 +21,13 @@ from trectools_plus.statistics.comparison import ends_of
 from trectools_plus.text import join_names
 
 if TYPE_CHECKING:
-    from jinja2 import Environment
+    from jinja2 import Template
 
 _STYLES = ("base.css", "tables.css", "plots.css", "queries.css", "print.css")
 _SCRIPTS = (
     *("elements.js", "axes.js", "sorting.js", "data.js"),
     *("plots.js", "details.js", "queries.js", "switch.js"),
 )
-MOST_COLUMNS = 6
-"""Maximum number of measures in a table."""
 
 
 def render_html(report: BenchmarkReport, evidence: QueryEvidence | None = None) -> str:
@@ -47,56 +43,41 @@ def render_html(report: BenchmarkReport, evidence: QueryEvidence | None = None) 
             no list of queries.
     """
     headlines, noun = report.headline_measures, report.noun
-    measures: Sequence[str] = list(
-        dict.fromkeys([report.primary_measure, *headlines, *report.measure_names])
-    )
+    measures = [*dict.fromkeys([report.primary_measure, *headlines, *report.measure_names])]
     queries = None
     if evidence is not None:
-        measures = evidence.fit_measures(report, measures)
-        queries = embed_json(collect_queries(report, evidence, measures))
+        queries = collect_queries(report, evidence, measures)
+        measures = queries["measures"]
     verdicts = [make_verdict(report, name) for name in measures]
     texts = ["" if verdict is None else verdict.text for verdict in verdicts]
     switch = {
-        "measures": list(measures),
+        "measures": measures,
         "verdicts": texts,
         "pairs": [_choose_pair(report, verdict) for verdict in verdicts],
         "comparisons": [_list_comparisons(report, name) for name in measures],
     }
     letters = name_letters(report, headlines)
-    parts = (headlines[at : at + MOST_COLUMNS] for at in range(0, len(headlines), MOST_COLUMNS))
-    tables = (means_table(report, names, letters) for names in parts)
+    table = means_table(report, headlines, letters).transposed(noun.capitalize())
     styles, scripts = ("".join(map(read_asset, names)) for names in (_STYLES, _SCRIPTS))
     labels = [result.label for result in report.modes.values()]
-    return (
-        make_environment()
-        .get_template("page.html.j2")
-        .render(
-            noun=noun,
-            version=report.manifest.packages.get("trectools-plus", ""),
-            title=f"{join_names(labels, f'{noun}s', 3)} on {report.manifest.dataset.id}",
-            verdict=texts[0],
-            measure=measures[0],
-            facts=[line for line in (method_line(report), describe_dataset(report)) if line],
-            notes=list_notes(report),
-            result=html(table.transposed(noun.capitalize()) for table in tables),
-            legend=explain(report, headlines, letters),
-            steps=verdicts[0].next_steps if verdicts[0] else [],
-            sections=html(report_sections(report)),
-            switch=embed_json(switch),
-            queries=queries,
-            styles=styles,
-            scripts=scripts,
-            policy=make_policy(styles, scripts),
-        )
+    return _read_template().render(
+        noun=noun,
+        version=report.manifest.packages.get("trectools-plus", ""),
+        title=f"{join_names(labels, f'{noun}s', 3)} on {report.manifest.dataset.id}",
+        verdict=texts[0],
+        measure=measures[0],
+        facts=[line for line in (method_line(report), describe_dataset(report)) if line],
+        notes=list_notes(report),
+        result=html([table]),
+        legend=explain(report, headlines, letters),
+        steps=verdicts[0].next_steps if verdicts[0] else [],
+        sections=html(report_sections(report)),
+        switch=switch,
+        queries=queries,
+        styles=styles,
+        scripts=scripts,
+        policy=make_policy(styles, scripts),
     )
-
-
-def embed_json(value: Any) -> str:
-    """Return JSON that cannot end the script element around it."""
-    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-    for character in "<>&\u2028\u2029":
-        text = text.replace(character, f"\\u{ord(character):04x}")
-    return text
 
 
 def _choose_pair(report: BenchmarkReport, verdict: Verdict | None) -> tuple[int, int]:
@@ -116,10 +97,7 @@ def _list_comparisons(report: BenchmarkReport, measure: str) -> list[list[Any]]:
     return [
         [
             *(places[entry.contrast], places[entry.baseline]),
-            *(
-                None if value is None else round(value, 6)
-                for value in (entry.difference, *ends_of(entry.ci))
-            ),
+            *(entry.difference, *ends_of(entry.ci)),
             f"p {show_p(entry.p)}, {show_p(entry.p_adjusted)} adjusted; "
             f"{'' if entry.significant else 'not '}significant",
         ]
@@ -129,10 +107,8 @@ def _list_comparisons(report: BenchmarkReport, measure: str) -> list[list[Any]]:
 
 
 @cache
-def make_environment() -> Environment:
-    """Return the environment of the templates."""
+def _read_template() -> Template:
     from jinja2 import Environment, PackageLoader, StrictUndefined
-    from markupsafe import Markup
 
     environment = Environment(
         loader=PackageLoader(__package__, "templates"),
@@ -142,5 +118,5 @@ def make_environment() -> Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    environment.filters["verbatim"] = Markup
-    return environment
+    environment.policies["json.dumps_kwargs"] = {"ensure_ascii": False, "separators": (",", ":")}
+    return environment.get_template("page.html.j2")

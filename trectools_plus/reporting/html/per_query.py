@@ -1,7 +1,7 @@
 """The data of every query as compact JSON, from which scripts of the page draw plots and lists.
 
-Values and results are arrays of 32-bit numbers as base64, mode by mode. Ids and texts are columns,
-in which each appears once; results refer to documents by number.
+Values are arrays of 32-bit numbers as base64, mode by mode. Ids and texts are columns, in which
+each appears once; results refer to documents by number.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
 import polars as pl
 
 from trectools_plus.benchmark.report import BenchmarkReport
@@ -28,6 +27,7 @@ _MOST_VALUES = 350_000
 _MOST_TEXT = 300_000
 """Letters of all queries, unless each would have fewer than 50."""
 _SHORTEST_TEXT, _LONGEST_TITLE = 50, 90
+_CELL = ["run", "query_id"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -48,15 +48,6 @@ class QueryEvidence:
     topics: Topics | None = None
     corpus: Corpus | None = None
 
-    def list_cells(self, modes: Sequence[str]) -> pl.DataFrame:
-        """Return ``run, query_id``, mode by mode: the order of all numbers."""
-        query_ids = self.per_query.select("query_id").unique(maintain_order=True)
-        return pl.DataFrame({"run": modes}).join(query_ids, how="cross")
-
-    def fit_measures(self, report: BenchmarkReport, measures: Sequence[str]) -> Sequence[str]:
-        """Return as many of the measures, the most important first, as a page can have."""
-        return measures[: 1 + _MOST_VALUES // max(1, self.list_cells([*report.modes]).height)]
-
 
 def collect_queries(
     report: BenchmarkReport, evidence: QueryEvidence, measures: Sequence[str]
@@ -64,25 +55,26 @@ def collect_queries(
     """Return values and first results of every query, for JSON.
 
     Returns:
-        ``modes`` (labels), ``measures`` (names), ``lower`` (whether less is better), ``level`` (the
-        lowest relevant grade), ``ids`` and ``texts`` of the queries (no texts if none is known),
-        ``relevant`` (the number of relevant documents of each query; null without judgments),
-        ``values`` (packed by measure, NaN if undefined), ``first`` (packed ranks of the first
-        relevant documents, 0 if not found; null without judgments), ``documents`` (ids),
-        ``titles`` (empty if none has a title), ``depth``, ``grades``, ``results`` (packed by rank:
-        number of the document times the number of codes, plus the code of the grade; -1 for
-        none), and ``failing`` (positions of queries that score 0 in every mode).
+        ``modes`` (labels), ``measures`` (as many names as a page can have), ``lower`` (whether less
+        is better), ``level`` (the lowest relevant grade), ``ids`` and ``texts`` of the queries (no
+        texts if none is known), ``relevant`` (the number of relevant documents of each query; null
+        without judgments), ``values`` (packed by measure, NaN if undefined), ``failing`` (positions
+        of queries that score 0 in every mode), and by mode and query ``first`` (the rank of the
+        first relevant document, 0 if not found; null without judgments), ``results`` (positions in
+        ``documents`` and ``titles``) and ``grades``, for the first ``depth`` ranks.
 
     Args:
         report: The report.
         evidence: The values, runs, judgments and texts.
         measures: The measures to show, the primary one first.
     """
+    query_ids = evidence.per_query["query_id"].unique(maintain_order=True)
+    cells = pl.DataFrame({"run": [*report.modes]}).join(query_ids.to_frame(), how="cross")
+    measures = measures[: 1 + _MOST_VALUES // max(1, cells.height)]
     level = next(iter(report.modes.values())).measures[measures[0]].definition.relevance_level
-    cells = evidence.list_cells([*report.modes])
-    ids = cells["query_id"].unique(maintain_order=True).to_list()
-    failing = {query.query_id for query in report.failing_queries}
-    tables = (evidence.per_query.filter(measure=measure) for measure in measures)
+    ids, failing = query_ids.to_list(), {query.query_id for query in report.failing_queries}
+    texts = {} if evidence.topics is None else evidence.topics.to_dict()
+    longest = max(_SHORTEST_TEXT, _MOST_TEXT // max(1, len(ids)))
     return {
         "modes": [result.label for result in report.modes.values()],
         "noun": report.noun,
@@ -90,27 +82,18 @@ def collect_queries(
         "lower": [not report.higher_is_better(measure) for measure in measures],
         "level": level,
         "ids": ids,
-        "texts": _list_texts(ids, evidence.topics),
+        "texts": [_shorten(texts.get(query_id), longest) for query_id in ids if texts],
         "relevant": _count_relevant(ids, evidence.qrels, level),
-        "values": [_pack(cells, table, "value", "<f4") for table in tables],
+        "values": [_pack(cells, evidence.per_query.filter(measure=name)) for name in measures],
         "failing": [place for place, query_id in enumerate(ids) if query_id in failing],
         **_collect_results(evidence, cells, level),
     }
 
 
-def _pack(cells: pl.DataFrame, table: pl.DataFrame, column: str, kind: str = "<i4") -> str:
-    """Return the values of a table in the order of other cells, as base64."""
-    names = [name for name in cells.columns if name in table.columns]
-    values = cells.join(table, on=names, how="left", maintain_order="left")[column]
-    if kind == "<i4":
-        values = values.fill_null(-1)
-    return b64encode(values.to_numpy().astype(kind).tobytes()).decode()
-
-
-def _list_texts(ids: Sequence[str], topics: Topics | None) -> list[str]:
-    known = {} if topics is None else topics.to_dict()
-    longest = max(_SHORTEST_TEXT, _MOST_TEXT // max(1, len(ids)))
-    return [_shorten(known.get(query_id, ""), longest) for query_id in ids if known]
+def _pack(cells: pl.DataFrame, values: pl.DataFrame) -> str:
+    """Return values in the order of the cells as base64."""
+    ordered = cells.join(values, on=_CELL, how="left", maintain_order="left")["value"]
+    return b64encode(ordered.to_numpy().astype("<f4").tobytes()).decode()
 
 
 def _shorten(text: str | None, longest: int) -> str:
@@ -127,47 +110,37 @@ def _count_relevant(ids: Sequence[str], qrels: Qrels | None, level: int) -> list
 
 def _collect_results(evidence: QueryEvidence, cells: pl.DataFrame, level: int) -> dict[str, Any]:
     """Return the first results of each mode and query, and the rank of the first relevant one."""
+    if not evidence.runs:
+        nothing: dict[str, Any] = {"documents": [], "titles": [], "results": [], "grades": []}
+        return {"first": None, "depth": 0, **nothing}
     depth = DEEPEST if cells.height <= _MANY else _LESS_DEEP
     schema = {"query_id": pl.String, "doc_id": pl.String, "relevance": pl.Int64}
     judged = pl.DataFrame(schema=schema) if evidence.qrels is None else evidence.qrels.frame
     judged = judged.select(*schema).unique(["query_id", "doc_id"], keep="first")
     tops, firsts = [], []
-    for mode in cells["run"].unique(maintain_order=True):
-        if mode in evidence.runs:
-            ranked = rank_documents(evidence.runs[mode].frame).select(
-                pl.lit(mode).alias("run"), "query_id", "doc_id", pl.col("rank").cast(pl.Int64)
-            )
-            graded = ranked.join(
-                judged, on=["query_id", "doc_id"], how="left", maintain_order="left"
-            )
-            relevant = graded.filter(pl.col("relevance") >= level)
-            firsts.append(relevant.group_by("run", "query_id").agg(pl.col("rank").min()))
-            tops.append(graded.filter(pl.col("rank") <= depth))
-    if not tops:
-        nothing: dict[str, Any] = {"documents": [], "titles": [], "depth": 0, "grades": []}
-        return {"first": None, **nothing, "results": None}
-    top = cells.join(pl.concat(tops), on=["run", "query_id"], maintain_order="left_right")
+    for mode, run in evidence.runs.items():
+        ranked = rank_documents(run.frame).select(
+            pl.lit(mode).alias("run"), "query_id", "doc_id", "rank"
+        )
+        graded = ranked.join(judged, on=["query_id", "doc_id"], how="left", maintain_order="left")
+        relevant = graded.filter(pl.col("relevance") >= level)
+        firsts.append(relevant.group_by(_CELL).agg(first=pl.col("rank").min()))
+        tops.append(graded.filter(pl.col("rank") <= depth))
+    top = pl.concat(tops)
     documents = top.select(pl.col("doc_id").unique(maintain_order=True)).with_row_index("number")
-    grades = top["relevance"].drop_nulls().unique().sort().to_list()
-    kind = pl.col("relevance").rank("dense").fill_null(0)
-    code = pl.col("number").cast(pl.Int64) * (len(grades) + 1) + kind
-    ranks = cells.join(pl.DataFrame({"rank": np.arange(1, depth + 1)}), how="cross")
-    first = pl.concat(firsts).select("run", "query_id", first="rank")
-    every_first = cells.join(first, on=["run", "query_id"], how="left").fill_null(0)
+    numbered = top.join(documents, on="doc_id", maintain_order="left")
+    for table in (numbered.group_by(_CELL).agg("number", "relevance"), pl.concat(firsts)):
+        cells = cells.join(table, on=_CELL, how="left", maintain_order="left")
+    titles: dict[str, str] = {}
+    if evidence.corpus is not None:
+        found = evidence.corpus.find(documents["doc_id"])
+        titles = dict(found.filter(pl.col("title") != "").select("doc_id", "title").iter_rows())
+    names = documents["doc_id"].to_list()
     return {
-        "first": None if evidence.qrels is None else _pack(cells, every_first, "first"),
-        "documents": documents["doc_id"].to_list(),
-        "titles": _list_titles(documents["doc_id"], evidence.corpus),
+        "first": None if evidence.qrels is None else cells["first"].fill_null(0).to_list(),
+        "documents": names,
+        "titles": [_shorten(titles.get(name), _LONGEST_TITLE) for name in names if titles],
         "depth": depth,
-        "grades": grades,
-        "results": _pack(ranks, top.join(documents, on="doc_id").with_columns(code=code), "code"),
+        "results": cells["number"].to_list(),
+        "grades": cells["relevance"].to_list(),
     }
-
-
-def _list_titles(doc_ids: pl.Series, corpus: Corpus | None) -> list[str]:
-    """Return the shortened title of each document; nothing if there are no titles."""
-    if corpus is None:
-        return []
-    titles = dict(corpus.find(doc_ids).select("doc_id", "title").iter_rows())
-    is_titled = any(titles.values())
-    return [_shorten(titles.get(doc_id), _LONGEST_TITLE) for doc_id in doc_ids if is_titled]

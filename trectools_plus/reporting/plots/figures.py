@@ -35,7 +35,6 @@ from trectools_plus.reporting.plots.style import (
 )
 from trectools_plus.reporting.wording import show, show_ci
 from trectools_plus.statistics.comparison import Comparison, ends_of
-from trectools_plus.statistics.method import EQUAL
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -291,11 +290,11 @@ def _plot_differences(
     defined = (values[entry.contrast] - values[entry.baseline]).drop_nulls()
     differences = defined.sort(descending=True).to_numpy()
     edges = np.arange(len(differences) + 1) + 0.5
-    rising = report.higher_is_better(entry.measure)
-    for place, colour, sign in (("first", COLOURS[0], 1), ("second", COLOURS[1], -1)):
-        is_better = (sign if rising else -sign) * differences > EQUAL
-        bars = np.where(is_better, differences, 0.0)
-        label = f"{place} {report.noun} better"
+    labels = [f"{place} {report.noun} better" for place in ("first", "second")]
+    parts = [differences.clip(min=0.0), differences.clip(max=0.0)]
+    if not report.higher_is_better(entry.measure):
+        parts.reverse()
+    for bars, label, colour in zip(parts, labels, COLOURS, strict=False):
         axes.stairs(bars, edges, fill=True, color=colour, label=label)
     axes.axhline(0.0, color=INK, linewidth=0.8)
     axes.grid(axis="y")

@@ -34,7 +34,6 @@ _WIDTH = 7.2
 _DOTS_PER_INCH = 150
 _MOST_DOTS = 30_000
 """Maximum height of a figure in dots; Matplotlib draws at most 65,535."""
-_LETTERS_A_LINE = 96
 _SETTINGS: dict[str, Any] = {
     "font.size": 9.0,
     "axes.titlesize": 9.0,
@@ -136,5 +135,4 @@ def finish(figure: Figure, title: str, data: str) -> None:
         for handle, label in zip(*axes.get_legend_handles_labels(), strict=True)
     }
     if handles:
-        columns = max(1, _LETTERS_A_LINE // (max(map(len, handles)) + 8))
-        figure.legend(handles.values(), handles, loc="outside lower center", ncols=columns)
+        figure.legend(handles.values(), handles, loc="outside lower center", ncols=2)

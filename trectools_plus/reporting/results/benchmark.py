@@ -25,7 +25,6 @@ from trectools_plus.reporting.comparison import (
 from trectools_plus.reporting.document import (
     Block,
     Bullets,
-    Code,
     Fold,
     Heading,
     Paragraph,
@@ -55,7 +54,7 @@ _MOST_PAIRS = 60
 _NAMED = 8
 """Of more modes, a sentence gives only the number."""
 _LONGEST_TEXT = 120
-_NOT_PRINTED = ("others", "runs", "provenance", "claims")
+_NOT_PRINTED = ("others", "runs", "settings", "claims")
 """Sections that the terminal does not show; they are in files."""
 
 
@@ -186,19 +185,18 @@ def report_sections(report: BenchmarkReport) -> list[Fold]:
         Fold("Diagnosis", [Bullets(diagnosis)], "diagnosis"),
         Fold(f"Queries that fail in every {report.noun}", _failing(report), "failing"),
         Fold("Diagnostics", _runs(report), "runs"),
-        Fold("How to reproduce", _reproduction(report), "provenance"),
+        Fold("Settings", _settings(report), "settings"),
         Fold(CLAIMS_TITLE, [Bullets(claims)], "claims"),
     ]
 
 
 def _targets(report: BenchmarkReport) -> TextTable:
+    """Return the level of each mean."""
     rows = []
     for name in report.measure_names:
         targets = {result.label: result.measures[name].target for result in report.modes.values()}
         states = {label: describe_status(one) for label, one in targets.items() if one is not None}
-        if (some := next(iter(targets.values()))) is not None:
-            levels = {"Typical baseline": some.baseline, "Competitive": some.competitive}
-            rows.append({"Metric": name, **levels, "Strong": some.strong, **states})
+        rows += [{"Metric": name, **states}] * bool(states)
     return table_of(rows)
 
 
@@ -304,17 +302,15 @@ def _runs(report: BenchmarkReport) -> list[Block]:
     return [table_of(rows), Paragraph(reading, "small")]
 
 
-def _reproduction(report: BenchmarkReport) -> list[Block]:
-    """Return commands and configuration, without commands that the writer states."""
+def _settings(report: BenchmarkReport) -> list[Block]:
+    """Return the configuration with all defaults."""
     manifest = report.manifest
-    version = manifest.packages.get("trectools-plus") or "<version>"
-    commands = (
-        f"pip install trectools_plus-{version}-py3-none-any.whl\n"
-        "trectools-plus benchmark run --config benchmark.yaml"
+    rows = (
+        {"Setting": name, "Value": json.dumps(value, ensure_ascii=False)}
+        for name, value in manifest.config.items()
     )
-    return [
-        Code(commands),
-        Paragraph("The configuration with all defaults, valid as benchmark.yaml:"),
-        Code(json.dumps(manifest.config, indent=2, ensure_ascii=False), "json"),
-        Paragraph(f"Seed {manifest.seed}; SHA-256 of the configuration: {manifest.config_hash}."),
-    ]
+    text = (
+        "benchmark run --config makes this report again, with these settings as a file and "
+        f"version {manifest.packages.get('trectools-plus')}."
+    )
+    return [Paragraph(text), table_of(rows), Paragraph(f"SHA-256: {manifest.config_hash}.")]

@@ -60,16 +60,12 @@ def evaluation_document(
 
 
 def _measured(evaluation: Evaluation, run: str, measure: str, *, per_query: bool) -> dict[str, Any]:
-    n = evaluation.n(run, measure)
-    values: dict[str, Any] = {
-        "mean": _or_none(evaluation.mean(run, measure)),
-        "n": n,
-        "undefined": evaluation.counts[run].n_scored - n,
-    }
+    n, mean = evaluation.n(run, measure), _or_none(evaluation.mean(run, measure))
+    values: dict[str, Any] = {"mean": mean, "n": n}
+    values["undefined"] = evaluation.counts[run].n_scored - n
     if per_query:
-        column = evaluation.values(run, measure).tolist()
-        pairs = zip(evaluation.query_ids[run], column, strict=True)
-        values["per_query"] = {query: _or_none(value) for query, value in pairs}
+        column = map(_or_none, evaluation.values(run, measure).tolist())
+        values["per_query"] = dict(zip(evaluation.query_ids[run], column, strict=True))
     return values
 
 
@@ -82,5 +78,5 @@ def _sha256(path: str | None) -> str | None:
     from trectools_plus.formats.files.opening import is_catalogue_name
     from trectools_plus.formats.hashing import sha256_file
 
-    unreadable = path in (None, "-") or is_catalogue_name(path)
-    return None if unreadable or path is None else sha256_file(path)
+    is_file = path is not None and path != "-" and not is_catalogue_name(path)
+    return sha256_file(path) if path is not None and is_file else None

@@ -23,7 +23,6 @@ from trectools_plus.reporting.document import (
     Block,
     Heading,
     Paragraph,
-    Picture,
     html_page,
     markdown,
     table_of,
@@ -74,18 +73,12 @@ def write_sweep_report(result: SweepResult) -> dict[str, Path]:
 
 def _write_files(result: SweepResult, folder: Path) -> None:
     report, blocks = result.report, sweep_blocks(result.report)
-    page = blocks
     if can_draw():
-        _, svg = save_plots({"sweep": draw_variants(report)}, folder / PLOTS_FOLDER)
-        page = [
-            *blocks,
-            Heading("Variants"),
-            Picture(svg.read_bytes(), report.measure),
-        ]
+        save_plots({"sweep": draw_variants(report)}, folder / PLOTS_FOLDER)
     texts = {
         SWEEP_FILE: render_json(report),
         MARKDOWN_FILE: markdown(blocks),
-        HTML_FILE: html_page(page),
+        HTML_FILE: html_page(blocks),
     }
     write_texts(folder, texts)
     write_parquet(result.per_query, folder / PER_QUERY_FILE)
@@ -133,17 +126,17 @@ def _row(report: SweepReport, variant: SweepVariant) -> dict[str, object]:
 def _state_result(report: SweepReport) -> str:
     """Return the result: the winner, and whether its value and its advantage will hold."""
     best, count = report.winner, plural(len(report.variants), "variant")
-    text = f"{best.name} is the best of {count} on {report.measure}: {best.mean:.4f}"
+    text = f"{best.name} is the best of {count} on {report.measure}: {show(best.mean)}"
     if best.corrected_mean is not None:
-        expected = f"{best.corrected_mean:.4f} {show_ci(best.ci)}"
-        text += f"; on new queries, expect {expected} (optimism {best.optimism:+.4f})"
+        expected = f"{show(best.corrected_mean)} {show_ci(best.ci)}"
+        text += f"; on new queries, expect {expected} (optimism {show(best.optimism, '+')})"
     if (advantage := best.advantage) is not None:
-        state = "significant" if advantage.significant else "not significant"
         text += f". Difference from {report.baseline} ({show(report.baseline_mean)}): "
-        text += f"{show(advantage.difference, '+')}, {state} among {count}"
+        text += f"{show(advantage.difference, '+')}, {'not ' * (not advantage.significant)}"
+        text += f"significant among {count}"
     if best.corrected_advantage is not None:
         interval = show_ci(best.corrected_advantage_ci, "+")
-        text += f"; on new queries, expect {best.corrected_advantage:+.4f} {interval}"
+        text += f"; on new queries, expect {show(best.corrected_advantage, '+')} {interval}"
     return f"{text}."
 
 

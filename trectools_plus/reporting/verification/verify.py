@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import shutil
 import tempfile
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
@@ -165,6 +164,7 @@ class _FolderComparison:
         self.problems: list[str] = []
         counted = f"{plural(len(claims), 'statement')} in the section '{CLAIMS_TITLE}'"
         self.unproven = [counted] if claims else []
+        self._undrawn: tuple[str, ...] = ()
         self.values = self.hashed = 0
 
     def result(self) -> Verification:
@@ -220,16 +220,14 @@ class _FolderComparison:
         )
         return stored if is_right else again
 
-    def draws_again(self, platform: str, scratch: Path) -> bool:
-        """Return whether plots are drawn again; otherwise they are copied, and unproven."""
-        plots = (self._folder / PLOTS_FOLDER).glob("*.*")
-        drawn = [f"{PLOTS_FOLDER}/{file.name}" for file in plots if file.suffix in PLOT_ENDINGS]
+    def draws_again(self, platform: str) -> bool:
+        """Return whether plots are drawn again; otherwise they are unproven."""
         here = package_versions(["matplotlib"]).get("matplotlib"), describe_machine()["platform"]
-        if not drawn or (can_draw() and (self._packages.get("matplotlib"), platform) == here):
-            return bool(drawn)
-        (scratch / PLOTS_FOLDER).mkdir(exist_ok=True)
-        for name in drawn:
-            shutil.copyfile(self._files.file(name), scratch / name)
+        if not any((self._folder / PLOTS_FOLDER).glob("*.*")):
+            return False
+        if can_draw() and (self._packages.get("matplotlib"), platform) == here:
+            return True
+        self._undrawn = PLOT_ENDINGS
         self.unproven.append(
             "plots (drawn by another Matplotlib or platform, or the extra 'plots' is missing)"
         )
@@ -242,7 +240,8 @@ class _FolderComparison:
         """
         made = {*_list_files(scratch), *self._listed} - {CHECKSUMS_FILE}
         for name in sorted(made):
-            self.compare_file(name, scratch)
+            if not (name.startswith(f"{PLOTS_FOLDER}/") and name.endswith(self._undrawn)):
+                self.compare_file(name, scratch)
         others = []
         for name in sorted({*_list_files(self._folder)} - {CHECKSUMS_FILE}):
             if name in made and self._listed and name not in self._listed:
@@ -355,7 +354,7 @@ def _verify_benchmark(path: str | Path, progress: Progress) -> Verification:
                 report=comparison.choose_report(source.path, result.report),
                 per_query=comparison.choose_values(result.per_query),
             )
-            render_files(result, plots=comparison.draws_again(manifest.platform, scratch))
+            render_files(result, plots=comparison.draws_again(manifest.platform))
             comparison.compare_all(scratch, [name])
         finally:
             result.folder.discard()

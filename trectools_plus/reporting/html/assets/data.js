@@ -13,7 +13,8 @@ class Queries {
   }
 
   decode(packed) {
-    const values = unpack(packed, Float32Array);
+    const octets = Uint8Array.from(atob(packed), (octet) => octet.charCodeAt(0));
+    const values = new Float32Array(octets.buffer);
     return this.modes.map((_, mode) => values.subarray(mode * this.size, (mode + 1) * this.size));
   }
 
@@ -36,29 +37,15 @@ class Queries {
 
   /** Return the rank of the first relevant document; 0 if not found, null if unknown. */
   firstOf(mode, query) {
-    return this.first === null ? null : this.numbersOf("first")[mode * this.size + query];
+    return this.first === null ? null : this.first[mode * this.size + query];
   }
 
   /** Return [doc_id, title, grade or null] of the first results. */
   resultsOf(mode, query) {
-    const kinds = this.grades.length + 1;
-    const start = (mode * this.size + query) * this.depth;
-    return [...this.numbersOf("results").subarray(start, start + this.depth)]
-      .filter((number) => number >= 0)
-      .map((number) => {
-        const [document, kind] = [Math.floor(number / kinds), number % kinds];
-        return [this.documents[document], this.titles[document] ?? "", kind ? this.grades[kind - 1] : null];
-      });
+    const cell = mode * this.size + query;
+    return (this.results[cell] ?? []).map((document, rank) =>
+      [this.documents[document], this.titles[document] ?? "", this.grades[cell][rank]]);
   }
-
-  numbersOf(name) {
-    return (this.decoded[name] ??= unpack(this[name], Int32Array));
-  }
-}
-
-/** Return packed numbers. */
-function unpack(data, kind) {
-  return new kind(Uint8Array.from(atob(data), (octet) => octet.charCodeAt(0)).buffer);
 }
 
 /** Return the defined values. */
