@@ -14,11 +14,8 @@ from trectools_plus.benchmark.report import BenchmarkReport
 from trectools_plus.benchmark.run.config_file import compare_vectors_options, load_config
 from trectools_plus.benchmark.run.runner import run_benchmark
 from trectools_plus.ontology.hpo import load_ontology
-from trectools_plus.reporting import render_markdown
 from trectools_plus.reporting.files import write_reports
 from trectools_plus.retrieval.hpo.ontology_terms import corpus_of, parts_of
-
-ROOT = Path(__file__).resolve().parents[2]
 
 pytestmark = [
     pytest.mark.slow("searches a real ontology many times"),
@@ -80,21 +77,6 @@ def test_english_descriptions(folder: Path, cases: list[dict[str, Any]]) -> None
     assert entry.significant
     assert entry.ci.low > 0.13
     assert not any("English" in note for note in report.notes)
-
-
-@pytest.mark.parametrize("language", ["de", None])
-def test_german_texts_come_with_advice(
-    folder: Path, cases: list[dict[str, Any]], language: str | None
-) -> None:
-    report = compared(folder, cases, "text", language)
-    means = {mode: result.measures["RR"].mean for mode, result in report.modes.items()}
-    # Names that are Latin in both languages are found, the others are not.
-    assert 0.1 < means["vector"] < means["label_synonyms_max"] < 0.5
-    (note,) = [note for note in report.notes if "multilingual" in note]
-    number = 70 if language else 2
-    assert f"know only English; not in English: {number} of 70 queries (de)" in note
-    assert "--embedding-model" in note
-    assert note in render_markdown(report)
 
 
 def test_lexical_search_of_the_descriptions(cases: list[dict[str, Any]]) -> None:

@@ -10,15 +10,11 @@ from typing import Any
 import matplotlib as mpl
 import pytest
 
-from trectools_plus.benchmark.compare.compare_reports import compare_reports, state_verdict
 from trectools_plus.benchmark.gate import GateRules, run_gate
 from trectools_plus.benchmark.report import load_report
 from trectools_plus.benchmark.report.model import MeasureDefinition
 from trectools_plus.benchmark.run.targets import Target, judge_mean
 from trectools_plus.measures import BaseMeasure, explain
-from trectools_plus.reporting import render_markdown
-from trectools_plus.reporting.comparison import headline_table, name_letters
-from trectools_plus.reporting.plots import plot_differences
 
 mpl.use("Agg")
 
@@ -72,53 +68,6 @@ def test_a_cost_is_ranked_with_its_lowest_mean_first(folder: Path) -> None:
     assert (entry.baseline, entry.contrast, entry.wins, entry.losses) == ("far", "near", 60, 0)
     assert entry.difference == pytest.approx(2 - 6)  # the better mode minus the other one
     assert report.failing_queries == []
-
-
-def test_marks_verdict_texts_and_plots_follow(folder: Path) -> None:
-    report = load_report(folder / "BenchmarkReport.json")
-    _, *cells, best = headline_table(report, report.measure_names).rows[0].cells
-    assert [cell.best for cell in cells] == [True, False]
-    assert [cell.marks for cell in cells] == [name_letters(report, report.measure_names)["far"], ""]
-    assert best.marked == "near *"
-    assert report.verdict.text.startswith("near is best")
-    assert "| **2.0000** ᵇ | 6.0000" in render_markdown(report)
-    assert "fail in every" not in render_markdown(report)
-    html = (folder / "BenchmarkReport.html").read_text()
-    assert '"lower":[true,false]' in html
-    source = load_report(folder / "BenchmarkReport.json")
-    from trectools_plus.benchmark.report.folder import ReportFolder
-
-    table = ReportFolder(folder).per_query
-    figure = plot_differences(source, table, "Cost")
-    shown = figure.axes[0].get_legend_handles_labels()[1]
-    assert shown[:2] == ["first run better", "second run better"]
-
-
-def test_only_a_rising_cost_fails_the_gate(folder: Path, bench: Any) -> None:
-    higher = bench.make(
-        "higher",
-        {"near": dict.fromkeys(range(60), 3), "far": MODES["far"]},
-        measures=[NAME],
-        judged=COMPLETE,
-    )
-    lower = bench.make(
-        "lower",
-        {"near": dict.fromkeys(range(60), 1), "far": MODES["far"]},
-        measures=[NAME],
-        judged=COMPLETE,
-    )
-    rules = GateRules((NAME,))
-    result = run_gate(higher, folder, rules)
-    near, far = result.entries
-    assert not result.passed
-    assert (near.failed, near.drop, far.failed) == (True, pytest.approx(0.5), False)
-    assert near.fallen is not None
-    assert len(near.fallen) == 60
-    result = run_gate(lower, folder, rules)
-    assert result.passed
-    assert result.entries[0].higher  # the baseline should be raised
-    verdict = state_verdict(compare_reports(folder, higher))
-    assert " by 1.0000 on Cost" in verdict
 
 
 def test_a_cost_that_the_report_lacks_is_scored_and_gated(costs: None, bench: Any) -> None:

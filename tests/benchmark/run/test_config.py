@@ -294,12 +294,6 @@ def test_errors_in_the_file_name_it(tmp_path: Path, text: str, words: str) -> No
     assert "benchmark.yaml" in str(caught.value)
 
 
-def test_an_error_in_an_option_does_not_blame_the_file(tmp_path: Path) -> None:
-    with pytest.raises(UsageError) as caught:
-        load_config(write(tmp_path, "dataset: hpo\n"), {"seed": -1})
-    assert "benchmark.yaml" not in str(caught.value)
-
-
 def test_missing_or_undecodable_file(tmp_path: Path) -> None:
     with pytest.raises(InputError):
         load_config(tmp_path / "none.yaml")
@@ -376,22 +370,3 @@ def test_settings_of_fetching_have_no_effect_on_given_runs(name: str) -> None:
     values = {"depth": 3, "modes": ["lexical"], "retrieval": {"k1": 1}}
     with pytest.raises(UsageError, match=f"needs a search.*{name}|{name}.*needs a search"):
         load_config(options={**RUNS, name: values[name]})
-
-
-def test_no_measure_is_not_the_default() -> None:
-    with pytest.raises(UsageError):
-        load_config(options={"dataset": "hpo", "measures": []})
-
-
-def test_targets_may_be_one_number_or_lack_a_baseline() -> None:
-    own = {"nDCG@10": 0.5, "RR@10": {"competitive": "0.7"}}
-    targets = load_config(options={**FILES, "targets": own}).targets
-    assert targets == {"nDCG@10": Target(competitive=0.5), "RR@10": Target(competitive=0.7)}
-
-
-def test_settings_of_the_fusion_are_accepted_beside_retrieval(tmp_path: Path) -> None:
-    text = '{"dataset": "hpo", "fusion_method": "rrf", "rrf_k": 20, "candidates": 50}'
-    settings = load_config(write(tmp_path, text)).retrieval
-    assert (settings.fusion, settings.rrf_k, settings.candidates) == ("rrf", 20, 50)
-    text = "dataset: hpo\nnormalisation: min-max\n"
-    assert load_config(write(tmp_path, text)).retrieval.normalisation == "min-max"

@@ -140,32 +140,9 @@ def test_fetch_searches_with_each_model() -> None:
 
 
 @pytest.mark.process
-@pytest.mark.slow("many commands")
-def test_commands_with_several_models(tmp_path: Path, program: Program) -> None:
-    done = program(f"runs fetch --dataset {GARDEN} --modes dense {MODELS} -o runs", tmp_path)
-    assert done.code == 0, done.stderr
-    assert (tmp_path / "runs/dense-b.run").exists()
-    corpus = f"--corpus {GARDEN}/corpus.jsonl"
-    assert program(f"trectools-plus index build {corpus} {MODELS}", tmp_path).code == 0
-    one = f"trectools-plus query slugs {corpus} {MODELS}"
-    assert program(f"{one} --mode vector-b", tmp_path).code == 0
-
-
-@pytest.mark.process
 def test_a_benchmark_with_several_models(tmp_path: Path, program: Program) -> None:
     command = f"benchmark run --dataset {GARDEN} --modes vector -m RR --set resamples=100"
     done = program(f"{command} {MODELS} -o out --format json", tmp_path)
     assert done.code == 0, done.stderr
     assert list(json.loads(done.text)["modes"]) == ["vector-a", "vector-b"]
     assert "Warning" not in done.stderr
-
-
-@pytest.mark.process
-def test_commands_of_one_model_refuse_several(tmp_path: Path, program: Program) -> None:
-    one = f"trectools-plus query slugs --corpus {GARDEN}/corpus.jsonl {MODELS}"
-    for refused in (one, f"trectools-plus serve {MODELS}"):
-        done = program(refused, tmp_path)
-        assert done.code == 2
-        assert done.stderr.startswith("error: expected one")
-    done = program(f"benchmark compare-vectors {MODELS}", tmp_path)
-    assert done.code == 2
