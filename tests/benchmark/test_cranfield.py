@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 from pathlib import Path
 
@@ -15,8 +14,6 @@ from tests.benchmark.run.test_runner import IR_MEASURES, check_with_ir_measures
 from trectools_plus.benchmark.report import load_report
 from trectools_plus.benchmark.run.config import BenchmarkConfig
 from trectools_plus.benchmark.run.runner import BenchmarkResult, run_benchmark
-from trectools_plus.choices import DEFAULT_MEASURES
-from trectools_plus.reporting import print_report
 from trectools_plus.reporting.files import write_reports
 from trectools_plus.reporting.verification.verify import verify_report
 
@@ -43,9 +40,7 @@ def test_reference_figures(result: BenchmarkResult) -> None:
         assert means["hybrid"][name] > max(means["lexical"][name], means["vector"][name])
 
 
-def test_the_verdict_is_one_sentence_and_the_terminal_has_40_lines(
-    result: BenchmarkResult, tmp_path: Path
-) -> None:
+def test_the_verdict_is_one_sentence(result: BenchmarkResult, tmp_path: Path) -> None:
     report = result.report
     assert report.verdict is not None
     entry = report.find_comparison("lexical", "hybrid", "nDCG@10")
@@ -56,17 +51,6 @@ def test_the_verdict_is_one_sentence_and_the_terminal_has_40_lines(
         f"Hybrid is best on nDCG@10: 0.353, +0.030 over Lexical-Only {ends}; significant against "
         "every other mode with 225 queries."
     )
-    assert report.best_overall is not None
-    assert (report.best_overall.settled, report.best_overall.not_different) == (True, [])
-    assert report.headline_measures == list(DEFAULT_MEASURES)
-    for width in (80, 100):
-        stream = io.StringIO()
-        print_report(report, stream, width=width)
-        lines = stream.getvalue().splitlines()
-        assert len(lines) <= 40
-        assert " ".join(lines[:2]) == report.verdict.text
-        assert max(map(len, lines)) <= width
-        assert all(name in stream.getvalue() for name in DEFAULT_MEASURES)
     assert all(mode.measures["nDCG@10"].target is None for mode in report.modes.values())
     again = load_report(result.output_dir / "BenchmarkReport.json")
     assert (again.verdict, again.best_overall) == (report.verdict, report.best_overall)

@@ -10,7 +10,6 @@ from typing import Any
 import matplotlib as mpl
 import pytest
 
-from trectools_plus.benchmark.gate import GateRules, run_gate
 from trectools_plus.benchmark.report import load_report
 from trectools_plus.benchmark.report.model import MeasureDefinition
 from trectools_plus.benchmark.run.targets import Target, judge_mean
@@ -68,15 +67,6 @@ def test_a_cost_is_ranked_with_its_lowest_mean_first(folder: Path) -> None:
     assert (entry.baseline, entry.contrast, entry.wins, entry.losses) == ("far", "near", 60, 0)
     assert entry.difference == pytest.approx(2 - 6)  # the better mode minus the other one
     assert report.failing_queries == []
-
-
-def test_a_cost_that_the_report_lacks_is_scored_and_gated(costs: None, bench: Any) -> None:
-    before = bench.make("old", MODES, measures=["RR@10"], judged=COMPLETE)
-    after = bench.make(
-        "new", {**MODES, "near": dict.fromkeys(range(60), 4)}, measures=["RR@10"], judged=COMPLETE
-    )
-    near, far = run_gate(after, before, GateRules((NAME,))).entries
-    assert (near.failed, far.failed) == (True, False)
 
 
 def test_the_direction_is_in_the_report_only_where_lower_is_better(folder: Path) -> None:

@@ -46,16 +46,6 @@ def test_a_report_labels_measures_with_the_names_requested(folders: Any) -> None
         assert name in markdown
 
 
-def test_targets_are_those_of_the_measure(folders: Any) -> None:
-    first, second = (load_report(folder / "BenchmarkReport.json") for folder in folders)
-    for typed, canonical in zip(TYPED, CANONICAL, strict=True):
-        target = first.modes["a"].measures[typed].target
-        assert target is not None
-        other = second.modes["a"].measures[canonical].target
-        assert other is not None
-        assert (target.competitive, target.strong) == (other.competitive, other.strong)
-
-
 def test_accessors_accept_every_spelling(folders: Any) -> None:
     report = load_report(folders[0] / "BenchmarkReport.json")
     for spelling in ("MAP@100", "AP@100", "map@100", "map_cut_100", "ap@100"):

@@ -104,18 +104,6 @@ def test_the_figures_are_those_of_the_values_of_all_queries(tmp_path):
     assert f"{best.corrected_advantage:+.4f}" in sweep_blocks(result.report)[1].text
 
 
-def test_the_primary_measure_need_not_be_among_the_measures(call, tmp_path):
-    runs = [str(path) for path in sorted((SAMPLE / "runs").glob("*.run"))]
-    words = ("--runs", *runs, "--qrels", QRELS, "--resamples", "200", "--format", "json")
-    for place, further in enumerate(([], ["-m", "P@5"], ["-m", "P@5,AP"])):
-        code, out, _ = call(*words, "--primary-measure", "AP", *further, "-o", f"out{place}")
-        report = json.loads(out)
-        assert (code, report["measure"]) == (0, "AP")
-        assert next(iter(report["variants"][0]["measures"])) == "AP"
-        assert len(report["variants"][0]["measures"]) == 1 + bool(further)
-    assert call(*words, "--primary-measure", "nonsense", "-o", "no")[0] == 2
-
-
 def test_runs_of_variants_that_were_made_elsewhere(call, tmp_path):
     runs = [str(path) for path in sorted((SAMPLE / "runs").glob("*.run"))]
     words = ("--runs", *runs, "--qrels", QRELS, "-m", "AP,P@5", "--format", "json", "-o", "out")

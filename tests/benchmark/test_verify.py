@@ -15,7 +15,6 @@ from trectools_plus.benchmark.report import load_report
 from trectools_plus.benchmark.run.config_file import load_config
 from trectools_plus.benchmark.run.runner import run_benchmark
 from trectools_plus.errors import InputError
-from trectools_plus.formats.hashing import sha256_file
 from trectools_plus.reporting.files import write_reports
 from trectools_plus.reporting.verification.verify import verify_report
 
@@ -45,14 +44,6 @@ def drawn(module_bench: Any) -> Path:
 @pytest.fixture
 def report(made: Path, tmp_path: Path) -> Path:
     return shutil.copytree(made, tmp_path / "out")
-
-
-def reseal(folder: Path) -> None:
-    """Write SHA256SUMS again, as a forger does."""
-    files = sorted(one for one in folder.rglob("*") if one.is_file() and one.name != "SHA256SUMS")
-    (folder / "SHA256SUMS").write_text(
-        "".join(f"{sha256_file(one)}  {one.relative_to(folder).as_posix()}\n" for one in files)
-    )
 
 
 def edit(folder: Path, change: Any) -> None:

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from trectools_plus.benchmark.report import load_report
 from trectools_plus.benchmark.run.config_file import load_config
 from trectools_plus.benchmark.run.runner import BenchmarkResult, run_benchmark
 from trectools_plus.reporting import render_markdown
@@ -120,11 +119,3 @@ def test_a_report_without_topics_has_none(make: Maker) -> None:
     result = make.run("out", topics=None)
     assert result.report.strata == {}
     assert "Groups of queries" not in render_markdown(result.report)
-
-
-def test_other_fields_are_other_data(make: Maker) -> None:
-    first = make.write("one")
-    make.write_topics({n: "easy" if n % 2 else "hard" for n in range(QUERIES)})
-    other = make.run("three").report
-    assert other.strata["kind"]["easy"]["a"]["RR@10"].n == 12
-    assert other.strata != load_report(first / "BenchmarkReport.json").strata

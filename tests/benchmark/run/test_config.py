@@ -324,14 +324,6 @@ def test_keys_and_texts_are_as_written(tmp_path: Path) -> None:
     assert (config.exclude_self, config.retrieval.stemmer) == (True, None)
 
 
-def test_lists_may_be_written_with_commas(tmp_path: Path) -> None:
-    text = "dataset: hpo\nmodes: lexical, vector\nmeasures: nDCG@10,AP(rel=2)@5\n"
-    config = load_config(write(tmp_path, text + "retrieval: {weights: '0.2, 0.8'}\n"))
-    assert config.modes == ("lexical", "vector")
-    assert config.measures == ("nDCG@10", "AP(rel=2)@5")
-    assert config.retrieval.weights == (0.2, 0.8)
-
-
 @pytest.mark.parametrize(
     ("text", "whole"),
     [

@@ -2,27 +2,22 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 import pytest
-from harness.program import Program
 
 from trectools_plus import BenchmarkConfig
 from trectools_plus.benchmark.run.config_file import load_config
 from trectools_plus.benchmark.run.runner import run_benchmark
 from trectools_plus.errors import UsageError
-from trectools_plus.formats.tables import Corpus, Topics
 from trectools_plus.reporting.files import write_reports
 from trectools_plus.reporting.verification.verify import verify_report
 from trectools_plus.retrieval.backends.embedded.modes import expand_modes
-from trectools_plus.retrieval.fetch.fetch import fetch
 from trectools_plus.retrieval.settings import RetrievalSettings, make_settings
 
 GARDEN = str(Path(__file__).resolve().parents[3] / "fixtures/garden-trec")
 TWO = {"a": "builtin", "b": "builtin"}
-MODELS = "--embedding-model a=builtin --model-name b=builtin"
 
 
 def settings(value: Any, **further: Any) -> RetrievalSettings:
@@ -131,18 +126,3 @@ def test_models_in_a_configuration_file(tmp_path: Path) -> None:
     assert replaced.retrieval.model_names == ("x", "b")
     with pytest.raises(UsageError, match="label_only-b"):
         load_config(path, {"retrieval": {"embedding_model": "x"}, "baseline": ["lexical"]})
-
-
-def test_fetch_searches_with_each_model() -> None:
-    corpus, topics = Corpus.from_dict({"d": "red fox"}), Topics.from_dict({"q": "fox"})
-    runs = fetch(corpus, topics, ["lexical", "vector"], settings=settings(TWO))
-    assert list(runs) == ["lexical", "vector-a", "vector-b"]
-
-
-@pytest.mark.process
-def test_a_benchmark_with_several_models(tmp_path: Path, program: Program) -> None:
-    command = f"benchmark run --dataset {GARDEN} --modes vector -m RR --set resamples=100"
-    done = program(f"{command} {MODELS} -o out --format json", tmp_path)
-    assert done.code == 0, done.stderr
-    assert list(json.loads(done.text)["modes"]) == ["vector-a", "vector-b"]
-    assert "Warning" not in done.stderr
