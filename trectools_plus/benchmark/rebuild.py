@@ -197,7 +197,6 @@ def rebuild_result(
     with folder.discarded_on_errors(), without_user_code():
         progress("reading the data", 0, 1)
         config, dataset = source.config, _load_dataset(source, unproven)
-        progress("reading the data", 1, 1)
         modes = _read_modes(source, dataset, folder, unproven, progress)
         evaluation = score_modes(config, dataset, modes, progress)
         manifest = make_manifest(config, dataset, modes, evaluation, moment)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,14 +11,10 @@ import polars as pl
 from pydantic import Field
 
 from trectools_plus.benchmark.compare.compare import refuse_different_queries
-from trectools_plus.benchmark.report.model import DatasetInfo, hash_config, make_experiment_id
+from trectools_plus.benchmark.report.model import DatasetInfo, hash_config
 from trectools_plus.benchmark.run.dataset import Dataset, load_dataset
-from trectools_plus.benchmark.run.output_folder import (
-    SWEEP_FILES,
-    OutputFolder,
-    claim_folder,
-)
-from trectools_plus.benchmark.run.runner import DEFAULT_FOLDER
+from trectools_plus.benchmark.run.output_folder import SWEEP_FILES, OutputFolder
+from trectools_plus.benchmark.run.runner import opened_output
 from trectools_plus.benchmark.sweep.variants import SweepConfig, Variant, list_variants
 from trectools_plus.choices import DEFAULT_MEASURES
 from trectools_plus.display import Displayed
@@ -176,17 +171,9 @@ def run_sweep(
         CheckFailedError: If topics, qrels and documents have no ids in common.
         IncomparableError: If the variants are averaged over different queries.
     """
-    if config.output_dir is None:
-        name = make_experiment_id(clock(), hash_config(config.as_manifest()))
-        folder = claim_folder(Path(DEFAULT_FOLDER), name)[1]
-    else:
-        folder = OutputFolder(config.output_dir)
-    with folder.discarded_on_errors():
-        given = (config.runs or {}).values()
-        folder.plan(SWEEP_FILES, [*given, config.qrels, config.topics, config.corpus])
+    with opened_output(config, SWEEP_FILES, clock()) as (folder, _):
         progress("reading the data", 0, 1)
         dataset = load_dataset(config)
-        progress("reading the data", 1, 1)
         variants, baselines = list_variants(config, dataset, progress)
         scored = [*variants, *(one for one in baselines if one not in variants)]
         evaluation = _score(config, dataset, scored, progress)
@@ -295,7 +282,6 @@ def _score(
         progress("scoring variants", done, len(variants))
         runs = {variant.name: variant.make()}
         parts.append(score_runs(dataset.judged, runs, measures, config.averaging))
-    progress("scoring variants", len(parts), len(parts))
     scores = replace(
         parts[0],
         query_ids={name: ids for part in parts for name, ids in part.query_ids.items()},
