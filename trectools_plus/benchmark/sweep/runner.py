@@ -258,18 +258,16 @@ def _choose(
 def choose_measures(config: SweepConfig) -> list[Measure]:
     """Return the measures to score, the primary one first.
 
-    Unless it is named, it is RR for terms of an ontology, otherwise nDCG@10, or the first of the
-    given measures if it is not among them. Other measures are scored only if they are named.
+    Unless it is named, it is the first of the named measures; without any, RR for terms of an
+    ontology, otherwise nDCG@10. Other measures are scored only if they are named.
 
     Raises:
         UsageError: If the primary measure has no mean.
     """
-    given = config.bind_measures(config.measures) if config.measures else []
     default = "RR" if config.over_terms else DEFAULT_MEASURES[0]
-    name = config.primary_measure or next(iter(config.headline_measures), default)
-    primary = config.bind_measures([name])[0]
-    if name == default and config.primary_measure is None and given:
-        primary = next((one for one in given if one.name == primary.name), given[0])
+    named = [config.primary_measure, *config.headline_measures, *config.measures, default]
+    primary = config.bind_measures([next(filter(None, named))])[0]
+    given = config.bind_measures(config.measures) if config.measures else []
     return [primary, *(one for one in given if one.name != primary.name)]
 
 
