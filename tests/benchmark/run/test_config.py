@@ -11,7 +11,11 @@ import pytest
 
 from trectools_plus.benchmark.report.model import hash_config
 from trectools_plus.benchmark.run.config import BenchmarkConfig
-from trectools_plus.benchmark.run.config_file import load_config, load_search_settings
+from trectools_plus.benchmark.run.config_file import (
+    compare_vectors_options,
+    load_config,
+    load_search_settings,
+)
 from trectools_plus.benchmark.run.targets import Target
 from trectools_plus.errors import InputError, UsageError
 from trectools_plus.measures import DEFAULT_MEASURES
@@ -362,3 +366,16 @@ def test_settings_of_fetching_have_no_effect_on_given_runs(name: str) -> None:
     values = {"depth": 3, "modes": ["lexical"], "retrieval": {"k1": 1}}
     with pytest.raises(UsageError, match=f"needs a search.*{name}|{name}.*needs a search"):
         load_config(options={**RUNS, name: values[name]})
+
+
+def test_single_and_multi_vector_search_are_compared() -> None:
+    chosen = compare_vectors_options({"dataset": "hpo"}, ["label_only", "all_max"])
+    config = load_config(options=chosen)
+    assert config.mode_keys == ("vector", "label_only", "all_max")
+    assert (config.baseline, config.label("vector")) == (("vector",), "Single-Vector")
+    for options, strategies in (
+        ({}, ["nope"]),
+        ({"retrieval": {"multi_vector": True}}, ["all_max"]),
+    ):
+        with pytest.raises(UsageError):
+            compare_vectors_options(options, strategies)
