@@ -82,18 +82,6 @@ def test_the_direction_is_in_the_report_only_where_lower_is_better(folder: Path)
     assert "higher_is_better" in MeasureDefinition.model_json_schema()["properties"]
 
 
-def test_earlier_reports_have_their_ranks_read_as_lower_is_better(folder: Path, bench: Any) -> None:
-    path = bench.make("ranks", MODES, measures=["MeanRank", "MinRank(rel=1)@10"])
-    document = json.loads((path / "BenchmarkReport.json").read_text())
-    for mode in document["modes"].values():
-        for figures in mode["measures"].values():
-            assert figures["definition"].pop("higher_is_better") is False
-    (path / "BenchmarkReport.json").write_text(json.dumps(document))
-    report = load_report(path / "BenchmarkReport.json")
-    assert not report.higher_is_better("MeanRank")
-    assert not report.higher_is_better("MinRank@10")
-
-
 def test_a_target_of_a_cost_is_reached_from_above() -> None:
     target = Target(competitive=3.0)
     result = judge_mean(2.5, target, (2.0, 3.5), higher_is_better=False)

@@ -12,7 +12,6 @@ import pytest
 
 from trectools_plus.benchmark.run.config_file import load_config
 from trectools_plus.benchmark.run.runner import BenchmarkResult, run_benchmark
-from trectools_plus.reporting import render_markdown
 from trectools_plus.reporting.files import write_reports
 from trectools_plus.reporting.html.page import render_html
 from trectools_plus.statistics.intervals import METHOD_NAMES, mean_intervals
@@ -113,9 +112,3 @@ def test_a_measure_defined_for_no_query_of_a_stratum_has_no_mean(make: Maker) ->
     assert (lost.mean, lost.n, lost.ci) == (None, 0, None)
     assert report.strata["kind"]["lost"]["a"]["RR@10"].mean == 0.0
     assert "None" not in render_html(report)
-
-
-def test_a_report_without_topics_has_none(make: Maker) -> None:
-    result = make.run("out", topics=None)
-    assert result.report.strata == {}
-    assert "Groups of queries" not in render_markdown(result.report)

@@ -43,21 +43,6 @@ def test_hand_worked_summary() -> None:
     assert "pytrec" in figures.definition.provider
 
 
-def test_undefined_values_are_left_out() -> None:
-    figures = summarise(evaluation_of({"a": [1, NAN, 3]}, "MinRank"), COMPARING, TARGETS)["a"][
-        "MinRank"
-    ]
-    assert (figures.mean, figures.median, figures.n, figures.target) == (2, 2, 2, None)
-    figures = summarise(evaluation_of({"a": [NAN, NAN]}, "MinRank"), COMPARING, TARGETS)["a"][
-        "MinRank"
-    ]
-    assert (figures.mean, figures.median, figures.std, figures.n) == (None, None, None, 0)
-    figures = summarise(evaluation_of({"a": [1, NAN]}, "MinRank"), COMPARING, TARGETS)["a"][
-        "MinRank"
-    ]
-    assert (figures.mean, figures.std) == (1, None)
-
-
 def test_an_interval_that_touches_zero_does_not_cross_it_by_rounding() -> None:
     figures = summarise(evaluation_of({"a": [0.1, 0.2, 0.0]}), COMPARING, TARGETS)["a"]["nDCG@10"]
     assert figures.ci.low is not None

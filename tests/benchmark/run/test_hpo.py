@@ -6,10 +6,9 @@ import polars as pl
 import pytest
 
 from trectools_plus.benchmark.run.config import BenchmarkConfig
-from trectools_plus.benchmark.run.config_file import load_config
 from trectools_plus.benchmark.run.dataset import load_hpo, load_hpo_collection
 from trectools_plus.benchmark.run.runner import run_benchmark
-from trectools_plus.errors import FormatError, UsageError
+from trectools_plus.errors import FormatError
 from trectools_plus.ontology.hpo import load_ontology
 from trectools_plus.reporting.files import write_reports
 from trectools_plus.reporting.verification.verify import verify_report
@@ -139,11 +138,3 @@ def test_dropped_ids_are_counted_in_the_report(tmp_path):
     for dropped in ("HP:9999999 (unknown)", "HP:0004038 (obsolete)"):
         assert dropped in text
     assert verify_report(tmp_path / "out").problems == []
-
-
-def test_the_settings_of_test_cases_are_part_of_the_hash_only_if_they_are_set():
-    default = BenchmarkConfig(dataset="hpo")
-    assert not {"unknown_terms", "language"} & default.as_manifest().keys()
-    assert BenchmarkConfig(dataset="hpo", language="de").as_manifest()["language"] == "de"
-    with pytest.raises(UsageError, match="unknown_terms"):
-        load_config(options={"dataset": "somewhere", "unknown_terms": "drop"})
