@@ -10,15 +10,10 @@ from typing import Any
 import matplotlib as mpl
 import pytest
 
-from trectools_plus.benchmark.compare.compare_reports import compare_reports, state_verdict
-from trectools_plus.benchmark.gate import GateRules, run_gate
 from trectools_plus.benchmark.report import load_report
 from trectools_plus.benchmark.report.model import MeasureDefinition
 from trectools_plus.benchmark.run.targets import Target, judge_mean
 from trectools_plus.measures import BaseMeasure, explain
-from trectools_plus.reporting import render_markdown
-from trectools_plus.reporting.comparison import headline_table, name_letters
-from trectools_plus.reporting.plots import plot_differences
 
 mpl.use("Agg")
 
@@ -74,62 +69,6 @@ def test_a_cost_is_ranked_with_its_lowest_mean_first(folder: Path) -> None:
     assert report.failing_queries == []
 
 
-def test_marks_verdict_texts_and_plots_follow(folder: Path) -> None:
-    report = load_report(folder / "BenchmarkReport.json")
-    _, *cells, best = headline_table(report, report.measure_names).rows[0].cells
-    assert [cell.best for cell in cells] == [True, False]
-    assert [cell.marks for cell in cells] == [name_letters(report, report.measure_names)["far"], ""]
-    assert best.marked == "near *"
-    assert report.verdict.text.startswith("near is best")
-    assert "| **2.0000** ᵇ | 6.0000" in render_markdown(report)
-    assert "fail in every" not in render_markdown(report)
-    html = (folder / "BenchmarkReport.html").read_text()
-    assert '"lower":[true,false]' in html
-    source = load_report(folder / "BenchmarkReport.json")
-    from trectools_plus.benchmark.report.folder import ReportFolder
-
-    table = ReportFolder(folder).per_query
-    figure = plot_differences(source, table, "Cost")
-    shown = figure.axes[0].get_legend_handles_labels()[1]
-    assert shown[:2] == ["first run better", "second run better"]
-
-
-def test_only_a_rising_cost_fails_the_gate(folder: Path, bench: Any) -> None:
-    higher = bench.make(
-        "higher",
-        {"near": dict.fromkeys(range(60), 3), "far": MODES["far"]},
-        measures=[NAME],
-        judged=COMPLETE,
-    )
-    lower = bench.make(
-        "lower",
-        {"near": dict.fromkeys(range(60), 1), "far": MODES["far"]},
-        measures=[NAME],
-        judged=COMPLETE,
-    )
-    rules = GateRules((NAME,))
-    result = run_gate(higher, folder, rules)
-    near, far = result.entries
-    assert not result.passed
-    assert (near.failed, near.drop, far.failed) == (True, pytest.approx(0.5), False)
-    assert near.fallen is not None
-    assert len(near.fallen) == 60
-    result = run_gate(lower, folder, rules)
-    assert result.passed
-    assert result.entries[0].higher  # the baseline should be raised
-    verdict = state_verdict(compare_reports(folder, higher))
-    assert " by 1.0000 on Cost" in verdict
-
-
-def test_a_cost_that_the_report_lacks_is_scored_and_gated(costs: None, bench: Any) -> None:
-    before = bench.make("old", MODES, measures=["RR@10"], judged=COMPLETE)
-    after = bench.make(
-        "new", {**MODES, "near": dict.fromkeys(range(60), 4)}, measures=["RR@10"], judged=COMPLETE
-    )
-    near, far = run_gate(after, before, GateRules((NAME,))).entries
-    assert (near.failed, far.failed) == (True, False)
-
-
 def test_the_direction_is_in_the_report_only_where_lower_is_better(folder: Path) -> None:
     document = json.loads((folder / "BenchmarkReport.json").read_text())
     definitions = {
@@ -141,18 +80,6 @@ def test_the_direction_is_in_the_report_only_where_lower_is_better(folder: Path)
     assert explain("MinRank").as_dict()["higher_is_better"] is False
     assert "higher_is_better" not in explain("RR@10").as_dict()
     assert "higher_is_better" in MeasureDefinition.model_json_schema()["properties"]
-
-
-def test_earlier_reports_have_their_ranks_read_as_lower_is_better(folder: Path, bench: Any) -> None:
-    path = bench.make("ranks", MODES, measures=["MeanRank", "MinRank(rel=1)@10"])
-    document = json.loads((path / "BenchmarkReport.json").read_text())
-    for mode in document["modes"].values():
-        for figures in mode["measures"].values():
-            assert figures["definition"].pop("higher_is_better") is False
-    (path / "BenchmarkReport.json").write_text(json.dumps(document))
-    report = load_report(path / "BenchmarkReport.json")
-    assert not report.higher_is_better("MeanRank")
-    assert not report.higher_is_better("MinRank@10")
 
 
 def test_a_target_of_a_cost_is_reached_from_above() -> None:

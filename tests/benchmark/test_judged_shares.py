@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from trectools_plus import compare, evaluate
-from trectools_plus.benchmark import load_sweep_config, run_sweep
 from trectools_plus.measures.judged import has_few_judged
 
 QRELS = {"q1": {"a": 1, "b": 0}, "q2": {"a": 0, "b": 1}}
@@ -93,13 +92,3 @@ def test_commands_give_the_shares(program: Any, tmp_path: Path) -> None:
     notes = json.loads(program([*words, "--format", "json"], tmp_path).text)["notes"]
     assert sum("40%" in note for note in notes) == 1
     assert "40%" in program(words, tmp_path).stderr
-
-
-def test_a_sweep_gives_the_shares(tmp_path: Path) -> None:
-    write(tmp_path)
-    runs = {name: str(tmp_path / f"{name}.run") for name in ("all", "few")}
-    options = {"runs": runs, "qrels": str(tmp_path / "model.qrels"), "resamples": 100}
-    config = load_sweep_config(options={**options, "output_dir": str(tmp_path / "out")})
-    notes = run_sweep(config).report.notes
-    assert sum("40%" in note for note in notes) == 1
-    assert sum("model" in note for note in notes) == 1

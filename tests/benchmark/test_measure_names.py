@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import json
-import shutil
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
 
-from trectools_plus.benchmark import compare_reports, load_report, run_gate, verify_report
+from trectools_plus.benchmark import compare_reports, load_report, run_gate
 from trectools_plus.benchmark.gate import GateRules
-from trectools_plus.benchmark.report.folder import list_reports
 from trectools_plus.errors import UsageError
-from trectools_plus.reporting.export import table_as_frame, table_as_text
 
 RANKS = {"a": {n: 1 + n % 4 for n in range(60)}, "b": {}}
 TYPED = ["MRR@10", "MAP@100", "nDCG@10", "Recall@50", "recall_100", "HitRate@10"]
@@ -46,16 +43,6 @@ def test_a_report_labels_measures_with_the_names_requested(folders: Any) -> None
     for name in TYPED:
         assert name in page
         assert name in markdown
-
-
-def test_targets_are_those_of_the_measure(folders: Any) -> None:
-    first, second = (load_report(folder / "BenchmarkReport.json") for folder in folders)
-    for typed, canonical in zip(TYPED, CANONICAL, strict=True):
-        target = first.modes["a"].measures[typed].target
-        assert target is not None
-        other = second.modes["a"].measures[canonical].target
-        assert other is not None
-        assert (target.competitive, target.strong) == (other.competitive, other.strong)
 
 
 def test_accessors_accept_every_spelling(folders: Any) -> None:
@@ -92,45 +79,7 @@ def test_a_gate_names_measures_in_any_spelling(folders: Any) -> None:
     assert run_gate(typed, canonical, GateRules(("P@5", "MAP@100"))).passed
 
 
-def test_a_report_is_verified_with_its_labels(folders: Any, tmp_path: Path) -> None:
-    folder = tmp_path / "copy"
-    shutil.copytree(folders[0], folder)
-    assert verify_report(folder).problems == []
-    assert "MRR@10" in list_reports(tmp_path).reports[0].best
-
-
-def test_tables_for_papers_have_the_labels(folders: Any) -> None:
-    report = load_report(folders[0] / "BenchmarkReport.json")
-    frame = table_as_frame(report)
-    assert frame["measure"].unique(maintain_order=True).to_list() == TYPED
-    assert "MAP@100" in table_as_text(report, "latex")
-
-
 def test_two_spellings_are_one_measure(bench: Any) -> None:
     folder = bench.make("twice", {"a": {}, "b": {1: 2}}, measures=["MRR@10", "RR@10", "recip_rank"])
     report = load_report(folder / "BenchmarkReport.json")
     assert report.measure_names == ["MRR@10", "recip_rank"]
-
-
-def test_a_report_without_canonical_names_is_compared(folders: Any, tmp_path: Path) -> None:
-    """Earlier reports are labelled with canonical names."""
-    folder = tmp_path / "old"
-    shutil.copytree(folders[1], folder)
-    path = folder / "BenchmarkReport.json"
-    alone = [folder / "reports" / f"{mode}.json" for mode in load_report(path).modes]
-    for one in alone:
-        one.unlink()
-    report = json.loads(path.read_text())
-    for result in report["modes"].values():
-        for one in result["measures"].values():
-            del one["definition"]["name"]
-    path.write_text(json.dumps(report))
-    assert load_report(path).find_measure("MAP@100") == "AP@100"
-    assert [
-        one.measure for one in compare_reports(folders[0], folder).modes[0].comparisons
-    ] == TYPED
-    problems = [one for one in verify_report(folder).problems if ".definition.name: " not in one]
-    assert sorted(problems) == [
-        f"{path.name}: the file changed (its hash differs)",
-        *(f"reports/{one.name}: the file is missing" for one in alone),
-    ]

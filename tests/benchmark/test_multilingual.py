@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.util
-import io
 import json
 import statistics
 from pathlib import Path
@@ -30,13 +29,11 @@ from trectools_plus.benchmark.run.runner import run_benchmark
 from trectools_plus.errors import UsageError
 from trectools_plus.formats.tables import Qrels
 from trectools_plus.reporting.document import markdown as markdown_of
-from trectools_plus.reporting.document import print_blocks
 from trectools_plus.reporting.results.multilingual import (
     multilingual_blocks,
     write_multilingual,
 )
 from trectools_plus.reporting.verification.verify import verify_report
-from trectools_plus.testsets.conversion import convert_test_set
 from trectools_plus.testsets.loading import load_test_set
 
 OPTIONS = {"modes": ["lexical"], "measures": ["RR@10", "HitRate@10", "MRR"], "resamples": 100}
@@ -244,23 +241,6 @@ def test_differences_on_parallel_sets_are_paired(parallel: MultilingualResult) -
         assert across.gap == pytest.approx(abs(pair.difference))
 
 
-@needs_hpo
-def test_the_report_shows_the_paired_figures(parallel: MultilingualResult) -> None:
-    report = parallel.report
-    document = json.loads((parallel.output_dir / "MultilingualReport.json").read_text("utf-8"))
-    jsonschema.validate(document, multilingual_report_schema())
-    assert MultilingualReport.model_validate(document) == report
-    markdown = markdown_of(multilingual_blocks(report))
-    stream = io.StringIO()
-    print_blocks(multilingual_blocks(report), stream)
-    for shown in (markdown, stream.getvalue()):
-        assert "sets are parallel" in shown
-    for one in report.differences["lexical"]:
-        assert f"| {one.contrast} − {one.baseline} |" in markdown
-        assert one.measure != parallel.results["en"].report.primary_measure or one.difference >= 0
-    assert max(map(len, stream.getvalue().splitlines())) <= 100
-
-
 def test_reports_of_schema_version_1_0_are_read(parallel: MultilingualResult) -> None:
     document = json.loads(parallel.report.model_dump_json())
     document["schema_version"] = "1.0"
@@ -293,22 +273,3 @@ def test_advice_to_use_another_model_is_that_of_the_languages_concerned(tmp_path
     assert advised == ["de"]
     markdown = markdown_of(multilingual_blocks(result.report))
     assert "> Note on de:" in markdown
-
-
-@needs_hpo
-def test_phentrieves_two_columns_are_two_languages(tmp_path: Path, shared_data: Path) -> None:
-    source = shared_data / "phentrieve" / "german" / "tiny_v1.json"
-    paths = []
-    for field, language in (("text", "de"), ("description", "en")):
-        test_set = load_test_set(source, text_field=field, language=language)
-        paths.append(str(tmp_path / f"{language}.json"))
-        convert_test_set(test_set, paths[-1], "json")
-    result = run_multilingual(paths, {**OPTIONS, "output_dir": tmp_path / "all"})
-    for one in result.results.values():
-        one.folder.discard()
-    cases = json.loads(source.read_text("utf-8"))
-    for language, field in (("de", "text"), ("en", "description")):
-        topics = result.results[language].dataset.topics.to_dict()
-        assert list(topics.values()) == [case[field] for case in cases]
-    sets = {one.dataset_id for one in result.report.languages.values()}
-    assert sets == {"tiny_v1", "tiny_v1-en"}

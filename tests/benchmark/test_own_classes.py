@@ -33,11 +33,3 @@ def test_a_gate_uses_it(module_bench: Any, call_of: Callable[..., Call]) -> None
     code, out, err = call_of("benchmark gate")(*words)
     assert code == 0, err
     assert "First" in out
-
-
-def test_a_comparison_of_runs_uses_it(call_of: Callable[..., Call]) -> None:
-    runs = [str(SAMPLE / "runs" / f"{name}.run") for name in ("lexical", "vector")]
-    words = (*runs, "--qrels", str(SAMPLE / "qrels.txt"), "-m", "own_of_reader:First")
-    code, out, err = call_of("trectools-plus compare")(*words)
-    assert code == 0, err
-    assert "First" in out

@@ -336,7 +336,7 @@ TEXTS = """
     FailingQuery.first_relevant_rank FailingQuery.measure FailingQuery.query_id
     FailingQuery.text FailingQuery.values FindingRecord.code FindingRecord.doc_id
     FindingRecord.message FindingRecord.name FindingRecord.query_id
-    FindingRecord.remedy Manifest.command Manifest.config_hash Manifest.created_at
+    FindingRecord.fix FindingRecord.remedy Manifest.command Manifest.config_hash Manifest.created_at
     Manifest.experiment_id Manifest.index_snapshots Manifest.models Manifest.packages
     Manifest.platform Manifest.python MeasureDefinition.alias MeasureDefinition.averaged_over
     MeasureDefinition.denominator MeasureDefinition.formula MeasureDefinition.gain

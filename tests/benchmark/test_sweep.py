@@ -7,7 +7,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import polars as pl
 import pytest
 
 from trectools_plus import evaluate, load_qrels
@@ -103,18 +102,6 @@ def test_the_figures_are_those_of_the_values_of_all_queries(tmp_path):
     interval = best.corrected_advantage_ci
     assert interval.low < best.corrected_advantage < interval.high
     assert f"{best.corrected_advantage:+.4f}" in sweep_blocks(result.report)[1].text
-
-
-def test_the_primary_measure_need_not_be_among_the_measures(call, tmp_path):
-    runs = [str(path) for path in sorted((SAMPLE / "runs").glob("*.run"))]
-    words = ("--runs", *runs, "--qrels", QRELS, "--resamples", "200", "--format", "json")
-    for place, further in enumerate(([], ["-m", "P@5"], ["-m", "P@5,AP"])):
-        code, out, _ = call(*words, "--primary-measure", "AP", *further, "-o", f"out{place}")
-        report = json.loads(out)
-        assert (code, report["measure"]) == (0, "AP")
-        assert next(iter(report["variants"][0]["measures"])) == "AP"
-        assert len(report["variants"][0]["measures"]) == 1 + bool(further)
-    assert call(*words, "--primary-measure", "nonsense", "-o", "no")[0] == 2
 
 
 def test_runs_of_variants_that_were_made_elsewhere(call, tmp_path):
@@ -242,17 +229,6 @@ def test_the_same_seed_gives_the_same_bytes(tmp_path):
     assert one == two
 
 
-def test_files_are_written_completely_or_not_at_all(tmp_path, monkeypatch):
-    result = fused(tmp_path / "out")
-    monkeypatch.setattr(
-        "trectools_plus.reporting.results.sweep.write_parquet",
-        lambda *_: (_ for _ in ()).throw(InputError("no space left")),
-    )
-    with pytest.raises(InputError):
-        write_sweep_report(result)
-    assert not (tmp_path / "out").exists()
-
-
 def test_the_report_of_a_benchmark_is_not_overwritten(tmp_path):
     options = {"runs": RUNS, "qrels": QRELS, **FEW}
     write_reports(run_benchmark(load_config(None, {**options, "output_dir": tmp_path / "out"})))
@@ -285,15 +261,6 @@ def test_a_measure_that_is_undefined_for_a_query_cannot_choose(small, tmp_path):
         sweep(tmp_path / "out", runs=runs, qrels=small.qrels, measures="MeanRank")
 
 
-def test_long_sweeps_show_twenty_variants(call):
-    weights = ",".join(f"{weight / 100:g}" for weight in range(1, 31))
-    words = ("--runs", *RUNS.values(), "--qrels", QRELS, "-o", "out", "--resamples", "100")
-    code, out, _ = call(*words, "--grid", f"fusion.weights={weights}")
-    assert code == 0
-    assert sum(line.startswith(" fusion.weights=") for line in out.splitlines()) == 20
-    assert "10 more variants" in out
-
-
 def test_the_plot_has_a_row_for_each_variant(tmp_path):
     pytest.importorskip("matplotlib")
     from trectools_plus.reporting.plots.sweep import draw_variants
@@ -304,10 +271,3 @@ def test_the_plot_has_a_row_for_each_variant(tmp_path):
     assert len(axes.get_yticklabels()) == len(report.variants) == 6
     drawn = [container[0].get_xdata().tolist() for container in axes.containers]
     assert drawn == [[variant.mean] for variant in report.variants]
-
-
-def test_values_of_all_queries_are_written(tmp_path):
-    files = write_sweep_report(fused(tmp_path / "out"))
-    table = pl.read_parquet(files["parquet"])
-    assert table.columns == ["run", "query_id", "measure", "value"]
-    assert table["run"].n_unique() == 6  # four variants, and the two runs

@@ -15,14 +15,13 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from trectools_plus.benchmark.report import ModeResult
 from trectools_plus.benchmark.report.folder import (
     ReportFolder,
     StoredDocuments,
     read_report_topics,
 )
 from trectools_plus.benchmark.run.dataset import Dataset, name_dataset
-from trectools_plus.benchmark.run.modes import ModeRun, Modes, read_mode_run, write_mode_run
+from trectools_plus.benchmark.run.modes import Modes, read_mode_run, write_mode_run
 from trectools_plus.benchmark.run.output_folder import (
     DOCUMENTS_FILE,
     QRELS_FILE,
@@ -80,110 +79,100 @@ class _StoredDataset(Dataset):
         return {**self.contents, **super().hash_contents()}
 
 
-class _StoredInputs:
-    """The data and the runs of a benchmark, from the folder of its report.
+_Unproven = dict[str, None]
+"""Parts that were taken from the report, in order."""
 
-    Args:
-        source: The report with the files beside it.
-        folder: The output folder.
 
-    Attributes:
-        unproven: Parts that were taken from the report.
-        dataset: The data.
-    """
+def _load_dataset(source: ReportFolder, unproven: _Unproven) -> Dataset:
+    """Read the data from their source if they are unchanged, else from the folder."""
+    config, info = source.config, source.report.manifest.dataset
+    for name in (QRELS_FILE, *(run.path for run in source.report.runs if run.path)):
+        source.files.file(name)
+    source.bind_measures(config.measure_names)
+    if config.over_terms:
+        source.find_term_files()
+    original, reason = source.load_original()
+    if original is not None:
+        return original
+    what = "texts of queries and documents, " if config.runs is None else ""
+    unproven[f"{what}findings on the judgments and notes on the data ({reason})"] = None
+    documents = info.documents
+    return _StoredDataset(
+        id=name_dataset(config),
+        corpus=None if documents is None else StoredDocuments(source.titles, documents),
+        topics=read_report_topics(source),
+        qrels=source.read_qrels(allow_changed=True),
+        version=info.version,
+        files=info.files,
+        findings=info.findings,
+        contents=info.contents,
+    )
 
-    def __init__(self, source: ReportFolder, folder: OutputFolder) -> None:
-        self._source, self._folder, self._config = source, folder, source.config
-        self.unproven = dict.fromkeys(_ALWAYS_UNPROVEN)
-        self.dataset = self._load_dataset()
 
-    def _load_dataset(self) -> Dataset:
-        """Read the data from their source if they are unchanged, else from the folder."""
-        source, config, info = self._source, self._config, self._source.report.manifest.dataset
-        for name in (QRELS_FILE, *(run.path for run in source.report.runs if run.path)):
-            source.files.file(name)
-        source.bind_measures(config.measure_names)
-        if config.over_terms:
-            source.find_term_files()
-        original, reason = source.load_original()
-        if original is not None:
-            return original
-        what = "texts of queries and documents, " if config.runs is None else ""
-        self.unproven[f"{what}findings on the judgments and notes on the data ({reason})"] = None
-        documents = info.documents
-        return _StoredDataset(
-            id=name_dataset(config),
-            corpus=None if documents is None else StoredDocuments(source.titles, documents),
-            topics=read_report_topics(source),
-            qrels=source.read_qrels(allow_changed=True),
-            version=info.version,
-            files=info.files,
-            findings=info.findings,
-            contents=info.contents,
-        )
-
-    def read_modes(self, progress: Progress) -> Modes:
-        """Read the runs of the folder, and write them to the output folder."""
-        write_qrels(self.dataset.qrels, self._folder.partial / QRELS_FILE)
-        report, config = self._source.report, self._config
-        modes, unscored = {}, {}
-        for done, name in enumerate(config.mode_keys):
-            progress("reading runs", done, len(config.mode_keys))
-            if name in report.modes:
-                modes[name] = self._read_mode(name, report.modes[name])
-            elif name in report.unscored:
-                changes = {"label": config.label(name)}
-                unscored[name] = report.unscored[name].model_copy(update=changes)
-        progress("reading runs", len(config.mode_keys), len(config.mode_keys))
-        return Modes(modes, unscored)
-
-    def _read_mode(self, name: str, reported: ModeResult) -> ModeRun:
-        path = (self._config.runs or {}).get(name)
-        if path is not None:
-            return self._read_given(name, path, reported)
-        self.unproven["tied scores of fetched runs, and the settings of the search"] = None
-        mode = self._rewrite(name, reported)
-        known = {*mode.run.query_ids}
-        return replace(
-            mode,
-            latency_ms=self._read_latency(name, self.dataset.topics),
-            index_key=self._source.report.manifest.index_snapshots.get(name),
-            cut_short=[one for one in reported.diagnostics.cut_short or () if one in known],
-        )
-
-    def _read_given(self, name: str, path: str, reported: ModeResult) -> ModeRun:
-        """Read a given run again, or its copy in the folder if the original changed."""
+def _read_modes(
+    source: ReportFolder,
+    dataset: Dataset,
+    folder: OutputFolder,
+    unproven: _Unproven,
+    progress: Progress,
+) -> Modes:
+    """Read the runs of the folder, and write them to the output folder."""
+    write_qrels(dataset.qrels, folder.partial / QRELS_FILE)
+    report, config, read = source.report, source.config, Modes({})
+    measures = config.bind_measures(config.measure_names)
+    judged = QrelsView.of_table(dataset.qrels)
+    for done, name in enumerate(config.mode_keys):
+        progress("reading runs", done, len(config.mode_keys))
+        path = (config.runs or {}).get(name)
+        if name in report.unscored and name not in report.modes:
+            label = {"label": config.label(name)}
+            read.unscored[name] = report.unscored[name].model_copy(update=label)
+        if name not in report.modes:
+            continue
+        reported = report.modes[name]
         origin, reason = reported.run.source, f"{path} is not available, or changed"
-        if self._config.exclude is not None and self.dataset.excluded is None:
+        if path is not None and config.exclude is not None and dataset.excluded is None:
             reason = "the documents to leave out are not available"
-        elif origin is not None and is_unchanged(path, [origin.sha256]):
+        elif path is not None and origin is not None and is_unchanged(path, [origin.sha256]):
             try:
-                judged = QrelsView.of_table(self.dataset.qrels)
-                return read_mode_run(name, path, self.dataset, self._folder, judged)
+                read.scored[name] = read_mode_run(name, path, dataset, folder, judged)
+                continue
             except TrectoolsPlusError as error:
                 reason = str(error)
-        self.unproven[f"ties and findings of the run {name} ({reason})"] = None
-        mode = self._rewrite(name, reported)
-        info = mode.info.model_copy(update={"source": origin})
-        return replace(mode, info=info, findings=reported.diagnostics.findings, given=True)
+        # The run of the report is read and written again. Its ties are those of the report.
+        run = source.read_run_at(reported.run.path, name)
+        accepts = accept_unjudged(measures)
+        mode = write_mode_run(dataset, folder, run, accepts_unjudged=accepts)
+        changes = {"ties": reported.run.ties, "source": None if path is None else origin}
+        mode = replace(mode, info=mode.info.model_copy(update=changes))
+        if path is not None:
+            unproven[f"ties and findings of the run {name} ({reason})"] = None
+            mode = replace(mode, findings=reported.diagnostics.findings, given=True)
+        else:
+            unproven["tied scores of fetched runs, and the settings of the search"] = None
+            known = {*run.query_ids}
+            mode = replace(
+                mode,
+                latency_ms=_read_latency(source, name, dataset.topics, unproven),
+                index_key=report.manifest.index_snapshots.get(name),
+                cut_short=[one for one in reported.diagnostics.cut_short or () if one in known],
+            )
+        read.scored[name] = mode
+    progress("reading runs", len(config.mode_keys), len(config.mode_keys))
+    return read
 
-    def _rewrite(self, name: str, reported: ModeResult) -> ModeRun:
-        """Read a run of the report and write it again. Its ties are those of the report."""
-        run = self._source.read_run_at(reported.run.path, name)
-        accepts = accept_unjudged(self._config.bind_measures(self._config.measure_names))
-        mode = write_mode_run(self.dataset, self._folder, run, accepts_unjudged=accepts)
-        return replace(mode, info=mode.info.model_copy(update={"ties": reported.run.ties}))
 
-    def _read_latency(self, name: str, topics: Topics | None) -> npt.NDArray[np.float64] | None:
-        """Return a mode's latencies in the order of the topics."""
-        latency = self._source.latency
-        timed = None if latency is None else latency.filter(run=name)
-        if timed is None or topics is None or not timed.height:
-            return None
-        self.unproven["latencies"] = None
-        ids = topics.frame.select("query_id")
-        values = ids.join(timed, on="query_id", how="left", maintain_order="left")["latency_ms"]
-        return values.fill_null(np.nan).to_numpy()
+def _read_latency(
+    source: ReportFolder, name: str, topics: Topics | None, unproven: _Unproven
+) -> npt.NDArray[np.float64] | None:
+    """Return a mode's latencies in the order of the topics."""
+    timed = None if source.latency is None else source.latency.filter(run=name)
+    if timed is None or topics is None or not timed.height:
+        return None
+    unproven["latencies"] = None
+    ids = topics.frame.select("query_id")
+    values = ids.join(timed, on="query_id", how="left", maintain_order="left")["latency_ms"]
+    return values.fill_null(np.nan).to_numpy()
 
 
 def rebuild_result(
@@ -199,7 +188,7 @@ def rebuild_result(
     Raises:
         InputError: If a run or the judgments are missing or cannot be read.
     """
-    stored = source.report.manifest
+    stored, unproven = source.report.manifest, dict.fromkeys(_ALWAYS_UNPROVEN)
     try:
         moment = datetime.fromisoformat(stored.created_at)
     except ValueError:
@@ -207,10 +196,8 @@ def rebuild_result(
     folder = OutputFolder(output_dir)
     with folder.discarded_on_errors(), without_user_code():
         progress("reading the data", 0, 1)
-        inputs = _StoredInputs(source, folder)
-        progress("reading the data", 1, 1)
-        config, dataset = source.config, inputs.dataset
-        modes = inputs.read_modes(progress)
+        config, dataset = source.config, _load_dataset(source, unproven)
+        modes = _read_modes(source, dataset, folder, unproven, progress)
         evaluation = score_modes(config, dataset, modes, progress)
         manifest = make_manifest(config, dataset, modes, evaluation, moment)
         # What only the writer knows.
@@ -219,8 +206,7 @@ def rebuild_result(
             changes["experiment_id"] = stored.experiment_id
         manifest = manifest.model_copy(update=changes)
         result = make_result(config, dataset, modes, evaluation, manifest, folder)
-    shows_titles = source.files.find(DOCUMENTS_FILE) is not None
-    corpus = dataset.corpus if shows_titles else None
+    corpus = None if source.files.find(DOCUMENTS_FILE) is None else dataset.corpus
     known = {*source.report.modes, *source.report.unscored}
     problems = [
         f"{REPORT_FILE}: the mode {name} of the configuration is missing"
@@ -230,7 +216,7 @@ def rebuild_result(
     if dataset.topics is None and "topics" in stored.dataset.contents:
         problems.append(f"{TOPICS_FILE}: the queries are missing, or changed")
     rebuilt = replace(result, dataset=replace(dataset, corpus=corpus))
-    return Rebuilt(rebuilt, [*inputs.unproven], problems)
+    return Rebuilt(rebuilt, [*unproven], problems)
 
 
 def find_other_version(packages: Mapping[str, str]) -> str | None:

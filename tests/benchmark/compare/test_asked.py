@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from trectools_plus import compare
-from trectools_plus.benchmark import ListedReport, list_reports
 from trectools_plus.statistics.comparison import ends_of
 
 EIGHT = ["P@5", "nDCG@10", "map", "P@10", "P@20", "RR", "Rprec", "bpref"]
@@ -67,37 +66,3 @@ def test_a_pair_is_the_better_run_minus_the_other_one() -> None:
 def test_groups_have_two_runs() -> None:
     groups = json.loads(_compare(measures=["RR"]).to_json())["groups"]["RR"]
     assert all(len(group) > 1 for group in groups)
-
-
-def test_a_worse_run_is_not_listed_as_the_best(invoke_benchmark: Any) -> None:
-    listed = invoke_benchmark(baseline="good")
-    assert listed.best == "none, RR"
-
-
-@pytest.fixture
-def invoke_benchmark(tmp_path: Path) -> Any:
-    from trectools_plus.benchmark import BenchmarkConfig, run_benchmark
-    from trectools_plus.reporting import write_reports
-
-    def run(**options: Any) -> ListedReport:
-        (tmp_path / "q").write_text(
-            "".join(f"{q} 0 {d} {g}\n" for q, docs in QRELS.items() for d, g in docs.items())
-        )
-        for name, of_run in RUNS.items():
-            (tmp_path / name).write_text(
-                "".join(
-                    f"{q} Q0 {d} {r} {s} {name}\n"
-                    for q, docs in of_run.items()
-                    for r, (d, s) in enumerate(docs.items(), 1)
-                )
-            )
-        files = {name: str(tmp_path / name) for name in RUNS}
-        settings = {"runs": files, "qrels": str(tmp_path / "q"), "measures": ["RR", "nDCG@10"]}
-        settings |= {"output_dir": str(tmp_path / "out"), "resamples": 200, **options}
-        write_reports(run_benchmark(BenchmarkConfig.model_validate(settings)), plots=False)
-        report = json.loads((tmp_path / "out" / "BenchmarkReport.json").read_text())
-        assert report["primary_measure"] == "RR"
-        assert report["headline_measures"] == ["RR", "nDCG@10"]
-        return list_reports(tmp_path).reports[0]
-
-    return run

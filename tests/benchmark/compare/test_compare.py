@@ -56,68 +56,10 @@ def test_every_pair_or_only_those_with_the_baseline() -> None:
         compare(evaluation, baseline="x")
 
 
-def test_the_t_test_can_decide() -> None:
-    random = np.random.default_rng(3)
-    values = {name: random.random(30).tolist() for name in "abc"}
-    entries = compare_evaluation(evaluation_of(values), test="t_test", **FAST)
-    p_values = [
-        stats.ttest_rel(values[entry.contrast], values[entry.baseline]).pvalue for entry in entries
-    ]
-    order = np.argsort(p_values)
-    holm = np.maximum.accumulate(np.minimum(1, np.array(p_values)[order] * (3, 2, 1)))
-    assert [entries[place].p_adjusted for place in order] == pytest.approx(holm.tolist())
-    assert {entry.test for entry in entries} == {"t_test"}
-
-
-def test_equal_runs_differ_by_nothing() -> None:
-    (entry,) = compare_evaluation(
-        evaluation_of({"a": [0.1, 0.7, 0.2], "b": [0.1, 0.7, 0.2]}), **FAST
-    )
-    assert (entry.difference, entry.ci) == (0, None)
-    assert (entry.significant, entry.effect_size, entry.ties) == (False, None, 3)
-
-
 def test_one_query_proves_nothing() -> None:
     (entry,) = compare_evaluation(evaluation_of({"a": [0.1], "b": [0.9]}), **FAST)
     assert entry.difference == pytest.approx(0.8)
     assert (entry.significant, entry.effect_size) == (False, None)
-
-
-@pytest.mark.parametrize("correction", ["holm", "bh"])
-def test_corrected_tests_detect_the_detectable_difference_in_at_least_eight_of_ten_sets(
-    correction: str,
-) -> None:
-    random = np.random.default_rng(5)
-    n = 40
-    values = {name: random.normal(0.5, 0.2, n).tolist() for name in "abc"}
-    entries = compare_evaluation(evaluation_of(values), correction=correction, **FAST)
-    for entry in entries:
-        assert entry.detectable_difference is not None
-        assert entry.effect_size is not None
-        assert entry.difference is not None
-        spread = entry.difference / entry.effect_size
-        drawn = random.normal(entry.detectable_difference, spread, (n, 20_000))
-        found = (stats.ttest_1samp(drawn, 0.0).pvalue <= 0.05 / 3).mean()
-        assert found == pytest.approx(0.8, abs=0.01)
-
-
-def test_a_test_of_ranks_states_no_detectable_difference() -> None:
-    random = np.random.default_rng(5)
-    values = {name: random.normal(0.5, 0.2, 40).tolist() for name in "abc"}
-    for entry in compare_evaluation(evaluation_of(values), test="wilcoxon", **FAST):
-        assert entry.detectable_difference is None
-
-
-def test_a_test_that_is_never_significant_detects_nothing() -> None:
-    values = {"a": [0.1, 0.5, 0.3, 0.2], "b": [0.2, 0.7, 0.9, 0.5]}  # p is at least 2 / 2^4
-    (entry,) = compare_evaluation(evaluation_of(values), **FAST)
-    assert entry.detectable_difference is None
-
-
-@pytest.mark.parametrize("values", [[0.9], [0.1, 0.1, 0.1]])
-def test_nothing_is_detectable_without_a_spread(values: list[float]) -> None:
-    (entry,) = compare_evaluation(evaluation_of({"a": [0.0] * len(values), "b": values}), **FAST)
-    assert entry.detectable_difference is None
 
 
 def test_undefined_values_are_left_out_in_pairs() -> None:

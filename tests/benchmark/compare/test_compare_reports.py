@@ -12,7 +12,7 @@ from scipy import stats
 
 from trectools_plus.benchmark.compare.compare_reports import compare_reports, state_verdict
 from trectools_plus.benchmark.gate import GateRules, run_gate
-from trectools_plus.errors import IncomparableError, InputError, UsageError
+from trectools_plus.errors import IncomparableError, InputError
 from trectools_plus.reporting.document import markdown
 from trectools_plus.reporting.results.compare_reports import (
     contrast_blocks,
@@ -42,23 +42,6 @@ def test_figures_are_scipys(bench: Any) -> None:
     sizes = [abs(one.after - one.before) for one in changed]
     assert sizes == sorted(sizes, reverse=True)
     assert max(sizes) == pytest.approx(np.abs(ours - theirs).max())
-
-
-@pytest.mark.parametrize("test", ["t_test", "wilcoxon", "randomisation", "paired_bootstrap"])
-def test_another_test_can_decide(bench: Any, test: str) -> None:
-    a = bench.make("a", {"x": {n: 1 + n % 7 for n in range(60)}})
-    b = bench.make("b", {"x": {n: 1 + n % 5 for n in range(60)}})
-    contrast = compare_reports(a, b, test=test)
-    for entry in contrast.modes[0].comparisons:
-        found = getattr(entry, test)
-        assert entry.test == test
-        assert entry.p_adjusted == found.p  # one mode: nothing to adjust
-        assert entry.significant == (found.p <= 0.05)
-    shown = contrast_document(contrast)["modes"][0]["measures"]["RR@10"]["comparison"]
-    assert shown["difference"] == pytest.approx((values(b, "RR@10") - values(a, "RR@10")).mean())
-    assert {"t_test", "wilcoxon", "randomisation", "paired_bootstrap"} & set(shown) == {test}
-    with pytest.raises(UsageError, match="z_test"):
-        compare_reports(a, b, test="z_test")
 
 
 def test_the_verdict_is_a_sentence(bench: Any) -> None:

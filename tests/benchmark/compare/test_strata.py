@@ -7,17 +7,13 @@ import math
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import numpy as np
 import pytest
 
-from trectools_plus.benchmark.report import BenchmarkReport, load_report, report_json_schema
 from trectools_plus.benchmark.run.config_file import load_config
 from trectools_plus.benchmark.run.runner import BenchmarkResult, run_benchmark
-from trectools_plus.reporting import render_markdown
 from trectools_plus.reporting.files import write_reports
 from trectools_plus.reporting.html.page import render_html
-from trectools_plus.reporting.verification.verify import verify_report
 from trectools_plus.statistics.intervals import METHOD_NAMES, mean_intervals
 
 QUERIES = 24
@@ -116,70 +112,3 @@ def test_a_measure_defined_for_no_query_of_a_stratum_has_no_mean(make: Maker) ->
     assert (lost.mean, lost.n, lost.ci) == (None, 0, None)
     assert report.strata["kind"]["lost"]["a"]["RR@10"].mean == 0.0
     assert "None" not in render_html(report)
-
-
-def test_a_report_without_topics_has_none(make: Maker) -> None:
-    result = make.run("out", topics=None)
-    assert result.report.strata == {}
-    assert "Groups of queries" not in render_markdown(result.report)
-
-
-def test_the_report_satisfies_its_schema_and_reads_back(make: Maker) -> None:
-    folder = make.write("out")
-    document = json.loads((folder / "BenchmarkReport.json").read_text())
-    jsonschema.Draft202012Validator(report_json_schema()).validate(document)
-    figure = document["strata"]["kind"]["easy"]["b"]["RR@10"]
-    assert figure.keys() >= {"mean", "n", "ci"}
-    figure["n"] = "many"
-    with pytest.raises(jsonschema.ValidationError):
-        jsonschema.Draft202012Validator(report_json_schema()).validate(document)
-
-
-def test_renderings_show_them(make: Maker) -> None:
-    report = make.run("out").report
-    figure = report.strata["kind"]["easy"]["a"]["RR@10"]
-    shown = f"{figure.mean:.4f} [{figure.ci.low:.3f}, {figure.ci.high:.3f}]"
-    text = render_markdown(report)
-    section = text[text.index("## Groups of queries") : text.index("## Diagnostics")]
-    # Ten values that are not 0 and 1 only are few for an interval.
-    assert f"| easy (10) | {shown}† |" in section
-    page = " ".join(render_html(report).split())
-    assert '<th scope="row">easy (10)</th>' in page
-    make.write_topics({n: "few|er" if n < 8 else "<b>*" for n in range(QUERIES)})
-    section = render_markdown(make.run("two").report)
-    assert "| few\\|er (8) |" in section
-    assert "| &lt;b>\\* (16) |" in section
-
-
-def test_many_modes_become_rows(make: Maker) -> None:
-    runs = {f"m{n}": make.write_run(f"m{n}", n + 1) for n in range(6)}
-    text = render_markdown(make.run("out", runs=runs, measures=["RR@10"]).report)
-    assert "| Run by kind | hard (12) | easy (10) |" in text
-
-
-def test_other_fields_are_other_data(make: Maker) -> None:
-    first = make.write("one")
-    make.write_topics({n: "easy" if n % 2 else "hard" for n in range(QUERIES)})
-    other = make.run("three").report
-    assert other.strata["kind"]["easy"]["a"]["RR@10"].n == 12
-    assert other.strata != load_report(first / "BenchmarkReport.json").strata
-
-
-def test_strata_are_verified(make: Maker) -> None:
-    folder = make.write("out")
-    whole = verify_report(folder)
-    assert whole.problems == []
-    path = folder / "BenchmarkReport.json"
-    document = json.loads(path.read_text())
-    document["strata"]["kind"]["easy"]["b"]["RR@10"]["mean"] = 0.9
-    path.write_text(json.dumps(document))
-    problems = "\n".join(verify_report(folder).problems)
-    assert "strata.kind.easy.b.RR@10.mean: reported 0.9," in problems
-    make.topics.unlink()  # the folder has its own copy
-    assert "strata.kind.easy.b.RR@10.mean" in "\n".join(verify_report(folder).problems)
-
-
-def _mean(report: BenchmarkReport, value: str, mode: str) -> float:
-    mean = report.strata["kind"][value][mode]["RR@10"].mean
-    assert mean is not None
-    return mean

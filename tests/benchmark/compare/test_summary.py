@@ -43,31 +43,6 @@ def test_hand_worked_summary() -> None:
     assert "pytrec" in figures.definition.provider
 
 
-def test_undefined_values_are_left_out() -> None:
-    figures = summarise(evaluation_of({"a": [1, NAN, 3]}, "MinRank"), COMPARING, TARGETS)["a"][
-        "MinRank"
-    ]
-    assert (figures.mean, figures.median, figures.n, figures.target) == (2, 2, 2, None)
-    figures = summarise(evaluation_of({"a": [NAN, NAN]}, "MinRank"), COMPARING, TARGETS)["a"][
-        "MinRank"
-    ]
-    assert (figures.mean, figures.median, figures.std, figures.n) == (None, None, None, 0)
-    figures = summarise(evaluation_of({"a": [1, NAN]}, "MinRank"), COMPARING, TARGETS)["a"][
-        "MinRank"
-    ]
-    assert (figures.mean, figures.std) == (1, None)
-
-
-def test_equal_runs_get_equal_intervals_and_a_seed_moves_them() -> None:
-    values = np.random.default_rng(3).beta(1, 2, 40).tolist()
-    evaluation = evaluation_of({"a": values, "b": values})
-    both = summarise(evaluation, COMPARING, TARGETS)
-    assert both["a"]["nDCG@10"].ci == both["b"]["nDCG@10"].ci
-    other = summarise(evaluation, CONFIG.model_copy(update={"seed": 7}).comparing)
-    assert other["a"]["nDCG@10"].ci != both["a"]["nDCG@10"].ci
-    assert other["a"]["nDCG@10"].mean == both["a"]["nDCG@10"].mean
-
-
 def test_an_interval_that_touches_zero_does_not_cross_it_by_rounding() -> None:
     figures = summarise(evaluation_of({"a": [0.1, 0.2, 0.0]}), COMPARING, TARGETS)["a"]["nDCG@10"]
     assert figures.ci.low is not None

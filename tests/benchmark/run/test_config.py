@@ -11,7 +11,11 @@ import pytest
 
 from trectools_plus.benchmark.report.model import hash_config
 from trectools_plus.benchmark.run.config import BenchmarkConfig
-from trectools_plus.benchmark.run.config_file import load_config, load_search_settings
+from trectools_plus.benchmark.run.config_file import (
+    compare_vectors_options,
+    load_config,
+    load_search_settings,
+)
 from trectools_plus.benchmark.run.targets import Target
 from trectools_plus.errors import InputError, UsageError
 from trectools_plus.measures import DEFAULT_MEASURES
@@ -294,12 +298,6 @@ def test_errors_in_the_file_name_it(tmp_path: Path, text: str, words: str) -> No
     assert "benchmark.yaml" in str(caught.value)
 
 
-def test_an_error_in_an_option_does_not_blame_the_file(tmp_path: Path) -> None:
-    with pytest.raises(UsageError) as caught:
-        load_config(write(tmp_path, "dataset: hpo\n"), {"seed": -1})
-    assert "benchmark.yaml" not in str(caught.value)
-
-
 def test_missing_or_undecodable_file(tmp_path: Path) -> None:
     with pytest.raises(InputError):
         load_config(tmp_path / "none.yaml")
@@ -328,14 +326,6 @@ def test_keys_and_texts_are_as_written(tmp_path: Path) -> None:
     path = write(tmp_path, "dataset: hpo\nexclude_self: true\nretrieval: {stemmer: null}\n")
     config = load_config(path)
     assert (config.exclude_self, config.retrieval.stemmer) == (True, None)
-
-
-def test_lists_may_be_written_with_commas(tmp_path: Path) -> None:
-    text = "dataset: hpo\nmodes: lexical, vector\nmeasures: nDCG@10,AP(rel=2)@5\n"
-    config = load_config(write(tmp_path, text + "retrieval: {weights: '0.2, 0.8'}\n"))
-    assert config.modes == ("lexical", "vector")
-    assert config.measures == ("nDCG@10", "AP(rel=2)@5")
-    assert config.retrieval.weights == (0.2, 0.8)
 
 
 @pytest.mark.parametrize(
@@ -378,20 +368,14 @@ def test_settings_of_fetching_have_no_effect_on_given_runs(name: str) -> None:
         load_config(options={**RUNS, name: values[name]})
 
 
-def test_no_measure_is_not_the_default() -> None:
-    with pytest.raises(UsageError):
-        load_config(options={"dataset": "hpo", "measures": []})
-
-
-def test_targets_may_be_one_number_or_lack_a_baseline() -> None:
-    own = {"nDCG@10": 0.5, "RR@10": {"competitive": "0.7"}}
-    targets = load_config(options={**FILES, "targets": own}).targets
-    assert targets == {"nDCG@10": Target(competitive=0.5), "RR@10": Target(competitive=0.7)}
-
-
-def test_settings_of_the_fusion_are_accepted_beside_retrieval(tmp_path: Path) -> None:
-    text = '{"dataset": "hpo", "fusion_method": "rrf", "rrf_k": 20, "candidates": 50}'
-    settings = load_config(write(tmp_path, text)).retrieval
-    assert (settings.fusion, settings.rrf_k, settings.candidates) == ("rrf", 20, 50)
-    text = "dataset: hpo\nnormalisation: min-max\n"
-    assert load_config(write(tmp_path, text)).retrieval.normalisation == "min-max"
+def test_single_and_multi_vector_search_are_compared() -> None:
+    chosen = compare_vectors_options({"dataset": "hpo"}, ["label_only", "all_max"])
+    config = load_config(options=chosen)
+    assert config.mode_keys == ("vector", "label_only", "all_max")
+    assert (config.baseline, config.label("vector")) == (("vector",), "Single-Vector")
+    for options, strategies in (
+        ({}, ["nope"]),
+        ({"retrieval": {"multi_vector": True}}, ["all_max"]),
+    ):
+        with pytest.raises(UsageError):
+            compare_vectors_options(options, strategies)

@@ -1,19 +1,15 @@
 import importlib.util
 import json
-import re
-import sys
 from pathlib import Path
 
 import polars as pl
 import pytest
 
 from trectools_plus.benchmark.run.config import BenchmarkConfig
-from trectools_plus.benchmark.run.config_file import load_config
 from trectools_plus.benchmark.run.dataset import load_hpo, load_hpo_collection
 from trectools_plus.benchmark.run.runner import run_benchmark
-from trectools_plus.errors import FormatError, UsageError
+from trectools_plus.errors import FormatError
 from trectools_plus.ontology.hpo import load_ontology
-from trectools_plus.reporting import print_report
 from trectools_plus.reporting.files import write_reports
 from trectools_plus.reporting.verification.verify import verify_report
 from trectools_plus.testsets.loading import load_test_set
@@ -23,11 +19,6 @@ pytestmark = pytest.mark.skipif(
 )
 
 FOLDER = Path(__file__).parents[3] / "fixtures" / "testsets"
-
-
-@pytest.fixture(scope="module")
-def shipped():
-    return load_test_set("hpo-en-standard")
 
 
 @pytest.fixture(scope="module")
@@ -51,27 +42,6 @@ def test_every_live_term_is_a_document(collection, ontology):
     assert row["text"].endswith(ontology.term("HP:0003763").definition)
 
 
-def test_topics_carry_what_strata_need(collection, shipped):
-    frame = collection.topics.frame
-    assert frame["text"].to_list() == [query.text for query in shipped.queries]
-    for field in ("category", "difficulty", "hpo_domain", "language"):
-        assert frame[field].to_list() == [getattr(query, field) for query in shipped.queries]
-
-
-def test_qrels_are_the_grades_of_the_test_cases(collection, shipped):
-    assert collection.qrels.to_dict() == {
-        query.query_id: {term.doc_id: term.grade for term in query.relevant}
-        for query in shipped.queries
-    }
-
-
-def test_version_names_ontology_and_cases(shipped, ontology):
-    assert (
-        load_hpo_collection().version
-        == f"{ontology.version} with hpo-en-standard {shipped.metadata.version}"
-    )
-
-
 @pytest.mark.parametrize("name", ["own-form.yaml", "phentrieve-list.json", "phentrieve-cases.json"])
 def test_test_files_of_the_user(name):
     collection = load_hpo_collection(FOLDER / name)
@@ -84,12 +54,6 @@ def test_shipped_sets_by_name():
     collection = load_hpo_collection("hpo-fr-tiny")
     assert len(collection.topics.query_ids) == 9
     assert collection.version.endswith(" with hpo-fr-tiny 3.0.0")
-
-
-def test_phentrieve_files(shared_data):
-    collection = load_hpo_collection(shared_data / "phentrieve" / "german" / "tiny_v1.json")
-    assert len(collection.topics.query_ids) == 9
-    assert collection.qrels.frame.height == 18
 
 
 def cases(tmp_path, *ids):
@@ -174,47 +138,3 @@ def test_dropped_ids_are_counted_in_the_report(tmp_path):
     for dropped in ("HP:9999999 (unknown)", "HP:0004038 (obsolete)"):
         assert dropped in text
     assert verify_report(tmp_path / "out").problems == []
-
-
-def test_the_verdict_is_about_rr_and_equal_measures_are_shown_once(tmp_path):
-    config = BenchmarkConfig(dataset="hpo", modes=["lexical"], resamples=100, output_dir=tmp_path)
-    result = run_benchmark(config)
-    result.folder.discard()
-    report = result.report
-    assert report.primary_measure == report.verdict.measure == "RR"
-    assert report.headline_measures == [
-        "RR",
-        "HitRate@1",
-        "HitRate@10",
-        "nDCG@10",
-        "R@10",
-        "MaxOntSim@10",
-    ]
-    assert len(report.modes["lexical"].measures) == 25
-    assert all(one.target is None for one in report.modes["lexical"].measures.values())
-
-
-def test_results_are_reported_per_language(tmp_path, capsys):
-    path = tmp_path / "mixed.json"
-    path.write_text(json.dumps(MIXED))
-    config = BenchmarkConfig(
-        dataset="hpo", test_file=path, modes=["lexical"], measures=["RR"], output_dir=tmp_path / "o"
-    )
-    result = run_benchmark(config)
-    result.folder.discard()
-    strata = result.report.strata["language"]
-    means = {language: one["lexical"]["RR"].mean for language, one in strata.items()}
-    values = result.per_query["value"].to_list()
-    assert means == {"en": values[0], "de": values[1]}
-    print_report(result.report, sys.stdout, full=True)
-    shown = capsys.readouterr().out
-    for language, mean in means.items():
-        assert re.search(rf"^ {language} \(1\) +{mean:.4f}$", shown, re.MULTILINE)
-
-
-def test_the_settings_of_test_cases_are_part_of_the_hash_only_if_they_are_set():
-    default = BenchmarkConfig(dataset="hpo")
-    assert not {"unknown_terms", "language"} & default.as_manifest().keys()
-    assert BenchmarkConfig(dataset="hpo", language="de").as_manifest()["language"] == "de"
-    with pytest.raises(UsageError, match="unknown_terms"):
-        load_config(options={"dataset": "somewhere", "unknown_terms": "drop"})

@@ -30,11 +30,6 @@ def test_topics_of_another_collection() -> None:
     assert "irds:mine" in words
 
 
-def test_files_are_named() -> None:
-    topics = Topics(Topics.from_dict({"a": "x"}).frame, "t.tsv")
-    assert "t.tsv and q.txt" in error_of(None, topics, Qrels(QRELS.frame, "q.txt"))
-
-
 def test_documents_of_another_collection() -> None:
     words = error_of(CORPUS, None, Qrels.from_dict({"1": {"x9": 1}}))
     assert "(corpus: d1, d2; qrels: x9)" in words

@@ -13,11 +13,10 @@ from typer.testing import CliRunner
 from trectools_plus.benchmark.report import load_report, report_json_schema
 from trectools_plus.benchmark.run.config_file import load_config, load_fetch_settings
 from trectools_plus.benchmark.run.runner import BenchmarkResult, run_benchmark
-from trectools_plus.cli.app import benchmark_app, runs_app
+from trectools_plus.cli.app import benchmark_app
 from trectools_plus.errors import CheckFailedError, InputError, TrectoolsPlusError, UsageError
 from trectools_plus.reporting.files import write_reports
 from trectools_plus.reporting.verification.verify import verify_report
-from trectools_plus.validation.loading import load_run
 
 SEARCH = """
 CALLS = []
@@ -111,29 +110,6 @@ def test_the_command_writes_the_report_and_fails(data: dict[str, str]) -> None:
     assert "broken (failed) was neither scored nor compared" in " ".join(result.stdout.split())
     assert all(len(line) <= 100 for line in result.stdout.splitlines())
     assert Path("out/BenchmarkReport.json").exists()
-
-
-def test_runs_fetch_lists_what_has_no_answer(data: dict[str, str]) -> None:
-    words = ["fetch", "--topics", "topics.tsv", "--output-dir", "runs"]
-    words += ["--retriever", f"{data['module']}:half"]
-    result = CliRunner().invoke(runs_app, words)
-    assert isinstance(result.exception, CheckFailedError)
-    assert str(result.exception) == (
-        "half is incomplete: 1 of 8 queries has no answer (q3: TimeoutError: the index is gone)"
-        " — runs — add --resume to send only these queries again; the manifest has the reasons"
-    )
-    assert "q3" not in load_run("runs/half.run").query_ids
-    manifest = json.loads(Path("runs/half.run.manifest.json").read_text())
-    assert (manifest["status"], manifest["backend"]) == ("incomplete", "python")
-
-
-def test_an_unknown_mode_of_a_retriever_is_refused(data: dict[str, str]) -> None:
-    words = ["run", "--topics", "topics.tsv", "--qrels", "qrels.txt", "--output-dir", "out"]
-    words += ["--retriever", f"{data['module']}:good", "--modes", "x"]
-    result = CliRunner().invoke(benchmark_app, words)
-    assert isinstance(result.exception, UsageError)
-    assert "unknown mode 'x'" in str(result.exception)
-    assert not Path("out").exists()
 
 
 @pytest.mark.parametrize(

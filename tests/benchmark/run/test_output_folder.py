@@ -5,6 +5,9 @@ from __future__ import annotations
 import gc
 import hashlib
 import json
+import multiprocessing
+import os
+import signal
 from pathlib import Path
 
 import pytest
@@ -104,6 +107,42 @@ def test_a_list_of_others_files_is_no_list_of_a_report(tmp_path: Path) -> None:
         folder.publish()
     folder.discard()
     assert contents(tmp_path) == before
+
+
+def test_the_folder_of_a_killed_process_is_removed(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    first = OutputFolder(out)
+    fill(first, {"a": "1", "b": "2"})
+    first.publish()
+    before = contents(out)
+    context = multiprocessing.get_context("fork")
+    killed = context.Process(target=_fill_and_die, args=[out])
+    killed.start()
+    killed.join()
+    assert killed.exitcode == -signal.SIGKILL
+    [partial] = out.glob(".partial-*")
+    for path in (partial, *partial.rglob("*")):
+        os.utime(path, (0, 0))
+    third = OutputFolder(out)
+    assert [path.name for path in out.glob(".partial-*")] == [third.partial.name]
+    third.discard()
+    assert contents(out) == before
+
+
+def _fill_and_die(out: Path) -> None:
+    second = OutputFolder(out)
+    fill(second, {"a": "3", "c": "4"})
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def test_the_folder_of_a_living_process_is_kept(tmp_path: Path) -> None:
+    first = OutputFolder(tmp_path)
+    os.utime(first.partial, (0, 0))
+    second = OutputFolder(tmp_path)
+    assert first.partial.exists()
+    second.discard()
+    first.discard()
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_unpublished_files_and_their_folder_are_deleted(tmp_path: Path) -> None:

@@ -5,9 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-import pickle
-import shutil
-from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Protocol
@@ -23,7 +20,6 @@ from trectools_plus.benchmark.report import (
 from trectools_plus.benchmark.report.model import hash_config
 from trectools_plus.benchmark.run.config_file import load_config
 from trectools_plus.benchmark.run.runner import BenchmarkResult, run_benchmark
-from trectools_plus.blas import limited_blas_threads
 from trectools_plus.errors import (
     CheckFailedError,
     IncomparableError,
@@ -31,11 +27,9 @@ from trectools_plus.errors import (
     TrectoolsPlusError,
     UsageError,
 )
-from trectools_plus.measures.scoring.bounds import Ties
 from trectools_plus.reporting.files import write_reports
-from trectools_plus.reporting.verification.verify import verify_report
 from trectools_plus.validation import FindingsError
-from trectools_plus.validation.loading import load_qrels, load_run
+from trectools_plus.validation.loading import load_qrels
 
 
 class Small(Protocol):
@@ -169,50 +163,6 @@ def test_given_runs_are_compared_the_same_way(small: Small, tmp_path: Path) -> N
     check_with_ir_measures(result, IR_MEASURES)
 
 
-SCORES = {
-    "a": {
-        "q1": {"d1": 3.0, "d6": 3.0, "d3": 1.0},
-        "q2": {"d2": 2.5},
-        "q4": {"d7": 0.1, "d6": -4.0},
-    },
-    "b": {"q2": {"d1": 1.0, "d3": 2.0}, "q1": {"d3": 1.00000001, "d1": 1.0, "d2": 0.5}},
-    "c": {"q3": {"d8": 7.0, "d4": 6.0, "d5": 5.0}, "q1": {"d1": 0.0, "d2": -0.0}},
-}
-"""Scores with ties in 32 and 64 bits, missing queries and different orders of the queries."""
-
-
-def write_interleaved(scores: dict[str, dict[str, float]], path: Path) -> str:
-    """Write a run whose queries are interleaved, so that its rows must be sorted."""
-    rows = [
-        (place, f"{query} Q0 {document} {place} {score!r} t\n")
-        for query, documents in scores.items()
-        for place, (document, score) in enumerate(documents.items(), 1)
-    ]
-    path.write_text("".join(line for _, line in sorted(rows, key=lambda row: row[0])))
-    return str(path)
-
-
-def test_ties_are_counted_in_the_given_files(small: Small, tmp_path: Path) -> None:
-    files = {name: write_interleaved(one, tmp_path / f"{name}.run") for name, one in SCORES.items()}
-    modes = run({"runs": files, "qrels": small.qrels, **EVERY}, tmp_path / "out").report.modes
-    assert modes["a"].run.ties == Ties(1, 1, 1, {10: 0, 100: 0})
-    assert modes["b"].run.ties.pairs_64 == 0
-
-
-def test_runs_are_scored_as_they_are_written(small: Small, tmp_path: Path) -> None:
-    files = {name: write_interleaved(one, tmp_path / f"{name}.run") for name, one in SCORES.items()}
-    result = run({"runs": files, "qrels": small.qrels}, tmp_path / "out")
-    for name, scored in result.runs.items():
-        assert scored.path == str(tmp_path / "out" / "runs" / f"{name}.run")
-        written = load_run(scored.path)
-        assert scored.frame.equals(written.frame)
-        assert scored.query_ids == written.query_ids
-        assert pickle.loads(pickle.dumps(scored)).frame.equals(scored.frame)
-        renamed = replace(scored, name="other")
-        assert (renamed.name, renamed.path) == ("other", scored.path)
-        assert renamed.frame.equals(scored.frame)
-
-
 def test_every_tool_reads_tied_runs_in_one_order(small: Small, tmp_path: Path) -> None:
     given = {}
     # Equal in 32 bits only, and equal altogether (but for the first document).
@@ -263,13 +213,6 @@ def test_a_baseline_and_every_other_mode(small: Small, tmp_path: Path) -> None:
     assert (report.verdict.compared, report.verdict.better) == (2, 0)
 
 
-def test_equal_runs_have_no_best_mode(small: Small, tmp_path: Path) -> None:
-    given = {"a": small.write_run("a", PERFECT), "b": small.write_run("b", PERFECT)}
-    report = run({"runs": given, "qrels": small.qrels, **EVERY}, tmp_path / "out").report
-    assert set(report.best_mode.values()) == {None}
-    assert set(report.best_mode_significant.values()) == {False}
-
-
 def test_missing_queries_make_a_mode_incomplete(small: Small, tmp_path: Path) -> None:
     part = {query_id: docs for query_id, docs in PERFECT.items() if query_id != "q2"}
     given = {"a": small.write_run("a", PERFECT), "b": small.write_run("b", part)}
@@ -314,14 +257,6 @@ def test_a_run_that_scoring_refuses_is_named_and_nothing_is_reported(
     assert not (tmp_path / "out" / "BenchmarkReport.json").exists()
 
 
-def test_an_output_folder_that_cannot_be_created_is_an_input_error(
-    small: Small, tmp_path: Path
-) -> None:
-    (tmp_path / "file").write_text("")
-    with pytest.raises(InputError):
-        run(small.options, tmp_path / "file" / "out")
-
-
 @pytest.mark.parametrize("name", ["corpus", "topics", "qrels"])
 def test_missing_files_are_named(small: Small, tmp_path: Path, name: str) -> None:
     with pytest.raises(TrectoolsPlusError, match=r"nowhere\.txt"):
@@ -338,77 +273,6 @@ def test_the_report_satisfies_its_schema_and_reads_back(small: Small, tmp_path: 
     assert load_report(path) == result.report
     assert document["schema_version"] == "1.1"
     assert hash_config(document["manifest"]["config"]) == document["manifest"]["config_hash"]
-
-
-CONTRACT = {
-    "": "schema_version manifest modes comparisons best_mode best_mode_significant strata "
-    "failing_queries",
-    "manifest": "experiment_id created_at dataset config config_hash index_snapshots packages "
-    "python platform seed command",
-    "manifest.dataset": "id version queries documents sha256",
-    "modes.hybrid": "run measures latency_ms diagnostics",
-    "modes.hybrid.run": "path sha256 queries results depth ties",
-    "modes.hybrid.measures": "nDCG@10 AP@100 RR@10 R@50 R@100 HitRate@10",
-    "modes.hybrid.measures.nDCG@10": "mean median std n ci definition target",
-    "modes.hybrid.measures.nDCG@10.ci": "low high level method resamples",
-    "modes.hybrid.measures.nDCG@10.definition": "formula gain cutoff denominator ties "
-    "averaged_over provider",
-    "modes.hybrid.measures.nDCG@10.target": "baseline competitive status",
-    "modes.hybrid.latency_ms": "mean p50 p95 p99",
-    "modes.hybrid.diagnostics": "findings queries_without_relevant missing_queries judged "
-    "shallow_queries status",
-    "comparisons.0": "baseline contrast measure difference ci significant effect_size wins ties "
-    "losses",
-}
-"""What scripts rely on, by place in the JSON."""
-
-
-def test_the_manifest_says_with_how_many_blas_threads_was_searched(
-    small: Small, tmp_path: Path
-) -> None:
-    searched = run({**small.options, "modes": ["vector"]}, tmp_path / "searched").report
-    assert searched.manifest.blas_threads == limited_blas_threads()
-    assert f"Limit of threads of matrix products: {limited_blas_threads()}" in (
-        tmp_path / "searched" / "BenchmarkComparison.md"
-    ).read_text(encoding="utf-8")
-    given = {"runs": {"a": small.write_run("a", PERFECT)}, "qrels": small.qrels}
-    assert run(given, tmp_path / "given").report.manifest.blas_threads is None
-
-
-def test_a_report_of_an_earlier_version_is_read_but_not_verified(
-    small: Small, tmp_path: Path
-) -> None:
-    folder = tmp_path / "out"
-    run({**small.options, "modes": ["vector"]}, folder)
-    path = folder / "BenchmarkReport.json"
-    shutil.rmtree(folder / "reports")
-    document = json.loads(path.read_text(encoding="utf-8"))
-    del document["manifest"]["blas_threads"]
-    document["manifest"]["packages"]["trectools-plus"] = "0.0.9"
-    path.write_text(json.dumps(document), encoding="utf-8")
-    sums = folder / "SHA256SUMS"
-    digest = hashlib.sha256(path.read_bytes()).hexdigest()
-    lines = [
-        f"{digest}  {path.name}" if line.endswith(f" {path.name}") else line
-        for line in sums.read_text().splitlines()
-        if "  reports/" not in line
-    ]
-    sums.write_text("\n".join(lines) + "\n")
-    assert load_report(path).manifest.blas_threads is None
-    (problem,) = verify_report(folder).problems
-    assert problem.startswith("BenchmarkReport.json: ")
-    assert "0.0.9" in problem
-
-
-def test_contracted_keys_are_there(small: Small, tmp_path: Path) -> None:
-    targets = {"nDCG@10": {"baseline": 0.3, "competitive": 0.35}}
-    options = small.options | EVERY | {"targets": targets}
-    report = run(options, tmp_path / "out").report.model_dump(mode="json")
-    for place, keys in CONTRACT.items():
-        part: Any = report
-        for step in place.split(".") if place else []:
-            part = part[int(step)] if isinstance(part, list) else part[step]
-        assert part.keys() >= set(keys.split()), place
 
 
 def test_reading_something_else_is_an_input_error(tmp_path: Path) -> None:
@@ -532,39 +396,6 @@ def full_disk(descriptor: int) -> None:
     raise OSError(28, "No space left on device")
 
 
-def test_run_files_of_an_earlier_benchmark_are_deleted(small: Small, tmp_path: Path) -> None:
-    out = tmp_path / "out"
-    run({**small.options, "modes": ["lexical", "vector"]}, out)
-    lexical = out / "runs" / "lexical.run"
-    # A run of that benchmark may be compared again, and is not lost by it.
-    run({"runs": {"again": str(lexical)}, "qrels": small.qrels}, out)
-    assert {path.name for path in (out / "runs").iterdir()} == {"again.run", "lexical.run"}
-
-
-def test_a_result_that_is_not_written_leaves_nothing(small: Small, tmp_path: Path) -> None:
-    config = load_config(
-        options={**small.options, **FAST, "modes": ["lexical"], "output_dir": tmp_path / "x" / "y"}
-    )
-    result = run_benchmark(config)
-    assert result.output_dir == tmp_path / "x" / "y"
-    del result
-    assert not (tmp_path / "x").exists()
-
-
-def test_two_benchmarks_of_one_second_have_different_folders(
-    small: Small, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    config = load_config(options={**small.options, **FAST, "modes": ["lexical"]})
-    results = [run_benchmark(config, clock=lambda: NOON) for _ in range(2)]
-    for result in results:
-        write_reports(result, plots=False)
-        folder = result.output_dir
-        assert load_report(folder / "BenchmarkReport.json").manifest.experiment_id == folder.name
-    first, second = (result.output_dir.name for result in results)
-    assert second == f"{first}-2"
-
-
 @pytest.mark.parametrize(
     ("name", "text", "words"),
     [
@@ -593,12 +424,3 @@ def test_findings_on_a_folders_qrels_keep_their_lines(small: Small, tmp_path: Pa
     qrels.write_text(good + "q1 0 d1 0\n")
     with pytest.raises(FindingsError, match=rf"Q\d+ .*qrels\.txt:{good.count(chr(10)) + 1}"):
         run({"dataset": str(small.folder), "modes": ["lexical"]}, tmp_path / "two")
-
-
-def test_few_results_of_a_complete_mode_are_noted(small: Small, tmp_path: Path) -> None:
-    report = run({**small.options, "modes": ["lexical"]}, tmp_path / "out").report
-    diagnostics = report.modes["lexical"].diagnostics
-    assert diagnostics.status == "complete"
-    assert diagnostics.notes == [
-        "fewer than 8 results, the deepest cutoff, for 4 of 4 queries: no more were found"
-    ]

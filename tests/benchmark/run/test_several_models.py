@@ -2,27 +2,22 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 import pytest
-from harness.program import Program
 
 from trectools_plus import BenchmarkConfig
 from trectools_plus.benchmark.run.config_file import load_config
 from trectools_plus.benchmark.run.runner import run_benchmark
 from trectools_plus.errors import UsageError
-from trectools_plus.formats.tables import Corpus, Topics
 from trectools_plus.reporting.files import write_reports
 from trectools_plus.reporting.verification.verify import verify_report
 from trectools_plus.retrieval.backends.embedded.modes import expand_modes
-from trectools_plus.retrieval.fetch.fetch import fetch
 from trectools_plus.retrieval.settings import RetrievalSettings, make_settings
 
 GARDEN = str(Path(__file__).resolve().parents[3] / "fixtures/garden-trec")
 TWO = {"a": "builtin", "b": "builtin"}
-MODELS = "--embedding-model a=builtin --model-name b=builtin"
 
 
 def settings(value: Any, **further: Any) -> RetrievalSettings:
@@ -131,41 +126,3 @@ def test_models_in_a_configuration_file(tmp_path: Path) -> None:
     assert replaced.retrieval.model_names == ("x", "b")
     with pytest.raises(UsageError, match="label_only-b"):
         load_config(path, {"retrieval": {"embedding_model": "x"}, "baseline": ["lexical"]})
-
-
-def test_fetch_searches_with_each_model() -> None:
-    corpus, topics = Corpus.from_dict({"d": "red fox"}), Topics.from_dict({"q": "fox"})
-    runs = fetch(corpus, topics, ["lexical", "vector"], settings=settings(TWO))
-    assert list(runs) == ["lexical", "vector-a", "vector-b"]
-
-
-@pytest.mark.process
-@pytest.mark.slow("many commands")
-def test_commands_with_several_models(tmp_path: Path, program: Program) -> None:
-    done = program(f"runs fetch --dataset {GARDEN} --modes dense {MODELS} -o runs", tmp_path)
-    assert done.code == 0, done.stderr
-    assert (tmp_path / "runs/dense-b.run").exists()
-    corpus = f"--corpus {GARDEN}/corpus.jsonl"
-    assert program(f"trectools-plus index build {corpus} {MODELS}", tmp_path).code == 0
-    one = f"trectools-plus query slugs {corpus} {MODELS}"
-    assert program(f"{one} --mode vector-b", tmp_path).code == 0
-
-
-@pytest.mark.process
-def test_a_benchmark_with_several_models(tmp_path: Path, program: Program) -> None:
-    command = f"benchmark run --dataset {GARDEN} --modes vector -m RR --set resamples=100"
-    done = program(f"{command} {MODELS} -o out --format json", tmp_path)
-    assert done.code == 0, done.stderr
-    assert list(json.loads(done.text)["modes"]) == ["vector-a", "vector-b"]
-    assert "Warning" not in done.stderr
-
-
-@pytest.mark.process
-def test_commands_of_one_model_refuse_several(tmp_path: Path, program: Program) -> None:
-    one = f"trectools-plus query slugs --corpus {GARDEN}/corpus.jsonl {MODELS}"
-    for refused in (one, f"trectools-plus serve {MODELS}"):
-        done = program(refused, tmp_path)
-        assert done.code == 2
-        assert done.stderr.startswith("error: expected one")
-    done = program(f"benchmark compare-vectors {MODELS}", tmp_path)
-    assert done.code == 2

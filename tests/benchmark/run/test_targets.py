@@ -19,11 +19,6 @@ from trectools_plus.benchmark.run.targets import (
     judge_mean,
 )
 from trectools_plus.errors import UsageError
-from trectools_plus.measures import DEFAULT_MEASURES
-
-
-def test_every_default_measure_has_a_target() -> None:
-    assert set(AD_HOC_TARGETS) == set(DEFAULT_MEASURES)
 
 
 @pytest.mark.parametrize(

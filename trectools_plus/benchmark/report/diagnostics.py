@@ -53,7 +53,7 @@ def find_diagnostics(
     results, if it was fetched to a smaller depth than the deepest cutoff, if its backend returned
     fewer results than it found, or if it is a given run file with shallow queries. A fetched mode
     that found fewer documents (for example a lexical one with few matches) is complete, because
-    there is nothing more to fetch; it gets a note.
+    there is nothing more to fetch.
     """
     runs = {name: mode.run for name, mode in modes.items()}
     judged = _score(dataset.judged, runs, JUDGED, config.no_relevant)
@@ -66,11 +66,11 @@ def find_diagnostics(
         counts = {query: sizes.get(query, 0) for query in judged.query_ids[name]}
         shallow = [query for query, count in counts.items() if 0 < count < required]
         missing = [query for query, count in counts.items() if not count]
-        exhausted = [query for query in shallow if query not in mode.cut_short]
-        deepest_cutoff = f"fewer than {required} results, the deepest cutoff, for"
         gaps = {
             f"no results for {_of(missing, counts)}": bool(missing),
-            f"{deepest_cutoff} {_of(shallow, counts)}": mode.given and bool(shallow),
+            f"fewer than {required} results, the deepest cutoff, for {_of(shallow, counts)}": (
+                mode.given and bool(shallow)
+            ),
             f"fetched to depth {config.depth}, but a measure has the cutoff {required}": (
                 not mode.given and config.depth < required
             ),
@@ -79,8 +79,6 @@ def find_diagnostics(
         }
         reasons = [reason for reason, applies in gaps.items() if applies]
         status: ModeStatus = "incomplete" if reasons else "complete"
-        if exhausted and not mode.given and config.depth >= required:
-            reasons.append(f"{deepest_cutoff} {_of(exhausted, counts)}: no more were found")
         share = None if mode.status == "empty" else none_if_nan(judged.mean(name, JUDGED))
         results[name] = Diagnostics(
             findings=mode.findings,

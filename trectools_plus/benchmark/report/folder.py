@@ -7,7 +7,6 @@ that the report names, which shows nothing that its writer does not know.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -42,7 +41,6 @@ from trectools_plus.formats.files.closed import (
     PLAIN_NAME,
     ClosedFolder,
     is_unchanged,
-    read_document,
 )
 from trectools_plus.formats.files.opening import is_catalogue_name
 from trectools_plus.formats.hashing import sha256_file
@@ -226,7 +224,7 @@ class ReportFolder:
         Raises:
             InputError: If it cannot be read.
         """
-        return self._read_table(PER_QUERY_FILE, _TEXTS[:3], value=pl.Float64)
+        return self.read_table(PER_QUERY_FILE, _TEXTS[:3], value=pl.Float64)
 
     @cached_property
     def latency(self) -> pl.DataFrame | None:
@@ -235,17 +233,7 @@ class ReportFolder:
         Raises:
             InputError: If it cannot be read.
         """
-        return self._read_table(LATENCY_FILE, _TEXTS[:2], latency_ms=pl.Float64)
-
-    @cached_property
-    def topics(self) -> Topics | None:
-        """The topics beside the report; ``None`` if they are not there.
-
-        Raises:
-            InputError: If they cannot be read.
-        """
-        table = self._read_table(TOPICS_FILE, ("query_id", "text"), with_others=True)
-        return None if table is None else Topics(table, str(self.folder / TOPICS_FILE))
+        return self.read_table(LATENCY_FILE, _TEXTS[:2], latency_ms=pl.Float64)
 
     @cached_property
     def titles(self) -> pl.DataFrame:
@@ -254,13 +242,24 @@ class ReportFolder:
         Raises:
             InputError: If the file cannot be read.
         """
-        found = self._read_table(DOCUMENTS_FILE, ("doc_id", "title"))
+        found = self.read_table(DOCUMENTS_FILE, ("doc_id", "title"))
         schema = dict.fromkeys(("doc_id", "title"), pl.String)
         return pl.DataFrame(schema=schema) if found is None else found
 
-    def _read_table(
+    def read_table(
         self, name: str, texts: Sequence[str], *, with_others: bool = False, **others: Any
     ) -> pl.DataFrame | None:
+        """Return a table beside the report, if it is there.
+
+        Args:
+            name: The file.
+            texts: Its columns of texts.
+            with_others: Return all columns, not only the named ones.
+            **others: The types of further columns.
+
+        Raises:
+            InputError: If it cannot be read, or has other columns.
+        """
         table, schema = self.files.read_table(name), {**dict.fromkeys(texts, pl.String), **others}
         if table is None:
             return None
@@ -354,10 +353,12 @@ class StoredDocuments(Corpus):
 
 def read_report_topics(source: ReportFolder) -> Topics | None:
     """Return the topics beside a report, or the original ones; ``None`` if absent or changed."""
-    topics, dataset = source.topics, source.report.manifest.dataset
+    dataset = source.report.manifest.dataset
+    table = source.read_table(TOPICS_FILE, ("query_id", "text"), with_others=True)
     file = dataset.files.get("topics")
-    if topics is None and file is not None and is_unchanged(file.path, [file.sha256]):
+    if table is None and file is not None and is_unchanged(file.path, [file.sha256]):
         return read_topics(file.path, source.config.topic_options)
+    topics = None if table is None else Topics(table, str(source.folder / TOPICS_FILE))
     if topics is None or dataset.contents.get("topics") != hash_topics(topics):
         return None
     is_same = dataset.contents.get("query_fields") == hash_query_fields(topics)
@@ -366,16 +367,9 @@ def read_report_topics(source: ReportFolder) -> Topics | None:
 
 def _find_report(folder: Path) -> Path:
     """Return the report in a folder, or the newest one in the folders below it."""
-
-    def created_at(path: Path) -> str:
-        try:
-            return str(json.loads(read_document(path))["manifest"]["created_at"])
-        except (InputError, ValueError, LookupError, TypeError, RecursionError):
-            return ""
-
     path = folder / REPORT_FILE
-    below = [] if path.is_file() else sorted(folder.glob(f"*/{REPORT_FILE}"))
-    return max(below, key=created_at, default=path)
+    newest = [] if path.is_file() else list_reports(folder).reports[:1]
+    return Path(newest[0].folder, REPORT_FILE) if newest else path
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,7 +31,7 @@ from trectools_plus.statistics.comparison import (
     without_interval_of_one,
 )
 from trectools_plus.text import plural
-from trectools_plus.validation.findings import Finding, Fix, Severity
+from trectools_plus.validation.findings import Finding, Severity
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -190,7 +190,7 @@ class FindingRecord(ReportModel):
     doc_id: str | None
     message: str
     remedy: str | None
-    fix: Fix
+    fix: str
 
     @property
     def shown_severity(self) -> str:

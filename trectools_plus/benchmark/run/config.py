@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
@@ -465,10 +465,8 @@ class BenchmarkConfig(FetchSettings):
             terms=terms, cutoffs=data.get("cutoffs")
         )
         presets = split_list(targets) if isinstance(targets, str) else list(map(str, targets))
-        try:
+        with _reported():
             return find_presets(presets, [measure.name for measure in _parsed(names)])
-        except UsageError as error:
-            raise ValueError(str(error)) from error
 
     @field_validator("targets")
     @classmethod
@@ -480,10 +478,8 @@ class BenchmarkConfig(FetchSettings):
     def _known_modes(cls, modes: tuple[str, ...], info: ValidationInfo) -> tuple[str, ...]:
         if info.data.get("backend", EMBEDDED) != EMBEDDED or any(map(model_of, modes)):
             return modes  # checked later, with the backend's settings or the embedding models
-        try:
+        with _reported():
             check_modes(modes)
-        except UsageError as error:
-            raise ValueError(str(error)) from error
         return modes
 
     @model_validator(mode="before")
@@ -532,10 +528,8 @@ class BenchmarkConfig(FetchSettings):
         if self.annotations is not None:
             from trectools_plus.measures.definitions.max_ont_sim import check_files_used
 
-            try:
+            with _reported("annotations"):
                 check_files_used(measures, annotations=self.annotations)
-            except UsageError as error:
-                raise ValueError(f"`annotations`: {error.what} — {error.remedy}") from error
         primary = () if self.primary_measure is None else (self.primary_measure,)
         known = {measure.name for measure in measures}
         named = {"primary_measure": primary, "headline_measures": self.headline_measures}
@@ -548,13 +542,11 @@ class BenchmarkConfig(FetchSettings):
                     )
 
     def _check_modes_of_backend(self) -> None:
-        try:
+        with _reported("modes"):
             if self.is_embedded:
                 check_modes(self.mode_keys, self.retrieval)
             else:
                 self.check_backend_modes(self.modes)
-        except UsageError as error:
-            raise ValueError(f"`modes`: {error}") from error
         unset = RetrievalSettings().for_documents(has_parts=False)
         if not self.is_embedded and self.retrieval != unset:
             raise ValueError("`retrieval`: it needs the embedded backend — leave it out")
@@ -659,10 +651,16 @@ class BenchmarkConfig(FetchSettings):
 
 
 def _parsed(names: Sequence[str]) -> list[Measure]:
-    """Parse measures; raise the ``ValueError`` that pydantic reports with the field."""
     from trectools_plus.measures.parser import parse_measures
 
-    try:
+    with _reported():
         return parse_measures(names)
+
+
+@contextlib.contextmanager
+def _reported(field: str = "") -> Iterator[None]:
+    """Raise errors of the block as the ``ValueError`` that pydantic reports with the field."""
+    try:
+        yield
     except UsageError as error:
-        raise ValueError(str(error)) from error
+        raise ValueError(f"`{field}`: {error}" if field else str(error)) from error

@@ -207,14 +207,12 @@ def _read_yaml(path: Path) -> tuple[dict[str, Any], Node | None]:
         root = parse_yaml(path.read_bytes().decode("utf-8-sig"))
         content = None if root is None else load_value(root, as_text=True)
     except OSError as error:
-        raise InputError(
-            f"the configuration cannot be read: {error.strerror}", where=str(path)
-        ) from error
-    except TreeError as error:
-        problem = error.what.removeprefix("invalid YAML: ")
-        raise UsageError(f"not valid YAML: {problem}", where=f"{path}:{error.line}") from error
-    except (ValueError, RecursionError) as error:
-        raise UsageError(f"not valid YAML: {error}", where=str(path)) from error
+        what = f"the configuration cannot be read: {error.strerror}"
+        raise InputError(what, where=str(path)) from error
+    except (TreeError, ValueError, RecursionError) as error:
+        where = f"{path}:{error.line}" if isinstance(error, TreeError) else str(path)
+        problem = str(error).removeprefix("invalid YAML: ")
+        raise UsageError(f"not valid YAML: {problem}", where=where) from error
     if content is None:
         return {}, None
     if not isinstance(content, dict):

@@ -7,6 +7,7 @@ moved to their places at the end. If the benchmark fails, the files of an earlie
 from __future__ import annotations
 
 import contextlib
+import os
 import secrets
 import shutil
 import weakref
@@ -15,6 +16,7 @@ from itertools import count
 from pathlib import Path
 
 from trectools_plus.errors import InputError, TrectoolsPlusError
+from trectools_plus.formats.files.abandoned import find_abandoned, make_locked_folder
 from trectools_plus.formats.files.closed import ClosedFolder, read_document
 from trectools_plus.formats.files.outputs import refuse_foreign, refuse_overwriting
 from trectools_plus.formats.hashing import sha256_file
@@ -48,6 +50,7 @@ SWEEP_FILES = (
     CHECKSUMS_FILE,
 )
 """The files of every sweep."""
+_PARTIAL = ".partial-*"
 
 
 class OutputFolder:
@@ -72,19 +75,22 @@ class OutputFolder:
         self.path = Path(path)
         self._inputs: frozenset[Path] = frozenset()
         # Absolute, so that it is deleted even if the current folder changes.
-        self.partial = self.path.absolute() / f".partial-{secrets.token_hex(6)}"
+        self.partial = self.path.absolute() / _PARTIAL.replace("*", secrets.token_hex(6))
         made: list[Path] = []
+        lock: int | None = None
         try:
             made += [one for one in self.partial.parents if not one.exists()]
             self.path.parent.mkdir(parents=True, exist_ok=True)
             self.path.mkdir(exist_ok=not exclusive)
-            (self.partial / RUNS_FOLDER).mkdir(parents=True)
+            remove_abandoned(self.path)
+            lock = make_locked_folder(self.partial)
+            (self.partial / RUNS_FOLDER).mkdir()
         except OSError as error:
             if exclusive and isinstance(error, FileExistsError) and self.path.is_dir():
                 raise
-            _clean_up(self.partial, made)
+            _clean_up(self.partial, made, lock)
             raise _write_error(error, self.path) from error
-        self.discard = weakref.finalize(self, _clean_up, self.partial, made)
+        self.discard = weakref.finalize(self, _clean_up, self.partial, made, lock)
         """Delete the unpublished files, and the folders that were created for them."""
 
     @contextlib.contextmanager
@@ -190,6 +196,12 @@ def _is_inside(folder: Path, name: str) -> bool:
     return Path(name).as_posix() == name and path.is_relative_to(folder.resolve())
 
 
+def remove_abandoned(folder: Path) -> None:
+    """Remove the hidden folders of killed processes."""
+    for partial in find_abandoned(folder, _PARTIAL):
+        shutil.rmtree(partial, ignore_errors=True)
+
+
 def claim_folder(parent: Path, experiment_id: str) -> tuple[str, OutputFolder]:
     """Create the folder ``parent/<experiment id>``, with ``-2``, ``-3`` … if it exists.
 
@@ -199,6 +211,10 @@ def claim_folder(parent: Path, experiment_id: str) -> tuple[str, OutputFolder]:
     Raises:
         InputError: If the folder cannot be created.
     """
+    for abandoned in {path.parent for path in parent.glob(f"*/{_PARTIAL}")}:
+        remove_abandoned(abandoned)
+        with contextlib.suppress(OSError):  # it has a report
+            abandoned.rmdir()
     for number in count(1):
         name = experiment_id if number == 1 else f"{experiment_id}-{number}"
         with contextlib.suppress(FileExistsError):
@@ -227,8 +243,10 @@ def mode_report_name(mode: str) -> str:
     return f"{MODE_REPORTS_FOLDER}/{mode}.json"
 
 
-def _clean_up(partial: Path, made: list[Path]) -> None:
+def _clean_up(partial: Path, made: list[Path], lock: int | None) -> None:
     shutil.rmtree(partial, ignore_errors=True)
+    if lock is not None:
+        os.close(lock)
     for folder in made:
         with contextlib.suppress(OSError):  # another file is in it
             folder.rmdir()

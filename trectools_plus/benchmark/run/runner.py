@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -137,28 +138,38 @@ def run_benchmark(
             none.
     """
     moment = clock()
+    names = [*REPORT_FILES, *(f"{RUNS_FOLDER}/{name}.run" for name in config.mode_keys)]
+    with opened_output(config, names, moment) as (folder, experiment_id):
+        progress("reading the data", 0, 1)
+        dataset = load_dataset(config)
+        modes = prepare_modes(config, dataset, folder, progress)
+        evaluation = score_modes(config, dataset, modes, progress)
+        manifest = make_manifest(config, dataset, modes, evaluation, moment)
+        own = {"experiment_id": experiment_id, "command": command, "models": _list_models(config)}
+        manifest = manifest.model_copy(update=own)
+        return make_result(config, dataset, modes, evaluation, manifest, folder)
+
+
+@contextmanager
+def opened_output(
+    config: BenchmarkConfig, names: Sequence[str], moment: datetime
+) -> Iterator[tuple[OutputFolder, str]]:
+    """Open the output folder, and discard it if the block fails; also return the experiment's id.
+
+    Args:
+        config: The settings; without an output folder, it is named after the experiment.
+        names: The files that will be written, relative to the folder.
+        moment: The time of the experiment.
+    """
     experiment_id = make_experiment_id(moment, hash_config(config.as_manifest()))
     if config.output_dir is None:
         experiment_id, folder = claim_folder(Path(DEFAULT_FOLDER), experiment_id)
     else:
         folder = OutputFolder(config.output_dir)
     with folder.discarded_on_errors():
-        names = [*REPORT_FILES, *(f"{RUNS_FOLDER}/{name}.run" for name in config.mode_keys)]
         inputs = [*(config.runs or {}).values(), config.qrels, config.topics, config.corpus]
         folder.plan(names, inputs)
-        progress("reading the data", 0, 1)
-        dataset = load_dataset(config)
-        progress("reading the data", 1, 1)
-        modes = prepare_modes(config, dataset, folder, progress)
-        evaluation = score_modes(config, dataset, modes, progress)
-        manifest = make_manifest(config, dataset, modes, evaluation, moment).model_copy(
-            update={
-                "experiment_id": experiment_id,
-                "command": command,
-                "models": _list_models(config),
-            }
-        )
-        return make_result(config, dataset, modes, evaluation, manifest, folder)
+        yield folder, experiment_id
 
 
 def score_modes(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,14 +11,10 @@ import polars as pl
 from pydantic import Field
 
 from trectools_plus.benchmark.compare.compare import refuse_different_queries
-from trectools_plus.benchmark.report.model import DatasetInfo, hash_config, make_experiment_id
+from trectools_plus.benchmark.report.model import DatasetInfo, hash_config
 from trectools_plus.benchmark.run.dataset import Dataset, load_dataset
-from trectools_plus.benchmark.run.output_folder import (
-    SWEEP_FILES,
-    OutputFolder,
-    claim_folder,
-)
-from trectools_plus.benchmark.run.runner import DEFAULT_FOLDER
+from trectools_plus.benchmark.run.output_folder import SWEEP_FILES, OutputFolder
+from trectools_plus.benchmark.run.runner import opened_output
 from trectools_plus.benchmark.sweep.variants import SweepConfig, Variant, list_variants
 from trectools_plus.choices import DEFAULT_MEASURES
 from trectools_plus.display import Displayed
@@ -176,17 +171,9 @@ def run_sweep(
         CheckFailedError: If topics, qrels and documents have no ids in common.
         IncomparableError: If the variants are averaged over different queries.
     """
-    if config.output_dir is None:
-        name = make_experiment_id(clock(), hash_config(config.as_manifest()))
-        folder = claim_folder(Path(DEFAULT_FOLDER), name)[1]
-    else:
-        folder = OutputFolder(config.output_dir)
-    with folder.discarded_on_errors():
-        given = (config.runs or {}).values()
-        folder.plan(SWEEP_FILES, [*given, config.qrels, config.topics, config.corpus])
+    with opened_output(config, SWEEP_FILES, clock()) as (folder, _):
         progress("reading the data", 0, 1)
         dataset = load_dataset(config)
-        progress("reading the data", 1, 1)
         variants, baselines = list_variants(config, dataset, progress)
         scored = [*variants, *(one for one in baselines if one not in variants)]
         evaluation = _score(config, dataset, scored, progress)
@@ -271,18 +258,16 @@ def _choose(
 def choose_measures(config: SweepConfig) -> list[Measure]:
     """Return the measures to score, the primary one first.
 
-    Unless it is named, it is RR for terms of an ontology, otherwise nDCG@10, or the first of the
-    given measures if it is not among them. Other measures are scored only if they are named.
+    Unless it is named, it is the first of the named measures; without any, RR for terms of an
+    ontology, otherwise nDCG@10. Other measures are scored only if they are named.
 
     Raises:
         UsageError: If the primary measure has no mean.
     """
-    given = config.bind_measures(config.measures) if config.measures else []
     default = "RR" if config.over_terms else DEFAULT_MEASURES[0]
-    name = config.primary_measure or next(iter(config.headline_measures), default)
-    primary = config.bind_measures([name])[0]
-    if name == default and config.primary_measure is None and given:
-        primary = next((one for one in given if one.name == primary.name), given[0])
+    named = [config.primary_measure, *config.headline_measures, *config.measures, default]
+    primary = config.bind_measures([next(filter(None, named))])[0]
+    given = config.bind_measures(config.measures) if config.measures else []
     return [primary, *(one for one in given if one.name != primary.name)]
 
 
@@ -295,7 +280,6 @@ def _score(
         progress("scoring variants", done, len(variants))
         runs = {variant.name: variant.make()}
         parts.append(score_runs(dataset.judged, runs, measures, config.averaging))
-    progress("scoring variants", len(parts), len(parts))
     scores = replace(
         parts[0],
         query_ids={name: ids for part in parts for name, ids in part.query_ids.items()},
