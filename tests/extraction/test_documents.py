@@ -3,7 +3,7 @@ import json
 import pytest
 
 from trectools_plus.errors import InputError, SeveralFilesError
-from trectools_plus.extraction.inputs.documents import read_documents
+from trectools_plus.extraction.inputs import read_documents
 
 
 def write(folder, name, content):

@@ -8,9 +8,7 @@ from scipy.stats import bootstrap
 from sklearn.metrics import f1_score, precision_score, recall_score
 from sklearn.preprocessing import MultiLabelBinarizer
 
-from trectools_plus.extraction.inputs.assertion_fields import ASSERTIONS
-from trectools_plus.extraction.inputs.documents import AnnotatedDocument
-from trectools_plus.extraction.inputs.predictions import Prediction
+from trectools_plus.extraction.inputs import ASSERTIONS, AnnotatedDocument, Prediction
 from trectools_plus.extraction.scoring import (
     VIEWS,
     averages_of,

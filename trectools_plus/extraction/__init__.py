@@ -36,7 +36,7 @@ __getattr__, __dir__ = import_lazily(
     },
     internal={
         "extraction.assertion": ["CUE_LANGUAGES", "assert_mentions"],
-        "extraction.inputs.predictions": ["Mention", "Predictions", "write_predictions"],
+        "extraction.inputs": ["Mention", "Predictions", "write_predictions"],
         "extraction.report": ["REPORT_FILE", "extraction_report_schema"],
         "extraction.runner": ["DEFAULT_VALUES", "ExtractedTexts", "extract_texts"],
         "extraction.settings": ["make_extraction_settings"],

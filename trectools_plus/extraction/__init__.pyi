@@ -5,9 +5,9 @@ from trectools_plus.extraction.assertion import CUE_LANGUAGES as CUE_LANGUAGES
 from trectools_plus.extraction.assertion import assert_mentions as assert_mentions
 from trectools_plus.extraction.comparison import compare_extractions as compare_extractions
 from trectools_plus.extraction.extractor import Extractor as Extractor
-from trectools_plus.extraction.inputs.predictions import Mention as Mention
-from trectools_plus.extraction.inputs.predictions import Predictions as Predictions
-from trectools_plus.extraction.inputs.predictions import write_predictions as write_predictions
+from trectools_plus.extraction.inputs import Mention as Mention
+from trectools_plus.extraction.inputs import Predictions as Predictions
+from trectools_plus.extraction.inputs import write_predictions as write_predictions
 from trectools_plus.extraction.report import REPORT_FILE as REPORT_FILE
 from trectools_plus.extraction.report import extraction_report_schema as extraction_report_schema
 from trectools_plus.extraction.report import load_extraction_report as load_extraction_report

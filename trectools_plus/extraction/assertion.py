@@ -28,8 +28,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import Literal, cast
 
-from trectools_plus.extraction.inputs.assertion_fields import Assertion
-from trectools_plus.extraction.inputs.predictions import Mention
+from trectools_plus.extraction.inputs import Assertion, Mention
 from trectools_plus.extraction.segmentation import Chunk, chunk, fold, words_of
 from trectools_plus.retrieval.hpo.glossary import included_glossary
 from trectools_plus.retrieval.hpo.tables import function_words, read_cues

@@ -17,7 +17,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from trectools_plus.extraction.inputs.predictions import Mention, longest_only
+from trectools_plus.extraction.inputs import Mention, longest_only
 from trectools_plus.extraction.names import Key, Name, learn_replacements, other_forms
 from trectools_plus.extraction.segmentation import (
     CONJUNCTIONS,

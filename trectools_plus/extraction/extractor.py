@@ -15,7 +15,7 @@ import polars as pl
 from trectools_plus.arguments import checked
 from trectools_plus.extraction.assertion import ENGLISH, assert_mentions, languages_of
 from trectools_plus.extraction.dictionary import Dictionary
-from trectools_plus.extraction.inputs.predictions import (
+from trectools_plus.extraction.inputs import (
     Mention,
     Prediction,
     aggregate,

@@ -9,7 +9,7 @@ from functools import lru_cache
 
 from trectools_plus.extraction.assertion import ENGLISH
 from trectools_plus.extraction.dictionary import Dictionary
-from trectools_plus.extraction.inputs.predictions import Mention, longest_only
+from trectools_plus.extraction.inputs import Mention, longest_only
 from trectools_plus.extraction.names import OTHER, Name, make_name
 from trectools_plus.extraction.segmentation import Chunk, chunk, words_of
 from trectools_plus.retrieval.hpo.glossary import fold_letters, included_glossary

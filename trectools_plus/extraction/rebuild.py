@@ -9,12 +9,15 @@ from pathlib import Path
 from pydantic import TypeAdapter, ValidationError
 
 from trectools_plus.errors import InputError
-from trectools_plus.extraction.inputs.documents import AnnotatedDocument, AnnotatedDocuments
-from trectools_plus.extraction.inputs.predictions import PREDICTIONS_FILE, Prediction
-from trectools_plus.extraction.report import ExtractionReport
-from trectools_plus.extraction.runner import ExtractionResult, score_predictions
-from trectools_plus.extraction.scoring import FORMULA
-from trectools_plus.extraction.stored import GOLD_FILE, StoredInputs
+from trectools_plus.extraction.inputs import (
+    PREDICTIONS_FILE,
+    AnnotatedDocument,
+    AnnotatedDocuments,
+    Prediction,
+)
+from trectools_plus.extraction.report import GOLD_FILE, ExtractionReport, StoredInputs
+from trectools_plus.extraction.runner import ExtractionResult
+from trectools_plus.extraction.scoring import FORMULA, score_predictions
 from trectools_plus.formats.files.closed import ClosedFolder, read_document
 from trectools_plus.formats.files.content import iter_lines
 from trectools_plus.formats.jsonl import iter_objects

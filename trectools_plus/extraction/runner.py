@@ -16,55 +16,39 @@ from trectools_plus.choices import View
 from trectools_plus.display import Displayed
 from trectools_plus.errors import UsageError
 from trectools_plus.extraction.extractor import Extractor
-from trectools_plus.extraction.inputs.documents import (
-    AnnotatedDocuments,
-    join_some,
-    read_documents,
-    read_texts,
-)
-from trectools_plus.extraction.inputs.predictions import (
+from trectools_plus.extraction.inputs import (
     PROBLEMS,
+    AnnotatedDocuments,
     Prediction,
     Predictions,
+    join_some,
+    read_documents,
     read_predictions,
+    read_texts,
 )
 from trectools_plus.extraction.names import eligible_terms, root_of
 from trectools_plus.extraction.report import (
-    DatasetFacts,
-    DocumentCounts,
-    DocumentResult,
-    ExtractionFigure,
     ExtractionManifest,
     ExtractionReport,
-    Score,
+    StoredDocument,
+    StoredInputs,
+    StoredTerm,
     SystemFacts,
 )
 from trectools_plus.extraction.scoring import (
-    AVERAGES,
-    FIGURES,
     FORMULA,
-    MATCHINGS,
-    VIEWS,
-    FloatArray,
-    averages_of,
     count,
     exact_credit,
-    figures_of,
-    find_mistakes,
-    intervals_of_averages,
-    soft_credit,
+    score_predictions,
+    scores_of,
 )
 from trectools_plus.extraction.settings import ExtractionSettings, make_extraction_settings
-from trectools_plus.extraction.stored import StoredInputs, collect_inputs
 from trectools_plus.ontology.hpo import load_ontology
 from trectools_plus.ontology.ontology import Ontology
 from trectools_plus.progress import Progress, no_progress
 from trectools_plus.provenance import describe_conditions, utc_now
 from trectools_plus.statistics.arrays import Resampling, check_choice
 from trectools_plus.statistics.comparison import ends_of
-
-_MIN_DOCUMENTS = 2
-"""The minimum number of documents for intervals."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +110,7 @@ def run_extraction(
 
     Args:
         folder: The folder of the documents; see
-            :func:`trectools_plus.extraction.inputs.documents.read_documents`.
+            :func:`trectools_plus.extraction.inputs.read_documents`.
         dataset: The name of the sub-folder to read; all datasets of the folder if ``None``.
         ontology: An OBO file; the installed Human Phenotype Ontology if ``None``.
         settings: Settings of the extraction; the defaults if ``None``.
@@ -181,6 +165,36 @@ def run_extraction(
     return ExtractionResult(report, found, collect_inputs(documents, found, loaded, root))
 
 
+def collect_inputs(
+    documents: AnnotatedDocuments,
+    predictions: Predictions,
+    ontology: Ontology,
+    root: str | None,
+) -> StoredInputs:
+    """Return the inputs to store.
+
+    Args:
+        documents: The documents.
+        predictions: Predictions by document id.
+        ontology: The ontology.
+        root: Only terms below it are scored.
+    """
+    predicted = {one.term_id for own in predictions.values() for one in own}
+    depths = ontology.hierarchy.depths
+    deepest = {ontology.ids.live[int(depths.argmax())]} if len(ontology) else set()
+    named = {*documents.terms, *predicted, *deepest, *filter(None, [root])}
+    kept = frozenset[str]().union(*map(ontology.ancestors, named & ontology.terms.keys()))
+    return StoredInputs(
+        dataset=documents.name,
+        annotations=documents.annotations,
+        documents=[StoredDocument(doc_id=one.doc_id, gold=one.gold) for one in documents.documents],
+        terms=[
+            StoredTerm(id=one, name=ontology.terms[one].name, parents=list(ontology.parents[one]))
+            for one in sorted(kept)
+        ],
+    )
+
+
 def extract_texts(
     path: str | Path,
     *,
@@ -231,111 +245,6 @@ def extract_all(
         f"another one): {len(unread)} ({join_some(unread)})"
     )
     return ExtractedTexts(found, [note] if unread else [])
-
-
-def score_predictions(
-    documents: AnnotatedDocuments,
-    predictions: Predictions,
-    ontology: Ontology,
-    system: SystemFacts,
-    manifest: ExtractionManifest,
-) -> ExtractionReport:
-    """Score predictions in every view, matching and average.
-
-    If the manifest has a root, only gold and predicted terms below it are scored, and predicted ids
-    that are no terms.
-
-    Args:
-        documents: The documents with their gold terms.
-        predictions: Predictions by document id.
-        ontology: The ontology, for soft matching and labels.
-        system: The description of the system that made the predictions.
-        manifest: The manifest; its ``root`` is the term below which terms are scored, and its
-            ``resampling`` the settings of the intervals. There are no intervals if this is
-            ``None``, or for a single document.
-    """
-    scored, found = documents, predictions
-    if manifest.root is not None:
-        terms, gold = eligible_terms(ontology, manifest.root), documents.terms
-        scored = documents.below(terms)
-        found = {
-            doc_id: [
-                one
-                for one in own
-                if one.term_id in terms or (one.term_id not in ontology and one.term_id not in gold)
-            ]
-            for doc_id, own in predictions.items()
-        }
-    credit_of = {"exact": exact_credit, "soft": soft_credit(ontology)}
-    tables = {
-        view: {name: count(scored.documents, found, view, credit_of[name]) for name in MATCHINGS}
-        for view in VIEWS
-    }
-    notes, resampling = list[str](), manifest.resampling
-    if empty := [doc_id for doc_id, own in predictions.items() if not own]:
-        where = f"{len(empty)} of {len(predictions)} ({join_some(empty)})"
-        notes.append(f"documents without a prediction: {where}")
-    if resampling is not None and len(documents.documents) < _MIN_DOCUMENTS:
-        resampling = None
-        notes.append("no intervals: they need at least two documents")
-    return ExtractionReport(
-        manifest=manifest,
-        dataset=DatasetFacts(
-            name=documents.name,
-            path=documents.path,
-            documents=len(documents.documents),
-            annotations=documents.annotations,
-            terms=scored.size,
-            outside=documents.size - scored.size,
-            unmapped=documents.unmapped,
-            sha256=scored.sha256,
-        ),
-        system=system,
-        scores={
-            view: {matching: _scores(table, resampling) for matching, table in by_matching.items()}
-            for view, by_matching in tables.items()
-        },
-        documents=[
-            DocumentResult(
-                doc_id=document.doc_id,
-                counts={
-                    view: {matching: _row(table[index]) for matching, table in by_matching.items()}
-                    for view, by_matching in tables.items()
-                },
-            )
-            for index, document in enumerate(scored.documents)
-        ],
-        mistakes=find_mistakes(scored.documents, found, ontology),
-        notes=notes,
-        reported=list(documents.notes),
-    )
-
-
-def _scores(table: FloatArray, resampling: Resampling | None) -> dict[str, Score]:
-    intervals = None if resampling is None else intervals_of_averages(table, resampling)
-    scores = dict[str, Score]()
-    for row, (average, values) in enumerate(zip(AVERAGES, averages_of(table)[0], strict=True)):
-        figures = {
-            name: ExtractionFigure(
-                value=value, ci=None if intervals is None else intervals[row][column]
-            )
-            for column, (name, value) in enumerate(zip(FIGURES, values.tolist(), strict=True))
-        }
-        scores[average] = Score(**figures)
-    return scores
-
-
-def _row(counts: FloatArray) -> DocumentCounts:
-    precision, recall, f1 = figures_of(counts).tolist()
-    return DocumentCounts(
-        credit_predicted=float(counts[0]),
-        predicted=int(counts[1]),
-        credit_gold=float(counts[2]),
-        gold=int(counts[3]),
-        precision=precision,
-        recall=recall,
-        f1=f1,
-    )
 
 
 def _hash(predictions: Predictions) -> str:
@@ -492,7 +401,7 @@ def _point(
     value: float, documents: AnnotatedDocuments, predictions: Predictions, resampling: Resampling
 ) -> SweepPoint:
     table = count(documents.documents, predictions, _VIEW, exact_credit)
-    score = _scores(table, resampling if len(table) >= _MIN_DOCUMENTS else None)["micro"]
+    score = scores_of(table, resampling)["micro"]
     figures = score.precision.value, score.recall.value, score.f1.value
     default = ExtractionSettings.model_fields[_PARAMETER].default
     return SweepPoint(value, *figures, *ends_of(score.f1.ci), value == default)
