@@ -85,19 +85,7 @@ passed; weighed
 """Verbs after *and* that begin another clause, which a trigger before *and* does not govern."""
 
 
-_Scope = Literal[
-    "near",
-    "after",
-    "before",
-    "label",
-    "pregnancy",
-    "family",
-    "none",
-    "end",
-    "part",
-    "clause",
-    "report",
-]
+_Scope = str
 _Said = Assertion | Literal["conditional"]
 _GOVERNING: tuple[_Scope, ...] = ("near", "after", "before", "label", "pregnancy", "family")
 _ENDS: tuple[_Scope, ...] = ("end", "part", "clause")
@@ -211,18 +199,14 @@ paternal chromosome; maternal transmission; paternal transmission; parents were 
 parents are consanguineous; son of; daughter of; their son; their daughter; family history is
 unremarkable; family history was unremarkable; family history is noncontributory; family history was
 noncontributory; family history is non-contributory; family history was non-contributory
-"""),
-        "none",
-    ),
-    (
-        r"\brelative\s+to\b|\brelative(?=\s+(?!(?:"  # relative macrocephaly
+""")
+        + r"|\brelative\s+to\b|\brelative(?=\s+(?!(?:"  # relative macrocephaly
         r"with|who|whose|had|has|have|having|is|was|were|also|on|of|in|from|died|developed|suffer\w*"
-        r"|presented|report\w*|noted|diagnosed|affected|by|and|or|carrie[ds])\b)[a-z])",
+        r"|presented|report\w*|noted|diagnosed|affected|by|and|or|carrie[ds])\b)[a-z])"
+        rf"|{_PATIENT_SIBLINGS}|{_DEFINITE_SIBLINGS}"
+        r"|\b(?:sibling|sib|twin|brother|sister)\s+(?:\d+|[AB])\b",
         "none",
     ),
-    (_PATIENT_SIBLINGS, "none"),
-    (_DEFINITE_SIBLINGS, "none"),
-    (r"\b(?:sibling|sib|twin|brother|sister)\s+(?:\d+|[AB])\b", "none"),
     (
         r"\bpregnancy(?:\s+with\s+(?:him|her|\w+\s+\w+))?\s+(?:was\s+|is\s+|had\s+been\s+)?"
         r"(?:complicated\s+by|notable\s+for|remarkable\s+for|significant\s+for)",
@@ -230,30 +214,18 @@ noncontributory; family history is non-contributory; family history was non-cont
     ),
     (  # she is the mother of two children
         rf"{_PATIENT}\s+(?:is|was)\s+(?:a|the)\s+{_ADJECTIVES}{_RELATIVE}"
-        rf"|(?<=\bis\sa\s){_RELATIVE}(?=\s+of\b)",
-        "none",
-    ),
-    (
-        rf"(?:{_PATIENT}|\b(?:boy|girl|child|infant)\b)\s+(?:and|or)\s+"
-        rf"(?:{_DETERMINER}{_ADJECTIVES})?{_RELATIVE}",
-        "none",
-    ),  # he and his mother
-    (
-        rf"\bof\s+(?:(?:the|this|our)\s+)?{_PATIENT}"  # the sister of the patient
-        rf"|{_PATIENT}['’]s?(?=\s+{_ADJECTIVES}{_RELATIVE})",
-        "none",
-    ),
-    (
-        rf"\b(?:healthy|consanguineous|non-?consanguineous|unrelated|unaffected)\s+{_RELATIVE}",
-        "none",
-    ),
-    (
-        rf"{_RELATIVE}(?=\s+(?:is|are|was|were)\s+(?:both\s+)?"
+        rf"|(?<=\bis\sa\s){_RELATIVE}(?=\s+of\b)"
+        rf"|(?:{_PATIENT}|\b(?:boy|girl|child|infant)\b)\s+(?:and|or)\s+"
+        rf"(?:{_DETERMINER}{_ADJECTIVES})?{_RELATIVE}"  # he and his mother
+        rf"|\bof\s+(?:(?:the|this|our)\s+)?{_PATIENT}"  # the sister of the patient
+        rf"|{_PATIENT}['’]s?(?=\s+{_ADJECTIVES}{_RELATIVE})"
+        rf"|\b(?:healthy|consanguineous|non-?consanguineous|unrelated|unaffected)\s+{_RELATIVE}"
+        rf"|{_RELATIVE}(?=\s+(?:is|are|was|were)\s+(?:both\s+)?"
         r"(?:healthy|well|unaffected|normal|asymptomatic)"
-        rf"\b)",
+        rf"\b)"
+        rf"|{_RELATIVE}['’]s?\s+(?:report|request|account|concern|observation)s?\b",
         "none",
     ),
-    (rf"{_RELATIVE}['’]s?\s+(?:report|request|account|concern|observation)s?\b", "none"),
     (rf"\A(?:in|among)\s+{_DETERMINER}?{_RELATIVE}", "after"),  # in the mother, …
     (
         r"\b(?:according\s+to|per|by|from|via|to|with|like|unlike|than|as|in|of|among)\s+"
@@ -272,9 +244,9 @@ noncontributory; family history is non-contributory; family history was non-cont
         "report",
     ),
     # was reported to have
-    (rf"\b(?:is|are|was|were|been|being)\s+(?:\w+ly\s+)?{_REPORTS}", "none"),
     (
-        _any_of("""
+        rf"\b(?:is|are|was|were|been|being)\s+(?:\w+ly\s+)?{_REPORTS}|"
+        + _any_of("""
 of note; has confirmed; have confirmed; had confirmed; with confirmed; has suspected; have
 suspected; had suspected; with suspected; a confirmed; a suspected
 """),
@@ -287,8 +259,7 @@ suspected; had suspected; with suspected; a confirmed; a suspected
         "part",
     ),
     (_PATIENT, "end"),
-    (_REPORTS, "report"),
-    (_any_of("concerned; worried; anxious; gave birth"), "report"),
+    (rf"{_REPORTS}|{_any_of('concerned; worried; anxious; gave birth')}", "report"),
 )
 _PERSONS_BEFORE = (
     rf"{_any_of(IN_FAMILY)}"
@@ -401,7 +372,7 @@ def _rules_of(said: Mapping[str, str]) -> Iterator[tuple[str, _Said, _Scope]]:
     for name, pattern in said.items():
         assertion, _, scope = name.partition(" ")
         if assertion in ("affirmed", "negated", "uncertain", "conditional"):
-            yield pattern, cast(_Said, assertion), cast(_Scope, scope)
+            yield pattern, cast(_Said, assertion), scope
     yield (
         rf"(?:\s*[:=(]\s*|\s+[-–—]\s+|\s+|\s*:\s*{_HISTORY}){said['negative answers']}{_PHRASE_END}"
         r"|\s*[:=]\s*(?:none|nil)\b|\s*\(\s*[-−–]\s*\)|\s*[:=]\s*[-−–∅]\s*(?=[,;]|$)"

@@ -29,6 +29,7 @@ from trectools_plus.extraction.segmentation import (
 )
 
 _MIN_STEM_LENGTH = 3
+"""Letters of the shortest abbreviation, and of the shortest stem of a name of one word."""
 _MIN_TRUST = 0.3
 """Variations with a lower trust are not tried."""
 _TRUST_IN_ENDINGS = 0.9
@@ -73,7 +74,6 @@ class Dictionary:
     Args:
         names: The names.
         further: Names that are searched too, but from which no variation is learnt.
-        shortest_abbreviation: Abbreviations with fewer letters are ignored.
         modifiers: Words in lower case that may stand between the words of a name.
         variations: Learn from the names which words and endings can replace each other.
     """
@@ -83,7 +83,6 @@ class Dictionary:
         names: Sequence[Name],
         *,
         further: Sequence[Name] = (),
-        shortest_abbreviation: int = 3,
         modifiers: Iterable[str] = (),
         variations: bool = True,
     ) -> None:
@@ -97,7 +96,7 @@ class Dictionary:
         self._names: dict[Key, list[Name]] = defaultdict(list)
         for name in (*names, *further):
             text, key = name.text.strip(), name.key
-            if name.is_abbreviation and len(text) >= shortest_abbreviation:
+            if name.is_abbreviation and len(text) >= _MIN_STEM_LENGTH:
                 self._abbreviations[text].append(name)
             elif not name.is_abbreviation and (key[1:] or len("".join(key)) >= _MIN_STEM_LENGTH):
                 self._names[key].append(name)

@@ -26,7 +26,7 @@ from trectools_plus.errors import FormatError, InputError, TrectoolsPlusError, r
 from trectools_plus.formats.files.atomic import atomic_write
 from trectools_plus.formats.files.content import read_file
 from trectools_plus.formats.jsonl import iter_objects
-from trectools_plus.models import explain_problem
+from trectools_plus.models import SEPARATOR, explain_problem
 from trectools_plus.ontology.ontology import Ontology
 from trectools_plus.text import split_list
 
@@ -492,89 +492,77 @@ _FEATURES = "phenotypicFeatures"
 
 def _read_given(path: Path, doc_ids: Sequence[str]) -> Iterator[tuple[str, Mention]]:
     """Yield the predictions of a file, or of the files of a folder, each named after a document."""
+    files, usual = [path], doc_ids[0] if len(doc_ids) == 1 else None
     if path.is_dir():
-        for file in sorted(file for file in path.iterdir() if file.is_file()):
-            yield from _Reader(file, doc_ids).read(unquote(file.stem))
-    else:
-        yield from _Reader(path, doc_ids).read(doc_ids[0] if len(doc_ids) == 1 else None)
-
-
-class _Reader:
-    """Read a file of predictions.
-
-    Args:
-        path: The file.
-        doc_ids: The ids of the documents.
-    """
-
-    def __init__(self, path: Path, doc_ids: Sequence[str]) -> None:
-        self._path, self._doc_ids = str(path), dict.fromkeys(doc_ids)
-
-    def read(self, doc_id: str | None) -> Iterator[tuple[str, Mention]]:
-        """Yield the predictions; ``doc_id`` is the document of those that name none."""
-        content = read_file(self._path)
-        records: Iterable[tuple[int | None, Any]]
-        if separator := _TABLES.get(Path(self._path).suffix.lower()):
-            rows = csv.DictReader(StringIO(content.text), delimiter=separator)
-            records = ((rows.line_num, row) for row in rows)
-        else:
+        files = sorted(file for file in path.iterdir() if file.is_file())
+    for file in files:
+        named = unquote(file.stem) if path.is_dir() else usual
+        for line, value in _records_of(file):
             try:
-                records = [(None, json.loads(content.text))]
-            except (ValueError, RecursionError):
-                records = iter_objects(content.lines(), self._path)
-        for line, value in records:
-            yield from self._find(value, doc_id, line)
+                yield from _find(value, named, dict.fromkeys(doc_ids))
+            except ValueError as error:
+                what, _, remedy = str(error).partition(SEPARATOR)
+                raise FormatError(what, path=str(file), line=line, remedy=remedy or None) from error
 
-    def _find(
-        self, value: Any, doc_id: str | None, line: int | None
-    ) -> Iterator[tuple[str, Mention]]:
-        """Yield the predictions in a JSON value: objects with the id of a term, at any depth."""
-        if isinstance(value, list):
-            for item in value:
-                record = {"hpo_id": item} if isinstance(item, str) else item
-                yield from self._find(record, doc_id, line)
-            return
-        fields = dict(value) if isinstance(value, dict) else {}
-        if isinstance(fields.get("type"), dict):  # of a phenopacket
-            fields |= fields.pop("type")
-        record = {field_name(key): item for key, item in fields.items() if item not in (None, "")}
-        doc_id = next((str(record[key]) for key in _DOCUMENT_KEYS if key in record), doc_id)
-        key = next((key for key in _ID_KEYS if _is_term_id(key, record.get(key))), None)
-        if key is not None:
-            yield self._read_record(record, record[key], doc_id, line)
-            return
-        nested = {str(name): item for name, item in fields.items() if isinstance(item, list | dict)}
-        if not fields.keys().isdisjoint((_FEATURES, "metaData")):
-            nested = {str(fields.get("id")): fields.get(_FEATURES, [])}
-        if not nested:
-            raise FormatError(
-                "expected the id of a term as text in field 'hpo_id'", path=self._path, line=line
-            )
-        for name, item in nested.items():
-            yield from self._find(item, name if name in self._doc_ids else doc_id, line)
 
-    def _read_record(
-        self, record: Mapping[str, Any], text: str, doc_id: str | None, line: int | None
-    ) -> tuple[str, Mention]:
-        if doc_id not in self._doc_ids:
-            raise FormatError(
-                f"the document of a prediction, '{doc_id}', is not in the dataset"
-                if doc_id
-                else "a prediction names no document",
-                path=self._path,
-                line=line,
-                remedy="write an id of the dataset in 'doc_id', or give a folder with one file per "
-                f"document: {', '.join([*self._doc_ids][:3])}, …",
-            )
-        ids = _TERM_ID.findall(text)
-        term_id = ids[0] if len(ids) == 1 else text.strip()
-        try:
-            assertion, score = read_assertion(record), float(record.get("score", 1.0))
-            if not isfinite(score):
-                raise ValueError("expected a finite number in field 'score'")
-        except (TypeError, ValueError) as error:
-            raise FormatError(str(error), path=self._path, line=line) from error
-        return doc_id, Mention(term_id, 0, 0, frozenset(), score, assertion)
+def _records_of(path: Path) -> Iterable[tuple[int | None, Any]]:
+    """Return the records of a file, with their lines if they are known."""
+    content = read_file(path)
+    if separator := _TABLES.get(path.suffix.lower()):
+        rows = csv.DictReader(StringIO(content.text), delimiter=separator)
+        return ((rows.line_num, row) for row in rows)
+    try:
+        return [(None, json.loads(content.text))]
+    except (ValueError, RecursionError):
+        return iter_objects(content.lines(), str(path))
+
+
+def _find(
+    value: Any, doc_id: str | None, doc_ids: Collection[str]
+) -> Iterator[tuple[str, Mention]]:
+    """Yield the predictions in a JSON value: objects with the id of a term, at any depth.
+
+    Raises:
+        ValueError: If there is none, or one cannot be read.
+    """
+    if isinstance(value, list):
+        for item in value:
+            record = {"hpo_id": item} if isinstance(item, str) else item
+            yield from _find(record, doc_id, doc_ids)
+        return
+    fields = dict(value) if isinstance(value, dict) else {}
+    if isinstance(fields.get("type"), dict):  # of a phenopacket
+        fields |= fields.pop("type")
+    record = {field_name(key): item for key, item in fields.items() if item not in (None, "")}
+    doc_id = next((str(record[key]) for key in _DOCUMENT_KEYS if key in record), doc_id)
+    key = next((key for key in _ID_KEYS if _is_term_id(key, record.get(key))), None)
+    if key is not None:
+        yield _read_record(record, record[key], doc_id, doc_ids)
+        return
+    nested = {str(name): item for name, item in fields.items() if isinstance(item, list | dict)}
+    if not fields.keys().isdisjoint((_FEATURES, "metaData")):
+        nested = {str(fields.get("id")): fields.get(_FEATURES, [])}
+    if not nested:
+        raise ValueError("expected the id of a term as text in field 'hpo_id'")
+    for name, item in nested.items():
+        yield from _find(item, name if name in doc_ids else doc_id, doc_ids)
+
+
+def _read_record(
+    record: Mapping[str, Any], text: str, doc_id: str | None, doc_ids: Collection[str]
+) -> tuple[str, Mention]:
+    if doc_id is None or doc_id not in doc_ids:
+        what = f"the document of a prediction, '{doc_id}', is not in the dataset"
+        raise ValueError(
+            f"{what if doc_id else 'a prediction names no document'} — write an id of the dataset "
+            "in 'doc_id', or give a folder with one file per document: "
+            f"{', '.join([*doc_ids][:3])}, …"
+        )
+    ids, score = _TERM_ID.findall(text), record.get("score", 1.0)
+    if not (isinstance(score, str | int | float) and isfinite(float(score))):
+        raise ValueError("expected a finite number in field 'score'")
+    term_id = ids[0] if len(ids) == 1 else text.strip()
+    return doc_id, Mention(term_id, 0, 0, frozenset(), float(score), read_assertion(record))
 
 
 def _is_term_id(key: str, value: object) -> bool:

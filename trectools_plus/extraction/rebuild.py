@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 from pathlib import Path
 
 from pydantic import TypeAdapter, ValidationError
@@ -60,16 +59,16 @@ def _rebuild(
         raise ValueError(f"more than {MAX_RESAMPLES:,} resamples")
     terms = [Term(one.id, one.name, parents=tuple(one.parents)) for one in stored.terms]
     ontology = Ontology(OboFile(GOLD_FILE, "", tuple(terms)))
+    gold = {term_id for one in stored.documents for term_id in one.gold}
     documents = AnnotatedDocuments(
         stored.dataset,
         old.path,
         tuple(AnnotatedDocument(one.doc_id, "", one.gold) for one in stored.documents),
         annotations=stored.annotations,
-        unmapped=0,
+        unmapped=len(gold - {*ontology.ids.live}),
         sha256=old.sha256,
         notes=(),
     )
-    documents = replace(documents, unmapped=len(documents.terms - {*ontology.ids.live}))
     predictions = _read_predictions(files, [*documents.texts])
     settings, file = report.system.settings, report.system.predictions
     name = Path(file or "").name if settings is None else settings.method

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -221,13 +221,7 @@ def extract_texts(
     if texts is None:
         return None
     extractor = Extractor(load_ontology(ontology), settings, progress=progress)
-    extracted = extract_all(extractor, texts, progress)
-    known = {
-        doc_id: predictions
-        for doc_id, predictions in extracted.predictions.items()
-        if extractor.languages_of(texts[doc_id])
-    }
-    return replace(extracted, predictions=known)
+    return extract_all(extractor, texts, progress)
 
 
 def extract_all(
@@ -391,17 +385,11 @@ def sweep_extraction(
         points = []
         for value in options.values:
             extracted = extract_all(extractor.at_confidence(value), documents.texts)
-            points.append(_point(value, documents, extracted.predictions, options.resampling))
+            table = count(documents.documents, extracted.predictions, _VIEW, exact_credit)
+            score = scores_of(table, options.resampling)["micro"]
+            figures = score.precision.value, score.recall.value, score.f1.value
+            default = ExtractionSettings.model_fields[_PARAMETER].default
+            points.append(SweepPoint(value, *figures, *ends_of(score.f1.ci), value == default))
             progress("trying values", len(curves) * len(options.values) + len(points), total)
         curves.append(SweepCurve(system, tuple(points)))
     return Sweep(documents.name, len(documents.documents), _PARAMETER, _VIEW, tuple(curves))
-
-
-def _point(
-    value: float, documents: AnnotatedDocuments, predictions: Predictions, resampling: Resampling
-) -> SweepPoint:
-    table = count(documents.documents, predictions, _VIEW, exact_credit)
-    score = scores_of(table, resampling)["micro"]
-    figures = score.precision.value, score.recall.value, score.f1.value
-    default = ExtractionSettings.model_fields[_PARAMETER].default
-    return SweepPoint(value, *figures, *ends_of(score.f1.ci), value == default)

@@ -196,23 +196,6 @@ _BLOCK = 500
 """Documents that are left out at once, which bounds the memory."""
 
 
-def intervals_of_averages(
-    table: FloatArray, resampling: Resampling
-) -> list[list[ConfidenceInterval | None]]:
-    """Return intervals of the averages over documents, by average and figure.
-
-    Args:
-        table: Counts, shape (n_documents, 4).
-        resampling: The number of resamples, the seed, the level and the method.
-
-    Raises:
-        UsageError: If the number of resamples or the level is out of range.
-    """
-    return intervals_over_documents(
-        lambda weights: averages_of(table, weights), len(table), resampling, (0.0, 1.0)
-    )
-
-
 def method_over_documents(interval: str) -> str:
     """Return the method of intervals over documents, a key of ``METHOD_NAMES``.
 
@@ -382,7 +365,9 @@ def scores_of(table: FloatArray, resampling: Resampling | None) -> dict[str, Sco
     """Return the figures of a table of counts by average, with intervals if they have settings."""
     intervals: list[list[ConfidenceInterval | None]] = [[None] * len(FIGURES)] * len(AVERAGES)
     if resampling is not None and len(table) >= _MIN_DOCUMENTS:
-        intervals = intervals_of_averages(table, resampling)
+        intervals = intervals_over_documents(
+            lambda weights: averages_of(table, weights), len(table), resampling, (0.0, 1.0)
+        )
     rows = zip(AVERAGES, averages_of(table)[0].tolist(), intervals, strict=True)
     return {
         average: Score.model_validate(

@@ -143,20 +143,14 @@ class Glossary:
     def translate(self, text: str) -> Translation:
         """Translate the words of a text, the longest phrases first; drop unknown stop words."""
         folded = unicodedata.normalize("NFC", text).casefold()
-        parts = [part for _, _, part in self._parts_of(_WORD.findall(folded))]
+        parts = list(self._parts_of(_WORD.findall(folded)))
         total = sum(len(part) for part, _ in parts)
         known = sum(len(part) for part, english in parts if english is not None)
         words = [self._anglicise(part) if english is None else english for part, english in parts]
         return Translation(" ".join(filter(None, words)), known / total if total else 0.0)
 
-    def translate_words(self, spelled: list[str]) -> Iterator[tuple[int, int, str]]:
-        """Yield the English of words: the first and last place of the words, and the English."""
-        folded = [unicodedata.normalize("NFC", word).casefold() for word in spelled]
-        for start, end, (part, english) in self._parts_of(folded):
-            yield start, end, self._anglicise(part) if english is None else english
-
-    def _parts_of(self, spelled: list[str]) -> Iterator[tuple[int, int, tuple[str, str | None]]]:
-        """Yield the parts of words, with the places of the first and last of these words."""
+    def _parts_of(self, spelled: list[str]) -> Iterator[tuple[str, str | None]]:
+        """Yield the parts of words, each with its English words."""
         words = [fold_letters(word) for word in spelled]
         start = 0
         while start < len(words):
@@ -164,13 +158,12 @@ class Glossary:
                 phrase = " ".join(words[start:end])
                 is_dropped = end - start == 1 and spelled[start] in self._dropped
                 if phrase in self._stems and not is_dropped:
-                    yield start, end - 1, (phrase, self._stems[phrase])
+                    yield phrase, self._stems[phrase]
                     break
             else:
                 end = start + 1
                 is_dropped = spelled[start] in self._dropped
-                parts = ((words[start], ""),) if is_dropped else self.split(words[start])
-                yield from ((start, start, part) for part in parts)
+                yield from ((words[start], ""),) if is_dropped else self.split(words[start])
             start = end
 
     def split(self, word: str) -> _Parts:
