@@ -25,7 +25,7 @@ import re
 import unicodedata
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from typing import Literal, cast
 
 from trectools_plus.extraction.inputs import Assertion, Mention
@@ -419,17 +419,20 @@ def languages_of(text: str, english: Container[str], names: Container[str]) -> t
     is_short = len(others) < _FEW_WORDS
     words = others or words
     total = sum(map(len, words)) or 1
+
+    def share_of(chosen: Iterable[str]) -> float:
+        return sum(map(len, chosen)) / total
+
     known, shares = dict[str, float](), dict[str, float]()
     for language in CUE_LANGUAGES:
         glossary, stops = included_glossary(language), stop_words(language)
-        stop = sum(len(word) for word in words if word.lower() in stops) / total
-        known[language] = sum(len(word) for word in words if fold(word) in english) / total
+        known[language] = share_of(word for word in words if fold(word) in english)
         if glossary:
             common = function_words(language)
             rest = [word for word in words if common.isdisjoint((word, word.lower()))]
-            unknown = sum(map(len, rest)) * (1 - glossary.translate(" ".join(rest)).known)
-            known[language] = 1 - unknown / total
-        shares[language] = stop + known[language]
+            unknown = share_of(rest) * (1 - glossary.translate(" ".join(rest)).known)
+            known[language] = 1 - unknown
+        shares[language] = known[language] + share_of(w for w in words if w.lower() in stops)
     likely = sorted(CUE_LANGUAGES, key=lambda language: -shares[language])
     if is_short:
         possible = [language for language in likely if known[language] >= _LEAST_OF_SHORT]
@@ -457,7 +460,7 @@ def assert_mentions(
     """
     found = list(mentions)
     has_siblings = language == ENGLISH and bool(re.search(_PATIENT_SIBLINGS, text, re.IGNORECASE))
-    cues = _compiled(language, has_siblings)
+    cues = _cues_of(language, has_siblings)
     result = []
     # A full stop of an abbreviation ends no sentence.
     masked = cues.abbreviation.sub(lambda match: match[0][:-1] + " ", text)
@@ -585,9 +588,8 @@ def _contains(longer: _Trigger, shorter: _Trigger) -> bool:
     )
 
 
-@dataclass(frozen=True, slots=True)
 class _Cues:
-    """The compiled phrases of a language.
+    """The compiled phrases of a language, for a text whose patients are siblings or not.
 
     Attributes:
         rules: Patterns of triggers that are not about persons.
@@ -601,15 +603,33 @@ class _Cues:
         abbreviation: A pattern of words with a full stop that ends no sentence.
     """
 
-    rules: Sequence[tuple[re.Pattern[str], _Said, _Scope]]
-    persons: re.Pattern[str]
-    scopes: Sequence[_Scope]
-    persons_before: re.Pattern[str]
-    family_heading: re.Pattern[str]
-    other_heading: re.Pattern[str]
-    empty_history: re.Pattern[str]
-    verb: re.Pattern[str]
-    abbreviation: re.Pattern[str]
+    def __init__(self, language: str, has_siblings: bool) -> None:
+        cues = read_cues(language)
+        relatives = _any_of(cues.get("relatives", ""))
+        said = {name: _any_of(phrases, relatives) for name, phrases in cues.items()}
+        again: tuple[tuple[str, _Scope], ...] = ((_SIBLINGS_AGAIN, "none"),) if has_siblings else ()
+        rules, persons, before = _RULES, (*again, *_PERSONS), f"({_PERSONS_BEFORE})"
+        if language != ENGLISH:
+            scopes = ("none", "after", "end", "report")
+            rules, persons = (), tuple((said[f"other_person {scope}"], scope) for scope in scopes)
+            not_reported = rf"(?![^.,;]{{0,20}}{said['other_person report']})"
+            before = rf"{persons[0][0]}|({said['other_person before']}){not_reported}"
+        compiled = partial(re.compile, flags=re.IGNORECASE)
+        self.rules = [
+            (compiled(pattern), own, scope) for pattern, own, scope in (*rules, *_rules_of(said))
+        ]
+        self.persons = compiled("|".join(f"({pattern})" for pattern, _ in persons))
+        self.scopes = [scope for _, scope in persons]
+        self.persons_before = compiled(before)
+        self.family_heading = compiled(
+            rf"(?:{said['family headings']}|(?-i:FH))\s*(?:[:\-–]|\Z)\s*"
+        )
+        self.other_heading = compiled(
+            rf"(?:[\w/&-]+\s+){{0,4}}?{said['other headings']}\s*(?::|\Z)"
+        )
+        self.empty_history = compiled(rf"(?:\w+\s+)?{said['empty histories']}\.?\s*\Z")
+        self.verb = compiled(said["finite verbs"])
+        self.abbreviation = compiled(rf"{said.get('abbreviations', '(?!)')}\.(?=\s)")
 
     def persons_in(self, text: str) -> Iterator[tuple[re.Match[str], _Scope]]:
         """Yield the persons in a sentence: ``end`` for the patient as its subject."""
@@ -618,31 +638,4 @@ class _Cues:
                 yield match, self.scopes[match.lastindex - 1]
 
 
-@cache
-def _compiled(language: str, has_siblings: bool) -> _Cues:
-    """Return the phrases of a language, for a text whose patients are siblings or not."""
-    cues = read_cues(language)
-    relatives = _any_of(cues.get("relatives", ""))
-    said = {name: _any_of(phrases, relatives) for name, phrases in cues.items()}
-    again: tuple[tuple[str, _Scope], ...] = ((_SIBLINGS_AGAIN, "none"),) if has_siblings else ()
-    rules, persons, before = _RULES, (*again, *_PERSONS), f"({_PERSONS_BEFORE})"
-    if language != ENGLISH:
-        scopes: tuple[_Scope, ...] = ("none", "after", "end", "report")
-        rules, persons = (), tuple((said[f"other_person {scope}"], scope) for scope in scopes)
-        not_reported = rf"(?![^.,;]{{0,20}}{said['other_person report']})"
-        before = rf"{persons[0][0]}|({said['other_person before']}){not_reported}"
-
-    def compiled(pattern: str) -> re.Pattern[str]:
-        return re.compile(pattern, re.IGNORECASE)
-
-    return _Cues(
-        [(compiled(pattern), own, scope) for pattern, own, scope in (*rules, *_rules_of(said))],
-        compiled("|".join(f"({pattern})" for pattern, _ in persons)),
-        [scope for _, scope in persons],
-        compiled(before),
-        compiled(rf"(?:{said['family headings']}|(?-i:FH))\s*(?:[:\-–]|\Z)\s*"),
-        compiled(rf"(?:[\w/&-]+\s+){{0,4}}?{said['other headings']}\s*(?::|\Z)"),
-        compiled(rf"(?:\w+\s+)?{said['empty histories']}\.?\s*\Z"),
-        compiled(said["finite verbs"]),
-        compiled(rf"{said.get('abbreviations', '(?!)')}\.(?=\s)"),
-    )
+_cues_of = cache(_Cues)

@@ -40,8 +40,24 @@ _MAX_SHARED_WORDS = 3
 _MAX_PARTS = 4
 """The number of parts of a coordination over which words are shared."""
 _COMMON_STEMS = frozenset(
-    {"alon", "arrang", "collect", "corn", "cut", "fall", "hop", "int", "inter", "jump", "order"}
-    | {"prop", "sort", "tear", "tire", "intel"}
+    [
+        "alon",
+        "arrang",
+        "collect",
+        "corn",
+        "cut",
+        "fall",
+        "hop",
+        "int",
+        "inter",
+        "jump",
+        "order",
+        "prop",
+        "sort",
+        "tear",
+        "tire",
+        "intel",
+    ]
 )
 """Words of general English, which only in its very form are the name of a term (*falls*)."""
 _DEFINITION = re.compile(r"\b(\w)[\w-]*(?: [\w-]+){1,6} \((?P<short>\1[a-z]{1,7})\)", re.IGNORECASE)
@@ -51,11 +67,10 @@ _SEPARATING = frozenset({"with"})
 _ABSENCE_OF = re.compile(r"\babsen(?:ces?|t)\s+of\b", re.IGNORECASE)
 _KIND_OF_ABSENCE = re.compile(r"\babsences?\b(?! of)", re.IGNORECASE)
 """*Absence* in a name that is a kind, as in *absence seizure*: *absence of seizures* is none."""
-_QUANTIFIERS = frozenset(
-    {"all", "any", "both", "each", "either", "every", "like", "many", "most", "multiple"}
-    | {"often", "other", "several", "some", "such", "very"}
-    | {"serum", "plasma", "circulating", "levels", "level"}
-)
+_QUANTIFIERS = """
+all any both each either every like many most multiple often other several some such very serum
+plasma circulating levels level
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +101,7 @@ class Dictionary:
         modifiers: Iterable[str] = (),
         variations: bool = True,
     ) -> None:
-        self._modifiers = _QUANTIFIERS.union(modifiers)
+        self._modifiers = frozenset(_QUANTIFIERS.split()).union(modifiers)
         self._stems = {
             word: stem for name in names for word, stem in zip(name.words, name.stems, strict=True)
         }
@@ -148,7 +163,11 @@ class Dictionary:
                 first, last = window[0].start, window[-1].start
                 between = [word for word in words if first <= word.start <= last]
                 names = _matching_names(text, between, order, names)
-                trust = self._single_word_trust(window, key, trust, names)
+                # The ending of a name of one word is not confirmed by other words.
+                word = fold(window[0].text)
+                forms = {word} if window[0].stem in _COMMON_STEMS else {word, *other_forms(word)}
+                if len(key) == 1 and not any(name.words[0] in forms for name in names):
+                    trust = 0.0
             elif trust < 1:
                 is_reliable = trust >= _MIN_TRUST_SHARED
                 names = [name for name in names if is_reliable and name.stems == order]
@@ -170,15 +189,6 @@ class Dictionary:
                         matched = _match(readings[first : first + size], key)
                         if matched is not None:
                             yield content[first : first + size], key, *matched
-
-    def _single_word_trust(
-        self, window: Sequence[Word], key: Key, trust: float, names: Sequence[Name]
-    ) -> float:
-        """Return the trust in a name of one word, whose ending is not confirmed by other words."""
-        word = fold(window[0].text)
-        forms = {word} if window[0].stem in _COMMON_STEMS else {word, *other_forms(word)}
-        is_confirmed = len(key) > 1 or any(name.words[0] in forms for name in names)
-        return trust if is_confirmed else 0.0
 
     def _is_modifier(self, word: Word) -> bool:
         """Return true if a word can stand between those of a name: a modifier, or an adverb."""
@@ -317,11 +327,12 @@ def _select(found: Iterable[_Match]) -> list[Mention]:
         match.mention
         for match in ascending
         if match.trust == best[match.mention.words] < 1
-        and (match.is_shared or all(_agree(match.mention, other) for other in exact))
+        and (
+            match.is_shared
+            or all(
+                other.words < match.mention.words or other.words.isdisjoint(match.mention.words)
+                for other in exact
+            )
+        )
     }
     return longest_only(exact) + longest_only(varied)
-
-
-def _agree(varied: Mention, exact: Mention) -> bool:
-    """Return true if two mentions have no common words, or the exact one is inside the varied."""
-    return exact.words < varied.words or exact.words.isdisjoint(varied.words)

@@ -29,7 +29,7 @@ from trectools_plus.extraction.names import (
     names_of,
 )
 from trectools_plus.extraction.segmentation import Chunk, chunk, fold, words_of
-from trectools_plus.extraction.settings import ExtractionSettings
+from trectools_plus.extraction.settings import ExtractionSettings, make_extraction_settings
 from trectools_plus.formats.tables import CORPUS_SCHEMA, Corpus
 from trectools_plus.ontology.ontology import Ontology
 from trectools_plus.progress import Progress, no_progress
@@ -99,7 +99,9 @@ class Extractor:
     def at_confidence(self, min_confidence: float) -> Self:
         """Return a copy with another ``min_confidence``, which shares the stored mentions."""
         other = copy(self)
-        other.settings = self.settings.model_copy(update={"min_confidence": min_confidence})
+        other.settings = make_extraction_settings(
+            {**self.settings.model_dump(), "min_confidence": min_confidence}
+        )
         return other
 
     def mentions(self, text: str) -> list[Mention]:

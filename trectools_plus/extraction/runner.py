@@ -130,27 +130,23 @@ def run_extraction(
     loaded = load_ontology(ontology)
     root = root_of(loaded, settings.root if settings else None)
     documents = read_documents(folder, loaded, dataset)
-    if options.predictions is not None:
-        used, name = None, Path(options.predictions).name
-        read = read_predictions(options.predictions, [*documents.texts], loaded, documents.terms)
-        found, problems = read.by_document, read.problems
+    if options.predictions is None:
+        extractor = Extractor(loaded, settings, progress=progress)
+        extracted = extract_all(extractor, documents.texts, progress)
+        found, notes, used = extracted.predictions, extracted.notes, extractor.settings
+        facts: dict[str, Any] = {"name": used.method, "settings": used, "predictions": None}
+    else:
+        file = options.predictions
+        read = read_predictions(file, [*documents.texts], loaded, documents.terms)
+        found = read.by_document
         notes = [
             f"{PROBLEMS[problem]}: {len(ids)} ({join_some(set(ids))})"
-            for problem, ids in problems.items()
+            for problem, ids in read.problems.items()
             if ids
         ]
-    else:
-        extractor = Extractor(loaded, settings, progress=progress)
-        used, name, problems = extractor.settings, extractor.settings.method, None
-        extracted = extract_all(extractor, documents.texts, progress)
-        found, notes = extracted.predictions, extracted.notes
-    system = SystemFacts(
-        name=name,
-        settings=used,
-        predictions=None if options.predictions is None else str(options.predictions),
-        sha256=_hash(found),
-        problems=None if problems is None else {name: len(ids) for name, ids in problems.items()},
-    )
+        problems = {problem: len(ids) for problem, ids in read.problems.items()}
+        facts = {"name": Path(file).name, "settings": None, "predictions": str(file)}
+        facts["problems"] = problems
     manifest = ExtractionManifest(
         **describe_conditions(utc_now()),
         command=options.command,
@@ -160,7 +156,9 @@ def run_extraction(
         seed=options.resampling.seed,
         resampling=options.resampling if options.intervals else None,
     )
-    report = score_predictions(documents, found, loaded, system, manifest)
+    report = score_predictions(
+        documents, found, loaded, SystemFacts(**facts, sha256=_hash(found)), manifest
+    )
     report.reported[:0] = notes
     return ExtractionResult(report, found, collect_inputs(documents, found, loaded, root))
 
@@ -372,8 +370,6 @@ def sweep_extraction(
             "no system or value is given", where="--systems, --values", remedy="write --values 0.3"
         )
     base = (settings or ExtractionSettings()).model_dump()
-    for value in options.values:
-        make_extraction_settings({_PARAMETER: value})
     loaded = load_ontology(ontology)
     documents = read_documents(folder, loaded, dataset)
     if (root := root_of(loaded, str(base["root"]))) is not None:

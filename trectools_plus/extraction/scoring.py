@@ -130,17 +130,16 @@ def soft_credit(ontology: Ontology) -> Credit:
     similarity = formula_named(FORMULA)
 
     def credit(items: Sequence[frozenset[Item]], others: Sequence[frozenset[Item]]) -> FloatArray:
-        terms, candidates, documents = list[list[str]](), list[list[str]](), list[int]()
-        for index, (mine, theirs) in enumerate(zip(items, others, strict=True)):
-            documents += [index] * len(mine)
-            terms += [[term_id] for term_id, _ in sorted(mine)]
-            candidates += [
-                sorted(term_id for term_id, assertion in theirs if assertion == own)
-                for _, own in sorted(mine)
-            ]
-        if not terms:
+        rows = [(index, item) for index, mine in enumerate(items) for item in sorted(mine)]
+        if not rows:
             return np.zeros(len(items))
+        candidates = [
+            sorted(term_id for term_id, said in others[index] if said == own)
+            for index, (_, own) in rows
+        ]
+        terms = [[term_id] for _, (term_id, _) in rows]
         values = best_matches(ontology.ids, ontology.hierarchy, terms, candidates, similarity)
+        documents = [index for index, _ in rows]
         return np.bincount(documents, weights=values, minlength=len(items)).astype(np.float64)
 
     return credit

@@ -160,7 +160,7 @@ class Query(Displayed):
 
     query_id: str
     text: str
-    language: str = field(default="", kw_only=True)
+    language: str = ""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
