@@ -2,9 +2,7 @@
 
 ::
 
-    documents.py     annotated documents
-    assertion_fields.py  the fields of files that say whether a finding is present
-    predictions.py   mentions, predictions, and files of predictions
+    inputs.py        annotated documents, mentions, predictions, and files of predictions
     segmentation.py  sentences, clauses, phrases and words of a text
     names.py         the names of terms, and variations learnt from them
     dictionary.py    search a text for the names of terms
@@ -37,7 +35,7 @@ __getattr__, __dir__ = import_lazily(
         "extraction.assertion": ["CUE_LANGUAGES", "assert_mentions"],
         "extraction.inputs": ["Mention", "Predictions", "write_predictions"],
         "extraction.report": ["REPORT_FILE", "extraction_report_schema"],
-        "extraction.runner": ["DEFAULT_VALUES", "ExtractedTexts", "extract_texts"],
+        "extraction.runner": ["DEFAULT_VALUES", "Extracted", "extract_texts"],
         "extraction.settings": ["make_extraction_settings"],
         "statistics.arrays": ["Resampling"],
     },

@@ -12,7 +12,7 @@ from trectools_plus.extraction.report import REPORT_FILE as REPORT_FILE
 from trectools_plus.extraction.report import extraction_report_schema as extraction_report_schema
 from trectools_plus.extraction.report import load_extraction_report as load_extraction_report
 from trectools_plus.extraction.runner import DEFAULT_VALUES as DEFAULT_VALUES
-from trectools_plus.extraction.runner import ExtractedTexts as ExtractedTexts
+from trectools_plus.extraction.runner import Extracted as Extracted
 from trectools_plus.extraction.runner import ExtractionOptions as ExtractionOptions
 from trectools_plus.extraction.runner import SweepOptions as SweepOptions
 from trectools_plus.extraction.runner import extract_texts as extract_texts

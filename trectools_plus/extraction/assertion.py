@@ -538,19 +538,18 @@ def _governs(trigger: _Trigger, mention: Mention, found: Sequence[_Trigger], tex
 
 def _terminates(other: _Trigger, trigger: _Trigger) -> bool:
     """Return true if a phrase ends the scope of a trigger; persons have their own end phrases."""
-    if "other_person" in (other.assertion, trigger.assertion):
-        if other.assertion != trigger.assertion:
-            return False
-        return other.scope == "end" or (
-            (other.scope == "report" and trigger.scope in ("after", "pregnancy", "family"))
-            or (other.scope == "part" and trigger.scope == "family")
-        )
+    is_person = other.assertion == "other_person"
+    if is_person != (trigger.assertion == "other_person"):
+        return False
     if other.scope == "end":
         return True
-    if trigger.assertion == "conditional":
-        return False
-    forward = trigger.scope in ("near", "after")
-    return other.scope == "part" or (other.scope == "clause" and forward)
+    if is_person:
+        return trigger.scope in {
+            "report": ("after", "pregnancy", "family"),
+            "part": ("family",),
+        }.get(other.scope, ())
+    is_clause = other.scope == "clause" and trigger.scope in ("near", "after")
+    return trigger.assertion != "conditional" and (other.scope == "part" or is_clause)
 
 
 def _triggers(sentence: Chunk, mentions: Sequence[Mention], cues: _Cues) -> list[_Trigger]:

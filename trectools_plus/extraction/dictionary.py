@@ -16,6 +16,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import permutations
 
 from trectools_plus.extraction.inputs import Mention, longest_only
 from trectools_plus.extraction.names import Key, Name, learn_replacements, other_forms
@@ -62,8 +63,6 @@ _COMMON_STEMS = frozenset(
 """Words of general English, which only in its very form are the name of a term (*falls*)."""
 _DEFINITION = re.compile(r"\b(\w)[\w-]*(?: [\w-]+){1,6} \((?P<short>\1[a-z]{1,7})\)", re.IGNORECASE)
 """An abbreviation after the words it stands for: *autism spectrum disorder (ASD)*."""
-_SEPARATING = frozenset({"with"})
-"""Words between those of a name that keep their order."""
 _ABSENCE_OF = re.compile(r"\babsen(?:ces?|t)\s+of\b", re.IGNORECASE)
 _KIND_OF_ABSENCE = re.compile(r"\babsences?\b(?! of)", re.IGNORECASE)
 """*Absence* in a name that is a kind, as in *absence seizure*: *absence of seizures* is none."""
@@ -215,10 +214,9 @@ class Dictionary:
         last_and = max(
             (n for n, separator in enumerate(separators) if separator == "and"), default=0
         )
-        reach = [step for step in range(-_MAX_PARTS, _MAX_PARTS + 1) if step]
-        for index, other in ((n, n + step) for n in range(len(parts)) for step in reach):
+        for index, other in permutations(range(len(parts)), 2):
             low, high = sorted((index, other))
-            if low < 0 or high >= len(parts) or (other < index and last_and <= low):
+            if high - low > _MAX_PARTS or (other < index and last_and <= low):
                 continue
             own, whole = parts[index].words, parts[other].words
             is_range = other == index + 1 and bool(own) and self._is_modifier(own[-1])
@@ -267,7 +265,7 @@ def _matching_names(
     has_comma = "," in text[start:end]
     joined = "/" in text[start:end] or not CONJUNCTIONS.isdisjoint(lowered)
     is_absence = _ABSENCE_OF.search(text, start, end) is not None
-    keeps_order = has_comma or joined or not _SEPARATING.isdisjoint(lowered)
+    keeps_order = has_comma or joined or "with" in lowered
     return [
         name
         for name in names

@@ -139,8 +139,6 @@ class AnnotatedDocuments:
         path: The folder as given by the user.
         documents: The documents.
         annotations: The number of annotations in the files.
-        unmapped: The number of distinct gold ids that are not current terms of the ontology, after
-            alternative and replaced ids are resolved.
         sha256: Hash of ids, texts and gold terms; reports with equal hashes can be compared.
         notes: Notes on the files: replaced, split and unknown ids.
     """
@@ -149,7 +147,6 @@ class AnnotatedDocuments:
     path: str
     documents: tuple[AnnotatedDocument, ...]
     annotations: int
-    unmapped: int
     sha256: str
     notes: tuple[str, ...]
 
@@ -278,7 +275,7 @@ def _read_file(path: Path) -> _File:
         what, _ = explain_problem(first)
         location = ".".join(map(str, first["loc"]))
         raise FormatError(
-            f"{location}: {what}" if location else what,
+            f"{location}: {what}",
             path=str(path),
             remedy="expected doc_id, full_text and annotations: [{hpo_id, assertion_status}]",
         ) from error
@@ -311,7 +308,6 @@ def _combine(name: str, path: str, files: list[_File], ontology: Ontology) -> An
         path,
         tuple(documents),
         annotations=sum(len(file.annotations) for file in files),
-        unmapped=len(unknown),
         sha256=_hash(documents),
         notes=tuple(f"{note}: {join_some(ids)}" for note, ids in notes.items() if ids),
     )

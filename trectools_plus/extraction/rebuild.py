@@ -59,13 +59,11 @@ def _rebuild(
         raise ValueError(f"more than {MAX_RESAMPLES:,} resamples")
     terms = [Term(one.id, one.name, parents=tuple(one.parents)) for one in stored.terms]
     ontology = Ontology(OboFile(GOLD_FILE, "", tuple(terms)))
-    gold = {term_id for one in stored.documents for term_id in one.gold}
     documents = AnnotatedDocuments(
         stored.dataset,
         old.path,
         tuple(AnnotatedDocument(one.doc_id, "", one.gold) for one in stored.documents),
         annotations=stored.annotations,
-        unmapped=len(gold - {*ontology.ids.live}),
         sha256=old.sha256,
         notes=(),
     )

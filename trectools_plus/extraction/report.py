@@ -188,10 +188,9 @@ def load_extraction_report(path: str | Path) -> ExtractionReport:
         return ExtractionReport.model_validate_json(read_document(file))
     except ValidationError as error:
         first = error.errors()[0]
-        location = ".".join(map(str, first["loc"]))
-        prefix = f"{location}: " if location else ""
+        place = ".".join(map(str, first["loc"]))
         raise InputError(
-            f"not an extraction report: {prefix}{first['msg'].lower()}",
+            f"not an extraction report: {place} {first['msg'].lower()}",
             where=str(file),
             remedy="create a report with the command 'extraction run'",
         ) from error

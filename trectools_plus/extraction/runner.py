@@ -84,17 +84,9 @@ class ExtractionResult(Displayed):
     inputs: StoredInputs
 
 
-@dataclass(frozen=True, slots=True)
-class ExtractedTexts:
-    """The terms of texts.
-
-    Attributes:
-        predictions: Predictions by the name of each text, the highest score first.
-        notes: A note on the texts in a language whose negations are not known, which have none.
-    """
-
-    predictions: dict[str, list[Prediction]]
-    notes: list[str]
+Extracted = tuple[dict[str, list[Prediction]], list[str]]
+"""Predictions by the name of each text, the highest score first; and a note on texts in a language
+whose negations are not known, which have none."""
 
 
 def run_extraction(
@@ -132,8 +124,8 @@ def run_extraction(
     documents = read_documents(folder, loaded, dataset)
     if options.predictions is None:
         extractor = Extractor(loaded, settings, progress=progress)
-        extracted = extract_all(extractor, documents.texts, progress)
-        found, notes, used = extracted.predictions, extracted.notes, extractor.settings
+        found, notes = extract_all(extractor, documents.texts, progress)
+        used = extractor.settings
         facts: dict[str, Any] = {"name": used.method, "settings": used, "predictions": None}
     else:
         file = options.predictions
@@ -199,7 +191,7 @@ def extract_texts(
     ontology: str | Path | None = None,
     settings: ExtractionSettings | None = None,
     progress: Progress = no_progress,
-) -> ExtractedTexts | None:
+) -> Extracted | None:
     """Extract the terms of texts without annotations, which are not scored.
 
     Args:
@@ -224,7 +216,7 @@ def extract_texts(
 
 def extract_all(
     extractor: Extractor, texts: Mapping[str, str], progress: Progress = no_progress
-) -> ExtractedTexts:
+) -> Extracted:
     """Extract the terms of every text."""
     found, unread = {}, list[str]()
     for number, (doc_id, text) in enumerate(texts.items(), 1):
@@ -236,7 +228,7 @@ def extract_all(
         "documents in a language whose negations are not known (not extracted; --language names "
         f"another one): {len(unread)} ({join_some(unread)})"
     )
-    return ExtractedTexts(found, [note] if unread else [])
+    return found, [note] if unread else []
 
 
 def _hash(predictions: Predictions) -> str:
@@ -380,8 +372,8 @@ def sweep_extraction(
         extractor = Extractor(loaded, chosen, progress=progress)
         points = []
         for value in options.values:
-            extracted = extract_all(extractor.at_confidence(value), documents.texts)
-            table = count(documents.documents, extracted.predictions, _VIEW, exact_credit)
+            found, _ = extract_all(extractor.at_confidence(value), documents.texts)
+            table = count(documents.documents, found, _VIEW, exact_credit)
             score = scores_of(table, options.resampling)["micro"]
             figures = score.precision.value, score.recall.value, score.f1.value
             default = ExtractionSettings.model_fields[_PARAMETER].default

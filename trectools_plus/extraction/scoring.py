@@ -266,16 +266,17 @@ def find_mistakes(
         gold = items_of(document.gold, "present")
         predicted = _predicted_items(found.values(), "present")
         for term_id, _ in sorted(gold ^ predicted):
-            one = found[term_id] if (term_id, "") in predicted else None
+            is_missed = (term_id, "") in gold
+            own = None if is_missed else found[term_id]
             mistake = Mistake(
                 doc_id=document.doc_id,
                 term_id=term_id,
                 label=ontology.terms[term_id].name if term_id in ontology else "",
-                assertion=one.assertion if one else document.gold[term_id],
-                score=one.score if one else None,
-                text=(one.text or None) if one else None,
+                assertion=own.assertion if own else document.gold[term_id],
+                score=own and own.score,
+                text=(own and own.text) or None,
             )
-            (spurious if one else missed).append(mistake)
+            (missed if is_missed else spurious).append(mistake)
     return Mistakes(view="present", missed=missed, spurious=spurious)
 
 
@@ -336,7 +337,7 @@ def score_predictions(
             annotations=documents.annotations,
             terms=scored.size,
             outside=documents.size - scored.size,
-            unmapped=documents.unmapped,
+            unmapped=len(documents.terms - {*ontology.ids.live}),
             sha256=scored.sha256,
         ),
         system=system,
