@@ -44,10 +44,6 @@ def test_coordinated_names_leave_out_a_word(names):
     assert found(names, "retinal detachment coloboma") == set()
 
 
-def test_short_abbreviations_are_found_on_request(names):
-    assert found(names, "AB", shortest_abbreviation=2) == {("X:6", "AB")}
-
-
 def test_confidence_falls_with_the_number_of_terms_meant(names):
     mentions = Dictionary(names).find("A fit.")
     assert {(one.term_id, one.confidence) for one in mentions} == {("X:4", 0.5), ("X:7", 0.5)}

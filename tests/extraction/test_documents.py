@@ -3,7 +3,7 @@ import json
 import pytest
 
 from trectools_plus.errors import InputError, SeveralFilesError
-from trectools_plus.extraction.inputs.documents import read_documents
+from trectools_plus.extraction.inputs import read_documents
 
 
 def write(folder, name, content):
@@ -34,7 +34,7 @@ def test_gold_ids_of_another_release_are_mapped_split_or_lost(tmp_path, ontology
     write(tmp_path / "annotations", "a.json", record)
     found = read_documents(tmp_path, ontology)
     assert set(found.documents[0].gold) == {"X:4", "X:1", "X:7", "Y:1"}
-    assert found.unmapped == 1
+    assert found.terms - {*ontology.ids.live} == {"Y:1"}
     assert any("X:40 → X:4, X:42 → X:1 and X:7, X:43 → X:7" in note for note in found.notes)
     assert any("Y:1 (unknown)" in note for note in found.notes)
 

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from trectools_plus.errors import FormatError
-from trectools_plus.extraction.inputs.predictions import read_predictions
+from trectools_plus.extraction.inputs import read_predictions
 
 FEATURES = [
     {"type": {"id": "X:2", "label": "Coloboma of the retina"}},

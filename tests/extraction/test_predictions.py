@@ -8,13 +8,13 @@ from hypothesis import strategies as st
 
 from tests.extraction.conftest import write_document
 from trectools_plus.errors import FormatError
-from trectools_plus.extraction.inputs.assertion_fields import ASSERTIONS
-from trectools_plus.extraction.inputs.documents import read_documents
-from trectools_plus.extraction.inputs.predictions import (
+from trectools_plus.extraction.inputs import (
+    ASSERTIONS,
     Mention,
     Prediction,
     aggregate,
     longest_only,
+    read_documents,
     read_predictions,
 )
 from trectools_plus.extraction.runner import ExtractionOptions, run_extraction

@@ -3,7 +3,7 @@ import json
 import pytest
 
 from trectools_plus.errors import FormatError, InputError, UsageError
-from trectools_plus.extraction.inputs.predictions import read_predictions, write_predictions
+from trectools_plus.extraction.inputs import read_predictions, write_predictions
 from trectools_plus.extraction.report import extraction_report_schema, load_extraction_report
 from trectools_plus.extraction.runner import ExtractionOptions, run_extraction
 from trectools_plus.extraction.settings import ExtractionSettings

@@ -8,18 +8,17 @@ from scipy.stats import bootstrap
 from sklearn.metrics import f1_score, precision_score, recall_score
 from sklearn.preprocessing import MultiLabelBinarizer
 
-from trectools_plus.extraction.inputs.assertion_fields import ASSERTIONS
-from trectools_plus.extraction.inputs.documents import AnnotatedDocument
-from trectools_plus.extraction.inputs.predictions import Prediction
+from trectools_plus.extraction.inputs import ASSERTIONS, AnnotatedDocument, Prediction
 from trectools_plus.extraction.scoring import (
+    FIGURES,
     VIEWS,
     averages_of,
     count,
     exact_credit,
     figures_of,
     find_mistakes,
-    intervals_of_averages,
     items_of,
+    scores_of,
     soft_credit,
 )
 from trectools_plus.statistics.arrays import Resampling
@@ -96,8 +95,11 @@ def test_views():
     assert ("c", "negated") in items_of(said, "strict")
 
 
-def ends_of_all(found):
-    return [[[getattr(ci, end) for ci in row] for row in found] for end in ("low", "high")]
+def ends_of_all(rows, resampling):
+    """Return the lower and the upper ends, by average and figure."""
+    found = scores_of(rows, resampling).values()
+    cis = [[getattr(score, figure).ci for figure in FIGURES] for score in found]
+    return [[[getattr(ci, end) for ci in row] for row in cis] for end in ("low", "high")]
 
 
 def test_intervals_are_scipys_over_documents():
@@ -105,7 +107,7 @@ def test_intervals_are_scipys_over_documents():
     generator = np.random.default_rng(3)
     rows = generator.integers(1, 9, (30, 4)).astype(float)
     rows[:, [0, 2]] = np.minimum(rows[:, [0, 2]], rows[:, [1, 3]])
-    low, high = ends_of_all(intervals_of_averages(rows, Resampling(20_000, 7)))
+    low, high = ends_of_all(rows, Resampling(20_000, 7))
 
     def figures(drawn, axis):
         table = rows[drawn]
@@ -131,7 +133,7 @@ def test_macro_interval_is_the_bootstrap_of_the_documents_means():
     from trectools_plus.statistics.intervals import mean_intervals
 
     rows = np.array([[1, 4, 1, 2], [2, 2, 2, 5], [0, 3, 0, 1], [3, 4, 3, 3]], dtype=float)
-    low, high = ends_of_all(intervals_of_averages(rows, Resampling(3000, 5)))
+    low, high = ends_of_all(rows, Resampling(3000, 5))
     expected = mean_intervals(figures_of(rows), resamples=3000, seed=5)
     np.testing.assert_allclose(low[1], expected.low)
     np.testing.assert_allclose(high[1], expected.high)

@@ -28,11 +28,6 @@ def sentences_of(text: str) -> list[str]:
     return [sentence.strip() for sentence in text.strip().replace("\n", "|").split("|")]
 
 
-@pytest.fixture(scope="module")
-def extractor(extractors):
-    return extractors["abstract"]
-
-
 @pytest.mark.parametrize("sentence", sentences_of(ABSENT))
 def test_a_finding_that_is_absent_is_never_present(extractor, sentence):
     assert "affirmed" not in {mention.assertion for mention in extractor.mentions(sentence)}
@@ -50,11 +45,18 @@ def test_a_language_without_negations_is_not_extracted(extractor, sentence):
 
 
 @pytest.mark.parametrize(
-    ("text", "label"),
+    ("text", "terms"),
     [
-        ("Fehlende Muskeleigenreflexe", "Areflexia"),
-        ("Hb 13, plts 88", "Thrombocytopenia"),
+        ("Kein Strabismus, keine Ptosis.", {"Strabismus": "negated", "Ptosis": "negated"}),
+        ("Bei der Mutter besteht ein Diabetes mellitus.", {"Diabetes mellitus": "other_person"}),
+        ("No seizures. mild ataxia.", {"Seizure": "negated", "Ataxia": "affirmed"}),
+        ("Pacjent nie ma oczopląsu. Rozpoznano Nystagmus.", {}),
+        (
+            "Absence of seizures. Absence of reflexes.",
+            {"Seizure": "negated", "Areflexia": "affirmed"},
+        ),
     ],
 )
-def test_values_and_reflexes_of_letters(extractors, text, label):
-    assert [prediction.label for prediction in extractors["notes"].extract(text)] == [label]
+def test_assertions_of_languages(extractor, text, terms):
+    found = extractor.extract(text)
+    assert {one.label: one.assertion for one in found} == terms

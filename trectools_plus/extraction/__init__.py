@@ -2,14 +2,11 @@
 
 ::
 
-    documents.py     annotated documents
-    assertion_fields.py  the fields of files that say whether a finding is present
-    predictions.py   mentions, predictions, and files of predictions
+    inputs.py        annotated documents, mentions, predictions, and files of predictions
     segmentation.py  sentences, clauses, phrases and words of a text
     names.py         the names of terms, and variations learnt from them
     dictionary.py    search a text for the names of terms
     assertion.py     detect negation, uncertainty and other persons
-    notes.py         lay words, values and translations in letters
     extractor.py     the complete extraction for one text, with dictionary and retrieval
     settings.py      the settings of an extraction
     scoring.py       precision, recall, F1 and mistakes
@@ -34,9 +31,9 @@ __getattr__, __dir__ = import_lazily(
     },
     internal={
         "extraction.assertion": ["CUE_LANGUAGES", "assert_mentions"],
-        "extraction.inputs.predictions": ["Mention", "Predictions", "write_predictions"],
+        "extraction.inputs": ["Mention", "Predictions", "write_predictions"],
         "extraction.report": ["REPORT_FILE", "extraction_report_schema", "load_extraction_report"],
-        "extraction.runner": ["DEFAULT_VALUES", "ExtractedTexts", "extract_texts"],
+        "extraction.runner": ["DEFAULT_VALUES", "Extracted", "extract_texts"],
         "extraction.settings": ["ExtractionSettings", "make_extraction_settings"],
         "statistics.arrays": ["Resampling"],
     },

@@ -25,11 +25,10 @@ import re
 import unicodedata
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from typing import Literal, cast
 
-from trectools_plus.extraction.inputs.assertion_fields import Assertion
-from trectools_plus.extraction.inputs.predictions import Mention
+from trectools_plus.extraction.inputs import Assertion, Mention
 from trectools_plus.extraction.segmentation import Chunk, chunk, fold, words_of
 from trectools_plus.retrieval.hpo.glossary import included_glossary
 from trectools_plus.retrieval.hpo.tables import function_words, read_cues
@@ -86,19 +85,7 @@ passed; weighed
 """Verbs after *and* that begin another clause, which a trigger before *and* does not govern."""
 
 
-_Scope = Literal[
-    "near",
-    "after",
-    "before",
-    "label",
-    "pregnancy",
-    "family",
-    "none",
-    "end",
-    "part",
-    "clause",
-    "report",
-]
+_Scope = str
 _Said = Assertion | Literal["conditional"]
 _GOVERNING: tuple[_Scope, ...] = ("near", "after", "before", "label", "pregnancy", "family")
 _ENDS: tuple[_Scope, ...] = ("end", "part", "clause")
@@ -212,18 +199,14 @@ paternal chromosome; maternal transmission; paternal transmission; parents were 
 parents are consanguineous; son of; daughter of; their son; their daughter; family history is
 unremarkable; family history was unremarkable; family history is noncontributory; family history was
 noncontributory; family history is non-contributory; family history was non-contributory
-"""),
-        "none",
-    ),
-    (
-        r"\brelative\s+to\b|\brelative(?=\s+(?!(?:"  # relative macrocephaly
+""")
+        + r"|\brelative\s+to\b|\brelative(?=\s+(?!(?:"  # relative macrocephaly
         r"with|who|whose|had|has|have|having|is|was|were|also|on|of|in|from|died|developed|suffer\w*"
-        r"|presented|report\w*|noted|diagnosed|affected|by|and|or|carrie[ds])\b)[a-z])",
+        r"|presented|report\w*|noted|diagnosed|affected|by|and|or|carrie[ds])\b)[a-z])"
+        rf"|{_PATIENT_SIBLINGS}|{_DEFINITE_SIBLINGS}"
+        r"|\b(?:sibling|sib|twin|brother|sister)\s+(?:\d+|[AB])\b",
         "none",
     ),
-    (_PATIENT_SIBLINGS, "none"),
-    (_DEFINITE_SIBLINGS, "none"),
-    (r"\b(?:sibling|sib|twin|brother|sister)\s+(?:\d+|[AB])\b", "none"),
     (
         r"\bpregnancy(?:\s+with\s+(?:him|her|\w+\s+\w+))?\s+(?:was\s+|is\s+|had\s+been\s+)?"
         r"(?:complicated\s+by|notable\s+for|remarkable\s+for|significant\s+for)",
@@ -231,30 +214,18 @@ noncontributory; family history is non-contributory; family history was non-cont
     ),
     (  # she is the mother of two children
         rf"{_PATIENT}\s+(?:is|was)\s+(?:a|the)\s+{_ADJECTIVES}{_RELATIVE}"
-        rf"|(?<=\bis\sa\s){_RELATIVE}(?=\s+of\b)",
-        "none",
-    ),
-    (
-        rf"(?:{_PATIENT}|\b(?:boy|girl|child|infant)\b)\s+(?:and|or)\s+"
-        rf"(?:{_DETERMINER}{_ADJECTIVES})?{_RELATIVE}",
-        "none",
-    ),  # he and his mother
-    (
-        rf"\bof\s+(?:(?:the|this|our)\s+)?{_PATIENT}"  # the sister of the patient
-        rf"|{_PATIENT}['’]s?(?=\s+{_ADJECTIVES}{_RELATIVE})",
-        "none",
-    ),
-    (
-        rf"\b(?:healthy|consanguineous|non-?consanguineous|unrelated|unaffected)\s+{_RELATIVE}",
-        "none",
-    ),
-    (
-        rf"{_RELATIVE}(?=\s+(?:is|are|was|were)\s+(?:both\s+)?"
+        rf"|(?<=\bis\sa\s){_RELATIVE}(?=\s+of\b)"
+        rf"|(?:{_PATIENT}|\b(?:boy|girl|child|infant)\b)\s+(?:and|or)\s+"
+        rf"(?:{_DETERMINER}{_ADJECTIVES})?{_RELATIVE}"  # he and his mother
+        rf"|\bof\s+(?:(?:the|this|our)\s+)?{_PATIENT}"  # the sister of the patient
+        rf"|{_PATIENT}['’]s?(?=\s+{_ADJECTIVES}{_RELATIVE})"
+        rf"|\b(?:healthy|consanguineous|non-?consanguineous|unrelated|unaffected)\s+{_RELATIVE}"
+        rf"|{_RELATIVE}(?=\s+(?:is|are|was|were)\s+(?:both\s+)?"
         r"(?:healthy|well|unaffected|normal|asymptomatic)"
-        rf"\b)",
+        rf"\b)"
+        rf"|{_RELATIVE}['’]s?\s+(?:report|request|account|concern|observation)s?\b",
         "none",
     ),
-    (rf"{_RELATIVE}['’]s?\s+(?:report|request|account|concern|observation)s?\b", "none"),
     (rf"\A(?:in|among)\s+{_DETERMINER}?{_RELATIVE}", "after"),  # in the mother, …
     (
         r"\b(?:according\s+to|per|by|from|via|to|with|like|unlike|than|as|in|of|among)\s+"
@@ -273,9 +244,9 @@ noncontributory; family history is non-contributory; family history was non-cont
         "report",
     ),
     # was reported to have
-    (rf"\b(?:is|are|was|were|been|being)\s+(?:\w+ly\s+)?{_REPORTS}", "none"),
     (
-        _any_of("""
+        rf"\b(?:is|are|was|were|been|being)\s+(?:\w+ly\s+)?{_REPORTS}|"
+        + _any_of("""
 of note; has confirmed; have confirmed; had confirmed; with confirmed; has suspected; have
 suspected; had suspected; with suspected; a confirmed; a suspected
 """),
@@ -288,8 +259,7 @@ suspected; had suspected; with suspected; a confirmed; a suspected
         "part",
     ),
     (_PATIENT, "end"),
-    (_REPORTS, "report"),
-    (_any_of("concerned; worried; anxious; gave birth"), "report"),
+    (rf"{_REPORTS}|{_any_of('concerned; worried; anxious; gave birth')}", "report"),
 )
 _PERSONS_BEFORE = (
     rf"{_any_of(IN_FAMILY)}"
@@ -402,7 +372,7 @@ def _rules_of(said: Mapping[str, str]) -> Iterator[tuple[str, _Said, _Scope]]:
     for name, pattern in said.items():
         assertion, _, scope = name.partition(" ")
         if assertion in ("affirmed", "negated", "uncertain", "conditional"):
-            yield pattern, cast(_Said, assertion), cast(_Scope, scope)
+            yield pattern, cast(_Said, assertion), scope
     yield (
         rf"(?:\s*[:=(]\s*|\s+[-–—]\s+|\s+|\s*:\s*{_HISTORY}){said['negative answers']}{_PHRASE_END}"
         r"|\s*[:=]\s*(?:none|nil)\b|\s*\(\s*[-−–]\s*\)|\s*[:=]\s*[-−–∅]\s*(?=[,;]|$)"
@@ -449,17 +419,20 @@ def languages_of(text: str, english: Container[str], names: Container[str]) -> t
     is_short = len(others) < _FEW_WORDS
     words = others or words
     total = sum(map(len, words)) or 1
+
+    def share_of(chosen: Iterable[str]) -> float:
+        return sum(map(len, chosen)) / total
+
     known, shares = dict[str, float](), dict[str, float]()
     for language in CUE_LANGUAGES:
         glossary, stops = included_glossary(language), stop_words(language)
-        stop = sum(len(word) for word in words if word.lower() in stops) / total
-        known[language] = sum(len(word) for word in words if fold(word) in english) / total
+        known[language] = share_of(word for word in words if fold(word) in english)
         if glossary:
             common = function_words(language)
             rest = [word for word in words if common.isdisjoint((word, word.lower()))]
-            unknown = sum(map(len, rest)) * (1 - glossary.translate(" ".join(rest)).known)
-            known[language] = 1 - unknown / total
-        shares[language] = stop + known[language]
+            unknown = share_of(rest) * (1 - glossary.translate(" ".join(rest)).known)
+            known[language] = 1 - unknown
+        shares[language] = known[language] + share_of(w for w in words if w.lower() in stops)
     likely = sorted(CUE_LANGUAGES, key=lambda language: -shares[language])
     if is_short:
         possible = [language for language in likely if known[language] >= _LEAST_OF_SHORT]
@@ -487,7 +460,7 @@ def assert_mentions(
     """
     found = list(mentions)
     has_siblings = language == ENGLISH and bool(re.search(_PATIENT_SIBLINGS, text, re.IGNORECASE))
-    cues = _compiled(language, has_siblings)
+    cues = _cues_of(language, has_siblings)
     result = []
     # A full stop of an abbreviation ends no sentence.
     masked = cues.abbreviation.sub(lambda match: match[0][:-1] + " ", text)
@@ -565,19 +538,18 @@ def _governs(trigger: _Trigger, mention: Mention, found: Sequence[_Trigger], tex
 
 def _terminates(other: _Trigger, trigger: _Trigger) -> bool:
     """Return true if a phrase ends the scope of a trigger; persons have their own end phrases."""
-    if "other_person" in (other.assertion, trigger.assertion):
-        if other.assertion != trigger.assertion:
-            return False
-        return other.scope == "end" or (
-            (other.scope == "report" and trigger.scope in ("after", "pregnancy", "family"))
-            or (other.scope == "part" and trigger.scope == "family")
-        )
+    is_person = other.assertion == "other_person"
+    if is_person != (trigger.assertion == "other_person"):
+        return False
     if other.scope == "end":
         return True
-    if trigger.assertion == "conditional":
-        return False
-    forward = trigger.scope in ("near", "after")
-    return other.scope == "part" or (other.scope == "clause" and forward)
+    if is_person:
+        return trigger.scope in {
+            "report": ("after", "pregnancy", "family"),
+            "part": ("family",),
+        }.get(other.scope, ())
+    is_clause = other.scope == "clause" and trigger.scope in ("near", "after")
+    return trigger.assertion != "conditional" and (other.scope == "part" or is_clause)
 
 
 def _triggers(sentence: Chunk, mentions: Sequence[Mention], cues: _Cues) -> list[_Trigger]:
@@ -615,9 +587,8 @@ def _contains(longer: _Trigger, shorter: _Trigger) -> bool:
     )
 
 
-@dataclass(frozen=True, slots=True)
 class _Cues:
-    """The compiled phrases of a language.
+    """The compiled phrases of a language, for a text whose patients are siblings or not.
 
     Attributes:
         rules: Patterns of triggers that are not about persons.
@@ -631,15 +602,33 @@ class _Cues:
         abbreviation: A pattern of words with a full stop that ends no sentence.
     """
 
-    rules: Sequence[tuple[re.Pattern[str], _Said, _Scope]]
-    persons: re.Pattern[str]
-    scopes: Sequence[_Scope]
-    persons_before: re.Pattern[str]
-    family_heading: re.Pattern[str]
-    other_heading: re.Pattern[str]
-    empty_history: re.Pattern[str]
-    verb: re.Pattern[str]
-    abbreviation: re.Pattern[str]
+    def __init__(self, language: str, has_siblings: bool) -> None:
+        cues = read_cues(language)
+        relatives = _any_of(cues.get("relatives", ""))
+        said = {name: _any_of(phrases, relatives) for name, phrases in cues.items()}
+        again: tuple[tuple[str, _Scope], ...] = ((_SIBLINGS_AGAIN, "none"),) if has_siblings else ()
+        rules, persons, before = _RULES, (*again, *_PERSONS), f"({_PERSONS_BEFORE})"
+        if language != ENGLISH:
+            scopes = ("none", "after", "end", "report")
+            rules, persons = (), tuple((said[f"other_person {scope}"], scope) for scope in scopes)
+            not_reported = rf"(?![^.,;]{{0,20}}{said['other_person report']})"
+            before = rf"{persons[0][0]}|({said['other_person before']}){not_reported}"
+        compiled = partial(re.compile, flags=re.IGNORECASE)
+        self.rules = [
+            (compiled(pattern), own, scope) for pattern, own, scope in (*rules, *_rules_of(said))
+        ]
+        self.persons = compiled("|".join(f"({pattern})" for pattern, _ in persons))
+        self.scopes = [scope for _, scope in persons]
+        self.persons_before = compiled(before)
+        self.family_heading = compiled(
+            rf"(?:{said['family headings']}|(?-i:FH))\s*(?:[:\-–]|\Z)\s*"
+        )
+        self.other_heading = compiled(
+            rf"(?:[\w/&-]+\s+){{0,4}}?{said['other headings']}\s*(?::|\Z)"
+        )
+        self.empty_history = compiled(rf"(?:\w+\s+)?{said['empty histories']}\.?\s*\Z")
+        self.verb = compiled(said["finite verbs"])
+        self.abbreviation = compiled(rf"{said.get('abbreviations', '(?!)')}\.(?=\s)")
 
     def persons_in(self, text: str) -> Iterator[tuple[re.Match[str], _Scope]]:
         """Yield the persons in a sentence: ``end`` for the patient as its subject."""
@@ -648,31 +637,4 @@ class _Cues:
                 yield match, self.scopes[match.lastindex - 1]
 
 
-@cache
-def _compiled(language: str, has_siblings: bool) -> _Cues:
-    """Return the phrases of a language, for a text whose patients are siblings or not."""
-    cues = read_cues(language)
-    relatives = _any_of(cues.get("relatives", ""))
-    said = {name: _any_of(phrases, relatives) for name, phrases in cues.items()}
-    again: tuple[tuple[str, _Scope], ...] = ((_SIBLINGS_AGAIN, "none"),) if has_siblings else ()
-    rules, persons, before = _RULES, (*again, *_PERSONS), f"({_PERSONS_BEFORE})"
-    if language != ENGLISH:
-        scopes: tuple[_Scope, ...] = ("none", "after", "end", "report")
-        rules, persons = (), tuple((said[f"other_person {scope}"], scope) for scope in scopes)
-        not_reported = rf"(?![^.,;]{{0,20}}{said['other_person report']})"
-        before = rf"{persons[0][0]}|({said['other_person before']}){not_reported}"
-
-    def compiled(pattern: str) -> re.Pattern[str]:
-        return re.compile(pattern, re.IGNORECASE)
-
-    return _Cues(
-        [(compiled(pattern), own, scope) for pattern, own, scope in (*rules, *_rules_of(said))],
-        compiled("|".join(f"({pattern})" for pattern, _ in persons)),
-        [scope for _, scope in persons],
-        compiled(before),
-        compiled(rf"(?:{said['family headings']}|(?-i:FH))\s*(?:[:\-–]|\Z)\s*"),
-        compiled(rf"(?:[\w/&-]+\s+){{0,4}}?{said['other headings']}\s*(?::|\Z)"),
-        compiled(rf"(?:\w+\s+)?{said['empty histories']}\.?\s*\Z"),
-        compiled(said["finite verbs"]),
-        compiled(rf"{said.get('abbreviations', '(?!)')}\.(?=\s)"),
-    )
+_cues_of = cache(_Cues)

@@ -118,11 +118,18 @@ def compare_extractions(
     resampling = resampling or Resampling()
     a, b = (_table(report, view, matching) for report in (first, second))
     ids = [document.doc_id for document in first.documents]
-    names = first.system.name, second.system.name
-    f1_a, f1_b = figures_of(a)[:, 2], figures_of(b)[:, 2]
-    scores = PairedScores(*names, "F1", ids, f1_a, f1_b)
+    f1 = figures_of(a)[:, 2], figures_of(b)[:, 2]
+    scores = PairedScores(first.system.name, second.system.name, "F1", ids, *f1)
     compared = compare_scores([scores], Method(asdict(resampling)))[0]  # type: ignore[arg-type]
-    differences = _differences(a, b, resampling)
+    intervals = intervals_over_documents(
+        lambda weights: averages_of(b, weights) - averages_of(a, weights), len(a), resampling
+    )
+    averages = averages_of(a)[0].tolist(), averages_of(b)[0].tolist()
+    differences = tuple(
+        AverageDifference(average, figure, one, other, other - one, *ends_of(ci))
+        for average, *rows in zip(AVERAGES, *averages, intervals, strict=True)
+        for figure, one, other, ci in zip(FIGURES, *rows, strict=True)
+    )
     return ExtractionComparison(
         first, second, view, matching, resampling, differences, scores, compared
     )
@@ -148,19 +155,3 @@ def _table(report: ExtractionReport, view: str, matching: str) -> FloatArray:
     rows = [document.counts[view][matching] for document in report.documents]
     cells = [(r.credit_predicted, r.predicted, r.credit_gold, r.gold) for r in rows]
     return np.array(cells, dtype=np.float64)
-
-
-def _differences(
-    a: FloatArray, b: FloatArray, resampling: Resampling
-) -> tuple[AverageDifference, ...]:
-    first, second = averages_of(a)[0], averages_of(b)[0]
-    intervals = intervals_over_documents(
-        lambda weights: averages_of(b, weights) - averages_of(a, weights),
-        len(a),
-        resampling,
-    )
-    return tuple(
-        AverageDifference(average, figure, one, other, other - one, *ends_of(ci))
-        for average, *rows in zip(AVERAGES, first.tolist(), second.tolist(), intervals, strict=True)
-        for figure, one, other, ci in zip(FIGURES, *rows, strict=True)
-    )

@@ -16,8 +16,9 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import permutations
 
-from trectools_plus.extraction.inputs.predictions import Mention, longest_only
+from trectools_plus.extraction.inputs import Mention, longest_only
 from trectools_plus.extraction.names import Key, Name, learn_replacements, other_forms
 from trectools_plus.extraction.segmentation import (
     CONJUNCTIONS,
@@ -29,6 +30,7 @@ from trectools_plus.extraction.segmentation import (
 )
 
 _MIN_STEM_LENGTH = 3
+"""Letters of the shortest abbreviation, and of the shortest stem of a name of one word."""
 _MIN_TRUST = 0.3
 """Variations with a lower trust are not tried."""
 _TRUST_IN_ENDINGS = 0.9
@@ -39,22 +41,35 @@ _MAX_SHARED_WORDS = 3
 _MAX_PARTS = 4
 """The number of parts of a coordination over which words are shared."""
 _COMMON_STEMS = frozenset(
-    {"alon", "arrang", "collect", "corn", "cut", "fall", "hop", "int", "inter", "jump", "order"}
-    | {"prop", "sort", "tear", "tire", "intel"}
+    [
+        "alon",
+        "arrang",
+        "collect",
+        "corn",
+        "cut",
+        "fall",
+        "hop",
+        "int",
+        "inter",
+        "jump",
+        "order",
+        "prop",
+        "sort",
+        "tear",
+        "tire",
+        "intel",
+    ]
 )
 """Words of general English, which only in its very form are the name of a term (*falls*)."""
 _DEFINITION = re.compile(r"\b(\w)[\w-]*(?: [\w-]+){1,6} \((?P<short>\1[a-z]{1,7})\)", re.IGNORECASE)
 """An abbreviation after the words it stands for: *autism spectrum disorder (ASD)*."""
-_SEPARATING = frozenset({"with"})
-"""Words between those of a name that keep their order."""
 _ABSENCE_OF = re.compile(r"\babsen(?:ces?|t)\s+of\b", re.IGNORECASE)
 _KIND_OF_ABSENCE = re.compile(r"\babsences?\b(?! of)", re.IGNORECASE)
 """*Absence* in a name that is a kind, as in *absence seizure*: *absence of seizures* is none."""
-_QUANTIFIERS = frozenset(
-    {"all", "any", "both", "each", "either", "every", "like", "many", "most", "multiple"}
-    | {"often", "other", "several", "some", "such", "very"}
-    | {"serum", "plasma", "circulating", "levels", "level"}
-)
+_QUANTIFIERS = """
+all any both each either every like many most multiple often other several some such very serum
+plasma circulating levels level
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +88,6 @@ class Dictionary:
     Args:
         names: The names.
         further: Names that are searched too, but from which no variation is learnt.
-        shortest_abbreviation: Abbreviations with fewer letters are ignored.
         modifiers: Words in lower case that may stand between the words of a name.
         variations: Learn from the names which words and endings can replace each other.
     """
@@ -83,11 +97,10 @@ class Dictionary:
         names: Sequence[Name],
         *,
         further: Sequence[Name] = (),
-        shortest_abbreviation: int = 3,
         modifiers: Iterable[str] = (),
         variations: bool = True,
     ) -> None:
-        self._modifiers = _QUANTIFIERS.union(modifiers)
+        self._modifiers = frozenset(_QUANTIFIERS.split()).union(modifiers)
         self._stems = {
             word: stem for name in names for word, stem in zip(name.words, name.stems, strict=True)
         }
@@ -97,7 +110,7 @@ class Dictionary:
         self._names: dict[Key, list[Name]] = defaultdict(list)
         for name in (*names, *further):
             text, key = name.text.strip(), name.key
-            if name.is_abbreviation and len(text) >= shortest_abbreviation:
+            if name.is_abbreviation and len(text) >= _MIN_STEM_LENGTH:
                 self._abbreviations[text].append(name)
             elif not name.is_abbreviation and (key[1:] or len("".join(key)) >= _MIN_STEM_LENGTH):
                 self._names[key].append(name)
@@ -149,7 +162,11 @@ class Dictionary:
                 first, last = window[0].start, window[-1].start
                 between = [word for word in words if first <= word.start <= last]
                 names = _matching_names(text, between, order, names)
-                trust = self._single_word_trust(window, key, trust, names)
+                # The ending of a name of one word is not confirmed by other words.
+                word = fold(window[0].text)
+                forms = {word} if window[0].stem in _COMMON_STEMS else {word, *other_forms(word)}
+                if len(key) == 1 and not any(name.words[0] in forms for name in names):
+                    trust = 0.0
             elif trust < 1:
                 is_reliable = trust >= _MIN_TRUST_SHARED
                 names = [name for name in names if is_reliable and name.stems == order]
@@ -171,15 +188,6 @@ class Dictionary:
                         matched = _match(readings[first : first + size], key)
                         if matched is not None:
                             yield content[first : first + size], key, *matched
-
-    def _single_word_trust(
-        self, window: Sequence[Word], key: Key, trust: float, names: Sequence[Name]
-    ) -> float:
-        """Return the trust in a name of one word, whose ending is not confirmed by other words."""
-        word = fold(window[0].text)
-        forms = {word} if window[0].stem in _COMMON_STEMS else {word, *other_forms(word)}
-        is_confirmed = len(key) > 1 or any(name.words[0] in forms for name in names)
-        return trust if is_confirmed else 0.0
 
     def _is_modifier(self, word: Word) -> bool:
         """Return true if a word can stand between those of a name: a modifier, or an adverb."""
@@ -206,10 +214,9 @@ class Dictionary:
         last_and = max(
             (n for n, separator in enumerate(separators) if separator == "and"), default=0
         )
-        reach = [step for step in range(-_MAX_PARTS, _MAX_PARTS + 1) if step]
-        for index, other in ((n, n + step) for n in range(len(parts)) for step in reach):
+        for index, other in permutations(range(len(parts)), 2):
             low, high = sorted((index, other))
-            if low < 0 or high >= len(parts) or (other < index and last_and <= low):
+            if high - low > _MAX_PARTS or (other < index and last_and <= low):
                 continue
             own, whole = parts[index].words, parts[other].words
             is_range = other == index + 1 and bool(own) and self._is_modifier(own[-1])
@@ -258,7 +265,7 @@ def _matching_names(
     has_comma = "," in text[start:end]
     joined = "/" in text[start:end] or not CONJUNCTIONS.isdisjoint(lowered)
     is_absence = _ABSENCE_OF.search(text, start, end) is not None
-    keeps_order = has_comma or joined or not _SEPARATING.isdisjoint(lowered)
+    keeps_order = has_comma or joined or "with" in lowered
     return [
         name
         for name in names
@@ -318,11 +325,12 @@ def _select(found: Iterable[_Match]) -> list[Mention]:
         match.mention
         for match in ascending
         if match.trust == best[match.mention.words] < 1
-        and (match.is_shared or all(_agree(match.mention, other) for other in exact))
+        and (
+            match.is_shared
+            or all(
+                other.words < match.mention.words or other.words.isdisjoint(match.mention.words)
+                for other in exact
+            )
+        )
     }
     return longest_only(exact) + longest_only(varied)
-
-
-def _agree(varied: Mention, exact: Mention) -> bool:
-    """Return true if two mentions have no common words, or the exact one is inside the varied."""
-    return exact.words < varied.words or exact.words.isdisjoint(varied.words)

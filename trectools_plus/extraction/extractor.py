@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from itertools import chain
 from typing import Self
@@ -15,7 +15,7 @@ import polars as pl
 from trectools_plus.arguments import checked
 from trectools_plus.extraction.assertion import ENGLISH, assert_mentions, languages_of
 from trectools_plus.extraction.dictionary import Dictionary
-from trectools_plus.extraction.inputs.predictions import (
+from trectools_plus.extraction.inputs import (
     Mention,
     Prediction,
     aggregate,
@@ -28,9 +28,8 @@ from trectools_plus.extraction.names import (
     modifier_words,
     names_of,
 )
-from trectools_plus.extraction.notes import NotesReader, lay_names
 from trectools_plus.extraction.segmentation import Chunk, chunk, fold, words_of
-from trectools_plus.extraction.settings import ExtractionSettings
+from trectools_plus.extraction.settings import ExtractionSettings, make_extraction_settings
 from trectools_plus.formats.tables import CORPUS_SCHEMA, Corpus
 from trectools_plus.ontology.ontology import Ontology
 from trectools_plus.progress import Progress, no_progress
@@ -49,52 +48,6 @@ def corpus_of_names(names: Iterable[Name], path: str) -> Corpus:
         rows.append((f"{name.term_id}#{counts[name.term_id]}", "", name.text))
         counts[name.term_id] += 1
     return Corpus(pl.DataFrame(rows, schema=CORPUS_SCHEMA, orient="row"), path=path)
-
-
-@dataclass(frozen=True, slots=True)
-class Searcher:
-    """Find terms by retrieval.
-
-    Attributes:
-        retriever: Any retriever whose documents are terms (``HP:0001250``) or names of terms
-            (``HP:0001250#2``).
-        terms: The terms that can be predicted.
-        settings: The number of results, the threshold and the verification.
-        dictionary: Finds the names of terms, to verify results.
-    """
-
-    retriever: Retriever
-    terms: Collection[str]
-    settings: ExtractionSettings
-    dictionary: Dictionary
-
-    def find(self, text: str) -> list[Mention]:
-        """Return the mentions in a text, in the order of the text."""
-        phrases = chunk(text, "phrase")
-        queries = list(dict.fromkeys(phrase.text for phrase in phrases))
-        results = self.retriever.search(queries, self.settings.num_results)
-        rankings = dict(zip(queries, results, strict=True))
-        mentions = [m for phrase in phrases for m in self._mentions(text, phrase, rankings)]
-        return sorted(mentions, key=lambda m: (m.start, m.end, m.term_id))
-
-    def _mentions(self, text: str, phrase: Chunk, rankings: Mapping[str, Ranking]) -> list[Mention]:
-        """Return the mentions of a phrase, the most trusted first."""
-        ranking, settings = rankings[phrase.text], self.settings
-        scores = dict[str, float]()
-        for doc_id, score in zip(ranking.doc_ids, ranking.scores.tolist(), strict=True):
-            term_id = doc_id.partition("#")[0]
-            if score >= settings.chunk_threshold and term_id in self.terms:
-                scores.setdefault(term_id, score)
-        if settings.verify:
-            found = [m for m in self.dictionary.find(text, phrase) if m.term_id in scores]
-            found.sort(key=lambda m: (-m.confidence, -scores[m.term_id], m.term_id))
-        else:
-            places = frozenset(word.start for word in words_of(text, phrase.start, phrase.end))
-            found = [
-                Mention(term, phrase.start, phrase.end, places, min(max(score, 0.0), 1.0))
-                for term, score in scores.items()
-            ]
-        return found[:1] if settings.top_term_only else found
 
 
 class Extractor:
@@ -126,7 +79,7 @@ class Extractor:
         if retriever is not None and "method" not in settings.model_fields_set:
             settings = settings.model_copy(update={"method": "both"})
         self.settings, self._ontology = settings, ontology
-        terms = eligible_terms(ontology, settings.root or None)
+        self._terms = terms = eligible_terms(ontology, settings.root or None)
         self._knows_languages = PHENOTYPES in ontology
         self.languages_of = lru_cache(maxsize=1024)(self._languages_of)
         self._candidates = lru_cache(maxsize=1024)(self._find_candidates)
@@ -137,22 +90,18 @@ class Extractor:
             map(fold, [*texts.split(), *lay_words(), *function_words(ENGLISH)])
         )
         further = derived_names(ontology, names)
-        self._searcher = self._notes = None
-        if settings.style == "notes":
-            further += lay_names(ENGLISH, terms)
         self._dictionary = Dictionary(names, further=further, modifiers=modifier_words(ontology))
-        if settings.style == "notes" and settings.method != "retrieval":
-            self._notes = NotesReader(self._dictionary, terms)
-        if settings.method != "dictionary":
-            if retriever is None:
-                corpus, mode = corpus_of_names(names, ontology.path), settings.retriever
-                retriever = build_retrievers(corpus, [mode], progress=progress)[mode]
-            self._searcher = Searcher(retriever, terms, settings, self._dictionary)
+        self._retriever = retriever
+        if settings.method != "dictionary" and retriever is None:
+            corpus, mode = corpus_of_names(names, ontology.path), settings.retriever
+            self._retriever = build_retrievers(corpus, [mode], progress=progress)[mode]
 
     def at_confidence(self, min_confidence: float) -> Self:
         """Return a copy with another ``min_confidence``, which shares the stored mentions."""
         other = copy(self)
-        other.settings = self.settings.model_copy(update={"min_confidence": min_confidence})
+        other.settings = make_extraction_settings(
+            {**self.settings.model_dump(), "min_confidence": min_confidence}
+        )
         return other
 
     def mentions(self, text: str) -> list[Mention]:
@@ -192,12 +141,36 @@ class Extractor:
 
     def _find_candidates(self, text: str) -> tuple[list[Mention], list[Mention]]:
         """Return the mentions from the dictionary, and those from retrieval."""
-        named = list[Mention]()
-        if self._notes is not None:
-            named = self._notes.find(text, (*self.languages_of(text), ENGLISH)[0])
-        elif self.settings.method != "retrieval":
-            named = self._dictionary.find(text)
-        return named, self._searcher.find(text) if self._searcher else []
+        named = self._dictionary.find(text) if self.settings.method != "retrieval" else []
+        return named, self._search(text) if self.settings.method != "dictionary" else []
+
+    def _search(self, text: str) -> list[Mention]:
+        """Return the mentions that retrieval finds in a text, in the order of the text."""
+        assert self._retriever is not None
+        phrases = chunk(text, "phrase")
+        queries = list(dict.fromkeys(phrase.text for phrase in phrases))
+        results = self._retriever.search(queries, self.settings.num_results)
+        rankings = dict(zip(queries, results, strict=True))
+        found = [m for part in phrases for m in self._mentions(text, part, rankings[part.text])]
+        return sorted(found, key=lambda m: (m.start, m.end, m.term_id))
+
+    def _mentions(self, text: str, phrase: Chunk, ranking: Ranking) -> list[Mention]:
+        """Return the mentions of a phrase, the most trusted first."""
+        settings, scores = self.settings, dict[str, float]()
+        for doc_id, score in zip(ranking.doc_ids, ranking.scores.tolist(), strict=True):
+            term_id = doc_id.partition("#")[0]
+            if score >= settings.chunk_threshold and term_id in self._terms:
+                scores.setdefault(term_id, score)
+        if settings.verify:
+            found = [m for m in self._dictionary.find(text, phrase) if m.term_id in scores]
+            found.sort(key=lambda m: (-m.confidence, -scores[m.term_id], m.term_id))
+        else:
+            places = frozenset(word.start for word in words_of(text, phrase.start, phrase.end))
+            found = [
+                Mention(term, phrase.start, phrase.end, places, min(max(score, 0.0), 1.0))
+                for term, score in scores.items()
+            ]
+        return found[:1] if settings.top_term_only else found
 
     def extract(self, text: str) -> list[Prediction]:
         """Return the terms of a text, one prediction per term, the highest score first."""

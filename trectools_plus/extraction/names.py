@@ -145,7 +145,6 @@ def derived_names(ontology: Ontology, names: Iterable[Name]) -> list[Name]:
                     for other in by_term[parent]
                     if other.rank != LABEL
                 ]
-    for term_id, label in labels.items():
         for pattern, forms in _PATTERNS:
             if match := re.fullmatch(pattern, label.text):
                 derived += [make_name(term_id, form.format(match[1]), EXACT) for form in forms]
@@ -220,32 +219,24 @@ def learn_replacements(names: Iterable[Name]) -> dict[str, dict[str, float]]:
         By the stem of a word in a text, the stems of names that it can stand for, each with the
         trust in it, in [0, 1].
     """
-    # By the other stems of a name: each stem that completes them to a name, and the terms.
-    completions: dict[Key, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
+    # By the other stems of a name and its term: the stems that complete them to a name.
+    completing: dict[tuple[Key, str], set[str]] = defaultdict(set)
+    completed: dict[str, set[Key]] = defaultdict(set)
     for name in names:
         if len(name.stems) > 1 and not name.is_abbreviation:
             for index, stem in enumerate(name.key):
                 others = name.key[:index] + name.key[index + 1 :]
-                completions[others][stem].add(name.term_id)
-    same_term = Counter[tuple[str, str]]()
-    for stems in completions.values():
-        by_term: dict[str, list[str]] = defaultdict(list)
-        for stem, term_ids in stems.items():
-            for term_id in term_ids:
-                by_term[term_id].append(stem)
-        same_term.update({pair for own in by_term.values() for pair in permutations(own, 2)})
-    possible: dict[str, set[str]] = defaultdict(set)
-    for in_text, in_name in same_term:
-        possible[in_text].add(in_name)
-    all_terms = Counter(
-        (in_text, in_name)
-        for stems in completions.values()
-        for in_text in stems.keys() & possible.keys()
-        for in_name in stems.keys() & possible[in_text]
-    )
+                completing[others, name.term_id].add(stem)
+                completed[stem].add(others)
+    same_term = {
+        (others, pair)
+        for (others, _), stems in completing.items()
+        for pair in permutations(stems, 2)
+    }
     trust: dict[str, dict[str, float]] = defaultdict(dict)
-    for (in_text, in_name), count in same_term.items():
-        trust[in_text][in_name] = wilson_low(count, all_terms[in_text, in_name])
+    for (in_text, in_name), count in Counter(pair for _, pair in same_term).items():
+        both = completed[in_text] & completed[in_name]
+        trust[in_text][in_name] = wilson_low(count, len(both))
     return dict(trust)
 
 

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 from pathlib import Path
 
 from pydantic import TypeAdapter, ValidationError
 
 from trectools_plus.errors import InputError
-from trectools_plus.extraction.inputs.documents import AnnotatedDocument, AnnotatedDocuments
-from trectools_plus.extraction.inputs.predictions import PREDICTIONS_FILE, Prediction
-from trectools_plus.extraction.report import ExtractionReport
-from trectools_plus.extraction.runner import ExtractionResult, score_predictions
-from trectools_plus.extraction.scoring import FORMULA
-from trectools_plus.extraction.stored import GOLD_FILE, StoredInputs
+from trectools_plus.extraction.inputs import (
+    PREDICTIONS_FILE,
+    AnnotatedDocument,
+    AnnotatedDocuments,
+    Prediction,
+)
+from trectools_plus.extraction.report import GOLD_FILE, ExtractionReport, StoredInputs
+from trectools_plus.extraction.runner import ExtractionResult
+from trectools_plus.extraction.scoring import FORMULA, score_predictions
 from trectools_plus.formats.files.closed import ClosedFolder, read_document
 from trectools_plus.formats.files.content import iter_lines
 from trectools_plus.formats.jsonl import iter_objects
@@ -62,11 +64,9 @@ def _rebuild(
         old.path,
         tuple(AnnotatedDocument(one.doc_id, "", one.gold) for one in stored.documents),
         annotations=stored.annotations,
-        unmapped=0,
         sha256=old.sha256,
         notes=(),
     )
-    documents = replace(documents, unmapped=len(documents.terms - {*ontology.ids.live}))
     predictions = _read_predictions(files, [*documents.texts])
     settings, file = report.system.settings, report.system.predictions
     name = Path(file or "").name if settings is None else settings.method

@@ -11,7 +11,7 @@ from typing import Any, Literal
 from pydantic import Field, ValidationError
 
 from trectools_plus.errors import InputError
-from trectools_plus.extraction.inputs.assertion_fields import Assertion
+from trectools_plus.extraction.inputs import Assertion
 from trectools_plus.extraction.settings import ExtractionSettings
 from trectools_plus.formats.files.closed import read_document
 from trectools_plus.models import BaseManifest, ReportModel
@@ -20,6 +20,8 @@ from trectools_plus.statistics.comparison import ConfidenceInterval
 
 SCHEMA_VERSION: Literal["1.0"] = "1.0"
 REPORT_FILE = "ExtractionReport.json"
+GOLD_FILE = "gold.json"
+"""The inputs of a report that are stored beside it, besides the predictions."""
 
 
 class ExtractionFigure(ReportModel):
@@ -142,6 +144,34 @@ class ExtractionReport(ReportModel):
     """Notes on the original files."""
 
 
+class StoredTerm(ReportModel):
+    """A term of the ontology."""
+
+    id: str
+    name: str
+    parents: list[str]
+
+
+class StoredDocument(ReportModel):
+    """The gold annotations of a document."""
+
+    doc_id: str
+    gold: dict[str, Assertion]
+    """The assertion of each term."""
+
+
+class StoredInputs(ReportModel):
+    """The contents of ``gold.json``."""
+
+    dataset: str
+    """The name of the dataset."""
+    annotations: int
+    """The number of annotations in the files."""
+    documents: list[StoredDocument]
+    terms: list[StoredTerm]
+    """The gold and predicted terms, the root, and a deepest term, with all their ancestors."""
+
+
 def load_extraction_report(path: str | Path) -> ExtractionReport:
     """Read a report.
 
@@ -158,10 +188,9 @@ def load_extraction_report(path: str | Path) -> ExtractionReport:
         return ExtractionReport.model_validate_json(read_document(file))
     except ValidationError as error:
         first = error.errors()[0]
-        location = ".".join(map(str, first["loc"]))
-        prefix = f"{location}: " if location else ""
+        place = ".".join(map(str, first["loc"]))
         raise InputError(
-            f"not an extraction report: {prefix}{first['msg'].lower()}",
+            f"not an extraction report: {place} {first['msg'].lower()}",
             where=str(file),
             remedy="create a report with the command 'extraction run'",
         ) from error

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -16,55 +16,39 @@ from trectools_plus.choices import View
 from trectools_plus.display import Displayed
 from trectools_plus.errors import UsageError
 from trectools_plus.extraction.extractor import Extractor
-from trectools_plus.extraction.inputs.documents import (
-    AnnotatedDocuments,
-    join_some,
-    read_documents,
-    read_texts,
-)
-from trectools_plus.extraction.inputs.predictions import (
+from trectools_plus.extraction.inputs import (
     PROBLEMS,
+    AnnotatedDocuments,
     Prediction,
     Predictions,
+    join_some,
+    read_documents,
     read_predictions,
+    read_texts,
 )
 from trectools_plus.extraction.names import eligible_terms, root_of
 from trectools_plus.extraction.report import (
-    DatasetFacts,
-    DocumentCounts,
-    DocumentResult,
-    ExtractionFigure,
     ExtractionManifest,
     ExtractionReport,
-    Score,
+    StoredDocument,
+    StoredInputs,
+    StoredTerm,
     SystemFacts,
 )
 from trectools_plus.extraction.scoring import (
-    AVERAGES,
-    FIGURES,
     FORMULA,
-    MATCHINGS,
-    VIEWS,
-    FloatArray,
-    averages_of,
     count,
     exact_credit,
-    figures_of,
-    find_mistakes,
-    intervals_of_averages,
-    soft_credit,
+    score_predictions,
+    scores_of,
 )
 from trectools_plus.extraction.settings import ExtractionSettings, make_extraction_settings
-from trectools_plus.extraction.stored import StoredInputs, collect_inputs
 from trectools_plus.ontology.hpo import load_ontology
 from trectools_plus.ontology.ontology import Ontology
 from trectools_plus.progress import Progress, no_progress
 from trectools_plus.provenance import describe_conditions, utc_now
 from trectools_plus.statistics.arrays import Resampling, check_choice
 from trectools_plus.statistics.comparison import ends_of
-
-_MIN_DOCUMENTS = 2
-"""The minimum number of documents for intervals."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,17 +84,9 @@ class ExtractionResult(Displayed):
     inputs: StoredInputs
 
 
-@dataclass(frozen=True, slots=True)
-class ExtractedTexts:
-    """The terms of texts.
-
-    Attributes:
-        predictions: Predictions by the name of each text, the highest score first.
-        notes: A note on the texts in a language whose negations are not known, which have none.
-    """
-
-    predictions: dict[str, list[Prediction]]
-    notes: list[str]
+Extracted = tuple[dict[str, list[Prediction]], list[str]]
+"""Predictions by the name of each text, the highest score first; and a note on texts in a language
+whose negations are not known, which have none."""
 
 
 def run_extraction(
@@ -126,7 +102,7 @@ def run_extraction(
 
     Args:
         folder: The folder of the documents; see
-            :func:`trectools_plus.extraction.inputs.documents.read_documents`.
+            :func:`trectools_plus.extraction.inputs.read_documents`.
         dataset: The name of the sub-folder to read; all datasets of the folder if ``None``.
         ontology: An OBO file; the installed Human Phenotype Ontology if ``None``.
         settings: Settings of the extraction; the defaults if ``None``.
@@ -146,27 +122,23 @@ def run_extraction(
     loaded = load_ontology(ontology)
     root = root_of(loaded, settings.root if settings else None)
     documents = read_documents(folder, loaded, dataset)
-    if options.predictions is not None:
-        used, name = None, Path(options.predictions).name
-        read = read_predictions(options.predictions, [*documents.texts], loaded, documents.terms)
-        found, problems = read.by_document, read.problems
+    if options.predictions is None:
+        extractor = Extractor(loaded, settings, progress=progress)
+        found, notes = extract_all(extractor, documents.texts, progress)
+        used = extractor.settings
+        facts: dict[str, Any] = {"name": used.method, "settings": used, "predictions": None}
+    else:
+        file = options.predictions
+        read = read_predictions(file, [*documents.texts], loaded, documents.terms)
+        found = read.by_document
         notes = [
             f"{PROBLEMS[problem]}: {len(ids)} ({join_some(set(ids))})"
-            for problem, ids in problems.items()
+            for problem, ids in read.problems.items()
             if ids
         ]
-    else:
-        extractor = Extractor(loaded, settings, progress=progress)
-        used, name, problems = extractor.settings, extractor.settings.method, None
-        extracted = extract_all(extractor, documents.texts, progress)
-        found, notes = extracted.predictions, extracted.notes
-    system = SystemFacts(
-        name=name,
-        settings=used,
-        predictions=None if options.predictions is None else str(options.predictions),
-        sha256=_hash(found),
-        problems=None if problems is None else {name: len(ids) for name, ids in problems.items()},
-    )
+        problems = {problem: len(ids) for problem, ids in read.problems.items()}
+        facts = {"name": Path(file).name, "settings": None, "predictions": str(file)}
+        facts["problems"] = problems
     manifest = ExtractionManifest(
         **describe_conditions(utc_now()),
         command=options.command,
@@ -176,9 +148,41 @@ def run_extraction(
         seed=options.resampling.seed,
         resampling=options.resampling if options.intervals else None,
     )
-    report = score_predictions(documents, found, loaded, system, manifest)
+    report = score_predictions(
+        documents, found, loaded, SystemFacts(**facts, sha256=_hash(found)), manifest
+    )
     report.reported[:0] = notes
     return ExtractionResult(report, found, collect_inputs(documents, found, loaded, root))
+
+
+def collect_inputs(
+    documents: AnnotatedDocuments,
+    predictions: Predictions,
+    ontology: Ontology,
+    root: str | None,
+) -> StoredInputs:
+    """Return the inputs to store.
+
+    Args:
+        documents: The documents.
+        predictions: Predictions by document id.
+        ontology: The ontology.
+        root: Only terms below it are scored.
+    """
+    predicted = {one.term_id for own in predictions.values() for one in own}
+    depths = ontology.hierarchy.depths
+    deepest = {ontology.ids.live[int(depths.argmax())]} if len(ontology) else set()
+    named = {*documents.terms, *predicted, *deepest, *filter(None, [root])}
+    kept = frozenset[str]().union(*map(ontology.ancestors, named & ontology.terms.keys()))
+    return StoredInputs(
+        dataset=documents.name,
+        annotations=documents.annotations,
+        documents=[StoredDocument(doc_id=one.doc_id, gold=one.gold) for one in documents.documents],
+        terms=[
+            StoredTerm(id=one, name=ontology.terms[one].name, parents=list(ontology.parents[one]))
+            for one in sorted(kept)
+        ],
+    )
 
 
 def extract_texts(
@@ -187,7 +191,7 @@ def extract_texts(
     ontology: str | Path | None = None,
     settings: ExtractionSettings | None = None,
     progress: Progress = no_progress,
-) -> ExtractedTexts | None:
+) -> Extracted | None:
     """Extract the terms of texts without annotations, which are not scored.
 
     Args:
@@ -207,18 +211,12 @@ def extract_texts(
     if texts is None:
         return None
     extractor = Extractor(load_ontology(ontology), settings, progress=progress)
-    extracted = extract_all(extractor, texts, progress)
-    known = {
-        doc_id: predictions
-        for doc_id, predictions in extracted.predictions.items()
-        if extractor.languages_of(texts[doc_id])
-    }
-    return replace(extracted, predictions=known)
+    return extract_all(extractor, texts, progress)
 
 
 def extract_all(
     extractor: Extractor, texts: Mapping[str, str], progress: Progress = no_progress
-) -> ExtractedTexts:
+) -> Extracted:
     """Extract the terms of every text."""
     found, unread = {}, list[str]()
     for number, (doc_id, text) in enumerate(texts.items(), 1):
@@ -230,112 +228,7 @@ def extract_all(
         "documents in a language whose negations are not known (not extracted; --language names "
         f"another one): {len(unread)} ({join_some(unread)})"
     )
-    return ExtractedTexts(found, [note] if unread else [])
-
-
-def score_predictions(
-    documents: AnnotatedDocuments,
-    predictions: Predictions,
-    ontology: Ontology,
-    system: SystemFacts,
-    manifest: ExtractionManifest,
-) -> ExtractionReport:
-    """Score predictions in every view, matching and average.
-
-    If the manifest has a root, only gold and predicted terms below it are scored, and predicted ids
-    that are no terms.
-
-    Args:
-        documents: The documents with their gold terms.
-        predictions: Predictions by document id.
-        ontology: The ontology, for soft matching and labels.
-        system: The description of the system that made the predictions.
-        manifest: The manifest; its ``root`` is the term below which terms are scored, and its
-            ``resampling`` the settings of the intervals. There are no intervals if this is
-            ``None``, or for a single document.
-    """
-    scored, found = documents, predictions
-    if manifest.root is not None:
-        terms, gold = eligible_terms(ontology, manifest.root), documents.terms
-        scored = documents.below(terms)
-        found = {
-            doc_id: [
-                one
-                for one in own
-                if one.term_id in terms or (one.term_id not in ontology and one.term_id not in gold)
-            ]
-            for doc_id, own in predictions.items()
-        }
-    credit_of = {"exact": exact_credit, "soft": soft_credit(ontology)}
-    tables = {
-        view: {name: count(scored.documents, found, view, credit_of[name]) for name in MATCHINGS}
-        for view in VIEWS
-    }
-    notes, resampling = list[str](), manifest.resampling
-    if empty := [doc_id for doc_id, own in predictions.items() if not own]:
-        where = f"{len(empty)} of {len(predictions)} ({join_some(empty)})"
-        notes.append(f"documents without a prediction: {where}")
-    if resampling is not None and len(documents.documents) < _MIN_DOCUMENTS:
-        resampling = None
-        notes.append("no intervals: they need at least two documents")
-    return ExtractionReport(
-        manifest=manifest,
-        dataset=DatasetFacts(
-            name=documents.name,
-            path=documents.path,
-            documents=len(documents.documents),
-            annotations=documents.annotations,
-            terms=scored.size,
-            outside=documents.size - scored.size,
-            unmapped=documents.unmapped,
-            sha256=scored.sha256,
-        ),
-        system=system,
-        scores={
-            view: {matching: _scores(table, resampling) for matching, table in by_matching.items()}
-            for view, by_matching in tables.items()
-        },
-        documents=[
-            DocumentResult(
-                doc_id=document.doc_id,
-                counts={
-                    view: {matching: _row(table[index]) for matching, table in by_matching.items()}
-                    for view, by_matching in tables.items()
-                },
-            )
-            for index, document in enumerate(scored.documents)
-        ],
-        mistakes=find_mistakes(scored.documents, found, ontology),
-        notes=notes,
-        reported=list(documents.notes),
-    )
-
-
-def _scores(table: FloatArray, resampling: Resampling | None) -> dict[str, Score]:
-    intervals = None if resampling is None else intervals_of_averages(table, resampling)
-    scores = dict[str, Score]()
-    for row, (average, values) in enumerate(zip(AVERAGES, averages_of(table)[0], strict=True)):
-        figures = {
-            name: ExtractionFigure(
-                value=value, ci=None if intervals is None else intervals[row][column]
-            )
-            for column, (name, value) in enumerate(zip(FIGURES, values.tolist(), strict=True))
-        }
-        scores[average] = Score(**figures)
-    return scores
-
-
-def _row(counts: FloatArray) -> DocumentCounts:
-    precision, recall, f1 = figures_of(counts).tolist()
-    return DocumentCounts(
-        credit_predicted=float(counts[0]),
-        predicted=int(counts[1]),
-        credit_gold=float(counts[2]),
-        gold=int(counts[3]),
-        precision=precision,
-        recall=recall,
-        f1=f1,
-    )
+    return found, [note] if unread else []
 
 
 def _hash(predictions: Predictions) -> str:
@@ -469,8 +362,6 @@ def sweep_extraction(
             "no system or value is given", where="--systems, --values", remedy="write --values 0.3"
         )
     base = (settings or ExtractionSettings()).model_dump()
-    for value in options.values:
-        make_extraction_settings({_PARAMETER: value})
     loaded = load_ontology(ontology)
     documents = read_documents(folder, loaded, dataset)
     if (root := root_of(loaded, str(base["root"]))) is not None:
@@ -481,18 +372,12 @@ def sweep_extraction(
         extractor = Extractor(loaded, chosen, progress=progress)
         points = []
         for value in options.values:
-            extracted = extract_all(extractor.at_confidence(value), documents.texts)
-            points.append(_point(value, documents, extracted.predictions, options.resampling))
+            found, _ = extract_all(extractor.at_confidence(value), documents.texts)
+            table = count(documents.documents, found, _VIEW, exact_credit)
+            score = scores_of(table, options.resampling)["micro"]
+            figures = score.precision.value, score.recall.value, score.f1.value
+            default = ExtractionSettings.model_fields[_PARAMETER].default
+            points.append(SweepPoint(value, *figures, *ends_of(score.f1.ci), value == default))
             progress("trying values", len(curves) * len(options.values) + len(points), total)
         curves.append(SweepCurve(system, tuple(points)))
     return Sweep(documents.name, len(documents.documents), _PARAMETER, _VIEW, tuple(curves))
-
-
-def _point(
-    value: float, documents: AnnotatedDocuments, predictions: Predictions, resampling: Resampling
-) -> SweepPoint:
-    table = count(documents.documents, predictions, _VIEW, exact_credit)
-    score = _scores(table, resampling if len(table) >= _MIN_DOCUMENTS else None)["micro"]
-    figures = score.precision.value, score.recall.value, score.f1.value
-    default = ExtractionSettings.model_fields[_PARAMETER].default
-    return SweepPoint(value, *figures, *ends_of(score.f1.ci), value == default)

@@ -22,10 +22,26 @@ import numpy as np
 import numpy.typing as npt
 
 from trectools_plus.choices import Matching, View
-from trectools_plus.extraction.inputs.assertion_fields import Assertion
-from trectools_plus.extraction.inputs.documents import AnnotatedDocument
-from trectools_plus.extraction.inputs.predictions import Prediction
-from trectools_plus.extraction.report import Mistake, Mistakes
+from trectools_plus.extraction.inputs import (
+    AnnotatedDocument,
+    AnnotatedDocuments,
+    Assertion,
+    Prediction,
+    Predictions,
+    join_some,
+)
+from trectools_plus.extraction.names import eligible_terms
+from trectools_plus.extraction.report import (
+    DatasetFacts,
+    DocumentCounts,
+    DocumentResult,
+    ExtractionManifest,
+    ExtractionReport,
+    Mistake,
+    Mistakes,
+    Score,
+    SystemFacts,
+)
 from trectools_plus.ontology.ontology import Ontology
 from trectools_plus.ontology.similarity import best_matches, formula_named
 from trectools_plus.statistics.arrays import (
@@ -114,17 +130,16 @@ def soft_credit(ontology: Ontology) -> Credit:
     similarity = formula_named(FORMULA)
 
     def credit(items: Sequence[frozenset[Item]], others: Sequence[frozenset[Item]]) -> FloatArray:
-        terms, candidates, documents = list[list[str]](), list[list[str]](), list[int]()
-        for index, (mine, theirs) in enumerate(zip(items, others, strict=True)):
-            documents += [index] * len(mine)
-            terms += [[term_id] for term_id, _ in sorted(mine)]
-            candidates += [
-                sorted(term_id for term_id, assertion in theirs if assertion == own)
-                for _, own in sorted(mine)
-            ]
-        if not terms:
+        rows = [(index, item) for index, mine in enumerate(items) for item in sorted(mine)]
+        if not rows:
             return np.zeros(len(items))
+        candidates = [
+            sorted(term_id for term_id, said in others[index] if said == own)
+            for index, (_, own) in rows
+        ]
+        terms = [[term_id] for _, (term_id, _) in rows]
         values = best_matches(ontology.ids, ontology.hierarchy, terms, candidates, similarity)
+        documents = [index for index, _ in rows]
         return np.bincount(documents, weights=values, minlength=len(items)).astype(np.float64)
 
     return credit
@@ -178,23 +193,6 @@ def averages_of(table: FloatArray, weights: FloatArray | None = None) -> FloatAr
 
 _BLOCK = 500
 """Documents that are left out at once, which bounds the memory."""
-
-
-def intervals_of_averages(
-    table: FloatArray, resampling: Resampling
-) -> list[list[ConfidenceInterval | None]]:
-    """Return intervals of the averages over documents, by average and figure.
-
-    Args:
-        table: Counts, shape (n_documents, 4).
-        resampling: The number of resamples, the seed, the level and the method.
-
-    Raises:
-        UsageError: If the number of resamples or the level is out of range.
-    """
-    return intervals_over_documents(
-        lambda weights: averages_of(table, weights), len(table), resampling, (0.0, 1.0)
-    )
 
 
 def method_over_documents(interval: str) -> str:
@@ -263,21 +261,127 @@ def find_mistakes(
 ) -> Mistakes:
     """Return the mistakes in the view ``present``, in the order of documents and terms."""
     missed, spurious = list[Mistake](), list[Mistake]()
-    labels = {term_id: term.name for term_id, term in ontology.terms.items()}
     for document in documents:
         found = {one.term_id: one for one in predictions.get(document.doc_id, ())}
         gold = items_of(document.gold, "present")
         predicted = _predicted_items(found.values(), "present")
-        for is_missed, items in ((True, gold - predicted), (False, predicted - gold)):
-            for term_id, _ in sorted(items):
-                one = None if is_missed else found[term_id]
-                mistake = Mistake(
-                    doc_id=document.doc_id,
-                    term_id=term_id,
-                    label=labels.get(term_id, ""),
-                    assertion=one.assertion if one else document.gold[term_id],
-                    score=one.score if one else None,
-                    text=(one.text or None) if one else None,
-                )
-                (missed if is_missed else spurious).append(mistake)
+        for term_id, _ in sorted(gold ^ predicted):
+            is_missed = (term_id, "") in gold
+            own = None if is_missed else found[term_id]
+            mistake = Mistake(
+                doc_id=document.doc_id,
+                term_id=term_id,
+                label=ontology.terms[term_id].name if term_id in ontology else "",
+                assertion=own.assertion if own else document.gold[term_id],
+                score=own and own.score,
+                text=(own and own.text) or None,
+            )
+            (missed if is_missed else spurious).append(mistake)
     return Mistakes(view="present", missed=missed, spurious=spurious)
+
+
+_MIN_DOCUMENTS = 2
+"""The minimum number of documents for intervals."""
+
+
+def score_predictions(
+    documents: AnnotatedDocuments,
+    predictions: Predictions,
+    ontology: Ontology,
+    system: SystemFacts,
+    manifest: ExtractionManifest,
+) -> ExtractionReport:
+    """Score predictions in every view, matching and average.
+
+    If the manifest has a root, only gold and predicted terms below it are scored, and predicted ids
+    that are no terms.
+
+    Args:
+        documents: The documents with their gold terms.
+        predictions: Predictions by document id.
+        ontology: The ontology, for soft matching and labels.
+        system: The description of the system that made the predictions.
+        manifest: The manifest; its ``root`` is the term below which terms are scored, and its
+            ``resampling`` the settings of the intervals. There are no intervals if this is
+            ``None``, or for a single document.
+    """
+    scored, found = documents, predictions
+    if manifest.root is not None:
+        terms, gold = eligible_terms(ontology, manifest.root), documents.terms
+        scored = documents.below(terms)
+        found = {
+            doc_id: [
+                one
+                for one in own
+                if one.term_id in terms or (one.term_id not in ontology and one.term_id not in gold)
+            ]
+            for doc_id, own in predictions.items()
+        }
+    credit_of = {"exact": exact_credit, "soft": soft_credit(ontology)}
+    tables = {
+        view: {name: count(scored.documents, found, view, credit_of[name]) for name in MATCHINGS}
+        for view in VIEWS
+    }
+    notes = list[str]()
+    if empty := [doc_id for doc_id, own in predictions.items() if not own]:
+        where = f"{len(empty)} of {len(predictions)} ({join_some(empty)})"
+        notes.append(f"documents without a prediction: {where}")
+    if manifest.resampling is not None and len(documents.documents) < _MIN_DOCUMENTS:
+        notes.append("no intervals: they need at least two documents")
+    return ExtractionReport(
+        manifest=manifest,
+        dataset=DatasetFacts(
+            name=documents.name,
+            path=documents.path,
+            documents=len(documents.documents),
+            annotations=documents.annotations,
+            terms=scored.size,
+            outside=documents.size - scored.size,
+            unmapped=len(documents.terms - {*ontology.ids.live}),
+            sha256=scored.sha256,
+        ),
+        system=system,
+        scores={
+            view: {name: scores_of(table, manifest.resampling) for name, table in by_name.items()}
+            for view, by_name in tables.items()
+        },
+        documents=[
+            DocumentResult(
+                doc_id=document.doc_id,
+                counts={
+                    view: {name: _row(table[index]) for name, table in by_name.items()}
+                    for view, by_name in tables.items()
+                },
+            )
+            for index, document in enumerate(scored.documents)
+        ],
+        mistakes=find_mistakes(scored.documents, found, ontology),
+        notes=notes,
+        reported=list(documents.notes),
+    )
+
+
+def scores_of(table: FloatArray, resampling: Resampling | None) -> dict[str, Score]:
+    """Return the figures of a table of counts by average, with intervals if they have settings."""
+    intervals: list[list[ConfidenceInterval | None]] = [[None] * len(FIGURES)] * len(AVERAGES)
+    if resampling is not None and len(table) >= _MIN_DOCUMENTS:
+        intervals = intervals_over_documents(
+            lambda weights: averages_of(table, weights), len(table), resampling, (0.0, 1.0)
+        )
+    rows = zip(AVERAGES, averages_of(table)[0].tolist(), intervals, strict=True)
+    return {
+        average: Score.model_validate(
+            {
+                name: {"value": value, "ci": ci}
+                for name, value, ci in zip(FIGURES, values, cis, strict=True)
+            }
+        )
+        for average, values, cis in rows
+    }
+
+
+def _row(counts: FloatArray) -> DocumentCounts:
+    values = [*counts.tolist(), *figures_of(counts).tolist()]
+    return DocumentCounts.model_validate(
+        dict(zip(DocumentCounts.model_fields, values, strict=True))
+    )

@@ -32,6 +32,7 @@ _CLAUSE_BREAK = re.compile(
     re.IGNORECASE,
 )
 _PHRASE_BREAK = re.compile(r",|/|&|\b(?:and|or|but)\b", re.IGNORECASE)
+_BREAKS = {"sentence": [], "clause": [_CLAUSE_BREAK], "phrase": [_CLAUSE_BREAK, _PHRASE_BREAK]}
 
 
 _TRIMMED = re.compile(r"\S(?:.*\S)?", re.DOTALL)
@@ -63,10 +64,8 @@ def chunk(text: str, level: Literal["sentence", "clause", "phrase"] = "sentence"
         level: ``sentence``, ``clause`` (within sentences) or ``phrase`` (within clauses).
     """
     spans = list(_sentences(text))
-    if level != "sentence":
-        spans = [part for span in spans for part in _split(text, *span, _CLAUSE_BREAK)]
-    if level == "phrase":
-        spans = [part for span in spans for part in _split(text, *span, _PHRASE_BREAK)]
+    for breaks in _BREAKS[level]:
+        spans = [part for span in spans for part in _split(text, *span, breaks)]
     trimmed = (_TRIMMED.search(text, start, end) for start, end in spans)
     parts = [Chunk(match.start(), match.end(), match[0]) for match in trimmed if match]
     return [part for part in parts if any(map(str.isalnum, part.text))]

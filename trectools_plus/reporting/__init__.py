@@ -11,7 +11,7 @@ __getattr__, __dir__ = import_lazily(
         "reporting.results.sweep": ["write_sweep_report"],
     },
     internal={
-        "extraction.inputs.predictions": ["PREDICTIONS_FILE"],
+        "extraction.inputs": ["PREDICTIONS_FILE"],
         "reporting.document": ["Bullets", "html_table", "markdown", "print_blocks"],
         "reporting.export": [
             "check_suffixes",

@@ -1,7 +1,7 @@
 # Names that are imported on first use, and their modules: see lazy_names.py. Public names are in
 # __all__.
 
-from trectools_plus.extraction.inputs.predictions import PREDICTIONS_FILE as PREDICTIONS_FILE
+from trectools_plus.extraction.inputs import PREDICTIONS_FILE as PREDICTIONS_FILE
 from trectools_plus.reporting.comparison import Layout as Layout
 from trectools_plus.reporting.document import Bullets as Bullets
 from trectools_plus.reporting.document import html_table as html_table

@@ -38,21 +38,9 @@ from trectools_plus.retrieval.setting_types import (
 )
 from trectools_plus.text import split_list
 
-STOPWORD_LANGUAGES = (
-    "danish",
-    "dutch",
-    "english",
-    "french",
-    "german",
-    "italian",
-    "norwegian",
-    "portuguese",
-    "russian",
-    "spanish",
-    "swedish",
-    "turkish",
+STOPWORD_LANGUAGES = split_list(
+    "danish,dutch,english,french,german,italian,norwegian,portuguese,russian,spanish,swedish,turkish"
 )
-
 
 BATCH_SIZE = 256
 """Queries that the embedded modes search at once."""

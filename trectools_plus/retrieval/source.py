@@ -160,7 +160,7 @@ class Query(Displayed):
 
     query_id: str
     text: str
-    language: str = field(default="", kw_only=True)
+    language: str = ""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -259,10 +259,6 @@ class Source(ABC):
         """Close connections, and wake threads that wait for a retry."""
 
 
-CHUNKS_PER_DOCUMENT = 16
-"""The default of ``max_chunks``, as a multiple of the depth."""
-
-
 class Collapse(Model):
     """Rules for collapsing chunks to documents."""
 
@@ -292,12 +288,6 @@ class Collapse(Model):
         "The maximum number of chunks requested for one query; 16 times the depth by default.",
         ge=1,
     )
-
-    def chunk_limit(self, depth: int) -> int:
-        """Return the maximum number of chunks to request for ``depth`` documents."""
-        return max(
-            depth, CHUNKS_PER_DOCUMENT * depth if self.max_chunks is None else self.max_chunks
-        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -342,6 +342,16 @@ def test_one_finding_has_no_parts(text: str) -> None:
 
 
 @needs_hpo
+@pytest.mark.parametrize(
+    ("text", "term_id"),
+    [("left-sided ptosis", "HP:0007687"), ("Hodenhochstand links", "HP:0012741")],
+)
+def test_a_finding_on_one_side_comes_before_the_side(text: str, term_id: str) -> None:
+    assert document("query", text)["results"][0]["doc_id"] == term_id
+    assert document("query", "left-sided")["results"][0]["doc_id"] == "HP:0012835"
+
+
+@needs_hpo
 def test_an_id_that_does_not_exist_has_no_results() -> None:
     found = document("query", "HP:9999999")
     assert (found["results"], found["confident"]) == ([], False)

@@ -75,7 +75,7 @@ def extraction_run(
       trectools-plus extraction run data --dataset GeneReviews
       trectools-plus extraction run data --method dictionary --output-dir results/names
       trectools-plus extraction run data --predictions mine.jsonl --format json
-      trectools-plus extraction run letter.txt --style notes
+      trectools-plus extraction run letter.txt
     """
     if output_dir is not None:
         reporting.check_extraction_folder(output_dir)
@@ -111,7 +111,7 @@ def extraction_run(
 
 
 def _print_texts(
-    texts: extraction.ExtractedTexts,
+    texts: extraction.Extracted,
     settings: extraction.ExtractionSettings,
     output_dir: Path | None,
     output_format: str,
@@ -119,20 +119,20 @@ def _print_texts(
     """Print and write the terms of texts that are not scored."""
     if output_dir is not None:
         make_folder(output_dir)
-        extraction.write_predictions(texts.predictions, output_dir / reporting.PREDICTIONS_FILE)
+        extraction.write_predictions(texts[0], output_dir / reporting.PREDICTIONS_FILE)
     rows = [
         {
             "doc_id": doc_id,
             "hpo_id": term.term_id,
             "label": term.label,
             "assertion": term.assertion,
-            "score": round(term.score, 6),
+            "score": term.score,
         }
-        for doc_id, terms in texts.predictions.items()
+        for doc_id, terms in texts[0].items()
         for term in terms
     ]
     facts = {"settings": settings.model_dump()} if output_format == "json" else {}
-    document = {**facts, "predictions": rows, "notes": texts.notes}
+    document = {**facts, "predictions": rows, "notes": texts[1]}
     write_document(document, output_format)
 
 

@@ -10,10 +10,9 @@ from typing import Any
 from trectools_plus.benchmark.run.output_folder import PLOT_ENDINGS
 from trectools_plus.display import Cell
 from trectools_plus.extraction.comparison import ExtractionComparison
-from trectools_plus.extraction.inputs.predictions import PREDICTIONS_FILE, write_predictions
-from trectools_plus.extraction.report import REPORT_FILE, ExtractionReport, Mistake
+from trectools_plus.extraction.inputs import PREDICTIONS_FILE, write_predictions
+from trectools_plus.extraction.report import GOLD_FILE, REPORT_FILE, ExtractionReport, Mistake
 from trectools_plus.extraction.runner import ExtractionResult, Sweep
-from trectools_plus.extraction.stored import GOLD_FILE
 from trectools_plus.formats.files.outputs import refuse_foreign_beside
 from trectools_plus.reporting.document import (
     Block,

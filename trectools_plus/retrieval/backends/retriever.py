@@ -20,12 +20,15 @@ from trectools_plus.formats.interchange.names import DOC_IDS, SCORES, normalize
 from trectools_plus.formats.tables import Corpus
 from trectools_plus.plugins import find_entry_point, import_object, working_directory_on_path
 from trectools_plus.retrieval.source import Ranking
+from trectools_plus.text import split_list
 
-_QUERIES = frozenset({"query", "q", "text", "question", "topic", "string", "prompt"})
+_QUERIES = frozenset(split_list("query,q,text,question,topic,string,prompt"))
 """Names of a parameter that takes the text of one query."""
 _DEPTHS = frozenset(
-    {"k", "n", "topk", "topn", "depth", "limit", "size", "count", "cutoff", "numresults", "numdocs"}
-    | {"maxresults", "nresults", "numhits", "maxhits", "pagesize", "results", "similaritytopk"}
+    split_list(
+        "k,n,topk,topn,depth,limit,size,count,cutoff,numresults,numdocs,maxresults,nresults,"
+        "numhits,maxhits,pagesize,results,similaritytopk"
+    )
 )
 """Names of a parameter that takes the number of results, without case and underscores."""
 _KINDS = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY)

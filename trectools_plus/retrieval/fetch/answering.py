@@ -103,15 +103,16 @@ def answer_batch(
     """Send queries to a source, and rank its results.
 
     A query is sent in rounds. Each round requests twice as many results as the previous one, until
-    there are ``depth`` documents, the source has no more results, or ``collapse.chunk_limit`` is
-    reached.
+    there are ``depth`` documents, the source has no more results, or ``max_chunks`` is reached.
 
     Returns:
         The outcome of each query by its id, in their order.
     """
     outcomes: dict[str, Answer | Failure] = {}
     pending, asked = list(queries), options.depth + options.exclude_self
-    limit = asked if options.collapse is None else options.collapse.chunk_limit(asked)
+    limit, collapse = asked, options.collapse
+    if collapse is not None:
+        limit = max(asked, collapse.max_chunks or 16 * asked)
     while pending:
         unfinished = []
         for query, reply in zip(pending, source.ask(pending, asked), strict=True):

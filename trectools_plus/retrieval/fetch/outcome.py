@@ -165,8 +165,8 @@ def refuse_unscorable(fetched: Mapping[str, FetchedRun], folder: Path | None = N
                 "check http.ids"
             )
         kind = CheckFailedError if status in ("empty", "incomplete") else InputError
-        where = None if folder is None else str(folder)
-        errors.append(kind(what, where=where, remedy=None if folder is None else remedy))
+        place = {} if folder is None else {"where": str(folder), "remedy": remedy}
+        errors.append(kind(what, **place))
     raise_all(errors)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -206,18 +207,15 @@ def fetch_to_dir(
 
 def _refuse_other_files(folder: Path, modes: Iterable[str]) -> None:
     """Refuse to replace a run that has neither the manifest nor the journal of a fetch."""
-    names = {mode: f"{mode}.run" for mode in modes}
-    refuse_foreign(
-        folder,
-        [*names.values(), *(f"{name}.manifest.json" for name in names.values())],
-        {
-            written
-            for mode, name in names.items()
-            if (read_manifest(folder / f"{name}.manifest.json") or {}).get("mode") == mode
-            or (folder / f"{name}.journal").is_file()
-            for written in (name, f"{name}.manifest.json")
-        },
-    )
+    files = {mode: (f"{mode}.run", f"{mode}.run.manifest.json") for mode in modes}
+    own = {
+        name
+        for mode, (run, manifest) in files.items()
+        if (read_manifest(folder / manifest) or {}).get("mode") == mode
+        or (folder / f"{run}.journal").is_file()
+        for name in (run, manifest)
+    }
+    refuse_foreign(folder, [*chain.from_iterable(files.values())], own)
 
 
 def _describe_file(

@@ -11,11 +11,12 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
 from trectools_plus.retrieval.hpo.tables import read_data
+from trectools_plus.text import split_list
 from trectools_plus.validation.topics.texts import stop_words
 
 _WORD = re.compile(r"\w+")
@@ -30,16 +31,13 @@ _SHORTEST_BESIDE_UNKNOWN = 4
 """Shorter stems count only if the glossary explains the whole word."""
 _SHORTEST_UNKNOWN = 3
 """Letters of a part that the glossary does not explain."""
-_LINKS: Mapping[str, tuple[str, ...]] = {
-    "de": ("s", "n", "e", "en", "er", "es", "ns", "ens", "o"),
-    "nl": ("s", "e", "n", "en", "er"),
-}
+_LINKS = {"de": "s,n,e,en,er,es,ns,ens,o", "nl": "s,e,n,en,er"}
 """Letters between the parts of a compound; languages without an entry have no compounds."""
-_ENDINGS: Mapping[str, tuple[str, ...]] = {
-    "de": ("e", "n", "s", "en", "er", "es", "em", "ern", "ens", "ene", "enen", "te", "ten", "ter"),
-    "nl": ("e", "n", "s", "en", "es", "ers", "er", "te", "ten", "ende"),
-    "fr": ("e", "s", "x", "es", "ee", "ees", "aux", "ale", "ales", "elle", "elles", "ne", "nes"),
-    "es": ("a", "e", "o", "s", "as", "os", "es"),
+_ENDINGS = {
+    "de": "e,n,s,en,er,es,em,ern,ens,ene,enen,te,ten,ter",
+    "nl": "e,n,s,en,es,ers,er,te,ten,ende",
+    "fr": "e,s,x,es,ee,ees,aux,ale,ales,elle,elles,ne,nes",
+    "es": "a,e,o,s,as,os,es",
 }
 """Endings of inflected words."""
 _ENGLISH_ENDINGS: Mapping[str, Mapping[str, str]] = {
@@ -130,8 +128,8 @@ class Glossary:
     def __init__(self, entries: Mapping[str, str], language: str) -> None:
         self.language = language
         self._has_compounds = language in _LINKS
-        self._links = ("", *_LINKS.get(language, ()))
-        self._endings = ("", *_ENDINGS.get(language, ()))
+        self._links = ("", *split_list(_LINKS.get(language, "")))
+        self._endings = ("", *split_list(_ENDINGS.get(language, "")))
         self._english_endings = [
             (re.compile(f"(?<=..){ending}$"), english)
             for ending, english in _ENGLISH_ENDINGS.get(language, {}).items()
@@ -141,48 +139,36 @@ class Glossary:
         self._most_words = max((stem.count(" ") + 1 for stem in self._stems), default=1)
 
     def translate(self, text: str) -> Translation:
-        """Translate the words of a text, the longest phrases first; drop unknown stop words."""
-        folded = unicodedata.normalize("NFC", text).casefold()
-        parts = [part for _, _, part in self._parts_of(_WORD.findall(folded))]
-        total = sum(len(part) for part, _ in parts)
-        known = sum(len(part) for part, english in parts if english is not None)
-        words = [self._anglicise(part) if english is None else english for part, english in parts]
-        return Translation(" ".join(filter(None, words)), known / total if total else 0.0)
+        """Translate the words of a text, the longest phrases first; drop unknown stop words.
 
-    def translate_words(self, spelled: list[str]) -> Iterator[tuple[int, int, str]]:
-        """Yield the English of words: the first and last place of the words, and the English."""
-        folded = [unicodedata.normalize("NFC", word).casefold() for word in spelled]
-        for start, end, (part, english) in self._parts_of(folded):
-            yield start, end, self._anglicise(part) if english is None else english
-
-    def _parts_of(self, spelled: list[str]) -> Iterator[tuple[int, int, tuple[str, str | None]]]:
-        """Yield the parts of words, with the places of the first and last of these words."""
+        If the glossary does not explain a whole word, only long stems count.
+        """
+        spelled = _WORD.findall(unicodedata.normalize("NFC", text).casefold())
         words = [fold_letters(word) for word in spelled]
+        parts: list[tuple[str, str | None]] = []
         start = 0
         while start < len(words):
             for end in range(min(start + self._most_words, len(words)), start, -1):
                 phrase = " ".join(words[start:end])
                 is_dropped = end - start == 1 and spelled[start] in self._dropped
                 if phrase in self._stems and not is_dropped:
-                    yield start, end - 1, (phrase, self._stems[phrase])
+                    parts.append((phrase, self._stems[phrase]))
                     break
             else:
-                end = start + 1
-                is_dropped = spelled[start] in self._dropped
-                parts = ((words[start], ""),) if is_dropped else self.split(words[start])
-                yield from ((start, start, part) for part in parts)
+                end, word, is_dropped = start + 1, words[start], spelled[start] in self._dropped
+                parts += (
+                    (is_dropped and ((word, ""),))
+                    or self._cover(word, _SHORTEST_PART, with_unknown=False)
+                    or self._cover(word, _SHORTEST_BESIDE_UNKNOWN, with_unknown=True)
+                    or ((word, None),)
+                )
             start = end
-
-    def split(self, word: str) -> _Parts:
-        """Return the parts of a word in ASCII spelling, which together are the word.
-
-        If the glossary does not explain the whole word, only long stems count.
-        """
-        return (
-            self._cover(word, _SHORTEST_PART, with_unknown=False)
-            or self._cover(word, _SHORTEST_BESIDE_UNKNOWN, with_unknown=True)
-            or ((word, None),)
-        )
+        total = sum(len(part) for part, _ in parts)
+        known = sum(len(part) for part, english in parts if english is not None)
+        english_words = [
+            self._anglicise(part) if english is None else english for part, english in parts
+        ]
+        return Translation(" ".join(filter(None, english_words)), known / total if total else 0.0)
 
     def _cover(self, word: str, shortest: int, *, with_unknown: bool) -> _Parts:
         """Return the cheapest parts of a word; empty if there are none.

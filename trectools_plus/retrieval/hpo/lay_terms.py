@@ -19,7 +19,6 @@ from trectools_plus.retrieval.hpo.glossary import fold_letters
 from trectools_plus.retrieval.hpo.tables import read_rows
 from trectools_plus.text import split_list
 
-_FILE = "lay_terms.tsv"
 _STEMMERS = {"en": "english", "de": "german", "fr": "french", "es": "spanish", "nl": "dutch"}
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
 _TOKEN = re.compile(r"[^\s,;:()\"]+")
@@ -66,7 +65,7 @@ class LayMatch:
 @lru_cache(maxsize=1)
 def lay_rows() -> tuple[tuple[str, str, str], ...]:
     """Return the rows of the table: phrase, term id, and language, which is ``en`` by default."""
-    rows = read_rows(_FILE)
+    rows = read_rows("lay_terms.tsv")
     return tuple((phrase, term_id, language or "en") for phrase, term_id, _, language in rows)
 
 

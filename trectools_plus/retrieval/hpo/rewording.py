@@ -7,7 +7,7 @@ its terms.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from functools import cached_property, lru_cache
 from hashlib import sha256
 
@@ -36,6 +36,15 @@ _WORD = re.compile(r"\w+")
 _LETTERS = re.compile(r"[^\W\d_]{2,}")
 
 
+_ONE_SIDE = re.compile(
+    r"(?:\b(?:on|of|a|à|al?|del?) )?(?:\b(?:the|his|her|la|lado) )?"
+    r"\b(?:left|right|(?:link|recht)(?:s|e[nrsm]?|sseitig(?:e[nrs]?)?|szijdige?)"
+    r"|gauche|droite?|izquierd[oa]|derech[oa])\b(?:[- ]sided?)?",
+    re.IGNORECASE,
+)
+"""A side, in five languages; terms only distinguish one side and both."""
+
+
 def is_hpo(corpus: Corpus) -> bool:
     """Return whether documents are terms of the HPO."""
     return corpus.parts is not None and bool(corpus.frame["doc_id"].str.starts_with("HP:").all())
@@ -53,23 +62,15 @@ class Rewording:
     def __init__(self, corpus: Corpus, language: str) -> None:
         self._corpus = corpus
         self._language = language
-        self._cached = lru_cache(maxsize=1024)(self._find)
+        self.other_texts = lru_cache(maxsize=1024)(self._find)
 
     @cached_property
     def sha256(self) -> str:
         """A hash of all tables."""
         return sha256(f"{data_sha256()}  {self._language}".encode()).hexdigest()
 
-    def other_texts(self, text: str, language: str = "") -> Mapping[str, float]:
-        """Return other texts for a query, with weights above 0 and below 1.
-
-        Args:
-            text: The query.
-            language: Its declared language; empty if it is not known.
-        """
-        return self._cached(text, language)
-
-    def _find(self, text: str, declared: str) -> dict[str, float]:
+    def _find(self, text: str, declared: str = "") -> dict[str, float]:
+        """Return other texts for a query and its declared language; see ``OtherTexts``."""
         languages = self.languages_of(text, declared)
         found: dict[str, float] = {}
         for glossary in filter(None, map(included_glossary, languages)):
@@ -85,7 +86,13 @@ class Rewording:
                 label = self._labels.get(term_id)
                 if label is not None:
                     found[label] = max(found.get(label, 0.0), _WEIGHT * share**0.5)
-        return found
+        texts = {self._for_one_side(other): weight for other, weight in found.items()}
+        return {self._for_one_side(text): _WEIGHT, **texts} if _ONE_SIDE.search(text) else found
+
+    def _for_one_side(self, text: str) -> str:
+        """Return the name of a term for one side of a text; the text itself if there is none."""
+        name = f"unilateral {_ONE_SIDE.sub('', text).strip()}"
+        return name if normalise_name(name) in self._names else text
 
     def languages_of(self, text: str, declared: str = "") -> list[str]:
         """Return the declared language, or those that the text can be in."""

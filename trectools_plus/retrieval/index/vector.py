@@ -152,7 +152,7 @@ class MultiVectorRetriever(EmbeddedIndex):
         return other
 
     def _set_strategy(self, strategy: str) -> None:
-        self.strategy, self.aggregation = strategy, AGGREGATIONS[strategy]
+        self.aggregation = AGGREGATIONS[strategy]
         if not len(self.aggregation.rows_of(self._parts)):
             raise InputError(
                 f"{strategy} cannot be used: no document has a "

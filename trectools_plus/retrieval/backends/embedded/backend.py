@@ -260,7 +260,6 @@ def build_retrievers(
 
 Leaves = dict[tuple[str, str], Retriever]
 """Retrievers of indexes, by mode and the settings that the mode uses."""
-_OF_RESULTS = frozenset({"reranker", "rerank_depth"})
 _INDEXES: Mapping[str, Callable[[Corpus, RetrievalSettings, Progress], Retriever]] = {
     "lexical": LexicalRetriever,
     "ngram": NgramRetriever,
@@ -287,7 +286,7 @@ def _leaf_builder(
 
     def leaf_of(mode: str) -> Retriever:
         kind, model = kind_of(mode), model_of(mode)
-        unused = {*unused_settings([mode], settings), *_OF_RESULTS}
+        unused = {*unused_settings([mode], settings), "reranker", "rerank_depth"}
         key = mode, settings.model_dump_json(exclude=unused)
         if key in leaves:
             return leaves[key]

@@ -15,13 +15,14 @@ from typing import Any
 
 from trectools_plus.retrieval.backends.http.mapping import HttpSettings, Step, parse_path
 from trectools_plus.retrieval.source import FailureKind, Hits
+from trectools_plus.text import split_list
 
 _DECIMAL = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.ASCII | re.IGNORECASE)
 _NO_ERROR = ("", "none", "null", "nil", "false", "0", "ok", "no error", "success")
 """Texts that mean that there is no error."""
-_ERRORS = (
-    *("error", "errors", "Error", "error_message", "exception", "failures", "timed_out"),
-    *("timedOut", "partial_results", "partialResults", "incomplete_results", "!success", "!ok"),
+_ERRORS = split_list(
+    "error,errors,Error,error_message,exception,failures,timed_out,timedOut,partial_results,"
+    "partialResults,incomplete_results,!success,!ok"
 )
 """Paths of errors in the answers of many services, besides those of the settings."""
 

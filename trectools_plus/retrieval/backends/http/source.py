@@ -158,9 +158,8 @@ class HttpSource(Source):
         # Simultaneous requests slow each other down.
         self.latency_sample = LATENCY_SAMPLE if settings.concurrency > 1 else None
         self._mode, self._key, self._template = settings.mode or mode, key, settings.template()
-        self._encoder = None
-        if self._template.uses_vector:
-            self._encoder = open_encoder(settings.embedding_model)
+        uses_vector = self._template.uses_vector
+        self._encoder = open_encoder(settings.embedding_model) if uses_vector else None
         headers = {"accept": "application/json", "user-agent": "trectools-plus"} | {
             name.lower(): text for name, text in settings.headers.items()
         }

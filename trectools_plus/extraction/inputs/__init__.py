@@ -1,1 +1,0 @@
-"""Inputs: annotated documents, predictions of other systems, and phenopackets."""
