@@ -17,6 +17,7 @@ from trectools_plus.formats.columns.decimals import parse_column
 from trectools_plus.formats.columns.facts import Occurrences, OddLines
 from trectools_plus.formats.columns.lexer import scan_columns
 from trectools_plus.formats.files.content import FileContent
+from trectools_plus.formats.interchange.frames import find_systems
 from trectools_plus.formats.interchange.names import (
     JUDGMENT_TYPES,
     RUN,
@@ -27,7 +28,6 @@ from trectools_plus.formats.interchange.names import (
     normalize,
     value_of_column,
 )
-from trectools_plus.formats.interchange.systems import find_systems
 from trectools_plus.formats.interchange.table_files import HeadedTable, unjudged
 from trectools_plus.formats.writing import tag_of_path
 

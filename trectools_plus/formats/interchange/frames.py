@@ -27,10 +27,10 @@ from trectools_plus.formats.interchange.names import (
     ColumnValue,
     Kind,
     find_fields,
+    normalize,
     value_of_column,
 )
-from trectools_plus.formats.interchange.systems import find_systems
-from trectools_plus.text import show
+from trectools_plus.text import listed, quoted, show
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -118,6 +118,29 @@ def rename_columns(value: Any, columns: ColumnNames | None) -> Any:
         fields[frame.columns[column.place]] = field
     replaced = [name for name in frame.columns if name in columns and name not in fields]
     return frame.drop(replaced).rename(fields)
+
+
+def find_systems(
+    rows: pl.DataFrame, candidates: Mapping[str, str], hints: Sequence[str]
+) -> str | None:
+    """Return the column that may name systems: ``column 'model' (BM25, DPH)``.
+
+    Args:
+        rows: ``query_id`` and the candidates, as texts.
+        candidates: The names of further columns in the file, with those in ``rows``.
+        hints: Names that such a column often has.
+
+    Returns:
+        The column, of which a query has several values; ``None`` if there is none.
+    """
+    usual = set(map(normalize, hints))
+    for name, column in candidates.items():
+        if normalize(name) in usual:
+            values = rows[column].unique(maintain_order=True)
+            n_pairs = rows.select("query_id", column).n_unique()
+            if rows["query_id"].n_unique() < n_pairs and len(values) < rows.height:
+                return f"column {quoted(name)} ({listed(values.to_list(), 5)})"
+    return None
 
 
 def _find_systems(frame: pl.DataFrame) -> str | None:
