@@ -339,6 +339,6 @@ def _text_of(view: RunView | QrelsView, fields: pl.DataFrame) -> bytes:
     import polars as pl
 
     facts = view.file.facts
-    separator = "\t" if facts.tabbed_rows and not facts.spaced_rows else " "
+    separator = "\t" if facts.has_tabs and not facts.has_spaces else " "
     texts = fields.select(text=pl.concat_str(pl.exclude("row"), separator=separator) + "\n")
     return join_texts(texts["text"]).encode()

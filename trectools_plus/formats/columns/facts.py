@@ -92,8 +92,8 @@ class FileFacts:
             text in UTF-16 or UTF-32 is also valid UTF-8, with NULs.
         blank_lines: Lines without fields.
         loose_rows: Rows with leading, trailing or repeated blanks.
-        spaced_rows: The number of rows with a space between fields.
-        tabbed_rows: The number of rows with a tab between fields.
+        has_spaces: A row has a space before a field.
+        has_tabs: A row has a tab before a field.
         form_feed_lines: Lines, except comments, with a form feed or vertical tab, which separates
             fields as in trec_eval.
         long_lines: Lines of more than ``LONG_LINE_BYTES`` bytes, including the one at which reading
@@ -118,8 +118,8 @@ class FileFacts:
     encoding_guess: str | None = None
     blank_lines: Occurrences = field(default_factory=Occurrences)
     loose_rows: Occurrences = field(default_factory=Occurrences)
-    spaced_rows: int = 0
-    tabbed_rows: int = 0
+    has_spaces: bool = False
+    has_tabs: bool = False
     form_feed_lines: Occurrences = field(default_factory=Occurrences)
     long_lines: Occurrences = field(default_factory=Occurrences)
     longest_line: int = 0
@@ -157,11 +157,13 @@ class FileFacts:
             longest_line_at=_moved(parts[longest].longest_line_at, lines_before[longest]),
             stopped_at=_moved(parts[-1].stopped_at, lines_before[-1]),
             is_ascii=all(part.is_ascii for part in parts),
+            has_spaces=any(part.has_spaces for part in parts),
+            has_tabs=any(part.has_tabs for part in parts),
             has_controls=any(part.has_controls for part in parts),
         )
 
 
-_COUNTS = ("n_lines", "n_lf", "n_crlf", "spaced_rows", "tabbed_rows")
+_COUNTS = ("n_lines", "n_lf", "n_crlf")
 _OCCURRENCES = ("bare_cr", "nul", "blank_lines", "loose_rows", "form_feed_lines", "long_lines")
 
 

@@ -174,8 +174,8 @@ def _columns(source: FileContent, frame: pl.DataFrame, origin: Origin) -> Column
         blank_lines=Occurrences() if is_quoted else facts.blank_lines,
         loose_rows=Occurrences(),
         form_feed_lines=Occurrences(),
-        spaced_rows=0,
-        tabbed_rows=0,
+        has_spaces=False,
+        has_tabs=False,
     )
     body = frame.drop("line").write_csv(include_header=False, separator="\t", quote_style="never")
     return Columns(

@@ -183,7 +183,7 @@ R106 = Rule(
         Case(
             "info",
             "mixed tabs and spaces",
-            lambda run: run.columns.facts.spaced_rows and run.columns.facts.tabbed_rows and 1,
+            lambda run: int(run.columns.facts.has_spaces and run.columns.facts.has_tabs),
             given=lambda run, _: run.shape.verdict == "rows",
         ),
     ),
