@@ -13,7 +13,6 @@ from trectools_plus.errors import FormatError, UsageError
 from trectools_plus.formats.interchange.names import (
     column_names,
 )
-from trectools_plus.formats.topics import read_topics
 from trectools_plus.validation import validate_qrels, validate_run
 from trectools_plus.validation.conversion import convert_qrels, convert_run
 
@@ -52,26 +51,6 @@ def test_relevant_documents_of_smart_are_converted(tmp_path: Path, form: str) ->
     rows = convert_qrels(path).table.frame.select("query_id", "doc_id", "relevance").rows()
     assert rows == [(*pair, 1) for pair in documents]
     assert convert_qrels(path, source_format="smart").table.frame.height == 4
-
-
-@pytest.mark.parametrize("separator", [",", ";", " "])
-@pytest.mark.parametrize(
-    ("fields", "columns"),
-    [
-        ("{q} Q0 {d} {n} {s} t", {"query": "1", "doc_id": "3", "score": "5"}),
-        ("{q} {d} {s}", {"query": "1", "doc_id": "2", "score": "3"}),
-    ],
-)
-def test_columns_without_a_header_are_named(
-    tmp_path: Path, separator: str, fields: str, columns: dict[str, str]
-) -> None:
-    lines = [
-        fields.format(q=q, d=d, n=n, s=9.5 - n).replace(" ", separator) + "\n"
-        for n, (q, d) in enumerate(PAIRS)
-    ]
-    path = write(tmp_path, "".join(lines), "a.csv")
-    table = convert_run(path, columns=column_names(columns)).table
-    assert table.frame.select("query_id", "doc_id").rows() == PAIRS
 
 
 @pytest.mark.parametrize(
@@ -161,17 +140,6 @@ def test_responses_without_query_ids_are_named(tmp_path: Path, text: str, what: 
         convert_run(path)
 
 
-def test_topics_with_a_priority_are_read(tmp_path: Path) -> None:
-    path = write(tmp_path, "20001:1:obama family tree\n20002:4: hotels: near 10:30\n")
-    topics = read_topics(path)
-    assert topics.frame.select("query_id", "text").rows() == [
-        ("20001", "obama family tree"),
-        ("20002", "hotels: near 10:30"),
-    ]
-    plain = read_topics(write(tmp_path, "1:10:30 train\n2:bus\n"))
-    assert plain.frame["text"].to_list() == ["10:30 train", "bus"]
-
-
 ROWS = "q,_id,_score,extra\n1,d1,2.5,x\n1,d2,1.5,y\n"
 MAPPING = {"query": "q", "doc_id": "_id", "score": "_score"}
 
@@ -202,13 +170,6 @@ def test_columns_map_any_table(tmp_path: Path, text: str, columns: dict[str, str
         ("1", "d1", 2.5),
         ("1", "d2", 1.5),
     ]
-
-
-def test_columns_take_precedence_over_usual_names(tmp_path: Path) -> None:
-    path = write(tmp_path, "qid,docno,other,score,bm25\n1,a,b,2,9\n1,c,d,1,8.5\n")
-    assert load_run(path).frame.select("doc_id", "score").rows() == [("a", 2.0), ("c", 1.0)]
-    run = load_run(path, columns={"doc_id": "other", "score": "bm25"})
-    assert run.frame.select("doc_id", "score").rows() == [("b", 9.0), ("d", 8.5)]
 
 
 @pytest.mark.parametrize(
