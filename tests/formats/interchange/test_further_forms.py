@@ -13,6 +13,7 @@ from trectools_plus.errors import FormatError, UsageError
 from trectools_plus.formats.interchange.names import (
     column_names,
 )
+from trectools_plus.formats.topics import read_topics
 from trectools_plus.validation import validate_qrels, validate_run
 from trectools_plus.validation.conversion import convert_qrels, convert_run
 
@@ -138,6 +139,17 @@ def test_responses_without_query_ids_are_named(tmp_path: Path, text: str, what: 
     assert "write {query_id: response}" in message(path, "R103").lower()
     with pytest.raises(FormatError, match=what):
         convert_run(path)
+
+
+def test_topics_with_a_priority_are_read(tmp_path: Path) -> None:
+    path = write(tmp_path, "20001:1:obama family tree\n20002:4: hotels: near 10:30\n")
+    topics = read_topics(path)
+    assert topics.frame.select("query_id", "text").rows() == [
+        ("20001", "obama family tree"),
+        ("20002", "hotels: near 10:30"),
+    ]
+    plain = read_topics(write(tmp_path, "1:10:30 train\n2:bus\n"))
+    assert plain.frame["text"].to_list() == ["10:30 train", "bus"]
 
 
 ROWS = "q,_id,_score,extra\n1,d1,2.5,x\n1,d2,1.5,y\n"
