@@ -126,7 +126,8 @@ def summary_of(
     """
     pair = settings.pair(view)
     subjects = {"file": view, "run": view, "pair": pair}
-    columns = view.file.without_rows(keep_content=is_first)
+    source = view.file.source if is_first else replace(view.file.source, data=b"")
+    columns = replace(view.file, source=source, body=b"")
     rows = RunRows.of_blocks(view.blocks)
     summary = RunView(view.path, columns, view.shape, rows, view.max_depth)
     summary.words_after_tag, summary.facts = view.words_after_tag, view.facts

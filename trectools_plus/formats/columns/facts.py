@@ -52,24 +52,17 @@ class Occurrences:
             return cls()
         return cls(sum(count for count, _ in found), np.concatenate([lines for _, lines in found]))
 
-    @property
-    def first(self) -> int | None:
-        """The first line; ``None`` if nothing occurs."""
-        return int(self.lines[0]) if len(self.lines) else None
-
 
 @dataclass(frozen=True, slots=True)
 class BadByte:
     """The first byte that is not UTF-8.
 
     Attributes:
-        offset: Its position in the (decompressed) data, from 0.
         line: Its line, from 1.
         column: Its column in characters, from 1.
         value: The byte, 0 to 255.
     """
 
-    offset: int
     line: int
     column: int
     value: int
@@ -257,13 +250,3 @@ class OddLines:
     def rows(self) -> list[tuple[int, int, str]]:
         """Return the number, number of fields and text of each line."""
         return list(zip(self.line.tolist(), self.n_fields.tolist(), self.text, strict=True))
-
-    @property
-    def frame(self) -> pl.DataFrame:
-        """``line, text`` as a table, for fixes."""
-        import polars as pl
-
-        return pl.DataFrame(
-            {"line": self.line, "text": list(self.text)},
-            schema={"line": pl.UInt32, "text": pl.String},
-        )

@@ -181,7 +181,7 @@ def scan_columns(source: FileContent, n_fields: int) -> Columns:
         n_rows = lexer.count_tidy_rows(data, begin, end)
         is_tidy &= n_rows is not None
         if n_rows is None:
-            parts.append(lexer.lex(data[begin:end], begin))
+            parts.append(lexer.lex(data[begin:end]))
         else:
             parts.append(lexer.tidy_part(memoryview(data)[begin:end], n_rows))
     n_lines = sum(part.facts.n_lines for part in parts)
@@ -266,7 +266,7 @@ class _Lexer:
         found = FileFacts(n_lines=n_rows, has_tabs=has_tabs, has_spaces=not has_tabs, **facts)
         return self.part(rows, found)
 
-    def lex(self, chunk: bytes, begin: int) -> Columns:
+    def lex(self, chunk: bytes) -> Columns:
         """Split a chunk with arrays into its rows, as tidy rows, and everything else."""
         bad = None
         try:
@@ -274,7 +274,6 @@ class _Lexer:
         except UnicodeDecodeError as error:
             line_start = chunk.rfind(b"\n", 0, error.start) + 1
             bad = BadByte(
-                offset=begin + error.start,
                 line=chunk.count(b"\n", 0, error.start) + 1,
                 column=len(chunk[line_start : error.start].decode()) + 1,
                 value=chunk[error.start],

@@ -131,9 +131,9 @@ def marks(table: TableView, character: str) -> Places:
     if wide_encoding(columns):
         return Places()
     found = columns.facts.bare_cr if character == "\r" else columns.facts.nul
-    if found.first is None:
+    if not found:
         return Places()
-    column = columns.line_index.column_of_character(found.first, character)
+    column = columns.line_index.text(int(found.lines[0])).find(character) + 1 or None
     return Places(found.count, found.lines, column, first={"at": column or 0})
 
 

@@ -40,7 +40,7 @@ def values_of_rows(table: TableView, *, few: bool) -> OddLines:
     lines, origin = table.misshapen, table.columns and table.columns.origin
     if not origin:
         return OddLines.of()
-    n_values = origin.n_values
+    n_values = len(origin.required)
     return lines.filter(lines.n_fields < n_values if few else lines.n_fields > n_values)
 
 
@@ -156,7 +156,7 @@ def row_behind_hash(code: str, on: Subject, row: str) -> Rule:
 
 def returning_queries(table: TableView) -> Pairs:
     """Return the rows at which a query continues after another."""
-    rows = table.blocks.repeated_starts if table.blocks.interleaved else np.empty(0, np.int64)
+    rows = np.setdiff1d(table.blocks.starts, table.blocks.first_rows)
     return Pairs(rows, rows - 1)
 
 
