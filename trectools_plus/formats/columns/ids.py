@@ -33,16 +33,8 @@ KEPT = np.array([(1 << 8 * n) - 1 for n in range(9)], np.uint64)
 np.empty(31 << 20, np.uint8)
 
 
-def _factors(n: int) -> Word:
-    """Return odd numbers with irregular bits (Steele et al. 2014, SplitMix)."""
-    state = np.arange(1, n + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
-    state = (state ^ (state >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    state = (state ^ (state >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    odd: Word = (state ^ (state >> np.uint64(31))) | np.uint64(1)
-    return odd
-
-
-_FACTORS = _factors(MAX_WORDS + 1)
+_FACTORS = np.cumprod(np.full(MAX_WORDS + 1, 0x9E3779B97F4A7C15, np.uint64))
+"""Odd numbers with irregular bits, one for each word."""
 _MIX = np.uint64(0xFF51AFD7ED558CCD)
 _HALF = np.uint64(32)
 _NUL, _FOR_NUL = b"\0", b"\xff"
@@ -187,12 +179,10 @@ class Ids:
 
     def above(self, other: Ids) -> Flags:
         """Return whether each text is above that of the same row of ``other``, in bytes."""
-        both = Ids.joined([self, other])
-        flags = np.zeros(len(self), np.bool_)
-        for key in both.sort_keys():  # the first bytes come last
-            ours, theirs = key[: len(self)], key[len(self) :]
-            flags = np.where(ours == theirs, flags, ours > theirs)
-        return flags
+        order = np.lexsort(Ids.joined([self, other]).sort_keys())
+        place = np.empty(len(order), np.int64)
+        place[order] = np.arange(len(order))
+        return place[: len(self)] > place[len(self) :]
 
     def changes(self) -> Flags:
         """Return, for rows 1, 2, …, whether the text differs from that of the previous row."""
