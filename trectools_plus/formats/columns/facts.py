@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import accumulate
+from itertools import accumulate, compress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -43,14 +43,8 @@ class Occurrences:
     @classmethod
     def joined(cls, parts: Sequence[Occurrences], lines_before: Sequence[int]) -> Occurrences:
         """Return the occurrences in some parts of a file, each with the lines before it."""
-        found = [
-            (one.count, one.lines + np.uint32(before))
-            for one, before in zip(parts, lines_before, strict=True)
-            if one
-        ]
-        if not found:
-            return cls()
-        return cls(sum(count for count, _ in found), np.concatenate([lines for _, lines in found]))
+        moved = [part.lines + np.uint32(n) for part, n in zip(parts, lines_before, strict=True)]
+        return cls(sum(part.count for part in parts), np.concatenate(moved))
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,10 +203,8 @@ class OddLines:
         return cls(np.array(numbers, np.uint32), np.array(n_fields, np.uint32), texts)
 
     @classmethod
-    def of_frame(cls, frame: pl.DataFrame | None) -> OddLines:
+    def of_frame(cls, frame: pl.DataFrame) -> OddLines:
         """Return the lines of a table: ``line, text`` and, if known, ``n_fields``."""
-        if frame is None:
-            return cls.of()
         n_fields = frame["n_fields"] if "n_fields" in frame.columns else [0] * frame.height
         return cls.of(zip(frame["line"], n_fields, frame["text"], strict=True))
 
@@ -221,12 +213,8 @@ class OddLines:
 
     def filter(self, kept: npt.NDArray[np.bool_] | Sequence[bool]) -> OddLines:
         """Return some of the lines."""
-        rows = np.flatnonzero(np.asarray(kept, np.bool_))
-        if len(rows) == len(self):
-            return self
-        return OddLines(
-            self.line[rows], self.n_fields[rows], [self.text[row] for row in rows.tolist()]
-        )
+        flags = np.asarray(kept, np.bool_)
+        return OddLines(self.line[flags], self.n_fields[flags], [*compress(self.text, flags)])
 
     def where(self, test: Callable[[str], object]) -> OddLines:
         """Return the lines whose text passes a test."""

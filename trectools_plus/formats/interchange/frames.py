@@ -7,7 +7,7 @@ imported only to return a table of pandas, and pyarrow, which Polars uses for co
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from decimal import Decimal
 from numbers import Real
@@ -175,30 +175,6 @@ def is_pandas(value: object) -> bool:
 def is_record(value: object) -> bool:
     """Return whether a value is a row with attributes, like the tuples of ``ir_measures``."""
     return hasattr(value, "query_id") and hasattr(value, "doc_id")
-
-
-def require_columns(
-    found: Container[str], required: Iterable[str], kind: str, names: Sequence[str]
-) -> None:
-    """Refuse a table without all columns.
-
-    Args:
-        found: The columns that were recognised.
-        required: The columns that are needed.
-        kind: The kind of table.
-        names: The columns of the table.
-
-    Raises:
-        InputError: If a column is missing.
-    """
-    required = list(required)
-    missing = [name for name in required if name not in found]
-    if missing:
-        raise InputError(
-            f"expected columns {', '.join(required)} but {', '.join(missing)} is missing",
-            where=kind,
-            remedy=f"rename columns; the table has {', '.join(names) or 'none'}",
-        )
 
 
 def unexpected(value: object, kind: Kind, where: str | None = None) -> UsageError:
