@@ -237,33 +237,30 @@ class Ids:
 
     def texts(self, rows: Rows | Flags | slice = slice(None)) -> list[str]:
         """Return the texts of some rows, by default of all."""
-        words = [word[rows] for word in self.words]
-        stacked = np.stack(words[:MAX_WORDS], axis=-1).astype("<u8", copy=False)
-        joined = np.ascontiguousarray(stacked)
-        found = joined.view(f"S{8 * joined.shape[1]}").ravel().tolist()
-        if len(words) > MAX_WORDS:
-            rests = {0: b"", **self.rests}
-            hashes = words[MAX_WORDS].tolist()
-            found = [one + rests[key] for one, key in zip(found, hashes, strict=True)]
-        if self.rests or _FOR_NUL in joined.tobytes():
-            found = [one.replace(_FOR_NUL, _NUL) for one in found]
-        return [one.decode() for one in found]
+        found = self._bytes(rows)
+        texts: list[bytes] = found.tolist()
+        if self.rests:
+            hashes = self.words[MAX_WORDS][rows].tolist()
+            texts = [
+                text + self.rests.get(key, b"") for text, key in zip(texts, hashes, strict=True)
+            ]
+        if self.rests or _FOR_NUL in found.tobytes():
+            texts = [text.replace(_FOR_NUL, _NUL) for text in texts]
+        return [text.decode() for text in texts]
 
     def series(self) -> pl.Series:
         """Return all texts as a column of strings."""
         import polars as pl
 
-        if self.rests or not len(self) or any((word == 0).any() for word in self.words[:1]):
+        found = self._bytes(slice(None))
+        if self.rests or not len(self) or _FOR_NUL in found.tobytes():
             return pl.Series(self.texts(), dtype=pl.String)
-        # Polars splits the joined texts faster than Python makes strings.
-        width = 8 * len(self.words)
-        joined = np.full((len(self), width + 1), ord("\n"), np.uint8)
-        words = np.stack(self.words, axis=-1).astype("<u8", copy=False)
-        joined[:, :width] = words.view(np.uint8)
-        data = joined[joined != 0].tobytes()
-        if _FOR_NUL in data or data.count(b"\n") != len(self):  # NULs or line ends in texts
-            return pl.Series(self.texts(), dtype=pl.String)
-        return pl.Series([data[:-1].decode()]).str.split("\n").explode()
+        return pl.Series(found).cast(pl.String)
+
+    def _bytes(self, rows: Rows | Flags | slice) -> npt.NDArray[np.bytes_]:
+        """Return the first bytes of some rows."""
+        words = np.stack([word[rows] for word in self.words[:MAX_WORDS]], axis=-1)
+        return np.ascontiguousarray(words, "<u8").view(f"S{8 * words.shape[1]}").ravel()
 
     def beyond_ascii(self) -> Flags:
         """Flag the texts that are not ASCII, or longer than ``MAX_WORDS``."""
