@@ -10,7 +10,7 @@ from typing import NamedTuple
 import pytest
 
 from trectools_plus.benchmark.run.dataset import load_collection
-from trectools_plus.errors import FormatError, InputError, UsageError
+from trectools_plus.errors import FormatError, InputError
 from trectools_plus.formats.collection import Collection
 
 CORPUS = '{"_id": "d1", "title": "T", "text": "a"}\n{"_id": "d2", "text": "b"}\n'
@@ -96,11 +96,6 @@ def test_cranfield(ir_datasets_home: Path, monkeypatch: pytest.MonkeyPatch) -> N
     assert collection.corpus.to_dict() == theirs
     assert collection.topics.to_dict() == {q.query_id: q.text for q in dataset.queries_iter()}
     assert sum(map(len, collection.qrels.to_dict().values())) == len(list(dataset.qrels_iter()))
-
-
-def test_an_unknown_id_suggests_similar_ones() -> None:
-    with pytest.raises(UsageError, match="irds:cranfield"):
-        load_collection("irds:cranfeld")
 
 
 def test_a_missing_or_failing_part_is_one_error(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -59,7 +59,6 @@ def test_the_name_of_a_file(path: str | None, name: str) -> None:
         ([File("x/a.run", "b"), File("y/a.run", "c"), File("b.run")], ["x-a", "c", "b"]),
         ([File(None, "first"), File("-", "second")], ["first", "second"]),
         ([File("a.run"), File("a.txt")], ["a.run", "a.txt"]),
-        ([File("table.csv", "bm25"), File("table.csv", "dph")], ["bm25", "dph"]),
     ],
 )
 def test_files_then_tags_then_folders(runs: list[File], names: list[str]) -> None:

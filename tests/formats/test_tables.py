@@ -46,9 +46,3 @@ def test_conversion_from_and_to_pandas() -> None:
 def test_lossy_conversions_are_refused(frame: dict[str, list[object]], what: str) -> None:
     with pytest.raises(InputError, match=what):
         Run(pl.DataFrame(frame))
-
-
-def test_grades_must_be_whole() -> None:
-    with pytest.raises(InputError, match="integers"):
-        Qrels.from_dict({"q": {"a": 0.5}})  # type: ignore[dict-item]
-    assert Qrels.from_dict({"q": {"a": 2.0}}).to_dict() == {"q": {"a": 2}}  # type: ignore[dict-item]

@@ -10,7 +10,6 @@ from trectools_plus.errors import InputError, UsageError
 from trectools_plus.formats.files.compression import SUFFIXES
 from trectools_plus.formats.ir_datasets import (
     is_catalogue_name,
-    suggest_datasets,
 )
 from trectools_plus.formats.tables import Corpus, Qrels, Topics
 
@@ -75,11 +74,8 @@ def find_collection_files(spec: str | Path) -> CollectionFiles:
     """
     folder = SAMPLE_FOLDER if spec == SAMPLE else Path(spec)
     if not folder.is_dir():
-        near = suggest_datasets(str(spec))
         remedy = "give hpo, sample, irds:<ir_datasets id> or an existing folder"
-        raise UsageError(
-            f"no dataset '{spec}'", remedy=f"did you mean {', '.join(near)}?" if near else remedy
-        )
+        raise UsageError(f"no dataset '{spec}'", remedy=remedy)
     corpus, splits = _find(folder, "corpus.jsonl"), folder / "qrels"
     judgments = _find(splits, "test.tsv") or _find(splits, "dev.tsv")
     beir, trec = _find(folder, "queries.jsonl"), _find(folder, "topics.tsv")

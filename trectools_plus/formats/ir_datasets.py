@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator
-from difflib import get_close_matches
 from typing import Any, TypeVar
 
 import polars as pl
@@ -17,7 +16,6 @@ from trectools_plus.formats.tables import Corpus, CorpusDocument, Qrels, Topics
 
 _T = TypeVar("_T")
 
-_MAX_SUGGESTED = 3
 _UNPRINTED = ("download error", "download failed", "[starting]", "[error]")
 
 
@@ -28,16 +26,6 @@ def open_catalogue(name: str) -> CatalogueDataset:
         UsageError: If the catalogue has no such id.
     """
     return CatalogueDataset(name.removeprefix(CATALOGUE_PREFIX))
-
-
-def suggest_datasets(name: str) -> list[str]:
-    """Return the names, with ``irds:``, of datasets whose ids are equal or similar to a name."""
-    import ir_datasets
-
-    wanted, names = name.lower().strip("/"), [*ir_datasets.registry]
-    last = [one for one in names if one.lower().rpartition("/")[2] == wanted]
-    near = dict.fromkeys([*last, *get_close_matches(wanted, names)])
-    return [CATALOGUE_PREFIX + one for one in near][:_MAX_SUGGESTED]
 
 
 class CatalogueDataset:
@@ -60,11 +48,10 @@ class CatalogueDataset:
         try:
             self._dataset: Any = ir_datasets.load(dataset_id)
         except KeyError as error:
-            near = suggest_datasets(dataset_id)
             raise UsageError(
                 f"ir_datasets has no dataset '{dataset_id}'",
                 where=self.name,
-                remedy=f"did you mean {', '.join(near)}?" if near else "see ir-datasets.com",
+                remedy="choose one of ir-datasets.com",
             ) from error
         except Exception as error:
             raise self._unreadable("dataset", error) from error

@@ -39,46 +39,26 @@ def rank_documents(frame: pl.DataFrame, precision: ScorePrecision = 32) -> pl.Da
     starts = np.flatnonzero(np.r_[len(block) > 0, block[1:] != block[:-1]])
     if frame["query_id"].gather(starts).n_unique() < len(starts):  # a query has several blocks
         first_row = pl.col("row").min().over("query_id")
-        block = (
-            frame.select("query_id").with_row_index("row").select(first_row).to_series().to_numpy()
+        order = frame.select("query_id").with_row_index("row").select(first_row.arg_sort())
+        return rank_documents(frame[order.to_series()], precision)
+    # Most runs are ordered, or nearly. Checking this is several times faster than sorting.
+    unordered = ~(score[1:] < score[:-1]) & (block[1:] == block[:-1])
+    if unordered.any():
+        rows = np.flatnonzero(np.isin(block, block[1:][unordered]))
+        columns = {
+            "row": rows,
+            "block": block[rows],
+            "score": score[rows],
+            "doc_id": frame["doc_id"].gather(rows),
+        }
+        ranked = pl.DataFrame(columns).sort(
+            "block", "score", "doc_id", descending=[False, True, True]
         )
-        order = _order(frame, np.arange(len(block)), block, score)
-        frame, block = frame[order], block[order]
-        starts = np.flatnonzero(np.r_[len(block) > 0, block[1:] != block[:-1]])
-    else:
-        # Most runs are ordered, or nearly. Checking this is several times faster than sorting.
-        unordered = ~(score[1:] < score[:-1]) & (block[1:] == block[:-1])
-        if unordered.any():
-            rows = np.flatnonzero(np.isin(block, block[1:][unordered]))
-            order = np.arange(len(block))
-            order[rows] = _order(frame, rows, block, score)
-            frame = frame[order]
+        places = np.arange(len(block))
+        places[rows] = ranked["row"].to_numpy()
+        frame = frame[places]
     before = np.repeat(starts, np.diff(starts, append=len(block)))
     return frame.with_columns(rank=pl.Series(np.arange(1, len(block) + 1) - before))
-
-
-def _order(
-    frame: pl.DataFrame,
-    rows: npt.NDArray[np.int64],
-    block: npt.NDArray[np.integer],
-    score: npt.NDArray[np.floating],
-) -> npt.NDArray[np.int64]:
-    """Return some rows in the canonical order.
-
-    Args:
-        frame: The run's frame.
-        rows: The rows.
-        block: A number for the query of each row of the frame, in the order of the queries.
-        score: The scores that are compared.
-    """
-    columns = {
-        "row": rows,
-        "block": block[rows],
-        "score": score[rows],
-        "doc_id": frame["doc_id"].gather(rows),
-    }
-    ordered = pl.DataFrame(columns).sort("block", "score", "doc_id", descending=[False, True, True])
-    return ordered["row"].to_numpy()
 
 
 def separate_ties(frame: pl.DataFrame) -> pl.DataFrame:

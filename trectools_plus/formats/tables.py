@@ -17,7 +17,7 @@ from trectools_plus.display import MAX_TABLE_ROWS, Displayed, TextTable, as_cell
 from trectools_plus.errors import InputError
 from trectools_plus.formats.columns.rows import RunRows
 from trectools_plus.formats.hashing import ROWS_PER_STEP, sha256_rows
-from trectools_plus.formats.interchange.frames import frame_of, require_columns, to_pandas
+from trectools_plus.formats.interchange.frames import frame_of, to_pandas
 from trectools_plus.formats.interchange.names import CORPUS, QRELS, RUN, TOPICS, Kind
 from trectools_plus.text import plural
 
@@ -339,7 +339,13 @@ def conform(
     Raises:
         InputError: If a column is missing or has nulls, or a cast would lose information.
     """
-    require_columns(frame.columns, schema, kind, frame.columns)
+    missing = [name for name in schema if name not in frame.columns]
+    if missing:
+        raise InputError(
+            f"expected columns {', '.join(schema)} but {', '.join(missing)} is missing",
+            where=kind,
+            remedy=f"rename columns; the table has {', '.join(frame.columns) or 'none'}",
+        )
     others = [name for name in frame.columns if keep_others and name not in schema]
     columns = [_cast(frame[name], dtype, kind) for name, dtype in schema.items()]
     return pl.DataFrame([*columns, *(frame[name] for name in others)])

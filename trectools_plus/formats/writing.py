@@ -11,7 +11,6 @@ from typing import IO, TYPE_CHECKING, Literal
 
 from trectools_plus.choices import MAX_TAG_LENGTH
 from trectools_plus.errors import InputError
-from trectools_plus.formats.columns.ids import join_texts
 from trectools_plus.formats.files.atomic import atomic_write
 from trectools_plus.formats.files.compression import SUFFIXES, open_compressed
 from trectools_plus.text import shortened
@@ -70,8 +69,6 @@ def refuse_unwritable(frame: pl.DataFrame, columns: Iterable[str], kind: str) ->
         what = "no rows to write, and readers refuse an empty file"
         raise InputError(what, where=kind, remedy="check how the table was created")
     for position, column in enumerate(columns):
-        if _are_plain(frame[column]):
-            continue
         texts = frame[column].unique()
         wrong = (texts == "") | texts.str.contains(UNWRITABLE)
         if position == 0 and column != "tag":
@@ -82,16 +79,6 @@ def refuse_unwritable(frame: pl.DataFrame, columns: Iterable[str], kind: str) ->
                 where=kind,
                 remedy="ids must not be empty, contain white space or start with '#'",
             )
-
-
-def _are_plain(texts: pl.Series) -> bool:
-    """Return whether all texts have only visible ASCII characters, and none of them is a #."""
-    import numpy as np
-
-    if not texts.str.len_bytes().min():
-        return False
-    data = np.frombuffer(join_texts(texts).encode(), np.uint8)
-    return bool(data.min() > ord(" ") and data.max() <= ord("~") and not (data == ord("#")).any())
 
 
 def write_rows(frames: Iterable[pl.DataFrame], path: str | Path, separator: str = " ") -> None:

@@ -121,7 +121,9 @@ def summary_of(
         is_first: Whether the file begins with it; its content is then kept.
     """
     pair = PairView(view, settings.qrels, collection=settings.collection)
-    summary = _without_rows(view, view.file.without_rows(keep_content=is_first), view.blocks)
+    source = view.file.source if is_first else replace(view.file.source, data=b"")
+    columns = replace(view.file, source=source, body=b"")
+    summary = _without_rows(view, columns, view.blocks)
     summary.words_after_tag, summary.tag, summary.last_tag = (
         view.words_after_tag,
         view.tag,

@@ -41,13 +41,6 @@ def test_text_is_utf8_with_lf(target: Path) -> None:
     assert only(target)
 
 
-def test_bytes_go_into_a_new_file(tmp_path: Path) -> None:
-    with atomic_write(tmp_path / "new", "wb") as stream:
-        stream.write(b"\r\n")
-        assert not (tmp_path / "new").exists()
-    assert (tmp_path / "new").read_bytes() == b"\r\n"
-
-
 @pytest.mark.parametrize("error", [RuntimeError, KeyboardInterrupt])
 def test_an_error_leaves_the_old_file(target: Path, error: type[BaseException]) -> None:
     def fail() -> None:
@@ -134,12 +127,6 @@ def test_a_symbolic_link_stays_one(target: Path, tmp_path: Path) -> None:
     assert target.read_text() == "new"
 
 
-def test_names_of_the_greatest_length(tmp_path: Path) -> None:
-    with atomic_write(tmp_path / ("x" * 255)) as stream:
-        stream.write("new")
-    assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [("x" * 255, "new")]
-
-
 def test_what_cannot_be_written_is_named(tmp_path: Path) -> None:
     with pytest.raises(InputError), atomic_write(tmp_path / "no" / "a"):
         pass
@@ -156,9 +143,3 @@ def test_standard_output(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stdout", SimpleNamespace(buffer=out, flush=lambda: None))
     write_run(Run.from_dict({"q": {"d": 1.0}}), "-")
     assert out.getvalue() == b"q Q0 d 1 1.0 run\n"
-
-
-def test_devices_are_written_directly() -> None:
-    with atomic_write("/dev/null", "wb") as stream:
-        stream.write(b"gone")
-    assert Path("/dev/null").is_char_device()

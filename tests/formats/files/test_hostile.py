@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import bz2
 import gzip
-import io
 import lzma
 import os
 from collections.abc import Callable, Iterator
@@ -21,7 +20,7 @@ from trectools_plus.formats.corpus import iter_corpus, load_corpus
 from trectools_plus.formats.files import content as content_module
 from trectools_plus.formats.files import limits
 from trectools_plus.formats.files.compression import Compression
-from trectools_plus.formats.files.content import FileContent, iter_lines, read_file
+from trectools_plus.formats.files.content import iter_lines, read_file
 from trectools_plus.formats.files.limits import find_overlong
 from trectools_plus.formats.topics import read_topics
 from trectools_plus.validation.findings import FindingsError
@@ -123,20 +122,6 @@ def test_iterating_over_lines_stops_at_one_that_is_too_long(
     assert caught.value.line == 5
 
 
-def test_a_long_line_is_placed() -> None:
-    data = ROW + b"x" * 70_000 + b"\n" + b"y" * 80_000 + b"\n" + ROW
-    facts = scan_columns(FileContent("a", data), 6).facts
-    assert facts.long_lines.lines.tolist() == [2, 3]
-    assert (facts.longest_line, facts.longest_line_at, facts.stopped_at) == (80_000, 3, None)
-
-
-@pytest.mark.parametrize("read", READERS)
-def test_a_line_of_17_mebibytes_is_too_long(tmp_path: Path, read: Callable[[Path], object]) -> None:
-    with pytest.raises(REFUSED) as caught:
-        read(_write(tmp_path, b"{" * (17 << 20)))
-    assert _line(caught.value) == 1
-
-
 @pytest.mark.parametrize("name", PACK)
 def test_a_bomb_is_refused_before_it_fills_the_memory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: Compression
@@ -146,13 +131,6 @@ def test_a_bomb_is_refused_before_it_fills_the_memory(
     for read in (read_file, lambda path: sum(1 for _ in iter_lines(path))):
         with pytest.raises(FormatError, match=f"{name} stream .*200 times"):
             read(path)
-
-
-@pytest.mark.parametrize("name", PACK)
-def test_very_many_members_are_read(tmp_path: Path, name: Compression) -> None:
-    member = PACK[name](b"1\n")
-    n_members = 200_000 // len(member)
-    assert read_file(_write(tmp_path, member * n_members)).data == b"1\n" * n_members
 
 
 @pytest.mark.parametrize("name", PACK)
@@ -180,17 +158,6 @@ def test_surrogates_and_floods_of_nul_are_refused(
     for data in (ROW.replace(b"d1", "\ud800".encode("utf-8", "surrogatepass")), bytes(1 << 20)):
         with pytest.raises(REFUSED):
             read(_write(tmp_path, data))
-
-
-def test_a_window_that_is_too_large_is_refused(tmp_path: Path) -> None:
-    parameters = zstandard.ZstdCompressionParameters(window_log=30)
-    packed = io.BytesIO()
-    with zstandard.ZstdCompressor(compression_params=parameters).stream_writer(
-        packed, closefd=False
-    ) as stream:
-        stream.write(ROW)
-    with pytest.raises(FormatError):
-        read_file(_write(tmp_path, packed.getvalue()))
 
 
 @pytest.mark.parametrize("pack", [bytes, *PACK.values()])

@@ -61,13 +61,6 @@ def test_lines_end_in_lf_alone(tmp_path: Path, data: bytes, lines: list[bytes]) 
     assert list(iter_lines(path)) == lines
 
 
-@pytest.mark.parametrize("padding", [b"\0", b"\0" * 512])
-def test_zero_padding_is_allowed(tmp_path: Path, padding: bytes) -> None:
-    path = tmp_path / "a"
-    path.write_bytes(gzip.compress(DATA) + padding)
-    assert read_file(path).data == DATA
-
-
 @pytest.mark.parametrize("name", PACK)
 def test_a_cut_stream_is_an_error_wherever_it_is_cut(tmp_path: Path, name: str) -> None:
     path = tmp_path / "a"
@@ -78,17 +71,6 @@ def test_a_cut_stream_is_an_error_wherever_it_is_cut(tmp_path: Path, name: str) 
             read_file(path)
         with pytest.raises(FormatError):
             list(iter_lines(path))
-
-
-@pytest.mark.parametrize("name", PACK)
-def test_a_damaged_stream_is_an_error(tmp_path: Path, name: str) -> None:
-    path = tmp_path / "a"
-    packed = bytearray(PACK[name](DATA))
-    for at in range(len(packed) // 2, len(packed) // 2 + 4):
-        packed[at] ^= 0xFF
-    path.write_bytes(packed)
-    with pytest.raises(FormatError, match=f"{name} stream"):
-        read_file(path)
 
 
 @pytest.mark.parametrize("name", ["gzip", "zstd"])

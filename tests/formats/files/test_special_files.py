@@ -15,8 +15,8 @@ import pytest
 from trectools_plus.errors import FormatError, InputError
 from trectools_plus.formats.corpus import load_corpus
 from trectools_plus.formats.files import content as source_module
-from trectools_plus.formats.files import limits, opening
-from trectools_plus.formats.files.content import iter_lines, read_file
+from trectools_plus.formats.files import limits
+from trectools_plus.formats.files.content import read_file
 from trectools_plus.formats.topics import read_topics
 from trectools_plus.validation import validate_qrels, validate_run, validate_topics
 from trectools_plus.validation.findings import FindingsError
@@ -91,29 +91,6 @@ def test_missing_standard_input_is_refused(
         read("-")
 
 
-class Part(io.FileIO):
-    """A file that returns a small part at a time, as systems do beyond 2 GiB."""
-
-    def read(self, size: int | None = -1, /) -> bytes:
-        some = super().read(size)
-        if size is not None and size >= 0 and len(some) > 700:
-            self.seek(700 - len(some), os.SEEK_CUR)
-            some = some[:700]
-        return some
-
-
-def test_the_content_above_an_overlong_line_is_read_in_parts(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(limits, "MAX_LINE_BYTES", 1000)
-    monkeypatch.setattr(opening, "_open", Part)
-    path = tmp_path / "file"
-    path.write_bytes(ROW * 500 + b"x" * 2000 + b"\n")
-    source = read_file(path, partial=True)
-    assert source.data == ROW * 500
-    assert source.overlong.line == 501
-
-
 @pytest.mark.parametrize("left", [0, 5, len(ROW) * 60_000])
 def test_a_file_that_shrinks_while_it_is_read_gives_what_is_left(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, left: int
@@ -127,15 +104,3 @@ def test_a_file_that_shrinks_while_it_is_read_gives_what_is_left(
     monkeypatch.setattr(source_module, "detect", shrink)  # called with the first chunk
     n_read = max(left, source_module.CHUNK_BYTES)
     assert read_file(path).data == (ROW * 100_000)[:n_read]
-
-
-@needs_unix
-def test_a_file_that_vanishes_while_it_is_read_is_read_to_its_end(tmp_path: Path) -> None:
-    path = tmp_path / "file"
-    path.write_bytes(ROW * 200_000)
-    lines = iter_lines(path)
-    next(lines)
-    path.unlink()
-    assert sum(1 for _ in lines) == 199_999
-    with pytest.raises(InputError):
-        read_file(path)

@@ -98,15 +98,6 @@ def test_names_of_columns(names: str, run: bool, qrels: bool) -> None:
     assert (RUN.find(columns) is not None, QRELS.find(columns) is not None) == (run, qrels)
 
 
-def test_the_better_name_wins() -> None:
-    assert RUN.find(["", "qid", "docid", "docno", "rank", "score", "query"]) == {
-        "query_id": 1,
-        "doc_id": 3,
-        "rank": 4,
-        "score": 5,
-    }
-
-
 @pytest.mark.parametrize("line", ["\x1c", "\x85", "\u3000"])
 def test_lines_of_other_white_space_are_no_header(line: str) -> None:
     assert find_header(f"{line}\nq1 d1 1\n", lambda _: False) is None

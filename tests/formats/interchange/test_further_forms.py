@@ -54,26 +54,6 @@ def test_relevant_documents_of_smart_are_converted(tmp_path: Path, form: str) ->
     assert convert_qrels(path, source_format="smart").table.frame.height == 4
 
 
-@pytest.mark.parametrize("separator", [",", ";", " "])
-@pytest.mark.parametrize(
-    ("fields", "columns"),
-    [
-        ("{q} Q0 {d} {n} {s} t", {"query": "1", "doc_id": "3", "score": "5"}),
-        ("{q} {d} {s}", {"query": "1", "doc_id": "2", "score": "3"}),
-    ],
-)
-def test_columns_without_a_header_are_named(
-    tmp_path: Path, separator: str, fields: str, columns: dict[str, str]
-) -> None:
-    lines = [
-        fields.format(q=q, d=d, n=n, s=9.5 - n).replace(" ", separator) + "\n"
-        for n, (q, d) in enumerate(PAIRS)
-    ]
-    path = write(tmp_path, "".join(lines), "a.csv")
-    table = convert_run(path, columns=column_names(columns)).table
-    assert table.frame.select("query_id", "doc_id").rows() == PAIRS
-
-
 @pytest.mark.parametrize(
     ("text", "rows"),
     [
@@ -202,13 +182,6 @@ def test_columns_map_any_table(tmp_path: Path, text: str, columns: dict[str, str
         ("1", "d1", 2.5),
         ("1", "d2", 1.5),
     ]
-
-
-def test_columns_take_precedence_over_usual_names(tmp_path: Path) -> None:
-    path = write(tmp_path, "qid,docno,other,score,bm25\n1,a,b,2,9\n1,c,d,1,8.5\n")
-    assert load_run(path).frame.select("doc_id", "score").rows() == [("a", 2.0), ("c", 1.0)]
-    run = load_run(path, columns={"doc_id": "other", "score": "bm25"})
-    assert run.frame.select("doc_id", "score").rows() == [("b", 9.0), ("d", 8.5)]
 
 
 @pytest.mark.parametrize(

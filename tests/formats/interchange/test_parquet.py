@@ -39,13 +39,6 @@ def test_runs_are_read_exactly(tmp_path: Path, names: tuple[str, ...]) -> None:
     assert evaluate(qrels, path, ["RR"]).mean("RR") == 1.0
 
 
-def test_qrels_may_have_ranks(tmp_path: Path) -> None:
-    rows = [(*row, rank) for rank, row in enumerate(QRELS_ROWS, 1)]
-    path = write(tmp_path / "qrels", rows, "qid", "docno", "label", "rank")
-    judged = convert_qrels(path)
-    assert judged.table.frame.select("query_id", "doc_id", "relevance").rows() == QRELS_ROWS
-
-
 def test_types_of_pandas_are_read(tmp_path: Path) -> None:
     path = tmp_path / "run"
     frame = pl.DataFrame(

@@ -49,7 +49,7 @@ def assert_blocks(blocks: QueryBlocks, ids: list[str]) -> None:
     assert blocks.sizes.tolist() == [ids.count(query_id) for query_id in order]
     assert blocks.first_rows.tolist() == [ids.index(query_id) for query_id in order]
     changes = [n for n in range(1, len(ids)) if ids[n] != ids[n - 1] and ids[n] in ids[:n]]
-    assert blocks.repeated_starts.tolist() == changes
+    assert np.setdiff1d(blocks.starts, blocks.first_rows).tolist() == changes
 
 
 @given(rows=ROWS)

@@ -142,10 +142,6 @@ class LineIndex:
         starts = [match.start() + 1 for match in _FIELD.finditer(text)]
         return starts[field - 1] if field <= len(starts) else max(1, len(text))
 
-    def column_of_character(self, line: int, character: str) -> int | None:
-        """Return the column, from 1, of the first ``character`` on a line; ``None`` if missing."""
-        return self.text(line).find(character) + 1 or None
-
 
 @dataclass(frozen=True, slots=True)
 class Origin:
@@ -169,11 +165,6 @@ class Origin:
     left_out: tuple[str, ...] = ()
     has_lines: bool = True
     systems: str | None = None
-
-    @property
-    def n_values(self) -> int:
-        """The number of values that each row must have."""
-        return len(self.required)
 
 
 @dataclass(frozen=True, eq=False)
@@ -208,14 +199,9 @@ class Columns:
     row_lines: npt.NDArray[np.uint32] | None = field(repr=False)
     origin: Origin | None = None
 
-    def without_rows(self, *, keep_content: bool) -> Columns:
-        """Return the same without the fields of the rows and, unless kept, without the content."""
-        source = self.source if keep_content else replace(self.source, data=b"")
-        return replace(self, source=source, body=b"")
-
     @classmethod
     def joined(cls, parts: Sequence[Columns]) -> Columns:
-        """Return the columns of some parts of a file, :meth:`without_rows`.
+        """Return the columns of some parts of a file, without the fields of the rows.
 
         The content is that of the first part, with which the file begins.
         """

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import accumulate
+from itertools import accumulate, compress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -43,19 +43,8 @@ class Occurrences:
     @classmethod
     def joined(cls, parts: Sequence[Occurrences], lines_before: Sequence[int]) -> Occurrences:
         """Return the occurrences in some parts of a file, each with the lines before it."""
-        found = [
-            (one.count, one.lines + np.uint32(before))
-            for one, before in zip(parts, lines_before, strict=True)
-            if one
-        ]
-        if not found:
-            return cls()
-        return cls(sum(count for count, _ in found), np.concatenate([lines for _, lines in found]))
-
-    @property
-    def first(self) -> int | None:
-        """The first line; ``None`` if nothing occurs."""
-        return int(self.lines[0]) if len(self.lines) else None
+        moved = [part.lines + np.uint32(n) for part, n in zip(parts, lines_before, strict=True)]
+        return cls(sum(part.count for part in parts), np.concatenate(moved))
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,13 +52,11 @@ class BadByte:
     """The first byte that is not UTF-8.
 
     Attributes:
-        offset: Its position in the (decompressed) data, from 0.
         line: Its line, from 1.
         column: Its column in characters, from 1.
         value: The byte, 0 to 255.
     """
 
-    offset: int
     line: int
     column: int
     value: int
@@ -92,8 +79,8 @@ class FileFacts:
             text in UTF-16 or UTF-32 is also valid UTF-8, with NULs.
         blank_lines: Lines without fields.
         loose_rows: Rows with leading, trailing or repeated blanks.
-        spaced_rows: The number of rows with a space between fields.
-        tabbed_rows: The number of rows with a tab between fields.
+        has_spaces: A row has a space before a field.
+        has_tabs: A row has a tab before a field.
         form_feed_lines: Lines, except comments, with a form feed or vertical tab, which separates
             fields as in trec_eval.
         long_lines: Lines of more than ``LONG_LINE_BYTES`` bytes, including the one at which reading
@@ -118,8 +105,8 @@ class FileFacts:
     encoding_guess: str | None = None
     blank_lines: Occurrences = field(default_factory=Occurrences)
     loose_rows: Occurrences = field(default_factory=Occurrences)
-    spaced_rows: int = 0
-    tabbed_rows: int = 0
+    has_spaces: bool = False
+    has_tabs: bool = False
     form_feed_lines: Occurrences = field(default_factory=Occurrences)
     long_lines: Occurrences = field(default_factory=Occurrences)
     longest_line: int = 0
@@ -157,11 +144,13 @@ class FileFacts:
             longest_line_at=_moved(parts[longest].longest_line_at, lines_before[longest]),
             stopped_at=_moved(parts[-1].stopped_at, lines_before[-1]),
             is_ascii=all(part.is_ascii for part in parts),
+            has_spaces=any(part.has_spaces for part in parts),
+            has_tabs=any(part.has_tabs for part in parts),
             has_controls=any(part.has_controls for part in parts),
         )
 
 
-_COUNTS = ("n_lines", "n_lf", "n_crlf", "spaced_rows", "tabbed_rows")
+_COUNTS = ("n_lines", "n_lf", "n_crlf")
 _OCCURRENCES = ("bare_cr", "nul", "blank_lines", "loose_rows", "form_feed_lines", "long_lines")
 
 
@@ -214,10 +203,8 @@ class OddLines:
         return cls(np.array(numbers, np.uint32), np.array(n_fields, np.uint32), texts)
 
     @classmethod
-    def of_frame(cls, frame: pl.DataFrame | None) -> OddLines:
+    def of_frame(cls, frame: pl.DataFrame) -> OddLines:
         """Return the lines of a table: ``line, text`` and, if known, ``n_fields``."""
-        if frame is None:
-            return cls.of()
         n_fields = frame["n_fields"] if "n_fields" in frame.columns else [0] * frame.height
         return cls.of(zip(frame["line"], n_fields, frame["text"], strict=True))
 
@@ -226,12 +213,8 @@ class OddLines:
 
     def filter(self, kept: npt.NDArray[np.bool_] | Sequence[bool]) -> OddLines:
         """Return some of the lines."""
-        rows = np.flatnonzero(np.asarray(kept, np.bool_))
-        if len(rows) == len(self):
-            return self
-        return OddLines(
-            self.line[rows], self.n_fields[rows], [self.text[row] for row in rows.tolist()]
-        )
+        flags = np.asarray(kept, np.bool_)
+        return OddLines(self.line[flags], self.n_fields[flags], [*compress(self.text, flags)])
 
     def where(self, test: Callable[[str], object]) -> OddLines:
         """Return the lines whose text passes a test."""
@@ -255,13 +238,3 @@ class OddLines:
     def rows(self) -> list[tuple[int, int, str]]:
         """Return the number, number of fields and text of each line."""
         return list(zip(self.line.tolist(), self.n_fields.tolist(), self.text, strict=True))
-
-    @property
-    def frame(self) -> pl.DataFrame:
-        """``line, text`` as a table, for fixes."""
-        import polars as pl
-
-        return pl.DataFrame(
-            {"line": self.line, "text": list(self.text)},
-            schema={"line": pl.UInt32, "text": pl.String},
-        )

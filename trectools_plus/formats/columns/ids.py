@@ -33,16 +33,8 @@ KEPT = np.array([(1 << 8 * n) - 1 for n in range(9)], np.uint64)
 np.empty(31 << 20, np.uint8)
 
 
-def _factors(n: int) -> Word:
-    """Return odd numbers with irregular bits (Steele et al. 2014, SplitMix)."""
-    state = np.arange(1, n + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
-    state = (state ^ (state >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    state = (state ^ (state >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    odd: Word = (state ^ (state >> np.uint64(31))) | np.uint64(1)
-    return odd
-
-
-_FACTORS = _factors(MAX_WORDS + 1)
+_FACTORS = np.cumprod(np.full(MAX_WORDS + 1, 0x9E3779B97F4A7C15, np.uint64))
+"""Odd numbers with irregular bits, one for each word."""
 _MIX = np.uint64(0xFF51AFD7ED558CCD)
 _HALF = np.uint64(32)
 _NUL, _FOR_NUL = b"\0", b"\xff"
@@ -187,12 +179,10 @@ class Ids:
 
     def above(self, other: Ids) -> Flags:
         """Return whether each text is above that of the same row of ``other``, in bytes."""
-        both = Ids.joined([self, other])
-        flags = np.zeros(len(self), np.bool_)
-        for key in both.sort_keys():  # the first bytes come last
-            ours, theirs = key[: len(self)], key[len(self) :]
-            flags = np.where(ours == theirs, flags, ours > theirs)
-        return flags
+        order = np.lexsort(Ids.joined([self, other]).sort_keys())
+        place = np.empty(len(order), np.int64)
+        place[order] = np.arange(len(order))
+        return place[: len(self)] > place[len(self) :]
 
     def changes(self) -> Flags:
         """Return, for rows 1, 2, …, whether the text differs from that of the previous row."""
@@ -247,33 +237,30 @@ class Ids:
 
     def texts(self, rows: Rows | Flags | slice = slice(None)) -> list[str]:
         """Return the texts of some rows, by default of all."""
-        words = [word[rows] for word in self.words]
-        stacked = np.stack(words[:MAX_WORDS], axis=-1).astype("<u8", copy=False)
-        joined = np.ascontiguousarray(stacked)
-        found = joined.view(f"S{8 * joined.shape[1]}").ravel().tolist()
-        if len(words) > MAX_WORDS:
-            rests = {0: b"", **self.rests}
-            hashes = words[MAX_WORDS].tolist()
-            found = [one + rests[key] for one, key in zip(found, hashes, strict=True)]
-        if self.rests or _FOR_NUL in joined.tobytes():
-            found = [one.replace(_FOR_NUL, _NUL) for one in found]
-        return [one.decode() for one in found]
+        found = self._bytes(rows)
+        texts: list[bytes] = found.tolist()
+        if self.rests:
+            hashes = self.words[MAX_WORDS][rows].tolist()
+            texts = [
+                text + self.rests.get(key, b"") for text, key in zip(texts, hashes, strict=True)
+            ]
+        if self.rests or _FOR_NUL in found.tobytes():
+            texts = [text.replace(_FOR_NUL, _NUL) for text in texts]
+        return [text.decode() for text in texts]
 
     def series(self) -> pl.Series:
         """Return all texts as a column of strings."""
         import polars as pl
 
-        if self.rests or not len(self) or any((word == 0).any() for word in self.words[:1]):
+        found = self._bytes(slice(None))
+        if self.rests or not len(self) or _FOR_NUL in found.tobytes():
             return pl.Series(self.texts(), dtype=pl.String)
-        # Polars splits the joined texts faster than Python makes strings.
-        width = 8 * len(self.words)
-        joined = np.full((len(self), width + 1), ord("\n"), np.uint8)
-        words = np.stack(self.words, axis=-1).astype("<u8", copy=False)
-        joined[:, :width] = words.view(np.uint8)
-        data = joined[joined != 0].tobytes()
-        if _FOR_NUL in data or data.count(b"\n") != len(self):  # NULs or line ends in texts
-            return pl.Series(self.texts(), dtype=pl.String)
-        return pl.Series([data[:-1].decode()]).str.split("\n").explode()
+        return pl.Series(found).cast(pl.String)
+
+    def _bytes(self, rows: Rows | Flags | slice) -> npt.NDArray[np.bytes_]:
+        """Return the first bytes of some rows."""
+        words = np.stack([word[rows] for word in self.words[:MAX_WORDS]], axis=-1)
+        return np.ascontiguousarray(words, "<u8").view(f"S{8 * words.shape[1]}").ravel()
 
     def beyond_ascii(self) -> Flags:
         """Flag the texts that are not ASCII, or longer than ``MAX_WORDS``."""

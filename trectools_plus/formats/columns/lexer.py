@@ -106,31 +106,16 @@ class LineShapes:
         """The number of bytes of each line without its end."""
         return self.ends - self.starts
 
-    def has(self, *marks: int) -> Flags:
-        """Flag the lines with one of some blanks."""
-        flags = np.zeros(len(self.ends), np.bool_)
-        for mark in marks:
-            places = self.breaks[self.marks == mark]
-            if len(places):
-                flags[np.searchsorted(self.ends, places)] = True
-        return flags
+    def has_between(self, which: Flags, mark: int) -> bool:
+        """Return whether a flagged line has a mark right before a field, except the first."""
+        is_later = (self.line[1:] == self.line[:-1]) & which[self.line[1:]]
+        return bool((self.marks[self.fields[1:] - 1][is_later] == mark).any())
 
-    def count_with_between(self, which: Flags, *marks: int) -> list[int]:
-        """Count the flagged lines with each of ``marks`` right before a field, except the first."""
-        is_later = self.line[1:] == self.line[:-1]
-        blanks = self.marks[self.fields[1:] - 1][is_later]
-        line = self.line[1:][is_later]
-        counts = []
-        for mark in marks:
-            flags = np.zeros(len(self.ends), np.bool_)
-            flags[line[blanks == mark]] = True
-            counts.append(int(np.count_nonzero(flags & which)))
-        return counts
-
-    def count(self, byte: int) -> Counts:
-        """Count the occurrences of a byte on each line."""
-        places = np.flatnonzero(self.text == byte)
-        return np.bincount(np.searchsorted(self.ends, places), minlength=len(self.ends))
+    def count(self, *values: int) -> Counts:
+        """Count the occurrences of some bytes on each line."""
+        places = [np.flatnonzero(self.text == value) for value in values]
+        lines = np.searchsorted(self.ends, np.concatenate(places))
+        return np.bincount(lines, minlength=len(self.ends))
 
     def odd_lines(self, which: Flags) -> OddLines:
         """Return the flagged lines with their texts."""
@@ -196,7 +181,7 @@ def scan_columns(source: FileContent, n_fields: int) -> Columns:
         n_rows = lexer.count_tidy_rows(data, begin, end)
         is_tidy &= n_rows is not None
         if n_rows is None:
-            parts.append(lexer.lex(data[begin:end], begin))
+            parts.append(lexer.lex(data[begin:end]))
         else:
             parts.append(lexer.tidy_part(memoryview(data)[begin:end], n_rows))
     n_lines = sum(part.facts.n_lines for part in parts)
@@ -254,7 +239,7 @@ class _Lexer:
         return Columns(
             source=self._source,
             n_fields=self._n_fields,
-            n_rows=facts.spaced_rows + facts.tabbed_rows if lines is None else len(lines),
+            n_rows=facts.n_lines if lines is None else len(lines),
             misshapen=misshapen or OddLines.of(),
             comments=comments or OddLines.of(),
             facts=facts,
@@ -277,13 +262,11 @@ class _Lexer:
 
     def tidy_part(self, rows: bytes | memoryview, n_rows: int, **facts: Any) -> Columns:
         """Return a chunk of tidy rows."""
-        n_tabbed = n_rows if self.separator == b"\t" else 0
-        found = FileFacts(
-            n_lines=n_rows, tabbed_rows=n_tabbed, spaced_rows=n_rows - n_tabbed, **facts
-        )
+        has_tabs = self.separator == b"\t"
+        found = FileFacts(n_lines=n_rows, has_tabs=has_tabs, has_spaces=not has_tabs, **facts)
         return self.part(rows, found)
 
-    def lex(self, chunk: bytes, begin: int) -> Columns:
+    def lex(self, chunk: bytes) -> Columns:
         """Split a chunk with arrays into its rows, as tidy rows, and everything else."""
         bad = None
         try:
@@ -291,7 +274,6 @@ class _Lexer:
         except UnicodeDecodeError as error:
             line_start = chunk.rfind(b"\n", 0, error.start) + 1
             bad = BadByte(
-                offset=begin + error.start,
                 line=chunk.count(b"\n", 0, error.start) + 1,
                 column=len(chunk[line_start : error.start].decode()) + 1,
                 value=chunk[error.start],
@@ -306,7 +288,6 @@ class _Lexer:
         lines = LineShapes.of(chunk)
         blank = (lines.n_fields == 0) & ~lines.is_comment
         row = (lines.n_fields == self._n_fields) & ~lines.is_comment
-        n_spaced, n_tabbed = lines.count_with_between(row, SPACE, TAB)
         longest = int(lines.lengths.max())
         is_long = longest > LONG_LINE_BYTES
         facts = FileFacts(
@@ -317,9 +298,9 @@ class _Lexer:
             bad_utf8=bad,
             blank_lines=Occurrences.of(blank),
             loose_rows=Occurrences.of(row & (lines.n_breaks != self._n_fields)),
-            spaced_rows=n_spaced,
-            tabbed_rows=n_tabbed,
-            form_feed_lines=Occurrences.of(lines.has(VT, FF) & ~lines.is_comment),
+            has_spaces=lines.has_between(row, SPACE),
+            has_tabs=lines.has_between(row, TAB),
+            form_feed_lines=Occurrences.of((lines.count(VT, FF) > 0) & ~lines.is_comment),
             long_lines=Occurrences.of(lines.lengths > LONG_LINE_BYTES),
             longest_line=longest if is_long else 0,
             longest_line_at=int(lines.lengths.argmax()) + 1 if is_long else None,

@@ -64,11 +64,6 @@ class QueryBlocks:
         return len(self.starts) > len(self.query_ids)
 
     @cached_property
-    def repeated_starts(self) -> Rows:
-        """First rows of blocks whose query has an earlier block."""
-        return np.setdiff1d(self.starts, self.first_rows)
-
-    @cached_property
     def sizes(self) -> Rows:
         """Number of rows of each query."""
         if not self.interleaved:

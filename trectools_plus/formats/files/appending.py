@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from trectools_plus.errors import InputError
@@ -31,10 +33,8 @@ class AppendedFile:
         self.path = path
         self.size = 0
         self._noun = noun
-        try:
+        with self._writing():
             self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o666)
-        except OSError as error:
-            raise self._write_error(error) from error
         if not lock(self._descriptor):
             self.close()
             raise InputError(
@@ -49,10 +49,8 @@ class AppendedFile:
         Raises:
             InputError: If the file cannot be written.
         """
-        try:
+        with self._writing():
             os.ftruncate(self._descriptor, size)
-        except OSError as error:
-            raise self._write_error(error) from error
         self.size = size
 
     def append(self, content: bytes) -> None:
@@ -61,22 +59,24 @@ class AppendedFile:
         Raises:
             InputError: If the file cannot be written.
         """
-        try:
+        with self._writing():
             rest = content
             while rest:
                 rest = rest[os.write(self._descriptor, rest) :]
             os.fsync(self._descriptor)
-        except OSError as error:
-            raise self._write_error(error) from error
         self.size += len(content)
 
     def close(self) -> None:
         """Close the file and release its lock."""
         os.close(self._descriptor)
 
-    def _write_error(self, error: OSError) -> InputError:
-        return InputError(
-            f"the {self._noun} cannot be written: {error.strerror or error}",
-            where=str(self.path),
-            remedy="check free space and permissions",
-        )
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            raise InputError(
+                f"the {self._noun} cannot be written: {error.strerror or error}",
+                where=str(self.path),
+                remedy="check free space and permissions",
+            ) from error

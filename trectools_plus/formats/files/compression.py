@@ -33,10 +33,7 @@ MAGIC_LENGTH = 10
 
 def detect(first_bytes: bytes) -> Compression | None:
     """Return the compression of a stream by its first ``MAGIC_LENGTH`` bytes; ``None`` if plain."""
-    for compression, marks in _MAGIC.items():
-        if first_bytes.startswith(marks):
-            return compression
-    return None
+    return next((name for name, marks in _MAGIC.items() if first_bytes.startswith(marks)), None)
 
 
 def decompressed(stream: Any, compression: Compression) -> IO[bytes]:

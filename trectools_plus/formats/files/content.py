@@ -65,8 +65,18 @@ def iter_content(path: str | Path) -> Iterator[bytes]:
 def _decompress(source: _Source, compression: Compression | None, shown: str) -> Iterator[bytes]:
     """Yield the content of a file; refuse what is not text or expands too much."""
     content: Any = source if compression is None else decompressed(source, compression)
-    n_bytes = 0
-    while part := _read_part(content, compression, shown):
+    n_bytes, part = 0, b"-"
+    while part:
+        try:
+            part = content.read(CHUNK_BYTES)
+        except Exception as error:
+            if compression is None or isinstance(error, TrectoolsPlusError):
+                raise
+            raise FormatError(
+                f"{compression} stream is damaged or ends early ({error})",
+                path=shown,
+                remedy="copy or create the file again",
+            ) from error
         if not n_bytes and (name := find_binary(part)) is not None:
             raise BinaryFileError(name, shown)
         n_bytes += len(part)
@@ -78,19 +88,6 @@ def _decompress(source: _Source, compression: Compression | None, shown: str) ->
                 remedy="this may be a decompression bomb; if not, decompress it yourself",
             )
         yield part
-
-
-def _read_part(content: IO[bytes], compression: Compression | None, shown: str) -> bytes:
-    try:
-        return content.read(CHUNK_BYTES)
-    except Exception as error:
-        if compression is None or isinstance(error, TrectoolsPlusError):
-            raise
-        raise FormatError(
-            f"{compression} stream is damaged or ends early ({error})",
-            path=shown,
-            remedy="copy or create the file again",
-        ) from error
 
 
 def iter_lines(path: str | Path) -> Iterator[bytes]:

@@ -93,15 +93,10 @@ class Overlong:
     line: int
     head: bytes = b""
 
-    @property
-    def what(self) -> str:
-        """The problem in words."""
-        return f"line of over {MAX_LINE_BYTES:,} bytes"
-
     def as_error(self, path: str) -> FormatError:
         """Return the error for readers that need the whole file."""
         return FormatError(
-            self.what,
+            f"line of over {MAX_LINE_BYTES:,} bytes",
             path=path,
             line=self.line,
             remedy="check that this is the right file, with a line end after each entry",

@@ -66,25 +66,14 @@ def refuse_lost_data(output: str | Path) -> None:
 def _contains_data(path: Path) -> bool:
     try:
         read = [line.decode("utf-8", "replace") for line in islice(iter_lines(path), _LINES_READ)]
-    except TrectoolsPlusError:
-        return _has_data_columns(path)
+    except TrectoolsPlusError:  # not text
+        return False
     lines = [line.strip() for line in read if line.strip() and not line.startswith("#")]
     first, head = lines[0] if lines else "", " ".join(lines)
     is_table = re.search("[,\t]", first) is not None and _DATA_NAMES.search(first) is not None
     if is_table or first.startswith(("{", "[", "<top", "<quer", "<?xml")):
         return not _MEASURE.search(first if is_table else head)
     return 2 * sum(bool(_DATA_ROW.fullmatch(line)) for line in lines) > len(lines)
-
-
-def _has_data_columns(path: Path) -> bool:
-    """Return whether a file is a table in Parquet, but none of measures."""
-    import polars as pl
-
-    try:
-        names = " ".join(pl.read_parquet_schema(path))
-    except (OSError, pl.exceptions.PolarsError):
-        return False
-    return bool(_DATA_NAMES.search(names)) and not _MEASURE.search(names)
 
 
 def refuse_link_out(output: str | Path, folder: str | Path) -> None:

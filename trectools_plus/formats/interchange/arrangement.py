@@ -17,6 +17,7 @@ from trectools_plus.formats.columns.decimals import parse_column
 from trectools_plus.formats.columns.facts import Occurrences, OddLines
 from trectools_plus.formats.columns.lexer import scan_columns
 from trectools_plus.formats.files.content import FileContent
+from trectools_plus.formats.interchange.frames import find_systems
 from trectools_plus.formats.interchange.names import (
     JUDGMENT_TYPES,
     RUN,
@@ -27,7 +28,6 @@ from trectools_plus.formats.interchange.names import (
     normalize,
     value_of_column,
 )
-from trectools_plus.formats.interchange.systems import find_systems
 from trectools_plus.formats.interchange.table_files import HeadedTable, unjudged
 from trectools_plus.formats.writing import tag_of_path
 
@@ -174,8 +174,8 @@ def _columns(source: FileContent, frame: pl.DataFrame, origin: Origin) -> Column
         blank_lines=Occurrences() if is_quoted else facts.blank_lines,
         loose_rows=Occurrences(),
         form_feed_lines=Occurrences(),
-        spaced_rows=0,
-        tabbed_rows=0,
+        has_spaces=False,
+        has_tabs=False,
     )
     body = frame.drop("line").write_csv(include_header=False, separator="\t", quote_style="never")
     return Columns(

@@ -275,23 +275,19 @@ def convert_columns(
     Raises:
         FormatError: If the file does not have this format, or no format.
     """
-    what, remedy = (
-        "the content has no known format",
-        f"see `{kind.rstrip('s')}s convert -h`, or add --columns",
-    )
-    read = None
     if name is None or name in _DIRECT or columns is not None or source.is_parquet:
         read = read_direct(source, kind, columns)
-    if read is None and (problem := json_problem(source, kind)):
-        what, remedy = problem[0], problem[1] or remedy
-    elif read is None:
-        readers = (one for known, one in _LAYOUTS[kind].items() if name in (None, known))
-        tables = (one(source, KINDS[kind]) for one in readers)
-        scanned = scan_columns(source, len(KINDS[kind].columns))
-        if found := next(filter(None, tables), None):
-            read = arrange_table(source, KINDS[kind], found)
-        elif name in (None, "trec") and scanned.n_rows:
-            read = scanned
-    if read is None:
-        raise FormatError(what, path=source.path, remedy=remedy)
-    return read
+        if read is not None:
+            return read
+    what, remedy = json_problem(source, kind) or ("", None)
+    for known, reader in _LAYOUTS[kind].items():
+        if not what and name in (None, known) and (table := reader(source, KINDS[kind])):
+            return arrange_table(source, KINDS[kind], table)
+    scanned = scan_columns(source, len(KINDS[kind].columns))
+    if not what and name in (None, "trec") and scanned.n_rows:
+        return scanned
+    raise FormatError(
+        what or "the content has no known format",
+        path=source.path,
+        remedy=remedy or f"see `{kind.rstrip('s')}s convert -h`, or add --columns",
+    )

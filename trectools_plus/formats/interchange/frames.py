@@ -7,7 +7,7 @@ imported only to return a table of pandas, and pyarrow, which Polars uses for co
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from decimal import Decimal
 from numbers import Real
@@ -27,10 +27,10 @@ from trectools_plus.formats.interchange.names import (
     ColumnValue,
     Kind,
     find_fields,
+    normalize,
     value_of_column,
 )
-from trectools_plus.formats.interchange.systems import find_systems
-from trectools_plus.text import show
+from trectools_plus.text import listed, quoted, show
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -120,6 +120,29 @@ def rename_columns(value: Any, columns: ColumnNames | None) -> Any:
     return frame.drop(replaced).rename(fields)
 
 
+def find_systems(
+    rows: pl.DataFrame, candidates: Mapping[str, str], hints: Sequence[str]
+) -> str | None:
+    """Return the column that may name systems: ``column 'model' (BM25, DPH)``.
+
+    Args:
+        rows: ``query_id`` and the candidates, as texts.
+        candidates: The names of further columns in the file, with those in ``rows``.
+        hints: Names that such a column often has.
+
+    Returns:
+        The column, of which a query has several values; ``None`` if there is none.
+    """
+    usual = set(map(normalize, hints))
+    for name, column in candidates.items():
+        if normalize(name) in usual:
+            values = rows[column].unique(maintain_order=True)
+            n_pairs = rows.select("query_id", column).n_unique()
+            if rows["query_id"].n_unique() < n_pairs and len(values) < rows.height:
+                return f"column {quoted(name)} ({listed(values.to_list(), 5)})"
+    return None
+
+
 def _find_systems(frame: pl.DataFrame) -> str | None:
     """Return the column that may name the systems of a run; ``None`` if there is only one."""
     fields = find_fields(frame.columns, RUN_FIELDS)
@@ -152,30 +175,6 @@ def is_pandas(value: object) -> bool:
 def is_record(value: object) -> bool:
     """Return whether a value is a row with attributes, like the tuples of ``ir_measures``."""
     return hasattr(value, "query_id") and hasattr(value, "doc_id")
-
-
-def require_columns(
-    found: Container[str], required: Iterable[str], kind: str, names: Sequence[str]
-) -> None:
-    """Refuse a table without all columns.
-
-    Args:
-        found: The columns that were recognised.
-        required: The columns that are needed.
-        kind: The kind of table.
-        names: The columns of the table.
-
-    Raises:
-        InputError: If a column is missing.
-    """
-    required = list(required)
-    missing = [name for name in required if name not in found]
-    if missing:
-        raise InputError(
-            f"expected columns {', '.join(required)} but {', '.join(missing)} is missing",
-            where=kind,
-            remedy=f"rename columns; the table has {', '.join(names) or 'none'}",
-        )
 
 
 def unexpected(value: object, kind: Kind, where: str | None = None) -> UsageError:

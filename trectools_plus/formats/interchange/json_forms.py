@@ -17,9 +17,10 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TypeAlias
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -34,8 +35,6 @@ from trectools_plus.formats.interchange.names import (
 )
 from trectools_plus.formats.interchange.table_files import HeadedTable, Header, unjudged
 from trectools_plus.text import listed
-
-Value: TypeAlias = "str | _Object | list[Value] | bool | None"
 
 _NO_QUERY = (
     "write {query_id: response} for the response of each query, or fetch the run: "
@@ -97,34 +96,6 @@ _SURROGATE = re.compile(r"\\u[dD][89A-Fa-f]")
 _PAIR = re.compile(r'"(?:[^"\\]|\\.)*"\s*:\s*(?:-?[0-9][0-9.eE+-]*|NaN|-?Infinity|")')
 
 
-class _Object(tuple[tuple[str, "Value"], ...]):
-    """A JSON object as pairs, so that repeated keys are kept."""
-
-    __slots__ = ()
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        return tuple(key for key, _ in self)
-
-    @property
-    def shown(self) -> str:
-        return ", ".join(self.names[:8])
-
-    @property
-    def is_flat(self) -> bool:
-        return not any(isinstance(value, list | _Object) for _, value in self)
-
-    @property
-    def by_name(self) -> dict[str, Value]:
-        return {normalize(key): value for key, value in reversed(self)}
-
-
-class _Number(str):
-    """A number as it is written."""
-
-    __slots__ = ()
-
-
 class UnknownFormError(ValueError):
     """A document is JSON, but no run and no qrels in a known form.
 
@@ -159,16 +130,24 @@ def read_json(text: str, kind: Kind, columns: ColumnNames | None = None) -> Head
     return reader.table(text)
 
 
-def _decode(text: str) -> Value:
-    value: Value = _DECODER.decode(text)
+def _decode(text: str) -> Any:
+    value = json.loads(text, object_pairs_hook=_without_repeats)
     if _SURROGATE.search(text):  # an unpaired one is no character: UnicodeEncodeError
         json.dumps(value, ensure_ascii=False).encode()
     return value
 
 
-def _lines_of(text: str, error: Exception) -> list[tuple[int, Value]]:
+def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    values = dict(pairs)
+    if len(values) < len(pairs):
+        ((key, _),) = Counter(key for key, _ in pairs).most_common(1)
+        raise UnknownFormError(f"key {key!r} occurs twice in an object")
+    return values
+
+
+def _lines_of(text: str, error: Exception) -> list[tuple[int, Any]]:
     """Return the values of JSON Lines, with their line numbers."""
-    values: list[tuple[int, Value]] = []
+    values: list[tuple[int, Any]] = []
     for number, line in enumerate(text.split("\n"), 1):
         if line.strip():
             try:
@@ -179,25 +158,27 @@ def _lines_of(text: str, error: Exception) -> list[tuple[int, Value]]:
     return values
 
 
-def _at(value: Value, path: str) -> Value:
+def _by_name(item: dict[str, Any]) -> dict[str, Any]:
+    return {normalize(key): value for key, value in reversed(item.items())}
+
+
+def _shown(item: dict[str, Any]) -> str:
+    return ", ".join([*item][:8])
+
+
+def _at(value: Any, path: str) -> Any:
     """Return the value at a path of keys; the values in all objects of a list, joined."""
     for key in path.split("."):
-        if isinstance(value, list):
-            inner = (_at(item, key) for item in value)
-            value = [item for items in inner if isinstance(items, list) for item in items]
-        elif not isinstance(value, _Object):
+        if not isinstance(value, dict):
             return None
-        elif key == "*":
-            if len(value) != 1:
-                raise UnknownFormError(f"these are several runs: {value.shown}", _SPLIT)
-            value = value[0][1]
-        else:
-            value = value.by_name.get(normalize(key))
+        if key == "*" and len(value) != 1:
+            raise UnknownFormError(f"these are several runs: {_shown(value)}", _SPLIT)
+        value = next(iter(value.values())) if key == "*" else _by_name(value).get(normalize(key))
     return value
 
 
 class _Reader:
-    """Collects the rows of a document, as columns of texts."""
+    """Collects the rows of a document, as texts by the names of columns."""
 
     def __init__(self, kind: Kind, columns: ColumnNames | None) -> None:
         self.kind, self.user_columns = kind, columns
@@ -215,34 +196,34 @@ class _Reader:
         self.is_listed = False
         self.n_unjudged = self.n_queries = 0
         self.has_own_ids: set[bool] = set()
-        self.lines: list[int] = []
-        self.rows: list[dict[str, str]] = []
+        self.rows: list[tuple[int, dict[str, str]]] = []
 
-    def add_document(self, line: int, root: Value) -> None:
+    def add_document(self, line: int, root: Any) -> None:
         """Add rows, the results of a query, or a dictionary of queries."""
-        queries: Value = root if isinstance(root, list) else [root]
-        if isinstance(root, _Object):
-            names = root.by_name
+        queries: Any = root if isinstance(root, list) else [root]
+        if isinstance(root, dict):
+            names = _by_name(root)
             marks = ((form, normalize(form.mark or form.queries)) for form in FORMS)
             form = next((form for form, mark in marks if mark and mark in names), None)
             if form is not None:
                 self.label = form.label
-                queries = _at(_Object(pair for pair in root if pair[0] != form.mark), form.queries)
+                root = {key: value for key, value in root.items() if key != form.mark}
+                queries = _at(root, form.queries)
             elif self._row_of(root) is None and self._results_of(root) is None:
                 queries = root
-        if isinstance(queries, _Object):
-            for key, value in queries:
-                if not isinstance(value, list | _Object):
-                    what = f"no query id and documents in the fields on line {line}"
-                    raise UnknownFormError(f"{what} ({queries.shown})", _NAME_KEYS)
-                self.add(line, value, key)
-            if len(self.has_own_ids) > 1:
-                raise UnknownFormError("expected {query_id: {doc_id: value}}", _NAME_KEYS)
-        elif isinstance(queries, list):
-            for item in queries:
+        if not isinstance(queries, dict):
+            for item in queries if isinstance(queries, list) else ():
                 self.add(line, item)
+            return
+        for key, value in queries.items():
+            if not isinstance(value, list | dict):
+                what = f"no query id and documents in the fields on line {line}"
+                raise UnknownFormError(f"{what} ({_shown(queries)})", _NAME_KEYS)
+            self.add(line, value, key)
+        if len(self.has_own_ids) > 1:
+            raise UnknownFormError("expected {query_id: {doc_id: value}}", _NAME_KEYS)
 
-    def add(self, line: int, item: Value, key: str | None = None) -> None:
+    def add(self, line: int, item: Any, key: str | None = None) -> None:
         """Add a row, or the results of a query.
 
         Args:
@@ -250,73 +231,65 @@ class _Reader:
             item: A row, an object that contains the results, or, with ``key``, the results.
             key: The id of the query in a dictionary.
         """
-        if key is None and not isinstance(item, _Object):
+        if key is None and not isinstance(item, dict):
             raise UnknownFormError(f"expected an object on line {line}")
-        query_id, form, results = key, FORMS[-1], item
-        if isinstance(item, _Object) and (key is None or not item.is_flat):
+        results, query_id = item, key
+        if isinstance(item, dict) and (key is None or not _is_flat(item)):
             if key is None and (row := self._row_of(item)):
-                self._append(line, row)
+                self.rows.append((line, row))
                 return
-            found = self._results_of(item)
-            if found is None:
+            results = self._results_of(item)
+            if results is None:
                 where = f"on line {line}" if key is None else f"in query {key!r}"
-                what = f"no query id and documents in the fields {where} ({item.shown})"
+                what = f"no query id and documents in the fields {where} ({_shown(item)})"
                 raise UnknownFormError(what, _SPLIT)
-            form, results = found
             query_id = key or _query_of(item)
-        self.label = form.label if form.label != "JSON" else self.label
         self.n_queries += 1
-        if isinstance(results, _Object):
-            results = [list(pair) for pair in results]
-        for position, result in enumerate(results if isinstance(results, list) else (), 1):
+        pairs = [list(pair) for pair in results.items()] if isinstance(results, dict) else results
+        for position, result in enumerate(pairs, 1):
             self._add_result(line, query_id, result, position)
 
-    def _row_of(self, item: _Object) -> dict[str, str] | None:
+    def _row_of(self, item: dict[str, Any]) -> dict[str, str] | None:
         """Return the texts of a row, without ranks if there are scores; ``None`` for others.
 
         A row has one value in each of its fields.
         """
-        places = self.find_row(item.names)
-        values = (item[place][1] for place in places.values())
-        is_row = not any(isinstance(value, list | _Object) for value in values)
+        names = tuple(item)
+        places = self.find_row(names)
+        is_row = not any(isinstance(item[names[at]], list | dict) for at in places.values())
         if not (is_row and self.kind.is_complete(places)):
             return None
-        rank = places.get("rank") if self.value in places else None
+        rank = names[places["rank"]] if "rank" in places and self.value in places else None
         return {
             name: _text(value)
-            for place, (name, value) in enumerate(item)
-            if place != rank and not isinstance(value, list | _Object)
+            for name, value in item.items()
+            if name != rank and not isinstance(value, list | dict)
         }
 
-    def _append(self, line: int, row: dict[str, str]) -> None:
-        self.lines.append(line)
-        self.rows.append(row)
-
-    def _results_of(self, item: _Object) -> tuple[JsonForm, list[Value] | _Object] | None:
-        """Return the results in an object, or in the response inside of it, and their form."""
-        names = item.by_name
+    def _results_of(self, item: dict[str, Any]) -> list[Any] | dict[str, Any] | None:
+        """Return the results in an object, or in the response inside of it."""
+        names = _by_name(item)
         for form in FORMS:
-            path = form.qrels if self.value == "relevance" else form.run
-            if not path or normalize(path.partition(".")[0]) not in names:
-                continue
-            results = _at(item, path)
-            if isinstance(results, _Object) and not results.is_flat:
+            key = normalize(form.qrels if self.value == "relevance" else form.run)
+            results = names.get(key) if key else None
+            if isinstance(results, dict) and not _is_flat(results):
                 return self._results_of(results)
+            if not isinstance(results, list | dict):
+                continue
             if parallel := _PARALLEL & names.keys():
-                what = f"{path} and {listed(sorted(parallel))} are separate lists"
+                what = f"{key} and {listed(sorted(parallel))} are separate lists"
                 raise UnknownFormError(what, "write {query_id: {doc_id: value}}")
-            if isinstance(results, list | _Object):
-                return form, results
+            self.label = form.label if form.label != "JSON" else self.label
+            return results
         return None
 
-    def _add_result(self, line: int, query_id: str | None, item: Value, position: int) -> None:
+    def _add_result(self, line: int, query_id: str | None, item: Any, position: int) -> None:
         """Add a document with a value, or one that is listed: it has a rank, and is relevant."""
         values = self._values_of(item, query_id)
         self.has_own_ids.add("query_id" in values)
         if query_id is None and "query_id" not in values:
             what = f"results without a query id on line {line}, as of Elasticsearch's _search"
             raise UnknownFormError(what, _NO_QUERY)
-        values = {"query_id": query_id or "", **values}
         if values.get(self.value) == "" and self.value == "relevance":
             self.n_unjudged += 1
             return
@@ -325,71 +298,66 @@ class _Reader:
         elif "rank" not in values:
             self.is_listed = True
             values |= {"rank": str(position)} if "rank" in self.kind.fields else {self.value: "1"}
-        self._append(line, {self.names.get(name, name): text for name, text in values.items()})
+        values = {"query_id": query_id or "", **values}
+        self.rows.append((line, {self.names.get(name, name): values[name] for name in values}))
 
-    def _values_of(self, item: Value, query_id: str | None) -> dict[str, str]:
+    def _values_of(self, item: Any, query_id: str | None) -> dict[str, str]:
         """Return the fields of a result."""
         if isinstance(item, list):
             if len(item) != 2:
                 raise UnknownFormError("expected pairs of document and value")
             return {"doc_id": _text(item[0]), self.value: _text(item[1])}
-        if not isinstance(item, _Object):
+        if not isinstance(item, dict):
             return {"doc_id": _text(item)}
-        hit = item.by_name.get("hit")
-        item = _Object((*item, *hit)) if isinstance(hit, _Object) else item
-        places = self.find_result(item.names)
-        values = {name: _text(item[place][1]) for name, place in places.items()}
-        if query_id != item.by_name.get("query", query_id) and "query_id" not in values:
+        if isinstance(hit := item.get("hit"), dict):
+            item = item | hit
+        names = tuple(item)
+        values = {name: _text(item[names[at]]) for name, at in self.find_result(names).items()}
+        if query_id != item.get("query", query_id) and "query_id" not in values:
             raise UnknownFormError(f"results of other queries in {query_id!r}", _NAME_KEYS)
         if "doc_id" not in values or self.kind.value_in(values) is None:
-            what = f"a result has no document id or no {self.value} (fields: {item.shown})"
+            what = f"a result has no document id or no {self.value} (fields: {_shown(item)})"
             raise UnknownFormError(what, _NAME_KEYS)
         return values
 
     def table(self, text: str) -> HeadedTable:
         """Return the rows, with the lines of a dictionary of which each row has its own pair."""
-        names = list(dict.fromkeys(name for row in self.rows for name in row))
-        if self.n_queries and not self.lines:  # queries without results
+        names = list(dict.fromkeys(name for _, row in self.rows for name in row))
+        if self.n_queries and not self.rows:  # queries without results
             names = ["query_id", "doc_id", self.value]
         places = find_fields(names, self.kind.fields, self.user_columns)
         if not self.kind.is_complete(places):
             raise UnknownFormError("the document is empty: it has no rows", _NAME_KEYS)
-        has_lines, lines = True, np.array(self.lines, np.uint32)
-        if "\n" in text.strip():
-            starts = [match.start() for match in _PAIR.finditer(text)]
-            has_lines = len(starts) == len(lines)
-            if has_lines:
-                ends = [match.start() for match in re.finditer("\n", text)]
-                lines = (np.searchsorted(ends, starts) + 1).astype(np.uint32)
-        texts = {
-            f"c{at}": [row.get(name, "") for row in self.rows] for at, name in enumerate(names, 1)
-        }
-        rows = pl.DataFrame(
-            {"line": lines, **texts}, {"line": pl.UInt32} | dict.fromkeys(texts, pl.String)
-        )
+        lines = np.array([line for line, _ in self.rows], np.uint32)
+        starts = [match.start() for match in _PAIR.finditer(text)] if "\n" in text.strip() else []
+        has_lines = "\n" not in text.strip() or len(starts) == len(lines)
+        if starts and has_lines:
+            ends = [match.start() for match in re.finditer("\n", text)]
+            lines = (np.searchsorted(ends, starts) + 1).astype(np.uint32)
+        columns = ([row.get(name, "") for _, row in self.rows] for name in names)
+        texts = [pl.Series(f"c{at}", column, pl.String) for at, column in enumerate(columns, 1)]
+        rows = pl.DataFrame([pl.Series("line", lines), *texts])
         notes = [LISTED] if self.is_listed and self.value == "relevance" else []
         notes += [unjudged(self.n_unjudged)] if self.n_unjudged else []
         header = Header(0, "", tuple(names), "", self.label)
         return HeadedTable(header, rows, has_lines=has_lines, places=places, notes=tuple(notes))
 
 
-def _query_of(item: _Object) -> str | None:
+def _is_flat(item: dict[str, Any]) -> bool:
+    return not any(isinstance(value, list | dict) for value in item.values())
+
+
+def _query_of(item: dict[str, Any]) -> str | None:
     """Return the query id of an object, which may be inside ``query`` or ``metadata``."""
-    names = item.by_name
-    inner = [value.by_name for key in _NESTED if isinstance(value := names.get(key), _Object)]
+    names = _by_name(item)
+    inner = [_by_name(value) for key in _NESTED if isinstance(value := names.get(key), dict)]
     ids = [values.get(name) for values in (names, *inner) for name in _IDS]
-    return next((one for one in [*ids, *map(names.get, _TEXTS)] if isinstance(one, str)), None)
+    texts = [*ids, *map(names.get, _TEXTS)]
+    return next((str(text) for text in texts if isinstance(text, str | int)), None)
 
 
-def _text(value: Value) -> str:
+def _text(value: Any) -> str:
     """Return the text of a value; "" for null."""
-    if isinstance(value, list | _Object):
+    if isinstance(value, list | dict):
         raise UnknownFormError("expected a number or a text but got one more level", _SPLIT)
-    if isinstance(value, bool):
-        return str(int(value))
-    return value or ""
-
-
-_DECODER = json.JSONDecoder(
-    object_pairs_hook=_Object, parse_int=_Number, parse_float=_Number, parse_constant=_Number
-)
+    return "" if value is None else str(int(value) if isinstance(value, bool) else value)

@@ -244,56 +244,48 @@ def read_parquet_table(source: FileContent, kind: Kind, columns: ColumnNames | N
     """
     data = BytesIO(source.data)
     try:
-        schema = pl.Schema(pl.read_parquet_schema(data))
-        names = _choose_columns(source, schema, kind, columns)
-        scan = pl.scan_parquet(data)
+        names = list(pl.read_parquet_schema(data))
+        places = find_fields(names, kind.fields, columns)
+        if len(names) > MAX_COLUMNS or not kind.is_complete(places):
+            needed = {name: name for name in kind.required} | dict(columns or {})
+            raise _refused(
+                source,
+                f"expected the columns {', '.join(needed.values())} but got {len(names):,} columns "
+                f"({listed(names)})",
+                f"name them: --columns query=NAME,doc_id=NAME,{kind.required[-1]}=NAME",
+            )
+        usual = {*map(normalize, (*SYSTEMS, *JUDGMENT_TYPES))}
+        names = [
+            name
+            for at, name in enumerate(names)
+            if at in places.values() or normalize(name) in usual
+        ]
+        scan = pl.scan_parquet(data).select(names)
         n_rows = scan.select(pl.len()).collect().item()
         if n_rows * _ROW_BYTES > limits.max_content_bytes():
             raise _refused(source, f"it has {n_rows:,} rows, which need more memory than allowed")
-        frame = scan.select(names).collect()
+        frame = scan.collect()
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
         why = shortened(str(error).partition("\n")[0])
         raise _refused(source, f"it is damaged ({why})", "write the file again") from None
-    texts = [_as_text(column).alias(f"c{at}") for at, column in enumerate(frame.iter_columns(), 1)]
-    lines = pl.int_range(1, frame.height + 1, dtype=pl.UInt32, eager=True).alias("line")
-    header = Header(0, "", tuple(names), "", "Parquet")
     places = find_fields(names, kind.fields, columns)
-    return HeadedTable(header, pl.DataFrame([lines, *texts]), has_lines=False, places=places)
+    ids = [names[places["query_id"]], names[places["doc_id"]]]
+    texts = [_as_text(source, column, column.name in ids) for column in frame.iter_columns()]
+    lines = pl.int_range(1, frame.height + 1, dtype=pl.UInt32, eager=True).alias("line")
+    rows = pl.DataFrame([lines, *(text.alias(f"c{at}") for at, text in enumerate(texts, 1))])
+    header = Header(0, "", tuple(names), "", "Parquet")
+    return HeadedTable(header, rows, has_lines=False, places=places)
 
 
-def _choose_columns(
-    source: FileContent, schema: pl.Schema, kind: Kind, columns: ColumnNames | None
-) -> list[str]:
-    """Return the columns to read: those of fields, and those that may name systems."""
-    names = list(schema)
-    fields = find_fields(names, kind.fields, columns)
-    if len(names) > MAX_COLUMNS or not kind.is_complete(fields):
-        needed = {name: name for name in kind.required} | dict(columns or {})
-        raise _refused(
-            source,
-            f"expected the columns {', '.join(needed.values())} but got {len(names):,} columns "
-            f"({listed(names)})",
-            f"name them: --columns query=NAME,doc_id=NAME,{kind.required[-1]}=NAME",
-        )
-    usual = {*map(normalize, (*SYSTEMS, *JUDGMENT_TYPES))}
-    readable = {name for name in names if schema[name].is_numeric() or schema[name] in _READABLE}
-    for name, place in fields.items():
-        dtype = schema[names[place]]
-        if names[place] not in readable or (name.endswith("_id") and dtype.is_float()):
-            what = f"expected text or numbers in column {names[place]!r} but got {dtype}"
-            raise _refused(source, what, "convert the column")
-    return [
-        name
-        for at, name in enumerate(names)
-        if at in fields.values() or (name in readable and normalize(name) in usual)
-    ]
-
-
-def _as_text(column: pl.Series) -> pl.Series:
+def _as_text(source: FileContent, column: pl.Series, is_id: bool) -> pl.Series:
     """Return the values as texts; "" for missing ones."""
-    if column.dtype == pl.Boolean:
+    dtype = column.dtype
+    if not (dtype.is_numeric() or dtype in _READABLE) or (is_id and dtype.is_float()):
+        what = f"expected text or numbers in column {column.name!r} but got {dtype}"
+        raise _refused(source, what, "convert the column")
+    if dtype == pl.Boolean:
         column = column.cast(pl.Int8)
-    elif column.dtype.is_decimal() or column.dtype == pl.Float32:
+    elif dtype.is_decimal() or dtype == pl.Float32:
         column = column.cast(pl.Float64)
     return column.cast(pl.String, strict=False).fill_null("").str.strip_chars(" \t")
 

@@ -120,9 +120,9 @@ def marks(table: TableView, character: str) -> Places:
     """Return the places of a character that tools read differently: CR within a line, or NUL."""
     columns = table.file
     found = columns.facts.bare_cr if character == "\r" else columns.facts.nul
-    if wide_encoding(columns) or found.first is None:
+    if wide_encoding(columns) or not found:
         return Places()
-    column = columns.line_index.column_of_character(found.first, character)
+    column = columns.line_index.text(int(found.lines[0])).find(character) + 1 or None
     return Places(found.count, found.lines, column, first={"at": column or 0})
 
 
@@ -338,7 +338,7 @@ def long_rows(table: TableView) -> OddLines:
 
 def n_needed(table: TableView) -> int:
     """Return the number of values that each row must have."""
-    return table.origin.n_values if table.origin else table.file.n_fields
+    return len(table.origin.required) if table.origin else table.file.n_fields
 
 
 def shown_layout(table: TableView, _: Places) -> Mapping[str, Value]:
@@ -426,7 +426,7 @@ def row_behind_hash(code: str, row: str) -> Rule:
 
 def returning_queries(table: TableView) -> Pairs:
     """Return the rows at which a query continues after another."""
-    rows = table.blocks.repeated_starts if table.blocks.interleaved else np.empty(0, np.int64)
+    rows = np.setdiff1d(table.blocks.starts, table.blocks.first_rows)
     return Pairs(rows, rows - 1)
 
 
