@@ -85,7 +85,7 @@ def test_text_is_grouped_by_file_worst_first() -> None:
         "",
         "good.run: run, 3 rows, 1 query; no findings",
         "",
-        "Found 1 error, 1 warning and 1 info in 1 of 2 files.",
+        "Found 1 error, 1 warning, 1 info in 2 files.",
         "Findings marked * are fixed by --fix OUT.",
     ]
 

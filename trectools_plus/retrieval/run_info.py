@@ -7,7 +7,7 @@ from pydantic import ConfigDict
 from trectools_plus.errors import InputError
 from trectools_plus.formats.tables import Run
 from trectools_plus.models import Model
-from trectools_plus.validation.description import describe_view
+from trectools_plus.validation.loading import describe_view
 from trectools_plus.validation.views.runs import RunView
 
 

@@ -107,7 +107,7 @@ def check_test_set(
     superseded = {code for finding in reported for code in _SUPERSEDED.get(finding.code, ())}
     findings = tuple(finding for finding in reported if finding.code not in superseded)
     n_rows, n_queries = topics.n_rows, topics.n_queries
-    return FileReport(shown, "testset", n_rows, n_queries, findings, topics.line_text)
+    return FileReport(shown, "testset", n_rows, n_queries, findings)
 
 
 def ontology_of(term_ids: Iterable[str], path: str | Path | None = None) -> Ontology | None:

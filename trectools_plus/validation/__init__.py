@@ -11,8 +11,6 @@ __getattr__, __dir__ = import_lazily(
     },
     internal={
         "validation.catalogue": ["CATALOGUE"],
-        "validation.conversion": ["ConvertedTable", "convert_qrels", "convert_run", "convert_runs"],
-        "validation.description": ["describe_file"],
         "validation.engine": [
             "open_qrels",
             "open_run",
@@ -24,7 +22,17 @@ __getattr__, __dir__ = import_lazily(
         "validation.findings": ["Fix", "Severity", "refuse_errors"],
         "validation.fixing": ["FixSummary", "split_fix_values"],
         "validation.inputs": ["validate"],
-        "validation.loading": ["load_qrels", "load_run", "load_runs", "load_topics"],
+        "validation.loading": [
+            "ConvertedTable",
+            "convert_qrels",
+            "convert_run",
+            "convert_runs",
+            "describe_file",
+            "load_qrels",
+            "load_run",
+            "load_runs",
+            "load_topics",
+        ],
         "validation.registry": ["Rule"],
         "validation.rendering": ["as_document", "print_text", "render_github"],
         "validation.settings": ["Choices"],

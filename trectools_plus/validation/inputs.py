@@ -213,20 +213,18 @@ def validate(data: Input, *, qrels: Input | None = None, max_depth: int | None =
 def _is_qrels_file(path: Input) -> bool:
     if is_catalogue_name(path):
         return True
-    qrels, run = _open(open_qrels, path), _open(partial(open_run, max_depth=None), path)
-    header = qrels.shape.header if qrels else None
-    is_beir = header is not None and "corpus" in header[1]  # its grade is a score
+    qrels, run = _opened(open_qrels, path), _opened(partial(open_run, max_depth=None), path)
+    is_beir = qrels is not None and "corpus" in str(qrels.shape.header)  # its grade is a score
     return qrels is not None and (run is None or is_beir)
 
 
-def _open(read: Callable[[Any], TableView | FileReport], path: Any) -> TableView | None:
+def _opened(read: Callable[[Any], TableView | FileReport], path: Any) -> TableView | None:
     """Return a file with rows of a kind; ``None`` if it has none."""
     try:
         view = read(path)
     except FormatError:  # a Parquet file of the other kind
         return None
-    is_kind = not isinstance(view, FileReport) and view.n_rows > 0 and view.shape.has_rows
-    return view if is_kind else None  # type: ignore[return-value]
+    return view if isinstance(view, TableView) and view.has_ids else None
 
 
 def _has_grades(data: Input) -> bool:
@@ -242,16 +240,17 @@ def _is_one_run(runs: Mapping[Any, Any]) -> bool:
     """Return whether the values of a dictionary are documents with scores."""
     if not runs:
         raise UsageError("no run is given", remedy=f"the dictionary is empty; give {RUN.accepted}")
-    first: Any = next((one for one in runs.values() if not isinstance(one, Mapping) or one), {})
-    return isinstance(first, Mapping) and not any(
-        isinstance(one, Mapping) for one in first.values()
-    )
+    first: Any = next((one for one in runs.values() if not _is_empty(one)), {})
+    is_nested = isinstance(first, Mapping) and any(isinstance(x, Mapping) for x in first.values())
+    return isinstance(first, Mapping) and not is_nested
+
+
+def _is_empty(value: object) -> bool:
+    return isinstance(value, Mapping) and not value
 
 
 def _refuse_empty(value: object, contents: str, where: str | None = None) -> None:
-    if isinstance(value, Mapping) and not any(
-        not isinstance(one, Mapping) or one for one in value.values()
-    ):
+    if isinstance(value, Mapping) and all(map(_is_empty, value.values())):
         raise UsageError(
             f"the dictionary has no {contents}", where=where, remedy="give at least one"
         )

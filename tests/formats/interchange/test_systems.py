@@ -16,9 +16,9 @@ from trectools_plus.formats.files.content import FileContent
 from trectools_plus.formats.interchange.systems import Systems
 from trectools_plus.formats.lexing import lex_qrels, lex_run
 from trectools_plus.validation import load_run, validate_qrels, validate_run
-from trectools_plus.validation.conversion import convert_run, convert_runs
 from trectools_plus.validation.engine import check_view, open_run
 from trectools_plus.validation.fixing import fix_run
+from trectools_plus.validation.loading import convert_run, convert_runs
 from trectools_plus.validation.views.runs import RunView
 
 QUERIES = [f"q{number}" for number in range(6)]

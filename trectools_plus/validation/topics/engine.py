@@ -106,7 +106,6 @@ def validate_topics(
         n_rows,
         n_queries,
         tuple(findings),
-        topics.line_text,
         read_as=topics.read_as,
     )
 

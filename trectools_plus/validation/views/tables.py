@@ -8,7 +8,7 @@ numbers) is done once, on first use.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -272,6 +272,11 @@ class TableView:
         return self.rows.blocks.n_rows
 
     @property
+    def has_ids(self) -> bool:
+        """Return whether the rows of a file were read, so that their ids can be compared."""
+        return self.n_rows > 0 and self.shape.has_rows
+
+    @property
     def header_may_be_data(self) -> bool:
         """Return whether a query has the id in the first column of the header."""
         if self.shape.header is None:
@@ -340,11 +345,6 @@ class TableView:
         if self.ids_are_unknown:
             return Pairs.none()
         return find_repeats(self.blocks.query, self.doc_ids)
-
-    @property
-    def line_text(self) -> Callable[[int], str] | None:
-        """Returns the text of a line of the file; ``None`` unless :attr:`every_line`."""
-        return self.file.line_index.text if self.columns and self.every_line else None
 
     @cached_property
     def line_numbers(self) -> npt.NDArray[np.uint32] | None:
