@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import re
 import subprocess
 import sys
@@ -18,8 +17,7 @@ import pytest
 import pytrec_eval
 
 import trectools_plus as tp
-from trectools_plus.errors import InputError, TrectoolsPlusError, UsageError
-from trectools_plus.statistics import bootstrap_intervals
+from trectools_plus.errors import TrectoolsPlusError, UsageError
 from trectools_plus.validation.inputs import as_corpus, as_qrels, as_runs, as_topics
 
 QRELS = {"1": {"10": 2, "20": 0}, "2": {"30": 1}}
@@ -290,15 +288,3 @@ def test_pandas_is_imported_only_for_its_frames() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"
-
-
-def test_errors_of_libraries_remain_as_the_cause() -> None:
-    with pytest.raises(UsageError) as refused:
-        bootstrap_intervals("abc")  # type: ignore[arg-type]
-    assert isinstance(refused.value.__cause__, ValueError)
-    with pytest.raises(UsageError, match="values") as refused:
-        bootstrap_intervals()  # type: ignore[call-arg]
-    assert isinstance(refused.value.__cause__, TypeError)
-    with pytest.raises(InputError):
-        tp.Qrels({"q": {"d": None}})  # type: ignore[arg-type]
-    assert inspect.signature(tp.evaluate).parameters["measures"].name == "measures"
