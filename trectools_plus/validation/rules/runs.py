@@ -29,7 +29,7 @@ from trectools_plus.validation.rules.files import (
     row_behind_hash,
     without_header,
 )
-from trectools_plus.validation.views.order import Pairs, places_in_query
+from trectools_plus.validation.views.order import NO_ROWS, Pairs, places_in_query
 from trectools_plus.validation.views.places import Places, Value
 from trectools_plus.validation.views.runs import RunView
 from trectools_plus.validation.views.tables import NOT_FINITE
@@ -356,7 +356,7 @@ def starts_of_rises(run: RunView) -> Rows:
     """Return the first row whose score rises, of each query in which scores rise with rank."""
     ranked, places = run.ranked, run.ranked.rises
     if run.columns is None or not len(places):
-        return np.empty(0, np.int64)
+        return NO_ROWS
     rows = np.sort(ranked.rows(places[ranked.taus[ranked.query[places]] < 0]))
     _, first = np.unique(run.blocks.query[rows], return_index=True)
     return np.sort(rows[first])
@@ -409,6 +409,16 @@ R121 = rule(
 )
 
 
+def is_clear(run: RunView, _: Places) -> bool:
+    """Return whether R121 does not report swapped columns of ranks and scores."""
+    return not run.swapped_columns
+
+
+def is_complete(run: RunView, _: Places) -> bool:
+    """Return whether all rows could be read."""
+    return not run.rows_are_missing
+
+
 on_ranks = partial(
     rule, fix="safe", fixed="numbered the ranks 1, 2, 3, … by score", blocks_scoring=False
 )
@@ -427,14 +437,14 @@ R120 = on_ranks(
         "error",
         "rank {rank!q} is not a whole number from 0[ (on {count} rows)]",
         lambda run: np.flatnonzero(~(run.rank >= 0)),
-        given=lambda run, _: not run.swapped_columns,
+        given=is_clear,
         column=4,
     ),
     Case(
         "warning",
         "rank {rank!q} is not written as an integer[ (on {count} rows)]; some readers reject it",
         lambda run: np.flatnonzero(run.rows.ranks.has_point),
-        given=lambda run, _: not run.swapped_columns,
+        given=is_clear,
         column=4,
     ),
 )
@@ -476,7 +486,7 @@ R123 = on_ranks(
         "info",
         "ranks start at {rank} in {count} of {view.n_queries:query|queries}",
         other_starts,
-        given=lambda run, _: not run.rows_are_missing,
+        given=is_complete,
     ),
 )
 
@@ -503,7 +513,7 @@ R124 = on_ranks(
         "rank {rank} follows {other_rank} in query {query_id!v}[ ({count} gaps in all)]; rows may "
         "be missing",
         gaps,
-        given=lambda run, _: not run.rows_are_missing,
+        given=is_complete,
         column=4,
     ),
 )
@@ -613,7 +623,7 @@ R110 = rule(
         "score {score!q} is not a number[ (on {count} rows)]; trec_eval reads only its start, "
         "other readers stop",
         lambda run: rows_where(run, NOT_FINITE, np.flatnonzero(np.isnan(run.score)), matches=False),
-        given=lambda run, _: not run.swapped_columns,
+        given=is_clear,
         column=5,
     ),
     drop_in="permissive",
@@ -693,7 +703,7 @@ R131 = rule(
 def rows_beyond_limit(run: RunView) -> Rows:
     """Return the first row beyond the limit of each query that exceeds it."""
     if run.max_depth is None or run.deepest <= run.max_depth:
-        return np.empty(0, np.int64)
+        return NO_ROWS
     return run.grouped.rows(np.flatnonzero(places_in_query(run.grouped.query) == run.max_depth))
 
 

@@ -226,9 +226,6 @@ class TableView:
         self.columns = columns
         self.shape = shape
 
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.path!r})"
-
     @property
     def reported_view(self) -> TableView:
         """The file that findings are reported on: this one."""
