@@ -320,7 +320,7 @@ def by_score(run: RunView) -> Rows:
 
 def _text_of(view: RunView | QrelsView, rows: pl.DataFrame) -> bytes:
     """Return the text of rows: one separator, LF, no comments, headers and blank lines."""
-    facts = view.file.facts
+    facts = view.facts
     separator = "\t" if facts.tabbed_rows and not facts.spaced_rows else " "
     texts = rows.select(text=pl.concat_str(pl.exclude("row"), separator=separator) + "\n")
     return join_texts(texts["text"]).encode()

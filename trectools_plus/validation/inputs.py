@@ -38,7 +38,7 @@ from trectools_plus.validation.engine import (
     validate_run,
 )
 from trectools_plus.validation.findings import FileReport
-from trectools_plus.validation.loading import load_qrels, load_run, load_runs, load_topics
+from trectools_plus.validation.loading import load_qrels, load_runs, load_topics
 from trectools_plus.validation.views.tables import TableView
 
 _Table = TypeVar("_Table", Qrels, Topics, Corpus)
@@ -76,28 +76,6 @@ def as_qrels(
     return _as_table(renamed, Qrels, load, "judgments")
 
 
-def as_run(run: Input, name: str | None = None, load: Callable[[str], Run] = load_run) -> Run:
-    """Return one run in any form as a table; raises like :func:`as_qrels`.
-
-    Args:
-        run: The run.
-        name: Its name in messages and output; by default that of the table or file, or ``run``.
-        load: Reads and validates a file.
-    """
-    if isinstance(run, Run):
-        return run
-    if is_path(run):
-        return load(os.fsdecode(run))
-    if isinstance(run, Qrels):
-        raise unexpected(run, RUN, name)
-    _refuse_empty(run, "results", name)
-    try:
-        return Run(run, name or "run")
-    except (UsageError, InputError) as error:
-        error.where = name or error.where
-        raise
-
-
 def as_runs(
     runs: Input, load: LoadRuns = load_runs, columns: ColumnNames | None = None
 ) -> dict[str, Run]:
@@ -127,35 +105,44 @@ def list_runs(
 ) -> list[tuple[str | None, Run]]:
     """Return runs like :func:`as_runs`, with the names that the user gave to them, if any."""
     if isinstance(runs, Mapping) and not _is_one_run(runs):
-        named = [
-            (_name(name), _runs_of(run, _name(name), load, columns)) for name, run in runs.items()
-        ]
-        return [(name if len(found) == 1 else None, run) for name, found in named for run in found]
+        found: list[tuple[str | None, Run]] = []
+        for name, value in runs.items():
+            of_value = _runs_of(value, _name(name), load, columns)
+            found += [(_name(name) if len(of_value) == 1 else None, run) for run in of_value]
+        return found
     is_list = isinstance(runs, Iterable) and not isinstance(runs, Run | str | bytes | Mapping)
     if is_list and not is_frame(runs):
         items = list(runs)
         if not items:
             raise UsageError("no run is given", remedy="pass at least one run")
-        if not all(map(is_record, items)):
-            found = (run for item in items for run in _runs_of(item, None, load, columns))
-            return [(None, run) for run in found]
-        runs = items
-    return [(None, run) for run in _runs_of(runs, None, load, columns)]
+        runs = [items] if all(map(is_record, items)) else items
+    else:
+        runs = [runs]
+    return [(None, run) for value in runs for run in _runs_of(value, None, load, columns)]
 
 
 def _runs_of(
     run: Input, name: str | None, load: LoadRuns, columns: ColumnNames | None
 ) -> list[Run]:
     """Return the run of an input, or the runs of a table of several systems."""
+    if isinstance(run, Run):
+        return [run]
     if is_path(run):
         return load(os.fsdecode(run))
+    if isinstance(run, Qrels):
+        raise unexpected(run, RUN, name)
     run = rename_columns(run, columns)
     if is_frame(run):
         names_systems = columns is not None and "tag" in columns
         _, parts = split_systems(run, names_systems=names_systems)
         if parts:
             return [Run(rows, system) for system, rows in parts.items()]
-    return [as_run(run, name)]
+    try:
+        _refuse_empty(run, "results")
+        return [Run(run, name or "run")]
+    except (UsageError, InputError) as error:
+        error.where = name or error.where
+        raise
 
 
 def as_topics(topics: Input) -> Topics:
@@ -199,8 +186,7 @@ def validate(data: Input, *, qrels: Input | None = None, max_depth: int | None =
         InputError: If a file cannot be read at all, or a value of a table has the wrong type.
         UsageError: If ``data`` is neither of these.
     """
-    is_file = is_path(data) and str(data) != "-"
-    if isinstance(data, Qrels) or (_is_qrels_file(data) if is_file else _has_grades(data)):
+    if _are_judgments(data):
         if qrels is not None:
             raise UsageError(
                 "judgments cannot be compared with judgments",
@@ -210,12 +196,16 @@ def validate(data: Input, *, qrels: Input | None = None, max_depth: int | None =
     return validate_run(data, qrels=qrels, max_depth=max_depth)
 
 
-def _is_qrels_file(path: Input) -> bool:
-    if is_catalogue_name(path):
-        return True
-    qrels, run = _opened(open_qrels, path), _opened(partial(open_run, max_depth=None), path)
-    is_beir = qrels is not None and "corpus" in str(qrels.shape.header)  # its grade is a score
-    return qrels is not None and (run is None or is_beir)
+def _are_judgments(data: Input) -> bool:
+    if is_path(data) and str(data) != "-" and not is_catalogue_name(data):
+        qrels, run = _opened(open_qrels, data), _opened(partial(open_run, max_depth=None), data)
+        is_beir = qrels is not None and "corpus" in str(qrels.shape.header)  # its grade is a score
+        return qrels is not None and (run is None or is_beir)
+    if not is_frame(data):
+        return isinstance(data, Qrels) or is_catalogue_name(data)
+    grades = [name for name in GRADES if "score" not in name]
+    fields = {"relevance": grades, "score": ("score",)}
+    return list(find_fields(list(map(str, data.columns)), fields)) == ["relevance"]
 
 
 def _opened(read: Callable[[Any], TableView | FileReport], path: Any) -> TableView | None:
@@ -225,15 +215,6 @@ def _opened(read: Callable[[Any], TableView | FileReport], path: Any) -> TableVi
     except FormatError:  # a Parquet file of the other kind
         return None
     return view if isinstance(view, TableView) and view.has_ids else None
-
-
-def _has_grades(data: Input) -> bool:
-    if not is_frame(data):
-        return False
-    names = [str(name) for name in data.columns]
-    grades = [name for name in GRADES if "score" not in name]
-    fields = {"relevance": grades, "score": ("score",)}
-    return list(find_fields(names, fields)) == ["relevance"]
 
 
 def _is_one_run(runs: Mapping[Any, Any]) -> bool:
@@ -249,11 +230,9 @@ def _is_empty(value: object) -> bool:
     return isinstance(value, Mapping) and not value
 
 
-def _refuse_empty(value: object, contents: str, where: str | None = None) -> None:
+def _refuse_empty(value: object, contents: str) -> None:
     if isinstance(value, Mapping) and all(map(_is_empty, value.values())):
-        raise UsageError(
-            f"the dictionary has no {contents}", where=where, remedy="give at least one"
-        )
+        raise UsageError(f"the dictionary has no {contents}", remedy="give at least one")
 
 
 def _name(name: object) -> str:

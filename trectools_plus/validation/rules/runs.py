@@ -138,7 +138,7 @@ R105 = rule(
 
 def loose_rows(run: RunView) -> int:
     """Return the number of rows with other blanks than one between two columns."""
-    facts = run.file.facts
+    facts = run.facts
     is_mixed = facts.spaced_rows > 0 and facts.tabbed_rows > 0
     n_loose = len(facts.loose_rows.lines) or int(is_mixed)
     return n_loose if run.shape.verdict == "rows" else 0

@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from trectools_plus.formats.columns.columns import Columns, Origin
 from trectools_plus.formats.columns.decimals import DECIMAL, INTEGER
-from trectools_plus.formats.columns.facts import OddLines
+from trectools_plus.formats.columns.facts import FileFacts, OddLines
 from trectools_plus.formats.columns.ids import Ids, Rows
 from trectools_plus.formats.columns.rows import (
     QRELS_FIELDS,
@@ -238,6 +238,11 @@ class TableView:
         return self.columns
 
     @property
+    def facts(self) -> FileFacts:
+        """The facts about the lines of a file."""
+        return self.file.facts
+
+    @property
     def is_arranged(self) -> bool:
         """Return whether the file is not in TREC form, and its values were arranged."""
         return self.origin is not None
@@ -284,7 +289,7 @@ class TableView:
     @property
     def rows_are_missing(self) -> bool:
         """Return whether some rows could not be read, so that gaps between ranks prove nothing."""
-        lost = len(self.misshapen) + len(self.file.comments) + self.file.facts.nul.count
+        lost = len(self.misshapen) + len(self.file.comments) + self.facts.nul.count
         return lost > 0
 
     @property
