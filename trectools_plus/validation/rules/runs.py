@@ -535,6 +535,14 @@ R125 = on_ranks(
     ),
     unless=("R121",),
 )
+
+
+def falling_ranks(run: RunView) -> Places:
+    """Return the rows whose rank is below that of the row before."""
+    rows = run.grouped.rows(np.flatnonzero(run.grouped.rank_steps < 0) + 1)
+    return Places(len(rows), run.lines(np.sort(rows)))
+
+
 R126 = rule(
     "R126",
     "row-order",
@@ -548,7 +556,7 @@ R126 = rule(
     Case(
         "info",
         "rows are not in rank order[ ({count} places in all)]",
-        lambda run: run.grouped.rows(np.flatnonzero(run.grouped.rank_steps < 0) + 1),
+        falling_ranks,
     ),
     fix="safe",
     fixed="sorted the rows of each query by rank",
