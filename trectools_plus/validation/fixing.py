@@ -175,16 +175,10 @@ def _fix_run(view: RunView, codes: Codes) -> pl.DataFrame:
         rows = _with_texts(rows, 6, lambda _: first)
     if "R131" in codes:
         rows = rows[np.setdiff1d(rows["row"], view.copies)]
-    order = view.grouped.all_rows
-    if codes & _RANKS:
-        order = by_score(view)
-    elif "R126" in codes:
-        order = view.ranked.all_rows
-    if codes & (_RANKS | {"R126", "R127"}):
-        rows = _in_order(rows, order)
-    if codes & _RANKS:
-        rows = rows.with_columns(c4=pl.int_range(1, pl.len() + 1).over("c1").cast(pl.String))
-    return rows
+    if not codes & _RANKS:
+        return _in_order(rows, (view.ranked if "R126" in codes else view.grouped).all_rows)
+    ranks = pl.int_range(1, pl.len() + 1).over("c1").cast(pl.String)
+    return _in_order(rows, by_score(view)).with_columns(c4=ranks)
 
 
 def fix_qrels(path: str | Path, output: str | Path, *, codes: Sequence[str] = ()) -> FixSummary:
