@@ -251,7 +251,7 @@ F108 = rule(
     Case(
         "warning",
         "{count:blank line}; many readers stop there",
-        lambda table: table.facts.blank_lines,
+        lambda table: Places(table.facts.blank_lines.count, table.facts.blank_lines.lines),
         given=lambda table, _: table.is_line_based and table.shape.first_line,
     ),
     fix="safe",

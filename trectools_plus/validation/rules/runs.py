@@ -264,12 +264,13 @@ R152 = rule(
     "digits and a few other characters, and at most 12, 15 or 25 of them.",
     "run.txt:1: warning R152: tag 'a+b' is too long, or has characters that tools do not accept. "
     "Use letters, digits, '_', '.', '-', at most 64 characters.",
-    "Use letters, digits, '_', '.', '-', at most {view.max_tag_length} characters",
+    "Use letters, digits, '_', '.', '-', at most 64 characters",
     Case(
         "warning",
         "tag {tag!q} is too long, or has characters that tools do not accept[ (on {count} rows)]",
         bad_tags,
         column=6,
+        remedy="Use letters, digits, '_', '.', '-', at most {view.max_tag_length} characters",
     ),
     fix="ask",
     fixed="put the tag in form",
