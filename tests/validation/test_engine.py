@@ -9,7 +9,6 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from trectools_plus.errors import InputError
 from trectools_plus.formats.columns.lexer import scan_columns
 from trectools_plus.formats.files.content import FileContent
 from trectools_plus.formats.tables import Qrels, Run, Topics
@@ -106,16 +105,6 @@ def test_a_table_follows_the_rules_without_lines() -> None:
     assert not found["R142"].blocks_scoring
 
 
-def test_the_order_of_a_dict_is_no_rank() -> None:
-    assert check_run(Run.from_dict({"1": {"a": 1.0, "b": 2.0, "c": 3.0}})) == []
-
-
-def test_qrels_tables_are_checked() -> None:
-    qrels = Qrels.from_dict({"1": {"a": -2}, "2": {"b": 10**8 + 1, "c": 0}})
-    codes = {finding.code for finding in check_qrels(qrels) if finding.blocks_scoring}
-    assert codes == {"Q122"}
-
-
 def test_pairs_of_tables_are_checked() -> None:
     run = Run.from_dict({"01": {"a": 1.0}, "2": {"b": 1.0}})
     qrels = Qrels.from_dict({"1": {"a": 1}, "2": {"b": 1}, "3": {"c": 1}})
@@ -151,22 +140,10 @@ def test_documents_of_a_run_are_looked_for_in_the_qrels(
     assert all(one.fix == "no" for one in findings)
 
 
-def test_rows_of_another_tag_are_counted(tmp_path: Path) -> None:
-    path = tmp_path / "x.run"
-    path.write_text("1 Q0 a 1 3 t\n1 Q0 b 2 2 u\n1 Q0 c 3 1 u\n")
-    (finding,) = validate_run(path).findings
-    assert finding.message == "tag 'u' after 't' (on 2 rows); two runs may have been joined"
-
-
 def test_empty_tables_are_refused() -> None:
     assert [finding.code for finding in check_run(Run.from_dict({}))] == ["F101"]
     assert [finding.code for finding in check_qrels(Qrels.from_dict({}))] == ["F101"]
     assert check_pair(Run.from_dict({}), Qrels.from_dict({})) == []
-
-
-def test_a_missing_file_is_no_finding(tmp_path: Path) -> None:
-    with pytest.raises(InputError):
-        validate_run(tmp_path / "none.run")
 
 
 def test_line_numbers_count_comments_and_blank_lines(tmp_path: Path) -> None:

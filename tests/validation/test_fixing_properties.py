@@ -5,17 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-import polars as pl
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from trectools_plus.formats.columns.lexer import scan_columns
-from trectools_plus.formats.files.content import FileContent
-from trectools_plus.formats.ranking import rank_documents
 from trectools_plus.validation import CATALOGUE, validate_qrels, validate_run
 from trectools_plus.validation.fixing import FixSummary, fix_qrels, fix_run
-from trectools_plus.validation.views.runs import RunView
 
 SAFE = {rule.code for rule in CATALOGUE if rule.fix == "safe"}
 
@@ -110,21 +105,6 @@ def test_fixing_a_run_twice_changes_nothing(
 @given(st.one_of(ODD_QRELS, ODD_QRELS, ANY_BYTES))
 def test_fixing_qrels_twice_changes_nothing(tmp_path: Path, content: bytes) -> None:
     _twice(fix_qrels, content, tmp_path)
-
-
-def _ranking(data: bytes) -> pl.DataFrame:
-    """The run as trec_eval reads it; a document that is there twice with one score counts once."""
-    frame = RunView.of_file(scan_columns(FileContent("x", data), 6)).table("x").frame
-    frame = frame.select("query_id", "doc_id", "score").unique(maintain_order=True)
-    return rank_documents(frame).sort("query_id", maintain_order=True)
-
-
-@SETTINGS
-@given(RANKED_RUNS)
-def test_safe_fix_leaves_the_ranking(tmp_path: Path, content: bytes) -> None:
-    summary = _twice(fix_run, content, tmp_path)
-    if summary.output is not None:
-        assert _ranking((tmp_path / "once").read_bytes()).equals(_ranking(content))
 
 
 @SETTINGS

@@ -7,7 +7,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trectools_plus.formats.columns.ids import Ids
-from trectools_plus.text import listed, number, plural, visible
 from trectools_plus.validation.views.id_matching import (
     near_matches,
     unify_spelling,
@@ -48,18 +47,6 @@ def test_ids_that_both_sides_have_are_no_near_matches() -> None:
     assert near_matches(["1"], ["1", "01"]) == {}
     assert near_matches(["1.1", "1.10"], ["1.1"]) == {}
     assert near_matches(["1.10"], ["1.1"]) == {"1.10": "1.1"}
-
-
-def test_wording() -> None:
-    assert visible("d\u00a002\u200b") == "d\\xa002\\u200b"
-    assert visible("e\u0301") == "e\u0301"
-    assert visible("e\u0301", marks=True) == "e\\u0301"
-    assert len(visible("x" * 500)) == 48
-    assert plural(1, "query", "queries") == "1 query"
-    assert plural(1400, "row") == "1,400 rows"
-    assert listed([str(n) for n in range(8)]) == "0, 1, 2, 3, 4, … (3 more)"
-    assert number(3.0) == "3"
-    assert number(0.1) == "0.1"
 
 
 @given(st.lists(st.sampled_from(["a", "A", "É", "e\u0301", "x\u200b", "x", "ß" * 90, "Z" * 200])))

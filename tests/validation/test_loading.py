@@ -14,9 +14,7 @@ from trectools_plus.validation import (
     load_qrels,
     load_run,
     load_topics,
-    refuse_errors,
     validate_qrels,
-    validate_run,
     validate_topics,
 )
 from trectools_plus.validation.loading import load_qrels_with_findings
@@ -56,12 +54,6 @@ def test_an_error_is_refused_with_its_code_place_and_remedy(tmp_path: Path) -> N
     assert "\n" not in text
 
 
-def test_depth_and_missing_queries_do_not_stop_scoring(tmp_path: Path) -> None:
-    deep = "".join(f"1 Q0 d{n} {n} {9999 - n} t\n" for n in range(1, 1500))
-    qrels = Qrels.from_dict({"1": {"d1": 1}, "2": {"d1": 1}})
-    assert load_run(_file(tmp_path, deep), qrels=qrels).frame.height == 1499
-
-
 def test_files_without_common_ids_are_refused(tmp_path: Path) -> None:
     with pytest.raises(FindingsError) as caught:
         load_run(_file(tmp_path, RUN), qrels=Qrels.from_dict({"01": {"a": 1}}))
@@ -81,21 +73,6 @@ def test_qrels_that_crash_evaluators_are_refused(content: str, code: str, tmp_pa
     with pytest.raises(FindingsError) as caught:
         load_qrels(_file(tmp_path, content))
     assert code in {finding.code for finding in caught.value.findings}
-
-
-def test_agreeing_judgments_are_kept_once(tmp_path: Path) -> None:
-    qrels = load_qrels(_file(tmp_path, "1 0 a 1\n1 0 b 0\n1 0 a 1\n"))
-    assert qrels.to_dict() == {"1": {"a": 1, "b": 0}}
-
-
-def test_beir_qrels_are_read_and_checked(tmp_path: Path) -> None:
-    header = "query-id\tcorpus-id\tscore\n"
-    assert load_qrels(_file(tmp_path, header + "1\ta\t1\n")).to_dict() == {"1": {"a": 1}}
-    with pytest.raises(FindingsError) as caught:
-        load_qrels(_file(tmp_path, header + "1\tb\t1\n\n1\ta\t1\n1\ta\t0\n"))
-    [finding] = caught.value.findings
-    assert (finding.code, finding.line) == ("Q142", 5)
-    assert "1 on line 4" in finding.message
 
 
 def test_findings_on_beir_qrels_have_the_lines_of_the_file(tmp_path: Path) -> None:
@@ -137,46 +114,6 @@ def test_a_beir_header_hides_no_other_finding(
         load_qrels(path)
     assert {finding.code for finding in caught.value.findings} == errors
     assert caught.value.exit_code == 1
-
-
-def test_findings_on_beir_qrels_have_their_line(tmp_path: Path) -> None:
-    report = validate_qrels(_file(tmp_path, BEIR + "1\tlong-id\t0.5\n1\ta\t1\n1\ta\n"))
-    found = {finding.code: finding for finding in report.findings}
-    assert (found["Q111"].line, found["Q111"].doc_id) == (2, "long-id")
-    assert "need query-id corpus-id score" in found["Q101"].message
-    assert (report.rows, report.queries) == (2, 1)
-
-
-def test_a_header_of_three_words_over_four_columns_is_just_a_header(tmp_path: Path) -> None:
-    report = validate_qrels(_file(tmp_path, BEIR + "1 0 a 1\n1 0 b 0\n"))
-    assert {finding.code: finding.line for finding in report.findings} == {"Q103": 1}
-    assert report.rows == 2
-
-
-def test_a_run_is_compared_with_beir_qrels(tmp_path: Path) -> None:
-    run = tmp_path / "run"
-    run.write_text("9 Q0 a 1 1.0 t\n")
-    report = validate_run(run, qrels=_file(tmp_path, BEIR + "1\ta\t1\n"))
-    assert "P101" in {finding.code for finding in report.findings}
-
-
-def test_a_missing_file_is_unreadable_not_a_finding(tmp_path: Path) -> None:
-    with pytest.raises(InputError):
-        load_qrels(tmp_path / "none")
-
-
-def test_a_cut_gzip_is_a_finding(tmp_path: Path) -> None:
-    import gzip
-
-    path = tmp_path / "a.gz"
-    path.write_bytes(gzip.compress(RUN.encode(), mtime=0)[:-5])
-    with pytest.raises(FindingsError) as caught:
-        load_run(path)
-    assert caught.value.findings[0].code == "F111"
-
-
-def test_nothing_to_refuse() -> None:
-    refuse_errors([])
 
 
 def test_topics_are_read_or_refused_with_all_findings(tmp_path: Path) -> None:

@@ -76,12 +76,3 @@ def test_robust_runs_get_the_findings_they_deserve(
     assert {finding.code for finding in report.findings} == codes
     assert {finding.code for finding in report.errors} <= {"R161"}
     assert report.queries == 100
-
-
-def test_robust_ties_are_counted_exactly(shared_data: Path) -> None:
-    folder = shared_data / "robust03"
-    report = validate_run(folder / "input.oce03noXbmD.gz")
-    found = {finding.code: finding for finding in report.findings}
-    assert found["R143"].count == 1497
-    findings = validate_run(folder / "input.aplrob03a.gz").findings
-    assert {finding.code: finding for finding in findings}["R141"].count == 3331

@@ -152,13 +152,3 @@ def test_other_formats_name_the_conversion(
 def test_the_drop_in_names_the_conversion(folder: Path) -> None:
     code, _, stderr = invoke("trec-eval q.csv r.csv")
     assert (code, "qrels convert q.csv" in stderr) == (1, True)
-
-
-def test_the_columns_of_a_table_can_have_any_order(folder: Path) -> None:
-    header = "query_id\tdoc_id\tlang\trank\tscore\ttag\n"
-    (folder / "six.tsv").write_text(header + "1\td2\ten\t1\t9\tx\n1\td1\ten\t2\t8\tx\n", "utf-8")
-    run = load_run("six.tsv")
-    assert (run.name, run.to_dict()) == ("x", {"1": {"d2": 9.0, "d1": 8.0}})
-    code, out, _ = invoke("eval q.csv six.tsv -m RR -q --format json")
-    assert code == 0
-    assert json.loads(out)["runs"][0]["measures"]["RR"]["mean"] == 0.25

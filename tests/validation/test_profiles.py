@@ -8,7 +8,7 @@ import pytest
 
 from trectools_plus.errors import UsageError
 from trectools_plus.formats.tables import Qrels, Topics
-from trectools_plus.validation import CATALOGUE, FileReport, Severity, validate_run
+from trectools_plus.validation import CATALOGUE, FileReport, validate_run
 from trectools_plus.validation.settings import PROFILES, Choices, find_profile
 
 TOPICS = Topics.from_dict({str(n): f"text {n}" for n in range(1, 6)})
@@ -29,13 +29,6 @@ def run(tmp_path: Path) -> Path:
 def severities(report: FileReport, profile: str) -> dict[str, str]:
     judged = PROFILES[profile].apply(report)
     return {finding.code: finding.severity.value for finding in judged.findings}
-
-
-def test_the_rules_of_every_profile_exist() -> None:
-    for profile in PROFILES.values():
-        for code in {*profile.severities, *profile.unchanged_if_most}:
-            assert CATALOGUE[code].code == code
-        assert profile.unchanged_if_most <= set(profile.severities)
 
 
 def test_limits(run: Path) -> None:
@@ -72,23 +65,6 @@ def test_submission_is_strict_about_what_trackers_refuse(run: Path) -> None:
     assert found == dict.fromkeys(("P103", "P108", "R107", "R151", "R152"), "error")
 
 
-def test_a_profile_does_not_change_what_scoring_refuses(run: Path) -> None:
-    report = validate_run(run)
-    judged = PROFILES["submission"].apply(report)
-    assert [f.blocks_scoring for f in judged.findings] == [
-        f.blocks_scoring for f in report.findings
-    ]
-    assert any(f.severity is Severity.ERROR for f in judged.findings)
-
-
-def test_limits_of_profiles() -> None:
-    assert {name: profile.max_depth for name, profile in PROFILES.items()} == {
-        "default": 100,
-        "trec": 1000,
-        "submission": 100,
-    }
-
-
 def test_an_unknown_profile_is_refused() -> None:
     with pytest.raises(UsageError, match="x"):
         find_profile("x")
@@ -106,10 +82,3 @@ def test_warnings_fail_a_strict_check() -> None:
     for ignore, strict, fails in (([], True, True), ([], False, False), (["R1"], True, False)):
         choices = Choices.of(ignore=ignore, strict=strict)
         assert choices.fails(choices.apply(report)) is fails
-
-
-def test_rules_that_are_off_run_when_named(run: Path) -> None:
-    run.write_text("2 Q0 a 1 1 t\n1 Q0 a 1 1 t\n")
-    report = validate_run(run, optional_rules=True)
-    for select, codes in (([], []), (["R1"], []), (["R128"], ["R128"])):
-        assert [f.code for f in Choices.of(select=select).apply(report).findings] == codes

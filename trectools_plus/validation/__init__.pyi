@@ -2,10 +2,6 @@
 # __all__.
 
 from trectools_plus.validation.catalogue import CATALOGUE as CATALOGUE
-from trectools_plus.validation.conversion import ConvertedTable as ConvertedTable
-from trectools_plus.validation.conversion import convert_qrels as convert_qrels
-from trectools_plus.validation.conversion import convert_run as convert_run
-from trectools_plus.validation.description import describe_file as describe_file
 from trectools_plus.validation.engine import check_pair as check_pair
 from trectools_plus.validation.engine import check_qrels as check_qrels
 from trectools_plus.validation.engine import check_run as check_run
@@ -26,6 +22,10 @@ from trectools_plus.validation.fixing import fix_qrels as fix_qrels
 from trectools_plus.validation.fixing import fix_run as fix_run
 from trectools_plus.validation.fixing import split_fix_values as split_fix_values
 from trectools_plus.validation.inputs import validate as validate
+from trectools_plus.validation.loading import ConvertedTable as ConvertedTable
+from trectools_plus.validation.loading import convert_qrels as convert_qrels
+from trectools_plus.validation.loading import convert_run as convert_run
+from trectools_plus.validation.loading import describe_file as describe_file
 from trectools_plus.validation.loading import load_qrels as load_qrels
 from trectools_plus.validation.loading import load_run as load_run
 from trectools_plus.validation.loading import load_topics as load_topics

@@ -11,9 +11,9 @@ from functools import cache
 from importlib import import_module
 
 from trectools_plus.validation.registry import Registry
-from trectools_plus.validation.rules import files, pairs, qrels, rankings, runs
+from trectools_plus.validation.rules import files, pairs, qrels, runs
 
-_MODULES = (files, runs, rankings, qrels, pairs)
+_MODULES = (files, runs, qrels, pairs)
 
 RULES = Registry.of_modules(_MODULES)
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable
+from collections.abc import Callable, Container, Iterable
 from dataclasses import replace
+from functools import partial
 from os import PathLike, fsdecode
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from trectools_plus.choices import MAX_TAG_LENGTH
 from trectools_plus.errors import FormatError
@@ -27,6 +28,8 @@ from trectools_plus.validation.views.tables import Shape, TableView
 
 if TYPE_CHECKING:
     from trectools_plus.formats.tables import Qrels, Run, Topics
+
+_View = TypeVar("_View", RunView, QrelsView)
 
 
 def validate_run(
@@ -59,13 +62,13 @@ def validate_run(
     Raises:
         InputError: If a file cannot be read at all: missing, a folder, no permission.
     """
-    other = None if qrels is None else as_qrels_view(qrels)
-    judged = other if isinstance(other, QrelsView) and _has_ids(other) else None
-    in_parts = None
+    judged = None if qrels is None else _view_of(qrels, open_qrels, QrelsView)
+    qrels = judged if isinstance(judged, QrelsView) and judged.has_ids else None
+    run: RunView | FileReport | None = None
     if isinstance(path, str | PathLike) and not every_line:
-        settings = ViewSettings(max_depth, max_tag_length, qrels=judged, collection=collection)
-        in_parts = view_in_parts(fsdecode(path), settings)
-    run = in_parts or as_run_view(path, max_depth)
+        settings = ViewSettings(max_depth, max_tag_length, qrels=qrels, collection=collection)
+        run = view_in_parts(fsdecode(path), settings)
+    run = run or _view_of(path, partial(open_run, max_depth=max_depth), RunView)
     if isinstance(run, FileReport):
         return run
     run.every_line, run.optional_rules = every_line, optional_rules
@@ -73,8 +76,8 @@ def validate_run(
     ids = None if topics is None else topics.query_ids
 
     findings = check_view(run)
-    if _has_ids(run) and not isinstance(other, FileReport):
-        findings += check_pair_view(PairView(run, judged, ids, collection=collection))
+    if run.has_ids and not isinstance(judged, FileReport):
+        findings += check_pair_view(PairView(run, qrels, ids, collection=collection))
     return _report(run, findings)
 
 
@@ -101,14 +104,14 @@ def validate_qrels(
     Raises:
         InputError: If a file cannot be read at all: missing, a folder, no permission.
     """
-    qrels = as_qrels_view(path)
+    qrels = _view_of(path, open_qrels, QrelsView)
     if isinstance(qrels, FileReport):
         return qrels
     qrels.every_line = every_line
     findings = check_view(qrels)
-    if _has_ids(qrels) and (run is not None or topics is not None):
-        other = None if run is None else as_run_view(run)
-        if not isinstance(other, RunView) or not _has_ids(other):
+    if qrels.has_ids and (run is not None or topics is not None):
+        other = None if run is None else _view_of(run, partial(open_run, max_depth=None), RunView)
+        if not isinstance(other, RunView) or not other.has_ids:
             other = RunView("", None, Shape(), RunRows.joined([]), None)
         ids = None if topics is None else topics.query_ids
         findings += check_pair_view(PairView(other, qrels, ids, report_on="qrels"))
@@ -155,9 +158,8 @@ def check_pair(run: Run, qrels: Qrels, topics: Topics | None = None) -> list[Fin
         wrong or ambiguous.
     """
     views = RunView.of_table(run), QrelsView.of_table(qrels)
-    if not all(_has_ids(view) for view in views):
-        return []
-    return check_pair_view(PairView(*views, None if topics is None else topics.query_ids))
+    ids = None if topics is None else topics.query_ids
+    return check_pair_view(PairView(*views, ids)) if all(view.has_ids for view in views) else []
 
 
 def open_run(
@@ -247,36 +249,18 @@ def run_rules(
     ]
 
 
-def _has_ids(view: TableView) -> bool:
-    """Return whether the rows of a file were read, so that their ids can be compared."""
-    return view.n_rows > 0 and view.shape.has_rows
+def _view_of(
+    data: Any, read: Callable[[str], _View | FileReport], kind: type[_View]
+) -> _View | FileReport:
+    """Return the view of a run or of qrels in any form; a report if a file is damaged."""
+    if isinstance(data, kind):
+        return data
+    if isinstance(data, str | PathLike):
+        return read(fsdecode(data))
+    from trectools_plus.formats.tables import Qrels, Run
 
-
-def as_run_view(run: Any, max_depth: int | None = None) -> RunView | FileReport:
-    """Return a view of a run in any form; a report if its compressed stream is damaged.
-
-    Args:
-        run: A view, a path, a table, or what :class:`Run` is built from.
-        max_depth: Results allowed per query; ``None`` for no limit.
-    """
-    if isinstance(run, RunView):
-        return run
-    if isinstance(run, str | PathLike):
-        return open_run(fsdecode(run), max_depth)
-    from trectools_plus.formats.tables import Run
-
-    return RunView.of_table(run if isinstance(run, Run) else Run(run), max_depth)
-
-
-def as_qrels_view(qrels: Any) -> QrelsView | FileReport:
-    """Return a view of qrels in any form; see :func:`as_run_view`."""
-    if isinstance(qrels, QrelsView):
-        return qrels
-    if isinstance(qrels, str | PathLike):
-        return open_qrels(fsdecode(qrels))
-    from trectools_plus.formats.tables import Qrels
-
-    return QrelsView.of_table(qrels if isinstance(qrels, Qrels) else Qrels(qrels))
+    table: Any = Run if kind is RunView else Qrels
+    return kind.of_table(data if isinstance(data, table) else table(data))
 
 
 def report_view(view: TableView) -> FileReport:
@@ -285,8 +269,7 @@ def report_view(view: TableView) -> FileReport:
 
 
 def _report(view: TableView, findings: list[Finding]) -> FileReport:
-    n_queries = len(view.query_ids)
-    return FileReport(view.path, view.kind, view.n_rows, n_queries, tuple(findings), view.line_text)
+    return FileReport(view.path, view.kind, view.n_rows, view.n_queries, tuple(findings))
 
 
 def damaged_report(error: FormatError, kind: str) -> FileReport:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import polars as pl
@@ -83,14 +82,14 @@ class Exclusions:
 
     def describe(self, runs: Mapping[str, Run]) -> str:
         """Return a note with the numbers of results that are left out."""
-        found = {
-            name: run.frame.join(self.pairs, on=["query_id", "doc_id"], how="semi").height
+        counts = (
+            f"{name} {run.frame.height - self.from_run(run).frame.height:,}"
             for name, run in runs.items()
-        }
-        shown = ", ".join(f"{name} {count:,}" for name, count in found.items())
-        return f"{plural(self.pairs.height, 'document')} left out (exclude); results of {shown}"
+        )
+        documents = plural(self.pairs.height, "document")
+        return f"{documents} left out (exclude); results of {', '.join(counts)}"
 
-    @cached_property
+    @property
     def record(self) -> dict[str, Any]:
         """The file, its hash and the number of pairs, for JSON."""
         digest = None if self.path is None else sha256_file(self.path)

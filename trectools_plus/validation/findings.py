@@ -6,7 +6,7 @@ JSON or GitHub annotations.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import ClassVar, Literal
@@ -117,8 +117,6 @@ class FileReport(Displayed):
         rows: Number of data rows with the right number of columns.
         queries: Number of distinct query ids in them.
         findings: At most one per rule, in the order of the catalogue.
-        line_text: Returns the text of a line, by its number; only if all lines of findings were
-            requested, because it keeps the content of the file in memory.
         read_as: The format and the fields of topics that were read, if not the usual ones.
     """
 
@@ -130,19 +128,16 @@ class FileReport(Displayed):
     rows: int
     queries: int
     findings: tuple[Finding, ...]
-    line_text: Callable[[int], str] | None = field(default=None, compare=False, repr=False)
     read_as: str | None = None
 
     def _text(self) -> str:
         """The file, its size and the first findings, a line each."""
         rows, queries = plural(self.rows, "row"), plural(self.queries, "query", "queries")
         found = plural(len(self.findings), "finding")
+        first = self.findings[:_SHOWN]
         lines = [f"<FileReport of the {self.kind} {self.path}: {rows}, {queries}, {found}>"]
-        lines += [
-            f"  {one.severity} {one.code} {one_line(one.message)}" for one in self.findings[:_SHOWN]
-        ]
-        further = len(self.findings) - _SHOWN
-        return "\n".join([*lines, f"  … and {further} more"] if further > 0 else lines)
+        lines += [f"  {one.severity} {one.code} {one_line(one.message)}" for one in first]
+        return "\n".join([*lines, "  …"] if len(self.findings) > _SHOWN else lines)
 
     @property
     def errors(self) -> tuple[Finding, ...]:
@@ -161,13 +156,10 @@ class FindingsError(CheckFailedError):
     """
 
     def __init__(self, findings: Sequence[Finding]) -> None:
-        self.findings = tuple(findings)
-        first, further = self.findings[0], len(self.findings) - MAX_QUOTED
-        named = "; ".join(f"{one.code} {one.message}" for one in self.findings[:MAX_QUOTED])
-        more = f"; and {further} more" if further > 0 else ""
-        what = (
-            f"{plural(len(self.findings), 'error')} to fix before scoring: {one_line(named)}{more}"
-        )
+        self.findings, first = tuple(findings), findings[0]
+        named = "; ".join(f"{one.code} {one_line(one.message)}" for one in findings[:MAX_QUOTED])
+        more = "; …" if len(findings) > MAX_QUOTED else ""
+        what = f"{plural(len(findings), 'error')} to fix before scoring: {named}{more}"
         super().__init__(what, where=first.place, remedy=first.remedy)
 
 
@@ -217,7 +209,7 @@ def notes_on_findings(of_runs: Iterable[Finding], of_qrels: Iterable[Finding] = 
         :class:`~trectools_plus.text.MinorNote` those that change none.
     """
     notes: list[str] = []
-    others: dict[bool, dict[tuple[str, str], None]] = {True: {}, False: {}}
+    others: dict[bool, list[Finding]] = {True: [], False: []}
     for finding in (*of_runs, *of_qrels):
         is_info = finding.severity is Severity.INFO
         if finding.blocks_scoring or is_info or finding.code in _ABOUT_FIGURES:
@@ -225,14 +217,13 @@ def notes_on_findings(of_runs: Iterable[Finding], of_qrels: Iterable[Finding] = 
         if finding.note:
             notes.append(finding.with_note(finding.note))
         else:
-            others[finding.code in _MAY_LOWER][finding.code, finding.path] = None
-    for lowers, places in others.items():
+            others[finding.code in _MAY_LOWER].append(finding)
+    for lowers, findings in others.items():
+        places = {(finding.code, finding.path) for finding in findings}
         if places:
-            changes = "changes" if len(places) == 1 else "change"
-            what = "that may lower figures" if lowers else f"that {changes} no figure"
-            codes = ", ".join(dict.fromkeys(code for code, _ in places))
-            kinds = dict.fromkeys("qrels" if code[0] == "Q" else "runs" for code, _ in places)
-            commands = " and ".join(f"`{kind} validate`" for kind in kinds)
-            text = f"{plural(len(places), 'finding')} {what}: {codes}; see {commands}"
+            what = "that may lower figures" if lowers else "that change no figure"
+            codes = ", ".join(dict.fromkeys(finding.code for finding in findings))
+            see = "see `runs validate` and `qrels validate`"
+            text = f"{plural(len(places), 'finding')} {what}: {codes}; {see}"
             notes.append(text if lowers else MinorNote(text))
     return notes

@@ -10,10 +10,9 @@ import re
 from collections.abc import Callable, Sequence, Set
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
-import polars as pl
 
 from trectools_plus.choices import MAX_TAG_LENGTH
 from trectools_plus.display import Displayed
@@ -31,6 +30,9 @@ from trectools_plus.validation.registry import Subject
 from trectools_plus.validation.rules.qrels import repeats
 from trectools_plus.validation.views.qrels import QrelsView
 from trectools_plus.validation.views.runs import RunView
+
+if TYPE_CHECKING:
+    import polars as pl
 
 Codes = Set[str]
 _View = TypeVar("_View", RunView, QrelsView)
@@ -164,6 +166,8 @@ def fix_run(
 
 
 def _fix_run(view: RunView, codes: Codes) -> pl.DataFrame:
+    import polars as pl
+
     rows = _rows_of(view)
     # Column 2 is not overwritten if it may contain the documents.
     if "R107" in codes and len(view.rows.second.numbered()[1]) <= len(view.doc_ids.numbered()[1]):
@@ -175,16 +179,10 @@ def _fix_run(view: RunView, codes: Codes) -> pl.DataFrame:
         rows = _with_texts(rows, 6, lambda _: first)
     if "R131" in codes:
         rows = rows[np.setdiff1d(rows["row"], view.copies)]
-    order = view.grouped.all_rows
-    if codes & _RANKS:
-        order = by_score(view)
-    elif "R126" in codes:
-        order = view.ranked.all_rows
-    if codes & (_RANKS | {"R126", "R127"}):
-        rows = _in_order(rows, order)
-    if codes & _RANKS:
-        rows = rows.with_columns(c4=pl.int_range(1, pl.len() + 1).over("c1").cast(pl.String))
-    return rows
+    if not codes & _RANKS:
+        return _in_order(rows, (view.ranked if "R126" in codes else view.grouped).all_rows)
+    ranks = pl.int_range(1, pl.len() + 1).over("c1").cast(pl.String)
+    return _in_order(rows, by_score(view)).with_columns(c4=ranks)
 
 
 def fix_qrels(path: str | Path, output: str | Path, *, codes: Sequence[str] = ()) -> FixSummary:
@@ -300,6 +298,8 @@ def _rows_of(view: RunView | QrelsView) -> pl.DataFrame:
 
 def _with_texts(rows: pl.DataFrame, number: int, change: Callable[[str], str]) -> pl.DataFrame:
     """Change the texts of a column."""
+    import polars as pl
+
     column = rows[f"c{number}"]
     texts = column.unique()
     changed = column.replace_strict(texts, list(map(change, texts)), return_dtype=pl.String)
@@ -320,7 +320,9 @@ def by_score(run: RunView) -> Rows:
 
 def _text_of(view: RunView | QrelsView, rows: pl.DataFrame) -> bytes:
     """Return the text of rows: one separator, LF, no comments, headers and blank lines."""
-    facts = view.file.facts
+    import polars as pl
+
+    facts = view.facts
     separator = "\t" if facts.has_tabs and not facts.has_spaces else " "
     texts = rows.select(text=pl.concat_str(pl.exclude("row"), separator=separator) + "\n")
     return join_texts(texts["text"]).encode()

@@ -95,9 +95,9 @@ def as_run(
         return load(os.fsdecode(run))
     if isinstance(run, Qrels):
         raise unexpected(run, RUN, name)
-    _refuse_empty(run, "results", name)
     run = rename_columns(run, columns)
     try:
+        _refuse_empty(run, "results")
         return Run(run, name or "run")
     except (UsageError, InputError) as error:
         error.where = name or error.where
@@ -132,18 +132,15 @@ def list_runs(
 ) -> list[tuple[str | None, Run]]:
     """Return runs like :func:`as_runs`, with the names that the user gave to them, if any."""
     if isinstance(runs, Mapping) and not _is_one_run(runs):
-        return [
-            (_name(name), as_run(run, _name(name), load, columns)) for name, run in runs.items()
-        ]
-    is_list = isinstance(runs, Iterable) and not isinstance(runs, Run | str | bytes | Mapping)
-    if is_list and not is_frame(runs):
-        items = list(runs)
+        named: list[tuple[str | None, Input]] = [(_name(name), run) for name, run in runs.items()]
+    else:
+        is_list = isinstance(runs, Iterable) and not isinstance(runs, Run | str | bytes | Mapping)
+        items = list(runs) if is_list and not is_frame(runs) else [runs]
         if not items:
             raise UsageError("no run is given", remedy="pass at least one run")
-        if not all(map(is_record, items)):
-            return [(None, as_run(item, None, load, columns)) for item in items]
-        runs = items
-    return [(None, as_run(runs, None, load, columns))]
+        is_one = all(map(is_record, items))
+        named = [(None, run) for run in ([items] if is_one else items)]
+    return [(name, as_run(run, name, load, columns)) for name, run in named]
 
 
 def as_topics(topics: Input) -> Topics:
@@ -187,8 +184,7 @@ def validate(data: Input, *, qrels: Input | None = None, max_depth: int | None =
         InputError: If a file cannot be read at all, or a value of a table has the wrong type.
         UsageError: If ``data`` is neither of these.
     """
-    is_file = is_path(data) and str(data) != "-"
-    if isinstance(data, Qrels) or (_is_qrels_file(data) if is_file else _has_grades(data)):
+    if _are_judgments(data):
         if qrels is not None:
             raise UsageError(
                 "judgments cannot be compared with judgments",
@@ -198,51 +194,43 @@ def validate(data: Input, *, qrels: Input | None = None, max_depth: int | None =
     return validate_run(data, qrels=qrels, max_depth=max_depth)
 
 
-def _is_qrels_file(path: Input) -> bool:
-    if is_catalogue_name(path):
-        return True
-    qrels, run = _open(open_qrels, path), _open(partial(open_run, max_depth=None), path)
-    header = qrels.shape.header if qrels else None
-    is_beir = header is not None and "corpus" in header[1]  # its grade is a score
-    return qrels is not None and (run is None or is_beir)
+def _are_judgments(data: Input) -> bool:
+    if is_path(data) and str(data) != "-" and not is_catalogue_name(data):
+        qrels, run = _opened(open_qrels, data), _opened(partial(open_run, max_depth=None), data)
+        is_beir = qrels is not None and "corpus" in str(qrels.shape.header)  # its grade is a score
+        return qrels is not None and (run is None or is_beir)
+    if not is_frame(data):
+        return isinstance(data, Qrels) or is_catalogue_name(data)
+    grades = [name for name in GRADES if "score" not in name]
+    fields = {"relevance": grades, "score": ("score",)}
+    return list(find_fields(list(map(str, data.columns)), fields)) == ["relevance"]
 
 
-def _open(read: Callable[[Any], TableView | FileReport], path: Any) -> TableView | None:
+def _opened(read: Callable[[Any], TableView | FileReport], path: Any) -> TableView | None:
     """Return a file with rows of a kind; ``None`` if it has none."""
     try:
         view = read(path)
     except FormatError:  # a Parquet file of the other kind
         return None
-    is_kind = not isinstance(view, FileReport) and view.n_rows > 0 and view.shape.has_rows
-    return view if is_kind else None  # type: ignore[return-value]
-
-
-def _has_grades(data: Input) -> bool:
-    if not is_frame(data):
-        return False
-    names = [str(name) for name in data.columns]
-    grades = [name for name in GRADES if "score" not in name]
-    fields = {"relevance": grades, "score": ("score",)}
-    return list(find_fields(names, fields)) == ["relevance"]
+    return view if isinstance(view, TableView) and view.has_ids else None
 
 
 def _is_one_run(runs: Mapping[Any, Any]) -> bool:
     """Return whether the values of a dictionary are documents with scores."""
     if not runs:
         raise UsageError("no run is given", remedy=f"the dictionary is empty; give {RUN.accepted}")
-    first: Any = next((one for one in runs.values() if not isinstance(one, Mapping) or one), {})
-    return isinstance(first, Mapping) and not any(
-        isinstance(one, Mapping) for one in first.values()
-    )
+    first: Any = next((one for one in runs.values() if not _is_empty(one)), {})
+    is_nested = isinstance(first, Mapping) and any(isinstance(x, Mapping) for x in first.values())
+    return isinstance(first, Mapping) and not is_nested
 
 
-def _refuse_empty(value: object, contents: str, where: str | None = None) -> None:
-    if isinstance(value, Mapping) and not any(
-        not isinstance(one, Mapping) or one for one in value.values()
-    ):
-        raise UsageError(
-            f"the dictionary has no {contents}", where=where, remedy="give at least one"
-        )
+def _is_empty(value: object) -> bool:
+    return isinstance(value, Mapping) and not value
+
+
+def _refuse_empty(value: object, contents: str) -> None:
+    if isinstance(value, Mapping) and all(map(_is_empty, value.values())):
+        raise UsageError(f"the dictionary has no {contents}", remedy="give at least one")
 
 
 def _name(name: object) -> str:

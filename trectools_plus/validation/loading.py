@@ -1,21 +1,33 @@
-"""Read runs, qrels and topics for scoring, and reject files with errors."""
+"""Read runs, qrels and topics for scoring, rejecting errors; convert and describe files."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+import numpy as np
 
 from trectools_plus.errors import FormatError
-from trectools_plus.formats.interchange.names import ColumnNames, column_names
+from trectools_plus.formats.columns.columns import Columns
+from trectools_plus.formats.files.content import read_file
+from trectools_plus.formats.interchange.names import ColumnNames, KindName, column_names
+from trectools_plus.text import listed
 from trectools_plus.validation.engine import (
     check_pair_view,
     check_view,
+    damaged_report,
     open_qrels,
     open_run,
 )
-from trectools_plus.validation.findings import NOTHING_JUDGED, FileReport, Finding, refuse_errors
+from trectools_plus.validation.findings import (
+    NOTHING_JUDGED,
+    FileReport,
+    Finding,
+    notes_on_findings,
+    refuse_errors,
+)
 from trectools_plus.validation.registry import DEFAULT_MAX_DEPTH
 from trectools_plus.validation.views.pairs import PairView
 from trectools_plus.validation.views.qrels import QrelsView
@@ -244,3 +256,137 @@ def load_topics(
     if str(path) != "-":
         refuse_errors(validate_topics(path, options=options).findings)
     return read_topics(path, options)
+
+
+# Conversion and description
+
+_Content = TypeVar("_Content", "Run", "Qrels")
+
+_FORM_CODES = frozenset({"R103", "R105", "Q101", "Q103"})
+"""Rules that report the form of a file, which a conversion changes."""
+
+
+@dataclass(frozen=True)
+class ConvertedTable(Generic[_Content]):
+    """A run or qrels in another format.
+
+    Attributes:
+        table: Its rows.
+        format: The name of the format, for messages.
+        notes: What the conversion added or left out, one clause each, and the findings that do not
+            block scoring, without those on the form.
+    """
+
+    table: _Content
+    format: str
+    notes: tuple[str, ...]
+
+
+def convert_run(
+    path: str | Path, *, source_format: str | None = None, columns: ColumnNames | None = None
+) -> ConvertedTable[Run]:
+    """Read a run in any supported format.
+
+    Args:
+        path: The file; ``-`` is standard input.
+        source_format: A format of ``FORMATS``; ``None`` detects it.
+        columns: The columns of some fields in a table.
+
+    Returns:
+        The run; its scores are the negated ranks if the file has no scores. Its name is the first
+        tag of the file, or made from the name of the file.
+
+    Raises:
+        FindingsError: If the file has errors that block scoring.
+        FormatError: If it has another format, or is a table of several systems.
+        InputError: If it cannot be read.
+    """
+    view = RunView.of_file(_read(path, "run", source_format, columns), None)
+    refuse_several_systems(view)
+    return _converted(view, view.tag)
+
+
+def convert_qrels(
+    path: str | Path, *, source_format: str | None = None, columns: ColumnNames | None = None
+) -> ConvertedTable[Qrels]:
+    """Read qrels in any supported format; see :func:`convert_run`.
+
+    Args:
+        path: The file; ``-`` is standard input.
+        source_format: A format of ``FORMATS``; ``None`` detects it.
+        columns: The columns of some fields in a table.
+
+    Returns:
+        The judgments; identical repeated judgments once.
+
+    Raises:
+        FindingsError: If the file has errors that block scoring.
+        FormatError: If it has another format.
+        InputError: If it cannot be read.
+    """
+    return _converted(QrelsView.of_file(_read(path, "qrels", source_format, columns)), str(path))
+
+
+def _read(
+    path: str | Path, kind: KindName, source_format: str | None, columns: ColumnNames | None
+) -> Columns:
+    from trectools_plus.formats.interchange.detection import convert_columns
+
+    try:
+        source = read_file(path, partial=True, tables=True)
+    except FormatError as error:
+        refuse_errors(damaged_report(error, kind).findings)
+        raise
+    return convert_columns(source, kind, source_format, columns)
+
+
+def _converted(view: Any, name: str) -> ConvertedTable[Any]:
+    findings = check_view(view)
+    refuse_errors(findings)
+    origin, notes = view.origin, list[str]()
+    if origin is not None:
+        left_out = [f"not converted: {', '.join(origin.left_out)}"] if origin.left_out else []
+        notes = [*origin.notes, *left_out]
+    tags = view.rows.tags.texts(view.rows.tags.numbered()[1]) if view.kind == "run" else []
+    if len(tags) > 1:
+        notes.append(f"the tag {name} replaces the tags {listed(tags)}")
+    notes += notes_on_findings(one for one in findings if one.code not in _FORM_CODES)
+    source_name = "TREC" if origin is None else origin.format
+    return ConvertedTable(view.table(name), source_name, tuple(notes))
+
+
+def describe_file(path: str | Path) -> dict[str, Any]:
+    """Return the fields of :class:`~trectools_plus.retrieval.RunInfo` of a run as JSON values.
+
+    Raises:
+        FindingsError: If the file has an error that blocks scoring.
+        InputError: If it cannot be read, or is a table of several systems.
+    """
+    view = open_single_run(path)
+    RunLoader().check(view)
+    return describe_view(view)
+
+
+def describe_view(run: RunView) -> dict[str, Any]:
+    """Describe a run with rows, whose scores are finite; see :func:`describe_file`."""
+    sizes, scored, ranks = run.blocks.sizes, run.scored, run.usable_ranks
+    same_query, in_order = run.grouped.same_query, run.grouped.rows(np.arange(run.n_rows))
+    equal = (scored.score[1:] == scored.score[:-1]) & scored.same_query
+    return {
+        "path": run.path,
+        "tag": run.tag,
+        "queries": len(sizes),
+        "rows": run.n_rows,
+        "depth": {
+            "min": int(sizes.min()),
+            "median": float(np.median(sizes)),
+            "max": int(sizes.max()),
+        },
+        "lowest_score": float(run.score.min()),
+        "highest_score": float(run.score.max()),
+        "ties_64": int(np.count_nonzero(equal)),
+        "ties_32": len(run.ties32),
+        "first_rank": int(ranks.min()),
+        "ranks_follow_scores": not (np.diff(ranks[run.order(32)])[same_query] < 0).any(),
+        "rows_follow_ranks": not (np.diff(ranks[in_order])[same_query] < 0).any(),
+    }

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from array import array
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import ModuleType
 from typing import Any, Literal
@@ -14,7 +13,6 @@ from trectools_plus.errors import UsageError
 from trectools_plus.validation.findings import DropIn, Finding, Fix, Severity
 from trectools_plus.validation.views.places import (
     Found,
-    Lines,
     Places,
     Value,
     places_of,
@@ -162,7 +160,7 @@ class Rule:
             doc_id=places.doc_id,
             count=places.count,
             lines=lines,
-            every_line=_compact(places.lines) if view.every_line else lines,
+            every_line=np.asarray(places.lines).tolist() if view.every_line else lines,
             total=None if total is None else int(total),
             blocks_scoring=finding.blocks_scoring if blocks is None else blocks,
             note=case.note,
@@ -223,11 +221,6 @@ def rule(
     return Rule(code, name, _KINDS[code[0]], severity, *texts, cases, **usual)
 
 
-def _compact(lines: Lines) -> array[int]:
-    """Return line numbers in little memory, because there can be millions."""
-    return array("I", np.asarray(lines, np.uintc).tobytes())
-
-
 class Registry:
     """Rules by code, in a fixed order.
 
@@ -238,14 +231,11 @@ class Registry:
         ValueError: If two rules have the same code, or two of one subject the same name.
     """
 
-    def __init__(self, rules: Iterable[Rule]) -> None:
-        self._rules: dict[str, Rule] = {}
-        names: set[tuple[str, str]] = set()
-        for row in rules:
-            if row.code in self._rules or (row.on, row.name) in names:
-                raise ValueError(f"duplicate rule {row.code} {row.name} for {row.on}")
-            self._rules[row.code] = row
-            names.add((row.on, row.name))
+    def __init__(self, rules: Sequence[Rule]) -> None:
+        self._rules = {row.code: row for row in rules}
+        names = {(row.on, row.name) for row in rules}
+        if not len(self._rules) == len(names) == len(rules):
+            raise ValueError(f"a code or a name is repeated: {[row.code for row in rules]}")
 
     @classmethod
     def of_modules(cls, modules: Iterable[ModuleType]) -> Registry:
@@ -270,24 +260,24 @@ class Registry:
         """The rule with a code, or the rules with a name, in upper or lower case."""
         return [row for row in self if text.lower() in (row.code.lower(), row.name)]
 
-    def codes(self, texts: Iterable[str]) -> list[str]:
-        """Return codes and prefixes of codes, with names replaced by codes.
+    def codes(self, texts: Iterable[str]) -> tuple[str, ...]:
+        """Return the codes of rules; of optional rules, only those that are named.
 
         Args:
-            texts: Codes, prefixes or names, in upper or lower case.
+            texts: Codes, prefixes of codes, or names, in upper or lower case.
 
         Raises:
             UsageError: If one of them matches no rule.
         """
         codes: list[str] = []
         for text in texts:
-            is_prefix = any(code.startswith(text.upper()) for code in self._rules)
-            matches = [text.upper()] if is_prefix else [row.code for row in self.named(text)]
-            if not matches:
+            of_prefix = (row for row in self if row.code.startswith(text.upper()))
+            rows = self.named(text) or [row for row in of_prefix if not row.optional]
+            if not rows:
                 what = f"no rule has the name '{text}' or a code that starts with it"
                 raise UsageError(what, remedy=_EXAMPLE)
-            codes += matches
-        return codes
+            codes += [row.code for row in rows]
+        return tuple(codes)
 
 
 _EXAMPLE = "use a code like R131 or a name like duplicate-document"

@@ -7,7 +7,6 @@ import shutil
 import textwrap
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import replace
 from typing import Any, TextIO
 
 from trectools_plus.text import plural, sentences, visible
@@ -16,13 +15,8 @@ from trectools_plus.validation.findings import FileReport, Finding, Fix, Severit
 WIDTH = 100
 """Maximum width of a line, unless a single word (a path, an id) is longer."""
 
-LONGEST_ROW = 80
-"""Length to which rows are cut, in characters."""
-
 _NARROWEST = 60
-_ORDER = list(Severity)
 _COLOURS = {Severity.ERROR: 31, Severity.WARNING: 33, Severity.INFO: 34}
-_COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "notice"}
 _MARGIN = " " * 26
 
 
@@ -41,11 +35,7 @@ def summary(reports: Sequence[FileReport]) -> str:
     counts, files = count_severities(reports), plural(len(reports), "file")
     if not counts:
         return f"No findings in {files}.\n"
-    *most, last = [plural(counts[name], name) for name in _ORDER if counts[name]]
-    n_with_findings = sum(bool(report.findings) for report in reports)
-    if n_with_findings < len(reports):
-        files = f"{n_with_findings:,} of {files}"
-    shown = " and ".join([", ".join(most), last]) if most else last
+    shown = ", ".join(plural(counts[name], name) for name in Severity if counts[name])
     fixes = {finding.fix for report in reports for finding in report.findings}
     hint = "Findings marked * are fixed by --fix OUT.\n" if Fix.SAFE in fixes else ""
     return f"Found {shown} in {files}.\n{hint}"
@@ -71,14 +61,16 @@ def render_text(
         size = f"{plural(report.rows, 'row')}, {plural(report.queries, 'query', 'queries')}"
         verdict = "" if report.findings else "; no findings"
         lines.append(f"{printable(report.path)}: {report.kind}, {size}{verdict}")
-        infos = [finding for finding in report.findings if finding.severity is Severity.INFO]
-        codes = [finding.code for finding in infos if finding.code in counted]
-        findings = [finding for finding in report.findings if finding.code not in codes]
-        for finding in sorted(findings, key=_by_severity):
-            lines += _finding_lines(report, finding, width, is_coloured=is_coloured)
-        if codes:
-            named = ", ".join(codes)
-            lines.append(f"  {plural(len(codes), 'info')} not shown: {named} (--select {named})")
+        for severity in Severity:
+            of_severity = [one for one in report.findings if one.severity is severity]
+            hidden = counted if severity is Severity.INFO else ()
+            for finding in sorted(of_severity, key=lambda finding: finding.line or 0):
+                if finding.code not in hidden:
+                    lines += _finding_lines(finding, width, is_coloured=is_coloured)
+            codes = [finding.code for finding in of_severity if finding.code in hidden]
+            if named := ", ".join(codes):
+                count = plural(len(codes), "info")
+                lines.append(f"  {count} not shown: {named} (--select {named})")
         lines.append("")
     return "".join(f"{line}\n" for line in lines) + summary(reports)
 
@@ -95,30 +87,23 @@ def print_text(reports: Sequence[FileReport], stream: TextIO, **options: Any) ->
     stream.write(render_text(reports, width=width, is_coloured=is_coloured, **options))
 
 
-def _by_severity(finding: Finding) -> tuple[int, int]:
-    return _ORDER.index(finding.severity), finding.line or 0
-
-
-def _finding_lines(
-    report: FileReport, finding: Finding, width: int, *, is_coloured: bool
-) -> Iterator[str]:
+def _finding_lines(finding: Finding, width: int, *, is_coloured: bool) -> Iterator[str]:
     place = ":".join(str(number) for number in (finding.line, finding.column) if number) or "-"
     mark = "*" if finding.fix is Fix.SAFE else " "
     head = f"  {place:>7}  {finding.severity:<7}  {finding.code}{mark} "
-    lists_rows = report.line_text is not None and len(finding.every_line) > 1
-    where = "" if lists_rows else line_ranges(finding.lines, finding.count)
+    where = line_ranges(finding.every_line or finding.lines, finding.count)
     message = sentences(finding.message) + (f" [{where}]" if where else "")
     for start, text in ((head, message), (f"{_MARGIN}→ ", sentences(finding.remedy))):
-        wrapped = textwrap.wrap(
+        wrapped = textwrap.fill(
             printable(text),
-            width - len(_MARGIN) - 2,
+            width,
+            initial_indent=start,
+            subsequent_indent=_MARGIN,
             break_long_words=False,
             break_on_hyphens=False,
         )
-        shown = f"\x1b[{_COLOURS[finding.severity]}m{start}\x1b[0m" if is_coloured else start
-        yield f"\n{_MARGIN}".join([f"{shown}{wrapped[0]}", *wrapped[1:]])
-    for line in finding.every_line if lists_rows else ():
-        yield f"{_MARGIN}{line:>7} │ {row_text(report, line)}"
+        coloured = f"\x1b[{_COLOURS[finding.severity]}m{start}\x1b[0m"
+        yield wrapped.replace(start, coloured, 1) if is_coloured else wrapped
 
 
 def line_ranges(lines: Sequence[int], count: int) -> str:
@@ -127,12 +112,6 @@ def line_ranges(lines: Sequence[int], count: int) -> str:
         return ""
     shown = ", ".join(map(str, dict.fromkeys(lines)))
     return f"lines {shown}{', …' if count > len(lines) else ''}"
-
-
-def row_text(report: FileReport, line: int) -> str:
-    """Return a printable, shortened line of the file; ``""`` if it is not available."""
-    text = "" if report.line_text is None else report.line_text(line)[: LONGEST_ROW + 1]
-    return visible(text.replace("\t", " "), LONGEST_ROW)
 
 
 def as_document(reports: Sequence[FileReport]) -> dict[str, Any]:
@@ -153,7 +132,7 @@ def as_document(reports: Sequence[FileReport]) -> dict[str, Any]:
             }
             for report in reports
         ],
-        "summary": {f"{severity}s": counts[severity] for severity in _ORDER},
+        "summary": {f"{severity}s": counts[severity] for severity in Severity},
     }
 
 
@@ -166,18 +145,8 @@ def _finding_as_dict(finding: Finding) -> dict[str, Any]:
 
 
 def render_github(reports: Sequence[FileReport]) -> str:
-    """Return one GitHub annotation ``::error file=…,line=…::message`` per finding.
-
-    If all lines were requested, there is one for each; the text of the line replaces the message.
-    """
-    findings: list[Finding] = []
-    for report in reports:
-        for finding in report.findings:
-            findings.append(finding)
-            for line in finding.every_line[1:] if report.line_text is not None else ():
-                what = f"{finding.name.replace('-', ' ')}: {row_text(report, line)}"
-                findings.append(replace(finding, line=line, column=None, message=what))
-    return "".join(map(_github_annotation, findings))
+    """Return a GitHub annotation ``::error file=…,line=…::message`` for each finding."""
+    return "".join(_github_annotation(finding) for report in reports for finding in report.findings)
 
 
 def _github_annotation(finding: Finding) -> str:
@@ -193,7 +162,8 @@ def _github_annotation(finding: Finding) -> str:
         if value
     )
     text = _escape(printable(sentences(finding.message, finding.remedy)))
-    return f"::{_COMMANDS[finding.severity]} {properties}::{text}\n"
+    command = "notice" if finding.severity is Severity.INFO else finding.severity
+    return f"::{command} {properties}::{text}\n"
 
 
 def _escape(text: str) -> str:

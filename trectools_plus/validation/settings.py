@@ -69,9 +69,8 @@ class Choices:
     Attributes:
         profile: Severities and the limit of results.
         strict: True if warnings fail the check too.
-        select: Codes and prefixes of the only rules that are reported; empty for all. Rules that
-            are off by default need their whole code.
-        ignore: Codes and prefixes of rules that are not reported, although they are selected.
+        select: Codes of the only rules that are reported; empty for all.
+        ignore: Codes of rules that are not reported, although they are selected.
     """
 
     profile: Profile
@@ -107,15 +106,11 @@ class Choices:
             return cls(base, strict)
         from trectools_plus.validation.catalogue import CATALOGUE
 
-        return cls(base, strict, tuple(CATALOGUE.codes(select)), tuple(CATALOGUE.codes(ignore)))
+        return cls(base, strict, CATALOGUE.codes(select), CATALOGUE.codes(ignore))
 
     def chosen(self, code: str) -> bool:
         """Return whether the rule with a code is reported."""
-        from trectools_plus.validation.catalogue import RULES
-
-        is_optional = any(rule.code == code and rule.optional for rule in RULES)
-        by_prefix = not is_optional and code.startswith(self.select or "")
-        return (code in self.select or by_prefix) and not code.startswith(self.ignore)
+        return (not self.select or code in self.select) and code not in self.ignore
 
     def apply(self, report: FileReport) -> FileReport:
         """Return the report with the chosen findings and the severities of the profile."""

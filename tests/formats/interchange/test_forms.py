@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from trectools_plus.validation.conversion import convert_qrels, convert_run
+from trectools_plus.validation.loading import convert_qrels, convert_run
 
 FOLDER = Path(__file__).parents[3] / "fixtures" / "formats"
 QRELS = [("q1", "d1", 2), ("q1", "d2", 0), ("q2", "d3", 1)]

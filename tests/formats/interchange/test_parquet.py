@@ -10,7 +10,7 @@ import pytest
 from trectools_plus import evaluate, load_qrels, load_run, validate
 from trectools_plus.errors import FormatError
 from trectools_plus.formats.interchange import table_files
-from trectools_plus.validation.conversion import convert_qrels, convert_run
+from trectools_plus.validation.loading import convert_qrels, convert_run
 
 RUN_ROWS = [("q1", "d1", 0.1), ("q1", "d2", 1e-7), ("q2", "d1", 3.0)]
 QRELS_ROWS = [("q1", "d1", 1), ("q1", "d2", 0), ("q2", "d1", 2)]

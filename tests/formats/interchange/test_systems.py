@@ -13,8 +13,8 @@ from trectools_plus.errors import FormatError, InputError
 from trectools_plus.formats.files.content import FileContent
 from trectools_plus.formats.lexing import lex_qrels, lex_run
 from trectools_plus.validation import load_run, validate_qrels, validate_run
-from trectools_plus.validation.conversion import convert_run
 from trectools_plus.validation.fixing import fix_run
+from trectools_plus.validation.loading import convert_run
 
 ROWS = [
     (system, f"q{query}", f"d{document}", float(document))

@@ -77,7 +77,7 @@ F102 = rule(
     Case(
         "warning",
         "byte order mark; other readers make it part of the first id and lose the row",
-        lambda table: Places(int(table.file.facts.has_bom), [1]),
+        lambda table: Places(int(table.facts.has_bom), [1]),
         note="the mark is ignored",
     ),
     fix="safe",
@@ -87,7 +87,7 @@ F102 = rule(
 
 def bad_byte(table: TableView) -> Places:
     """Return the first byte that is not UTF-8."""
-    bad = table.file.facts.bad_utf8
+    bad = table.facts.bad_utf8
     if bad is None or wide_encoding(table.file):
         return Places()
     return Places(1, [bad.line], bad.column, first={"byte": f"0x{bad.value:02X}"})
@@ -105,9 +105,9 @@ F103 = rule(
     "Convert: iconv -f latin1 -t utf-8",
     Case(
         "error",
-        "the text is {view.file.facts.encoding_guess}, not UTF-8",
+        "the text is {view.facts.encoding_guess}, not UTF-8",
         lambda table: Places(int(wide_encoding(table.file) is not None), [1]),
-        remedy="Convert: iconv -f {view.file.facts.encoding_guess} -t utf-8",
+        remedy="Convert: iconv -f {view.facts.encoding_guess} -t utf-8",
         drop_in="refuses",
     ),
     Case("error", "byte {byte} is not UTF-8 (it may be Latin-1)", bad_byte),
@@ -140,7 +140,7 @@ F105 = rule(
     Case(
         "error",
         "line ends are bare CR; other readers read the whole file as one row",
-        lambda table: Places(table.file.facts.bare_cr.count, [1]),
+        lambda table: Places(table.facts.bare_cr.count, [1]),
         given=lambda table, _: has_only_bare_cr(table.file),
     ),
     Case(
@@ -210,10 +210,10 @@ F104 = rule(
     "Save with LF line ends",
     Case(
         "warning",
-        "{count:line} in CRLF, {view.file.facts.n_lf} in LF; two files may have been joined",
-        lambda table: table.file.facts.n_crlf if table.file.facts.n_lf else 0,
+        "{count:line} in CRLF, {view.facts.n_lf} in LF; two files may have been joined",
+        lambda table: table.facts.n_crlf if table.facts.n_lf else 0,
     ),
-    Case("info", "CRLF line ends, read as LF", lambda table: table.file.facts.n_crlf),
+    Case("info", "CRLF line ends, read as LF", lambda table: table.facts.n_crlf),
     fix="safe",
     fixed="wrote LF for CRLF",
 )
@@ -251,7 +251,7 @@ F108 = rule(
     Case(
         "warning",
         "{count:blank line}; many readers stop there",
-        lambda table: table.file.facts.blank_lines,
+        lambda table: Places(table.facts.blank_lines.count, table.facts.blank_lines.lines),
         given=lambda table, _: table.is_line_based and table.shape.first_line,
     ),
     fix="safe",
@@ -268,10 +268,8 @@ F109 = rule(
     Case(
         "info",
         "no newline at end of file",
-        lambda table: not table.file.facts.final_newline and table.is_line_based,
-        given=lambda table, _: (
-            table.shape.verdict != "not-text" and table.file.facts.stopped_at is None
-        ),
+        lambda table: not table.facts.final_newline and table.is_line_based,
+        given=lambda table, _: table.shape.verdict != "not-text" and table.facts.stopped_at is None,
     ),
     fix="safe",
     fixed="ended the last line",
@@ -280,7 +278,7 @@ F109 = rule(
 
 def long_lines(table: TableView) -> Places:
     """Return long lines, the longest first, unless line ends have no meaning."""
-    facts = table.file.facts
+    facts = table.facts
     longest = [] if facts.longest_line_at is None else [facts.longest_line_at]
     others = [line for line in facts.long_lines.lines.tolist() if line not in longest]
     return Places(facts.long_lines.count if table.is_line_based else 0, [*longest, *others])
@@ -299,13 +297,13 @@ F110 = rule(
         "error",
         f"line of over {MAX_LINE_BYTES:,} bytes; the rest of the file is not read",
         lambda table: Places(
-            int(table.file.facts.stopped_at is not None), [table.file.facts.stopped_at or 1]
+            int(table.facts.stopped_at is not None), [table.facts.stopped_at or 1]
         ),
-        given=lambda table, _: table.file.facts.stopped_at == table.file.facts.longest_line_at,
+        given=lambda table, _: table.facts.stopped_at == table.facts.longest_line_at,
     ),
     Case(
         "warning",
-        f"line of {{view.file.facts.longest_line}} bytes[ ({{count}} lines over "
+        f"line of {{view.facts.longest_line}} bytes[ ({{count}} lines over "
         f"{LONG_LINE_BYTES >> 10} KiB)]",
         long_lines,
     ),
@@ -316,9 +314,7 @@ F110 = rule(
 form_feeds = Case(
     "warning",
     "form feed or vertical tab between columns; not every reader splits there",
-    lambda table: Places(
-        len(table.file.facts.form_feed_lines.lines), table.file.facts.form_feed_lines.lines
-    ),
+    lambda table: Places(len(table.facts.form_feed_lines.lines), table.facts.form_feed_lines.lines),
     given=lambda table, _: table.shape.has_rows,
 )
 

@@ -13,6 +13,7 @@ from trectools_plus.formats.columns.ids import Ids, Rows
 from trectools_plus.text import listed, plural
 from trectools_plus.validation.findings import UNJUDGED
 from trectools_plus.validation.registry import JUDGED_CUTOFF, MIN_JUDGED, Case, rule
+from trectools_plus.validation.views.order import NO_ROWS
 from trectools_plus.validation.views.pairs import PairView
 from trectools_plus.validation.views.places import Lines, Places, Value, places_of
 from trectools_plus.validation.views.tables import TableView
@@ -289,7 +290,7 @@ P109 = rule(
 def self_retrieving(pair: PairView) -> Rows:
     """Return the rows whose document id is the query id."""
     if not pair.is_of_run:
-        return np.empty(0, np.int64)
+        return NO_ROWS
     query_ids = Ids.of_texts(pair.run.query_ids).take(pair.run.blocks.query.astype(np.int64))
     return np.flatnonzero(pair.run.doc_ids.equal(query_ids))
 

@@ -24,7 +24,7 @@ from trectools_plus.validation.rules.files import (
     row_behind_hash,
     without_header,
 )
-from trectools_plus.validation.views.order import Pairs
+from trectools_plus.validation.views.order import NO_ROWS, Pairs
 from trectools_plus.validation.views.places import Places
 from trectools_plus.validation.views.qrels import QrelsView
 
@@ -169,7 +169,9 @@ Q135 = rule(
     Case(
         "error",
         "grades seem to be in column 2; column 4 is always 0",
-        lambda qrels: np.arange(int(has_grades_in_column_2(qrels))),
+        lambda qrels: Places(
+            int(has_grades_in_column_2(qrels)), qrels.lines(range(qrels.n_rows)[:1])
+        ),
     ),
     drop_in="scores",
 )
@@ -190,7 +192,7 @@ Q151 = rule(
 def not_integers(qrels: QrelsView, pattern: str, *, matches: bool) -> Rows:
     """Return rows whose grade is not written as an integer, and matches a pattern or does not."""
     if qrels.columns is None or qrels.grades_are_integers:
-        return np.empty(0, np.int64)
+        return NO_ROWS
     grades = qrels.rows.grades
     rows = np.flatnonzero(~grades.is_number | grades.has_point)
     flags = [

@@ -88,9 +88,7 @@ def report_on(topics: TopicsView, findings: Sequence[Finding], kind: str) -> Fil
     """Return the report with the findings on a file."""
     counts, read_as = (topics.n_rows, topics.n_queries), topics.read_as
     read_as = read_as and f"read as {read_as}"
-    return FileReport(
-        topics.path, kind, *counts, tuple(findings), topics.line_text, read_as=read_as
-    )
+    return FileReport(topics.path, kind, *counts, tuple(findings), read_as=read_as)
 
 
 def check_topics(topics: TopicsView) -> list[Finding]:

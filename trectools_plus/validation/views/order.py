@@ -19,6 +19,8 @@ import numpy.typing as npt
 
 from trectools_plus.formats.columns.ids import Flags, Ids, Rows
 
+NO_ROWS: Rows = np.empty(0, np.int64)
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Pairs:
@@ -30,7 +32,7 @@ class Pairs:
     @classmethod
     def none(cls) -> Pairs:
         """Return no rows."""
-        return cls(np.empty(0, np.int64), np.empty(0, np.int64))
+        return cls(NO_ROWS, NO_ROWS)
 
     def __len__(self) -> int:
         return len(self.rows)

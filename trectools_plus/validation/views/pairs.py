@@ -17,7 +17,7 @@ from trectools_plus.formats.files.content import BOM, read_file
 from trectools_plus.text import listed
 from trectools_plus.validation.registry import JUDGED_CUTOFF
 from trectools_plus.validation.views.id_matching import near_matches, unify_spellings
-from trectools_plus.validation.views.order import places_in_query
+from trectools_plus.validation.views.order import NO_ROWS, places_in_query
 from trectools_plus.validation.views.places import N_SHOWN_IDS, PairFacts, Places, places_of
 from trectools_plus.validation.views.qrels import QrelsView
 from trectools_plus.validation.views.runs import RunView
@@ -89,10 +89,11 @@ def read_document_ids(path: str | Path) -> pl.Series:
     return lines.filter(lines != "")
 
 
+@dataclass(eq=False)
 class PairView:
     """A run with the qrels that it is scored with, or the topics that it should answer.
 
-    Args:
+    Attributes:
         run: The run.
         qrels: The qrels, if given.
         topic_ids: The query ids of the topics, if given.
@@ -100,19 +101,11 @@ class PairView:
         collection: The document ids of the collection, if known.
     """
 
-    def __init__(
-        self,
-        run: RunView,
-        qrels: QrelsView | None = None,
-        topic_ids: list[str] | None = None,
-        report_on: Literal["run", "qrels"] = "run",
-        collection: DocumentIds | None = None,
-    ) -> None:
-        self.run = run
-        self.qrels = qrels
-        self.topic_ids = topic_ids
-        self.report_on = report_on
-        self.collection = collection
+    run: RunView
+    qrels: QrelsView | None = None
+    topic_ids: list[str] | None = None
+    report_on: Literal["run", "qrels"] = "run"
+    collection: DocumentIds | None = None
 
     @property
     def answers(self) -> Mapping[tuple[str, int], Places] | None:
@@ -195,7 +188,7 @@ class PairView:
     def judgments(self) -> tuple[Rows, Rows]:
         """Rows of the run whose document is judged for its query, ascending, and the judgments."""
         if self.qrels is None:
-            return np.empty(0, np.int64), np.empty(0, np.int64)
+            return NO_ROWS, NO_ROWS
         return self.qrels.pairs.find(self.run.doc_ids, self.judged_query)
 
     @cached_property
@@ -208,7 +201,7 @@ class PairView:
         theirs = self.qrels.unified_pairs
         if theirs is self.qrels.pairs and unify_spellings(self.run.doc_ids) is self.run.doc_ids:
             # If this changes no id, ids that are equal in one spelling are equal ids.
-            return np.empty(0, np.int64), np.empty(0, np.int64)
+            return NO_ROWS, NO_ROWS
         rows, judgments = theirs.find(unify_spellings(self.run.doc_ids), self.judged_query)
         unjudged = ~np.isin(rows, self.judgments[0])
         return rows[unjudged], judgments[unjudged]

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from trectools_plus.formats.columns.facts import Occurrences, OddLines
+from trectools_plus.formats.columns.facts import OddLines
 from trectools_plus.formats.columns.ids import Rows
 from trectools_plus.text import number, plural, quoted, visible
 from trectools_plus.validation.views.order import Pairs
@@ -112,9 +112,9 @@ class PairFacts(NamedTuple):
         return self._replace(near=self.near.moved(n_lines))
 
 
-Found: TypeAlias = "Rows | Pairs | OddLines | Occurrences | Places | pl.DataFrame | int"
-"""Rows, rows with others, lines that are not rows, occurrences on lines, rows of a table with a
-column ``line``, or a number."""
+Found: TypeAlias = "Rows | Pairs | OddLines | Places | pl.DataFrame | int"
+"""Rows, rows with others, lines that are not rows, rows of a table with a column ``line``, or a
+number."""
 
 
 def places_of(view: Any, found: Found, column: int | None = None) -> Places:
@@ -127,8 +127,6 @@ def places_of(view: Any, found: Found, column: int | None = None) -> Places:
     """
     if isinstance(found, Places):
         return found
-    if isinstance(found, Occurrences):
-        return Places(found.count, found.lines)
     if isinstance(found, OddLines):
         return _places_of_lines(view, found)
     if isinstance(found, int | np.integer):

@@ -40,9 +40,10 @@ class QrelsView(TableView):
     def of_file(cls, columns: Columns) -> QrelsView:
         """Return the view of a lexed file, valid or not."""
         shape = shape_of(columns, "qrels")
-        rows = QrelsRows.joined([])
-        if shape.has_rows:
-            rows = QrelsRows.of(columns, has_header=shape.header_in_rows)
+        has_header = shape.header_in_rows
+        rows = (
+            QrelsRows.of(columns, has_header=has_header) if shape.has_rows else QrelsRows.joined([])
+        )
         return cls(columns.source.path, columns, shape, rows)
 
     @classmethod

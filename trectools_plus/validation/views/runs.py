@@ -114,9 +114,7 @@ class RunView(TableView):
     def rank(self) -> Ranks:
         """Rank of each row: int64, or float64 with NaN for what is not a whole number."""
         ranks = self.rows.ranks
-        if ranks.are_numbers and np.abs(ranks.values).max(initial=0) <= MAX_EXACT:
-            return ranks.values
-        return ranks.floats
+        return ranks.values if ranks.are_numbers else ranks.floats
 
     @property
     def score(self) -> Numbers:
@@ -281,7 +279,6 @@ class RunView(TableView):
 
 REVERSED = -0.9
 """Highest rank correlation (Kendall's tau) of ranks that are almost completely reversed."""
-MAX_EXACT = 1 << 53
 _BLANK, _WORD = rb"[ \t\f\v]", rb"[^ \t\f\v\r\n]+"
 _NUMBER = rb"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
 _WORDS_AFTER_TAG = re.compile(

@@ -8,7 +8,7 @@ numbers) is done once, on first use.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from trectools_plus.formats.columns.columns import Columns, Origin
 from trectools_plus.formats.columns.decimals import DECIMAL, INTEGER
-from trectools_plus.formats.columns.facts import OddLines
+from trectools_plus.formats.columns.facts import FileFacts, OddLines
 from trectools_plus.formats.columns.ids import Ids, Rows
 from trectools_plus.formats.columns.rows import (
     QRELS_FIELDS,
@@ -225,9 +225,6 @@ class TableView:
         self.columns = columns
         self.shape = shape
 
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.path!r})"
-
     @property
     def reported_view(self) -> TableView:
         """The file that findings are reported on: this one."""
@@ -238,6 +235,11 @@ class TableView:
         """The lexed file of a view that was not made from a table."""
         assert self.columns is not None
         return self.columns
+
+    @property
+    def facts(self) -> FileFacts:
+        """The facts about the lines of a file."""
+        return self.file.facts
 
     @property
     def is_arranged(self) -> bool:
@@ -270,6 +272,11 @@ class TableView:
         return self.rows.blocks.n_rows
 
     @property
+    def has_ids(self) -> bool:
+        """Return whether the rows of a file were read, so that their ids can be compared."""
+        return self.n_rows > 0 and self.shape.has_rows
+
+    @property
     def header_may_be_data(self) -> bool:
         """Return whether a query has the id in the first column of the header."""
         if self.shape.header is None:
@@ -280,7 +287,7 @@ class TableView:
     @property
     def rows_are_missing(self) -> bool:
         """Return whether some rows could not be read, so that gaps between ranks prove nothing."""
-        lost = len(self.misshapen) + len(self.file.comments) + self.file.facts.nul.count
+        lost = len(self.misshapen) + len(self.file.comments) + self.facts.nul.count
         return lost > 0
 
     @property
@@ -338,11 +345,6 @@ class TableView:
         if self.ids_are_unknown:
             return Pairs.none()
         return find_repeats(self.blocks.query, self.doc_ids)
-
-    @property
-    def line_text(self) -> Callable[[int], str] | None:
-        """Returns the text of a line of the file; ``None`` unless :attr:`every_line`."""
-        return self.file.line_index.text if self.columns and self.every_line else None
 
     @cached_property
     def line_numbers(self) -> npt.NDArray[np.uint32] | None:
