@@ -11,37 +11,27 @@ from trectools_plus.validation.registry import Case
 from trectools_plus.validation.rules.topics.topics import normalised, topics_rule
 from trectools_plus.validation.topics.texts import near_pairs
 from trectools_plus.validation.topics.view import TopicsView
-from trectools_plus.validation.views.places import Places, Value
 
 LOWEST_GRADE, HIGHEST_GRADE = 0, 3
 
 
 def _terms(test_set: TopicsView, status: str) -> pl.DataFrame:
-    """Return the judgments whose ids have a status, with the live term and the replacement."""
+    """Return the judgments whose ids have a status, with the terms to use instead."""
     if test_set.terms is None:
         return pl.DataFrame()
     rows = [
-        (term_id, state.term_id, state.term_id or " or ".join(state.replaced_by))
+        (term_id, state.term_id or " or ".join(state.replaced_by) or "another term")
         for term_id in test_set.judged["doc_id"].unique(maintain_order=True)
         if (state := test_set.terms.resolve(term_id)).status == status
     ]
-    table = pl.DataFrame(
-        rows, schema=dict.fromkeys(("doc_id", "term", "use"), pl.String), orient="row"
-    )
+    table = pl.DataFrame(rows, {"doc_id": pl.String, "use": pl.String}, orient="row")
     return test_set.judged.join(table, on="doc_id", maintain_order="left")
 
 
-def _cases(status: str, message: str) -> tuple[Case, ...]:
+def _cases(status: str, message: str, remedy: str | None = None) -> tuple[Case, ...]:
     """Return the cases of ids with a status; they are no errors if such ids are dropped."""
-    case = partial(
-        Case,
-        message=f"{message}[ ({{count:such judgment}})]",
-        where=partial(_terms, status=status),
-        shows=lambda _, places: {
-            "do": f"Use {places.first['use']}" if places.first["use"] else "Choose another term"
-        },
-        remedy="{do}" if status == "obsolete" else None,
-    )
+    message += "[ ({count:such judgment})]"
+    case = partial(Case, message=message, where=partial(_terms, status=status), remedy=remedy)
     return case("warning", given=lambda test_set, _: test_set.drops_unknown_terms), case("error")
 
 
@@ -65,7 +55,7 @@ T202 = topics_rule(
     "replaces it, if there is only one; other programs find nothing.",
     "set.yaml:5: error T202: HP:0040065 is obsolete. Use HP:0040070.",
     "Use the terms that replace them",
-    cases=_cases("obsolete", "{doc_id!v} is obsolete"),
+    cases=_cases("obsolete", "{doc_id!v} is obsolete", "Use {use}"),
 )
 T203 = topics_rule(
     "T203",
@@ -80,7 +70,7 @@ T203 = topics_rule(
     cases=(
         Case(
             "warning",
-            "{doc_id!v} is an alternative id of {term!v}[ ({count:such judgment})]",
+            "{doc_id!v} is an alternative id of {use!v}[ ({count:such judgment})]",
             partial(_terms, status="alternative"),
         ),
     ),
@@ -140,15 +130,6 @@ T212 = topics_rule(
 )
 
 
-def _no_test_set(test_set: TopicsView) -> Places:
-    """Return a file with topics or judgments that is not a test set."""
-    lacks = "judgments without query texts"
-    if test_set.kind != "testset":
-        lacks = "topics without judgments"
-    is_other = not test_set.is_test_set and not test_set.frame.is_empty()
-    return Places(int(is_other), first={"lacks": lacks})
-
-
 T213 = topics_rule(
     "T213",
     "no-test-set",
@@ -158,16 +139,23 @@ T213 = topics_rule(
     "set.yaml: error T213: topics without judgments. Convert topics and qrels to a test "
     "set: testset convert TOPICS OUT.json --qrels QRELS.",
     "Convert topics and qrels to a test set: testset convert TOPICS OUT.json --qrels QRELS",
-    cases=(Case("error", "{lacks}", _no_test_set),),
+    cases=(
+        Case(
+            "error",
+            "topics without judgments",
+            lambda test_set: int(test_set.cases is None and test_set.n_rows > 0),
+        ),
+        Case(
+            "error",
+            "judgments without query texts",
+            lambda test_set: int(not test_set.is_test_set and test_set.n_rows > 0),
+        ),
+    ),
 )
 
 
 def _no_language(test_set: TopicsView) -> int:
     return int(test_set.is_test_set and not (test_set.cases and test_set.cases.languages))
-
-
-def _implied(test_set: TopicsView, _: Places) -> dict[str, Value]:
-    return dict(zip(("language", "folder"), test_set.implied_language or (), strict=False))
 
 
 T223 = topics_rule(
@@ -181,11 +169,10 @@ T223 = topics_rule(
     cases=(
         Case(
             "info",
-            "no language is declared; read as {language}, because of the folder {folder}",
+            "no language is declared; read as {view.language}, because of the name of the folder",
             _no_language,
-            given=lambda test_set, _: test_set.implied_language is not None,
-            shows=_implied,
-            remedy="Add 'language: {language}' to the metadata",
+            given=lambda test_set, _: test_set.implied_language,
+            remedy="Add 'language: {view.language}' to the metadata",
         ),
         Case("warning", "no language is declared", _no_language),
     ),
