@@ -7,8 +7,8 @@ from functools import partial
 
 import polars as pl
 
-from trectools_plus.validation.registry import Case
-from trectools_plus.validation.rules.topics.topics import normalised, topics_rule
+from trectools_plus.validation.registry import Case, rule
+from trectools_plus.validation.rules.topics.topics import normalised
 from trectools_plus.validation.topics.texts import near_pairs
 from trectools_plus.validation.topics.view import TopicsView
 
@@ -35,7 +35,7 @@ def _cases(status: str, message: str, remedy: str | None = None) -> tuple[Case, 
     return case("warning", given=lambda test_set, _: test_set.drops_unknown_terms), case("error")
 
 
-T201 = topics_rule(
+T201 = rule(
     "T201",
     "unknown-term",
     "error",
@@ -44,9 +44,9 @@ T201 = topics_rule(
     "set.yaml:5: error T201: HP:9999999 is not a term of the ontology. Correct the id, or "
     "name the ontology that it comes from.",
     "Correct the id, or name the ontology that it comes from",
-    cases=_cases("unknown", "{doc_id!v} is not a term of the ontology"),
+    *_cases("unknown", "{doc_id!v} is not a term of the ontology"),
 )
-T202 = topics_rule(
+T202 = rule(
     "T202",
     "obsolete-term",
     "error",
@@ -55,9 +55,9 @@ T202 = topics_rule(
     "replaces it, if there is only one; other programs find nothing.",
     "set.yaml:5: error T202: HP:0040065 is obsolete. Use HP:0040070.",
     "Use the terms that replace them",
-    cases=_cases("obsolete", "{doc_id!v} is obsolete", "Use {use}"),
+    *_cases("obsolete", "{doc_id!v} is obsolete", "Use {use}"),
 )
-T203 = topics_rule(
+T203 = rule(
     "T203",
     "alternative-id",
     "warning",
@@ -67,15 +67,13 @@ T203 = topics_rule(
     "set.yaml:5: warning T203: HP:0001470 is an alternative id of HP:0000006. Write the "
     "primary id of the term.",
     "Write the primary id of the term",
-    cases=(
-        Case(
-            "warning",
-            "{doc_id!v} is an alternative id of {use!v}[ ({count:such judgment})]",
-            partial(_terms, status="alternative"),
-        ),
+    Case(
+        "warning",
+        "{doc_id!v} is an alternative id of {use!v}[ ({count:such judgment})]",
+        partial(_terms, status="alternative"),
     ),
 )
-T211 = topics_rule(
+T211 = rule(
     "T211",
     "grade-scale",
     "error",
@@ -84,14 +82,12 @@ T211 = topics_rule(
     "gains of two sets are comparable.",
     "set.yaml:5: error T211: grade 4 of HP:0001250 is not from 0 to 3. Write a grade from 0 to 3.",
     f"Write a grade from {LOWEST_GRADE} to {HIGHEST_GRADE}",
-    cases=(
-        Case(
-            "error",
-            f"grade {{grade}} of {{doc_id!v}} is not from {LOWEST_GRADE} to {HIGHEST_GRADE}"
-            "[ ({count:such grade})]",
-            lambda test_set: test_set.judged.filter(
-                ~pl.col("grade").is_between(LOWEST_GRADE, HIGHEST_GRADE)
-            ),
+    Case(
+        "error",
+        f"grade {{grade}} of {{doc_id!v}} is not from {LOWEST_GRADE} to {HIGHEST_GRADE}"
+        "[ ({count:such grade})]",
+        lambda test_set: test_set.judged.filter(
+            ~pl.col("grade").is_between(LOWEST_GRADE, HIGHEST_GRADE)
         ),
     ),
     blocks_scoring=False,
@@ -108,7 +104,7 @@ def _without_relevant(test_set: TopicsView) -> pl.DataFrame:
     return test_set.queries.filter(~pl.col("query_id").is_in(relevant.implode()))
 
 
-T212 = topics_rule(
+T212 = rule(
     "T212",
     "nothing-to-find",
     "error",
@@ -119,18 +115,16 @@ T212 = topics_rule(
     "set.yaml:4: error T212: query 1 has no relevant term. Name the terms that it should "
     "find, or remove the query.",
     "Name the terms that it should find, or remove the query",
-    cases=(
-        Case(
-            "error",
-            "query {query_id!v} has no relevant term[ ({count:such text})]",
-            _without_relevant,
-        ),
+    Case(
+        "error",
+        "query {query_id!v} has no relevant term[ ({count:such text})]",
+        _without_relevant,
     ),
     blocks_scoring=False,
 )
 
 
-T213 = topics_rule(
+T213 = rule(
     "T213",
     "no-test-set",
     "error",
@@ -139,17 +133,15 @@ T213 = topics_rule(
     "set.yaml: error T213: topics without judgments. Convert topics and qrels to a test "
     "set: testset convert TOPICS OUT.json --qrels QRELS.",
     "Convert topics and qrels to a test set: testset convert TOPICS OUT.json --qrels QRELS",
-    cases=(
-        Case(
-            "error",
-            "topics without judgments",
-            lambda test_set: int(test_set.cases is None and test_set.n_rows > 0),
-        ),
-        Case(
-            "error",
-            "judgments without query texts",
-            lambda test_set: int(not test_set.is_test_set and test_set.n_rows > 0),
-        ),
+    Case(
+        "error",
+        "topics without judgments",
+        lambda test_set: int(test_set.cases is None and test_set.n_rows > 0),
+    ),
+    Case(
+        "error",
+        "judgments without query texts",
+        lambda test_set: int(not test_set.is_test_set and test_set.n_rows > 0),
     ),
 )
 
@@ -158,7 +150,7 @@ def _no_language(test_set: TopicsView) -> int:
     return int(test_set.is_test_set and not (test_set.cases and test_set.cases.languages))
 
 
-T223 = topics_rule(
+T223 = rule(
     "T223",
     "no-language",
     "warning",
@@ -166,16 +158,14 @@ T223 = topics_rule(
     "Without a language, queries in two languages can be mixed, and no figure states its language.",
     "set.yaml: warning T223: no language is declared. Add the language to the metadata.",
     "Add the language to the metadata",
-    cases=(
-        Case(
-            "info",
-            "no language is declared; read as {view.language}, because of the name of the folder",
-            _no_language,
-            given=lambda test_set, _: test_set.implied_language,
-            remedy="Add 'language: {view.language}' to the metadata",
-        ),
-        Case("warning", "no language is declared", _no_language),
+    Case(
+        "info",
+        "no language is declared; read as {view.language}, because of the name of the folder",
+        _no_language,
+        given=lambda test_set, _: test_set.implied_language,
+        remedy="Add 'language: {view.language}' to the metadata",
     ),
+    Case("warning", "no language is declared", _no_language),
     blocks_scoring=False,
 )
 
@@ -193,7 +183,7 @@ def _near_duplicates(test_set: TopicsView) -> pl.DataFrame:
     return pairs.with_columns(line="text_line")
 
 
-T231 = topics_rule(
+T231 = rule(
     "T231",
     "near-duplicate",
     "warning",
@@ -204,13 +194,11 @@ T231 = topics_rule(
     "set.yaml:9: warning T231: query 3 'Recurrent infection' is nearly the same as query "
     "1 'Recurrent infections' (line 3). Remove one, or reword it.",
     "Remove one, or reword it",
-    cases=(
-        Case(
-            "warning",
-            "query {query_id!v} {text!q} is nearly the same as query {other_query_id!v} "
-            "{other_text!q} (line {other_text_line})[ ({count:such text})]",
-            _near_duplicates,
-        ),
+    Case(
+        "warning",
+        "query {query_id!v} {text!q} is nearly the same as query {other_query_id!v} "
+        "{other_text!q} (line {other_text_line})[ ({count:such text})]",
+        _near_duplicates,
     ),
     blocks_scoring=False,
 )
@@ -238,7 +226,7 @@ def _in_earlier_parts(
     return pl.concat(found) if found else pl.DataFrame()
 
 
-T241 = topics_rule(
+T241 = rule(
     "T241",
     "leaked-text",
     "error",
@@ -248,17 +236,15 @@ T241 = topics_rule(
     "set.yaml:7: error T241: query 2 'Seizures' is the same as query 9 of used.yaml (line "
     "31). Remove it from one of the two.",
     "Remove it from one of the two",
-    cases=(
-        Case(
-            "error",
-            "query {query_id!v} {text!q} is the same as query {other_id!v} of {part!v} (line "
-            "{other_line})[ ({count:such text})]",
-            partial(_in_earlier_parts, keyed=_texts),
-        ),
+    Case(
+        "error",
+        "query {query_id!v} {text!q} is the same as query {other_id!v} of {part!v} (line "
+        "{other_line})[ ({count:such text})]",
+        partial(_in_earlier_parts, keyed=_texts),
     ),
     blocks_scoring=False,
 )
-T242 = topics_rule(
+T242 = rule(
     "T242",
     "shared-query-id",
     "error",
@@ -268,12 +254,10 @@ T242 = topics_rule(
     "set.yaml:7: error T242: query id 2 is also in used.yaml (line 12). Give each query "
     "its own id.",
     "Give each query its own id",
-    cases=(
-        Case(
-            "error",
-            "query id {query_id!v} is also in {part!v} (line {other_line})[ ({count:shared id})]",
-            partial(_in_earlier_parts, keyed=_ids),
-        ),
+    Case(
+        "error",
+        "query id {query_id!v} is also in {part!v} (line {other_line})[ ({count:shared id})]",
+        partial(_in_earlier_parts, keyed=_ids),
     ),
     blocks_scoring=False,
 )
