@@ -60,10 +60,10 @@ def test_trec_layout(tmp_path: Path, suffix: str) -> None:
 @pytest.mark.parametrize(
     ("files", "what"),
     [
-        ({}, "corpus.jsonl, queries.jsonl or topics.tsv is missing"),
-        ({"corpus.jsonl": CORPUS, "topics.tsv": "1\tq\n"}, "qrels.txt is missing"),
-        ({"corpus.jsonl": CORPUS, "queries.jsonl": QUERIES}, "qrels/test.tsv is missing"),
-        ({"queries.jsonl": QUERIES, "topics.tsv": "1\tq\n"}, "both queries.jsonl and topics.tsv"),
+        ({}, "found none"),
+        ({"corpus.jsonl": CORPUS, "topics.tsv": "1\tq\n"}, "found corpus.jsonl, topics.tsv "),
+        ({"corpus.jsonl": CORPUS, "queries.jsonl": QUERIES}, "found corpus.jsonl, queries.jsonl "),
+        ({"queries.jsonl": QUERIES, "topics.tsv": "1\tq\n"}, "found queries.jsonl, topics.tsv"),
         ({"corpus.jsonl": CORPUS, "corpus.jsonl.gz": CORPUS}, "both corpus.jsonl and corpus.jsonl"),
     ],
 )

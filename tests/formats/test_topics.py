@@ -21,56 +21,20 @@ def write(folder: Path, name: str, data: str) -> Path:
     return path
 
 
-MICROBLOG = {"queries": [{"title": "MB01", "text": "BBC", "epoch": "1.2", "model": [{"a": 1}]}]}
-CODEC = {"economics-1": {"Domain": "finance", "Query": "How?", "Guidelines": "Long."}}
-
 PM = """<topics task="2020 TREC Precision Medicine">
   <topic number="1"><disease>melanoma</disease><gene>BRAF (V600E)</gene>
     <treatment>Dabrafenib</treatment></topic>
 </topics>"""
-CDS = """<topics><topic number="1" type="diagnosis">
-  <description>A 58-year-old woman.</description><summary>A woman.</summary></topic></topics>"""
-WEB = """<?xml version="1.0"?>
-<!DOCTYPE webtrack2012 [<!ATTLIST topic type (ambiguous | faceted) "faceted">]>
-<webtrack2012><topic number="151"><query>403b</query><description>What is a 403b?</description>
-<subtopic number="1" type="inf">Find plans.</subtopic></topic></webtrack2012>"""
-COVID = """<topics task="COVIDSearch 2020"><topic number="1"><query>coronavirus origin</query>
-<question>what is the origin</question><narrative>seeking</narrative></topic></topics>"""
+
+
 CLEF = """<topics>
 <topic lang="en"><identifier>451-AH</identifier><title>Roman military</title></topic>
 <topic lang="de"><identifier>451-AH</identifier><title>R\u00f6misches</title></topic>
 </topics>"""
-SEVERAL = """<topics><topic number="1"><title lang="en">Letter Bomb</title>
-<title lang="de">Briefbombe</title></topic></topics>"""
-CLEF_SGML = """<top>
-<num> C141 </num>
-<EN-title> Letter Bomb </EN-title>
-<DE-title> Briefbombe </DE-title>
-<EN-desc> Find documents. </EN-desc>
-</top>"""
-NTCIR = "<queries>\n<query><qid>0001</qid><content>ascii code</content></query>\n</queries>"
-NTCIR_SGML = """<TOPIC><NUM>003</NUM><SLANG>CH</SLANG><TITLE>Embryonic cells</TITLE>
-<DESC>Find.</DESC></TOPIC>"""
-EHEALTH = "<queries>\n<query>\n<id>101001</id>\n<title>hernia & mesh</title>\n</query>\n</queries>"
+
+
 EHEALTH_2018 = """<queries><query><id>151001</id><en>anemia diet</en><fr>an\u00e9mie</fr>
 <cz>an\u00e9mie dieta</cz></query></queries>"""
-TOUCHE = """<topics><topic><number>1</number><title>Should teachers get tenure?</title>
-<description>A user</description><narrative>Highly</narrative></topic></topics>"""
-TRIALS = """<topics task="2023 TREC Clinical Trials"><topic number="1" template="glaucoma">
-<field name="diagnosis">glaucoma</field><field name="age">50</field></topic></topics>"""
-LEGAL = """<ComplaintTopics><ProductionRequest><RequestNumber>5</RequestNumber>
-<RequestText>All documents</RequestText></ProductionRequest></ComplaintTopics>"""
-GENOMICS = "<TOPICS><TOPIC><ID>1</ID><TITLE>Ferroportin-1</TITLE><NEED>Find</NEED></TOPIC></TOPICS>"
-TOMT = """<topics><topic number="1"><title>claymation</title><description>A dog.</description>
-<redditID>x</redditID></topic></topics>"""
-INDRI = "<parameters><query><number>31_1</number><text>#combine(a b)</text></query></parameters>"
-SMART = "<DOC>\n<DOCNO>1</DOCNO>\nTime Sharing\n</DOC>\n"
-MICROBLOG_SGML = """<top>
-<num> Number: MB051 </num>
-<query> British cuts </query>
-<querytweettime> 351 </querytweettime>
-</top>"""
-ONLY_DESC = "<top>\n<num> Number: 136\n<desc> Patients with diabetes\n</top>"
 
 
 def _lines(*records: object) -> str:
@@ -82,8 +46,16 @@ FORMATS = {
         _lines({"id": "7", "query": "a", "title": {"en": "Asteroids", "zh": "小行星"}}),
         {"7": "a"},
     ),
-    "microblog.json": (json.dumps(MICROBLOG), {"MB01": "BBC"}),
-    "codec.json": (json.dumps(CODEC), {"economics-1": "How?"}),
+    "microblog.json": (
+        json.dumps(
+            {"queries": [{"title": "MB01", "text": "BBC", "epoch": "1.2", "model": [{"a": 1}]}]}
+        ),
+        {"MB01": "BBC"},
+    ),
+    "codec.json": (
+        json.dumps({"economics-1": {"Domain": "finance", "Query": "How?", "Guidelines": "Long."}}),
+        {"economics-1": "How?"},
+    ),
     "map.json": ('{"a-1": "one two", "b": "three"}', {"a-1": "one two", "b": "three"}),
     "list.json": (
         '{"data": [{"question_id": "CQ1", "question": "why", "x": [1]}]}',
@@ -97,23 +69,91 @@ FORMATS = {
     "qa.jsonl": (_lines({"topic_id": "1", "question": "why"}), {"1": "why"}),
     "beir.jsonl": (_lines({"_id": "1", "text": "a", "metadata": {}}), {"1": "a"}),
     "pm.xml": (PM, {"1": "melanoma BRAF (V600E) Dabrafenib"}),
-    "cds.xml": (CDS, {"1": "A 58-year-old woman. A woman."}),
-    "web.xml": (WEB, {"151": "403b"}),
-    "covid.xml": (COVID, {"1": "coronavirus origin"}),
-    "clef.txt": (CLEF_SGML, {"C141": "Letter Bomb"}),
-    "several.xml": (SEVERAL, {"1": "Letter Bomb"}),
-    "ntcir.xml": (NTCIR, {"0001": "ascii code"}),
-    "ntcir.txt": (NTCIR_SGML, {"003": "Embryonic cells"}),
-    "ehealth.xml": (EHEALTH, {"101001": "hernia & mesh"}),
-    "touche.xml": (TOUCHE, {"1": "Should teachers get tenure?"}),
-    "trials.xml": (TRIALS, {"1": "glaucoma 50"}),
-    "legal.xml": (LEGAL, {"5": "All documents"}),
-    "genomics.xml": (GENOMICS, {"1": "Ferroportin-1"}),
-    "tomt.xml": (TOMT, {"1": "claymation A dog."}),
-    "indri.query": (INDRI, {"31_1": "#combine(a b)"}),
-    "smart.txt": (SMART, {"1": "Time Sharing"}),
-    "microblog.txt": (MICROBLOG_SGML, {"MB051": "British cuts"}),
-    "records.txt": (ONLY_DESC, {"136": "Patients with diabetes"}),
+    "cds.xml": (
+        """<topics><topic number="1" type="diagnosis">
+  <description>A 58-year-old woman.</description><summary>A woman.</summary></topic></topics>""",
+        {"1": "A 58-year-old woman. A woman."},
+    ),
+    "web.xml": (
+        """<?xml version="1.0"?>
+<!DOCTYPE webtrack2012 [<!ATTLIST topic type (ambiguous | faceted) "faceted">]>
+<webtrack2012><topic number="151"><query>403b</query><description>What is a 403b?</description>
+<subtopic number="1" type="inf">Find plans.</subtopic></topic></webtrack2012>""",
+        {"151": "403b"},
+    ),
+    "covid.xml": (
+        """<topics task="COVIDSearch 2020"><topic number="1"><query>coronavirus origin</query>
+<question>what is the origin</question><narrative>seeking</narrative></topic></topics>""",
+        {"1": "coronavirus origin"},
+    ),
+    "clef.txt": (
+        """<top>
+<num> C141 </num>
+<EN-title> Letter Bomb </EN-title>
+<DE-title> Briefbombe </DE-title>
+<EN-desc> Find documents. </EN-desc>
+</top>""",
+        {"C141": "Letter Bomb"},
+    ),
+    "several.xml": (
+        """<topics><topic number="1"><title lang="en">Letter Bomb</title>
+<title lang="de">Briefbombe</title></topic></topics>""",
+        {"1": "Letter Bomb"},
+    ),
+    "ntcir.xml": (
+        "<queries>\n<query><qid>0001</qid><content>ascii code</content></query>\n</queries>",
+        {"0001": "ascii code"},
+    ),
+    "ntcir.txt": (
+        """<TOPIC><NUM>003</NUM><SLANG>CH</SLANG><TITLE>Embryonic cells</TITLE>
+<DESC>Find.</DESC></TOPIC>""",
+        {"003": "Embryonic cells"},
+    ),
+    "ehealth.xml": (
+        "<queries>\n<query>\n<id>101001</id>\n<title>hernia & mesh</title>\n</query>\n</queries>",
+        {"101001": "hernia & mesh"},
+    ),
+    "touche.xml": (
+        """<topics><topic><number>1</number><title>Should teachers get tenure?</title>
+<description>A user</description><narrative>Highly</narrative></topic></topics>""",
+        {"1": "Should teachers get tenure?"},
+    ),
+    "trials.xml": (
+        """<topics task="2023 TREC Clinical Trials"><topic number="1" template="glaucoma">
+<field name="diagnosis">glaucoma</field><field name="age">50</field></topic></topics>""",
+        {"1": "glaucoma 50"},
+    ),
+    "legal.xml": (
+        """<ComplaintTopics><ProductionRequest><RequestNumber>5</RequestNumber>
+<RequestText>All documents</RequestText></ProductionRequest></ComplaintTopics>""",
+        {"5": "All documents"},
+    ),
+    "genomics.xml": (
+        "<TOPICS><TOPIC><ID>1</ID><TITLE>Ferroportin-1</TITLE><NEED>Find</NEED></TOPIC></TOPICS>",
+        {"1": "Ferroportin-1"},
+    ),
+    "tomt.xml": (
+        """<topics><topic number="1"><title>claymation</title><description>A dog.</description>
+<redditID>x</redditID></topic></topics>""",
+        {"1": "claymation A dog."},
+    ),
+    "indri.query": (
+        "<parameters><query><number>31_1</number><text>#combine(a b)</text></query></parameters>",
+        {"31_1": "#combine(a b)"},
+    ),
+    "smart.txt": ("<DOC>\n<DOCNO>1</DOCNO>\nTime Sharing\n</DOC>\n", {"1": "Time Sharing"}),
+    "microblog.txt": (
+        """<top>
+<num> Number: MB051 </num>
+<query> British cuts </query>
+<querytweettime> 351 </querytweettime>
+</top>""",
+        {"MB051": "British cuts"},
+    ),
+    "records.txt": (
+        "<top>\n<num> Number: 136\n<desc> Patients with diabetes\n</top>",
+        {"136": "Patients with diabetes"},
+    ),
     "cedr.tsv": (
         "query\t301\tCrime\nquery\t302\tPolio\n",
         {"301": "Crime", "302": "Polio"},

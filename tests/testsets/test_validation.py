@@ -66,7 +66,7 @@ def test_ids_are_looked_up_and_the_replacement_named(tmp_path: Path) -> None:
         ("TOY:0010", "Use TOY:0006"),
         ("TOY:0013", "Use TOY:0006"),  # by way of another obsolete one
         ("TOY:0011", "Use TOY:0006 or TOY:0007"),
-        ("TOY:0012", "Choose another term"),
+        ("TOY:0012", "Use another term"),
     ],
 )
 def test_one_obsolete_term_has_its_replacement_as_remedy(
@@ -94,7 +94,7 @@ def test_a_folder_implies_the_language(tmp_path: Path, folder: str) -> None:
     found = findings(path)
     assert found["T223"].severity == "info"
     assert found["T223"].message == (
-        f"no language is declared; read as de, because of the folder {folder}"
+        "no language is declared; read as de, because of the name of the folder"
     )
     assert "T223" not in findings(write(root, "b.json", case("1", text, "d1"), language="de"))
 

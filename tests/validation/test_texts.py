@@ -15,7 +15,6 @@ from trectools_plus.testsets.loading import load_test_set, shipped_names
 from trectools_plus.validation.topics.texts import (
     MIN_SIMILARITY,
     guess_language,
-    near_across,
     near_groups,
     near_pairs,
     primary_language,
@@ -79,7 +78,6 @@ def test_groups_join_what_is_near_by_way_of_another() -> None:
     base = "abnormal morphology of the distal phalanx of the hand"
     texts = [base, "fever", f"{base}s", base.upper()]
     assert near_groups(texts, "en") == [[0, 2, 3], [1]]
-    assert near_across(["fever", base], [base.title(), "rash", "Fevers"]) == [(1, 0), (0, 2)]
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
+from typing import NamedTuple
 
 from trectools_plus.display import Displayed
 from trectools_plus.errors import InputError, UsageError
@@ -44,15 +46,8 @@ class Collection(Displayed):
     version: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class CollectionFiles:
-    """The files of a collection in a folder.
-
-    Attributes:
-        corpus: The documents.
-        topics: The queries.
-        qrels: The judgments.
-    """
+class CollectionFiles(NamedTuple):
+    """The files of a collection in a folder: its documents, queries and judgments."""
 
     corpus: Path
     topics: Path
@@ -76,30 +71,23 @@ def find_collection_files(spec: str | Path) -> CollectionFiles:
     if not folder.is_dir():
         remedy = "give hpo, sample, irds:<ir_datasets id> or an existing folder"
         raise UsageError(f"no dataset '{spec}'", remedy=remedy)
-    corpus, splits = _find(folder, "corpus.jsonl"), folder / "qrels"
-    judgments = _find(splits, "test.tsv") or _find(splits, "dev.tsv")
-    beir, trec = _find(folder, "queries.jsonl"), _find(folder, "topics.tsv")
-    if beir and trec:
-        raise InputError(
-            "found both queries.jsonl and topics.tsv",
-            where=str(folder),
-            remedy="keep one: BEIR layout has queries.jsonl, TREC layout topics.tsv",
-        )
-    found = {
-        "corpus.jsonl": corpus,
-        "queries.jsonl or topics.tsv": beir or trec,
-        **({"qrels.txt": _find(folder, "qrels.txt")} if trec else {}),
-        **({"qrels/test.tsv": judgments} if beir else {}),
+    files = {
+        name: path for name in dict.fromkeys(chain(*_LAYOUTS)) if (path := _find(folder, name))
     }
-    missing = [name for name, path in found.items() if path is None]
-    if missing:
-        raise InputError(
-            f"expected a folder in BEIR or TREC layout but {', '.join(missing)} is missing",
-            where=str(folder),
-            remedy="BEIR: corpus.jsonl, queries.jsonl, qrels/test.tsv;"
-            " TREC: corpus.jsonl, topics.tsv, qrels.txt",
-        )
-    return CollectionFiles(*(path for path in found.values() if path is not None))
+    complete = [layout for layout in _LAYOUTS if files.keys() >= {*layout}]
+    if not complete or files.keys() >= {"queries.jsonl", "topics.tsv"}:
+        what = f"expected the files of BEIR or TREC layout but found {', '.join(files) or 'none'}"
+        remedy = "; ".join(", ".join(layout) for layout in (_LAYOUTS[0], _LAYOUTS[-1]))
+        raise InputError(what, where=str(folder), remedy=f"give the files of one layout: {remedy}")
+    return CollectionFiles(*map(files.__getitem__, complete[0]))
+
+
+_LAYOUTS = (
+    ("corpus.jsonl", "queries.jsonl", "qrels/test.tsv"),
+    ("corpus.jsonl", "queries.jsonl", "qrels/dev.tsv"),
+    ("corpus.jsonl", "topics.tsv", "qrels.txt"),
+)
+"""The files of documents, queries and judgments in BEIR and in TREC layout."""
 
 
 def _find(folder: Path, name: str) -> Path | None:

@@ -9,7 +9,7 @@ import polars as pl
 
 from trectools_plus.errors import FormatError
 from trectools_plus.formats.files.content import iter_lines
-from trectools_plus.formats.jsonl import find_key, get_text, iter_objects
+from trectools_plus.formats.jsonl import iter_objects
 from trectools_plus.formats.tables import CORPUS_SCHEMA, Corpus, CorpusDocument
 from trectools_plus.formats.writing import id_problem
 from trectools_plus.text import shortened
@@ -65,18 +65,21 @@ def iter_corpus(path: str | Path) -> Iterator[CorpusDocument]:
     id_key = text_key = ""
     lines: dict[str, int] = {}
     for line, record in iter_objects(iter_lines(path), shown):
-        id_key = id_key or find_key(record, ID_KEYS, "document id", shown, line)
-        text_key = text_key or find_key(record, TEXT_KEYS, "text", shown, line)
-        doc_id = get_text(record, id_key, shown, line, is_id=True)
-        if problem := id_problem(doc_id, "document"):
-            remedy = "change the id: a run cannot contain it"
-            raise FormatError(problem, path=shown, line=line, remedy=remedy)
-        first = lines.setdefault(doc_id, line)
-        if first != line:
-            what = f"document {shortened(doc_id)} is already on line {first}"
-            raise FormatError(what, path=shown, line=line, remedy="keep one of them")
-        title = get_text(record, "title", shown, line) if record.get("title") is not None else ""
-        yield CorpusDocument(doc_id, title, get_text(record, text_key, shown, line))
+        id_key = id_key or next(filter(record.__contains__, ID_KEYS), ID_KEYS[0])
+        text_key = text_key or next(filter(record.__contains__, TEXT_KEYS), TEXT_KEYS[0])
+        doc_id, title, text = record.get(id_key), record.get("title") or "", record.get(text_key)
+        doc_id = str(doc_id) if type(doc_id) is int else doc_id
+        if not (isinstance(doc_id, str) and isinstance(title, str) and isinstance(text, str)):
+            what = f"expected an id in '{id_key}', and texts in '{text_key}' and 'title'"
+            names = f"id: {', '.join(ID_KEYS)}; text: {', '.join(TEXT_KEYS)}"
+            remedy = f"name the fields as in the first line ({names})"
+            raise FormatError(what, path=shown, line=line, remedy=remedy)
+        first, problem = lines.setdefault(doc_id, line), id_problem(doc_id, "document")
+        if problem or first != line:
+            what = problem or f"document {shortened(doc_id)} is already on line {first}"
+            remedy = "give each document its own id, which a run can contain"
+            raise FormatError(what, path=shown, line=line, remedy=remedy)
+        yield CorpusDocument(doc_id, title, text)
     if not id_key:
         raise FormatError(
             "no documents", path=shown, remedy="check that the program that wrote the file finished"

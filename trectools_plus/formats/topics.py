@@ -154,8 +154,8 @@ def _fill(topics: list[Topic], options: TopicOptions, table: TopicTable) -> None
         elif topic.query_id is None:
             _report_missing(topic, "id", table.problems)
         nodes = [fields[name] for name in texts if name in fields]
-        filled = [node for node in nodes if node.text.strip()]
-        filled = filled or [fields[""]] if "" in fields else filled or nodes[:1]
+        own = [fields[""]] if "" in fields else nodes[:1]
+        filled = [node for node in nodes if node.text.strip()] or own
         if not filled:
             _report_missing(topic, "text", table.problems)
         elif len(filled) == 1:
@@ -170,11 +170,9 @@ def _fill(topics: list[Topic], options: TopicOptions, table: TopicTable) -> None
     table.topics = topics
     is_usual = id_field in (*ID_KEYS, "number", "num") and len(texts) == 1 and texts[0] in TEXT_KEYS
     if topics and (wanted or not is_usual):
-        shown, place = (
-            ", ".join(map(visible, texts)) or "the element",
-            visible(id_field or "its place"),
-        )
-        table.read_as = f"{plural(len(topics), 'topic')}: id from {place}, text from {shown}"
+        fields_of_text = ", ".join(map(visible, texts)) or "the element"
+        place = f"id from {visible(id_field or 'its place')}, text from {fields_of_text}"
+        table.read_as = f"{plural(len(topics), 'topic')}: {place}"
 
 
 def _report_missing(topic: Topic, what: str, problems: Problems) -> None:

@@ -143,7 +143,7 @@ def read_test_set(path: str | Path, *, implied: bool = True) -> TestSet:
         cases.setdefault((case.query_id, case.topic.text), case)
     metadata = _metadata(document, source.path)
     if implied and view.implied_language is not None:
-        metadata["language"], _ = view.implied_language
+        metadata["language"] = view.implied_language
     content = {"metadata": metadata, "queries": [_query(case) for case in cases.values()]}
     return checked_test_set(content, source.path)
 

@@ -20,7 +20,7 @@ from trectools_plus.testsets.conversion import render_test_set, write_test_set
 from trectools_plus.testsets.languages import declared_language, languages_in
 from trectools_plus.testsets.model import TestQuery, TestSet, checked_test_set
 from trectools_plus.text import listed
-from trectools_plus.validation.topics.texts import near_across, near_groups
+from trectools_plus.validation.topics.texts import near_groups, near_pairs
 
 DEFAULT_HELD_OUT = 0.2
 DEFAULT_SEED = 42
@@ -400,7 +400,8 @@ def _new_queries(test_set: TestSet, pool: TestSet) -> list[TestQuery]:
     language = declared_language(test_set, test_set.metadata.dataset_id)
     old_texts = [query.text for query in test_set.queries]
     texts = [query.text for query in pool.queries]
-    known = {later for _, later in near_across(old_texts, texts, language)}
+    pairs, size = near_pairs([*old_texts, *texts], language), len(old_texts)
+    known = {later - size for earlier, later in pairs if earlier < size}
     firsts = {group[0] for group in near_groups(texts, language)} - known
     return [query for at, query in enumerate(pool.queries) if at in firsts and query.has_relevant]
 

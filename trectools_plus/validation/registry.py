@@ -197,7 +197,14 @@ class Rule:
         return self.blocks_scoring and "error" in severities
 
 
-_KINDS: dict[str, Subject] = {"F": "file", "R": "run", "Q": "qrels", "P": "pair"}
+_KINDS: dict[str, Subject] = {
+    "F": "file",
+    "R": "run",
+    "Q": "qrels",
+    "P": "pair",
+    "T1": "topics",
+    "T2": "testset",
+}
 
 
 def rule(
@@ -218,7 +225,8 @@ def rule(
     """
     usual = {"chunked": code[0] == "R", "tables": code[0] == "P", **further}
     texts = (checks, rationale, example, remedy)
-    return Rule(code, name, _KINDS[code[0]], severity, *texts, cases, **usual)
+    kind = _KINDS.get(code[:2]) or _KINDS[code[0]]
+    return Rule(code, name, kind, severity, *texts, cases, **usual)
 
 
 class Registry:

@@ -154,13 +154,24 @@ class Cases:
             what = f"metadata is {node.describe()}, not a mapping"
             self.problems.add("T118", node.line, what)
         self.metadata = node.fields
-        for name in METADATA_KEYS:
-            value = node.fields.get(name)
-            if value is not None and self.strict and value.meaning != "text":
-                what = f"{name} of the metadata is {_shown(value)}"
-                self.problems.add("T118", value.line, what)
-            elif name == "language" and value is not None and value.text:
-                self.languages.append(value.text)
+        language = node.fields.get("language")
+        self.languages += [language.text] if language is not None and language.text else []
+        for name in METADATA_KEYS if self.strict else ():
+            if name in node.fields:
+                self._text(node.fields[name], f"{name} of the metadata")
+
+    def _text(
+        self, node: Node, what: str, query_id: str | None = None, words: Sequence[str] = ()
+    ) -> str | None:
+        """Return a text; report another value, and in forms of this package other words (T118)."""
+        is_number = node.meaning == "integer" and not self.strict
+        if node.text in words or (not words and (node.meaning == "text" or is_number)):
+            return node.text
+        if self.strict or not words:
+            known = f", not one of {', '.join(words)}" if words else ""
+            what += f" is {_shown(node)}{known}"
+            self.problems.add("T118", node.line, what, query_id=query_id)
+        return None
 
     def _report_form(self, node: Node, seen: str) -> None:
         what = f"expected a list of test cases, 'queries' or 'test_cases' but got {seen}"
@@ -193,21 +204,11 @@ class Cases:
             place = (judged[0].key or judged[0]) if judged else case
             self._report_unjudged(place, topic)
         added = self._add(topic, judged or ())
-        for name in NOTE_KEYS:
-            if name in case.fields and case.fields[name].data is not None:
-                self._read_note(name, case.fields[name], added)
-
-    def _read_note(self, name: str, node: Node, case: TestCase) -> None:
-        """Read a note of a case; unknown words of other forms are ignored."""
-        words = NOTE_WORDS.get(name, ())
-        is_number = node.meaning == "integer" and not self.strict
-        if node.text in words or (not words and (node.meaning == "text" or is_number)):
-            case.notes[name] = node.text
-            self.languages += [node.text] if name == "language" and node.text else []
-        elif self.strict or not words:
-            known = f", not one of {', '.join(words)}" if words else ""
-            what = f"{name} is {_shown(node)}{known}"
-            self.problems.add("T118", node.line, what, query_id=case.query_id)
+        for name in filter(case.fields.__contains__, NOTE_KEYS):
+            node, words = case.fields[name], NOTE_WORDS.get(name, ())
+            note = None if node.data is None else self._text(node, name, added.query_id, words)
+            added.notes |= {} if note is None else {name: note}
+            self.languages += [note] if note and name == "language" else []
 
     def _report_unjudged(self, place: Node, topic: Topic) -> None:
         query = f" for query {visible(topic.query_id)}" if topic.query_id is not None else ""
@@ -233,24 +234,18 @@ class Cases:
             problems.add("T105", node.line, what, query_id=query_id)
         for item in node.items or node.fields.values():
             place: Node | None = item.key or item
+            span: str | None
             grade, span = None if node.items else item, None
             if node.items and item.fields:
                 values = self._by_purpose(item, _TERM, {"doc_id", "grade"}, query_id)
                 place, grade, words = (next(iter(values.get(name, ())), None) for name in _TERMS)
-                span = None if words is None else self._span(words, query_id)
+                if words is not None and not words.is_empty:
+                    span = self._text(words, SPAN_KEY, query_id)
             doc_id = None if place is None else read_id(place, "document id", query_id, problems)
             if place is not None and doc_id is not None:
                 value = None if item.fields else 1.0
                 value = value if grade is None else self._grade(grade, doc_id, query_id)
-                yield Judgment(place.line, doc_id, value, span)
-
-    def _span(self, node: Node, query_id: str | None) -> str | None:
-        if node.meaning == "text" and node.text.strip():
-            return node.text
-        if node.data is not None:
-            what = f"{SPAN_KEY} is {_shown(node)}"
-            self.problems.add("T118", node.line, what, query_id=query_id)
-        return None
+                yield Judgment(place.line, doc_id, value, span if span and span.strip() else None)
 
     def _grade(self, node: Node, doc_id: str, query_id: str | None) -> float | None:
         """Read a grade; report null (T105), booleans (T115), fractions (Q111), others (Q110).

@@ -65,22 +65,6 @@ def near_groups(texts: Sequence[str], language: str = "") -> list[list[int]]:
     return list(groups.values())
 
 
-def near_across(
-    earlier: Sequence[str], later: Sequence[str], language: str = ""
-) -> list[tuple[int, int]]:
-    """Pair each text of ``later`` with its first near-duplicate in ``earlier``, if there is one.
-
-    Returns:
-        Positions in ``earlier`` and in ``later``, in the order of the latter.
-    """
-    size = len(earlier)
-    first: dict[int, int] = {}
-    for one, other in near_pairs([*earlier, *later], language):
-        if one < size <= other:
-            first.setdefault(other - size, one)
-    return sorted(((one, other) for other, one in first.items()), key=lambda pair: pair[1])
-
-
 def _same_stems(words: Sequence[Sequence[str]], language: str) -> Iterator[tuple[int, int]]:
     """Yield the first text with the same stems, and each later one."""
     import Stemmer
@@ -169,18 +153,15 @@ def primary_language(code: str) -> str:
     return _CODES.get(name, name)
 
 
-def language_of_folder(path: str) -> tuple[str, str] | None:
-    """Return the language that the folder of a file is named after, and the folder's name.
+def language_of_folder(path: str) -> str | None:
+    """Return the language that the folder of a file is named after, as ISO 639-1 code.
 
     Args:
         path: The file, for example ``german/cases.json`` or ``de/cases.json``.
-
-    Returns:
-        The ISO 639-1 code and the name; ``None`` if the folder is not named after a language.
     """
-    name = (Path.cwd() / path).parent.name
-    code = _CODES.get(name.casefold(), name.lower())
-    return (code, name) if code in _NAMES else None
+    name = (Path.cwd() / path).parent.name.casefold()
+    code = _CODES.get(name, name)
+    return code if code in _NAMES else None
 
 
 def guess_language(text: str) -> str | None:

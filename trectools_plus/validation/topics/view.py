@@ -22,6 +22,7 @@ from trectools_plus.formats.topics import (
 )
 from trectools_plus.validation.topics.cases import Cases
 from trectools_plus.validation.topics.texts import language_of_folder, primary_language
+from trectools_plus.validation.views.places import LineNumber, Value
 from trectools_plus.validation.views.qrels import QrelsView
 from trectools_plus.validation.views.tables import Shape, TableView
 
@@ -151,21 +152,16 @@ class TopicsView(TableView):
         return self.cases is not None and self.frame["text"].is_not_null().any()
 
     @property
-    def implied_language(self) -> tuple[str, str] | None:
-        """The language that the folder of a test set is named after, and the name of the folder.
-
-        It is ``None`` if the set declares a language.
-        """
+    def implied_language(self) -> str | None:
+        """The language that the folder of a test set is named after, if it declares none."""
         is_undeclared = self.cases is not None and not self.cases.languages
         return language_of_folder(self.path) if is_undeclared else None
 
     @property
     def language(self) -> str:
         """The language, declared or implied by the folder; empty for none or several."""
-        if self.implied_language is not None:
-            return self.implied_language[0]
         declared = {primary_language(code) for code in self.cases.languages} if self.cases else {""}
-        return declared.pop() if len(declared) == 1 else ""
+        return self.implied_language or (declared.pop() if len(declared) == 1 else "")
 
     @property
     def parts(self) -> list[TopicsView]:
@@ -192,3 +188,7 @@ class JudgmentsView(QrelsView):
         self.frame = frame
         # Replaces the cached property of the base class, which needs a file with columns.
         self.__dict__["line_numbers"] = table["line"].to_numpy()
+
+    def fields_of(self, row: int) -> dict[str, Value]:
+        """Return the fields of a row by name, and its line."""
+        return {**super().fields_of(row), "place": LineNumber(self.lines([row])[0])}

@@ -7,45 +7,35 @@ from functools import partial
 
 import polars as pl
 
-from trectools_plus.validation.registry import Case
-from trectools_plus.validation.rules.topics.topics import normalised, topics_rule
+from trectools_plus.validation.registry import Case, rule
+from trectools_plus.validation.rules.topics.topics import normalised
 from trectools_plus.validation.topics.texts import near_pairs
 from trectools_plus.validation.topics.view import TopicsView
-from trectools_plus.validation.views.places import Places, Value
 
 LOWEST_GRADE, HIGHEST_GRADE = 0, 3
 
 
 def _terms(test_set: TopicsView, status: str) -> pl.DataFrame:
-    """Return the judgments whose ids have a status, with the live term and the replacement."""
+    """Return the judgments whose ids have a status, with the terms to use instead."""
     if test_set.terms is None:
         return pl.DataFrame()
     rows = [
-        (term_id, state.term_id, state.term_id or " or ".join(state.replaced_by))
+        (term_id, state.term_id or " or ".join(state.replaced_by) or "another term")
         for term_id in test_set.judged["doc_id"].unique(maintain_order=True)
         if (state := test_set.terms.resolve(term_id)).status == status
     ]
-    table = pl.DataFrame(
-        rows, schema=dict.fromkeys(("doc_id", "term", "use"), pl.String), orient="row"
-    )
+    table = pl.DataFrame(rows, {"doc_id": pl.String, "use": pl.String}, orient="row")
     return test_set.judged.join(table, on="doc_id", maintain_order="left")
 
 
-def _cases(status: str, message: str) -> tuple[Case, ...]:
+def _cases(status: str, message: str, remedy: str | None = None) -> tuple[Case, ...]:
     """Return the cases of ids with a status; they are no errors if such ids are dropped."""
-    case = partial(
-        Case,
-        message=f"{message}[ ({{count:such judgment}})]",
-        where=partial(_terms, status=status),
-        shows=lambda _, places: {
-            "do": f"Use {places.first['use']}" if places.first["use"] else "Choose another term"
-        },
-        remedy="{do}" if status == "obsolete" else None,
-    )
+    message += "[ ({count:such judgment})]"
+    case = partial(Case, message=message, where=partial(_terms, status=status), remedy=remedy)
     return case("warning", given=lambda test_set, _: test_set.drops_unknown_terms), case("error")
 
 
-T201 = topics_rule(
+T201 = rule(
     "T201",
     "unknown-term",
     "error",
@@ -54,9 +44,9 @@ T201 = topics_rule(
     "set.yaml:5: error T201: HP:9999999 is not a term of the ontology. Correct the id, or "
     "name the ontology that it comes from.",
     "Correct the id, or name the ontology that it comes from",
-    cases=_cases("unknown", "{doc_id!v} is not a term of the ontology"),
+    *_cases("unknown", "{doc_id!v} is not a term of the ontology"),
 )
-T202 = topics_rule(
+T202 = rule(
     "T202",
     "obsolete-term",
     "error",
@@ -65,9 +55,9 @@ T202 = topics_rule(
     "replaces it, if there is only one; other programs find nothing.",
     "set.yaml:5: error T202: HP:0040065 is obsolete. Use HP:0040070.",
     "Use the terms that replace them",
-    cases=_cases("obsolete", "{doc_id!v} is obsolete"),
+    *_cases("obsolete", "{doc_id!v} is obsolete", "Use {use}"),
 )
-T203 = topics_rule(
+T203 = rule(
     "T203",
     "alternative-id",
     "warning",
@@ -77,15 +67,13 @@ T203 = topics_rule(
     "set.yaml:5: warning T203: HP:0001470 is an alternative id of HP:0000006. Write the "
     "primary id of the term.",
     "Write the primary id of the term",
-    cases=(
-        Case(
-            "warning",
-            "{doc_id!v} is an alternative id of {term!v}[ ({count:such judgment})]",
-            partial(_terms, status="alternative"),
-        ),
+    Case(
+        "warning",
+        "{doc_id!v} is an alternative id of {use!v}[ ({count:such judgment})]",
+        partial(_terms, status="alternative"),
     ),
 )
-T211 = topics_rule(
+T211 = rule(
     "T211",
     "grade-scale",
     "error",
@@ -94,14 +82,12 @@ T211 = topics_rule(
     "gains of two sets are comparable.",
     "set.yaml:5: error T211: grade 4 of HP:0001250 is not from 0 to 3. Write a grade from 0 to 3.",
     f"Write a grade from {LOWEST_GRADE} to {HIGHEST_GRADE}",
-    cases=(
-        Case(
-            "error",
-            f"grade {{grade}} of {{doc_id!v}} is not from {LOWEST_GRADE} to {HIGHEST_GRADE}"
-            "[ ({count:such grade})]",
-            lambda test_set: test_set.judged.filter(
-                ~pl.col("grade").is_between(LOWEST_GRADE, HIGHEST_GRADE)
-            ),
+    Case(
+        "error",
+        f"grade {{grade}} of {{doc_id!v}} is not from {LOWEST_GRADE} to {HIGHEST_GRADE}"
+        "[ ({count:such grade})]",
+        lambda test_set: test_set.judged.filter(
+            ~pl.col("grade").is_between(LOWEST_GRADE, HIGHEST_GRADE)
         ),
     ),
     blocks_scoring=False,
@@ -118,7 +104,7 @@ def _without_relevant(test_set: TopicsView) -> pl.DataFrame:
     return test_set.queries.filter(~pl.col("query_id").is_in(relevant.implode()))
 
 
-T212 = topics_rule(
+T212 = rule(
     "T212",
     "nothing-to-find",
     "error",
@@ -129,27 +115,16 @@ T212 = topics_rule(
     "set.yaml:4: error T212: query 1 has no relevant term. Name the terms that it should "
     "find, or remove the query.",
     "Name the terms that it should find, or remove the query",
-    cases=(
-        Case(
-            "error",
-            "query {query_id!v} has no relevant term[ ({count:such text})]",
-            _without_relevant,
-        ),
+    Case(
+        "error",
+        "query {query_id!v} has no relevant term[ ({count:such text})]",
+        _without_relevant,
     ),
     blocks_scoring=False,
 )
 
 
-def _no_test_set(test_set: TopicsView) -> Places:
-    """Return a file with topics or judgments that is not a test set."""
-    lacks = "judgments without query texts"
-    if test_set.kind != "testset":
-        lacks = "topics without judgments"
-    is_other = not test_set.is_test_set and not test_set.frame.is_empty()
-    return Places(int(is_other), first={"lacks": lacks})
-
-
-T213 = topics_rule(
+T213 = rule(
     "T213",
     "no-test-set",
     "error",
@@ -158,7 +133,16 @@ T213 = topics_rule(
     "set.yaml: error T213: topics without judgments. Convert topics and qrels to a test "
     "set: testset convert TOPICS OUT.json --qrels QRELS.",
     "Convert topics and qrels to a test set: testset convert TOPICS OUT.json --qrels QRELS",
-    cases=(Case("error", "{lacks}", _no_test_set),),
+    Case(
+        "error",
+        "topics without judgments",
+        lambda test_set: int(test_set.cases is None and test_set.n_rows > 0),
+    ),
+    Case(
+        "error",
+        "judgments without query texts",
+        lambda test_set: int(not test_set.is_test_set and test_set.n_rows > 0),
+    ),
 )
 
 
@@ -166,11 +150,7 @@ def _no_language(test_set: TopicsView) -> int:
     return int(test_set.is_test_set and not (test_set.cases and test_set.cases.languages))
 
 
-def _implied(test_set: TopicsView, _: Places) -> dict[str, Value]:
-    return dict(zip(("language", "folder"), test_set.implied_language or (), strict=False))
-
-
-T223 = topics_rule(
+T223 = rule(
     "T223",
     "no-language",
     "warning",
@@ -178,17 +158,14 @@ T223 = topics_rule(
     "Without a language, queries in two languages can be mixed, and no figure states its language.",
     "set.yaml: warning T223: no language is declared. Add the language to the metadata.",
     "Add the language to the metadata",
-    cases=(
-        Case(
-            "info",
-            "no language is declared; read as {language}, because of the folder {folder}",
-            _no_language,
-            given=lambda test_set, _: test_set.implied_language is not None,
-            shows=_implied,
-            remedy="Add 'language: {language}' to the metadata",
-        ),
-        Case("warning", "no language is declared", _no_language),
+    Case(
+        "info",
+        "no language is declared; read as {view.language}, because of the name of the folder",
+        _no_language,
+        given=lambda test_set, _: test_set.implied_language,
+        remedy="Add 'language: {view.language}' to the metadata",
     ),
+    Case("warning", "no language is declared", _no_language),
     blocks_scoring=False,
 )
 
@@ -206,7 +183,7 @@ def _near_duplicates(test_set: TopicsView) -> pl.DataFrame:
     return pairs.with_columns(line="text_line")
 
 
-T231 = topics_rule(
+T231 = rule(
     "T231",
     "near-duplicate",
     "warning",
@@ -217,13 +194,11 @@ T231 = topics_rule(
     "set.yaml:9: warning T231: query 3 'Recurrent infection' is nearly the same as query "
     "1 'Recurrent infections' (line 3). Remove one, or reword it.",
     "Remove one, or reword it",
-    cases=(
-        Case(
-            "warning",
-            "query {query_id!v} {text!q} is nearly the same as query {other_query_id!v} "
-            "{other_text!q} (line {other_text_line})[ ({count:such text})]",
-            _near_duplicates,
-        ),
+    Case(
+        "warning",
+        "query {query_id!v} {text!q} is nearly the same as query {other_query_id!v} "
+        "{other_text!q} (line {other_text_line})[ ({count:such text})]",
+        _near_duplicates,
     ),
     blocks_scoring=False,
 )
@@ -251,7 +226,7 @@ def _in_earlier_parts(
     return pl.concat(found) if found else pl.DataFrame()
 
 
-T241 = topics_rule(
+T241 = rule(
     "T241",
     "leaked-text",
     "error",
@@ -261,17 +236,15 @@ T241 = topics_rule(
     "set.yaml:7: error T241: query 2 'Seizures' is the same as query 9 of used.yaml (line "
     "31). Remove it from one of the two.",
     "Remove it from one of the two",
-    cases=(
-        Case(
-            "error",
-            "query {query_id!v} {text!q} is the same as query {other_id!v} of {part!v} (line "
-            "{other_line})[ ({count:such text})]",
-            partial(_in_earlier_parts, keyed=_texts),
-        ),
+    Case(
+        "error",
+        "query {query_id!v} {text!q} is the same as query {other_id!v} of {part!v} (line "
+        "{other_line})[ ({count:such text})]",
+        partial(_in_earlier_parts, keyed=_texts),
     ),
     blocks_scoring=False,
 )
-T242 = topics_rule(
+T242 = rule(
     "T242",
     "shared-query-id",
     "error",
@@ -281,12 +254,10 @@ T242 = topics_rule(
     "set.yaml:7: error T242: query id 2 is also in used.yaml (line 12). Give each query "
     "its own id.",
     "Give each query its own id",
-    cases=(
-        Case(
-            "error",
-            "query id {query_id!v} is also in {part!v} (line {other_line})[ ({count:shared id})]",
-            partial(_in_earlier_parts, keyed=_ids),
-        ),
+    Case(
+        "error",
+        "query id {query_id!v} is also in {part!v} (line {other_line})[ ({count:shared id})]",
+        partial(_in_earlier_parts, keyed=_ids),
     ),
     blocks_scoring=False,
 )

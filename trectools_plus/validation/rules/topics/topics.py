@@ -6,34 +6,18 @@ The reader of a file finds the places that break a rule without cases.
 from __future__ import annotations
 
 import unicodedata
-from typing import Any
 
 import polars as pl
 
 from trectools_plus.formats.writing import UNWRITABLE, UNWRITABLE_STARTS
-from trectools_plus.validation.registry import Case, Rule, SeverityName, Subject
+from trectools_plus.validation.registry import Case, rule
 from trectools_plus.validation.topics.view import TopicsView
 
 MAX_WORDS = 1000
 """Highest number of words in a query."""
 
 
-def topics_rule(code: str, name: str, severity: SeverityName, *texts: str, **further: Any) -> Rule:
-    """Return a rule on topics or, if its code is T2, on test sets.
-
-    Args:
-        code: Its code.
-        name: Its name.
-        severity: Its usual severity.
-        texts: What it checks, the rationale, an example and a remedy.
-        further: Other attributes of :class:`Rule`.
-    """
-    checks, rationale, example, remedy = texts
-    subject: Subject = "testset" if code.startswith("T2") else "topics"
-    return Rule(code, name, subject, severity, checks, rationale, example, remedy, **further)
-
-
-T101 = topics_rule(
+T101 = rule(
     "T101",
     "separator",
     "error",
@@ -44,7 +28,7 @@ T101 = topics_rule(
     "tab, text on each line.",
     "Write id, tab, text on each line",
 )
-T102 = topics_rule(
+T102 = rule(
     "T102",
     "extra-tab",
     "warning",
@@ -53,7 +37,7 @@ T102 = topics_rule(
     "topics.tsv:2: warning T102: tab inside the text, read as a blank. Replace it with a blank.",
     "Replace it with a blank",
 )
-T103 = topics_rule(
+T103 = rule(
     "T103",
     "header-line",
     "error",
@@ -65,7 +49,7 @@ T103 = topics_rule(
     "trectools-plus skips it; remove it for other tools",
     blocks_scoring=False,
 )
-T104 = topics_rule(
+T104 = rule(
     "T104",
     "syntax",
     "error",
@@ -76,7 +60,7 @@ T104 = topics_rule(
     "be checked.",
     "Correct the line; nothing after it could be checked",
 )
-T105 = topics_rule(
+T105 = rule(
     "T105",
     "missing-field",
     "error",
@@ -86,7 +70,7 @@ T105 = topics_rule(
     "set.yaml:2: error T105: id is null. Give every topic an id and a text.",
     "Give every topic an id and a text",
 )
-T106 = topics_rule(
+T106 = rule(
     "T106",
     "unknown-field",
     "error",
@@ -96,7 +80,7 @@ T106 = topics_rule(
     "set.yaml:4: error T106: unknown key 'relevent'; did you mean 'relevant'? Rename it.",
     "Rename it",
 )
-T114 = topics_rule(
+T114 = rule(
     "T114",
     "id-not-text",
     "error",
@@ -106,7 +90,7 @@ T114 = topics_rule(
     'set.yaml:2: error T114: id 010 is read as 8. Quote it: "010".',
     "Quote it",
 )
-T115 = topics_rule(
+T115 = rule(
     "T115",
     "boolean-value",
     "error",
@@ -116,7 +100,7 @@ T115 = topics_rule(
     'set.yaml:3: error T115: text NO is the boolean false. Quote it: "NO".',
     "Quote it",
 )
-T116 = topics_rule(
+T116 = rule(
     "T116",
     "duplicate-key",
     "error",
@@ -127,7 +111,7 @@ T116 = topics_rule(
     "last value. Keep one of them.",
     "Keep one of them",
 )
-T117 = topics_rule(
+T117 = rule(
     "T117",
     "text-cut",
     "warning",
@@ -136,7 +120,7 @@ T117 = topics_rule(
     "set.yaml:3: warning T117: text is cut at '#': 'C'. Quote the text if the rest belongs to it.",
     "Quote the text if the rest belongs to it",
 )
-T118 = topics_rule(
+T118 = rule(
     "T118",
     "field-value",
     "error",
@@ -148,7 +132,7 @@ T118 = topics_rule(
     "one of the known words, or a text in quotes.",
     "Write one of the known words, or a text in quotes",
 )
-T121 = topics_rule(
+T121 = rule(
     "T121",
     "empty-text",
     "error",
@@ -157,7 +141,7 @@ T121 = topics_rule(
     "topics.tsv:2: error T121: topic 2 has no text. Write a text, or remove the topic.",
     "Write a text, or remove the topic",
 )
-T131 = topics_rule(
+T131 = rule(
     "T131",
     "no-judgments",
     "warning",
@@ -178,7 +162,7 @@ def _repeated(topics: TopicsView, *, same: bool) -> pl.DataFrame:
     return again.filter(pl.col("text").eq_missing(pl.col("first_text")) == same)
 
 
-T111 = topics_rule(
+T111 = rule(
     "T111",
     "duplicate-id-same",
     "warning",
@@ -186,15 +170,13 @@ T111 = topics_rule(
     "Readers stop at the second one, or search it twice and write every result twice.",
     "topics.tsv:4: warning T111: topic 2 is repeated (first on line 2). Remove the repeated topic.",
     "Remove the repeated topic",
-    cases=(
-        Case(
-            "warning",
-            "topic {query_id!v} is repeated (first on line {first_line})[ ({count:such topic})]",
-            lambda topics: _repeated(topics, same=True),
-        ),
+    Case(
+        "warning",
+        "topic {query_id!v} is repeated (first on line {first_line})[ ({count:such topic})]",
+        lambda topics: _repeated(topics, same=True),
     ),
 )
-T112 = topics_rule(
+T112 = rule(
     "T112",
     "duplicate-id-other",
     "error",
@@ -202,12 +184,10 @@ T112 = topics_rule(
     "Two queries have one id: their results are mixed and scored with the same judgments.",
     "topics.tsv:4: error T112: topic 2 has another text on line 2. Give each query its own id.",
     "Give each query its own id",
-    cases=(
-        Case(
-            "error",
-            "topic {query_id!v} has another text on line {first_line}[ ({count:such topic})]",
-            lambda topics: _repeated(topics, same=False),
-        ),
+    Case(
+        "error",
+        "topic {query_id!v} has another text on line {first_line}[ ({count:such topic})]",
+        lambda topics: _repeated(topics, same=False),
     ),
 )
 
@@ -226,7 +206,7 @@ def _unwritable(topics: TopicsView) -> pl.DataFrame:
     return pl.concat(parts, how="diagonal_relaxed").sort("line", maintain_order=True)
 
 
-T113 = topics_rule(
+T113 = rule(
     "T113",
     "space-in-id",
     "error",
@@ -236,13 +216,11 @@ T113 = topics_rule(
     "topics.tsv:2: error T113: id 'q 2' has white space, a control character or '#' at "
     "its start; it cannot be written to runs and qrels. Write an id without it.",
     "Write an id without it",
-    cases=(
-        Case(
-            "error",
-            "{what} {text!q} has white space, a control character or '#' at its start[ "
-            "({count:such id})]; it cannot be written to runs and qrels",
-            _unwritable,
-        ),
+    Case(
+        "error",
+        "{what} {text!q} has white space, a control character or '#' at its start[ "
+        "({count:such id})]; it cannot be written to runs and qrels",
+        _unwritable,
     ),
 )
 
@@ -269,7 +247,7 @@ def _same_texts(topics: TopicsView) -> pl.DataFrame:
     return frame.filter(pl.col("query_id") != pl.col("first_id"))
 
 
-T122 = topics_rule(
+T122 = rule(
     "T122",
     "same-text",
     "warning",
@@ -277,12 +255,10 @@ T122 = topics_rule(
     "The query counts twice in every mean, and its two sets of judgments may disagree.",
     "topics.tsv:2: warning T122: topics 1 and 2 have the same text. Merge them, or remove one.",
     "Merge them, or remove one",
-    cases=(
-        Case(
-            "warning",
-            "topics {first_id!v} and {query_id!v} have the same text[ ({count:repeat})]",
-            _same_texts,
-        ),
+    Case(
+        "warning",
+        "topics {first_id!v} and {query_id!v} have the same text[ ({count:repeat})]",
+        _same_texts,
     ),
 )
 
@@ -292,7 +268,7 @@ def _long_texts(topics: TopicsView) -> pl.DataFrame:
     return topics.frame.with_columns(words=words, line="text_line").filter(words > MAX_WORDS)
 
 
-T123 = topics_rule(
+T123 = rule(
     "T123",
     "long-text",
     "warning",
@@ -301,5 +277,5 @@ T123 = topics_rule(
     "closed. Models truncate such a text, each at a different length.",
     "topics.tsv:1: warning T123: text of 5,000 words. Check that this is a query.",
     "Check that this is a query",
-    cases=(Case("warning", "text of {words} words[ ({count:such topic})]", _long_texts),),
+    Case("warning", "text of {words} words[ ({count:such topic})]", _long_texts),
 )
