@@ -62,19 +62,6 @@ def test_commands_that_need_one_run_name_the_column(call) -> None:
         call("runs info", "t.csv")
 
 
-def test_runs_have_the_names_of_the_systems(call) -> None:
-    document = json.loads(call("eval", "qrels.txt", "t.csv", *SYSTEM, "--format", "json").stdout)
-    assert [(run["name"], run["path"]) for run in document["runs"]] == [
-        ("a", "t.csv"),
-        ("b/2", "t.csv"),
-    ]
-    table = call("compare", "t.csv", *SYSTEM, "--qrels", "qrels.txt", "--format", "csv").stdout
-    assert "a" in table
-    assert "b/2" in table
-    with pytest.raises(UsageError, match=r"t\.csv"):
-        call("compare", "t.csv", "t.csv", *SYSTEM, "--qrels", "qrels.txt")
-
-
 def test_columns_are_named_in_every_command(call) -> None:
     measures = ["-m", "RR", "--format", "json"]
     document = json.loads(call("eval", "qrels.txt", "hits.csv", *COLUMNS, *measures).stdout)
