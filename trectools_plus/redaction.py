@@ -56,16 +56,6 @@ def is_secret_name(name: str) -> bool:
     return _SECRET_NAME.search(words) is not None
 
 
-def hide_queries(text: str) -> str:
-    """Replace secrets like :func:`hide_secrets`, and the whole query string of each URL.
-
-    Use it for messages of other libraries.
-    """
-    return _URL.sub(
-        lambda url: re.sub(r"\?.*", f"?{HIDDEN}", _hide_in_url(url), flags=re.DOTALL), text
-    )
-
-
 def _hide_in_url(url: re.Match[str]) -> str:
     protocol, rest = url.groups()
     user = _USER.match(rest)

@@ -335,14 +335,14 @@ TEXTS = """
     Diagnostics.notes Diagnostics.queries_without_relevant Diagnostics.shallow_queries
     FailingQuery.first_relevant_rank FailingQuery.measure FailingQuery.query_id
     FailingQuery.text FailingQuery.values FindingRecord.code FindingRecord.doc_id
-    FindingRecord.fix FindingRecord.message FindingRecord.name FindingRecord.query_id
+    FindingRecord.message FindingRecord.name FindingRecord.query_id
     FindingRecord.remedy Manifest.command Manifest.config_hash Manifest.created_at
     Manifest.experiment_id Manifest.index_snapshots Manifest.models Manifest.packages
     Manifest.platform Manifest.python MeasureDefinition.alias MeasureDefinition.averaged_over
     MeasureDefinition.denominator MeasureDefinition.formula MeasureDefinition.gain
     MeasureDefinition.name MeasureDefinition.provider MeasureDefinition.ties
     MeasureDefinition.trec_eval_call ModeResult.label ModeResult.measures ModelRecord.path
-    ModelRecord.sha256 RunFile.sha256 SourceFile.sha256 TieInfo.straddling
+    ModelRecord.sha256 RunFile.sha256 SourceFile.sha256 Ties.straddling
     UnscoredMode.failed_queries UnscoredMode.label UnscoredMode.reason UpliftResult.baseline
     Verdict.best    Verdict.measure Verdict.next_steps Verdict.second Verdict.text Comparison.reason
 """

@@ -36,7 +36,6 @@ class Unread:
         ("C:\\runs\\bm25.RUN", "bm25"),
         ("input.bm25", "input.bm25"),
         ("run.msmarco.k1=0.9.txt", "run.msmarco.k1=0.9"),
-        ("s3://bucket/a/dense.run.zst?version=1", "dense"),
         ("results.csv", "results"),
         ("run.json", "run"),
         ("./.run", ""),

@@ -18,10 +18,10 @@ from trectools_plus.benchmark.report import (
     MeasureResult,
     ModeResult,
     RunFile,
-    TieInfo,
 )
 from trectools_plus.benchmark.report.verdict import add_result
 from trectools_plus.benchmark.run.targets import AD_HOC_TARGETS, judge_mean
+from trectools_plus.measures.scoring.bounds import Ties
 from trectools_plus.statistics.comparison import Comparison, ConfidenceInterval
 
 LABELS = {"lexical": "Lexical-Only", "vector": "Vector-Only", "hybrid": "Hybrid"}
@@ -104,7 +104,7 @@ def make_report() -> MakeReport:
                     queries=225,
                     results=22500,
                     depth=100,
-                    ties=TieInfo(pairs=3, pairs_64=0, queries=2, straddling={"10": 1}),
+                    ties=Ties(3, 0, 2, {10: 1}),
                 ),
                 measures={name: measured(name, mean) for name, mean in values.items()},
                 latency_ms=Latency(mean=0.4, p50=0.31, p95=0.92, p99=1.4) if latency else None,

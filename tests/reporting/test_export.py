@@ -15,8 +15,12 @@ from hypothesis import strategies as st
 
 from trectools_plus.errors import InputError, UsageError
 from trectools_plus.reporting import Layout, write_table
-from trectools_plus.reporting.export import frame_as_csv, table_as_frame, table_as_text
-from trectools_plus.reporting.latex import escape_latex
+from trectools_plus.reporting.export import (
+    escape_latex,
+    frame_as_csv,
+    table_as_frame,
+    table_as_text,
+)
 
 MEANS = {
     "lexical": {"nDCG@10": 0.3, "MeanRank": 12.5},

@@ -11,7 +11,7 @@ from trectools_plus.reporting import print_report, render_markdown
 from trectools_plus.reporting.comparison import best_modes, better_than, headline_table
 from trectools_plus.reporting.export import table_as_text
 from trectools_plus.reporting.html.page import render_html
-from trectools_plus.reporting.wording import denominator_line, group_lines, method_line, show_p
+from trectools_plus.reporting.wording import denominator_line, method_line, show_p
 
 
 def console(report: Any) -> str:
@@ -84,26 +84,22 @@ def test_the_legend_explains_the_marks_of_best_modes(make_report: Any) -> None:
     assert f"*: {ahead}; n.s.: not." in console(make_report())
 
 
-def test_eight_modes_have_marks_and_names_in_groups(make_report: Any) -> None:
+def test_eight_modes_have_marks(make_report: Any) -> None:
     report = make_report({f"r{n}": {"RR@10": n / 10} for n in range(8)}, groups={})
-    (row,) = headline_table(report, ["RR@10"]).rows
-    assert row.cells[8].marks == "ᵃᵇᶜᵈᵉᶠᵍ"
-    grouped = make_report(
-        {f"r{n}": {"RR@10": n / 10} for n in range(9)},
-        groups={"RR@10": [[f"r{n}" for n in range(8)], ["r8"]]},
-    )
-    assert group_lines(grouped) == ["RR@10: r0, r1, r2, r3, r4, r5, r6 and r7"]
+    row = headline_table(report, ["RR@10"]).rows[7]
+    assert (row.cells[0].text, row.cells[1].marks) == ("r7", "ᵃᵇᶜᵈᵉᶠᵍ")
 
 
-def test_groups_are_named_once_for_measures_that_share_them(make_report: Any) -> None:
-    both = [["hybrid", "lexical"], ["vector"]]
-    report = make_report(groups={"nDCG@10": both, "RR@10": both})
-    said = "nDCG@10, RR@10: Hybrid and Lexical-Only"
-    assert group_lines(report) == [said]
-    assert f"- {said}" in console(report)
-    assert f"- {said}" in render_markdown(report)
+def test_groups_are_named_for_each_headline_measure(make_report: Any) -> None:
+    names = [f"r{n}" for n in range(9)]
+    groups = {"RR@10": [names[:8], names[8:]], "nDCG@10": [names]}
+    means = {name: {"nDCG@10": 0.1, "RR@10": 0.1} for name in names}
+    report = make_report(means, groups=groups)
+    for text in (console(report), render_markdown(report)):
+        assert "- nDCG@10: 9 modes" in text
+        assert "- RR@10: r0, r1, r2, r3, r4, r5, r6 and r7" in text
     apart = [["hybrid"], ["lexical"], ["vector"]]
-    assert group_lines(make_report(groups={"nDCG@10": apart})) == []
+    assert "- nDCG@10: " not in console(make_report(groups={"nDCG@10": apart}))
 
 
 def test_one_denominator_is_stated(make_report: Any) -> None:
@@ -117,7 +113,7 @@ def test_one_denominator_is_stated(make_report: Any) -> None:
         changed = mode.model_copy(update={"measures": figures})
         return report.model_copy(update={"modes": {**report.modes, "a": changed}})
 
-    assert "MinRank over the 200 to 225 of them for which" in denominator_line(with_n(200), names)
+    assert "MinRank over 200 to 225 of them." in denominator_line(with_n(200), names)
 
 
 def test_p_values_are_never_0() -> None:

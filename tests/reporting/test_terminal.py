@@ -153,7 +153,7 @@ def test_a_baseline_has_a_table_of_differences(make_report: Any, runs: int) -> N
         f"{0.1 + difference:.4f}",
         f"{difference:+.4f}",
         *star,
-        f"[{difference - 0.02:+.3f},",
+        f"[{difference - 0.02:+.3f},".replace("-", "−"),
     ]
     assert "100/25/100" in row
     assert not any(letter in "".join(lines) for letter in "ᵃᵇᶜ")

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from trectools_plus.retrieval.fusion import Fusion, HybridRetriever
-from trectools_plus.retrieval.hpo.confidence import LEAST_CONFIDENCE, confidence_in
+from trectools_plus.retrieval.hpo.answers import LEAST_CONFIDENCE, confidence_in
 from trectools_plus.retrieval.source import Ranking
 
 

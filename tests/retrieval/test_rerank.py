@@ -8,17 +8,15 @@ import pytest
 from trectools_plus.errors import UsageError
 from trectools_plus.formats.tables import Corpus, Topics
 from trectools_plus.retrieval.backends.embedded.backend import EmbeddedBackend
-from trectools_plus.retrieval.fetch.answering import FetchOptions
 from trectools_plus.retrieval.fetch.fetch import FetchRequest, fetch, fetch_runs
 from trectools_plus.retrieval.index.parts import TextParts
 from trectools_plus.retrieval.rerank import (
-    LexicalReranker,
     RerankingRetriever,
     dice,
     trigrams,
 )
 from trectools_plus.retrieval.settings import RetrievalSettings, make_settings
-from trectools_plus.retrieval.source import Ranking
+from trectools_plus.retrieval.source import FetchOptions, Ranking
 
 CORPUS = Corpus.from_dict(
     {"a": "short stature", "b": "tall stature", "c": "seizure", "d": "epileptic seizure"}
@@ -40,14 +38,15 @@ class Fixed:
         return [Ranking(self.doc_ids, scores).head(depth) for _ in queries]
 
 
-class ByName:
-    """A reranker that scores documents as told."""
+class ByName(RerankingRetriever):
+    """Scores documents as told."""
 
-    def __init__(self, scores: dict[str, float]) -> None:
-        self.scores = scores
+    def __init__(self, inner: Fixed, scores: dict[str, float], depth: int) -> None:
+        super().__init__(inner, {}, depth)
+        self.told = scores
 
     def score(self, query: str, ranking: Ranking) -> np.ndarray:
-        return np.array([self.scores[doc_id] for doc_id in ranking.doc_ids])
+        return np.array([self.told[doc_id] for doc_id in ranking.doc_ids])
 
 
 def test_trigrams_are_those_of_pg_trgm() -> None:
@@ -58,7 +57,7 @@ def test_trigrams_are_those_of_pg_trgm() -> None:
 
 
 def test_the_lexical_score_by_hand() -> None:
-    reranker = LexicalReranker(TextParts.from_corpus(CORPUS))
+    reranker = RerankingRetriever(Fixed([]), TextParts.from_corpus(CORPUS).names(), 3)
     ranking = Ranking(["b", "d", "c"], np.array([3, 2, 1], dtype=np.float32))
     seizure = trigrams("seizure")
     # First scores scaled to 1, 0.5, 0; the mean with the overlap.
@@ -77,7 +76,7 @@ def test_labels_and_synonyms_count_and_definitions_only_where_there_is_nothing_e
         ("y", "definition", "clenching"),
     ]
     frame = pl.DataFrame(rows, schema=["doc_id", "kind", "text"], orient="row")
-    reranker = LexicalReranker(TextParts.from_frame(frame))
+    reranker = RerankingRetriever(Fixed([]), TextParts.from_frame(frame).names(), 3)
     equal = Ranking(["y", "x"], np.ones(2, dtype=np.float32))
     assert reranker.score("teeth grinding", equal).tolist() == pytest.approx([0.5, 1.0], abs=0.1)
     assert reranker.score("clenching", equal)[0] == 1
@@ -86,19 +85,19 @@ def test_labels_and_synonyms_count_and_definitions_only_where_there_is_nothing_e
 
 def test_what_lies_deeper_keeps_its_order_below() -> None:
     fixed = Fixed(["p", "q", "r", "s", "t"])
-    retriever = RerankingRetriever(fixed, ByName({"p": -7.5, "q": 2, "r": 2}), 3)
+    retriever = ByName(fixed, {"p": -7.5, "q": 2, "r": 2}, 3)
     (found,) = retriever.search(["x"], 5)
     assert found.doc_ids == ["r", "q", "p", "s", "t"]
     assert found.scores.tolist() == [2, 2, -7.5, -9, -10]
     (short,) = retriever.search(["x"], 2)
     assert (short.doc_ids, short.scores.tolist()) == (["r", "q"], [2, 2])
     assert fixed.asked == [5, 3]
-    (nothing,) = RerankingRetriever(Fixed([]), ByName({}), 3).search(["x"], 5)
+    (nothing,) = ByName(Fixed([]), {}, 3).search(["x"], 5)
     assert len(nothing) == 0
 
 
 def test_fetch_and_search_agree_and_the_query_itself_goes_first() -> None:
-    retriever = RerankingRetriever(Fixed(["p", "q", "r"]), ByName({"p": 1, "q": 2, "r": 3}), 2)
+    retriever = ByName(Fixed(["p", "q", "r"]), {"p": 1, "q": 2, "r": 3}, 2)
     topics = Topics.from_dict({"1": "x", "q": "y"})
     found = fetch_runs(
         FetchRequest(

@@ -50,8 +50,8 @@ def test_read(field: str, given: Any, value: Any) -> None:
         ("number", "0,5", "expected a number but got '0,5'"),
         ("number", "00.5", "expected a number"),
         ("number", True, "expected a number but got True"),
-        ("flag", "yes", "expected true or false but got 'yes'"),
-        ("flag", 1, "expected true or false but got 1"),
+        ("flag", "yes", "input should be a valid boolean, got 'yes'"),
+        ("flag", 1, "input should be a valid boolean, got 1"),
         ("names", 3, "expected a list but got 3"),
     ],
 )

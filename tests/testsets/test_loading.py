@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trectools_plus.errors import FormatError
-from trectools_plus.formats.topic_records.schema import DOC_ID_KEYS, GRADE_KEYS, GRADED_KEYS
+from trectools_plus.formats.topic_records.names import DOC_ID_KEYS, GRADE_KEYS, GRADED_KEYS
 from trectools_plus.testsets.loading import (
     read_test_set,
 )
@@ -147,7 +147,7 @@ def changed(**fields):
             "grade: expected at most 127",
         ),
         (changed(relevant=[{"doc_id": "HP:1", "grade": "3"}]), r"'3'.*\(Q110\)"),
-        (changed(relevant=[{"doc_id": "HP:1", "grade": True}]), r"'true'.*\(T115\)"),
+        (changed(relevant=[{"doc_id": "HP:1", "grade": True}]), r"boolean true.*\(T115\)"),
         (
             changed(relevant=[]),
             "at least one term with a grade above 0",
@@ -157,9 +157,12 @@ def changed(**fields):
             r"HP:1 has grade 2 here but 1 on line 1.* \(Q142\) —",
         ),
         (changed(category="funny"), r"category is 'funny', not one of .*\(T118\)"),
-        (changed(difficulty=3), r"difficulty is 3, which is not text, not one of .*\(T118\)"),
+        (changed(difficulty=3), r"difficulty is the integer 3, not one of .*\(T118\)"),
         (changed(description=["a"]), r"description is a list \(T118\)"),
-        ({**OWN, "metadata": {"version": 1.0}}, r"version of the metadata is 1.0, .*\(T118\)"),
+        (
+            {**OWN, "metadata": {"version": 1.0}},
+            r"version of the metadata is the number 1.0 \(T118\)",
+        ),
         ('[{"id": "1", "text": "a", "relevant": {"d": 1, "d": 2}}]', r"\(T116\)"),
         (changed(colour="blue"), r"unknown key 'colour' \(T106\)"),
         ({**OWN, "queries": []}, r"\(F101\)"),
@@ -168,14 +171,14 @@ def changed(**fields):
         ({"cases": []}, r"expected a list of test cases, .* but got cases"),
         ([], r"\(F101\)"),
         ("null", r"\(F101\)"),
-        ("3", r"but got 3 \(T105\)"),
+        ("3", r"but got the integer 3 \(T105\)"),
         ("", r"\(F101\)"),
-        ([3], r"expected a test case .* but got 3 \(T105\)"),
+        ([3], r"expected a test case .* but got the integer 3 \(T105\)"),
         ([{"text": "x"}], r"id is missing .*\(T105\)"),
         ([{"text": "x", "hpo_ids": "HP:1"}], r"judged documents but got text \(T105\)"),
         ([{"text": "x", "hpo_ids": []}], "a grade above 0"),
         ([{"hpo_ids": ["HP:1"]}], r"text is missing .*\(T105\)"),
-        ({"test_cases": {"a": 1}}, r"expected a test case .* but got 1 \(T105\)"),
+        ({"test_cases": {"a": 1}}, r"expected a test case .* but got the integer 1 \(T105\)"),
         ('[{"text": "x",]', r"invalid JSON.*\(T104\)"),
         ("[" * 100_000, r"nested more than 64 deep \(T104\)"),
         ("- a: 'b\n", r"invalid JSON.*\(T104\)"),
@@ -242,7 +245,11 @@ def test_whatever_a_file_holds_it_is_read_or_refused(tmp_path_factory, content):
 @pytest.mark.parametrize(
     ("text", "line", "words"),
     [
-        ("- id: 010\n  text: a\n  relevant: {d: 1}\n", 1, r"id 010 is read as 8.*\(T114\)"),
+        (
+            "- id: 010\n  text: a\n  relevant: {d: 1}\n",
+            1,
+            r"id 010 is read as the integer 8.*\(T114\)",
+        ),
         ("- id: '1'\n  text: NO\n  relevant: {d: 1}\n", 2, r"boolean false \(T115\)"),
         ("- id: '1'\n  text: a\n  relevant:\n    d: 1\n    e: 0.5\n", 5, r"0.5.*\(Q111\)"),
         (

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shlex
 from collections.abc import Callable
 from pathlib import Path
 
@@ -32,11 +31,12 @@ JUDGMENTS: dict[str, tuple[str, Callable[[str, str, int], str]]] = {
 }
 
 
-def follow(remedy: str, output: Path) -> None:
-    """Run the command that a remedy names, with another output file."""
-    command = re.search(r"trectools-plus (.*) --output", remedy)
+def follow(remedy: str, path: Path, output: Path) -> None:
+    """Run the command that a remedy names."""
+    command = re.search(r"((?:runs|qrels) convert).* (--columns [^ ;]+)", remedy)
     assert command is not None
-    done = CliRunner().invoke(app, [*shlex.split(command[1]), "--output", str(output)])
+    arguments = [*command[1].split(), str(path), *command[2].split(), "--output", str(output)]
+    done = CliRunner().invoke(app, arguments)
     assert done.exit_code == 0, done.output
 
 
@@ -52,7 +52,7 @@ def test_a_run_is_converted(name: str, tmp_path: Path) -> None:
     path.write_text("\n".join(rows) + "\n")
     (finding,) = validate_run(path).errors
     assert (finding.code, finding.fix) == (code, "no")
-    follow(finding.remedy, output)
+    follow(finding.remedy, path, output)
     assert load_run(output).to_dict() == RUN
     with pytest.raises(UsageError, match=f"no fix {code}"):
         fix_run(path, tmp_path / "fixed.run", codes=[code])
@@ -66,7 +66,7 @@ def test_judgments_are_converted(name: str, tmp_path: Path) -> None:
     path.write_text("\n".join(rows) + "\n")
     (finding,) = validate_qrels(path).errors
     assert (finding.code, finding.fix) == (code, "no")
-    follow(finding.remedy, output)
+    follow(finding.remedy, path, output)
     assert load_qrels(output).to_dict() == QRELS
     with pytest.raises(UsageError, match=f"no fix {code}"):
         fix_qrels(path, tmp_path / "fixed.txt", codes=[code])

@@ -85,14 +85,14 @@ def test_qrels_are_reported(folder: Path, name: str, code: str, message: str) ->
     finding = next(one for one in validate_qrels(name).findings if one.code == code)
     assert (finding.severity, finding.line, finding.blocks_scoring) == (Severity.ERROR, 1, False)
     assert finding.message.startswith(message)
-    assert f"trectools-plus qrels convert {name} --output qrels.txt" in finding.remedy
+    assert f"trectools-plus qrels convert {name} --output" in finding.remedy
 
 
 @pytest.mark.parametrize(("name", "code"), [("r.csv", "R105"), ("r.json", "R103")])
 def test_runs_are_reported(folder: Path, name: str, code: str) -> None:
     finding = next(one for one in validate_run(name).findings if one.code == code)
     assert (finding.severity, finding.line, finding.blocks_scoring) == (Severity.ERROR, 1, False)
-    assert f"trectools-plus runs convert {name} --output run.txt" in finding.remedy
+    assert f"trectools-plus runs convert {name} --output" in finding.remedy
 
 
 @pytest.mark.parametrize(
@@ -123,7 +123,7 @@ def test_a_fix_names_the_conversion(folder: Path, name: str, command: str) -> No
     check = validate_run if command == "runs" else validate_qrels
     assert {finding.fix for finding in check(name).errors} == {"no"}
     _, out, _ = invoke(f"{command} validate {name} --fix fixed.txt")
-    assert f"trectools-plus {command} convert {name}" in out
+    assert f"trectools-plus {command} convert {name}" in " ".join(out.split())
     invoke(f"{command} convert {name} --output out.txt")
     assert check("out.txt").errors == ()
 
@@ -131,13 +131,13 @@ def test_a_fix_names_the_conversion(folder: Path, name: str, command: str) -> No
 @pytest.mark.parametrize(
     ("command", "text", "remedy"),
     [
-        ("runs", "1 d1 1\n1 d2 2\n", "runs convert --columns"),
-        ("qrels", "1 d1 L2\n1 d2 L0\n", "qrels convert --columns"),
-        ("qrels", "1 d1 1 1 0.5\n", "qrels convert --columns"),
+        ("runs", "1 d1 1\n1 d2 2\n", "runs convert in.txt --columns"),
+        ("qrels", "1 d1 L2\n1 d2 L0\n", "qrels convert in.txt --columns"),
+        ("qrels", "1 d1 1 1 0.5\n", "qrels convert in.txt --columns"),
         (
             "runs",
             '{"topic_id": "1", "references": ["a"], "answer": []}\n',
-            "trectools-plus runs convert in.txt --output run.txt",
+            "trectools-plus runs convert in.txt --output",
         ),
     ],
 )

@@ -25,7 +25,7 @@ from trectools_plus.validation.parts import (
     ViewSettings,
     read_in_parts,
 )
-from trectools_plus.validation.views.pairs import DocumentIds
+from trectools_plus.validation.views.pairs import DocumentIds, PairView
 from trectools_plus.validation.views.qrels import QrelsView
 from trectools_plus.validation.views.runs import RunView
 
@@ -102,7 +102,11 @@ def in_parts(lines: list[bytes], n_queries: int, settings: ViewSettings) -> list
         return None
     if settings.qrels is not None and not view.pair_facts.n_common:
         return None
-    return [*check_view(view), *check_pair_view(settings.pair(view))]
+    return [*check_view(view), *check_pair_view(pair_of(view, settings))]
+
+
+def pair_of(view: RunView, settings: ViewSettings) -> PairView:
+    return PairView(view, settings.qrels, collection=settings.collection)
 
 
 def nothing(_: RunView) -> tuple[None, None]:
@@ -112,7 +116,7 @@ def nothing(_: RunView) -> tuple[None, None]:
 def whole(lines: list[bytes], settings: ViewSettings) -> list[Finding]:
     data = b"".join(line + b"\n" for line in lines)
     view = settings.view(scan_columns(content_of_chunk("run", data), RUN_FIELDS))
-    return [*check_view(view), *check_pair_view(settings.pair(view))]
+    return [*check_view(view), *check_pair_view(pair_of(view, settings))]
 
 
 def compare(lines: list[bytes], n_queries: int) -> None:

@@ -20,10 +20,9 @@ __getattr__, __dir__ = import_lazily(
         "benchmark.report.folder": ["ListedReport", "ReportFolder", "list_reports"],
         "benchmark.report.model": ["report_json_schema"],
         "benchmark.report.verdict": ["load_report"],
-        "benchmark.run.config": ["BenchmarkConfig", "Comparing"],
+        "benchmark.run.config": ["BenchmarkConfig", "Comparing", "FetchSettings"],
         "benchmark.run.config_file": [
             "ConfigOptions",
-            "FetchSettings",
             "compare_vectors_options",
             "load_config",
             "load_fetch_settings",

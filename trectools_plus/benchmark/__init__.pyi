@@ -22,8 +22,8 @@ from trectools_plus.benchmark.report.model import report_json_schema as report_j
 from trectools_plus.benchmark.report.verdict import load_report as load_report
 from trectools_plus.benchmark.run.config import BenchmarkConfig as BenchmarkConfig
 from trectools_plus.benchmark.run.config import Comparing as Comparing
+from trectools_plus.benchmark.run.config import FetchSettings as FetchSettings
 from trectools_plus.benchmark.run.config_file import ConfigOptions as ConfigOptions
-from trectools_plus.benchmark.run.config_file import FetchSettings as FetchSettings
 from trectools_plus.benchmark.run.config_file import (
     compare_vectors_options as compare_vectors_options,
 )

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any
 
 from trectools_plus.errors import UsageError
 from trectools_plus.formats.collection import Collection, is_named_collection
-from trectools_plus.formats.tables import Run
 from trectools_plus.measures.evaluation import (
     DEFAULT_MEASURES,
     Evaluation,
@@ -21,48 +20,17 @@ from trectools_plus.measures.evaluation import (
 )
 from trectools_plus.measures.evaluation import evaluate as evaluate_runs
 from trectools_plus.measures.parser import parse_measures
-from trectools_plus.validation.inputs import Input, as_qrels, is_path
+from trectools_plus.validation.inputs import as_qrels, is_path
 from trectools_plus.validation.views.qrels import QrelsView
 
 if TYPE_CHECKING:
     from trectools_plus.measures.definitions.base import Measure
-    from trectools_plus.retrieval.fetch.answering import Collapse
-    from trectools_plus.retrieval.source import Retriever
+    from trectools_plus.retrieval.source import Collapse
     from trectools_plus.testsets.model import TestSet
 
 DEFAULT_DEPTH = 100
 FUNCTION_MEASURES = ("Recall@5", "Recall@10", "Recall@20", "nDCG@10", "MRR", *DEFAULT_MEASURES)
 """The measures of a retrieval function by default; repeated ones count once."""
-
-
-@overload
-def evaluate(
-    qrels: Input,
-    runs: Input | Iterable[Input] | Mapping[str, Input],
-    measures: Iterable[str | Measure] = ...,
-    *,
-    missing: Missing = ...,
-    no_relevant: NoRelevant = ...,
-    exclude: Any = ...,
-) -> Evaluation:
-    """Score runs against judgments."""
-
-
-@overload
-def evaluate(
-    retrieval_fn: Callable[..., Any] | Retriever,
-    test_set: Collection | TestSet | str | Path,
-    /,
-    measures: Iterable[str | Measure] = ...,
-    *,
-    missing: Missing = ...,
-    no_relevant: NoRelevant = ...,
-    depth: int | None = ...,
-    exclude_self: bool = ...,
-    collapse: Collapse | None = ...,
-    timeout: float | None = ...,
-) -> Evaluation:
-    """Call a retrieval function with every query of a test set, and score its answers."""
 
 
 def evaluate(
@@ -135,11 +103,8 @@ def evaluate(
                 remedy="leave them out; they have no effect on runs",
             )
         # Frames of unknown type are refused here, with a hint at functions.
-        judged = qrels
-        if not is_path(qrels) and columns is None:
-            judged = as_qrels(qrels)
         return evaluate_runs(
-            judged,
+            qrels if is_path(qrels) or columns is not None else as_qrels(qrels),
             runs,
             measures,
             missing=missing,
@@ -148,7 +113,11 @@ def evaluate(
             columns=columns,
             exclude=exclude,
         )
-    from trectools_plus.retrieval.fetch.answering import FetchOptions
+    from trectools_plus.retrieval.backends.python import PythonBackend
+    from trectools_plus.retrieval.backends.retriever import name_of
+    from trectools_plus.retrieval.fetch.fetch import FetchRequest, fetch_runs
+    from trectools_plus.retrieval.fetch.outcome import refuse_unscorable
+    from trectools_plus.retrieval.source import FetchOptions
 
     averaging = check_averaging(missing, no_relevant)
     if measures is DEFAULT_MEASURES:
@@ -156,7 +125,13 @@ def evaluate(
     parsed = parse_measures(measures)  # an unknown measure fails before the slow search
     collection = _open_test_set(runs)
     options = FetchOptions(DEFAULT_DEPTH if depth is None else depth, exclude_self, collapse)
-    run = _fetch(qrels, collection, options, timeout)
+    name = re.split("[:.]", name_of(qrels))[-1]
+    backend = PythonBackend({name: qrels}, timeout)
+    fetched = fetch_runs(
+        FetchRequest(collection.corpus, collection.topics, [name], options, backend=backend)
+    )
+    refuse_unscorable(fetched)
+    run = fetched[name].run
     if run.frame.is_empty():  # evaluate_runs refuses it, as an empty file
         check_qrels(QrelsView.of_table(collection.qrels))
         return score_runs(collection.qrels, {run.name: run}, parsed, averaging)
@@ -169,21 +144,6 @@ def evaluate(
         strict_input=strict_input,
         exclude=exclude,
     )
-
-
-def _fetch(retrieval_fn: Any, collection: Collection, options: Any, timeout: float | None) -> Run:
-    """Fetch the run of a function, named after it."""
-    from trectools_plus.retrieval.backends.python import PythonBackend
-    from trectools_plus.retrieval.backends.retriever import name_of
-    from trectools_plus.retrieval.fetch.fetch import FetchRequest, fetch_runs
-    from trectools_plus.retrieval.fetch.outcome import refuse_unscorable as refuse_unanswered
-
-    name = re.split("[:.]", name_of(retrieval_fn))[-1]
-    backend = PythonBackend({name: retrieval_fn}, timeout)
-    request = FetchRequest(collection.corpus, collection.topics, [name], options, backend=backend)
-    fetched = fetch_runs(request)
-    refuse_unanswered(fetched)
-    return fetched[name].run
 
 
 def _open_test_set(test_set: Collection | TestSet | str | Path) -> Collection:
@@ -202,8 +162,7 @@ def _open_test_set(test_set: Collection | TestSet | str | Path) -> Collection:
             remedy="pass load_test_set(…), its name or file, a Collection, hpo, sample, irds:<id>, "
             "or a folder",
         )
-    if is_named_collection(test_set):
-        return open_collection(str(test_set))
-    if Path(test_set).is_dir():
-        return open_collection(str(Path(test_set).absolute()))
+    is_named = is_named_collection(test_set)
+    if is_named or Path(test_set).is_dir():
+        return open_collection(str(test_set if is_named else Path(test_set).absolute()))
     return collection_of(load_test_set(test_set), str(find_test_set(test_set)))

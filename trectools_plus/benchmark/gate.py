@@ -7,7 +7,7 @@ tolerated drop, its significance, and non-inferiority.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -290,12 +290,12 @@ def run_gate(
     scores = read_scores((before, after), pairs, measures)
     shared = [_share(one) for one in scores]
     entries = _judge(rules, after.report, shared)
-    new = [mode for mode in modes if mode not in before.report.modes]
-    notes = (
-        [f"modes that are not in the baseline are not compared: {', '.join(new)}"] if new else []
-    )
+    notes = []
+    if new := [mode for mode in modes if mode not in before.report.modes]:
+        notes.append(f"modes that are not in the baseline are not compared: {', '.join(new)}")
     judged, on_judges = _list_judged(before, after)
-    notes += [*on_judges, *_note_queries(scores, entries)]
+    undefined = [note_undefined(e.label, one) for e, one in zip(entries, scores, strict=True)]
+    notes += [*on_judges, *filter(None, undefined)]
     try:
         condensed = [
             _condense((before, after), entry, measure, judged.get(entry.mode, ()))
@@ -371,26 +371,18 @@ def _share(scores: PairedScores) -> PairedScores:
     without results gets better. So means over different queries are not compared.
     """
     name, shared, (before, after) = scores.measure, scores.shared, scores.counts
-    problem, remedy = "", "use a measure that is defined for every query, for example RR@10"
     if not shared.ids:
-        problem = (
+        raise IncomparableError(
             f"{name} of {scores.baseline} is undefined for every query: it has {before} values in "
-            f"the baseline and {after} in the current report, but not for the same queries"
+            f"the baseline and {after} in the current report, but not for the same queries",
+            remedy="use a measure that is defined for every query, for example RR@10",
         )
-    elif scores.means[0] == 0:
-        problem = f"{name} of {scores.baseline} is 0 in the baseline and cannot get worse"
-        remedy = "leave out that mode or measure, or make a new baseline"
-    if problem:
-        raise IncomparableError(problem, remedy=remedy)
+    if scores.means[0] == 0:
+        raise IncomparableError(
+            f"{name} of {scores.baseline} is 0 in the baseline and cannot get worse",
+            remedy="leave out that mode or measure, or make a new baseline",
+        )
     return shared
-
-
-def _note_queries(scores: Sequence[PairedScores], entries: Sequence[GateEntry]) -> Iterator[str]:
-    for one, entry in zip(scores, entries, strict=True):
-        if note := note_undefined(entry.label, one):
-            queries = f"{len(entry.scores.ids)} queries that both reports define"
-            yield note
-            yield f"{entry.measure} of {entry.label} is compared over the {queries}"
 
 
 def parse_drop(text: str, where: str = "--max-drop") -> float:

@@ -13,8 +13,8 @@ from __future__ import annotations
 import statistics
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -23,11 +23,11 @@ import polars as pl
 from pydantic import Field
 
 from trectools_plus.benchmark.compare.compare import compare_modes
-from trectools_plus.benchmark.report import BenchmarkReport, StratumResult
+from trectools_plus.benchmark.report import StratumResult
 from trectools_plus.benchmark.run.config import Comparing
 from trectools_plus.benchmark.run.config_file import ConfigOptions, load_config
 from trectools_plus.benchmark.run.runner import BenchmarkResult, run_benchmark
-from trectools_plus.display import Displayed, TextTable, as_cell
+from trectools_plus.display import Displayed
 from trectools_plus.errors import UsageError
 from trectools_plus.formats.files.outputs import refuse_foreign_beside
 from trectools_plus.formats.tables import Qrels
@@ -129,19 +129,6 @@ class MultilingualResult(Displayed):
     results: dict[str, BenchmarkResult]
     output_dir: Path
 
-    def _content(self) -> TextTable:
-        report = self.report
-        rows = [
-            [language, report.mode_names[mode], as_cell(result.queries)]
-            + [as_cell(figures[name].mean) for name in report.measures]
-            for language, result in report.languages.items()
-            for mode, figures in result.modes.items()
-        ]
-        caption = f"Means by language, {report.corpus}"
-        return TextTable.of(
-            ["Language", "Mode", "Queries", *report.measures], rows, caption=caption
-        )
-
 
 def run_multilingual(
     sets: Sequence[str],
@@ -175,7 +162,7 @@ def run_multilingual(
         InputError: If a set cannot be read.
         MissingExtraError: If the extra ``hpo`` is not installed.
     """
-    options = options or {}
+    options, show = options or {}, progress or no_progress
     by_language = languages_of(sets)
     folder = Path(options.get("output_dir") or DEFAULT_FOLDER)
     refuse_foreign_beside(
@@ -183,7 +170,7 @@ def run_multilingual(
     )
     several = Counter(by_language.values())
     results: dict[str, BenchmarkResult] = {}
-    try:
+    with ExitStack() as unwritten:
         for language, name in by_language.items():
             of_language: ConfigOptions = {
                 "dataset": "hpo",
@@ -191,17 +178,15 @@ def run_multilingual(
                 "language": language if several[name] > 1 else None,
                 "output_dir": str(folder / language),
             }
-            results[language] = run_benchmark(
-                load_config(options={**options, **of_language}),
-                partial(_name_language, progress or no_progress, language),
-                command=command,
-                clock=clock,
-            )
-    except BaseException:
-        for result in results.values():
-            result.folder.discard()
-        raise
-    report = combine(by_language, results, command)
+            config = load_config(options={**options, **of_language})
+
+            def of(description: str, done: int, total: int, language: str = language) -> None:
+                show(f"{language}: {description}", done, total)
+
+            results[language] = run_benchmark(config, of, command=command, clock=clock)
+            unwritten.callback(results[language].folder.discard)
+        report = combine(by_language, results, command)
+        unwritten.pop_all()
     return MultilingualResult(report, results, folder)
 
 
@@ -250,38 +235,35 @@ def combine(
     """
     reports = {language: result.report for language, result in results.items()}
     first = next(iter(reports.values()))
-    across = {
-        mode: {
-            name: summarise(
-                {code: report.modes[mode].measures[name].mean for code, report in reports.items()},
-                higher_is_better=first.higher_is_better(name),
-                ranked=all(
-                    report.modes[mode].measures[name].n == report.manifest.dataset.queries
-                    for report in reports.values()
-                ),
-            )
-            for name in first.measure_names
-        }
-        for mode in first.modes
+
+    def across(mode: str, name: str) -> CrossLingual:
+        figures = {code: report.modes[mode].measures[name] for code, report in reports.items()}
+        return summarise(
+            {code: one.mean for code, one in figures.items()},
+            higher_is_better=first.higher_is_better(name),
+            ranked=all(
+                one.n == reports[code].manifest.dataset.queries for code, one in figures.items()
+            ),
+        )
+
+    summaries = {
+        mode: {name: across(mode, name) for name in first.measure_names} for mode in first.modes
     }
     is_parallel = _are_parallel(results)
     version = (first.manifest.dataset.version or "").partition(" with ")[0]
     reciprocal_rank = first.find_measure("RR")
+    compared = first.modes if is_parallel else ()
     return MultilingualReport(
         corpus=f"{first.manifest.dataset.id} {version}".strip(),
         mode_names={mode: result.label for mode, result in first.modes.items()},
         measures=first.measure_names,
         languages={code: _language_result(sets[code], one) for code, one in results.items()},
-        across=across,
-        average_mrr={
-            mode: measures[reciprocal_rank].mean
-            for mode, measures in across.items()
-            if reciprocal_rank is not None
-        },
+        across=summaries,
+        average_mrr={}
+        if reciprocal_rank is None
+        else {mode: one[reciprocal_rank].mean for mode, one in summaries.items()},
         parallel=is_parallel,
-        differences={mode: _compare_languages(mode, results) for mode in first.modes}
-        if is_parallel
-        else {},
+        differences={mode: _compare_languages(mode, results) for mode in compared},
         command=command,
     )
 
@@ -340,33 +322,27 @@ def summarise(
     known = {code: mean for code, mean in means.items() if mean is not None}
     if len(known) < len(means):
         return CrossLingual()
-    values = list(known.values())
-    figures = CrossLingual(
-        mean=statistics.fmean(values),
-        variance=statistics.variance(values),
-        cross_lingual_variance=statistics.pvariance(values),
-    )
-    if not ranked:
-        return figures
-    choose = (max, min) if higher_is_better else (min, max)
-    best, worst = (function(known, key=known.__getitem__) for function in choose)
-    return CrossLingual(
-        **figures.model_dump(include={"mean", "variance", "cross_lingual_variance"}),
-        best=known[best],
-        best_language=best,
-        worst=known[worst],
-        worst_language=worst,
-        gap=abs(known[best] - known[worst]),
-    )
-
-
-def _name_language(progress: Progress, language: str, what: str, done: int, total: int) -> None:
-    progress(f"{language}: {what}", done, total)
+    values, ends = list(known.values()), CrossLingual()
+    if ranked:
+        choose = (max, min) if higher_is_better else (min, max)
+        best, worst = (function(known, key=known.__getitem__) for function in choose)
+        ends = CrossLingual(
+            best=known[best],
+            best_language=best,
+            worst=known[worst],
+            worst_language=worst,
+            gap=abs(known[best] - known[worst]),
+        )
+    figures = {
+        "mean": statistics.fmean(values),
+        "variance": statistics.variance(values),
+        "cross_lingual_variance": statistics.pvariance(values),
+    }
+    return ends.model_copy(update=figures)
 
 
 def _language_result(name: str, result: BenchmarkResult) -> LanguageResult:
-    report: BenchmarkReport = result.report
-    metadata = load_test_set(name).metadata
+    report, metadata = result.report, load_test_set(name).metadata
     return LanguageResult(
         test_set=name,
         dataset_id=metadata.dataset_id,

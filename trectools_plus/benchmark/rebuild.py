@@ -44,9 +44,8 @@ from trectools_plus.measures.scoring.scores import accept_unjudged
 from trectools_plus.plugins import without_user_code
 from trectools_plus.progress import Progress, no_progress
 from trectools_plus.provenance import package_versions
+from trectools_plus.validation.views.qrels import QrelsView
 
-_MOST_DOCUMENTS = 1_000_000
-"""Larger collections are not read again."""
 _ALWAYS_UNPROVEN = ("date", "command", "machine", "package versions")
 _OF_WRITER = ("packages", "python", "platform", "blas_threads", "models", "command")
 """Fields of the manifest that only the writer knows; every rendering shows them as such."""
@@ -78,8 +77,7 @@ class _StoredDataset(Dataset):
     contents: Mapping[str, str] = field(default_factory=dict)
 
     def hash_contents(self) -> dict[str, str]:
-        known = {kind: sha256 for kind, sha256 in super().hash_contents().items() if sha256}
-        return {**self.contents, **known}
+        return {**self.contents, **super().hash_contents()}
 
 
 class _StoredInputs:
@@ -107,7 +105,7 @@ class _StoredInputs:
         source.bind_measures(config.measure_names)
         if config.over_terms:
             source.find_term_files()
-        original, reason = self._load_original()
+        original, reason = source.load_original()
         if original is not None:
             return original
         what = "texts of queries and documents, " if config.runs is None else ""
@@ -124,34 +122,19 @@ class _StoredInputs:
             contents=info.contents,
         )
 
-    def _load_original(self) -> tuple[Dataset | None, str]:
-        """Load the data from their source; if it is not available or changed, say why."""
-        info, config = self._source.report.manifest.dataset, self._config
-        if config.runs is None and (info.documents or 0) > _MOST_DOCUMENTS:
-            return None, "the collection is too large to read it again"
-        dataset, reason = self._source.load_original()
-        # The installed ontology can have another version; everything else is identified by hashes.
-        is_installed = config.dataset == "hpo" and config.ontology is None
-        if dataset is None or not is_installed or dataset.version == info.version:
-            return dataset, reason
-        is_same = dataset.hash_contents() == info.contents
-        return (dataset, "") if is_same else (None, f"the available data are {dataset.version}")
-
     def read_modes(self, progress: Progress) -> Modes:
         """Read the runs of the folder, and write them to the output folder."""
         write_qrels(self.dataset.qrels, self._folder.partial / QRELS_FILE)
         report, config = self._source.report, self._config
-        modes = {}
+        modes, unscored = {}, {}
         for done, name in enumerate(config.mode_keys):
             progress("reading runs", done, len(config.mode_keys))
             if name in report.modes:
                 modes[name] = self._read_mode(name, report.modes[name])
+            elif name in report.unscored:
+                changes = {"label": config.label(name)}
+                unscored[name] = report.unscored[name].model_copy(update=changes)
         progress("reading runs", len(config.mode_keys), len(config.mode_keys))
-        unscored = {
-            name: report.unscored[name].model_copy(update={"label": config.label(name)})
-            for name in config.mode_keys
-            if name in report.unscored
-        }
         return Modes(modes, unscored)
 
     def _read_mode(self, name: str, reported: ModeResult) -> ModeRun:
@@ -175,7 +158,8 @@ class _StoredInputs:
             reason = "the documents to leave out are not available"
         elif origin is not None and is_unchanged(path, [origin.sha256]):
             try:
-                return read_mode_run(name, path, self.dataset, self._folder)
+                judged = QrelsView.of_table(self.dataset.qrels)
+                return read_mode_run(name, path, self.dataset, self._folder, judged)
             except TrectoolsPlusError as error:
                 reason = str(error)
         self.unproven[f"ties and findings of the run {name} ({reason})"] = None

@@ -62,12 +62,12 @@ class Place:
     """The location of a file for processes with other working directories.
 
     Attributes:
-        path: Its address or absolute path.
-        n_bytes: Its size on the user's machine in bytes; ``None`` for an address.
+        path: Its absolute path.
+        n_bytes: Its size on the user's machine in bytes.
     """
 
     path: str
-    n_bytes: int | None = None
+    n_bytes: int
 
 
 def place_of(path: str) -> Place | None:
@@ -75,10 +75,6 @@ def place_of(path: str) -> Place | None:
 
     ``None`` is returned for standard input, pipes and files that do not exist.
     """
-    from trectools_plus.formats.files.opening import is_address  # help needs no files
-
-    if is_address(path):
-        return Place(path)
     file = Path(path).absolute()
     is_file = path != "-" and file.is_file()
     return Place(str(file), file.stat().st_size) if is_file else None
@@ -96,9 +92,9 @@ def check_seen(path: str, place: Place) -> None:
     """
     file = Path(place.path)
     n_bytes = file.stat().st_size if file.exists() else None
-    if place.n_bytes not in (None, n_bytes):
+    if place.n_bytes != n_bytes:
         raise UsageError(
             "the workers have no file at this path, or one of another size",
             where=path,
-            remedy="make it available to them at the same path, or use an address like s3://…",
+            remedy="make it available to them at the same path",
         )

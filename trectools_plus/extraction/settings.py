@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from pydantic import ConfigDict, ValidationError, model_validator
+from pydantic import ConfigDict, model_validator
 
-from trectools_plus.errors import UsageError
-from trectools_plus.models import Model, explain_problem
-from trectools_plus.retrieval.setting_types import Option, setting
+from trectools_plus.models import Model
+from trectools_plus.retrieval.setting_types import Option, make_model, setting
 
 RETRIEVAL = "Retrieval"
 """A panel of the help."""
@@ -108,10 +107,4 @@ def make_extraction_settings(
         UsageError: If a name is unknown or a value is out of range.
     """
     given = {name: value for name, value in values.items() if value is not None}
-    try:
-        return ExtractionSettings.model_validate(given)
-    except ValidationError as error:
-        first = error.errors()[0]
-        name = str(first["loc"][0])
-        what, remedy = explain_problem(first)
-        raise UsageError(what, where=name, remedy=remedy) from error
+    return make_model(ExtractionSettings, given)

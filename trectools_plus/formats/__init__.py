@@ -22,11 +22,9 @@ __getattr__, __dir__ = import_lazily(
             "name_baselines",
             "name_of_file",
             "name_runs",
-            "name_runs_of_files",
         ],
         "formats.tables": ["Corpus", "Qrels", "Run", "Topics"],
-        "formats.topic_records.model": ["TopicOptions"],
-        "formats.topics": ["read_topics", "write_topics"],
+        "formats.topics": ["TopicOptions", "read_topics"],
         "formats.trec_files": ["write_qrels", "write_run"],
     },
 )

@@ -22,14 +22,12 @@ from trectools_plus.formats.run_names import NamedRun as NamedRun
 from trectools_plus.formats.run_names import name_baselines as name_baselines
 from trectools_plus.formats.run_names import name_of_file as name_of_file
 from trectools_plus.formats.run_names import name_runs as name_runs
-from trectools_plus.formats.run_names import name_runs_of_files as name_runs_of_files
 from trectools_plus.formats.tables import Corpus as Corpus
 from trectools_plus.formats.tables import Qrels as Qrels
 from trectools_plus.formats.tables import Run as Run
 from trectools_plus.formats.tables import Topics as Topics
-from trectools_plus.formats.topic_records.model import TopicOptions as TopicOptions
+from trectools_plus.formats.topics import TopicOptions as TopicOptions
 from trectools_plus.formats.topics import read_topics as read_topics
-from trectools_plus.formats.topics import write_topics as write_topics
 from trectools_plus.formats.trec_files import write_qrels as write_qrels
 from trectools_plus.formats.trec_files import write_run as write_run
 

@@ -20,7 +20,7 @@ _CHUNK_BYTES = 1 << 20
 
 
 def sha256_file(path: str | Path) -> str:
-    """Return the SHA-256 of the bytes of a file or an address, in lower-case hexadecimal.
+    """Return the SHA-256 of the bytes of a file, in lower-case hexadecimal.
 
     A compressed file is not decompressed first.
 

@@ -42,7 +42,7 @@ def iter_query_chunks(path: str | Path, size: int | None = None) -> Iterator[Chu
     return _split_file(Path(path), size) if is_plain_file(path) else _split_stream(path, size)
 
 
-def start_of_last_query(data: bytes) -> int:
+def start_of_last_query(data: bytes | bytearray) -> int:
     """Return the position at which the query of the last complete line starts, or one before it.
 
     A line that begins with the first field counts as one of the query, so that any blank may follow
@@ -53,11 +53,7 @@ def start_of_last_query(data: bytes) -> int:
     first_field = _FIRST_FIELD.match(data, start)
     assert first_field is not None
     query = first_field.group()
-    first = 0 if data.startswith(query) else data.find(b"\n" + query, 0, start) + 1 or start
-    n_lines = data.count(b"\n", first, start)
-    if data.count(b"\n" + query, first, start + len(query)) == n_lines:
-        return first
-    while start:  # the query occurs before other queries too
+    while start:
         before = data.rfind(b"\n", 0, start - 1) + 1
         if not data.startswith(query, before):
             break
@@ -115,25 +111,19 @@ def _read(path: Path, begin: int, end: int) -> bytes:
 
 def _split_stream(path: str | Path, size: int) -> Iterator[Chunk]:
     """Cut chunks from a stream, which is read once and in order; a chunk is already in memory."""
-    parts: list[bytes] = []
-    n_bytes, target = 0, size
+    data, target = bytearray(), size
     finish: Callable[[bytes], bytes] = bytes
     for content in iter_content(path):
-        parts.append(content)
-        n_bytes += len(content)
-        if n_bytes < target:
+        data += content
+        if len(data) < target:
             continue
-        data = b"".join(parts)
         end = start_of_last_query(data)
+        if not end and len(data) - 1 - data.rfind(b"\n") > limits.MAX_LINE_BYTES:
+            break
+        target = size if end else 2 * len(data)  # for a single query, read twice as much
         if end:
-            yield functools.partial(finish, data[:end])
-            data, target, finish = data[end:], size, double_byte_order_mark
-        elif len(data) - 1 - data.rfind(b"\n") > limits.MAX_LINE_BYTES:
-            yield functools.partial(finish, data)
-            return
-        else:  # a single query: read twice as much
-            target = 2 * len(data)
-        parts, n_bytes = [data], len(data)
-    data = b"".join(parts)
+            yield functools.partial(finish, bytes(data[:end]))
+            del data[:end]
+            finish = double_byte_order_mark
     if data:
-        yield functools.partial(finish, data)
+        yield functools.partial(finish, bytes(data))

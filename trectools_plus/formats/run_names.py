@@ -2,8 +2,7 @@
 
 A name that the user gives (``NAME=FILE``, a dictionary) comes first. Otherwise a run is named after
 its file, without folder and extension; after its tag if two files have that name; and after its
-path if the tags are equal too. The runs of a table of several systems share a file, so they are
-named after the systems, which are their tags.
+path if the tags are equal too.
 """
 
 from __future__ import annotations
@@ -15,7 +14,6 @@ from pathlib import Path
 from typing import Protocol, TypeVar
 
 from trectools_plus.errors import UsageError
-from trectools_plus.formats.files.opening import is_address
 from trectools_plus.text import printable
 
 _ENDING = re.compile(
@@ -46,12 +44,11 @@ def name_of_file(path: str | None) -> str:
     An extension is one of those of runs: ``input.bm25`` has none.
 
     Args:
-        path: A path or an address; ``-`` is standard input, which has no name.
+        path: A path; ``-`` is standard input, which has no name.
     """
     if path is None or path == "-":
         return ""
-    file = path.partition("?")[0] if is_address(path) else path
-    return _SEPARATOR.split(_ENDING.sub("", file))[-1].strip(".")
+    return _SEPARATOR.split(_ENDING.sub("", path))[-1].strip(".")
 
 
 def name_runs(
@@ -74,7 +71,6 @@ def name_runs(
         lambda place: runs[place].name,
         lambda place: _SEPARATOR.sub("-", _ENDING.sub("", paths[place] or "")),
         lambda place: runs[place].path,
-        lambda place: f"{runs[place].path or ''} {runs[place].name}".strip(),
     ]
     chosen: dict[int, str] = {}
     for choose in choices:
@@ -91,30 +87,6 @@ def name_runs(
                 remedy="pass each file once, and tables with names: evaluate(qrels, {'a': run_a})",
             )
     return {chosen[place]: run for place, run in enumerate(runs)}
-
-
-def name_runs_of_files(
-    runs: Sequence[_Named],
-    paths: Sequence[str],
-    *,
-    given: Sequence[str | None] = (),
-    files: Sequence[str | None] = (),
-) -> dict[str, _Named]:
-    """Return the runs of files by name.
-
-    Args:
-        runs: The runs in the order of the files; a table of several systems is several runs.
-        paths: The files.
-        given: As in :func:`name_runs`, for each file. A table of several systems does not use it.
-        files: As in :func:`name_runs`, for each file.
-    """
-    n_runs, n_files = Counter(run.path for run in runs), Counter(paths)
-    of_file = [n_runs[path] // n_files[path] for path in paths]
-    given_names = [
-        name if n == 1 else None for name, n in zip(given, of_file, strict=False) for _ in range(n)
-    ]
-    file_names = [name for name, n in zip(files, of_file, strict=False) for _ in range(n)]
-    return name_runs(runs, given_names, file_names)
 
 
 def name_baselines(baselines: Iterable[str], files: Mapping[str, str]) -> tuple[str, ...]:

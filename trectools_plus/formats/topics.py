@@ -3,32 +3,242 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Literal
 
 import polars as pl
 
 from trectools_plus.errors import FormatError, InputError
 from trectools_plus.formats.files.content import read_file
+from trectools_plus.formats.interchange.names import normalize
 from trectools_plus.formats.ir_datasets import is_catalogue_name, open_catalogue
 from trectools_plus.formats.tables import Topics
-from trectools_plus.formats.topic_records.forms import form_of, read_text
-from trectools_plus.formats.topic_records.model import (
-    DEFAULTS,
-    Report,
+from trectools_plus.formats.topic_records.markup import read_markup
+from trectools_plus.formats.topic_records.names import (
+    ID_KEYS,
+    JOINED_TEXTS,
+    LONG_TEXTS,
+    TEXT_KEYS,
+    TOPIC_IDS,
+    TOPIC_TEXTS,
+)
+from trectools_plus.formats.topic_records.nodes import Node, TreeError, parse_json, text_node
+from trectools_plus.formats.topic_records.records import (
+    SAMPLED,
+    Problems,
     Topic,
-    TopicOptions,
-    TopicProblem,
-    refuse,
-    report_empty_text,
+    find_topics,
+    is_header,
+    iter_lines,
+    read_id,
+    read_json_lines,
+    read_table,
+    read_text,
 )
 from trectools_plus.formats.writing import id_problem, refuse_unwritable, write_rows
-from trectools_plus.text import shortened
+from trectools_plus.text import listed, plural, shortened, visible
 
+Form = Literal["lines", "jsonl", "markup", "yaml", "json", "table"]
+LINE_FORMS = ("lines", "jsonl", "table")
+"""Forms in which each line is a topic."""
 MAX_FIELDS = 1000
 """The greatest number of different fields in a file; each becomes a column."""
 _BARE_CR = re.compile(r"\r(?!\n|\Z)")
 """CR alone, which some tools read as a line end and others as white space."""
+_YAML_START = re.compile(
+    r"(?:[^\S\n]*(?:#.*)?\n)*(?:---|(?:queries|test_cases|metadata)\s*:|- +\w+\s*:)"
+)
+_SUFFIX = re.compile(r"\.(ya?ml|jsonl|ndjson|json|tsv)(?:\.\w+)?$", re.IGNORECASE)
+_FORMS: dict[str, Form] = {"yml": "yaml", "yaml": "yaml", "ndjson": "jsonl", "jsonl": "jsonl"}
+"""The forms of files with these suffixes, whatever is in them."""
+_TIP_OF_THE_TONGUE = frozenset({"redditid", "tomturl", "positivequeries"})
+_LANGUAGE = re.compile(r"^([a-z]{1,3})-(?=title$|desc$|narr$|num$)")
+
+
+@dataclass(frozen=True, slots=True)
+class TopicOptions:
+    """Fields to read; by default, their names decide.
+
+    Attributes:
+        id_field: The field with the id.
+        text_fields: The fields with the text, joined by blanks.
+    """
+
+    id_field: str | None = None
+    text_fields: tuple[str, ...] = ()
+
+
+DEFAULTS = TopicOptions()
+
+
+@dataclass(slots=True)
+class TopicTable:
+    """The topics of a file in any form, also those of a test set, which can lack an id or a text.
+
+    Attributes:
+        topics: The topics.
+        problems: The problems that were found.
+        read_as: A description of the fields, if they are not the usual ones.
+        other: The document, if it is a test set that should not be read, or has no topics.
+    """
+
+    topics: list[Topic] = field(default_factory=list)
+    problems: Problems = field(default_factory=Problems)
+    read_as: str | None = None
+    other: Node | None = None
+
+
+def read_any(text: str, form: Form, options: TopicOptions, *, test_sets: bool = True) -> TopicTable:
+    """Read topics.
+
+    Args:
+        text: The file, without byte order mark.
+        form: Its form.
+        options: The fields with id and text.
+        test_sets: Read the texts of test sets too.
+    """
+    table = TopicTable()
+    topics: list[Topic] | None = None
+    try:
+        if form == "lines":
+            table.topics += iter_lines(text, table.problems)
+            return table
+        if form == "json" or form == "yaml":
+            root = _parse(text, form, table.problems)
+            topics = None if root is None else find_topics(root, test_sets=test_sets)
+            table.other = root if topics is None else None
+        elif form == "markup":
+            topics = read_markup(text, table.problems)
+        elif form == "table":
+            topics = read_table(text, separator_of(text) or ",", table.problems)
+        else:
+            topics = read_json_lines(text, table.problems)
+    except TreeError as error:
+        table.problems.add("T104", error.line, error.what)
+    _fill(topics or [], options, table)
+    return table
+
+
+def _parse(text: str, form: Form, problems: Problems) -> Node | None:
+    if form == "json":
+        return parse_json(text, problems.add) if text.strip() else None
+    # Loading PyYAML takes a tenth of the time of a short command.
+    from trectools_plus.formats.topic_records.yaml_nodes import parse_yaml
+
+    return parse_yaml(text, problems.add)
+
+
+def _fill(topics: list[Topic], options: TopicOptions, table: TopicTable) -> None:
+    """Add topics to a table, with the ids and texts in their fields."""
+    names = dict.fromkeys(name for topic in topics for name in topic.fields)
+    by_name = {normalize(name): name for name in reversed(names)} | {name: name for name in names}
+    wanted = (*options.text_fields, *filter(None, [options.id_field]))
+    named = {name: by_name.get(name) or by_name.get(normalize(name)) for name in wanted}
+    if topics and None in named.values():
+        absent, known = [name for name in named if named[name] is None], [*filter(None, names)]
+        what = f"no topic has a field {listed(absent)} (fields: {listed([*map(visible, known)])})"
+        table.problems.add("T105", topics[0].line, what)
+        return
+    texts = [name for name in map(named.get, options.text_fields) if name] or _choose_texts(topics)
+    id_field = named.get(options.id_field or "")
+    if id_field is None and any(topic.query_id is None for topic in topics):
+        others = [name for name in names if name not in texts]
+        id_field = next(iter(_ranked(others, TOPIC_IDS)), None)
+    used = {"", "query_id", "text", id_field, *(texts if len(texts) == 1 else ())}
+    for topic in topics:
+        fields = topic.fields
+        if id_field in fields:
+            topic.query_id = read_id(fields[id_field], "id", None, table.problems)
+        elif topic.query_id is None:
+            _report_missing(topic, "id", table.problems)
+        nodes = [fields[name] for name in texts if name in fields]
+        filled = [node for node in nodes if node.text.strip()]
+        filled = filled or [fields[""]] if "" in fields else filled or nodes[:1]
+        if not filled:
+            _report_missing(topic, "text", table.problems)
+        elif len(filled) == 1:
+            read_text(filled[0], topic, table.problems)
+        else:
+            topic.text, topic.text_line = " ".join(node.text for node in filled), filled[0].line
+        topic.fields = {
+            name: node
+            for name, node in fields.items()
+            if name not in used and node.is_scalar and node.data is not None and node.text
+        }
+    table.topics = topics
+    is_usual = id_field in (*ID_KEYS, "number", "num") and len(texts) == 1 and texts[0] in TEXT_KEYS
+    if topics and (wanted or not is_usual):
+        shown, place = (
+            ", ".join(map(visible, texts)) or "the element",
+            visible(id_field or "its place"),
+        )
+        table.read_as = f"{plural(len(topics), 'topic')}: id from {place}, text from {shown}"
+
+
+def _report_missing(topic: Topic, what: str, problems: Problems) -> None:
+    seen = f" (fields: {listed([visible(name) for name in topic.fields if name])})"
+    remedy = "Give every topic an id and a text, or name the field: --id-field, --text-fields NAME"
+    message = f"the {what} is missing in this topic{seen if topic.fields else ''}"
+    problems.add("T105", topic.line, message, remedy=remedy)
+
+
+def form_of(path: str, text: str) -> Form:
+    """Return the format of a file, from the suffix of its name or else its first characters.
+
+    Args:
+        path: The name of the file.
+        text: Its text, without byte order mark.
+    """
+    suffix = _SUFFIX.search(path)
+    named = suffix[1].lower() if suffix else ""
+    first, _, rest = text.lstrip(" \t\r\n").partition("\n")
+    if named in _FORMS:
+        return _FORMS[named]
+    if named == "json" or first.startswith("{") or (first.startswith("[") and named != "tsv"):
+        is_object = first.rstrip().endswith("}") and rest.lstrip().startswith("{")
+        return "jsonl" if is_object else "json"
+    if re.match(r"<|\.I[ \t]", first):
+        return "markup"
+    if separator_of(text) is not None:
+        return "table"
+    is_tsv = named == "tsv" or "\t" in first
+    return "yaml" if not is_tsv and _YAML_START.match(text) else "lines"
+
+
+def separator_of(text: str) -> str | None:
+    """Return the separator of a table with a header, except two columns with a tab."""
+    first, _, _ = text.lstrip(" \t\r\n").partition("\n")
+    for separator in ",;|\t":
+        names = [name.strip('" \r') for name in first.split(separator)]
+        if len(names) > 1 + (separator == "\t") and is_header(names):
+            return separator
+    return None
+
+
+def _choose_texts(topics: Sequence[Topic]) -> list[str]:
+    """Return the fields with the text, in order, by the names in the first topics."""
+    items = [item for topic in topics[:SAMPLED] for item in topic.fields.items()]
+    are_texts = {name for name, node in items if node.meaning == "text" and node.text.strip()}
+    names = [*dict.fromkeys(name for name, _ in items)]
+    filled = [name for name in names if name in are_texts]
+    main = _ranked(filled, TOPIC_TEXTS) or _ranked(names, TOPIC_TEXTS)
+    if main and {*map(normalize, filled)} & _TIP_OF_THE_TONGUE:
+        return [main[0], "description"]
+    joined = [name for name in filled if _plain(name) in JOINED_TEXTS]
+    return main[:1] or [name for name in joined if _plain(name) not in LONG_TEXTS] or joined
+
+
+def _plain(name: str) -> str:
+    """Return a normalised name without a language, as in ``en-title``."""
+    return normalize(_LANGUAGE.sub("", name))
+
+
+def _ranked(names: Sequence[str], ranked: Sequence[str]) -> list[str]:
+    """Return the names that are among the ranked ones, in the order of these."""
+    by_name = {_plain(name): name for name in reversed(names)}
+    return [by_name[name] for name in ranked if name in by_name]
 
 
 def read_topics(path: str | Path, options: TopicOptions = DEFAULTS) -> Topics:
@@ -59,7 +269,7 @@ def read_topics(path: str | Path, options: TopicOptions = DEFAULTS) -> Topics:
     if is_catalogue_name(path):
         return open_catalogue(str(path)).read_topics()
     source = read_file(path)
-    text, notes, report = source.text, list[str](), refuse(source.path)
+    text = source.text
     if bare := _BARE_CR.search(text):
         raise FormatError(
             "CR without LF (F105)",
@@ -68,9 +278,12 @@ def read_topics(path: str | Path, options: TopicOptions = DEFAULTS) -> Topics:
             column=bare.start() - text.rfind("\n", 0, bare.start()),
             remedy="convert the line ends to LF: topics validate FILE --fix OUT",
         )
-    form = form_of(source.path, text)
-    table = _collect(read_text(text, form, options, report, notes.append), source.path, report)
-    return Topics(table, source.path, notes[0] if notes else None)
+    table = read_any(text, form_of(source.path, text), options)
+    if table.other is not None and not table.other.is_empty:
+        what = "expected a list of objects with an id and a text, or {id: text}"
+        table.problems.add("T105", table.other.line, what)
+    frame = _collect(table, source.path)
+    return Topics(frame, source.path, table.read_as and f"read as {table.read_as}")
 
 
 def write_topics(topics: Topics, path: str | Path) -> None:
@@ -97,27 +310,36 @@ def write_topics(topics: Topics, path: str | Path) -> None:
     write_rows([rows], path, separator="\t")
 
 
-def _collect(topics: Iterable[Topic], path: str, report: Report) -> pl.DataFrame:
+def _collect(table: TopicTable, path: str) -> pl.DataFrame:
     known: dict[str, Topic] = {}
-    for topic in topics:
+    for topic in table.topics:
         query_id = topic.query_id or ""
-        if problem := id_problem(query_id, "query"):
-            code = "T113" if query_id.strip(" ") else "T105"
-            remedy = "Change the id: a run cannot contain it"
-            report(TopicProblem(code, topic.line, problem, remedy=remedy))
-        report_empty_text(topic, report)
+        if query_id and (problem := id_problem(query_id, "query")):
+            table.problems.add("T113", topic.line, problem, remedy="Change the id")
+        report_empty_text(topic, table.problems)
         first = known.setdefault(query_id, topic)
         if first.text != topic.text:
             what = f"topic {shortened(query_id)} has another text on line {first.line}"
-            report(TopicProblem("T112", topic.line, what, remedy="Keep one of them"))
+            table.problems.add("T112", topic.line, what, remedy="Keep one of them")
+    table.problems.refuse(path)
     if not known:
         remedy = "check that the program that wrote the file finished"
         raise FormatError("no topics", path=path, remedy=remedy)
-    names = dict.fromkeys(name for topic in known.values() for name in topic.other_fields)
+    names = dict.fromkeys(name for topic in known.values() for name in topic.fields)
     if len(names) > MAX_FIELDS:
         what = f"more than {MAX_FIELDS:,} different fields in {len(known):,} topics"
         raise FormatError(what, path=path, remedy="use the same few fields in every topic")
-    columns = {"query_id": list(known), "text": [topic.text or "" for topic in known.values()]} | {
-        name: [topic.other_fields.get(name) for topic in known.values()] for name in names
+    missing = text_node(0, "")
+    columns = {"query_id": [*known], "text": [topic.text or "" for topic in known.values()]} | {
+        name: [topic.fields.get(name, missing).text or None for topic in known.values()]
+        for name in names
     }
     return pl.DataFrame(columns, schema=dict.fromkeys(columns, pl.String))
+
+
+def report_empty_text(topic: Topic, problems: Problems) -> None:
+    """Report a text without visible characters (T121)."""
+    if topic.text is not None and not topic.text.strip():
+        query_id = topic.query_id
+        what = "no text" if query_id is None else f"topic {visible(query_id)} has no text"
+        problems.add("T121", topic.text_line or topic.line, what, query_id=query_id)

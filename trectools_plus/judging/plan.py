@@ -43,7 +43,7 @@ from trectools_plus.measures.parser import parse_measures
 from trectools_plus.models import ReportModel
 from trectools_plus.plugins import without_user_code
 from trectools_plus.provenance import format_time, utc_now
-from trectools_plus.retrieval.fetch.topics import check_topics, hash_topics
+from trectools_plus.retrieval.source import check_topics, hash_topics
 from trectools_plus.text import listed
 from trectools_plus.validation.loading import load_run
 

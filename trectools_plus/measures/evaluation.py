@@ -360,7 +360,11 @@ def evaluate(
     from trectools_plus.measures.judged import notes_on_judges
     from trectools_plus.measures.scoring.scores import accept_unjudged
     from trectools_plus.validation.inputs import as_qrels, as_runs, is_path
-    from trectools_plus.validation.loading import RunLoader, load_qrels_with_findings
+    from trectools_plus.validation.loading import (
+        RunLoader,
+        load_qrels_with_findings,
+        open_single_run,
+    )
     from trectools_plus.validation.views.qrels import QrelsView
     from trectools_plus.validation.views.runs import RunView
 
@@ -384,12 +388,12 @@ def evaluate(
     loader = RunLoader(view, accept_unjudged(parsed), strict_input)
     of_files: list[Run] = []
 
-    def load_results(path: str) -> list[Run]:
-        loaded = loader.load_file(path, of_run_tables)
-        of_runs.extend(finding for _, findings in loaded for finding in findings)
-        tables = [run for run, _ in loaded]
-        of_files.extend(tables)
-        return tables
+    def load_results(path: str) -> Run:
+        view = open_single_run(path, columns=of_run_tables)
+        run, findings = loader.load(view, view.tag)
+        of_runs.extend(findings)
+        of_files.append(run)
+        return run
 
     named = as_runs(runs, load_results, of_run_tables)
     for run in named.values():

@@ -243,7 +243,9 @@ class JudgedQueries:
         Returns:
             Positions of such pairs, ascending, and the judgment of each.
         """
-        rows = doc_ids.rows_to_unify() if self.has_unified_ids else np.arange(len(doc_ids))
+        rows = np.arange(len(doc_ids))
+        if self.has_unified_ids:  # only ids with capital letters or beyond ASCII can differ
+            rows = np.flatnonzero(doc_ids.beyond_ascii() | ~doc_ids.equal(doc_ids.lower()))
         found, judgments = self._unified_table.find(
             unify_spellings(doc_ids.take(rows)), query[rows]
         )

@@ -35,8 +35,8 @@ __getattr__, __dir__ = import_lazily(
         "reporting.results.comparisons": [
             "COMPARISON_SUFFIXES",
             "comparisons_document",
-            "comparisons_table",
             "render_comparisons_json",
+            "render_comparisons_latex",
             "write_comparisons",
         ],
         "reporting.results.evaluation": ["evaluation_document"],

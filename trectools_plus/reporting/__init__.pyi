@@ -32,9 +32,11 @@ from trectools_plus.reporting.results.comparisons import COMPARISON_SUFFIXES as 
 from trectools_plus.reporting.results.comparisons import (
     comparisons_document as comparisons_document,
 )
-from trectools_plus.reporting.results.comparisons import comparisons_table as comparisons_table
 from trectools_plus.reporting.results.comparisons import (
     render_comparisons_json as render_comparisons_json,
+)
+from trectools_plus.reporting.results.comparisons import (
+    render_comparisons_latex as render_comparisons_latex,
 )
 from trectools_plus.reporting.results.comparisons import write_comparisons as write_comparisons
 from trectools_plus.reporting.results.evaluation import evaluation_document as evaluation_document

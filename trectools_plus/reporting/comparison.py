@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from trectools_plus.benchmark.report import BenchmarkReport
+from trectools_plus.benchmark.report import BenchmarkReport, MeasureResult, StratumResult
 from trectools_plus.benchmark.report.verdict import baselines_of
-from trectools_plus.display import Cell, TableColumn, TableRow, TextTable
+from trectools_plus.display import Cell, TableColumn, TextTable, make_row
 from trectools_plus.errors import UsageError
 from trectools_plus.reporting.wording import (
     denominator_line,
@@ -74,23 +74,22 @@ def describe_dataset(report: BenchmarkReport) -> str:
 
 def best_first(report: BenchmarkReport) -> list[str]:
     """Return the modes by their primary mean; unchanged if they are not ranked."""
-    measure = report.primary_measure
-    if measure in report.unranked:
+    name = report.primary_measure
+    if name in report.unranked:
         return [*report.modes]
-    sign = -1.0 if report.higher_is_better(measure) else 1.0
-    means = {mode: result.measures[measure].mean for mode, result in report.modes.items()}
-    return sorted(
-        means, key=lambda mode: float("inf") if (mean := means[mode]) is None else sign * mean
-    )
+    sign = -1.0 if report.higher_is_better(name) else 1.0
+    means = {mode: result.measures[name].mean for mode, result in report.modes.items()}
+    order = {mode: sign * mean for mode, mean in means.items() if mean is not None}
+    return [*sorted(order, key=order.__getitem__), *(mode for mode in means if mode not in order)]
 
 
 def best_modes(report: BenchmarkReport, measure: str) -> set[str]:
     """Return the modes with the best mean on a measure; none if all are equal or not ranked."""
     means = {mode: result.measures[measure].mean for mode, result in report.modes.items()}
-    defined = [mean for mean in means.values() if mean is not None]
-    if len({*means.values()}) < 2 or not defined or measure in report.unranked:
+    if len({*means.values()}) < 2 or measure in report.unranked:
         return set()
-    best = (max if report.higher_is_better(measure) else min)(defined)
+    choose = max if report.higher_is_better(measure) else min
+    best = choose(mean for mean in means.values() if mean is not None)
     return {mode for mode, mean in means.items() if mean == best}
 
 
@@ -102,11 +101,11 @@ def better_than(report: BenchmarkReport, measure: str) -> dict[str, list[str]]:
     """
     rising = report.higher_is_better(measure)
     leads = {
-        (one.contrast, one.baseline)
-        if (one.difference > 0) == rising
-        else (one.baseline, one.contrast)
-        for one in report.comparisons
-        if one.measure == measure and one.significant and one.difference
+        (pair.contrast, pair.baseline)
+        if (pair.difference > 0) == rising
+        else (pair.baseline, pair.contrast)
+        for pair in report.comparisons
+        if pair.measure == measure and pair.significant and pair.difference
         if measure not in report.unranked
     }
     return {
@@ -125,6 +124,15 @@ def name_letters(report: BenchmarkReport, measures: Sequence[str]) -> dict[str, 
     return dict(zip(report.modes, SUPERSCRIPTS, strict=False))
 
 
+def mean_cell(
+    figure: MeasureResult | StratumResult, queries: int, decimals: int | None = None
+) -> Cell:
+    """Return a mean with its interval, and its number of queries if that is another one."""
+    count = "" if figure.mean is None or figure.n == queries else f"(n = {figure.n:,})"
+    detail = show_ci(figure.ci, decimals=decimals)
+    return Cell(show(figure.mean, decimals=decimals), detail, count)
+
+
 def mean_cells(
     report: BenchmarkReport,
     measure: str,
@@ -133,18 +141,15 @@ def mean_cells(
 ) -> dict[str, Cell]:
     """Return the mean of each mode with its interval; by default with four and three decimals."""
     best, better = best_modes(report, measure), better_than(report, measure)
-    cells = {}
-    for mode, result in report.modes.items():
-        figure = result.measures[measure]
-        is_whole = figure.n == report.manifest.dataset.queries and measure not in report.unranked
-        cells[mode] = Cell(
-            show(figure.mean, decimals=4 if decimals is None else decimals),
-            detail=show_ci(figure.ci, decimals=3 if decimals is None else decimals),
-            count="" if is_whole or figure.mean is None else f"(n = {figure.n:,})",
-            marks="".join(letters[other] for other in better[mode] if other in letters),
+    queries = 0 if measure in report.unranked else report.manifest.dataset.queries
+    return {
+        mode: replace(
+            mean_cell(result.measures[measure], queries, decimals),
+            marks="".join(letters.get(other, "") for other in better[mode]),
             best=mode in best,
         )
-    return cells
+        for mode, result in report.modes.items()
+    }
 
 
 def means_table(
@@ -154,34 +159,34 @@ def means_table(
     decimals: int | None = None,
 ) -> TextTable:
     """Return the means with a row per measure, and a column per mode with its letter."""
-    modes = [
-        TableColumn(Cell(result.label, marks=letters.get(mode, "")), widest=24)
-        for mode, result in report.modes.items()
-    ]
+    columns = [TableColumn(Cell("Metric"), whole=True)]
+    for mode, result in report.modes.items():
+        columns.append(TableColumn(Cell(result.label, marks=letters.get(mode, "")), widest=24))
     rows = (
-        [Cell(name), *mean_cells(report, name, letters, decimals).values()] for name in measures
+        make_row([name, *mean_cells(report, name, letters, decimals).values()]) for name in measures
     )
-    return TextTable.of([TableColumn(Cell("Metric"), whole=True), *modes], rows)
+    return TextTable.of(columns, rows)
 
 
 def headline_table(report: BenchmarkReport, measures: Sequence[str]) -> TextTable:
-    """Return the means with a column for the best mode, unless there is a baseline."""
+    """Return the means with a column for the best mode, unless there is a baseline.
+
+    Modes are rows if there are more than five of them.
+    """
     table = means_table(report, measures, name_letters(report, measures))
-    if baselines_of(report):
-        return table
-    best = TableColumn(Cell(f"Best {report.noun.capitalize()}"))
-    rows = (
-        TableRow((*row.cells, _best_cell(report, name)))
-        for row, name in zip(table.rows, measures, strict=True)
-    )
-    return TextTable((*table.columns, best), tuple(rows))
+    if not baselines_of(report):
+        rows = (
+            (*row.cells, _best_cell(report, name))
+            for row, name in zip(table.rows, measures, strict=True)
+        )
+        table = TextTable.of([*table.columns, f"Best {report.noun.capitalize()}"], rows)
+    return fold(report, table)
 
 
 def _best_cell(report: BenchmarkReport, measure: str) -> Cell:
     best = report.best_mode[measure]
     if best is None:
-        is_ranked = len(report.modes) > 1 and measure not in report.unranked
-        return Cell("tie" if is_ranked else "–")
+        return Cell("–" if len(report.modes) < 2 or measure in report.unranked else "tie")
     mark = "*" if report.best_mode_significant[measure] else "n.s."
     return Cell(report.modes[best].label, marks=mark)
 
@@ -194,53 +199,49 @@ def fold(report: BenchmarkReport, table: TextTable, by: str = "") -> TextTable:
 
 def differences_table(
     report: BenchmarkReport,
-    measure: str,
-    further: Sequence[str] = (),
+    measures: Sequence[str],
     modes: Sequence[str] | None = None,
     decimals: int | None = None,
 ) -> TextTable:
-    """Return the means of a measure with intervals, or differences from the baselines, by mode.
+    """Return the means of the first measure with intervals, or differences from the baselines.
 
     For differences, the columns are the mean, the difference, its interval, the adjusted p-value,
     and the numbers of queries won, tied and lost; the baseline is the first row. With several
-    baselines, each mode has a row for each.
+    baselines, each mode has a row for each. The means of the other measures follow; ``*`` marks a
+    significant difference.
 
     Args:
         report: The report.
-        measure: The measure with intervals.
-        further: Measures whose means follow; ``*`` marks a significant difference from the only
-            baseline.
+        measures: The measures.
         modes: The other modes to show, in order, with short labels; by default all.
         decimals: As for a table for a paper.
     """
-    baselines = baselines_of(report)
-    entries = {(one.contrast, one.baseline, one.measure): one for one in report.comparisons}
-    level = name_interval(next(iter(report.comparisons), None) if baselines else None)
-    header = [measure, *(["Δ", level, "Adj. p", "W/T/L"] if baselines else [level])]
-    means = {name: mean_cells(report, name, {}, decimals) for name in (measure, *further)}
+    baselines, first = baselines_of(report), measures[0]
+    header = [report.noun.capitalize(), first, "Interval"]
+    if baselines:
+        header[2:] = ["Δ", name_interval(report.comparisons), "Adj. p", "W/T/L"]
+    entries = {(pair.contrast, pair.baseline, pair.measure): pair for pair in report.comparisons}
+    means = {name: mean_cells(report, name, {}, decimals) for name in measures}
+    others = [mode for mode in modes or report.modes if mode not in baselines]
     rows = []
-    for mode in [*baselines, *(one for one in modes or report.modes if one not in baselines)]:
-        for baseline in (baselines if mode not in baselines else baselines[:1]) or [mode]:
-            pairs = {name: entries.get((mode, baseline, name)) for name in means}
-            shown = [Cell(means[measure][mode].detail or "–")]
-            if baselines:
-                shown = _difference_cells(pairs[measure], decimals)
-            cells = [
-                replace(
-                    by_mode[mode],
-                    detail="",
-                    marks="*" if name in further and pair and pair.significant else "",
-                )
-                for (name, by_mode), pair in zip(means.items(), pairs.values(), strict=True)
-            ]
-            name = (
-                report.modes[mode].label if modes is None else cut_middle(report.modes[mode].label)
-            )
-            if len(baselines) > 1 and mode not in baselines:
-                name += f" − {report.modes[baseline].label}"
-            rows.append([Cell(name), cells[0], *shown, *cells[1:]])
-    columns = (TableColumn(Cell(name), right=True, whole=True) for name in (*header, *further))
-    return TextTable.of([TableColumn(Cell(report.noun.capitalize()), widest=28), *columns], rows)
+    for mode, baseline in [
+        *zip(baselines, baselines, strict=True),
+        *((other, against) for other in others for against in baselines or [other]),
+    ]:
+        pairs = [entries.get((mode, baseline, name)) for name in measures]
+        label = report.modes[mode].label
+        label = label if modes is None else cut_middle(label)
+        if len(baselines) > 1 and mode != baseline:
+            label += f" − {report.modes[baseline].label}"
+        cells = [
+            replace(means[name][mode], detail="", marks="*" if pair and pair.significant else "")
+            for name, pair in zip(measures, pairs, strict=True)
+        ]
+        shown = [Cell(means[first][mode].detail or "–")]
+        if baselines:
+            shown = _difference_cells(pairs[0], decimals)
+        rows.append(make_row([label, replace(cells[0], marks=""), *shown, *cells[1:]]))
+    return TextTable.of([*header, *measures[1:]], rows)
 
 
 def cut_middle(text: str, longest: int = 28) -> str:
@@ -253,13 +254,24 @@ def _difference_cells(pair: Comparison | None, decimals: int | None) -> list[Cel
     """Return a difference, its interval, its adjusted p-value, and queries won, tied and lost."""
     if pair is None or pair.difference is None:
         return [Cell("–")] * 4
-    shown = show(pair.difference, "+", decimals=4 if decimals is None else decimals)
-    return [
-        Cell(shown, marks="*" if pair.significant else ""),
-        Cell(show_ci(pair.ci, "+", decimals=3 if decimals is None else decimals) or "–"),
-        Cell(show_p(pair.p_adjusted)),
-        Cell(show_wins(pair, "/")),
-    ]
+    difference = show(pair.difference, "+", decimals=decimals)
+    interval = show_ci(pair.ci, "+", decimals=decimals) or "–"
+    others = map(Cell, (interval, show_p(pair.p_adjusted), show_wins(pair)))
+    return [Cell(difference, marks="*" * pair.significant), *others]
+
+
+def difference_row(pair: Comparison, queries: int) -> dict[str, object]:
+    """Return a comparison as a row of a table of all comparisons of a result."""
+    return {
+        "Metric": pair.measure + f" (n = {pair.n:,})" * (pair.n != queries),
+        "Difference": show(pair.difference, "+"),
+        name_interval([pair]): show_ci(pair.ci, "+", decimals=4) or "–",
+        "p": show_p(pair.p),
+        "Adj. p": show_p(pair.p_adjusted),
+        "Significant": pair.significant,
+        "d_z": show(pair.effect_size, "+", decimals=2),
+        "W/T/L": show_wins(pair),
+    }
 
 
 def paper_table(
@@ -269,17 +281,17 @@ def paper_table(
 
     With a baseline: the differences on the first measure, and the means of the others.
     """
-    noun, method = report.noun.capitalize(), method_line(report)
-    if baselines_of(report) and report.comparisons:
-        table = differences_table(report, measures[0], measures[1:], decimals=layout.decimals)
-        notes = explain(report, measures, {}, intervals=False)
-        return table.transposed(noun) if layout.systems == "columns" else table, [*notes, method]
     letters = name_letters(report, measures)
-    table = means_table(report, measures, letters, layout.decimals)
-    notes = [*explain(report, measures, letters), *filter(None, [method])]
-    if layout.systems is None:
-        return fold(report, table), notes
-    return table.transposed(noun) if layout.systems == "rows" else table, notes
+    has_baseline = bool(baselines_of(report))
+    notes = [*explain(report, measures, letters, intervals=not has_baseline), method_line(report)]
+    if has_baseline:
+        table = differences_table(report, measures, decimals=layout.decimals)
+        turned = layout.systems == "columns"
+    else:
+        table = means_table(report, measures, letters, layout.decimals)
+        turned = layout.systems == "rows"
+        turned |= layout.systems is None and len(report.modes) > MOST_COLUMNS
+    return table.transposed(report.noun.capitalize()) if turned else table, notes
 
 
 def explain(
@@ -299,23 +311,20 @@ def explain(
     """
     results = (result.measures[name] for result in report.modes.values() for name in measures)
     shown = [result.ci for result in results if result.ci is not None]
-    methods = "; ".join(
-        dict.fromkeys(
-            f"{ci.method}, {ci.resamples:,} resamples of the queries" if ci.resamples else ci.method
-            for ci in shown
-        )
-    )
     lines = []
     if intervals:
-        bold = " Bold: best mean." if len(report.modes) > 1 else ""
-        level = f" with its {shown[0].level * 100:g}% interval" if shown else ""
-        lines = [f"Mean{level}{f' ({methods})' if methods else ''}.{bold}"]
-        lines += narrow_lines(shown)
+        bold = " Bold: best mean." * (len(report.modes) > 1)
+        methods = dict.fromkeys(
+            f"{ci.method}{f', {ci.resamples:,} resamples of the queries' * bool(ci.resamples)}"
+            for ci in shown
+        )
+        level = f"{report.confidence * 100:g}% interval ({'; '.join(methods)})"
+        lines = [f"Mean{f' with its {level}' if shown else ''}.{bold}", *narrow_lines(shown)]
     lines.append(denominator_line(report, measures))
-    if baselines := [report.modes[mode].label for mode in baselines_of(report)]:
+    if labels := [report.modes[mode].label for mode in baselines_of(report)]:
         lines.append(
-            f"Δ: mean minus that of {' or '.join(baselines)}, with its interval. W/T/L: queries "
-            "won, tied and lost. *: significant."
+            f"Δ: mean minus that of {' or '.join(labels)}, with its interval. W/T/L: queries won, "
+            "tied and lost. *: significant."
         )
         lines += map(describe_difference_intervals, report.comparisons[:1])
         lines += narrow_lines(pair.ci for pair in report.comparisons if pair.measure == measures[0])

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from base64 import b64encode
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from hashlib import sha256
@@ -19,15 +19,15 @@ from importlib import resources
 from textwrap import wrap
 from typing import TYPE_CHECKING, Literal, TextIO
 
-from trectools_plus.display import MAX_TABLE_ROWS, Cell, TableColumn, TextTable
+from trectools_plus.display import MAX_TABLE_ROWS, Cell, TextTable, as_cell
+from trectools_plus.reporting.wording import show
 from trectools_plus.text import make_console, printable, visible
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
     from rich.table import Table as RichTable
 
-_NUMBER = re.compile(r"[*\[<>≥≤+−-]* ?(\d[\d,.]*%?(?![\w:])|∞)")
-_NOTHING = ("–", "")
+_NUMBER = re.compile(r"[\[<+−-]*(\d[\d,.]*%?(?![\w:])|∞)|–?$")
 _LINK = re.compile(r"\]\((?!\w[\w./-]*\))")
 """The middle of a link or an image, unless it leads to a file beside the report."""
 _BAR = re.compile(r"(\\*)\|")
@@ -96,6 +96,19 @@ Block = Heading | Paragraph | Bullets | Code | Picture | Fold | TextTable
 _STYLE_OF = {"result": "bold", "small": "dim", "note": "", "": ""}
 
 
+def table_of(rows: Iterable[Mapping[str, object]]) -> TextTable:
+    """Return a table of rows, each of which has values by the headings of their columns.
+
+    Figures are shown with four decimals, counts with separators, and nothing as a dash.
+    """
+    columns: dict[str, list[str | Cell]] = {}
+    for row in rows:
+        for heading, value in row.items():
+            shown = show(value) if isinstance(value, float) else as_cell(value)
+            columns.setdefault(heading, []).append(value if isinstance(value, Cell) else shown)
+    return TextTable.of(columns, zip(*columns.values(), strict=True))
+
+
 def numeric_columns(table: TextTable) -> list[bool]:
     """Return whether each column has numbers only, and is therefore aligned on the right.
 
@@ -105,8 +118,8 @@ def numeric_columns(table: TextTable) -> list[bool]:
     columns = zip(*(row.cells for row in table.rows), strict=True)
     return [
         place > 0
-        and any(cell.text not in _NOTHING for cell in column)
-        and all(cell.text in _NOTHING or _NUMBER.match(cell.text) for cell in column)
+        and any(cell.text not in ("–", "") for cell in column)
+        and all(_NUMBER.match(cell.text) for cell in column)
         for place, column in enumerate(columns)
     ] or [False] * len(table.columns)
 
@@ -137,17 +150,17 @@ def block_lines(console: Console, block: Block, *, folds: bool = False) -> list[
             text = printable(block.text, breaks=True)
             return _capture(console, text, _STYLE_OF[block.role]) if text else []
         case Bullets():
-            texts = [printable(f"- {text}") for text in block.items]
+            items = (printable(f"- {text}") for text in block.items)
             return [
-                line for one in texts for line in wrap(one, console.width, subsequent_indent="  ")
+                line for item in items for line in wrap(item, console.width, subsequent_indent="  ")
             ]
         case Code():
             return printable(block.text, breaks=True).splitlines()
         case TextTable(rows=(_, *_)):
-            tables = [_capture(console, _as_rich(part)) for part in _fit(console, block)]
-            return [line for place, one in enumerate(tables) for line in [""] * (place > 0) + one]
+            parts = [["", *_capture(console, _as_rich(part))] for part in _fit(console, block)]
+            return [line for part in parts for line in part][1:]
         case Fold() if folds:
-            lines = [line for each in block.blocks for line in block_lines(console, each)]
+            lines = [line for part in block.blocks for line in block_lines(console, part)]
             return [*block_lines(console, Heading(block.title)), *lines] if lines else []
     return []
 
@@ -156,9 +169,8 @@ def _capture(console: Console, content: RenderableType, style: str = "") -> list
     """Return printed lines without the blank ones around them."""
     with console.capture() as capture:
         console.print(content, style=style or None)
-    lines = [line.rstrip() for line in capture.get().split("\n")]
-    shown = [place for place, line in enumerate(lines) if line]
-    return lines[shown[0] : shown[-1] + 1] if shown else []
+    lines = "\n".join(line.rstrip() for line in capture.get().split("\n"))
+    return lines.strip("\n").split("\n")
 
 
 def _fit(console: Console, table: TextTable) -> Iterable[TextTable]:
@@ -172,15 +184,12 @@ def table_width(console: Console, table: TextTable) -> int:
     """Return the width at which no number and no short text of the table is broken."""
     from rich.measure import Measurement
 
-    columns = [
-        column
-        if numeric or column.whole
-        else replace(column, widest=min(_TEXT_WIDTH, column.widest or _TEXT_WIDTH))
+    columns = (
+        column if numeric or column.whole else replace(column, widest=_TEXT_WIDTH)
         for column, numeric in zip(table.columns, numeric_columns(table), strict=True)
-    ]
-    options = console.options.update(max_width=10_000)
+    )
     content = _as_rich(replace(table, columns=tuple(columns)))
-    return Measurement.get(console, options, content).maximum
+    return Measurement.get(console, console.options.update(max_width=10_000), content).maximum
 
 
 def _as_rich(table: TextTable) -> RichTable:
@@ -200,9 +209,9 @@ def _as_rich(table: TextTable) -> RichTable:
             widths[place] = max(len(cell.text) for cell in cells)
         shown.add_column(
             printable(column.heading.marked),
-            justify="right" if column.right or (numeric[place] and not widths[place]) else "left",
+            justify="right" if numeric[place] and not widths[place] else "left",
             overflow="fold",
-            no_wrap=column.whole,
+            no_wrap=column.whole or numeric[place],
             max_width=column.widest,
         )
 
@@ -213,10 +222,7 @@ def _as_rich(table: TextTable) -> RichTable:
         return text.append(f"\n{below}", style="not bold dim default") if below else text
 
     for row in table.rows:
-        shown.add_row(
-            *map(filled, row.cells, widths),
-            style="bold red" if row.alarming else None,
-        )
+        shown.add_row(*map(filled, row.cells, widths), style="bold red" * row.alarming)
     return shown
 
 
@@ -242,7 +248,7 @@ def _as_markdown(block: Block) -> str:
         case Bullets():
             return "\n".join(f"- {harmless(text)}" for text in block.items)
         case Code():
-            fence = "`" * max(3, *(len(run) + 1 for run in re.findall("`+", block.text)), 3)
+            fence = "`" * max([3, *(len(run) + 1 for run in re.findall("`+", block.text))])
             return f"{fence}{block.language}\n{block.text}\n{fence}"
         case Fold():
             content = markdown(block.blocks).rstrip("\n")
@@ -318,8 +324,7 @@ def html_table(table: TextTable) -> str:
 
 def _html_table(table: TextTable) -> str:
     """Return a table in a frame that scrolls; the best cells are emphasised."""
-    numeric = numeric_columns(table)
-    kinds = ["" if each else ' class="text"' for each in numeric]
+    kinds = ["" if is_numeric else " text" for is_numeric in numeric_columns(table)]
 
     def filled(cell: Cell) -> str:
         text = f"<strong>{_safe(cell.text)}</strong>" if cell.best else _safe(cell.text)
@@ -327,25 +332,23 @@ def _html_table(table: TextTable) -> str:
         text += f' <span class="marks">{_safe(marks)}</span>' if marks else ""
         return text + (f'<span class="interval">{_safe(cell.detail)}</span>' if cell.detail else "")
 
-    def heading(column: TableColumn, is_numeric: bool) -> str:
-        kind, sort = ("name", "desc") if is_numeric else ("text name", "text")
-        return f'<th scope="col" class="{kind}" data-sort="{sort}">{filled(column.heading)}</th>'
-
-    head = "".join(map(heading, table.columns, numeric))
-    rows = (
-        f'<tr><th scope="row">{filled(row.cells[0])}</th>'
-        + "".join(
-            f"<td{kind}>{filled(cell)}</td>"
-            for cell, kind in zip(row.cells[1:], kinds[1:], strict=True)
-        )
-        + "</tr>\n"
-        for row in table.rows
+    head = "".join(
+        f'<th scope="col" class="name{kind}">{filled(column.heading)}</th>'
+        for column, kind in zip(table.columns, kinds, strict=True)
     )
+    rows = ""
+    for row in table.rows:
+        first, *others = map(filled, row.cells)
+        cells = (
+            f'<td class="value{kind}">{cell}</td>'
+            for kind, cell in zip(kinds[1:], others, strict=True)
+        )
+        rows += f'<tr><th scope="row">{first}</th>{"".join(cells)}</tr>\n'
     name = _safe(table.caption or ", ".join(column.name for column in table.columns if column.name))
     return (
         f'<div class="scroll" role="group" aria-label="{name}" tabindex="0">\n'
         f'<table data-sortable="">\n<caption class="unseen">{name}</caption>\n'
-        f"<thead><tr>{head}</tr></thead>\n<tbody>\n{''.join(rows)}</tbody>\n</table>\n</div>"
+        f"<thead><tr>{head}</tr></thead>\n<tbody>\n{rows}</tbody>\n</table>\n</div>"
     )
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +13,7 @@ from pydantic import BaseModel
 
 from trectools_plus.benchmark.report import BenchmarkReport
 from trectools_plus.benchmark.report.verdict import baselines_of
+from trectools_plus.display import Cell, TextTable
 from trectools_plus.errors import UsageError
 from trectools_plus.formats.files.atomic import atomic_write, make_folder
 from trectools_plus.reporting.comparison import (
@@ -22,7 +25,6 @@ from trectools_plus.reporting.comparison import (
     require_measure,
 )
 from trectools_plus.reporting.document import Paragraph, markdown
-from trectools_plus.reporting.latex import latex_document
 from trectools_plus.statistics.comparison import ends_of
 
 DEFAULT_LAYOUT = Layout()
@@ -46,6 +48,25 @@ _DIFFERENCES: dict[str, Any] = {
     "significant": pl.Boolean,
     **dict.fromkeys(("wins", "ties", "losses"), pl.Int64),
 }
+_SIGNS = str.maketrans(
+    {
+        **{sign: f"\\{sign}" for sign in "&%$#_{}"},
+        "\\": r"\textbackslash{}",
+        "~": r"\textasciitilde{}",
+        "^": r"\textasciicircum{}",
+        "<": r"\textless{}",
+        ">": r"\textgreater{}",
+        "|": r"\textbar{}",
+        "`": r"\`{}",
+        "–": "--",
+        "−": r"\(-\)",
+        "≤": r"\(\leq\)",
+        "Δ": r"\(\Delta\)",
+        "†": r"\textdagger{}",
+    }
+)
+_LAST_LETTER = "\u017f"
+"""LaTeX reads letters up to this one, those of Latin Extended-A, and further ones as errors."""
 
 
 def table_as_frame(report: BenchmarkReport, measures: Iterable[str] | None = None) -> pl.DataFrame:
@@ -57,20 +78,25 @@ def table_as_frame(report: BenchmarkReport, measures: Iterable[str] | None = Non
     rows = []
     for measure in report.measure_names if measures is None else measures:
         best, better = best_modes(report, measure), better_than(report, measure)
-        pairs = {one.contrast: one for one in report.comparisons if one.measure == measure}
+        pairs = {pair.contrast: pair for pair in report.comparisons if pair.measure == measure}
         for mode, result in report.modes.items():
-            figure, values = result.measures[measure], list[Any]()
+            figure = result.measures[measure]
+            low, high = ends_of(figure.ci)
+            row: dict[str, Any] = {
+                "mode": mode,
+                "label": result.label,
+                "measure": measure,
+                "low": low,
+                "high": high,
+            }
+            row |= {"mean": figure.mean, "n": figure.n, "level": report.confidence}
+            row |= {"best": mode in best, "better_than": better[mode]}
             if further and (pair := pairs.get(mode)) is not None:
-                values = [pair.baseline, pair.difference, *ends_of(pair.ci), pair.p]
-                values += [pair.p_adjusted, pair.significant, pair.wins, pair.ties, pair.losses]
-            rows.append(
-                [
-                    *(mode, result.label, measure, figure.mean, *ends_of(figure.ci)),
-                    *(report.confidence, figure.n, mode in best, better[mode]),
-                    *(values or [None] * len(further)),
-                ]
-            )
-    return pl.DataFrame(rows, schema={**_COLUMNS, **further}, orient="row")
+                low, high = ends_of(pair.ci)
+                row |= pair.model_dump(include={*further}) | {"p": pair.p}
+                row |= {"difference_low": low, "difference_high": high}
+            rows.append(row)
+    return pl.DataFrame(rows, schema={**_COLUMNS, **further})
 
 
 def frame_as_csv(frame: pl.DataFrame) -> str:
@@ -197,3 +223,66 @@ def render_json(report: BaseModel) -> str:
         report: The report of a benchmark, of languages or of an extraction.
     """
     return report.model_dump_json(indent=2) + "\n"
+
+
+def latex_document(table: TextTable, caption: str, notes: str, name: str | None = None) -> str:
+    r"""Return a table with caption and notes.
+
+    Args:
+        table: The table.
+        caption: Text; with a backslash in it, LaTeX.
+        notes: The text below the table.
+        name: The name for ``\ref``.
+    """
+    if "\\" not in caption:
+        caption = escape_latex(caption)
+    return "\n".join(
+        [
+            r"% \usepackage{booktabs}",
+            r"\begin{table}",
+            r"  \centering",
+            rf"  \caption{{{caption}}}",
+            *([] if name is None else [rf"  \label{{{name}}}"]),
+            r"  \small",
+            r"  \setlength{\tabcolsep}{4pt}",
+            rf"  \begin{{tabular}}{{{'l' * len(table.columns)}}}",
+            r"    \toprule",
+            *_latex_lines(column.heading for column in table.columns),
+            r"    \midrule",
+            *(line for row in table.rows for line in _latex_lines(row.cells)),
+            r"    \bottomrule",
+            r"  \end{tabular}",
+            r"  \par\smallskip",
+            rf"  \parbox{{\linewidth}}{{\footnotesize {escape_latex(notes)}}}",
+            r"\end{table}",
+            "",
+        ]
+    )
+
+
+def escape_latex(text: str) -> str:
+    """Return text from outside as LaTeX on one line, without commands, comments and formulas.
+
+    Letters beyond Latin ones, which pdfLaTeX refuses, become their code point: U+4E2D.
+    """
+    escaped = " ".join(unicodedata.normalize("NFC", text).split()).translate(_SIGNS)
+    return "".join(
+        sign if sign.isprintable() and sign <= _LAST_LETTER else f"U+{ord(sign):04X}"
+        for sign in escaped
+    )
+
+
+def _latex_lines(cells: Iterable[Cell]) -> list[str]:
+    """Return a line of a table, and one of the intervals below it: \\makecell needs a package."""
+    lines = zip_longest(*(_latex_cell(cell).split("\n") for cell in cells), fillvalue="")
+    # After the end of a line, LaTeX reads a bracket or a star as its option.
+    return [f"    {'{}' * line[0].startswith(('[', '*'))}{' & '.join(line)} \\\\" for line in lines]
+
+
+def _latex_cell(cell: Cell) -> str:
+    text = escape_latex(cell.text)
+    text = rf"\textbf{{{text}}}" if cell.best else text
+    marks = unicodedata.normalize("NFKC", cell.marks)
+    text += rf"\textsuperscript{{{marks}}}" if marks else ""
+    below = escape_latex(" ".join(filter(None, (cell.detail, cell.count))))
+    return f"{text}\n{{\\scriptsize {below}}}" if below else text

@@ -65,9 +65,8 @@ def write_reports(
             where=str(folder.path),
             remedy="run the benchmark again",
         )
-    with folder.discarded_on_errors(), folder.final_names():
-        render_files(result, plots=plots)
     with folder.discarded_on_errors():
+        render_files(result, plots=plots)
         folder.publish()
     return {
         "json": folder.path / REPORT_FILE,

@@ -5,20 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from trectools_plus.benchmark.report import (
-    BenchmarkReport,
-    FindingRecord,
-)
+from trectools_plus.benchmark.report import BenchmarkReport
 from trectools_plus.statistics.comparison import Comparison, ConfidenceInterval
 from trectools_plus.statistics.method import DEFAULT_CORRECTION, DEFAULT_TEST, alpha_of
-from trectools_plus.text import join_names, plural
+from trectools_plus.text import plural
 
-MOST_PAIRS = 60
-"""Maximum number of pairs in a table of differences; the JSON report has all."""
 MOST_QUERIES = 50
 """Maximum number of queries in a list; the JSON report has all."""
-_NAMED_IN_GROUP = 8
-"""Of a group with more modes, a sentence gives only the number."""
 TEST_NAMES = {
     "t_test": "paired t-test",
     "paired_bootstrap": "paired bootstrap test",
@@ -28,28 +21,27 @@ TEST_NAMES = {
 CORRECTION_NAMES = {"holm": "Holm", "bh": "Benjamini-Hochberg", "none": "no correction"}
 NARROW = "†"
 """Marks an interval that may be too narrow, because it has a note."""
+CLAIMS_TITLE = "Reported by the writer, not verified"
+"""The heading of what a report states and nobody can derive from the files beside it."""
 
 
-def show(value: float | None, sign: str = "", *, decimals: int = 4) -> str:
+def show(value: float | None, sign: str = "", *, decimals: int | None = None) -> str:
     """Return a figure with four decimals, or a dash if undefined; ``sign="+"`` adds plus signs."""
-    return "–" if value is None else f"{value:{sign},.{decimals}f}"
-
-
-def show_mean(mean: float | None, n: int, queries: int) -> str:
-    """Return a mean, with the number of queries behind it unless it is over all of them."""
-    return show(mean) if mean is None or n == queries else f"{show(mean)} (n = {n:,})"
+    places = 4 if decimals is None else decimals
+    return "–" if value is None else f"{value:{sign},.{places}f}".replace("-", "−")
 
 
 def show_interval(
-    low: float | None, high: float | None, sign: str = "", *, decimals: int = 3
+    low: float | None, high: float | None, sign: str = "", *, decimals: int | None = None
 ) -> str:
-    """Return an interval in square brackets; empty if undefined. ``sign="+"`` adds plus signs."""
+    """Return an interval in square brackets, with three decimals; empty if undefined."""
     if low is None or high is None:
         return ""
-    return f"[{low:{sign}.{decimals}f}, {high:{sign}.{decimals}f}]"
+    places = 3 if decimals is None else decimals
+    return f"[{show(low, sign, decimals=places)}, {show(high, sign, decimals=places)}]"
 
 
-def show_ci(ci: ConfidenceInterval | None, sign: str = "", *, decimals: int = 3) -> str:
+def show_ci(ci: ConfidenceInterval | None, sign: str = "", *, decimals: int | None = None) -> str:
     """Return an interval as :func:`show_interval` does, with :data:`NARROW` if it has a note."""
     if ci is None:
         return ""
@@ -61,13 +53,9 @@ def show_p(p: float | None) -> str:
     return "<0.0001" if p is not None and p < 0.0001 else show(p)
 
 
-def show_wins(entry: Comparison, between: str = " / ") -> str:
+def show_wins(entry: Comparison) -> str:
     """Return the numbers of queries won, tied and lost."""
-    return between.join(f"{count:,}" for count in (entry.wins, entry.ties, entry.losses))
-
-
-CLAIMS_TITLE = "Reported by the writer, not verified"
-"""The heading of what a report states and nobody can derive from the files beside it."""
+    return f"{entry.wins:,}/{entry.ties:,}/{entry.losses:,}"
 
 
 def list_claims(report: BenchmarkReport) -> list[str]:
@@ -85,9 +73,9 @@ def list_claims(report: BenchmarkReport) -> list[str]:
         **{f"Model {role}": f"{one.path} {one.sha256}" for role, one in manifest.models.items()},
     }
     claims = [f"{name}: {fact}" for name, fact in facts.items() if fact is not None]
-    claims += _list_findings("the data", manifest.dataset.findings)
+    findings = [("the data", manifest.dataset.findings)]
     for result in report.modes.values():
-        claims += _list_findings(result.label, result.diagnostics.findings)
+        findings.append((result.label, result.diagnostics.findings))
         if result.run.source is not None:
             claims.append(f"Original of {result.label}: {result.run.source.path}")
         claims.append(f"Ties of {result.label}, as fetched or given: {result.run.ties.pairs:,}")
@@ -97,19 +85,16 @@ def list_claims(report: BenchmarkReport) -> list[str]:
                 f"Latency of {result.label}, ms per query{timed}: mean {ms.mean:,.2f}, "
                 f"p50 {ms.p50:,.2f}, p95 {ms.p95:,.2f}, p99 {ms.p99:,.2f}"
             )
-    return claims
+    return claims + [
+        f"Finding on {label}: {item.shown_severity} {item.code}: {item.message}"
+        for label, items in findings
+        for item in items
+    ]
 
 
 def list_versions(packages: Mapping[str, str]) -> str:
     """Return packages with their versions, separated by commas."""
     return ", ".join(f"{name} {version}" for name, version in packages.items())
-
-
-def _list_findings(label: str, findings: Iterable[FindingRecord]) -> list[str]:
-    return [
-        f"Finding on {label}: {item.shown_severity} {item.code}: {item.message}"
-        for item in findings
-    ]
 
 
 def narrow_lines(intervals: Iterable[ConfidenceInterval | None]) -> list[str]:
@@ -118,40 +103,23 @@ def narrow_lines(intervals: Iterable[ConfidenceInterval | None]) -> list[str]:
     return [f"{NARROW} {note}." for note in notes]
 
 
-def name_interval(entry: Comparison | None) -> str:
+def name_interval(family: Iterable[Comparison]) -> str:
     """Return the heading of a column of intervals of differences."""
-    return "Interval" if entry is None or entry.has_own_level else "Unadjusted interval"
+    return "Interval" if all(pair.has_own_level for pair in family) else "Unadjusted interval"
 
 
 def describe_difference_intervals(entry: Comparison) -> str:
-    """Return a sentence on the intervals of differences.
-
-    Args:
-        entry: One comparison of the family.
-    """
+    """Return a sentence on the intervals of a family, of which one comparison is given."""
     if entry.has_own_level and entry.test == "t_test":
         return "An interval excludes 0 exactly if the difference is significant."
-    if entry.has_own_level:
-        return "The intervals are those of a t-test (t), so one may disagree with this test."
     return (
-        "The intervals are not adjusted for the number of comparisons, so one may exclude 0 "
-        "although the difference is not significant."
+        "The intervals are those of a t-test, so one may exclude 0 although the difference is not "
+        "significant."
     )
 
 
-DETECTABLE = (
-    "Detectable is the smallest true difference that this test and correction find in at least 80 "
-    "of 100 sets of queries, for this number of queries and this spread of the differences."
-)
-
-
 def describe_test(entry: Comparison, confidence: float) -> str:
-    """Describe the test of significance; see :func:`name_test`.
-
-    Args:
-        entry: One comparison of the family.
-        confidence: The report's level, between 0 and 1.
-    """
+    """Describe the test of a family, of which one comparison is given; see :func:`name_test`."""
     return name_test(entry.family, confidence, entry.test, entry.correction)
 
 
@@ -171,10 +139,9 @@ def name_test(
         test: The test.
         correction: The correction.
     """
-    name = TEST_NAMES.get(test, test.replace("_", " "))
-    adjusted = CORRECTION_NAMES.get(correction, correction.replace("_", " "))
-    over = "" if family.startswith("1 comparison") else f"{adjusted} over "
-    return f"{name}, {over}{family}, p ≤ {alpha_of(confidence):g}"
+    adjusted = f"{CORRECTION_NAMES.get(correction, correction)} over "
+    over = "" if family.startswith("1 comparison") else adjusted
+    return f"{TEST_NAMES.get(test, test)}, {over}{family}, p ≤ {alpha_of(confidence):g}"
 
 
 def method_line(report: BenchmarkReport) -> str:
@@ -199,27 +166,7 @@ def describe_method(test: str, queries: int, config: Mapping[str, Any]) -> str:
     counts = f"those without results {missing}, those without a relevant document {none}"
     if missing == none:
         counts = f"those without results or without a relevant document {none}"
-    number = plural(queries, "query", "queries")
-    return f"{test[:1].upper()}{test[1:]}; {number}; {counts}."
-
-
-def group_lines(report: BenchmarkReport) -> list[str]:
-    """Return groups of modes without a significant difference, a line for each grouping.
-
-    Returns:
-        ``nDCG@10, AP@100: Hybrid and Lexical-Only``; empty if not every pair was compared, or if
-        each mode differs from all others.
-    """
-    measures_of: dict[str, list[str]] = {}
-    for measure in report.measure_names:
-        groups = [
-            [report.modes[mode].label for mode in group]
-            for group in report.groups.get(measure, [])
-            if len(group) > 1
-        ]
-        named = "; ".join(join_names(one, f"{report.noun}s", _NAMED_IN_GROUP) for one in groups)
-        measures_of.setdefault(named, []).append(measure)
-    return [f"{', '.join(measures)}: {named}" for named, measures in measures_of.items() if named]
+    return f"{test[:1].upper()}{test[1:]}; {plural(queries, 'query', 'queries')}; {counts}."
 
 
 def denominator_line(report: BenchmarkReport, measures: Iterable[str]) -> str:
@@ -227,10 +174,8 @@ def denominator_line(report: BenchmarkReport, measures: Iterable[str]) -> str:
     queries = report.manifest.dataset.queries
     line = f"Every mean is over the same {plural(queries, 'query', 'queries')}"
     for name in measures:
-        counts = {result.measures[name].n for result in report.modes.values()}
-        span = " to ".join(f"{count:,}" for count in sorted({min(counts), max(counts)}))
-        if name in report.unranked:
-            line += f"; {name} over {span} of them, different ones, so it is not ranked"
-        elif counts != {queries}:
-            line += f"; {name} over the {span} of them for which it is defined"
+        counts = sorted({result.measures[name].n for result in report.modes.values()})
+        if counts != [queries]:
+            line += f"; {name} over {counts[0]:,} to {counts[-1]:,} of them"
+            line += ", different ones, so it is not ranked" * (name in report.unranked)
     return f"{line}."

@@ -20,7 +20,6 @@ __getattr__, __dir__ = import_lazily(
             "uses_vectors",
         ],
         "retrieval.backends.selection": ["BackendSettings", "EMBEDDED", "default_modes"],
-        "retrieval.fetch.answering": ["FetchOptions"],
         "retrieval.fetch.fetch": ["FetchRequest"],
         "retrieval.fetch.run_files": ["FetchedFile", "fetch_to_dir"],
         "retrieval.fusion": ["Fusion", "fuse"],
@@ -28,8 +27,7 @@ __getattr__, __dir__ = import_lazily(
         "retrieval.hpo.ontology_terms": ["corpus_of", "find_named"],
         "retrieval.index.models": ["has_cuda"],
         "retrieval.languages": ["language_note"],
-        "retrieval.run_info": ["RunInfo", "describe_run"],
         "retrieval.settings": ["make_settings"],
-        "retrieval.source": ["Failure", "Hits", "Ranking", "Source"],
+        "retrieval.source": ["Failure", "FetchOptions", "Hits", "Ranking", "Source"],
     },
 )

@@ -14,7 +14,6 @@ from trectools_plus.retrieval.backends.embedded.modes import uses_vectors as use
 from trectools_plus.retrieval.backends.selection import EMBEDDED as EMBEDDED
 from trectools_plus.retrieval.backends.selection import BackendSettings as BackendSettings
 from trectools_plus.retrieval.backends.selection import default_modes as default_modes
-from trectools_plus.retrieval.fetch.answering import FetchOptions as FetchOptions
 from trectools_plus.retrieval.fetch.fetch import FetchRequest as FetchRequest
 from trectools_plus.retrieval.fetch.run_files import FetchedFile as FetchedFile
 from trectools_plus.retrieval.fetch.run_files import fetch_to_dir as fetch_to_dir
@@ -28,12 +27,11 @@ from trectools_plus.retrieval.index.models import has_cuda as has_cuda
 from trectools_plus.retrieval.index.parts import TextParts as TextParts
 from trectools_plus.retrieval.index.vector import MultiVectorRetriever as MultiVectorRetriever
 from trectools_plus.retrieval.languages import language_note as language_note
-from trectools_plus.retrieval.run_info import RunInfo as RunInfo
-from trectools_plus.retrieval.run_info import describe_run as describe_run
 from trectools_plus.retrieval.settings import RetrievalSettings as RetrievalSettings
 from trectools_plus.retrieval.settings import make_settings as make_settings
 from trectools_plus.retrieval.source import Backend as Backend
 from trectools_plus.retrieval.source import Failure as Failure
+from trectools_plus.retrieval.source import FetchOptions as FetchOptions
 from trectools_plus.retrieval.source import Hits as Hits
 from trectools_plus.retrieval.source import Query as Query
 from trectools_plus.retrieval.source import Ranking as Ranking

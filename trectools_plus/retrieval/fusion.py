@@ -217,7 +217,7 @@ def fuse(
     Args:
         runs: The runs in any form that :func:`trectools_plus.evaluate` accepts, in a list or with
             names.
-        fusion: The name of the method, or a :class:`Fusion` with all its settings.
+        fusion: The name of the method, or a :class:`Fusion`.
         depth: Maximum number of documents for each query, at least 1; ``None`` keeps all documents
             of the runs.
         name: The new run's tag.
@@ -235,13 +235,8 @@ def fuse(
         FindingsError: If a file has an error that makes scores wrong or ambiguous.
     """
     named = list_runs(runs)
-    if isinstance(fusion, Fusion) and settings:
-        raise UsageError(
-            "settings are given twice",
-            where=", ".join(settings),
-            remedy="put them into Fusion(…), or give the name of the method",
-        )
-    method = fusion if isinstance(fusion, Fusion) else Fusion(method=fusion, **settings)
+    chosen = fusion.model_dump() if isinstance(fusion, Fusion) else {"method": fusion}
+    method = Fusion(**{**chosen, **settings})
     if depth is not None and (not isinstance(depth, int) or depth < 1):
         raise UsageError(f"expected a depth of at least 1 but got {depth!r}")
     method.check_count(len(named))

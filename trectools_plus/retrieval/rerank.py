@@ -13,14 +13,13 @@ Results below ``rerank_depth`` keep their order, below all reranked results.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
 
 from trectools_plus.retrieval.index.lexical import clean_text
-from trectools_plus.retrieval.index.parts import TextParts
 from trectools_plus.retrieval.source import CompositeRetriever, Ranking, Retriever, rank_scores
 
 Values = npt.NDArray[np.float64]
@@ -28,18 +27,21 @@ Values = npt.NDArray[np.float64]
 _WORD = re.compile(r"\w+")
 
 
-class LexicalReranker:
-    """A reranker that uses the mean of the scaled first score and the overlap of trigrams.
+class RerankingRetriever(CompositeRetriever):
+    """A retriever that reranks the first results of another retriever.
 
     Args:
-        parts: The documents' labels, synonyms and texts.
+        inner: The other retriever.
+        names: The labels and synonyms of each document, or its text.
+        depth: Number of results that are reranked.
     """
 
-    def __init__(self, parts: TextParts) -> None:
-        self._names = parts.names()
+    def __init__(self, inner: Retriever, names: Mapping[str, Sequence[str]], depth: int) -> None:
+        super().__init__(inner)
+        self._names, self._depth = names, depth
 
     def score(self, query: str, ranking: Ranking) -> Values:
-        """Return scores between 0 and 1."""
+        """Return scores between 0 and 1: means of the scaled first score and the overlap."""
         of_query = trigrams(query)
         overlaps = [
             max(
@@ -53,20 +55,6 @@ class LexicalReranker:
         scores: Values = (scaled + np.array(overlaps)) / 2
         return scores
 
-
-class RerankingRetriever(CompositeRetriever):
-    """A retriever that reranks the first results of another retriever.
-
-    Args:
-        inner: The other retriever.
-        reranker: The reranker.
-        depth: Number of results that are reranked.
-    """
-
-    def __init__(self, inner: Retriever, reranker: LexicalReranker, depth: int) -> None:
-        super().__init__(inner)
-        self._reranker, self._depth = reranker, depth
-
     def component_depth(self, depth: int) -> int:
         """Return the depth of the inner search for a result of ``depth`` documents."""
         return max(depth, self._depth)
@@ -77,7 +65,7 @@ class RerankingRetriever(CompositeRetriever):
         if not len(ranking):
             return ranking
         head = ranking.head(self._depth)
-        best = rank_scores(head.doc_ids, self._reranker.score(query, head), self._depth)
+        best = rank_scores(head.doc_ids, self.score(query, head), self._depth)
         rest = len(ranking) - len(head)
         below = np.floor(best.scores[-1]) - 1 - np.arange(rest, dtype=np.float32)
         doc_ids = [*best.doc_ids, *ranking.doc_ids[len(head) :]]

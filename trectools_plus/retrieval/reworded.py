@@ -52,19 +52,18 @@ class RewordedRetriever:
     """
 
     def __init__(self, inner: Retriever, rewording: OtherTexts) -> None:
-        self._inner = inner
+        self.inner = inner
         self.rewording = rewording
-        self.recipe = getattr(inner, "recipe", None)
 
     @property
     def name(self) -> str:
         """The mode's name."""
-        return self._inner.name
+        return self.inner.name
 
     @property
     def index_key(self) -> str | None:
         """A hash of the index and of all tables."""
-        key = getattr(self._inner, "index_key", None)
+        key = getattr(self.inner, "index_key", None)
         return key and sha256(f"{key} {self.rewording.sha256}".encode()).hexdigest()[: len(key)]
 
     def search(self, queries: Sequence[str], depth: int) -> list[Ranking]:
@@ -83,7 +82,7 @@ class RewordedRetriever:
         """
         others = [*map(self.rewording.other_texts, queries, languages)]
         texts = list(dict.fromkeys([*queries, *(text for each in others for text in each)]))
-        found = dict(zip(texts, self._inner.search(texts, depth), strict=True))
+        found = dict(zip(texts, self.inner.search(texts, depth), strict=True))
         weighted = [
             [(query, 1.0), *each.items()] for query, each in zip(queries, others, strict=True)
         ]

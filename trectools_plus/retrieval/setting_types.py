@@ -12,14 +12,16 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
-from pydantic import BeforeValidator, Field
+from pydantic import BaseModel, BeforeValidator, Field, Strict, ValidationError
 
-from trectools_plus.text import show, split_list
+from trectools_plus.errors import UsageError
+from trectools_plus.models import explain_problem
+from trectools_plus.text import split_list
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,38 +65,23 @@ def setting(default: Any, description: str, option: Option | None = None, **limi
     return Field(**{how: default}, description=description, json_schema_extra=option, **limits)
 
 
-_WHOLE = re.compile(r"[+-]?(0|[1-9][0-9]*)")
-_DECIMAL = re.compile(r"[+-]?((0|[1-9][0-9]*)(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?")
+def _from_text(pattern: str, read: Callable[[str], Any]) -> BeforeValidator:
+    """Return a validator that reads texts of one form; others, and other types, are refused."""
+    form = re.compile(pattern)
+    return BeforeValidator(
+        lambda value: read(value) if isinstance(value, str) and form.fullmatch(value) else value
+    )
 
 
-def _parse_whole_number(value: Any) -> Any:
-    if isinstance(value, str) and _WHOLE.fullmatch(value):
-        return int(value)
-    if isinstance(value, bool | float | str):
-        raise ValueError(f"expected a whole number but got {show(value)}")
-    return value
-
-
-def _parse_number(value: Any) -> Any:
-    if isinstance(value, str) and _DECIMAL.fullmatch(value):
-        return float(value)
-    if isinstance(value, bool | str):
-        raise ValueError(f"expected a number but got {show(value)}")
-    return value
-
-
-def _parse_flag(value: Any) -> Any:
-    text = str(value).lower()
-    if not isinstance(value, bool | str) or text not in ("true", "false"):
-        raise ValueError(f"expected true or false but got {show(value)}")
-    return text == "true"
-
-
-WholeNumber = Annotated[int, BeforeValidator(_parse_whole_number)]
+WholeNumber = Annotated[int, Strict(), _from_text("[+-]?(0|[1-9][0-9]*)", int)]
 """A whole number, or its text without leading zeros, underscores or colons."""
-Number = Annotated[float, BeforeValidator(_parse_number)]
+Number = Annotated[
+    float,
+    Strict(),
+    _from_text(r"[+-]?((0|[1-9][0-9]*)(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?", float),
+]
 """A number, or its text as a plain decimal or in the form ``1e-3``."""
-Flag = Annotated[bool, BeforeValidator(_parse_flag)]
+Flag = Annotated[bool, Strict(), _from_text("(?i)true|false", lambda text: text.lower() == "true")]
 """A boolean, or the text ``true`` or ``false``."""
 Names = Annotated[
     tuple[str, ...],
@@ -137,3 +124,27 @@ def read_models(value: Any) -> Any:
             f"{', '.join(names) or 'none'} — write A=DIR,B=DIR"
         )
     return {name: path.strip() if isinstance(path, str) else path for name, path in named}
+
+
+Made = TypeVar("Made", bound=BaseModel)
+
+
+def make_model(model: type[Made], values: Mapping[str, Any]) -> Made:
+    """Build settings from a user's values.
+
+    Raises:
+        UsageError: If a name is unknown or a value out of range; the message reports the first
+            such setting.
+    """
+    try:
+        return model.model_validate(values)
+    except ValidationError as error:
+        first = error.errors()[0]
+        name = ".".join(map(str, first["loc"]))
+        problem, remedy = explain_problem(first)
+        if first["type"] == "extra_forbidden":
+            problem, remedy = (
+                f"unknown setting '{name}'",
+                f"use one of {', '.join(model.model_fields)}",
+            )
+        raise UsageError(problem, where=name or "settings", remedy=remedy) from error

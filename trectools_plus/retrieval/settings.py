@@ -8,7 +8,6 @@ from typing import Any, Literal, Self
 from pydantic import (
     ConfigDict,
     SerializerFunctionWrapHandler,
-    ValidationError,
     ValidationInfo,
     field_validator,
     model_serializer,
@@ -25,7 +24,7 @@ from trectools_plus.choices import (
     Panel,
 )
 from trectools_plus.errors import UsageError
-from trectools_plus.models import Model, explain_problem
+from trectools_plus.models import Model
 from trectools_plus.retrieval.setting_types import (
     BUILTIN,
     Flag,
@@ -33,6 +32,7 @@ from trectools_plus.retrieval.setting_types import (
     Number,
     Option,
     WholeNumber,
+    make_model,
     read_models,
     setting,
 )
@@ -264,15 +264,14 @@ class RetrievalSettings(Model):
             return None if models[name] == BUILTIN else models[name]
         return models
 
-    def for_documents(self, *, has_parts: bool | None) -> Self:
+    def for_documents(self, *, has_parts: bool) -> Self:
         """Choose the settings that are ``None`` and depend on the documents.
 
         Args:
-            has_parts: Whether the documents come in parts; ``None`` for another backend than the
-                embedded one.
+            has_parts: Whether the documents come in parts.
         """
-        by_part = bool(has_parts) if self.multi_vector is None else self.multi_vector
-        is_term = bool(has_parts) and by_part
+        by_part = has_parts if self.multi_vector is None else self.multi_vector
+        is_term = has_parts and by_part
         components = self.components
         if is_term and components is None and self.weights is None:
             components = ("lexical", "vector", "ngram")
@@ -340,14 +339,4 @@ def make_settings(values: Mapping[str, Any]) -> RetrievalSettings:
         UsageError: If a name is unknown or a value out of range; the message reports the first
             such setting.
     """
-    try:
-        return RetrievalSettings.model_validate(values)
-    except ValidationError as error:
-        first = error.errors()[0]
-        name = str(first["loc"][0]) if first["loc"] else "settings"
-        problem, remedy = explain_problem(first)
-        if first["type"] == "extra_forbidden":
-            problem = f"unknown setting '{name}'"
-            remedy = f"use one of {', '.join(RetrievalSettings.model_fields)}"
-        where = f"--set {name}" if first["loc"] else "--set"
-        raise UsageError(problem, where=where, remedy=remedy) from error
+    return make_model(RetrievalSettings, values)

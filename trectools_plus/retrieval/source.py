@@ -16,19 +16,25 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from heapq import nsmallest
 from typing import Any, ClassVar, Literal, Protocol, Self
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
+from pydantic import ConfigDict
 
+from trectools_plus.choices import Panel
 from trectools_plus.display import Displayed
 from trectools_plus.errors import InputError, UsageError
-from trectools_plus.formats.tables import RUN_SCHEMA, Corpus, Run
+from trectools_plus.formats.hashing import digest_id, sha256_columns
+from trectools_plus.formats.tables import RUN_SCHEMA, Corpus, Run, Topics
 from trectools_plus.formats.writing import UNWRITABLE
-from trectools_plus.progress import Progress, no_progress
+from trectools_plus.models import Model
+from trectools_plus.progress import Progress
 from trectools_plus.retrieval.index.models import ModelRecord
 from trectools_plus.retrieval.index.parts import Positions
+from trectools_plus.retrieval.setting_types import Option, WholeNumber, setting
 from trectools_plus.retrieval.settings import RetrievalSettings
 
 Scores = npt.NDArray[np.float32]
@@ -62,12 +68,9 @@ class Ranking(Displayed):
         return type(self)(self.doc_ids[:depth], self.scores[:depth])
 
     def without(self, doc_id: str) -> Self:
-        """Return the ranking without one document; the same ranking if it does not contain it."""
-        if doc_id not in self.doc_ids:
-            return self
-        row = self.doc_ids.index(doc_id)
-        rest = [*self.doc_ids[:row], *self.doc_ids[row + 1 :]]
-        return type(self)(rest, np.delete(self.scores, row))
+        """Return the ranking without one document."""
+        rows = [row for row, found in enumerate(self.doc_ids) if found != doc_id]
+        return type(self)([self.doc_ids[row] for row in rows], self.scores[rows])
 
 
 class Retriever(Protocol):
@@ -106,9 +109,9 @@ class CompositeRetriever(ABC):
         """The mode's name."""
         return self.components[0].name
 
+    @abstractmethod
     def component_depth(self, depth: int) -> int:
         """Return the depth of the component searches for a result of ``depth`` documents."""
-        return depth
 
     @abstractmethod
     def combine(self, query: str, rankings: Sequence[Ranking], depth: int) -> Ranking:
@@ -256,39 +259,83 @@ class Source(ABC):
         """Close connections, and wake threads that wait for a retry."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class BackendRequest:
-    """The request to open a backend.
+CHUNKS_PER_DOCUMENT = 16
+"""The default of ``max_chunks``, as a multiple of the depth."""
+
+
+class Collapse(Model):
+    """Rules for collapsing chunks to documents."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    method: Literal["max", "first", "sum"] = setting(
+        "max",
+        "Collapse the chunks that the backend returns into documents, scored by MaxP (max), FirstP "
+        "(first) or SumP (sum).",
+        Option("max|first|sum", Panel.BACKENDS, "--collapse", default=None),
+    )
+    separator: str | None = setting(
+        None,
+        "Text between the document id and the rest of a chunk id, for example '#' in 'd12#3'; the "
+        "last one in an id counts. Without it, ids are document ids, and repeated ids are "
+        "collapsed.",
+        Option(
+            "TEXT",
+            Panel.BACKENDS,
+            "--chunk-separator",
+            help="Text between the document id and the rest of a chunk id, for example '#'.",
+        ),
+        min_length=1,
+    )
+    max_chunks: WholeNumber | None = setting(
+        None,
+        "The maximum number of chunks requested for one query; 16 times the depth by default.",
+        ge=1,
+    )
+
+    def chunk_limit(self, depth: int) -> int:
+        """Return the maximum number of chunks to request for ``depth`` documents."""
+        return max(
+            depth, CHUNKS_PER_DOCUMENT * depth if self.max_chunks is None else self.max_chunks
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class FetchOptions:
+    """Options that apply to the results of every query.
 
     Attributes:
-        corpus: The documents, if the user gave any.
-        modes: The modes to open, without repetition.
-        settings: Settings of modes that index documents themselves.
-        progress: Receives the progress of building indexes.
-        depth: Number of results requested for each query.
-        exclude_self: Whether ``depth`` includes one extra result because the document with the
-            query's id is dropped; a source that merges rankings drops it before merging.
+        depth: Maximum number of documents.
+        exclude_self: Whether to drop the document with the query's id, before the cutoff.
+        collapse: How chunks become documents; ``None`` if the source returns documents.
+    """
+
+    depth: int = 100
+    exclude_self: bool = False
+    collapse: Collapse | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SearchRequest:
+    """The request to search in some modes.
+
+    Attributes:
+        corpus: The documents; ``None`` if the backend has its own.
+        topics: The queries.
+        modes: The modes, without repetition.
+        options: Options of the results of each query.
+        settings: Settings of modes that index documents.
     """
 
     corpus: Corpus | None
+    topics: Topics
     modes: Sequence[str]
+    options: FetchOptions = field(default_factory=FetchOptions)
     settings: RetrievalSettings = field(default_factory=RetrievalSettings)
-    progress: Progress = no_progress
-    depth: int = 1
-    exclude_self: bool = False
 
-
-def check_mode_name(name: str) -> None:
-    """Check that a mode's name is valid as a file name and as the tag of a run.
-
-    Raises:
-        UsageError: If it is not.
-    """
-    if not _MODE_NAME.fullmatch(name):
-        raise UsageError(
-            f"'{name}' is not a valid name of a run file",
-            remedy="use letters, digits, _ . - (at most 64)",
-        )
+    def __post_init__(self) -> None:
+        has_parts = self.corpus is not None and self.corpus.parts is not None
+        object.__setattr__(self, "settings", self.settings.for_documents(has_parts=has_parts))
 
 
 class Backend(ABC):
@@ -323,7 +370,11 @@ class Backend(ABC):
                 f"a mode is given twice: {', '.join(modes)}", remedy="name each mode once"
             )
         for mode in modes:
-            check_mode_name(mode)
+            if not _MODE_NAME.fullmatch(mode):
+                raise UsageError(
+                    f"'{mode}' is not a valid name of a run file",
+                    remedy="use letters, digits, _ . - (at most 64)",
+                )
 
     @property
     def facts(self) -> dict[str, Any] | None:
@@ -338,17 +389,26 @@ class Backend(ABC):
         """All settings for the manifest, as JSON without secrets."""
         return self.facts
 
-    def request_facts(self, request: BackendRequest) -> dict[str, Any]:  # noqa: ARG002
+    def request_facts(self, request: SearchRequest) -> dict[str, Any]:  # noqa: ARG002
         """Return additional facts for the journal's key that depend on the request."""
         return {}
 
-    def models(self, mode: str, request: BackendRequest) -> dict[str, ModelRecord]:  # noqa: ARG002
-        """Return the local models that a mode uses, by role."""
+    def models(
+        self,
+        mode: str,  # noqa: ARG002
+        modes: Sequence[str],  # noqa: ARG002
+        settings: RetrievalSettings,  # noqa: ARG002
+    ) -> dict[str, ModelRecord]:
+        """Return the local models that one of the requested modes uses, by role."""
         return {}
 
     @abstractmethod
-    def open(self, request: BackendRequest) -> Mapping[str, Source]:
+    def open(self, request: SearchRequest, progress: Progress) -> Mapping[str, Source]:
         """Open a source for each mode, in the order of the request.
+
+        Args:
+            request: The request.
+            progress: Receives the progress of building indexes.
 
         Raises:
             UsageError: If a mode does not exist, or a setting is missing.
@@ -427,3 +487,46 @@ def check_ids(ids: pl.Series, kind: str, path: str | None) -> None:
             remedy="rename the ids: they must not be empty, contain white space, or start a line"
             " with '#'",
         )
+
+
+def iter_queries(topics: Topics) -> Iterator[Query]:
+    """Iterate over the queries."""
+    has_language = "language" in topics.frame.columns
+    language = pl.col("language").cast(pl.String).fill_null("") if has_language else pl.lit("")
+    rows = topics.frame.select("query_id", "text", language=language).iter_rows()
+    return (Query(query_id, text, language=declared) for query_id, text, declared in rows)
+
+
+def sample_queries(topics: Topics, size: int | None) -> frozenset[str] | None:
+    """Return the ids of a sample of queries, which depends only on the ids.
+
+    Args:
+        topics: The queries.
+        size: Maximum number of queries; ``None`` returns ``None``.
+    """
+    ids = topics.frame["query_id"].to_list()
+    return None if size is None else frozenset(nsmallest(size, ids, digest_id))
+
+
+def hash_topics(topics: Topics) -> str:
+    """Return SHA-256 of the query ids and texts in their order."""
+    return sha256_columns(topics.frame, ["query_id", "text"])
+
+
+def check_topics(topics: Topics) -> None:
+    """Check that there are queries, and that their ids can be written to a run.
+
+    Raises:
+        InputError: If there are no topics, or an id is repeated or cannot be written to a run.
+    """
+    if not topics.frame.height:
+        raise InputError("there are no topics", where=topics.path)
+    ids = topics.frame["query_id"]
+    if ids.n_unique() < len(ids):
+        repeated = ids.filter(ids.is_duplicated())[0]
+        raise InputError(
+            f"query id '{repeated}' occurs more than once in the topics",
+            where=topics.path,
+            remedy="give each query its own id",
+        )
+    check_ids(ids, "query", topics.path)

@@ -9,7 +9,7 @@ from trectools_plus.display import Displayed
 from trectools_plus.errors import IncomparableError
 from trectools_plus.formats.files.content import read_file
 from trectools_plus.formats.tables import Qrels
-from trectools_plus.formats.topic_records.forms import form_of
+from trectools_plus.formats.topics import form_of
 from trectools_plus.statistics.agreement import WEIGHTS, Agreement, cohens_kappa
 from trectools_plus.statistics.arrays import Resampling, check_choice
 from trectools_plus.testsets.loading import find_test_set, load_test_set

@@ -1,4 +1,4 @@
-"""Load shipped test sets, and test sets from files in JSON, YAML or CSV."""
+"""Load shipped test sets, and test sets from files in JSON or YAML."""
 
 from __future__ import annotations
 
@@ -11,13 +11,14 @@ from typing import Any, Literal
 from trectools_plus.display import Displayed
 from trectools_plus.errors import FormatError, InputError
 from trectools_plus.formats.files.content import FileContent, read_file
-from trectools_plus.formats.nodes.model import TreeError, load_value
-from trectools_plus.formats.topic_records.forms import form_of
+from trectools_plus.formats.topic_records.nodes import TreeError, load_value
+from trectools_plus.formats.topics import form_of
 from trectools_plus.testsets.languages import TextField, with_text_field
 from trectools_plus.testsets.model import TestSet, checked_test_set
 from trectools_plus.validation.findings import Severity
+from trectools_plus.validation.topics.cases import Cases, TestCase
 from trectools_plus.validation.topics.engine import check_topics, read_view
-from trectools_plus.validation.views.topics import Cases, CaseView, TopicsView
+from trectools_plus.validation.topics.view import TopicsView
 
 DEFAULT_TEST_SET = "hpo-en-standard"
 """The default test set of ``--dataset hpo``."""
@@ -49,7 +50,7 @@ class ListedTestSet(Displayed):
 def load_test_set(
     name_or_path: str | Path, *, text_field: TextField = "text", language: str | None = None
 ) -> TestSet:
-    """Load a shipped test set, or read a file in JSON, YAML or CSV.
+    """Load a shipped test set, or read a file in JSON or YAML.
 
     Args:
         name_or_path: A name, for example ``hpo-en-tiny``, or a file, compressed or not. The suffix
@@ -61,7 +62,7 @@ def load_test_set(
 
     Raises:
         InputError: If the set or file does not exist, or cannot be read.
-        FormatError: If the file is not JSON, YAML or CSV, a field is missing or invalid, or a query
+        FormatError: If the file is not JSON or YAML, a field is missing or invalid, or a query
             lacks the ``text_field``.
         UsageError: If the set declares another language for its texts.
     """
@@ -133,10 +134,11 @@ def read_test_set(path: str | Path, *, implied: bool = True) -> TestSet:
     view = read_view(source, _form_of(source))
     _refuse_errors(view)
     document = view.cases
-    if document is None or document.lines.keys() >= {"queries", "test_cases"}:
-        seen = ", ".join(view.frame["query_id"] if document is None else document.lines)[:60]
+    keys = None if document is None else document.keys
+    if document is None or keys is None or {*keys} >= {"queries", "test_cases"}:
+        seen = ", ".join(keys or view.frame["query_id"])[:60]
         raise FormatError(f"expected {_FORM} but got {seen}", path=source.path)
-    cases: dict[tuple[str, str | None], CaseView] = {}
+    cases: dict[tuple[str, str | None], TestCase] = {}
     for case in document.cases:
         cases.setdefault((case.query_id, case.topic.text), case)
     metadata = _metadata(document, source.path)
@@ -146,11 +148,11 @@ def read_test_set(path: str | Path, *, implied: bool = True) -> TestSet:
     return checked_test_set(content, source.path)
 
 
-def _form_of(source: FileContent) -> Literal["json", "yaml", "csv"]:
+def _form_of(source: FileContent) -> Literal["json", "yaml"]:
     """Return the format of a test set, by its file name and first characters."""
     start = source.data.decode("utf-8", "replace").removeprefix("\ufeff")
     form = form_of(source.path, start)
-    if form in ("json", "yaml", "csv"):
+    if form in ("json", "yaml"):
         return form
     return "json" if start.lstrip().startswith(("{", "[")) else "yaml"
 
@@ -183,7 +185,7 @@ def _metadata(document: Cases, path: str) -> dict[str, Any]:
     return {"dataset_id": Path(path).name.partition(".")[0], **values}
 
 
-def _query(case: CaseView) -> dict[str, Any]:
+def _query(case: TestCase) -> dict[str, Any]:
     """Return the fields of a query, each judgment once."""
     relevant: dict[tuple[str, float], dict[str, Any]] = {}
     for term in case.judged:

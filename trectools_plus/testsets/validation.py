@@ -20,8 +20,8 @@ from trectools_plus.text import listed, plural
 from trectools_plus.validation.catalogue import CATALOGUE
 from trectools_plus.validation.engine import damaged_report, run_rules
 from trectools_plus.validation.findings import FileReport, Finding
-from trectools_plus.validation.topics.engine import check_topics, read_view
-from trectools_plus.validation.views.topics import TestSetView
+from trectools_plus.validation.topics.engine import check_topics, read_view, report_on
+from trectools_plus.validation.topics.view import TopicsView
 
 HPO_PREFIX = "HP:"
 
@@ -60,7 +60,7 @@ def validate_test_sets(
     Raises:
         InputError: If a file or the ontology cannot be read.
     """
-    parts: list[TestSetView] = []
+    parts: list[TopicsView] = []
     for name in [sets] if isinstance(sets, str | Path) else sets:
         yield check_test_set(
             name,
@@ -74,7 +74,7 @@ def validate_test_sets(
 
 def check_test_set(
     name: str | Path,
-    parts: list[TestSetView] | None,
+    parts: list[TopicsView] | None,
     *,
     ontology: str | Path | None,
     drops_unknown_terms: bool,
@@ -95,19 +95,17 @@ def check_test_set(
         return damaged_report(error, "testset")
     topics = read_view(source)
     topics.path, topics.every_line = shown, every_line
-    view = TestSetView(topics, parts=parts or ())
+    topics.earlier_parts, topics.drops_unknown_terms = tuple(parts or ()), drops_unknown_terms
     try:
-        view.terms = ontology_of(view.judged["doc_id"], ontology)
+        topics.terms = ontology_of(topics.judged["doc_id"], ontology)
     except MissingExtraError:
         unchecked(shown)
-    view.drops_unknown_terms = drops_unknown_terms
-    reported = [*check_topics(topics), *run_rules(view, ("testset",), topics, rules=CATALOGUE)]
+    reported = [*check_topics(topics), *run_rules(topics, ("testset",), topics, rules=CATALOGUE)]
     if parts is not None:
-        parts.append(view)
+        parts.append(topics)
     superseded = {code for finding in reported for code in _SUPERSEDED.get(finding.code, ())}
-    findings = tuple(finding for finding in reported if finding.code not in superseded)
-    n_rows, n_queries = topics.n_rows, topics.n_queries
-    return FileReport(shown, "testset", n_rows, n_queries, findings, topics.line_text)
+    findings = [finding for finding in reported if finding.code not in superseded]
+    return report_on(topics, findings, "testset")
 
 
 def ontology_of(term_ids: Iterable[str], path: str | Path | None = None) -> Ontology | None:

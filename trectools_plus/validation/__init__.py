@@ -7,7 +7,7 @@ __getattr__, __dir__ = import_lazily(
     {"validation.findings": ["FindingsError"], "validation.fixing": ["fix_qrels", "fix_run"]},
     internal={
         "validation.catalogue": ["CATALOGUE"],
-        "validation.conversion": ["ConvertedTable", "convert_qrels", "convert_run", "convert_runs"],
+        "validation.conversion": ["ConvertedTable", "convert_qrels", "convert_run"],
         "validation.description": ["describe_file"],
         "validation.engine": [
             "check_pair",
@@ -23,7 +23,7 @@ __getattr__, __dir__ = import_lazily(
         "validation.findings": ["FileReport", "Finding", "Fix", "Severity", "refuse_errors"],
         "validation.fixing": ["FixSummary", "split_fix_values"],
         "validation.inputs": ["validate"],
-        "validation.loading": ["load_qrels", "load_run", "load_runs", "load_topics"],
+        "validation.loading": ["load_qrels", "load_run", "load_topics"],
         "validation.registry": ["Rule"],
         "validation.rendering": ["as_document", "print_text", "render_github"],
         "validation.settings": ["Choices"],

@@ -5,7 +5,6 @@ from trectools_plus.validation.catalogue import CATALOGUE as CATALOGUE
 from trectools_plus.validation.conversion import ConvertedTable as ConvertedTable
 from trectools_plus.validation.conversion import convert_qrels as convert_qrels
 from trectools_plus.validation.conversion import convert_run as convert_run
-from trectools_plus.validation.conversion import convert_runs as convert_runs
 from trectools_plus.validation.description import describe_file as describe_file
 from trectools_plus.validation.engine import check_pair as check_pair
 from trectools_plus.validation.engine import check_qrels as check_qrels
@@ -29,7 +28,6 @@ from trectools_plus.validation.fixing import split_fix_values as split_fix_value
 from trectools_plus.validation.inputs import validate as validate
 from trectools_plus.validation.loading import load_qrels as load_qrels
 from trectools_plus.validation.loading import load_run as load_run
-from trectools_plus.validation.loading import load_runs as load_runs
 from trectools_plus.validation.loading import load_topics as load_topics
 from trectools_plus.validation.registry import Rule as Rule
 from trectools_plus.validation.rendering import as_document as as_document

@@ -7,37 +7,24 @@ test sets, which load more libraries; it is made on first use.
 from __future__ import annotations
 
 import pkgutil
-from collections.abc import Iterator
 from functools import cache
 from importlib import import_module
-from types import ModuleType
 
-from trectools_plus.validation import rules
-from trectools_plus.validation.registry import Registry, Rule
+from trectools_plus.validation.registry import Registry
+from trectools_plus.validation.rules import files, pairs, qrels, rankings, runs
 
-_PACKAGES = ("file", "run", "qrels", "pair")
+_MODULES = (files, runs, rankings, qrels, pairs)
 
-
-def _modules(packages: tuple[str, ...]) -> Iterator[ModuleType]:
-    for package in packages:
-        name = f"{rules.__name__}.{package}"
-        for found in pkgutil.iter_modules(import_module(name).__path__, f"{name}."):
-            yield import_module(found.name)
-
-
-RULES = Registry.of_modules(_modules(_PACKAGES))
+RULES = Registry.of_modules(_MODULES)
 
 CATALOGUE: Registry
 
 
 @cache
 def _catalogue() -> Registry:
-    return Registry.of_modules(_modules((*_PACKAGES, "topics")))
-
-
-def find_rule(code: str) -> Rule:
-    """Return a rule, loading only those of its kind if possible."""
-    return RULES[code] if code.startswith(("F", "R", "Q", "P")) else _catalogue()[code]
+    topics = import_module("trectools_plus.validation.rules.topics")
+    names = pkgutil.iter_modules(topics.__path__, f"{topics.__name__}.")
+    return Registry.of_modules([*_MODULES, *(import_module(found.name) for found in names)])
 
 
 def __getattr__(name: str) -> Registry:

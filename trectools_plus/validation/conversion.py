@@ -63,28 +63,6 @@ def convert_run(
     """
     view = RunView.of_file(_read(path, "run", source_format, columns), None)
     refuse_several_systems(view)
-    return _convert_run(view)
-
-
-def convert_runs(
-    path: str | Path, *, source_format: str | None = None, columns: ColumnNames | None = None
-) -> dict[str, ConvertedTable[Run]]:
-    """Read a run in any supported format, or the runs of a table of several systems.
-
-    Returns:
-        The runs by the names of the systems; one run by its tag.
-
-    Raises:
-        As :func:`convert_run` does.
-    """
-    view = RunView.of_file(_read(path, "run", source_format, columns), None)
-    if view.systems:
-        return {name: _convert_run(system) for name, system in view.systems.items()}
-    refuse_several_systems(view)
-    return {view.tag: _convert_run(view)}
-
-
-def _convert_run(view: RunView) -> ConvertedTable[Run]:
     findings = _check(view)
     tags = view.rows.tags.texts(view.rows.tags.numbered()[1])
     source_name, notes = _describe(view.file)

@@ -12,7 +12,7 @@ from trectools_plus.validation.views.runs import RunView
 
 
 def describe_file(path: str | Path) -> dict[str, Any]:
-    """Return the fields of :class:`~trectools_plus.retrieval.RunInfo` of a run as JSON values.
+    """Return facts about a run as JSON values.
 
     Raises:
         FindingsError: If the file has an error that blocks scoring.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable
+from collections.abc import Container, Iterable
 from dataclasses import replace
 from os import PathLike, fsdecode
 from pathlib import Path
@@ -16,11 +16,10 @@ from trectools_plus.formats.files.content import read_file
 from trectools_plus.formats.files.opening import is_catalogue_name
 from trectools_plus.formats.interchange.names import ColumnNames
 from trectools_plus.formats.lexing import lex_qrels, lex_run
-from trectools_plus.text import visible
 from trectools_plus.validation.catalogue import RULES
 from trectools_plus.validation.findings import FileReport, Finding, Fix
 from trectools_plus.validation.parts import ViewSettings, view_in_parts
-from trectools_plus.validation.registry import DEFAULT_MAX_DEPTH, Rule, Subject, in_order
+from trectools_plus.validation.registry import DEFAULT_MAX_DEPTH, Rule, Subject
 from trectools_plus.validation.views.pairs import DocumentIds, PairView
 from trectools_plus.validation.views.qrels import QrelsView
 from trectools_plus.validation.views.runs import RunView
@@ -28,7 +27,6 @@ from trectools_plus.validation.views.tables import Shape, TableView
 
 if TYPE_CHECKING:
     from trectools_plus.formats.tables import Qrels, Run, Topics
-    from trectools_plus.validation.views.topics import TestSetView
 
 
 def validate_run(
@@ -74,13 +72,10 @@ def validate_run(
     run.max_tag_length = max_tag_length
     ids = None if topics is None else topics.query_ids
 
-    def check(one: RunView) -> list[Finding]:
-        findings = check_view(one)
-        if _has_ids(one) and not isinstance(other, FileReport):
-            findings += check_pair_view(PairView(one, judged, ids, collection=collection))
-        return findings
-
-    return _report(run, check_systems(run, check) if run.systems else check(run))
+    findings = check_view(run)
+    if _has_ids(run) and not isinstance(other, FileReport):
+        findings += check_pair_view(PairView(run, judged, ids, collection=collection))
+    return _report(run, findings)
 
 
 def validate_qrels(
@@ -210,35 +205,6 @@ def open_qrels(path: str | Path, columns: ColumnNames | None = None) -> QrelsVie
 
 
 def check_view(view: TableView) -> list[Finding]:
-    """Run the rules for files of its kind over a view; over each system of a table of several."""
-    if isinstance(view, RunView) and view.systems:
-        return check_systems(view, check_view)
-    return _check_one(view)
-
-
-def check_systems(view: RunView, check: Callable[[RunView], Iterable[Finding]]) -> list[Finding]:
-    """Return the findings on each system of a table, with the name of the system.
-
-    Args:
-        view: The table.
-        check: Returns the findings on one system.
-    """
-    findings = [finding for finding in _check_one(view) if _is_on_form(finding)]
-    for name, system in view.systems.items():
-        findings += [
-            replace(finding, message=f"{finding.message} [{visible(name)}]")
-            for finding in check(system)
-            if not _is_on_form(finding)
-        ]
-    return sorted(findings, key=lambda finding: in_order(finding.code))
-
-
-def _is_on_form(finding: Finding) -> bool:
-    """Return whether a finding is about the file, not about the results of a system."""
-    return finding.code.startswith(("F", "R101", "R102", "R103", "R105", "R151"))
-
-
-def _check_one(view: TableView) -> list[Finding]:
     """Run the rules over a view, and leave out fixes if one of them prevents them."""
     kinds: tuple[Subject, ...] = ("file", "run" if view.kind == "run" else "qrels")
     findings = run_rules(view, kinds, view)
@@ -253,7 +219,7 @@ def check_pair_view(pair: PairView) -> list[Finding]:
 
 
 def run_rules(
-    subject: TableView | PairView | TestSetView,
+    subject: TableView | PairView,
     kinds: Container[Subject],
     reported_view: TableView,
     *,
@@ -268,9 +234,17 @@ def run_rules(
         rules: The rules.
     """
     is_file, with_optional = reported_view.columns is not None, reported_view.optional_rules
-    chosen = (rule for rule in rules if rule.on in kinds and (is_file or rule.tables))
-    findings = [rule.check(subject) for rule in chosen if with_optional or not rule.optional]
-    return [finding for finding in findings if finding is not None]
+    checked = [
+        (rule, rule.check(subject))
+        for rule in rules
+        if rule.on in kinds and (is_file or rule.tables) and (with_optional or not rule.optional)
+    ]
+    codes = {rule.code for rule, finding in checked if finding is not None}
+    return [
+        finding
+        for rule, finding in checked
+        if finding is not None and codes.isdisjoint(rule.unless)
+    ]
 
 
 def _has_ids(view: TableView) -> bool:

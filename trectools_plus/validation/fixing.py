@@ -10,9 +10,10 @@ import re
 from collections.abc import Callable, Sequence, Set
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
+import polars as pl
 
 from trectools_plus.choices import MAX_TAG_LENGTH
 from trectools_plus.display import Displayed
@@ -26,13 +27,10 @@ from trectools_plus.text import plural
 from trectools_plus.validation.catalogue import RULES
 from trectools_plus.validation.engine import check_view
 from trectools_plus.validation.findings import Finding, Fix
-from trectools_plus.validation.rules.file.shared import conversion_remedy
-from trectools_plus.validation.rules.qrels.grades import repeats
+from trectools_plus.validation.registry import Subject
+from trectools_plus.validation.rules.qrels import repeats
 from trectools_plus.validation.views.qrels import QrelsView
 from trectools_plus.validation.views.runs import RunView
-
-if TYPE_CHECKING:
-    import polars as pl
 
 Codes = Set[str]
 _View = TypeVar("_View", RunView, QrelsView)
@@ -157,27 +155,36 @@ def fix_run(
         InputError: If a file cannot be read, or the output cannot be written.
     """
 
-    def fix(view: RunView, found: Codes) -> bytes:
-        fields = _fields_of(view)
-        if "R107" in found and not may_hold_documents(view):
-            fields = _with_column(fields, "c2", "Q0")
-        if found & {"R151", "R152"}:
-            fields = _with_tags(fields, found, max_tag_length)
-        if "R131" in found:
-            fields = _without_rows(fields, view.copies)
-        if found & _RANKS:
-            fields = _numbered(_in_order(fields, by_score(view)))
-        elif found & {"R126", "R127"}:
-            ordered = view.ranked if "R126" in found else view.grouped
-            fields = _in_order(fields, ordered.rows(np.arange(view.n_rows)))
-        return _text_of(view, fields)
-
     def open_view(source: FileContent) -> RunView:
         view = RunView.of_file(lex_run(source))
         view.max_tag_length = max_tag_length
         return view
 
-    return _write_fixed("run", open_view, fix, path, output, codes)
+    return _write_fixed("run", open_view, _fix_run, path, output, codes)
+
+
+def _fix_run(view: RunView, codes: Codes) -> pl.DataFrame:
+    rows = _rows_of(view)
+    # Column 2 is not overwritten if it may contain the documents.
+    if "R107" in codes and len(view.rows.second.numbered()[1]) <= len(view.doc_ids.numbered()[1]):
+        rows = _with_texts(rows, 2, lambda _: "Q0")
+    if "R152" in codes:
+        rows = _with_texts(rows, 6, lambda tag: valid_tag(tag, view.max_tag_length))
+    if "R151" in codes:
+        first = rows["c6"][0]
+        rows = _with_texts(rows, 6, lambda _: first)
+    if "R131" in codes:
+        rows = rows[np.setdiff1d(rows["row"], view.copies)]
+    order = view.grouped.all_rows
+    if codes & _RANKS:
+        order = by_score(view)
+    elif "R126" in codes:
+        order = view.ranked.all_rows
+    if codes & (_RANKS | {"R126", "R127"}):
+        rows = _in_order(rows, order)
+    if codes & _RANKS:
+        rows = rows.with_columns(c4=pl.int_range(1, pl.len() + 1).over("c1").cast(pl.String))
+    return rows
 
 
 def fix_qrels(path: str | Path, output: str | Path, *, codes: Sequence[str] = ()) -> FixSummary:
@@ -196,27 +203,27 @@ def fix_qrels(path: str | Path, output: str | Path, *, codes: Sequence[str] = ()
         InputError: If a file cannot be read, or the output cannot be written.
     """
 
-    def fix(view: QrelsView, found: Codes) -> bytes:
-        fields = _fields_of(view)
-        if "Q111" in found:
-            whole = fields["c4"].str.replace(r"^([+-]?[0-9]+)\.0*$", "${1}")
-            fields = _with_column(fields, "c4", whole)
-        if "Q141" in found:
-            fields = _without_rows(fields, repeats(view, agree=True).rows)
-        if "Q151" in found:
-            fields = _in_order(fields, np.argsort(view.blocks.query, kind="stable"))
-        return _text_of(view, fields)
-
     def open_view(source: FileContent) -> QrelsView:
         return QrelsView.of_file(lex_qrels(source))
 
-    return _write_fixed("qrels", open_view, fix, path, output, codes)
+    return _write_fixed("qrels", open_view, _fix_qrels, path, output, codes)
+
+
+def _fix_qrels(view: QrelsView, codes: Codes) -> pl.DataFrame:
+    rows = _rows_of(view)
+    if "Q111" in codes:
+        rows = _with_texts(rows, 4, lambda grade: re.sub(r"^([+-]?[0-9]+)\.0*$", r"\1", grade))
+    if "Q141" in codes:
+        rows = rows[np.setdiff1d(rows["row"], repeats(view, agree=True).rows)]
+    if "Q151" in codes:
+        rows = _in_order(rows, np.argsort(view.blocks.query, kind="stable"))
+    return rows
 
 
 def _write_fixed(
-    kind: str,
+    kind: Subject,
     open_view: Callable[[FileContent], _View],
-    fix: Callable[[_View, Codes], bytes],
+    fix: Callable[[_View, Codes], pl.DataFrame],
     path: str | Path,
     output: str | Path,
     codes: Sequence[str],
@@ -231,30 +238,24 @@ def _write_fixed(
     for _ in range(_MAX_ROUNDS):
         view = open_view(FileContent(str(path), text))
         findings = check_view(view)
-        for finding in findings:
-            if finding.fix is Fix.NO and RULES[finding.code].blocks_fixing:
-                reason = f"{finding.message} ({finding.code}). {finding.remedy}"
-                return FixSummary(source.path, None, reason)
-        if view.is_arranged:
-            return FixSummary(source.path, None, conversion_remedy(view))
+        if reason := _reason_against(view, findings):
+            return FixSummary(source.path, None, reason)
         wanted = {
             finding.code: finding
             for finding in findings
             if finding.fix is Fix.SAFE or (finding.fix is Fix.ASK and finding.code in codes)
         }
-        first = wanted.keys() & _FIRST or wanted.keys()
-        if first <= _FIRST:
-            after = text.removeprefix(BOM) if wanted else text
-            after = after if b"\n" in after else after.replace(b"\r", b"\n")
-        else:
-            after = fix(view, first)
-        if after == text:
+        first, before = wanted.keys() & _FIRST or wanted.keys(), text
+        if first & _FIRST:
+            text = text.removeprefix(BOM)
+            text = text if b"\n" in text else text.replace(b"\r", b"\n")
+        elif wanted:
+            text = _text_of(view, fix(view, first))
+        if text == before:
             break
         for code in (code for code in wanted if code in first):
-            finding = wanted[code]
-            what = RULES[code].fixed
+            finding, what = wanted[code], RULES[code].fixed
             applied.setdefault(code, Applied(code, finding.name, finding.count, what))
-        text = after
     with open_output(output) as stream:
         stream.write(text)
     return FixSummary(
@@ -268,13 +269,21 @@ def _write_fixed(
     )
 
 
-def _check_arguments(kind: str, path: str | Path, output: str | Path, codes: Codes) -> None:
+def _reason_against(view: RunView | QrelsView, findings: Sequence[Finding]) -> str | None:
+    """Return why a file cannot be fixed; ``None`` if it can."""
+    for finding in findings:
+        if finding.fix is Fix.NO and RULES[finding.code].blocks_fixing:
+            return f"{finding.message} ({finding.code}). {finding.remedy}"
+    return f"it is not in TREC form; {view.conversion}" if view.is_arranged else None
+
+
+def _check_arguments(kind: Subject, path: str | Path, output: str | Path, codes: Codes) -> None:
     if str(output) == "-":
         raise UsageError(
             "cannot write a fixed file to standard output", where="--fix -", remedy="name a file"
         )
     refuse_overwriting(output, [path])
-    known = [rule.code for rule in RULES if kind in rule.fixed_kinds]
+    known = [rule.code for rule in RULES if rule.fixed and rule.on in ("file", kind)]
     for code in sorted(codes - {*known}):
         raise UsageError(
             f"there is no fix {code} for {kind}",
@@ -283,48 +292,23 @@ def _check_arguments(kind: str, path: str | Path, output: str | Path, codes: Cod
         )
 
 
-def _fields_of(view: RunView | QrelsView) -> pl.DataFrame:
+def _rows_of(view: RunView | QrelsView) -> pl.DataFrame:
     """Return the rows as strings, in columns ``c1``, ``c2``, …, with their number in ``row``."""
     rows = view.file.rows.drop("line").slice(int(view.shape.header_in_rows))
     return rows.with_row_index("row")
 
 
-def _with_column(fields: pl.DataFrame, name: str, texts: pl.Series | str) -> pl.DataFrame:
-    import polars as pl
-
-    return fields.with_columns(pl.lit(texts).alias(name))
-
-
-def _without_rows(fields: pl.DataFrame, rows: Rows) -> pl.DataFrame:
-    return fields.filter(~np.isin(fields["row"].to_numpy(), rows))
+def _with_texts(rows: pl.DataFrame, number: int, change: Callable[[str], str]) -> pl.DataFrame:
+    """Change the texts of a column."""
+    column = rows[f"c{number}"]
+    texts = column.unique()
+    changed = column.replace_strict(texts, list(map(change, texts)), return_dtype=pl.String)
+    return rows.with_columns(changed)
 
 
-def _in_order(fields: pl.DataFrame, order: Rows) -> pl.DataFrame:
+def _in_order(rows: pl.DataFrame, order: Rows) -> pl.DataFrame:
     """Return the rows in the order of all rows of the file."""
-    place = np.argsort(order)
-    return fields[np.argsort(place[fields["row"].to_numpy()])]
-
-
-def _numbered(fields: pl.DataFrame) -> pl.DataFrame:
-    import polars as pl
-
-    ranks = pl.int_range(1, pl.len() + 1).over("c1").cast(pl.String)
-    return fields.with_columns(c4=ranks)
-
-
-def _with_tags(fields: pl.DataFrame, found: Codes, longest: int) -> pl.DataFrame:
-    """Write one tag (R151), or replace invalid characters in tags (R152)."""
-    tags = fields["c6"].unique(maintain_order=True).to_list()
-    valid = [valid_tag(tag, longest) for tag in tags] if "R152" in found else tags
-    if "R151" in found:
-        valid = valid[:1] * len(tags)
-    return _with_column(fields, "c6", fields["c6"].replace_strict(tags, valid))
-
-
-def may_hold_documents(run: RunView) -> bool:
-    """Return whether column 2 may contain the document ids, which must not be overwritten."""
-    second, third = (len(ids.numbered()[1]) for ids in (run.rows.second, run.doc_ids))
-    return second > third
+    return rows[np.argsort(np.argsort(order)[rows["row"].to_numpy()])]
 
 
 def by_score(run: RunView) -> Rows:
@@ -334,11 +318,9 @@ def by_score(run: RunView) -> Rows:
     return np.lexsort((*falling_ids, rank, -run.score, run.blocks.query))
 
 
-def _text_of(view: RunView | QrelsView, fields: pl.DataFrame) -> bytes:
+def _text_of(view: RunView | QrelsView, rows: pl.DataFrame) -> bytes:
     """Return the text of rows: one separator, LF, no comments, headers and blank lines."""
-    import polars as pl
-
     facts = view.file.facts
     separator = "\t" if facts.tabbed_rows and not facts.spaced_rows else " "
-    texts = fields.select(text=pl.concat_str(pl.exclude("row"), separator=separator) + "\n")
+    texts = rows.select(text=pl.concat_str(pl.exclude("row"), separator=separator) + "\n")
     return join_texts(texts["text"]).encode()

@@ -18,7 +18,6 @@ from trectools_plus.formats.interchange.frames import (
     is_frame,
     is_record,
     rename_columns,
-    split_systems,
     unexpected,
 )
 from trectools_plus.formats.interchange.names import (
@@ -38,13 +37,13 @@ from trectools_plus.validation.engine import (
     validate_run,
 )
 from trectools_plus.validation.findings import FileReport
-from trectools_plus.validation.loading import load_qrels, load_run, load_runs, load_topics
+from trectools_plus.validation.loading import load_qrels, load_run, load_topics
 from trectools_plus.validation.views.tables import TableView
 
 _Table = TypeVar("_Table", Qrels, Topics, Corpus)
 
-LoadRuns = Callable[[str], list[Run]]
-"""Reads and validates the runs of a file."""
+LoadRun = Callable[[str], Run]
+"""Reads and validates the run of a file."""
 
 Input = Any
 """A table, a path, a dictionary, a data frame or records."""
@@ -76,13 +75,19 @@ def as_qrels(
     return _as_table(renamed, Qrels, load, "judgments")
 
 
-def as_run(run: Input, name: str | None = None, load: Callable[[str], Run] = load_run) -> Run:
+def as_run(
+    run: Input,
+    name: str | None = None,
+    load: LoadRun = load_run,
+    columns: ColumnNames | None = None,
+) -> Run:
     """Return one run in any form as a table; raises like :func:`as_qrels`.
 
     Args:
         run: The run.
         name: Its name in messages and output; by default that of the table or file, or ``run``.
         load: Reads and validates a file.
+        columns: The columns of some fields in a data frame.
     """
     if isinstance(run, Run):
         return run
@@ -91,6 +96,7 @@ def as_run(run: Input, name: str | None = None, load: Callable[[str], Run] = loa
     if isinstance(run, Qrels):
         raise unexpected(run, RUN, name)
     _refuse_empty(run, "results", name)
+    run = rename_columns(run, columns)
     try:
         return Run(run, name or "run")
     except (UsageError, InputError) as error:
@@ -99,14 +105,13 @@ def as_run(run: Input, name: str | None = None, load: Callable[[str], Run] = loa
 
 
 def as_runs(
-    runs: Input, load: LoadRuns = load_runs, columns: ColumnNames | None = None
+    runs: Input, load: LoadRun = load_run, columns: ColumnNames | None = None
 ) -> dict[str, Run]:
     """Return one or several runs in any form, by name.
 
     A dictionary of dictionaries of numbers is one run. A dictionary of runs in any form, for
     example with one more level, has names. Other runs are named by
-    :func:`~trectools_plus.formats.run_names.name_runs`: after their files. A table of several
-    systems is several runs with the names of the systems.
+    :func:`~trectools_plus.formats.run_names.name_runs`: after their files.
 
     Args:
         runs: The runs.
@@ -123,39 +128,22 @@ def as_runs(
 
 
 def list_runs(
-    runs: Input, load: LoadRuns = load_runs, columns: ColumnNames | None = None
+    runs: Input, load: LoadRun = load_run, columns: ColumnNames | None = None
 ) -> list[tuple[str | None, Run]]:
     """Return runs like :func:`as_runs`, with the names that the user gave to them, if any."""
     if isinstance(runs, Mapping) and not _is_one_run(runs):
-        named = [
-            (_name(name), _runs_of(run, _name(name), load, columns)) for name, run in runs.items()
+        return [
+            (_name(name), as_run(run, _name(name), load, columns)) for name, run in runs.items()
         ]
-        return [(name if len(found) == 1 else None, run) for name, found in named for run in found]
     is_list = isinstance(runs, Iterable) and not isinstance(runs, Run | str | bytes | Mapping)
     if is_list and not is_frame(runs):
         items = list(runs)
         if not items:
             raise UsageError("no run is given", remedy="pass at least one run")
         if not all(map(is_record, items)):
-            found = (run for item in items for run in _runs_of(item, None, load, columns))
-            return [(None, run) for run in found]
+            return [(None, as_run(item, None, load, columns)) for item in items]
         runs = items
-    return [(None, run) for run in _runs_of(runs, None, load, columns)]
-
-
-def _runs_of(
-    run: Input, name: str | None, load: LoadRuns, columns: ColumnNames | None
-) -> list[Run]:
-    """Return the run of an input, or the runs of a table of several systems."""
-    if is_path(run):
-        return load(os.fsdecode(run))
-    run = rename_columns(run, columns)
-    if is_frame(run):
-        names_systems = columns is not None and "tag" in columns
-        _, parts = split_systems(run, names_systems=names_systems)
-        if parts:
-            return [Run(rows, system) for system, rows in parts.items()]
-    return [as_run(run, name)]
+    return [(None, as_run(runs, None, load, columns))]
 
 
 def as_topics(topics: Input) -> Topics:

@@ -84,19 +84,6 @@ def load_run_with_findings(
     return RunLoader(judged, strict_input=strict_input).load(view, view.tag)
 
 
-def open_runs(path: str | Path, columns: ColumnNames | None = None) -> list[tuple[str, RunView]]:
-    """Read a run, or each run of a table of several systems, without checking it.
-
-    Returns:
-        The view of one run with its tag, or of several with the names of their systems.
-    """
-    view = refuse_report(open_run(path, DEFAULT_MAX_DEPTH, for_scoring=True, columns=columns))
-    if view.systems:
-        return list(view.systems.items())
-    refuse_several_systems(view)
-    return [(view.tag, view)]
-
-
 def open_single_run(
     path: str | Path,
     max_depth: int | None = DEFAULT_MAX_DEPTH,
@@ -106,11 +93,6 @@ def open_single_run(
     view = refuse_report(open_run(path, max_depth, for_scoring=True, columns=columns))
     refuse_several_systems(view)
     return view
-
-
-def load_runs(path: str | Path, columns: ColumnNames | None = None) -> list[Run]:
-    """Return the runs of a file, without findings; see :meth:`RunLoader.load_file`."""
-    return [run for run, _ in RunLoader().load_file(path, columns)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,24 +139,6 @@ class RunLoader:
         findings = self.check(view)
         return view.table(name), findings
 
-    def load_file(
-        self, path: str | Path, columns: ColumnNames | None = None
-    ) -> list[tuple[Run, tuple[Finding, ...]]]:
-        """Read a run, or each run of a table of several systems, with their findings.
-
-        Args:
-            path: The file; ``-`` is standard input.
-            columns: The columns of some fields in a table.
-
-        Returns:
-            One run with its tag as its name, or several with the names of their systems.
-
-        Raises:
-            FindingsError: If a run has an error that blocks scoring.
-            InputError: If the file cannot be read at all.
-        """
-        return [self.load(view, name) for name, view in open_runs(path, columns)]
-
 
 def refuse_report(opened: _View | FileReport) -> _View:
     """Return a view, or refuse a file of which there is only a report."""
@@ -185,16 +149,17 @@ def refuse_report(opened: _View | FileReport) -> _View:
 
 
 def refuse_several_systems(view: RunView) -> None:
-    """Refuse a table of several systems where one run is needed.
+    """Refuse a table of several systems.
 
     Raises:
-        FormatError: If a column names several systems, or may do so.
+        FormatError: If a column may name several systems.
     """
-    origin = view.file.origin
-    if origin is not None and origin.systems is not None:
-        from trectools_plus.formats.interchange.systems import refuse_systems
-
-        raise refuse_systems(origin.systems, view.path)
+    if view.systems is not None:
+        raise FormatError(
+            f"{view.systems} may name systems, because a query has several of its values",
+            path=view.path,
+            remedy="write a file for each system, or remove the column",
+        )
 
 
 def load_qrels(
@@ -272,8 +237,7 @@ def load_topics(
         FormatError: If the reader rejects the content of the file.
         InputError: If the file cannot be read.
     """
-    from trectools_plus.formats.topic_records.model import TopicOptions
-    from trectools_plus.formats.topics import read_topics
+    from trectools_plus.formats.topics import TopicOptions, read_topics
     from trectools_plus.validation.topics.engine import validate_topics
 
     options = TopicOptions(id_field, tuple(text_fields))

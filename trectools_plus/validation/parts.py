@@ -6,11 +6,11 @@ run, on which the rules decide as on a run that was read at once.
 
 from __future__ import annotations
 
-import itertools
-import operator
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial, reduce
+from itertools import accumulate
+from pathlib import Path
 from typing import TypeVar
 
 from trectools_plus.choices import MAX_TAG_LENGTH
@@ -25,15 +25,13 @@ from trectools_plus.formats.files.content import BOM, content_of_chunk
 from trectools_plus.formats.files.opening import (
     can_be_read_twice,
     compression_of,
-    file_size,
     is_plain_file,
 )
 from trectools_plus.formats.lexing import lex_run
 from trectools_plus.formats.query_chunks import Chunk, iter_query_chunks
 from trectools_plus.validation.catalogue import RULES
-from trectools_plus.validation.views.facts import PairFacts
 from trectools_plus.validation.views.pairs import DocumentIds, PairView
-from trectools_plus.validation.views.places import Places
+from trectools_plus.validation.views.places import PairFacts, Places
 from trectools_plus.validation.views.qrels import QrelsView
 from trectools_plus.validation.views.runs import RunView
 from trectools_plus.validation.views.tables import SNIFFED_BYTES, Shape
@@ -78,10 +76,6 @@ class ViewSettings:
         view.max_tag_length = self.max_tag_length
         return view
 
-    def pair(self, view: RunView) -> PairView:
-        """Return the view of a run, or of a part of one, with its qrels."""
-        return PairView(view, self.qrels, collection=self.collection)
-
 
 def view_part(path: str, data: bytes, settings: ViewSettings, *, is_first: bool) -> RunView:
     """Return the view of a part of a run.
@@ -93,7 +87,8 @@ def view_part(path: str, data: bytes, settings: ViewSettings, *, is_first: bool)
         is_first: Whether the file begins with it.
 
     Raises:
-        NotInPartsError: If the rows of a query are not together, or the whole file must be read.
+        NotInPartsError: If the rows of a query are not together, columns may be swapped, or the
+            whole file must be read.
     """
     source = content_of_chunk(path, data)
     if source.overlong is not None or (is_first and find_binary(data) is not None):
@@ -108,7 +103,8 @@ def view_part(path: str, data: bytes, settings: ViewSettings, *, is_first: bool)
         guess = None if columns.facts.bad_utf8 is None else "latin-1"
         facts = replace(columns.facts, encoding_guess=guess)
         view, is_clear = settings.view(replace(columns, facts=facts), Shape()), True
-    if not is_clear or view.blocks.interleaved:
+    is_swapped = is_clear and (view.documents_in_column_2 or view.swapped_columns)
+    if not is_clear or view.blocks.interleaved or is_swapped:
         raise NotInPartsError
     return view
 
@@ -124,19 +120,27 @@ def summary_of(
         facts: The facts about its documents, if they are known.
         is_first: Whether the file begins with it; its content is then kept.
     """
-    pair = settings.pair(view)
-    subjects = {"file": view, "run": view, "pair": pair}
-    columns = view.file.without_rows(keep_content=is_first)
-    rows = RunRows.of_blocks(view.blocks)
-    summary = RunView(view.path, columns, view.shape, rows, view.max_depth)
-    summary.words_after_tag, summary.facts = view.words_after_tag, view.facts
-    summary.tag, summary.last_tag = view.tag, view.last_tag
+    pair = PairView(view, settings.qrels, collection=settings.collection)
+    summary = _without_rows(view, view.file.without_rows(keep_content=is_first), view.blocks)
+    summary.words_after_tag, summary.tag, summary.last_tag = (
+        view.words_after_tag,
+        view.tag,
+        view.last_tag,
+    )
+    summary.n_reversed, summary.n_copies = view.n_reversed, view.n_copies
     summary.pair_facts = facts or pair.facts
-    answers: dict[tuple[str, int], Places] = {}
+    summary.answers = {}
     for rule in RULES:
-        if rule.chunked and rule.on in subjects:
-            answers |= rule.answers(subjects[rule.on])
-    summary.answers = answers
+        if rule.chunked and rule.on != "qrels":
+            summary.answers |= rule.answers(pair if rule.on == "pair" else view)
+    return summary
+
+
+def _without_rows(view: RunView, columns: Columns, blocks: QueryBlocks) -> RunView:
+    """Return a view like another one, of which only the queries are known."""
+    rows = RunRows.of_blocks(blocks)
+    summary = RunView(columns.source.path, columns, view.shape, rows, view.max_depth)
+    summary.documents_in_column_2 = summary.swapped_columns = False
     return summary
 
 
@@ -150,22 +154,20 @@ def join_parts(parts: Sequence[RunView]) -> RunView:
     """
     blocks = QueryBlocks.joined([part.blocks for part in parts])
     filled = [part for part in parts if part.n_rows] or list(parts[:1])
-    repeats_query = len(blocks.query_ids) < sum(len(part.query_ids) for part in parts)
+    repeats_query = len(blocks.query_ids) < sum(part.n_queries for part in parts)
     if repeats_query or len({part.tag for part in filled}) > 1:
         raise NotInPartsError
-    columns = Columns.joined([part.file for part in parts])
-    lines_before = [0, *itertools.accumulate(part.file.facts.n_lines for part in parts[:-1])]
-    answers: dict[tuple[str, int], Places] = {}
+    view = _without_rows(parts[0], Columns.joined([part.file for part in parts]), blocks)
+    lines_before = list(accumulate((part.file.facts.n_lines for part in parts[:-1]), initial=0))
+    view.answers = {}
     for part, before in zip(parts, lines_before, strict=True):
         for key, places in (part.answers or {}).items():
-            answers[key] = answers.get(key, Places()) + places.moved(before)
-    rows = RunRows.of_blocks(blocks)
-    view = RunView(columns.source.path, columns, parts[0].shape, rows, parts[0].max_depth)
-    view.answers = answers
+            view.answers[key] = view.answers.get(key, Places()) + places.moved(before)
     view.words_after_tag = OddLines.joined([part.words_after_tag for part in parts], lines_before)
-    view.facts = reduce(operator.add, (part.facts for part in parts))
-    moved = (one.pair_facts.moved(n) for one, n in zip(parts, lines_before, strict=True))
-    view.pair_facts = reduce(operator.add, moved)
+    view.n_reversed = sum(part.n_reversed for part in parts)
+    view.n_copies = sum(part.n_copies for part in parts)
+    moved = (part.pair_facts.moved(n) for part, n in zip(parts, lines_before, strict=True))
+    view.pair_facts = reduce(PairFacts.plus, moved)
     view.tag, view.last_tag = filled[0].tag, filled[-1].last_tag
     if len(view.words_after_tag) and (view.misshapen.n_fields > RUN_FIELDS).any():
         raise NotInPartsError
@@ -187,7 +189,7 @@ def read_in_parts(
         The view of the whole run, whose rows are unknown; and the results of ``work``, in order.
 
     Raises:
-        NotInPartsError: If the rows of a query are not together, or the whole file must be read.
+        NotInPartsError: If the whole file must be read; see :func:`view_part`.
         InputError: If the file cannot be read.
     """
 
@@ -197,7 +199,7 @@ def read_in_parts(
         facts, result = work(view)
         return summary_of(view, settings, facts, is_first=number == 0), result
 
-    n_processes = file_size(path) // _BYTES_PER_PROCESS if is_plain_file(path) else 1
+    n_processes = Path(path).stat().st_size // _BYTES_PER_PROCESS if is_plain_file(path) else 1
     map_chunks = partial(map_in_copies, most=n_processes) if n_processes > 1 else map
     parts = list(map_chunks(read, enumerate(_with_start(chunks))))
     if not parts:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from types import ModuleType
 from typing import Any, Literal
 
@@ -45,8 +45,8 @@ class Case:
 
     The message and the remedy are templates. Their values are ``count`` and ``more``
     (all places but the first), the fields of the first row (with ``other_`` for the row that it is
-    compared with) or the text of the first line, and those of ``shows``. Parts in brackets are for
-    several places.
+    compared with) or the text of the first line, the ``view``, and those of ``shows``. Parts in
+    brackets are for several places.
 
     Attributes:
         severity: The severity.
@@ -55,13 +55,12 @@ class Case:
         given: Returns whether these places of the whole file break it.
         shows: Returns further values for templates, given the whole file and its places.
         column: The field (from 1) whose column is reported.
-        about: Whether the finding names the query and the document of the first place.
-        once: True if only the first place counts.
         remedy: If it differs from the remedy of the rule.
         fix: If it differs from the fix of the rule.
         blocks: If it differs from the rule: ``False`` if the file can be scored; or a function of
             the file that returns it, or ``None``.
-        note: If it differs from the rule.
+        note: If the finding does not block scoring but concerns the figures, or C trec_eval has
+            another result: the consequence, in one clause.
         drop_in: If it differs from the rule.
     """
 
@@ -71,12 +70,10 @@ class Case:
     given: Callable[[Any, Places], object] | None = None
     shows: Callable[[Any, Places], Mapping[str, Value]] | None = None
     column: int | None = None
-    about: Literal["document", "query", "file"] = "document"
-    once: bool = False
     remedy: str | None = None
     fix: FixName | None = None
     blocks: bool | Callable[[Any], bool | None] | None = None
-    note: str | None = None
+    note: str = ""
     drop_in: DropIn | None = None
 
 
@@ -98,16 +95,12 @@ class Rule:
         fix: ``safe`` if ``--fix`` fixes a file that breaks the rule, ``ask`` if only when the rule
             is named. No fix changes a figure.
         fixed: The change that the fix makes, in the past tense.
-        can_fix: Returns whether it can be made to a file that breaks the rule; always if not given.
-        unless: Rules that explain the places: the rule is not reported with them.
+        unless: Codes of rules that explain the places: the rule is not reported with them.
         tables: True if it also applies to a table that was not read from a file. Rules on ranks
             do not: a table made from a dict has no ranks.
         chunked: True if its places in chunks of whole queries add up to those of the file.
         blocks_scoring: True if scoring rejects a file with an error of this rule.
         drop_in: How ``trec-eval`` treats a file that this rule blocks.
-        notes: By severity, for findings that do not block scoring but concern the figures, or with
-            which C trec_eval has another result: the consequence, in one clause. Each such finding
-            gets a note of its own.
         optional: True if it is off unless its code is selected.
         blocks_fixing: True if no file that breaks this rule, and has no fix for it, is fixed.
     """
@@ -123,13 +116,11 @@ class Rule:
     cases: tuple[Case, ...] = ()
     fix: FixName = "no"
     fixed: str = ""
-    can_fix: Callable[[Any], bool] | None = None
-    unless: tuple[Rule, ...] = ()
+    unless: tuple[str, ...] = ()
     tables: bool = False
     chunked: bool = False
     blocks_scoring: bool = True
     drop_in: DropIn = "refuses"
-    notes: Mapping[SeverityName, str] = field(default_factory=dict)
     optional: bool = False
     blocks_fixing: bool = False
 
@@ -139,52 +130,42 @@ class Rule:
         Args:
             subject: The view of a file or of a pair of files.
         """
-        if any(other.check(subject) is not None for other in self.unless):
-            return None
-        answers = subject.answers if self.chunked else None
+        is_known = self.chunked and subject.answers is not None
+        answers = subject.answers if is_known else self.answers(subject)
         for number, case in enumerate(self.cases):
-            if answers is None:
-                places = self.ask(subject, case)
-            else:
-                places = answers.get((self.code, number), Places())
-            if places.count and (case.given is None or case.given(subject, places)):
+            places = answers.get((self.code, number))
+            if places and (case.given is None or case.given(subject, places)):
                 return self._describe(subject, case, places)
         return None
 
-    def ask(self, subject: Any, case: Case) -> Places:
-        """Return the places in a view, or in the view of a chunk."""
-        return places_of(subject.reported_view, case.where(subject), case.column)
-
     def answers(self, subject: Any) -> dict[tuple[str, int], Places]:
-        """Return the places in the view of a chunk, by code and number of the case."""
-        found = {(self.code, at): self.ask(subject, case) for at, case in enumerate(self.cases)}
-        return {key: places.first_few() for key, places in found.items() if places.count}
+        """Return the places in a view, or in that of a chunk, by code and number of the case."""
+        view = subject.reported_view
+        places = (places_of(view, case.where(subject), case.column) for case in self.cases)
+        return {(self.code, at): found for at, found in enumerate(places) if found.count}
 
     def _describe(self, subject: Any, case: Case, places: Places) -> Finding:
-        if case.once:
-            places = replace(places, count=1, lines=places.lines[:1])
-        values: dict[str, Value] = {"count": places.count, "more": places.count - 1, **places.first}
-        if case.shows is not None:
-            values |= case.shows(subject, places)
+        shown = {} if case.shows is None else case.shows(subject, places)
+        counts = {"count": places.count, "more": places.count - 1, "view": subject}
+        values = {**places.first, **counts, **shown}
         remedy = sentence(case.remedy or self.remedy, values) or self.remedy
         view, lines = subject.reported_view, tuple(places.first_few().lines)
         blocks = case.blocks(subject) if callable(case.blocks) else case.blocks
-        is_unfixable = self.can_fix is not None and not self.can_fix(subject)
         total = values.get("total")
         finding = self.finding(view.path, sentence(case.message, values), case.severity, remedy)
         return replace(
             finding,
-            fix=Fix.NO if is_unfixable else Fix(case.fix or self.fix),
+            fix=Fix(case.fix or self.fix),
             line=lines[0] if lines else None,
             column=places.column if lines else None,
-            query_id=None if case.about == "file" else places.query_id,
-            doc_id=places.doc_id if case.about == "document" else None,
+            query_id=places.query_id,
+            doc_id=places.doc_id,
             count=places.count,
             lines=lines,
             every_line=_compact(places.lines) if view.every_line else lines,
             total=None if total is None else int(total),
             blocks_scoring=finding.blocks_scoring if blocks is None else blocks,
-            note=finding.note if case.note is None else case.note,
+            note=case.note,
             drop_in=case.drop_in or self.drop_in,
         )
 
@@ -205,19 +186,11 @@ class Rule:
             remedy: If it differs from the remedy of the rule.
             count: The number of places.
         """
-        severity = severity or self.severity
-        return Finding(
-            self.code,
-            self.name,
-            Severity(severity),
-            path,
-            message,
-            remedy or self.remedy,
-            count=count,
-            blocks_scoring=self.blocks_scoring and severity == "error",
-            note=self.notes.get(severity, ""),
-            drop_in=self.drop_in,
-        )
+        level = Severity(severity or self.severity)
+        blocks = self.blocks_scoring and level is Severity.ERROR
+        remedy = remedy or self.remedy
+        finding = Finding(self.code, self.name, level, path, message, remedy, count=count)
+        return replace(finding, blocks_scoring=blocks, drop_in=self.drop_in)
 
     @property
     def can_block_scoring(self) -> bool:
@@ -225,11 +198,29 @@ class Rule:
         severities = {self.severity, *(case.severity for case in self.cases)}
         return self.blocks_scoring and "error" in severities
 
-    @property
-    def fixed_kinds(self) -> tuple[str, ...]:
-        """The kinds of files that its fix applies to."""
-        kinds = ("run", "qrels") if self.on == "file" else (self.on,)
-        return kinds if self.fixed else ()
+
+_KINDS: dict[str, Subject] = {"F": "file", "R": "run", "Q": "qrels", "P": "pair"}
+
+
+def rule(
+    code: str,
+    name: str,
+    severity: SeverityName,
+    checks: str,
+    rationale: str,
+    example: str,
+    remedy: str,
+    *cases: Case,
+    **further: Any,
+) -> Rule:
+    """Return a rule on files, runs, qrels or pairs; see :class:`Rule`.
+
+    The places of rules on runs are found in chunks, and rules on pairs apply to tables, unless
+    ``further`` says otherwise.
+    """
+    usual = {"chunked": code[0] == "R", "tables": code[0] == "P", **further}
+    texts = (checks, rationale, example, remedy)
+    return Rule(code, name, _KINDS[code[0]], severity, *texts, cases, **usual)
 
 
 def _compact(lines: Lines) -> array[int]:

@@ -111,11 +111,11 @@ class Choices:
 
     def chosen(self, code: str) -> bool:
         """Return whether the rule with a code is reported."""
-        from trectools_plus.validation.catalogue import find_rule
+        from trectools_plus.validation.catalogue import RULES
 
-        by_prefix = not self.select or code.startswith(self.select)
-        is_selected = code in self.select or (by_prefix and not find_rule(code).optional)
-        return is_selected and not code.startswith(self.ignore)
+        is_optional = any(rule.code == code and rule.optional for rule in RULES)
+        by_prefix = not is_optional and code.startswith(self.select or "")
+        return (code in self.select or by_prefix) and not code.startswith(self.ignore)
 
     def apply(self, report: FileReport) -> FileReport:
         """Return the report with the chosen findings and the severities of the profile."""

@@ -5,10 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Unpack
 
-from trectools_plus.benchmark.compare.compare import (
-    check_baselines,
-    refuse_different_queries,
-)
+from trectools_plus.benchmark.compare.compare import refuse_different_queries
 from trectools_plus.measures.evaluation import Evaluation
 from trectools_plus.statistics.arrays import IntervalOptions
 from trectools_plus.statistics.comparison import Comparison
@@ -27,7 +24,7 @@ def compare_evaluation(
 ) -> list[Comparison]:
     """Compare every pair of runs, or each run with the baselines, on every measure."""
     names = list(evaluation.run_names)
-    baselines = check_baselines(baseline, names)
+    baselines = [baseline] if isinstance(baseline, str) else list(baseline or ())
     check_method(test, correction)
     refuse_different_queries(evaluation)
     pairs = pairs_of(len(names), [names.index(name) for name in baselines])

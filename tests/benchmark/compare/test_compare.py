@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from tests.benchmark.compare.evaluations import compare_evaluation
+from trectools_plus.benchmark.compare.comparisons import compare
 from trectools_plus.errors import IncomparableError, UsageError
 from trectools_plus.formats.tables import Qrels, Run
 from trectools_plus.measures import evaluate, parse_measures
@@ -52,7 +53,7 @@ def test_every_pair_or_only_those_with_the_baseline() -> None:
     ]
     assert pairs == [("c", "a"), ("c", "b"), ("c", "d")]
     with pytest.raises(UsageError, match="'x'"):
-        compare_evaluation(evaluation, "x", **FAST)
+        compare(evaluation, baseline="x")
 
 
 def test_the_t_test_can_decide() -> None:

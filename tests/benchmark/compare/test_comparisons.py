@@ -298,7 +298,7 @@ def test_the_suffix_decides_the_format_of_a_file(
     report.write(path)
     texts = {
         "tex": report.to_latex(),
-        "md": report.to_markdown(),
+        "md": table_as_text(report.report, "markdown"),
         "csv": table_as_text(report.report, "csv"),
         "json": report.to_json(),
     }

@@ -5,9 +5,6 @@ from __future__ import annotations
 import gc
 import hashlib
 import json
-import multiprocessing
-import os
-import signal
 from pathlib import Path
 
 import pytest
@@ -109,42 +106,6 @@ def test_a_list_of_others_files_is_no_list_of_a_report(tmp_path: Path) -> None:
     assert contents(tmp_path) == before
 
 
-def test_the_folder_of_a_killed_process_is_removed(tmp_path: Path) -> None:
-    out = tmp_path / "out"
-    first = OutputFolder(out)
-    fill(first, {"a": "1", "b": "2"})
-    first.publish()
-    before = contents(out)
-    context = multiprocessing.get_context("fork")
-    killed = context.Process(target=_fill_and_die, args=[out])
-    killed.start()
-    killed.join()
-    assert killed.exitcode == -signal.SIGKILL
-    [partial] = out.glob(".partial-*")
-    for path in (partial, *partial.rglob("*")):
-        os.utime(path, (0, 0))
-    third = OutputFolder(out)
-    assert [path.name for path in out.glob(".partial-*")] == [third.partial.name]
-    third.discard()
-    assert contents(out) == before
-
-
-def _fill_and_die(out: Path) -> None:
-    second = OutputFolder(out)
-    fill(second, {"a": "3", "c": "4"})
-    os.kill(os.getpid(), signal.SIGKILL)
-
-
-def test_the_folder_of_a_living_process_is_kept(tmp_path: Path) -> None:
-    first = OutputFolder(tmp_path)
-    os.utime(first.partial, (0, 0))
-    second = OutputFolder(tmp_path)
-    assert first.partial.exists()
-    second.discard()
-    first.discard()
-    assert list(tmp_path.iterdir()) == []
-
-
 def test_unpublished_files_and_their_folder_are_deleted(tmp_path: Path) -> None:
     folder = OutputFolder(tmp_path / "a" / "b")
     fill(folder, {"a": "1"})
@@ -183,6 +144,6 @@ def test_two_benchmarks_of_one_second_get_different_folders(tmp_path: Path) -> N
 
 def test_errors_name_the_final_place_of_a_file(tmp_path: Path) -> None:
     folder = OutputFolder(tmp_path)
-    with pytest.raises(InputError) as caught, folder.final_names():
+    with pytest.raises(InputError) as caught, folder.discarded_on_errors():
         raise InputError("x", where=str(folder.partial / "qrels.txt"))
     assert caught.value.where == str(tmp_path / "qrels.txt")

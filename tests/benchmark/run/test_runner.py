@@ -31,6 +31,7 @@ from trectools_plus.errors import (
     TrectoolsPlusError,
     UsageError,
 )
+from trectools_plus.measures.scoring.bounds import Ties
 from trectools_plus.reporting.files import write_reports
 from trectools_plus.reporting.verification.verify import verify_report
 from trectools_plus.validation import FindingsError
@@ -194,12 +195,7 @@ def write_interleaved(scores: dict[str, dict[str, float]], path: Path) -> str:
 def test_ties_are_counted_in_the_given_files(small: Small, tmp_path: Path) -> None:
     files = {name: write_interleaved(one, tmp_path / f"{name}.run") for name, one in SCORES.items()}
     modes = run({"runs": files, "qrels": small.qrels, **EVERY}, tmp_path / "out").report.modes
-    assert modes["a"].run.ties.model_dump() == {
-        "pairs": 1,
-        "pairs_64": 1,
-        "queries": 1,
-        "straddling": {"10": 0, "100": 0},
-    }
+    assert modes["a"].run.ties == Ties(1, 1, 1, {10: 0, 100: 0})
     assert modes["b"].run.ties.pairs_64 == 0
 
 

@@ -29,9 +29,9 @@ def test_every_format_has_the_figures_of_python(call: Any, tmp_path: Path) -> No
     found = compare(QRELS, {"a": LEXICAL, "b": VECTOR}, ["AP", "RR"], baseline="a")
     options = (*PAIR, "--qrels", QRELS, "-m", "AP,RR", "--baseline", "a")
     assert json.loads(call(*options, "--format", "json").text) == json.loads(found.to_json())
-    found.write(tmp_path / "python.csv")
+    found.write(tmp_path / "python.csv", tmp_path / "python.md")
     assert call(*options, "--format", "csv").text == (tmp_path / "python.csv").read_text()
-    assert call(*options, "--format", "markdown").text == found.to_markdown()
+    assert call(*options, "--format", "markdown").text == (tmp_path / "python.md").read_text()
     latex = call(*options, "--format", "latex", "--label", "tab:x", "--decimals", 2).text
     assert latex == found.to_latex(label="tab:x", decimals=2)
 

@@ -324,15 +324,6 @@ def test_one_finding_has_no_parts(text: str) -> None:
 
 
 @needs_hpo
-@pytest.mark.parametrize(
-    ("text", "term_id"),
-    [("left-sided ptosis", "HP:0007687"), ("Hodenhochstand links", "HP:0012741")],
-)
-def test_a_finding_on_one_side_comes_before_the_side(text: str, term_id: str) -> None:
-    assert document("query", text)["results"][0]["doc_id"] == term_id
-    assert document("query", "left-sided")["results"][0]["doc_id"] == "HP:0012835"
-
-
 @pytest.mark.every(2)
 @needs_hpo
 @pytest.mark.parametrize("text", ["quarterly revenue report", "train from Berlin to Munich"])

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 import re
+from unittest.mock import patch
 
 import numpy as np
+import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -18,23 +20,8 @@ from trectools_plus.formats.columns.decimals import (
 from trectools_plus.formats.columns.ids import Text
 
 DECIMAL = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
-OTHER = [
-    "x",
-    "-",
-    ".",
-    "1.2.3",
-    "--1",
-    "0x2",
-    "1,5",
-    "1_0",
-    "1e",
-    "é",
-    "1é",
-    "１",
-    "1 5",
-    "e5",
-    "+",
-]
+OTHER = ["x", "-", ".", "1.2.3", "--1", "0x2", "0x1p3", "1,5", "1_0", "1e", "1%"]
+OTHER += ["é", "1é", "１", "٣", "1 5", "e5", "+"]
 NOT_FINITE = ["nan", "-NaN", "inf", "+Infinity", "1e999", "-1e999", "1e-999"]
 DIGITS = st.from_regex(r"[+-]?[0-9]{0,18}\.?[0-9]{0,18}([eE][+-]?[0-9]{1,3})?", fullmatch=True)
 NUMBER = DIGITS.filter(bool) | st.sampled_from([*OTHER, *NOT_FINITE, "0" * 500 + "1.5"])
@@ -73,8 +60,11 @@ def test_scores_are_those_of_float(values: list[float], form: str) -> None:
 
 @given(st.lists(NUMBER, min_size=1, max_size=8))
 @example(["123456789.123456789", "00000000000000000001.5", "12345678.", ".12345678", "1234567.8"])
-def test_any_text_is_read_as_float_reads_it(texts: list[str]) -> None:
-    found = decimals(texts)
+@example(["1e400", "-1e400", "4.9e-324", "2.4703282292062328e-324", "+.5e+03", "5."])
+@pytest.mark.parametrize("few", [0, 1000], ids=["polars", "python"])
+def test_any_text_is_read_as_float_reads_it(few: int, texts: list[str]) -> None:
+    with patch("trectools_plus.formats.columns.decimals._FEW", few):
+        found = decimals(texts)
     np.testing.assert_array_equal(found.values, [expected(text) for text in texts])
     assert np.signbit(found.values[np.isfinite(found.values)]).tolist() == [
         text.startswith("-") for text in texts if math.isfinite(expected(text))

@@ -33,7 +33,6 @@ def test_texts_are_kept(texts: list[str]) -> None:
         ]
     constant = Ids.constant(texts[0], 5)
     assert constant.texts() == [texts[0]] * 5
-    assert constant.is_constant
     assert constant.series().to_list() == [texts[0]] * 5
 
 

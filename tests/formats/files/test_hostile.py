@@ -237,9 +237,9 @@ def repeated_key(n_keys: int) -> str:
             "<top>\n" * DEEP, "the id is missing", marks=pytest.mark.slow("like the next one")
         ),
         ("<top>\n<num> 1 <title> a\n</top>\n" + "<top>\n" * DEEP, "the id is missing"),
-        ("<topic number='1'>" + "<a>x" * DEEP, "more than 64 deep"),
-        ("<topic number='1'>" * (DEEP // 4), "more than 64 deep"),
-        ("x" * DEEP, "no tab"),
+        ("<topic number='1'>" + "<a>x" * DEEP, "is not closed"),
+        ("<topic number='1'>" * (DEEP // 4), "is not closed"),
+        ("x" * DEEP, "expected id TAB text"),
         ("\n" * DEEP, "no topics"),
         (f"{'q' * DEEP}\ta\n{'q' * DEEP}\tb\n", "on line 1"),
         (f"{'q' * DEEP} \u00a0\ta\n", "white space"),

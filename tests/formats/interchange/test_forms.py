@@ -17,10 +17,7 @@ RANKED = [("q1", "d1", -1.0), ("q1", "d2", -2.0), ("q2", "d3", -1.0)]
 OF_QRELS = {
     "beir.tsv": QRELS,
     "bioasq.json": RELEVANT,
-    "dpr.json": RELEVANT,
     "judgment-list.json": QRELS,
-    "kilt.jsonl": RELEVANT,
-    "letor.txt": QRELS,
     "llama-index.json": RELEVANT,
     "msmarco.qrels.tsv": QRELS,
     "ntcir.qrels.txt": QRELS,
@@ -32,7 +29,6 @@ OF_QRELS = {
     "records.jsonl": QRELS,
     "smart.qrels.text": RELEVANT,
     "testset.jsonl": QRELS,
-    "tevatron.jsonl": RELEVANT,
 }
 OF_RUNS = {
     "dpr.json": RUN,

@@ -198,7 +198,7 @@ ID = st.text(
     st.characters(codec="ascii", categories=["L", "N"], include_characters="-_."),
     min_size=1,
     max_size=6,
-)
+).map("x{}".format)
 RUNS = st.dictionaries(
     ID,
     st.dictionaries(ID, st.floats(-1e6, 1e6).map(lambda x: x + 0.0), min_size=2, max_size=5),

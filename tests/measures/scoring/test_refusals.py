@@ -190,7 +190,7 @@ def spread_outcome(qrels, run):
     """As workers open a file, and what they leave is opened here."""
     table = load_qrels(qrels)
     opened = RunOpener(table, MEASURES).open_on_worker((run, place_of(run)))
-    return plain_outcome(qrels, run) if opened is None else values(table, opened[0][0])
+    return plain_outcome(qrels, run) if opened is None else values(table, opened[0])
 
 
 def write_qrels(folder, n_queries=12):

@@ -14,7 +14,6 @@ from trectools_plus.benchmark.analyses import Curves
 from trectools_plus.reporting.plots.figures import (
     _plot_curves,
     _plot_differences,
-    _query_differences,
 )
 from trectools_plus.reporting.plots.style import label_text, mode_style
 
@@ -72,7 +71,7 @@ def test_differences_are_sorted_and_carry_the_reports_interval(
     report = make_report()
     table = per_query({"lexical": [0.1, 0.9, 0.5, None, 0.2], "vector": [0.4, 0.3, 0.5, 0.2, 0.9]})
     entry = report.find_comparison("lexical", "vector", "nDCG@10")
-    _plot_differences(axes, report, _query_differences(table, entry), entry)
+    _plot_differences(axes, report, table, entry)
     above, below = (patch.get_data().values for patch in axes.patches[:2])
     np.testing.assert_allclose(above, [0.7, 0.3, 0.0, 0.0])
     np.testing.assert_allclose(below, [0.0, 0.0, 0.0, -0.6])
@@ -80,14 +79,14 @@ def test_differences_are_sorted_and_carry_the_reports_interval(
     band = axes.patches[2].get_extents().transformed(axes.transData.inverted())
     assert (band.y0, band.y1) == pytest.approx((entry.ci.low, entry.ci.high))
     assert axes.get_xlabel() == "Queries, sorted: 100 won, 25 tied, 100 lost"
-    assert axes.get_title().startswith("Vector-Only\n− Lexical-Only\nmean -0.0261 [")
+    assert axes.get_title().startswith("Vector-Only\n− Lexical-Only\nmean −0.0261 [")
 
 
 def test_where_less_is_better_the_colours_change_sides(make_report: Any, axes: Axes) -> None:
     report = make_report({"a": {"MeanRank": 4.0}, "b": {"MeanRank": 2.0}})
     table = per_query({"a": [4.0, 4.0], "b": [1.0, 5.0]}, "MeanRank")
     entry = report.find_comparison("a", "b", "MeanRank")
-    _plot_differences(axes, report, _query_differences(table, entry), entry)
+    _plot_differences(axes, report, table, entry)
     first, second = axes.patches[:2]
     assert first.get_label() == "first mode better"
     assert first.get_data().values.tolist() == [0.0, -3.0]
@@ -113,5 +112,5 @@ def test_labels_are_never_markup(text: str, label: str, axes: Axes) -> None:
 
 
 def test_seventy_modes_differ_in_colour_or_marker() -> None:
-    looks = {(style.colour, style.marker) for style in map(mode_style, range(70))}
+    looks = {(look["color"], look["marker"]) for look in map(mode_style, range(70))}
     assert len(looks) == 70

@@ -22,7 +22,7 @@ from trectools_plus.benchmark.run.output_folder import OutputFolder
 from trectools_plus.benchmark.run.runner import BenchmarkResult
 from trectools_plus.errors import InputError, UsageError
 from trectools_plus.reporting import write_plots
-from trectools_plus.reporting.plots import Plot, draw_plots, save_plots
+from trectools_plus.reporting.plots import draw_plots, save_plots
 from trectools_plus.reporting.plots.style import as_image
 from trectools_plus.statistics.comparison import ConfidenceInterval
 
@@ -57,7 +57,7 @@ def strata(modes: list[str]) -> dict[str, Any]:
     }
 
 
-def all_plots(make_report: Any, count: int, **fields: Any) -> list[Plot]:
+def all_plots(make_report: Any, count: int, **fields: Any) -> dict[str, Figure]:
     modes = [f"{number} {LONG}" if number % 3 == 1 else f"m{number}" for number in range(count)]
     measures = {"nDCG@10": 0.3, "RR@10": 0.0, "MeanRank": 12.5, "MinRank": None}
     report = make_report(
@@ -111,18 +111,17 @@ def test_labels_do_not_overlap_for_any_number_of_modes(make_report: Any, count: 
     plots = all_plots(make_report, count)
     fewest = {"differences": 2}
     expected = [name for name in PLOT_NAMES if count >= fewest.get(name, 1)]
-    assert [plot.name for plot in plots] == expected
-    for plot in plots:
-        assert not overlaps(plot.figure), plot.name
+    assert [*plots] == expected
+    for name, figure in plots.items():
+        assert not overlaps(figure), name
 
 
 def test_every_figure_names_every_mode(make_report: Any) -> None:
-    for plot in all_plots(make_report, 5):
-        assert plot.title in plot.figure.get_suptitle()
-        shown = {text.get_text() for text in plot.figure.axes[0].get_yticklabels()}
-        if plot.figure.legends:
-            shown = {text.get_text() for text in plot.figure.legends[0].get_texts()}
-        if plot.name == "differences":
+    for name, figure in all_plots(make_report, 5).items():
+        shown = {text.get_text() for text in figure.axes[0].get_yticklabels()}
+        if figure.legends:
+            shown = {text.get_text() for text in figure.legends[0].get_texts()}
+        if name == "differences":
             assert shown >= {"first mode better", "second mode better"}
         else:
             assert {"m0", "m2"} <= shown
@@ -132,13 +131,13 @@ def test_every_figure_names_every_mode(make_report: Any) -> None:
 def test_only_what_there_are_figures_for_is_drawn(make_report: Any) -> None:
     report = make_report({"a": {"nDCG@10": 0.0}})
     table, runs = data(["a"])
-    assert [plot.name for plot in draw_plots(report, table)] == ["measures"]
-    names = [plot.name for plot in draw_plots(report, table, QRELS, runs)]
+    assert [*draw_plots(report, table)] == ["measures"]
+    names = [*draw_plots(report, table, QRELS, runs)]
     assert names == ["measures", "precision_recall", "hit_rate"]
 
 
 def measures_of(report: BenchmarkReport) -> Figure:
-    return draw_plots(report, data(list(report.modes))[0])[0].figure
+    return draw_plots(report, data(list(report.modes))[0])["measures"]
 
 
 def test_every_measure_has_one_scale_for_all_modes(make_report: Any) -> None:
@@ -183,42 +182,41 @@ def test_only_headline_measures_are_drawn_the_primary_one_first(make_report: Any
 @pytest.mark.slow("draws every picture for thirty modes")
 def test_thirty_modes_are_readable(make_report: Any) -> None:
     plots = all_plots(make_report, 30)
-    for plot in plots:
-        assert not overlaps(plot.figure), plot.name
-        assert plot.figure.get_figheight() < 40
-    shown = {plot.name: plot.figure for plot in plots}
-    assert len(shown["measures"].axes[0].get_yticklabels()) == 30
+    for name, figure in plots.items():
+        assert not overlaps(figure), name
+        assert figure.get_figheight() < 40
+    assert len(plots["measures"].axes[0].get_yticklabels()) == 30
     for name in ("precision_recall", "hit_rate"):
-        assert len(shown[name].legends[0].get_texts()) == 10
-        assert "the 10 best modes" in shown[name].get_suptitle()
+        assert len(plots[name].legends[0].get_texts()) == 10
+        assert "the 10 best modes" in plots[name].get_suptitle()
 
 
 def test_of_many_pairs_those_with_the_best_mode_are_drawn(make_report: Any) -> None:
     report: BenchmarkReport = make_report(
         {f"m{number}": {"nDCG@10": number / 20} for number in range(8)}
     )
-    panels = _differences(report).figure.axes
+    panels = _differences(report).axes
     assert len(panels) == 6
     assert all("m7" in axes.get_title(loc="left") for axes in panels)
     reaches = [axes.get_ylim() for axes in panels]
     assert len(set(reaches)) == 1, "one scale, so that panels can be compared"
 
 
-def _differences(report: BenchmarkReport) -> Plot:
-    table = data(list(report.modes))[0]
-    return next(plot for plot in draw_plots(report, table) if plot.name == "differences")
+def _differences(report: BenchmarkReport) -> Figure:
+    return draw_plots(report, data(list(report.modes))[0])["differences"]
 
 
 def test_differences_are_named_after_the_first_measure(make_report: Any) -> None:
     report = make_report({"a": {"nDCG@10": 0.3, "RR@10": 0.2}, "b": {"nDCG@10": 0.4, "RR@10": 0.1}})
-    assert _differences(report).title == "Differences in nDCG@10, query by query"
+    assert "Differences in nDCG@10, query by query" in _differences(report).get_suptitle()
 
 
 @pytest.mark.slow("draws a very large picture")
 def test_very_many_rows_still_make_a_picture(make_report: Any) -> None:
     report = make_report({f"m{number}": {"nDCG@10": 0.5} for number in range(1200)})
-    plot = draw_plots(report.model_copy(update={"comparisons": []}), pl.DataFrame())[0]
-    assert plot.figure.get_figheight() * plot.figure.dpi == pytest.approx(30_000)
+    report = report.model_copy(update={"comparisons": []})
+    figure = draw_plots(report, pl.DataFrame())["measures"]
+    assert figure.get_figheight() * figure.dpi == pytest.approx(30_000)
 
 
 def test_a_query_alone_is_drawn(make_report: Any) -> None:
@@ -226,7 +224,7 @@ def test_a_query_alone_is_drawn(make_report: Any) -> None:
     table = data(["a", "b"])[0].filter(pl.col("query_id") == "3")
     run = Run.from_dict({"3": {"d9": 1.0}})  # nothing judged
     plots = draw_plots(report, table, Qrels.from_dict({"3": {"d1": 1}}), {"a": run, "b": run})
-    assert not [pair for plot in plots for pair in overlaps(plot.figure)]
+    assert not [pair for figure in plots.values() for pair in overlaps(figure)]
 
 
 @pytest.mark.slow("draws every picture several times")
@@ -244,14 +242,14 @@ def test_files_have_the_same_bytes_twice_and_under_any_settings(
 
 
 def test_files_say_what_they_show_and_nothing_of_when(make_report: Any) -> None:
-    plot = all_plots(make_report, 2)[0]
-    png, svg = as_image(plot.figure, "png"), as_image(plot.figure, "svg", plot.title)
+    figure = all_plots(make_report, 2)["measures"]
+    png, svg = as_image(figure, "png"), as_image(figure, "svg")
     assert png.startswith(b"\x89PNG")
     assert b"Software" not in png
     root = ET.fromstring(svg)
     assert root.tag.endswith("svg")
     text = svg.decode()
-    assert plot.title in text
+    assert "Measures per mode" in text
     assert "<dc:date>" not in text
     assert "Matplotlib v" not in text
 
@@ -260,8 +258,9 @@ def test_labels_from_outside_are_text(make_report: Any) -> None:
     report = make_report({"a": {"nDCG@10": 0.5}})
     mode = report.modes["a"].model_copy(update={"label": "<b>&$\\frac$ 日本 _"})
     plots = draw_plots(report.model_copy(update={"modes": {"a": mode}}), data(["a"])[0])
-    svg = as_image(plots[0].figure, "svg", mode.label)
-    assert any(mode.label in text for text in ET.fromstring(svg).itertext())
+    labels = [tick.get_text() for tick in plots["measures"].axes[0].get_yticklabels()]
+    assert labels == [r"<b>&\$\frac\$ 日本 _"]
+    ET.fromstring(as_image(plots["measures"], "svg"))
 
 
 def test_write_plots_fills_a_folder(make_report: Any, tmp_path: Path) -> None:
@@ -276,7 +275,7 @@ def test_write_plots_fills_a_folder(make_report: Any, tmp_path: Path) -> None:
 def test_a_folder_that_cannot_be_made_is_an_error(make_report: Any, tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(InputError):
-        save_plots([], tmp_path / "file" / "visualizations")
+        save_plots({}, tmp_path / "file" / "visualizations")
 
 
 def test_drawing_leaves_pyplot_alone() -> None:

@@ -13,9 +13,9 @@ from trectools_plus.benchmark.run.dataset import load_collection
 from trectools_plus.retrieval.backends.http.source import HttpBackend
 from trectools_plus.retrieval.backends.python import PythonBackend
 from trectools_plus.retrieval.backends.retriever import ENTRY_POINT_GROUP
-from trectools_plus.retrieval.fetch.answering import FetchOptions
 from trectools_plus.retrieval.fetch.fetch import FetchRequest
 from trectools_plus.retrieval.fetch.run_files import fetch_to_dir
+from trectools_plus.retrieval.source import FetchOptions
 
 ROOT = Path(__file__).parents[3]
 PAGE = (ROOT / "docs" / "backends.md").read_text("utf-8")

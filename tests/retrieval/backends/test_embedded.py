@@ -10,11 +10,10 @@ import pytest
 from trectools_plus.formats.tables import Topics
 from trectools_plus.retrieval.backends.embedded import backend
 from trectools_plus.retrieval.backends.embedded.backend import EmbeddedBackend
-from trectools_plus.retrieval.fetch.answering import FetchOptions
 from trectools_plus.retrieval.fetch.fetch import FetchRequest, fetch_runs
 from trectools_plus.retrieval.fusion import Fusion, HybridRetriever
 from trectools_plus.retrieval.rerank import RerankingRetriever
-from trectools_plus.retrieval.source import Ranking, Retriever, leaves_of
+from trectools_plus.retrieval.source import FetchOptions, Ranking, Retriever, leaves_of
 
 
 class Stand:
@@ -32,7 +31,7 @@ class Stand:
         return [Ranking(self.doc_ids, scores).head(depth) for _ in queries]
 
 
-class Backwards:
+class Backwards(RerankingRetriever):
     """Orders the last of some results first."""
 
     def score(self, query: str, ranking: Ranking) -> np.ndarray:
@@ -47,7 +46,7 @@ def modes_of(*, reranked: bool) -> tuple[list[Stand], dict[str, Retriever]]:
     modes: dict[str, Retriever] = {leaf.name: leaf for leaf in leaves[:2]}
     modes["hybrid"] = HybridRetriever(leaves, Fusion(), candidates=3)
     if reranked:
-        modes = {name: RerankingRetriever(one, Backwards(), 4) for name, one in modes.items()}
+        modes = {name: Backwards(one, {}, 4) for name, one in modes.items()}
     return leaves, modes
 
 

@@ -18,7 +18,6 @@ pytestmark = [pytest.mark.process, pytest.mark.slow("ends processes")]
 
 QUERIES = 300
 CONCURRENCY = 3
-BATCH = 2
 
 
 def begin(program: Program, url: str, folder: Path, *options: str) -> Started:
@@ -26,7 +25,7 @@ def begin(program: Program, url: str, folder: Path, *options: str) -> Started:
     topics, config = folder.parent / "topics.tsv", folder.parent / "service.yaml"
     config.write_text(
         f"backend: http\nhttp:\n  url: {url}\n  concurrency: {CONCURRENCY}\n"
-        f"  batch_size: {BATCH}\n  backoff: 0.01\ncollapse: {{separator: '#'}}\n"
+        f"  backoff: 0.01\ncollapse: {{separator: '#'}}\n"
     )
     topics.write_text("".join(f"q{number}\ttext {number}\n" for number in range(QUERIES)))
     words = ["runs", "fetch", "--topics", topics, "--config", config, "--modes", "dense"]
@@ -82,7 +81,7 @@ def test_killed_at_random_moments_and_resumed(
         assert asked.keys() & set(done) == set()
         assert all(count == 1 for count in asked.values())
         lost = asked.keys() - set(journalled(folder))
-        assert len(lost) <= CONCURRENCY * BATCH
+        assert len(lost) <= CONCURRENCY
         in_flight.update(lost)
     assert killed >= kills - 3  # the last ones may come to an end first
     finish(begin(program, service.url, folder, "--resume"))

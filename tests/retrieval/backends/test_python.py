@@ -20,11 +20,10 @@ from trectools_plus.formats.collection import Collection
 from trectools_plus.formats.tables import Corpus, Qrels, Topics
 from trectools_plus.measures.evaluation import DEFAULT_MEASURES
 from trectools_plus.retrieval.backends.python import PythonBackend
-from trectools_plus.retrieval.backends.results import read_results
-from trectools_plus.retrieval.fetch.answering import Collapse, FetchOptions
+from trectools_plus.retrieval.backends.retriever import read_results
 from trectools_plus.retrieval.fetch.fetch import FetchRequest
 from trectools_plus.retrieval.fetch.run_files import fetch_to_dir
-from trectools_plus.retrieval.source import Ranking
+from trectools_plus.retrieval.source import Collapse, FetchOptions, Ranking
 from trectools_plus.testsets.loading import find_test_set
 from trectools_plus.validation.loading import load_run
 

@@ -12,13 +12,10 @@ from hypothesis import strategies as st
 
 from trectools_plus.retrieval.fetch.answering import (
     Answer,
-    Collapse,
-    FetchOptions,
     answer_batch,
     collapse_chunks,
-    document_id,
 )
-from trectools_plus.retrieval.source import Failure, Hits, Query, Source
+from trectools_plus.retrieval.source import Collapse, Failure, FetchOptions, Hits, Query, Source
 
 CHUNKS = st.lists(
     st.tuples(st.integers(0, 9), st.floats(-100, 100, allow_nan=False, width=32)), max_size=120
@@ -88,9 +85,9 @@ def test_one_document_of_many_chunks_is_bounded() -> None:
 
 
 def test_the_last_separator_counts() -> None:
-    assert document_id("a#b#3", "#") == "a#b"
-    assert document_id("plain", "#") == "plain"
-    assert document_id("a#b", None) == "a#b"
+    ids, scores = ["a#b#3", "plain"], [2.0, 1.0]
+    assert collapse_chunks(ids, scores, Collapse(separator="#")) == {"a#b": 2, "plain": 1}
+    assert collapse_chunks(ids, scores, Collapse()) == {"a#b#3": 2, "plain": 1}
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from threading import Lock
@@ -16,6 +15,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 from trectools_plus.errors import InputError, UsageError
 from trectools_plus.formats.ranking import rank_documents
 from trectools_plus.formats.tables import Corpus, Topics
+from trectools_plus.progress import Progress
 from trectools_plus.retrieval.backends.embedded import backend
 from trectools_plus.retrieval.backends.embedded.backend import (
     LATENCY_SAMPLE,
@@ -23,13 +23,20 @@ from trectools_plus.retrieval.backends.embedded.backend import (
 )
 from trectools_plus.retrieval.backends.embedded.modes import MODES
 from trectools_plus.retrieval.backends.python import PythonBackend
-from trectools_plus.retrieval.fetch.answering import FetchOptions
 from trectools_plus.retrieval.fetch.fetch import FetchRequest, fetch, fetch_runs
 from trectools_plus.retrieval.fetch.run_files import fetch_to_dir
 from trectools_plus.retrieval.fusion import Fusion, HybridRetriever
 from trectools_plus.retrieval.index.parts import AGGREGATIONS, KINDS
 from trectools_plus.retrieval.settings import BATCH_SIZE
-from trectools_plus.retrieval.source import Backend, BackendRequest, Hits, Query, Ranking, Source
+from trectools_plus.retrieval.source import (
+    Backend,
+    FetchOptions,
+    Hits,
+    Query,
+    Ranking,
+    SearchRequest,
+    Source,
+)
 
 CORPUS = Corpus.from_dict(
     {
@@ -271,6 +278,7 @@ class _CountingSource(Source):
     """Records how many calls it answers at the same time."""
 
     concurrency = 4
+    latency_sample = 5
 
     def __init__(self) -> None:
         self.calls: list[tuple[str, int]] = []
@@ -286,14 +294,13 @@ class _CountingSource(Source):
         return [Hits(["d1"], [1.0], 5.0) for _ in queries]
 
 
-def test_latency_is_that_of_single_requests(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys.modules[fetch.__module__], "_TIMED_ALONE", 5)
+def test_latency_is_that_of_single_requests() -> None:
     source = _CountingSource()
 
     class Parallel(Backend):
         name = "parallel"
 
-        def open(self, request: BackendRequest) -> dict[str, Source]:
+        def open(self, request: SearchRequest, progress: Progress) -> dict[str, Source]:
             return {"x": source}
 
     topics = Topics.from_dict({f"q{number}": "a" for number in range(20)})

@@ -15,17 +15,18 @@ from hypothesis import strategies as st
 
 from trectools_plus.errors import InputError, UsageError
 from trectools_plus.formats.tables import Corpus, Topics
-from trectools_plus.retrieval.fetch.answering import FetchOptions
+from trectools_plus.progress import Progress
+from trectools_plus.retrieval.fetch.answering import open_journal
 from trectools_plus.retrieval.fetch.fetch import FetchRequest
-from trectools_plus.retrieval.fetch.journal import open_journal
 from trectools_plus.retrieval.fetch.run_files import fetch_to_dir
 from trectools_plus.retrieval.settings import RetrievalSettings
 from trectools_plus.retrieval.source import (
     Backend,
-    BackendRequest,
     Failure,
+    FetchOptions,
     Hits,
     Query,
+    SearchRequest,
     Source,
 )
 
@@ -42,7 +43,7 @@ class Counting(Backend, Source):
     def __init__(self) -> None:
         self.asked: list[str] = []
 
-    def open(self, request: BackendRequest) -> dict[str, Any]:
+    def open(self, request: SearchRequest, progress: Progress) -> dict[str, Any]:
         return dict.fromkeys(request.modes, self)
 
     def ask(self, queries: Sequence[Query], depth: int) -> list[Hits | Failure]:
@@ -130,7 +131,7 @@ def test_embedded_journals_know_what_is_merged_and_the_parts_of_documents() -> N
 
 def test_a_fetch_that_cannot_begin_leaves_no_file(tmp_path: Path) -> None:
     class Closed(Counting):
-        def open(self, request: BackendRequest) -> dict[str, Any]:
+        def open(self, request: SearchRequest, progress: Progress) -> dict[str, Any]:
             raise UsageError("no such thing")
 
     for folder in (tmp_path / "new", tmp_path):

@@ -11,10 +11,10 @@ from trectools_plus.formats.hashing import sha256_file
 from trectools_plus.formats.ranking import separate_ties
 from trectools_plus.formats.tables import Corpus, Topics
 from trectools_plus.retrieval.backends.embedded.modes import MODES
-from trectools_plus.retrieval.fetch.answering import FetchOptions
 from trectools_plus.retrieval.fetch.fetch import FetchRequest, fetch
 from trectools_plus.retrieval.fetch.run_files import FetchManifest, fetch_to_dir
 from trectools_plus.retrieval.settings import RetrievalSettings
+from trectools_plus.retrieval.source import FetchOptions
 from trectools_plus.validation import Severity, validate_run
 from trectools_plus.validation.loading import load_run
 
@@ -48,7 +48,7 @@ def test_files_and_manifests(tmp_path: Path) -> None:
         assert manifest == file.manifest
         assert manifest.settings == settings.for_documents(has_parts=False)
         assert (manifest.mode, manifest.depth, manifest.exclude_self) == (mode, 20, True)
-        assert (manifest.dataset, manifest.command, manifest.seed) == ("toy", "runs fetch …", None)
+        assert (manifest.dataset, manifest.command) == ("toy", "runs fetch …")
         assert (manifest.corpus.count, manifest.topics.count) == (30, 3)
         assert manifest.run.sha256 == sha256_file(file.path)
         assert manifest.run.results == run.frame.height
@@ -57,9 +57,6 @@ def test_files_and_manifests(tmp_path: Path) -> None:
         assert manifest.blas_threads == limited_blas_threads()
         assert manifest.latency_ms.p50 <= manifest.latency_ms.p95 <= manifest.latency_ms.p99
     assert files["lexical"].manifest.run.missing_queries == ["q3"]
-    assert [
-        finding.code for finding in files["lexical"].findings if finding.severity == "error"
-    ] == ["P108"]
 
 
 def test_written_runs_validate_without_a_warning(tmp_path: Path) -> None:
@@ -95,7 +92,7 @@ def test_a_run_without_any_result_fails_the_check(tmp_path: Path) -> None:
         "results": 0,
         "missing_queries": ["1"],
     }
-    assert (manifest["mode"], manifest["findings"]) == ("lexical", [])
+    assert manifest["mode"] == "lexical"
     assert manifest["index_snapshots"].keys() == {"lexical"}
     (tmp_path / "lexical.run").write_text("1 Q0 d1 1 1.0 lexical\n")
     with pytest.raises(CheckFailedError, match=r"lexical\.run"):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from trectools_plus.formats.tables import Topics
-from trectools_plus.retrieval.fetch.topics import hash_topics
+from trectools_plus.retrieval.source import hash_topics
 
 
 def test_hash_of_topics_heeds_order() -> None:

@@ -4,11 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trectools_plus.retrieval.hpo.glossary import (
-    Glossary,
-    included_glossary,
-    parse_glossary,
-)
+from trectools_plus.retrieval.hpo.glossary import Glossary, included_glossary
 from trectools_plus.retrieval.hpo.rewording import GLOSSARY_LANGUAGES
 
 ENTRIES = {
@@ -112,8 +108,3 @@ def test_the_included_glossaries_are_read(language: str) -> None:
 @pytest.mark.parametrize("language", ["en", "it", "", "../x"])
 def test_other_languages_have_no_glossary(language: str) -> None:
     assert included_glossary(language) is None
-
-
-def test_glossaries_have_lines_or_semicolons_and_comments() -> None:
-    text = "# words\na=b; c = d e\n\nf=\n"
-    assert parse_glossary(text) == {"a": "b", "c": "d e", "f": ""}

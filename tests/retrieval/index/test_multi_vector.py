@@ -84,7 +84,7 @@ def test_equals_a_plain_loop(documents, strategy, seed, depth, at_once) -> None:
         rows += [(doc_id, "definition", "x")] * definition
     parts = TextParts.from_frame(frame_of(rows))
     aggregation = AGGREGATIONS[strategy]
-    if not set(aggregation.kinds) & set(parts.segments):
+    if not len(aggregation.rows_of(parts)):
         return
     vectors, queries = unit_rows(len(rows), seed), unit_rows(3, seed)
     found = list(nearest_documents(vectors, queries, parts, aggregation, depth, at_once))
@@ -92,15 +92,10 @@ def test_equals_a_plain_loop(documents, strategy, seed, depth, at_once) -> None:
         expected = {}
         for doc_id in documents:
             of_kinds: dict[str, list[float]] = {}
-            for kind, segment in parts.segments.items():
-                for start, size, document in zip(
-                    segment.starts, segment.sizes, segment.documents, strict=True
-                ):
-                    if parts.doc_ids[document] == doc_id:
-                        of_kinds[kind] = [
-                            float((vectors[row].astype(float) * query.astype(float)).sum())
-                            for row in range(start, start + size)
-                        ]
+            for row, (number, kind) in enumerate(zip(parts.documents, parts.kinds, strict=True)):
+                if parts.doc_ids[number] == doc_id:
+                    product = float((vectors[row].astype(float) * query.astype(float)).sum())
+                    of_kinds.setdefault(KINDS[kind], []).append(product)
             score = plain_score(strategy, of_kinds)
             if score is not None:
                 expected[doc_id] = score
@@ -127,7 +122,7 @@ def test_near_ties_closer_than_32_bit_products_can_tell() -> None:
     rows += [(doc_id, "synonym", text) for doc_id in ids for text in ("x", "y")]
     parts = TextParts.from_frame(frame_of(rows))
     exact = (vectors.astype(float) * query.astype(float)).sum(axis=1).astype(np.float32)
-    best = np.maximum(exact[:1000], exact[1000:].reshape(1000, 2).max(axis=1))
+    best = exact.reshape(1000, 3).max(axis=1)
     expected = sorted(range(1000), key=lambda row: (-best[row], row))[:10]
     aggregation = AGGREGATIONS["label_synonyms_max"]
     ((places, scores),) = nearest_documents(vectors, query, parts, aggregation, 10)

@@ -97,7 +97,7 @@ def test_json_lines(content: str, expected: tuple[str, str, int], tmp_path: Path
         ("a.txt", SGML.replace("<num> Number: 2\n", ""), ("T105", "error", 5)),
         ("a.txt", SGML.replace("Number: 2", "Number: 1"), ("T112", "error", 5)),
         ("a.txt", SGML.replace("Number: 2", "Number: q 2"), ("T113", "error", 5)),
-        ("a.txt", SGML.replace("</top>\n<top>\n", ""), ("T104", "error", 1)),
+        ("a.txt", SGML.replace("</top>\n<top>\n", ""), ("T113", "error", 1)),
         (
             "a.xml",
             '<all>\n<topic number="1"><query>a</query></topic>\n<topic number="2"/>\n</all>\n',
@@ -306,26 +306,16 @@ RUN = "1 Q0 d01 1 9.5 base\n1 Q0 d02 2 8.0 base\n"
 
 
 @pytest.mark.parametrize(
-    ("content", "words", "line"),
+    ("content", "line"),
     [
-        (RUN, "looks like", 1),
-        ("# note\n" + RUN.replace(" ", "\t").replace("Q0", "0"), "looks like", 2),
-        ("1 0 d01 2 \n1 0 d02 -1\n", "looks like qrels", 1),
-        ("\n1\t0\td01\t2\r\n", "looks like qrels", 2),
+        (RUN, 1),
+        ("# note\n" + RUN.replace(" ", "\t").replace("Q0", "0"), 2),
+        ("1 0 d01 2 \n1 0 d02 -1\n", 1),
+        ("\n1\t0\td01\t2\r\n", 2),
     ],
 )
-def test_runs_and_qrels_are_no_topics(content: str, words: str, line: int, tmp_path: Path) -> None:
-    report = _report(tmp_path, "topics.txt", content)
-    [finding] = report.errors
+def test_runs_and_qrels_are_no_topics(content: str, line: int, tmp_path: Path) -> None:
+    [finding] = _report(tmp_path, "topics.txt", content).errors
     assert (finding.code, finding.fix, finding.line) == ("T101", "no", line)
-    assert words in finding.message
-
-
-def test_a_query_of_words_and_numbers_is_no_judgment(tmp_path: Path) -> None:
+    assert "'runs validate' or 'qrels validate'" in finding.remedy
     assert _report(tmp_path, "topics.txt", "1\t2 plus 2\n").findings == ()
-
-
-def test_a_text_cut_on_another_line_is_not_offered_to_be_fixed(tmp_path: Path) -> None:
-    report = _report(tmp_path, "a.yaml", SET.replace("first query", "first\n      query # one"))
-    [finding] = report.findings
-    assert (finding.code, finding.fix) == ("T117", "no")

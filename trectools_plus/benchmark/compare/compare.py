@@ -14,10 +14,10 @@ from trectools_plus.benchmark.report import MeasureDefinition, MeasureResult, St
 from trectools_plus.benchmark.report.verdict import find_primary
 from trectools_plus.benchmark.run.config import Comparing
 from trectools_plus.benchmark.run.targets import Target, find_uplift_baseline, judge_mean
-from trectools_plus.errors import IncomparableError, UsageError
+from trectools_plus.errors import IncomparableError
 from trectools_plus.formats.tables import TOPICS_SCHEMA, Topics
 from trectools_plus.measures.evaluation import Evaluation
-from trectools_plus.statistics import Intervals, indistinguishable_groups, mean_intervals, pairs_of
+from trectools_plus.statistics import indistinguishable_groups, mean_intervals, pairs_of
 from trectools_plus.statistics.arrays import IntervalOptions, none_if_nan
 from trectools_plus.statistics.comparison import Comparison, ends_of
 from trectools_plus.statistics.method import EQUAL, describe_family
@@ -39,30 +39,53 @@ def summarise(
     Returns:
         By run, then by the measures' names as requested.
     """
-    intervals = _intervals(evaluation, comparing.options)
     baseline = find_uplift_baseline(comparing.baseline, evaluation.run_names)
+    bases = {}
+    if baseline is not None:
+        for name in evaluation.measure_names:
+            bases[name] = baseline, none_if_nan(evaluation.mean(baseline, name))
     results: dict[str, dict[str, MeasureResult]] = {}
-    for column, (run, name) in enumerate(_cases(evaluation)):
-        mean = none_if_nan(evaluation.mean(run, name))
-        definition = evaluation.definition(name)
-        target = (targets or {}).get(definition.name)
-        ci = interval_of(intervals, column)
-        base = none_if_nan(evaluation.mean(baseline, name)) if baseline else None
-        judged = target and judge_mean(
-            mean,
-            target,
-            ends_of(ci),
-            higher_is_better=definition.higher_is_better,
-            baseline=None if base is None or run == baseline else (baseline or "", base),
-        )
-        results.setdefault(run, {})[name] = MeasureResult(
-            mean=mean,
-            median=none_if_nan(evaluation.median(run, name)),
-            std=none_if_nan(evaluation.std(run, name)),
+    for run, means in summarise_means(evaluation, comparing.options).items():
+        for name, figures in means.items():
+            definition = evaluation.definition(name)
+            target = (targets or {}).get(definition.name)
+            judged = target and judge_mean(
+                figures.mean,
+                target,
+                ends_of(figures.ci),
+                higher_is_better=definition.higher_is_better,
+                baseline=None if run == baseline else bases.get(name),
+            )
+            results.setdefault(run, {})[name] = MeasureResult(
+                **dict(figures),
+                median=none_if_nan(evaluation.median(run, name)),
+                std=none_if_nan(evaluation.std(run, name)),
+                definition=MeasureDefinition.model_validate(definition.as_dict()),
+                target=judged,
+            )
+    return results
+
+
+def summarise_means(
+    evaluation: Evaluation, options: IntervalOptions
+) -> dict[str, dict[str, StratumResult]]:
+    """Compute mean, number of queries and interval of each run and measure.
+
+    All of them use one set of resamples, so their intervals can be compared.
+
+    Returns:
+        By run and measure.
+    """
+    cases = [(run, name) for run in evaluation.run_names for name in evaluation.measure_names]
+    values = np.column_stack([evaluation.values(*case) for case in cases])
+    higher_is_better = [evaluation.definition(name).higher_is_better for _, name in cases]
+    intervals = mean_intervals(values, proportions=np.array(higher_is_better), **options)
+    results: dict[str, dict[str, StratumResult]] = {}
+    for column, (run, name) in enumerate(cases):
+        results.setdefault(run, {})[name] = StratumResult(
+            mean=none_if_nan(evaluation.mean(run, name)),
             n=evaluation.n(run, name),
-            ci=ci,
-            definition=MeasureDefinition.model_validate(definition.as_dict()),
-            target=judged,
+            ci=interval_of(intervals, column),
         )
     return results
 
@@ -130,15 +153,15 @@ def find_strata(topics: Topics, query_ids: list[str]) -> dict[str, dict[str, Row
 
 def group_queries(topics: Topics, query_ids: list[str], field: str) -> dict[str, Rows]:
     """Return the positions of the queries with each value of a field; see :func:`find_strata`."""
-    known = topics.frame.unique("query_id", keep="first")
-    frame = pl.DataFrame({"query_id": query_ids}, schema={"query_id": pl.String}).join(
-        known, on="query_id", how="left", maintain_order="left"
-    )
-    text = pl.col(field).cast(pl.String).str.strip_chars()
-    column = frame.select(text.replace("", None)).to_series()
-    counts = column.drop_nulls().value_counts(name="queries")
-    ordered = counts.sort("queries", field, descending=[True, False])[field].to_list()
-    return {value: column.eq_missing(value).arg_true().to_numpy() for value in ordered}
+    known = topics.frame.unique("query_id", keep="first", maintain_order=True)
+    values = known[field].cast(pl.String).str.strip_chars()
+    value_of = dict(zip(known["query_id"], values, strict=True))
+    rows: dict[str, list[int]] = {}
+    for row, query_id in enumerate(query_ids):
+        if value := value_of.get(query_id):
+            rows.setdefault(value, []).append(row)
+    ordered = sorted(rows, key=lambda value: (-len(rows[value]), value))
+    return {value: np.array(rows[value], np.intp) for value in ordered}
 
 
 def further_fields(topics: Topics) -> list[str]:
@@ -164,28 +187,7 @@ def summarise_rows(
         By run and measure.
     """
     tables = {run: table[rows] for run, table in evaluation.tables.items()}
-    part = replace(evaluation, tables=tables)
-    intervals = _intervals(part, options)
-    results: dict[str, dict[str, StratumResult]] = {run: {} for run in part.run_names}
-    for column, (run, name) in enumerate(_cases(part)):
-        results[run][name] = StratumResult(
-            mean=none_if_nan(part.mean(run, name)),
-            n=part.n(run, name),
-            ci=interval_of(intervals, column),
-        )
-    return results
-
-
-def _cases(evaluation: Evaluation) -> list[tuple[str, str]]:
-    return [(run, name) for run in evaluation.run_names for name in evaluation.measure_names]
-
-
-def _intervals(evaluation: Evaluation, options: IntervalOptions) -> Intervals:
-    """Compute the intervals of all runs and measures with one set of resamples."""
-    cases = _cases(evaluation)
-    values = np.column_stack([evaluation.values(*case) for case in cases])
-    higher_is_better = [evaluation.definition(name).higher_is_better for _, name in cases]
-    return mean_intervals(values, proportions=np.array(higher_is_better), **options)
+    return summarise_means(replace(evaluation, tables=tables), options)
 
 
 class Compared(NamedTuple):
@@ -222,22 +224,19 @@ def compare_modes(
     baselines = [name for name in comparing.baseline if name in modes]
     places = [modes.index(name) for name in baselines]
     pairs = [] if comparing.baseline and not places else pairs_of(len(modes), places)
-    if not baselines:
-        pairs = [_orient(evaluation, pair, primary) for pair in pairs]
-    family = describe_family(len(pairs), len(modes), baselines, noun)
-    scores = [
-        PairedScores(
-            modes[one],
-            modes[two],
-            measure,
-            evaluation.query_ids[modes[one]],
-            evaluation.values(modes[one], measure),
-            evaluation.values(modes[two], measure),
-            evaluation.definition(measure).higher_is_better,
+
+    def pair(places: tuple[int, int], measure: str) -> PairedScores:
+        baseline, contrast = (modes[place] for place in places)
+        ids, is_better = evaluation.query_ids[baseline], evaluation.definition(measure)
+        before, after = (evaluation.values(mode, measure) for mode in (baseline, contrast))
+        return PairedScores(
+            baseline, contrast, measure, ids, before, after, is_better.higher_is_better
         )
-        for one, two in pairs
-        for measure in names
-    ]
+
+    if not baselines:  # the mode that is better on the primary measure is second
+        pairs = [one[::-1] if _is_behind(pair(one, primary)) else one for one in pairs]
+    family = describe_family(len(pairs), len(modes), baselines, noun)
+    scores = [pair(one, measure) for one in pairs for measure in names]
     entries = compare_scores(scores, comparing.by(family)) if scores else []
     unranked = [name for name in names if evaluation.is_over_different_queries(name)]
     compared = Compared(entries, dict.fromkeys(names), {}, unranked, {})
@@ -259,40 +258,22 @@ def compare_modes(
     return compared
 
 
-def _orient(evaluation: Evaluation, pair: tuple[int, int], primary: str) -> tuple[int, int]:
-    """Return a pair with the mode that is better on the primary measure as second."""
-    baseline, contrast = (evaluation.values(evaluation.run_names[place], primary) for place in pair)
-    sign = 1.0 if evaluation.definition(primary).higher_is_better else -1.0
-    differences = sign * (contrast - baseline)
-    defined = differences[~np.isnan(differences)]
-    behind = defined.size > 0 and float(defined.mean()) < -EQUAL
-    return pair[::-1] if behind else pair
+def _is_behind(scores: PairedScores) -> bool:
+    """Return whether the contrast is worse than the baseline."""
+    differences = scores.shared.after - scores.shared.before
+    sign = 1.0 if scores.higher_is_better else -1.0
+    return differences.size > 0 and float((sign * differences).mean()) < -EQUAL
 
 
 def _find_groups(means: Mapping[str, float], pairs: Sequence[Comparison]) -> list[list[str]]:
     modes = list(means)
-    p_values = np.full((len(modes), len(modes)), np.nan)
+    p_values = np.ones((len(modes), len(modes)))
     for entry in pairs:
-        if {entry.baseline, entry.contrast} <= means.keys():
-            one, two = modes.index(entry.baseline), modes.index(entry.contrast)
-            p_values[one, two] = p_values[two, one] = 0.0 if entry.significant else 1.0
-    found = indistinguishable_groups([*means.values()], p_values, level=0.5)
-    return [[modes[place] for place in group] for group in found if len(group) > 1]
-
-
-def check_baselines(baseline: str | Sequence[str] | None, names: list[str]) -> list[str]:
-    """Return the baselines as a list; empty to compare every pair.
-
-    Raises:
-        UsageError: If one is not one of the runs.
-    """
-    baselines = [baseline] if isinstance(baseline, str) else list(baseline or ())
-    for name in baselines:
-        if name not in names:
-            raise UsageError(
-                f"unknown baseline '{name}'", remedy=f"the runs are {', '.join(names)}"
-            )
-    return baselines
+        if entry.significant and {entry.baseline, entry.contrast} <= means.keys():
+            places = [modes.index(entry.baseline), modes.index(entry.contrast)]
+            p_values[places, places[::-1]] = 0.0
+    groups = indistinguishable_groups([*means.values()], p_values, level=0.5)
+    return [[modes[place] for place in group] for group in groups if len(group) > 1]
 
 
 def refuse_different_queries(evaluation: Evaluation) -> None:

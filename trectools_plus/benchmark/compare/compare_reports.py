@@ -130,32 +130,27 @@ def compare_reports(
     if not measures:
         raise IncomparableError("the reports have no measure in common", where=" and ".join(names))
     scores = read_scores(sources, pairs, measures)
-    family = (
-        f"{plural(len(pairs), 'comparison')} on one measure: {plural(len(pairs), 'mode')}, B and A"
-    )
+    count = plural(len(pairs), "comparison")
+    family = f"{count} on one measure: {plural(len(pairs), 'mode')}, B and A"
     compared = compare_scores(scores, Method(resampling_of(a.manifest.config), test, family=family))
     modes, notes = [], []
+    for name, report, paired in zip(names, (a, b), zip(*pairs, strict=True), strict=True):
+        if others := [mode for mode in report.modes if mode not in paired]:
+            notes.append(f"only in {name}: {', '.join(others)}")
     for place, pair in enumerate(pairs):
         part = slice(place * len(measures), (place + 1) * len(measures))
         labels = [report.modes[mode].label for report, mode in zip((a, b), pair, strict=True)]
         label = labels[0] if labels[0] == labels[1] else f"{labels[0]} (A) and {labels[1]} (B)"
         modes.append(ComparedMode(label, pair, scores[part], compared[part]))
-        notes += [note for one in scores[part] if (note := note_undefined(label, one))]
-    alone = [
-        f"only in {name}: {', '.join(others)}"
-        for name, report, paired in zip(names, (a, b), zip(*pairs, strict=True), strict=True)
-        if (others := [mode for mode in report.modes if mode not in paired])
-    ]
-    settings = _flatten(a.manifest.config), _flatten(b.manifest.config)
-    values = {
-        name: (settings[0].get(name), settings[1].get(name)) for one in settings for name in one
-    }
+        notes += filter(None, (note_undefined(label, one) for one in scores[part]))
+    before, after = _flatten(a.manifest.config), _flatten(b.manifest.config)
+    settings = {name: (before.get(name), after.get(name)) for name in {**before, **after}}
     return ReportComparison(
         names,
         a,
         modes,
-        notes=[*alone, *notes],
-        settings={name: pair for name, pair in values.items() if pair[0] != pair[1]},
+        notes=notes,
+        settings={name: pair for name, pair in settings.items() if pair[0] != pair[1]},
         headline_measures=[one for one in a.headline_measures if one in measures] or measures[:1],
     )
 
@@ -184,19 +179,21 @@ def _pair_modes(a: BenchmarkReport, b: BenchmarkReport) -> list[tuple[str, str]]
 def state_verdict(compared: ReportComparison) -> str:
     """State the result on the first headline measure, one sentence per mode."""
     sentences, measure = [], compared.headline_measures[0]
+    is_higher_better = compared.report.higher_is_better(measure)
     for mode in compared.modes:
         entry = next(entry for entry in mode.comparisons if entry.measure == measure)
-        difference, sentence = entry.difference, f"{measure} is undefined in A or B"
-        if difference is not None:
-            is_better = (difference > 0) == compared.report.higher_is_better(measure)
+        on, difference = (
+            f"on {measure} over {plural(entry.n, 'query', 'queries')}",
+            entry.difference,
+        )
+        if difference is None:
+            sentence = f"{measure} is undefined in A or B"
+        elif abs(difference) <= EQUAL:
+            sentence = f"A and B are equal {on}"
+        else:
+            side = "better" if (difference > 0) == is_higher_better else "worse"
             proof = ("significantly ", "") if entry.significant else ("", ", not significant")
-            sentence = (
-                "A and B are equal"
-                if abs(difference) <= EQUAL
-                else f"B is {proof[0]}{'better' if is_better else 'worse'} than A by "
-                f"{abs(difference):.4f}{proof[1]}"
-            )
-            sentence += f" on {measure} over {plural(entry.n, 'query', 'queries')}"
+            sentence = f"B is {proof[0]}{side} than A by {abs(difference):.4f}{proof[1]} {on}"
         sentences.append(f"{mode.label}: {sentence}.")
     return " ".join(sentences)
 
@@ -220,53 +217,45 @@ def read_scores(
         IncomparableError: If the reports have different queries.
     """
     tables = [_read_values(source, measures) for source in sources]
-    names = [one if isinstance(one, str) else one.requested_name for one in measures]
-    higher = {
-        name: _higher_is_better(sources[0].report, one)
-        for name, one in zip(names, measures, strict=True)
-    }
     scores = []
-    for pair, name in product(pairs, names):
-        values = [table[mode, name] for table, mode in zip(tables, pair, strict=True)]
-        ids = [one["query_id"].to_list() for one in values]
-        if differing := {*ids[0]} ^ {*ids[1]}:
+    for pair, one in product(pairs, measures):
+        if isinstance(one, str):
+            name, higher = one, sources[0].report.higher_is_better(one)
+        else:
+            name, higher = one.requested_name, bool(one.higher_is_better)
+        parts = [table[mode, name] for table, mode in zip(tables, pair, strict=True)]
+        ids, other_ids = (part["query_id"].to_list() for part in parts)
+        if differing := {*ids} ^ {*other_ids}:
             raise IncomparableError(
                 f"{name} of {pair[0]} is averaged over different queries: {len(differing)} are in "
                 f"only one report, for example {min(differing)}"
             )
-        before, after = (
-            one["value"].cast(pl.Float64).fill_null(np.nan).to_numpy() for one in values
-        )
-        scores.append(PairedScores(*pair, name, ids[0], before, after, higher[name]))
+        before, after = (part["value"].fill_null(np.nan).to_numpy() for part in parts)
+        scores.append(PairedScores(*pair, name, ids, before, after, higher))
     return scores
 
 
-def _higher_is_better(report: BenchmarkReport, measure: str | Measure) -> bool:
-    return (
-        report.higher_is_better(measure)
-        if isinstance(measure, str)
-        else bool(measure.higher_is_better)
-    )
+_Values = dict[tuple[str, str], pl.DataFrame]
+"""Columns ``query_id, value`` sorted by query, by mode and measure."""
 
 
-def _read_values(
-    source: ReportFolder, measures: Sequence[str | Measure]
-) -> dict[tuple[str, str], pl.DataFrame]:
-    """Return columns ``query_id, value`` sorted by query, by mode and requested measure."""
-    report, path = source.report, source.files.file(PER_QUERY_FILE)
-    table = source.per_query
-    assert table is not None
-    values = {
+def _group_values(table: pl.DataFrame) -> _Values:
+    table = table.with_columns(pl.col("value").cast(pl.Float64))
+    return {
         (str(mode), str(measure)): part.select("query_id", "value").sort("query_id")
         for (mode, measure), part in table.group_by("run", "measure")
     }
+
+
+def _read_values(source: ReportFolder, measures: Sequence[str | Measure]) -> _Values:
+    """Return the values per query by mode and requested measure."""
+    report, path = source.report, source.files.file(PER_QUERY_FILE)
+    assert source.per_query is not None
+    values = _group_values(source.per_query)
     for (mode, result), name in product(report.modes.items(), report.measure_names):
-        reported = result.measures[name].mean
-        mean = (
-            _mean(values[mode, name]["value"].drop_nulls().to_numpy())
-            if (mode, name) in values
-            else None
-        )
+        reported, mean = result.measures[name].mean, None
+        if (mode, name) in values:
+            mean = _mean(values[mode, name]["value"].drop_nulls().to_numpy())
         if (mean is None) != (reported is None) or abs((mean or 0) - (reported or 0)) > _NEAR:
             raise InputError(
                 f"the per-query values are not those of the report: their mean of {name} for "
@@ -278,7 +267,7 @@ def _read_values(
     labels = {name: report.find_measure(name) for name in named}
     if further := [name for name, label in labels.items() if label is None]:
         try:
-            scored = source.score([named[name] for name in further]).per_query()
+            values |= _group_values(source.score([named[name] for name in further]).per_query())
         except InputError as error:
             raise UsageError(
                 f"{further[0]} is not in the report, and cannot be scored from the runs beside it "
@@ -286,10 +275,6 @@ def _read_values(
                 where=str(source.path),
                 remedy=f"use one of {', '.join(report.measure_names)}, or keep the runs and qrels",
             ) from error
-        values |= {
-            (str(mode), str(measure)): part.select("query_id", "value").sort("query_id")
-            for (mode, measure), part in scored.group_by("run", "measure")
-        }
     return {
         (mode, name): values[mode, label or name]
         for mode, (name, label) in product(report.modes, labels.items())
@@ -316,8 +301,8 @@ def note_undefined(mode: str, scores: PairedScores) -> str:
         return ""
     return (
         f"{scores.measure} of {mode} is undefined for {alone} of {len(scores.ids)} queries in one "
-        "report only: the two means are over different queries, the test is over the "
-        f"{len(scores.shared.ids)} that both define"
+        "report only: the means of the reports are over different queries, the comparison "
+        f"is over the {len(scores.shared.ids)} that both define"
     )
 
 

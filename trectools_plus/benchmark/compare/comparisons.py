@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
+from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 from trectools_plus.arguments import checked
 from trectools_plus.benchmark.compare.compare import (
-    check_baselines,
     compare_modes,
     find_primary_of,
     refuse_different_queries,
@@ -149,18 +148,7 @@ class Comparisons(Displayed, Sequence[Comparison]):
             UsageError: If there is no such measure, or an argument is out of range.
         """
         layout = (systems, decimals, caption, label)
-        return str(render("comparisons_table", self.report, "latex", measures, layout))
-
-    @checked
-    def to_markdown(
-        self,
-        measures: Sequence[str] | None = None,
-        decimals: int | None = None,
-        systems: Literal["rows", "columns"] | None = None,
-    ) -> str:
-        """Return the table of :meth:`to_latex` as Markdown."""
-        layout = (systems, decimals)
-        return str(render("comparisons_table", self.report, "markdown", measures, layout))
+        return str(render("render_comparisons_latex", self.report, measures, *layout))
 
     def to_json(self) -> str:
         """Return verdict, means, comparisons, best systems and groups as one JSON document.
@@ -179,7 +167,7 @@ class Comparisons(Displayed, Sequence[Comparison]):
         ``losses``.
         ``evaluation.to_dict()`` has the means by system and measure.
         """
-        table: pl.DataFrame = render("comparisons_table", self.report, "frame")
+        table: pl.DataFrame = render("table_as_frame", self.report)
         return table
 
     def to_pandas(self) -> pd.DataFrame:
@@ -216,14 +204,12 @@ class Comparisons(Displayed, Sequence[Comparison]):
         Raises:
             UsageError: If there is no such measure or plot.
         """
-        figure: Figure
         if kind not in ("means", "differences"):
             raise UsageError(f"there is no plot {kind!r}", remedy="use means or differences")
-        if kind == "differences":
-            values = self.evaluation.per_query()
-            figure = render("plot_differences", self.report, values, measure)
-        else:
-            figure = render("plot_report", self.report, None if measure is None else [measure])
+        if kind == "means":
+            return self.report.plot(None if measure is None else [measure])
+        values = self.evaluation.per_query()
+        figure: Figure = render("plot_differences", self.report, values, measure)
         return figure
 
     def __len__(self) -> int:
@@ -232,13 +218,7 @@ class Comparisons(Displayed, Sequence[Comparison]):
     def __iter__(self) -> Iterator[Comparison]:
         return iter(self.report.comparisons)
 
-    @overload
-    def __getitem__(self, index: int) -> Comparison: ...
-
-    @overload
-    def __getitem__(self, index: slice) -> tuple[Comparison, ...]: ...
-
-    def __getitem__(self, index: int | slice) -> Comparison | tuple[Comparison, ...]:
+    def __getitem__(self, index: Any) -> Any:
         """Return a comparison by its place."""
         return self.entries[index]
 
@@ -311,11 +291,8 @@ def compare(
         evaluation = qrels
     else:
         source = Path(qrels).name if is_path(qrels) else ""
-        judged = qrels
-        if not is_path(qrels) and columns is None:
-            judged = as_qrels(qrels)
+        judged = qrels if is_path(qrels) or columns is not None else as_qrels(qrels)
         evaluation = evaluate(judged, runs, measures, columns=columns, exclude=exclude)
-    baselines = [baseline] if isinstance(baseline, str) else list(baseline or ())
     if unknown := set(options) - set(CompareOptions.__annotations__):
         raise UsageError(
             f"compare has no option {min(unknown)}",
@@ -323,6 +300,7 @@ def compare(
         )
     primary_measure = options.pop("primary_measure", None)
     settings = {"test": test, "correction": correction, **options}
+    baselines = [baseline] if isinstance(baseline, str) else list(baseline or ())
     comparing = Comparing.of(settings, baselines)
     return make_comparisons(evaluation, comparing, source, primary_measure)
 
@@ -338,7 +316,9 @@ def make_comparisons(
         source: The name of the judgments' file; empty if there is none.
         primary_measure: The measure of the verdict; the first one if ``None``.
     """
-    check_baselines(comparing.baseline, evaluation.run_names)
+    if unknown := [name for name in comparing.baseline if name not in evaluation.run_names]:
+        remedy = f"the runs are {', '.join(evaluation.run_names)}"
+        raise UsageError(f"unknown baseline '{unknown[0]}'", remedy=remedy)
     check_method(comparing.test, comparing.correction)
     refuse_different_queries(evaluation)
     notes = dict.fromkeys([*notes_on_unjudged(evaluation.judged), *evaluation.notes])

@@ -1,7 +1,7 @@
 """Limits on the trust in a mode's figures, patterns in the figures, and notes on the search.
 
-In patterns, "low" is below the measure's baseline target, "high" is at least its competitive
-target, so they agree with the table of targets. A measure without a target is neither.
+In patterns, "low" is below the measure's baseline target, as in the table of targets. A measure
+without a target is not low.
 """
 
 from __future__ import annotations
@@ -159,96 +159,48 @@ def _score(
 
 
 _LOW_JUDGED = 0.8
-_FAMILIES = {
-    "ndcg": ("nDCG",),
-    "precision": ("P", "RR"),
-    "first_hit": ("RR",),
-    "recall": ("R",),
-    "hit": ("HitRate", "Success"),
-}
-"""The measures of each pattern, named without parameters and cutoff.
-
-If ``P@k`` is not among the measures, ``RR@k`` is used as precision.
-"""
 
 
 class _Pattern(NamedTuple):
-    """A measure that is below its baseline target.
+    """A measure whose mean is below its baseline target.
 
     Attributes:
         sign: Its name.
-        low: The family of the measure.
-        other: The family of another measure, if its target matters.
-        least: The least level of this other measure: 1 reaches the baseline, 2 is competitive.
-        observed: The observation, with the figures of both.
+        measure: The measure, without its cutoff; of several cutoffs, the deepest counts.
+        name: The measure in words.
         suggests: The suggestion.
     """
 
     sign: str
-    low: str
-    other: str
-    least: int
-    observed: str
+    measure: str
+    name: str
     suggests: str
 
 
 _PATTERNS = (
     _Pattern(
-        "high-precision-low-recall",
-        "recall",
-        "precision",
-        2,
-        "high precision ({other}) with low recall ({low})",
-        "what is found is ranked well, but many relevant documents are never found: "
-        "widen the pool (another mode beside this one, query expansion, synonyms, stemming)",
-    ),
-    _Pattern(
         "low-recall",
+        "R",
         "recall",
-        "",
-        0,
-        "low recall ({low})",
-        "relevant documents are missing from the pool, and no re-ranking brings "
-        "them back: look at tokenisation, vocabulary mismatch and the indexed fields first",
+        "relevant documents are missing from the pool, and no re-ranking brings them back: look at "
+        "tokenisation, vocabulary and the indexed fields, or widen the pool (another mode beside "
+        "this one, query expansion, synonyms)",
     ),
     _Pattern(
         "low-reciprocal-rank",
-        "first_hit",
-        "hit",
-        1,
-        "low reciprocal rank ({low}) though {other} is not low",
-        "a relevant document is among the first ten, only not at the top: re-rank "
-        "the first results, or weigh titles and exact matches more",
-    ),
-    _Pattern(
-        "low-reciprocal-rank",
-        "first_hit",
-        "",
-        0,
-        "low reciprocal rank ({low})",
-        "many queries have no relevant document near the top: read the failing queries "
-        "below before tuning anything",
+        "RR",
+        "reciprocal rank",
+        "many queries have no relevant document near the top: read the failing queries below; if "
+        "documents are found but not at the top, re-rank the first results",
     ),
     _Pattern(
         "low-ndcg",
-        "ndcg",
-        "recall",
-        1,
-        "low nDCG ({low}) though {other} is not low",
-        "the relevant documents are found, but too far down or in the wrong order "
-        "of grades: a re-ranker or other fusion weights have most to gain",
-    ),
-    _Pattern(
-        "low-ndcg",
-        "ndcg",
-        "",
-        0,
-        "low nDCG ({low})",
-        "relevant documents are too few or too far down: raise recall first, then "
-        "look at the order",
+        "nDCG",
+        "nDCG",
+        "relevant documents are too few or too far down: raise recall first, then look at the "
+        "order (a re-ranker, other fusion weights)",
     ),
 )
-"""Patterns of a mode; of those with the same low measure, the first counts."""
 
 
 def diagnose(
@@ -275,13 +227,13 @@ def diagnose(
         change = entry.difference or 0.0
         higher = modes["hybrid"].measures[measure].definition.direction_of(measure)
         if change and (change < 0) == higher:
-            side, proof = "below" if higher else "above", ", though not significantly"
+            proof = "" if entry.significant else ", though not significantly"
             diagnosis.append(
                 Diagnosis(
                     mode="hybrid",
                     sign="fusion-loses",
-                    observed=f"{measure} is {abs(change):.4f} {side} "
-                    f"{modes[entry.baseline].label} alone{'' if entry.significant else proof}",
+                    observed=f"{measure} is {abs(change):.4f} {'below' if higher else 'above'} "
+                    f"{modes[entry.baseline].label} alone{proof}",
                     suggests="the weaker component pulls the fusion down: weigh it less, or fuse "
                     "fewer of its results",
                 )
@@ -316,54 +268,24 @@ def _diagnose_mode(mode: str, result: ModeResult) -> Iterator[Diagnosis]:
             "at stemming and stop words, and at what of the documents is indexed",
         )
         return
-    chosen = {family: _choose_measure(result, family) for family in _FAMILIES}
-    diagnosed = set()
     for pattern in _PATTERNS:
-        low, other = chosen[pattern.low], chosen.get(pattern.other)
-        is_low = low is not None and low.level == 0 and pattern.low not in diagnosed
-        if is_low and (other.level if other else 0) >= pattern.least:
-            diagnosed.add(pattern.low)
-            observed = pattern.observed.format(low=low and low.text, other=other and other.text)
-            yield Diagnosis(
-                mode=mode, sign=pattern.sign, observed=observed, suggests=pattern.suggests
-            )
-
-
-class _Chosen(NamedTuple):
-    """A measure with a target: its level (0 is below the baseline), and its figures as text."""
-
-    level: int
-    text: str
-
-
-def _choose_measure(result: ModeResult, family: str) -> _Chosen | None:
-    """Return the first measure of the family with a target; of recall, that of deepest cutoff."""
-    for label in _FAMILIES[family]:
         named = [
-            (name, figures, figures.target)
+            (figures.definition.cutoff or 0, name)
             for name, figures in result.measures.items()
-            if (figures.definition.name or name).partition("@")[0] == label
+            if (figures.definition.name or name).partition("@")[0] == pattern.measure
             and figures.target is not None
         ]
-        if family == "recall":
-            named.sort(key=lambda item: -(item[1].definition.cutoff or 0))
-        for name, figures, target in named[:1]:
-            if target is None or figures.mean is None:
-                return None
-            level = _LEVELS.get(target.status or "", 1)
-            reaches = level == 0 and target.status_high not in (None, "below_baseline")
+        name = max(named, default=(0, ""))[1]
+        target = result.measures[name].target if name else None
+        if target is not None and target.status == "below_baseline":
+            reaches = target.status_high not in (None, "below_baseline")
             end = ", though the interval reaches the baseline" if reaches else ""
-            return _Chosen(level, f"{name} {figures.mean:.4f}{end}")
-    return None
-
-
-_LEVELS = {"below_baseline": 0, "competitive": 2, "strong": 2}
-
-
-_BETTER = (
-    "The mode ngram or a multilingual model may give better results (--embedding-model DIR, extra "
-    "neural)."
-)
+            yield Diagnosis(
+                mode=mode,
+                sign=pattern.sign,
+                observed=f"low {pattern.name} ({name} {result.measures[name].mean:.4f}{end})",
+                suggests=pattern.suggests,
+            )
 
 
 def retrieval_notes(config: BenchmarkConfig, dataset: Dataset) -> list[str]:
@@ -371,12 +293,16 @@ def retrieval_notes(config: BenchmarkConfig, dataset: Dataset) -> list[str]:
 
     The list is empty for given runs, and for backends with their own documents and modes.
     """
-    if config.runs is not None or not config.is_embedded:
+    if config.runs is not None or not config.is_embedded or dataset.topics is None:
         return []
     used = [
         config.label(mode)
         for mode in config.mode_keys
         if uses_builtin_embeddings(mode, config.retrieval)
     ]
-    note = "" if dataset.topics is None else language_note(dataset.topics, used)
-    return [f"{note} {_BETTER}"] if note else []
+    note = language_note(dataset.topics, used)
+    better = (
+        "The mode ngram or a multilingual model may give better results (--embedding-model DIR, "
+        "extra neural)."
+    )
+    return [f"{note} {better}"] if note else []

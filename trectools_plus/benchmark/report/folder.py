@@ -35,7 +35,7 @@ from trectools_plus.benchmark.run.output_folder import (
     REPORT_FILE,
     TOPICS_FILE,
 )
-from trectools_plus.display import Displayed
+from trectools_plus.display import Displayed, as_cell
 from trectools_plus.errors import InputError, TrectoolsPlusError, UsageError
 from trectools_plus.formats.collection import find_collection_files, is_named_collection
 from trectools_plus.formats.files.closed import (
@@ -44,13 +44,13 @@ from trectools_plus.formats.files.closed import (
     is_unchanged,
     read_document,
 )
-from trectools_plus.formats.files.opening import is_address, is_catalogue_name
+from trectools_plus.formats.files.opening import is_catalogue_name
 from trectools_plus.formats.hashing import sha256_file
 from trectools_plus.formats.tables import Corpus, Qrels, Run, Topics
 from trectools_plus.formats.topics import read_topics
 from trectools_plus.plugins import without_user_code
 from trectools_plus.progress import Progress, no_progress
-from trectools_plus.retrieval.fetch.topics import hash_topics
+from trectools_plus.retrieval.source import hash_topics
 from trectools_plus.statistics.arrays import MAX_RESAMPLES
 from trectools_plus.testsets.loading import find_shipped
 from trectools_plus.validation.loading import load_qrels, load_run
@@ -63,6 +63,8 @@ if TYPE_CHECKING:
 FILES = ("test_file", "corpus", "topics", "qrels", "exclude", *TERM_FILES)
 """Settings that name an original file."""
 _TEXTS = ("run", "query_id", "measure")
+_MOST_DOCUMENTS = 1_000_000
+"""Larger collections are not read again."""
 
 
 class ReportFolder:
@@ -102,16 +104,18 @@ class ReportFolder:
         if not report.modes or not report.measure_names:
             yield "it is empty, without a mode or a measure"
         runs = config.get("runs") or {}
-        if not isinstance(runs, dict):
-            yield "runs is not a mapping"
-        for name in (*report.modes, *report.unscored, *runs):
-            if not isinstance(name, str) or not PLAIN_NAME.fullmatch(name):
-                yield f"{str(name)[:200]!r} is not a name of a run or a mode"
-        if len({name.casefold() for name in report.modes}) < len(report.modes):
-            yield "the names of two modes differ only by upper and lower case"
-        paths = [*(config.get(name) for name in ("dataset", *FILES)), *runs.values()]
+        paths = [config.get(name) for name in ("dataset", *FILES)]
+        paths += [*runs.values()] if isinstance(runs, dict) else [runs]
         if not all(path is None or isinstance(path, str) for path in paths):
             yield "the name of a file is not a text"
+        names = [*map(str, (*report.modes, *report.unscored, *runs))]
+        yield from (
+            f"{name[:200]!r} is not a name of a run or a mode"
+            for name in names
+            if not PLAIN_NAME.fullmatch(name)
+        )
+        if len({name.casefold() for name in report.modes}) < len(report.modes):
+            yield "the names of two modes differ only by upper and lower case"
         try:
             if resampling_of(config)["resamples"] > MAX_RESAMPLES:
                 yield f"more than {MAX_RESAMPLES:,} resamples"
@@ -158,12 +162,14 @@ class ReportFolder:
 
     def load_original(self) -> tuple[Dataset | None, str]:
         """Read the data from their source; if they are absent or changed, return the reason."""
-        config = self.config
+        config, info = self.config, self.report.manifest.dataset
         name, paths = config.dataset, [getattr(config, kind) for kind in FILES]
+        if config.runs is None and (info.documents or 0) > _MOST_DOCUMENTS:
+            return None, "the collection is too large to read it again"
         if is_catalogue_name(name):
             return None, f"{name} is not read for a report"
         if name is not None and not is_named_collection(name):
-            if is_address(name) or not Path(name).is_dir():
+            if not Path(name).is_dir():
                 return None, f"{name} is not available"
             found = find_collection_files(name)
             paths += [str(found.qrels), str(found.topics)]
@@ -173,9 +179,14 @@ class ReportFolder:
             if not is_shipped and not is_unchanged(path, self.originals.values()):
                 return None, f"{path} is not available, or changed"
         try:
-            return load_dataset(config), ""
+            dataset = load_dataset(config)
         except TrectoolsPlusError as error:
             return None, str(error)
+        # The installed ontology can have another version; everything else is identified by hashes.
+        is_other = name == "hpo" and config.ontology is None and dataset.version != info.version
+        if is_other and dataset.hash_contents() != info.contents:
+            return None, f"the available data are {dataset.version}"
+        return dataset, ""
 
     @property
     def folder(self) -> Path:
@@ -244,7 +255,7 @@ class ReportFolder:
             InputError: If the file cannot be read.
         """
         found = self._read_table(DOCUMENTS_FILE, ("doc_id", "title"))
-        schema = {"doc_id": pl.String, "title": pl.String}
+        schema = dict.fromkeys(("doc_id", "title"), pl.String)
         return pl.DataFrame(schema=schema) if found is None else found
 
     def _read_table(
@@ -378,9 +389,8 @@ class ListedReport:
         dataset: Name of the dataset.
         queries: Number of queries in the means.
         modes: The compared modes.
-        best: The best mode on the primary measure with its mean, marked ``*`` if it differs
-            significantly from the second one, else ``n.s.``; of a single mode, its mean; ``none``
-            on a tie, with a baseline, and if the modes are not ranked.
+        best: The best mode, or the only one, with its mean on the primary measure; ``none`` on a
+            tie, with a baseline, and if the modes are not ranked.
     """
 
     folder: str
@@ -430,16 +440,12 @@ def list_reports(folder: str | Path) -> Listing:
         except InputError as error:
             problems.append(str(error))
             continue
-        verdict, measure = report.verdict, report.primary_measure
-        shown = verdict.best if verdict is not None and verdict.compared is None else None
-        shown = next(iter(report.modes)) if len(report.modes) == 1 else shown
+        measure = report.primary_measure
+        mode = next(iter(report.modes)) if len(report.modes) == 1 else report.best_mode.get(measure)
         best = f"none, {measure}"
-        if shown is not None:
-            result = report.modes[shown]
-            mean = result.measures[measure].mean
-            best = f"{result.label}, {measure} {'undefined' if mean is None else f'{mean:.4f}'}"
-            if len(report.modes) > 1:
-                best += " *" if verdict is not None and verdict.significant else " n.s."
+        if mode in report.modes:
+            result = report.modes[mode]
+            best = f"{result.label}, {measure} {as_cell(result.measures[measure].mean)}"
         reports.append(
             ListedReport(
                 folder=str(path.parent),

@@ -20,7 +20,8 @@ from trectools_plus.arguments import checked
 from trectools_plus.choices import Averaging, TargetStatus
 from trectools_plus.display import TextTable
 from trectools_plus.lazy_names import render
-from trectools_plus.models import BaseManifest, Conditions, ReportModel, WithoutUnset
+from trectools_plus.measures.scoring.bounds import Ties
+from trectools_plus.models import BaseManifest, ReportModel, WithoutUnset
 from trectools_plus.retrieval.fetch.outcome import Latency
 from trectools_plus.retrieval.index.models import ModelRecord
 from trectools_plus.statistics.arrays import DEFAULT_CONFIDENCE
@@ -30,7 +31,7 @@ from trectools_plus.statistics.comparison import (
     without_interval_of_one,
 )
 from trectools_plus.text import plural
-from trectools_plus.validation.findings import Finding
+from trectools_plus.validation.findings import Finding, Fix, Severity
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -119,42 +120,31 @@ class TargetResult(WithoutUnset):
     """The uplift over the baseline; omitted if the target has no range, or for the baseline."""
 
 
-class MeasureResult(ReportModel):
-    """One measure of one mode, over all queries."""
+class StratumResult(ReportModel):
+    """One measure of one mode over the queries of one stratum."""
 
     mean: float | None
     """Arithmetic mean over the queries for which the measure is defined."""
-    median: float | None
-    """Median over the same queries."""
-    std: float | None
-    """Sample standard deviation (ddof = 1); null for fewer than two queries."""
     n: int
     """Number of queries in the mean."""
     ci: ConfidenceInterval | None
     """Interval of the mean; null for fewer than two queries, and where no interval is
     valid, because all values are equal."""
-    definition: MeasureDefinition
-    """The definition of the measure."""
-    target: TargetResult | None
-    """Its target; null if none is set."""
 
     _without_interval_of_one = without_interval_of_one
 
 
-class TieInfo(ReportModel):
-    """Adjacent results of one query with equal scores: document ids decide their order.
+class MeasureResult(StratumResult):
+    """One measure of one mode, over all queries."""
 
-    Counted in the original run; the file in the report's folder has the same order without ties.
-    """
-
-    pairs: int = 0
-    """Pairs equal as 32-bit floats, which are ties for trec_eval 9 and pytrec_eval."""
-    pairs_64: int = 0
-    """Pairs equal as 64-bit floats, which are ties for trec_eval 10."""
-    queries: int = 0
-    """Queries with a tie (32 bits)."""
-    straddling: dict[str, int] = Field(default_factory=dict)
-    """By cutoff, the number of queries with a tie (32 bits) across it."""
+    median: float | None
+    """Median over the same queries."""
+    std: float | None
+    """Sample standard deviation (ddof = 1); null for fewer than two queries."""
+    definition: MeasureDefinition
+    """The definition of the measure."""
+    target: TargetResult | None
+    """Its target; null if none is set."""
 
 
 class SourceFile(ReportModel):
@@ -182,8 +172,9 @@ class RunFile(ReportModel):
     """Rows."""
     depth: int = 0
     """Most results of any query."""
-    ties: TieInfo = TieInfo()
-    """Ties of the whole run."""
+    ties: Ties = Ties(0, 0, 0, {})
+    """Ties of the whole run, as it was given or fetched: document ids decide their order. The file
+    in the report's folder has the same order without ties."""
 
 
 class FindingRecord(ReportModel):
@@ -191,7 +182,7 @@ class FindingRecord(ReportModel):
 
     code: str
     name: str
-    severity: Literal["error", "warning", "info"]
+    severity: Severity
     line: int | None
     column: int | None
     count: int
@@ -199,7 +190,7 @@ class FindingRecord(ReportModel):
     doc_id: str | None
     message: str
     remedy: str | None
-    fix: str
+    fix: Fix
 
     @property
     def shown_severity(self) -> str:
@@ -209,21 +200,9 @@ class FindingRecord(ReportModel):
 
 def record_findings(findings: Iterable[Finding]) -> list[FindingRecord]:
     """Return findings as parts of the report, in the same order."""
+    names = FindingRecord.model_fields
     return [
-        FindingRecord(
-            code=finding.code,
-            name=finding.name,
-            severity=finding.severity.value,
-            line=finding.line,
-            column=finding.column,
-            count=finding.count,
-            query_id=finding.query_id,
-            doc_id=finding.doc_id,
-            message=finding.message,
-            remedy=finding.remedy,
-            fix=finding.fix.value,
-        )
-        for finding in findings
+        FindingRecord(**{name: getattr(finding, name) for name in names}) for finding in findings
     ]
 
 
@@ -261,8 +240,8 @@ class DatasetInfo(ReportModel):
     """Findings about qrels and topics."""
 
 
-class ConfiguredConditions(Conditions):
-    """Also the data and the configuration of a measurement."""
+class Manifest(BaseManifest):
+    """Everything that is needed to reproduce the figures."""
 
     dataset: DatasetInfo
     """The data."""
@@ -271,11 +250,6 @@ class ConfiguredConditions(Conditions):
     without ``no_relevant``, queries without a relevant document are left out (``drop``)."""
     config_hash: str = ""
     """SHA-256 of the configuration as JSON with sorted keys and no blanks."""
-
-
-class Manifest(ConfiguredConditions, BaseManifest):
-    """Everything that is needed to reproduce the figures."""
-
     experiment_id: str = ""
     index_snapshots: dict[str, str] = Field(default_factory=dict)
     """Key of the index of each fetched mode."""
@@ -355,18 +329,6 @@ class UnscoredMode(ReportModel):
     """Number of queries."""
     failed_queries: dict[str, str]
     """Queries without an answer, each with the reason."""
-
-
-class StratumResult(ReportModel):
-    """One measure of one mode over the queries of one stratum."""
-
-    mean: float | None
-    n: int
-    """Number of queries of the stratum for which the measure is defined."""
-    ci: ConfidenceInterval | None
-    """Interval of the mean; null as for the whole set of queries."""
-
-    _without_interval_of_one = without_interval_of_one
 
 
 class BestOverall(ReportModel):

@@ -36,18 +36,12 @@ _NAMED = 3
 """With more modes than this, a sentence gives only their number."""
 
 
-def choose_primary(report: BenchmarkReport) -> str:
+def find_primary(config: Mapping[str, Any], names: Mapping[str, str]) -> str:
     """Return the primary measure: the configured one, or the default one that the report has.
 
     Without a name, it is the first named measure. The default is RR for terms of an
     ontology, otherwise nDCG@10; if the report does not have it, its first measure. Empty if the
     report has no measures.
-    """
-    return find_primary(report.manifest.config, report.canonical_names)
-
-
-def find_primary(config: Mapping[str, Any], names: Mapping[str, str]) -> str:
-    """Return the primary measure; see :func:`choose_primary`.
 
     Args:
         config: The configuration, as in a manifest.
@@ -55,13 +49,10 @@ def find_primary(config: Mapping[str, Any], names: Mapping[str, str]) -> str:
     """
     from trectools_plus.measures.parser import match_name
 
-    chosen = match_name(config.get("primary_measure") or "", names)
-    if chosen is not None:
-        return chosen
     default = _PRIMARY_OF_TERMS if _is_over_terms(config) else _PRIMARY
-    wanted = (*(config.get("headline_measures") or ()), default)
-    known = [name for name in (match_name(name, names) for name in wanted) if name is not None]
-    return next(iter((*known, *names)), "")
+    wanted = [config.get("primary_measure"), *(config.get("headline_measures") or ()), default]
+    known = (match_name(name, names) for name in wanted if name)
+    return next((name for name in (*known, *names) if name is not None), "")
 
 
 def choose_headlines(report: BenchmarkReport, primary: str) -> list[str]:
@@ -69,14 +60,13 @@ def choose_headlines(report: BenchmarkReport, primary: str) -> list[str]:
 
     If the report has fewer than six of the default measures, its other measures follow.
     """
-    configured = report.manifest.config.get("headline_measures")
-    if configured:
-        found = [report.find_measure(name) for name in configured]
-        named = [primary, *(name for name in found if name is not None)]
-        return list(dict.fromkeys(named))
-    defaults = _HEADLINES_OF_TERMS if _is_over_terms(report.manifest.config) else DEFAULT_MEASURES
-    preferred = [name for name in map(report.find_measure, defaults) if name is not None]
-    return list(dict.fromkeys([primary, *preferred, *report.measure_names]))[:_MOST_HEADLINES]
+    config = report.manifest.config
+    defaults = _HEADLINES_OF_TERMS if _is_over_terms(config) else DEFAULT_MEASURES
+    named = config.get("headline_measures")
+    known = [primary, *filter(None, map(report.find_measure, named or defaults))]
+    if named:
+        return list(dict.fromkeys(known))
+    return list(dict.fromkeys([*known, *report.measure_names]))[:_MOST_HEADLINES]
 
 
 def find_best_overall(report: BenchmarkReport, measure: str) -> BestOverall | None:
@@ -90,19 +80,16 @@ def find_best_overall(report: BenchmarkReport, measure: str) -> BestOverall | No
     if best is None:
         return None
     settled = report.best_mode_significant.get(measure, False)
-    significant = {
-        entry.contrast if entry.baseline == best else entry.baseline
-        for entry in report.comparisons
-        if entry.measure == measure
-        and entry.significant
-        and best in (entry.baseline, entry.contrast)
-    }
-    others = [mode for mode in report.modes if mode != best and mode not in significant]
+    others = []
+    for mode in report.modes:
+        entry = report.find_comparison(best, mode, measure)
+        if mode != best and not (settled or (entry and entry.significant)):
+            others.append(mode)
     return BestOverall(
         mode=best,
         measure=measure,
         settled=settled,
-        not_different=[] if settled else others,
+        not_different=others,
         rule=f"the best mean {measure}; settled if significantly better than every other "
         f"{report.noun}",
     )
@@ -119,40 +106,74 @@ def make_verdict(report: BenchmarkReport, measure: str) -> Verdict | None:
         return None
     results = {mode: result.measures[measure] for mode, result in report.modes.items()}
     means = {mode: one.mean for mode, one in results.items() if one.mean is not None}
-    is_ranked = measure not in report.unranked
     choose = max if report.higher_is_better(measure) else min
     baselines = [mode for mode in baselines_of(report) if mode in means]
     rest = [mode for mode in means if mode not in baselines]
-    has_baseline = is_ranked and bool(baselines and rest)
+    has_baseline = measure not in report.unranked and bool(baselines and rest)
     best = choose(rest, key=means.__getitem__) if has_baseline else report.best_mode[measure]
-    best = best if best in means else None
     others = baselines if has_baseline else [mode for mode in means if mode != best]
-    second = choose(others, key=means.__getitem__) if best and others else None
-    entry = report.find_comparison(second, best, measure) if best and second else None
-    only = next(iter(results.values())) if len(results) == 1 else None
-    top = choose(means.values()) if means and best is None and is_ranked else None
-    lead = means[best] - means[second] if best and second else None
-    if entry is not None and entry.difference is not None:
-        lead = entry.difference
-    verdict = Verdict(
-        text="",
+    if best in means and others:
+        second = choose(others, key=means.__getitem__)
+        verdict = _judge_pair(report, measure, (best, second), means, has_baseline=has_baseline)
+    else:
+        top = None if measure in report.unranked else choose(means.values(), default=None)
+        verdict = _judge_means(report, measure, means, top)
+    unscored = [mode.label for mode in report.unscored.values()]
+    end = f"; not scored: {join_names(unscored, f'{report.noun}s', _NAMED)}" if unscored else ""
+    return verdict.model_copy(update={"text": f"{verdict.text}{end}."})
+
+
+def _judge_pair(
+    report: BenchmarkReport,
+    measure: str,
+    pair: tuple[str, str],
+    means: Mapping[str, float],
+    *,
+    has_baseline: bool,
+) -> Verdict:
+    """Return the verdict on the best mode and the one that it is compared with."""
+    (best, second), noun = pair, report.noun
+    first, other = (report.modes[mode].label for mode in pair)
+    entry, lead = report.find_comparison(second, best, measure), means[best] - means[second]
+    significant, ci, n = None, None, report.manifest.dataset.queries
+    if entry is not None:
+        significant = None if entry.p_adjusted is None else entry.significant
+        ci, n = entry.ci, entry.n
+        lead = lead if entry.difference is None else entry.difference
+    is_higher, queries = report.higher_is_better(measure), plural(n, *_QUERIES)
+    figures, interval = f"{_show(means[best])}, {_show(lead, '+')}", _show_interval(ci, "+", entry)
+    counts: dict[str, int] = {}
+    if has_baseline:
+        counts = _count_tested(report, measure, second)
+        side = "better" if (lead > 0) == is_higher else "worse"
+        differs = f"is significantly {side} than" if significant and lead else (
+            "does not differ significantly from"
+        )  # fmt: skip
+        text = f"{first} {differs} {other} on {measure} with {queries}: {figures}{interval}"
+        if counts["compared"] > 1:
+            text += f"; {counts['better']} of {plural(counts['compared'], noun)} are significantly "
+            text += f"better and {counts['worse']} worse"
+    else:
+        is_best = report.best_mode_significant.get(measure, False)
+        rank = "is best" if is_best else f"scores {'highest' if is_higher else 'lowest (best)'}"
+        against = f"against every other {noun} " if is_best and len(report.modes) > 2 else ""
+        proof = f"{'' if significant else 'not '}significant {against}with {queries}"
+        proof = "this difference was not tested" if significant is None else proof
+        text = f"{first} {rank} on {measure}: {figures} over {other}{interval}; {proof}"
+    return Verdict(
+        text=text,
         measure=measure,
         best=best,
         second=second,
-        value=means[best] if best else top if top is not None else only and only.mean,
+        value=means[best],
         difference=lead,
-        ci=entry.ci if entry and entry.difference is not None else only and only.ci,
+        ci=ci,
         p_adjusted=entry and entry.p_adjusted,
-        significant=None if entry is None or entry.p_adjusted is None else entry.significant,
-        **(_count_tested(report, measure, second) if has_baseline and second else {}),
-        queries=entry.n if entry else only.n if only else report.manifest.dataset.queries,
+        significant=significant,
+        **counts,
+        queries=n,
         next_steps=list_next_steps(report, measure, entry),
     )
-    unscored = [mode.label for mode in report.unscored.values()]
-    end = f"; not scored: {join_names(unscored, f'{report.noun}s', _NAMED)}" if unscored else ""
-    tied = [] if top is None else [one for one, mean in means.items() if abs(mean - top) <= EQUAL]
-    text = _describe(report, verdict, tied, _show_interval(verdict.ci, "+", entry))
-    return verdict.model_copy(update={"text": f"{text}{end}."})
 
 
 def _count_tested(report: BenchmarkReport, measure: str, baseline: str) -> dict[str, int]:
@@ -164,53 +185,45 @@ def _count_tested(report: BenchmarkReport, measure: str, baseline: str) -> dict[
         and entry.p_adjusted is not None
         and report.modes[entry.contrast].measures[measure].mean is not None
     ]
-    changes = [entry.difference or 0.0 for entry in tested if entry.significant]
-    risen, fallen = sum(change > 0 for change in changes), sum(change < 0 for change in changes)
-    better, worse = (risen, fallen) if report.higher_is_better(measure) else (fallen, risen)
+    sign = 1 if report.higher_is_better(measure) else -1
+    changes = [sign * (entry.difference or 0.0) for entry in tested if entry.significant]
+    better, worse = sum(change > 0 for change in changes), sum(change < 0 for change in changes)
     return {"compared": len(tested), "better": better, "worse": worse}
 
 
-def _describe(report: BenchmarkReport, verdict: Verdict, tied: list[str], interval: str) -> str:
-    """Return the sentence of a verdict, without its end."""
-    measure, noun, queries = verdict.measure, report.noun, plural(verdict.queries, *_QUERIES)
-    if verdict.best is None or verdict.second is None:
-        return _describe_without_second(report, verdict, tied)
-    best, second = (report.modes[mode].label for mode in (verdict.best, verdict.second))
-    lead, is_higher = verdict.difference or 0.0, report.higher_is_better(measure)
-    figures = f"{_show(verdict.value)}, {_show(lead, '+')}"
-    if verdict.compared is not None:
-        side = "better" if (lead > 0) == is_higher else "worse"
-        relation = f"is significantly {side} than" if verdict.significant and lead else (
-            "does not differ significantly from"
-        )  # fmt: skip
-        text = f"{best} {relation} {second} on {measure} with {queries}: {figures}{interval}"
-        counts = f"; {verdict.better} of {plural(verdict.compared, noun)} are significantly better "
-        return text + (f"{counts}and {verdict.worse} worse" if verdict.compared > 1 else "")
-    is_settled = report.best_mode_significant.get(measure, False)
-    rank = "is best" if is_settled else f"scores {'highest' if is_higher else 'lowest (best)'}"
-    text = f"{best} {rank} on {measure}: {figures} over {second}{interval}; "
-    if verdict.significant is None:
-        return f"{text}this difference was not tested"
-    against = f"against every other {noun} " if is_settled and len(report.modes) > 2 else ""
-    return f"{text}{'' if verdict.significant else 'not '}significant {against}with {queries}"
-
-
-def _describe_without_second(report: BenchmarkReport, verdict: Verdict, tied: list[str]) -> str:
-    measure, noun, queries = verdict.measure, report.noun, plural(verdict.queries, *_QUERIES)
-    value = f"{_show(verdict.value)}{_show_interval(verdict.ci)}"
-    named = tied if verdict.best is None else [verdict.best]
-    if all(one.measures[measure].mean is None for one in report.modes.values()):
-        return f"{measure} is undefined for every {noun}"
-    if not named and len(report.modes) > 1:
-        why = "the means are over different queries"
-        return f"The {noun}s are not ranked on {measure}, because {why}"
-    if len(named) > 1:
-        best = "" if len(named) == len(report.modes) else "best "
-        return f"{_join(report, named)} have the same {best}mean on {measure}: {value} with " + (
-            queries
-        )
-    label = _join(report, named or [*report.modes])
-    return f"{label} has a mean of {value} on {measure} over {queries}"
+def _judge_means(
+    report: BenchmarkReport, measure: str, means: Mapping[str, float], top: float | None
+) -> Verdict:
+    """Return the verdict without a pair: one mode, a tie, or modes that are not ranked."""
+    only = next(iter(report.modes.values())).measures[measure] if len(report.modes) == 1 else None
+    n, best = only.n if only else report.manifest.dataset.queries, report.best_mode[measure]
+    queries, value = plural(n, *_QUERIES), only.mean if only else top
+    tied = [] if top is None else [mode for mode, mean in means.items() if abs(mean - top) <= EQUAL]
+    if not means:
+        text = f"{measure} is undefined for every {report.noun}"
+    elif top is None and only is None:
+        text = f"The {report.noun}s are not ranked on {measure}, because the means are over "
+        text += "different queries"
+    elif len(tied) > 1:
+        which = "" if len(tied) == len(report.modes) else "best "
+        text = f"{_join(report, tied)} have the same {which}mean on {measure}: {_show(value)} "
+        text += f"with {queries}"
+    else:
+        label, interval = _join(report, tied or [*means]), _show_interval(only.ci if only else None)
+        text = f"{label} has a mean of {_show(value)}{interval} on {measure} over {queries}"
+    return Verdict(
+        text=text,
+        measure=measure,
+        best=best if best in means else None,
+        second=None,
+        value=value,
+        difference=None,
+        ci=only and only.ci,
+        p_adjusted=None,
+        significant=None,
+        queries=n,
+        next_steps=list_next_steps(report, measure),
+    )
 
 
 def baselines_of(report: BenchmarkReport) -> list[str]:
@@ -224,7 +237,8 @@ def add_result(report: BenchmarkReport) -> BenchmarkReport:
     Args:
         report: The report.
     """
-    measure = report.primary_measure or choose_primary(report)
+    config, names = report.manifest.config, report.canonical_names
+    measure = report.primary_measure or find_primary(config, names)
     headlines = report.headline_measures or choose_headlines(report, measure)
     named = report.model_copy(update={"primary_measure": measure, "headline_measures": headlines})
     overall, verdict = find_best_overall(named, measure), make_verdict(named, measure)
@@ -261,12 +275,9 @@ def list_next_steps(
             "cases."
         )
     if failing := report.failing_queries:
-        of_all, ids = plural(report.manifest.dataset.queries, *_QUERIES), [
-            query.query_id for query in failing
-        ]  # fmt: skip
-        steps.append(
-            f"Value 0 on {failing[0].measure}: {len(failing):,} of {of_all}: {listed(ids)}."
-        )
+        queries = plural(report.manifest.dataset.queries, *_QUERIES)
+        ids = listed([query.query_id for query in failing])
+        steps.append(f"Value 0 on {failing[0].measure}: {len(failing):,} of {queries}: {ids}.")
     return steps
 
 
@@ -298,26 +309,23 @@ def report_of_mode(
         mode: One of the modes.
         failing: The queries for which this mode scores 0 on the primary measure.
     """
-    alone = report.model_copy(
-        update={
-            "modes": {mode: report.modes[mode]},
-            "unscored": {},
-            "comparisons": [],
-            "best_mode": dict.fromkeys(report.best_mode),
-            "best_mode_significant": dict.fromkeys(report.best_mode_significant, False),
-            "unranked": [],
-            "groups": {},
-            "strata": {
-                field: {
-                    value: {mode: modes[mode]} for value, modes in values.items() if mode in modes
-                }
-                for field, values in report.strata.items()
-            },
-            "failing_queries": list(failing),
-            "diagnosis": [one for one in report.diagnosis if one.mode == mode],
-        }
-    )
-    return add_result(alone)
+    strata = {
+        field: {value: {mode: modes[mode]} for value, modes in values.items() if mode in modes}
+        for field, values in report.strata.items()
+    }
+    changes = {
+        "modes": {mode: report.modes[mode]},
+        "unscored": {},
+        "comparisons": [],
+        "best_mode": dict.fromkeys(report.best_mode),
+        "best_mode_significant": dict.fromkeys(report.best_mode_significant, False),
+        "unranked": [],
+        "groups": {},
+        "strata": strata,
+        "failing_queries": list(failing),
+        "diagnosis": [one for one in report.diagnosis if one.mode == mode],
+    }
+    return add_result(report.model_copy(update=changes))
 
 
 def load_report(path: str | Path) -> BenchmarkReport:

@@ -10,9 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 from pydantic import (
-    AfterValidator,
     BeforeValidator,
-    ConfigDict,
     Field,
     ValidationError,
     ValidationInfo,
@@ -35,7 +33,7 @@ from trectools_plus.choices import (
     UnknownTerms,
 )
 from trectools_plus.errors import UsageError
-from trectools_plus.formats.topic_records.model import TopicOptions
+from trectools_plus.formats.topics import TopicOptions
 from trectools_plus.retrieval.backends.embedded.modes import (
     check_modes,
     expand_modes,
@@ -62,7 +60,6 @@ from trectools_plus.statistics.arrays import (
 from trectools_plus.statistics.method import (
     DEFAULT_CORRECTION,
     DEFAULT_TEST,
-    REPLACEMENTS,
     TEST_ALIASES,
 )
 from trectools_plus.text import split_list
@@ -112,25 +109,9 @@ class Comparing:
         return Method(self.options, self.test, self.correction, family)
 
 
-_LARGEST = 2**31 - 1
-
 TERM_CUTOFFS = (1, 3, 5, 10)
 """Cutoffs of the default measures for ontology terms."""
 _TERM_MEASURES = ("HitRate", "nDCG", "R", "P", "APcap", "MaxOntSim")
-
-
-def _ascending(cutoffs: tuple[int, ...]) -> tuple[int, ...]:
-    if not cutoffs:
-        raise ValueError("no cutoff is given — give one, or leave `cutoffs` out")
-    return tuple(sorted(set(cutoffs)))
-
-
-Cutoffs = Annotated[
-    tuple[Annotated[WholeNumber, Field(ge=1, le=_LARGEST)], ...],
-    BeforeValidator(lambda value: split_list(value) if isinstance(value, str) else value),
-    AfterValidator(_ascending),
-]
-"""Ranks in ascending order; as text, separated by commas."""
 
 
 def name_default_measures(*, terms: bool, cutoffs: Sequence[int] | None = None) -> tuple[str, ...]:
@@ -141,19 +122,25 @@ def name_default_measures(*, terms: bool, cutoffs: Sequence[int] | None = None) 
             R, P, APcap and MaxOntSim at each cutoff. Otherwise those of ``eval``.
         cutoffs: Cutoffs of each measure, instead of the default ones.
     """
-    if terms:
-        chosen = cutoffs or TERM_CUTOFFS
-        return ("RR", *(f"{label}@{cutoff}" for label in _TERM_MEASURES for cutoff in chosen))
-    if not cutoffs:
+    if not terms and not cutoffs:
         return DEFAULT_MEASURES
-    labels = dict.fromkeys(name.partition("@")[0] for name in DEFAULT_MEASURES)
-    return tuple(f"{label}@{cutoff}" for label in labels for cutoff in cutoffs)
+    usual = dict.fromkeys(name.partition("@")[0] for name in DEFAULT_MEASURES)
+    named = [
+        f"{label}@{cutoff}"
+        for label in (_TERM_MEASURES if terms else usual)
+        for cutoff in sorted({*(cutoffs or TERM_CUTOFFS)})
+    ]
+    return ("RR", *named) if terms else tuple(named)
 
 
 def _split_measures(value: Any) -> Any:
     from trectools_plus.measures.parser import split_names
 
     return split_names(value) if isinstance(value, str) else value
+
+
+def _split(value: Any) -> Any:
+    return split_list(value) if isinstance(value, str) else value
 
 
 MeasureNames = Annotated[tuple[str, ...], BeforeValidator(_split_measures)]
@@ -163,10 +150,7 @@ FileName = Annotated[
 ]
 
 
-def _name_method(value: Any) -> Any:
-    """Return the name of a test or a correction; refuse those of earlier versions."""
-    if isinstance(value, str) and value in REPLACEMENTS:
-        raise ValueError(f"'{value}' was removed — use {REPLACEMENTS[value]}")
+def _read_alias(value: Any) -> Any:
     return TEST_ALIASES.get(value, value) if isinstance(value, str) else value
 
 
@@ -176,17 +160,10 @@ RUN_NAME = re.compile(r"\w[\w .+-]{0,99}")
 
 _DATA = ("dataset", "corpus", "runs")
 """Settings that name data; exactly one is given."""
-_NEEDS: Mapping[str, Mapping[str, bool | None]] = {
-    "dataset": {"topics": None, "qrels": None},
-    "corpus": {"topics": True, "qrels": True},
-    "runs": {"topics": False, "qrels": True},
-    "topics": {"qrels": True},
-}
-"""By kind of data, whether topics and qrels are needed; ``None`` if they are refused."""
 
 
-class DataSettings(BackendSettings):
-    """Settings of the data and of the backend, which may have its own documents."""
+class FetchSettings(BackendSettings):
+    """The documents and queries, the backend, which may have its own documents, and the search."""
 
     dataset: FileName | None = setting(
         None,
@@ -233,6 +210,27 @@ class DataSettings(BackendSettings):
     runs: dict[str, FileName] | None = setting(
         None, "Run files by name, to compare instead of searching."
     )
+    ontology: FileName | None = setting(
+        None, ONTOLOGY_HELP, Option("FILE", Panel.DATA, default="the installed HPO")
+    )
+    modes: Names = setting(
+        (),
+        "Modes to search, comma-separated: lexical (or bm25), vector (or dense), ngram, hybrid, "
+        "splade, or an aggregation strategy of multi-vector search; with --backend, the modes of "
+        "the backend; each --retriever is a mode.",
+        Option("NAMES", default="lexical,vector,hybrid, or every --retriever"),
+    )
+    depth: WholeNumber = setting(
+        100, "Maximum number of results per query.", Option("N", Panel.SEARCH, minimum=1), ge=1
+    )
+    exclude_self: Flag = setting(
+        False,
+        "Drop the document whose id equals the query's id, before the cut to --depth.",
+        Option(panel=Panel.SEARCH),
+    )
+    retrieval: RetrievalSettings = setting(
+        RetrievalSettings, "Settings of modes that index documents."
+    )
 
     @model_validator(mode="before")
     @classmethod
@@ -255,11 +253,8 @@ class DataSettings(BackendSettings):
                     f"run name '{name}' cannot be a file name — "
                     "use letters, digits, spaces, . + - _"
                 )
-        folded = [name.casefold() for name in runs]
-        if len(set(folded)) < len(folded):
-            raise ValueError(
-                "the names of two runs differ only by upper and lower case — rename one"
-            )
+        if len({*map(str.casefold, runs)}) < len(runs):
+            raise ValueError("names of runs differ only by upper and lower case — rename one")
         return runs
 
     @property
@@ -274,43 +269,28 @@ class DataSettings(BackendSettings):
             ValueError: If no data or several kinds are given, or a file is missing or superfluous.
         """
         kinds = [name for name in _DATA if getattr(self, name) is not None]
-        if not kinds and self.topics is not None and not self.is_embedded:
-            kinds = ["topics"]
-        if not kinds:
-            raise ValueError(
-                "no data given — give `dataset`, or `corpus` with `topics` and `qrels`, "
-                "or `runs` with `qrels`"
-            )
-        if set(kinds) == {"dataset", "runs"}:
+        if kinds == ["dataset", "runs"]:
             kinds = ["dataset"]  # it has the qrels, and the texts of the queries
-        if len(kinds) > 1:
+        has_documents = not kinds and self.topics is not None and not self.is_embedded
+        if len(kinds) != 1 and not has_documents:
             named = " and ".join(f"`{kind}`" for kind in kinds)
-            raise ValueError(f"{named} cannot be combined — give one of them")
+            problem = f"{named} cannot be combined" if kinds else "no data given"
+            raise ValueError(
+                f"{problem} — give `dataset`, or `corpus` with `topics` and `qrels`, or `runs` "
+                "with `qrels`"
+            )
         # A test set has queries and judgments, as a dataset.
-        has_queries = kinds == ["corpus"] and self.test_file is not None
-        for name, needs in _NEEDS["dataset" if has_queries else kinds[0]].items():
+        of_test_set = kinds == ["corpus"] and self.test_file is not None
+        has_queries = of_test_set or kinds == ["dataset"]
+        for name in ("topics", "qrels"):
             is_given = getattr(self, name) is not None
-            if is_given and needs is None:
-                raise ValueError(
-                    f"`{name}` and `{'test_file' if has_queries else kinds[0]}` cannot be "
-                    f"combined — leave `{name}` out"
-                )
-            if needs and not is_given:
-                raise ValueError(f"`{kinds[0]}` needs `{name}` — give the file")
+            if is_given and has_queries:
+                other = "test_file" if of_test_set else "dataset"
+                raise ValueError(f"`{name}` and `{other}` cannot be combined — leave `{name}` out")
+            is_needed = name == "qrels" or kinds == ["corpus"]
+            if is_needed and not is_given and not has_queries:
+                raise ValueError(f"`{''.join(kinds)}` needs `{name}` — give the file")
 
-
-DEPTH: Any = setting(
-    100, "Maximum number of results per query.", Option("N", Panel.SEARCH, minimum=1), ge=1
-)
-EXCLUDE_SELF: Any = setting(
-    False,
-    "Drop the document whose id equals the query's id, before the cut to --depth.",
-    Option(panel=Panel.SEARCH),
-)
-ONTOLOGY: Any = setting(
-    None, ONTOLOGY_HELP, Option("FILE", Panel.DATA, default="the installed HPO")
-)
-"""Settings of fetching too."""
 
 DEFAULT_MODE_NAMES = {
     "lexical": "Lexical-Only",
@@ -341,16 +321,14 @@ def move_fusion(values: dict[str, Any]) -> dict[str, Any]:
     return {**rest, "retrieval": {**(values.get("retrieval") or {}), **moved}} if moved else values
 
 
-class BenchmarkConfig(DataSettings):
+class BenchmarkConfig(FetchSettings):
     """The settings of a benchmark; each is a key of ``benchmark.yaml``.
 
     The data are one of: ``dataset``; ``corpus`` with ``topics`` and ``qrels``; ``runs`` with
     ``qrels`` (and ``topics``, for the queries' texts). A backend with its own documents needs no
-    ``corpus``. :class:`DataSettings` has the settings that name data, :class:`BackendSettings`
+    ``corpus``. :class:`FetchSettings` has the settings of data and search, :class:`BackendSettings`
     those of the backend.
     """
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     exclude: FileName | None = setting(
         None,
@@ -361,8 +339,7 @@ class BenchmarkConfig(DataSettings):
     modes: Names = setting(
         MODES,
         "Modes to compare, comma-separated: lexical (or bm25), vector (or dense), ngram, hybrid, "
-        "splade, or an aggregation strategy of "
-        "multi-vector search.",
+        "splade, or an aggregation strategy of multi-vector search.",
         Option("NAMES"),
     )
     mode_names: dict[str, str] = setting(dict, "Names of modes (or runs) in tables.")
@@ -379,10 +356,12 @@ class BenchmarkConfig(DataSettings):
             is_repeated=True,
         ),
     )
-    cutoffs: Cutoffs | None = setting(
-        None,
-        "Cutoffs of the default measures, comma-separated, for example 1,5,20; not with --measure.",
-        Option("NUMBERS", Panel.FIGURES),
+    cutoffs: Annotated[tuple[Annotated[WholeNumber, Field(ge=1)], ...], BeforeValidator(_split)] = (
+        setting(
+            (),
+            "Cutoffs of the default measures, comma-separated, for example 1,5,20; not with "
+            "--measure.",
+        )
     )
     primary_measure: str | None = setting(
         None,
@@ -391,33 +370,29 @@ class BenchmarkConfig(DataSettings):
     )
     headline_measures: MeasureNames = setting(
         (),
-        "Measures to show first, comma-separated; the report has all.",
-        Option("MEASURES", Panel.FIGURES, default="those of --measure"),
+        "Measures to show first, comma-separated; by default those of --measure. The report has "
+        "all.",
     )
-    ontology: FileName | None = ONTOLOGY
     annotations: FileName | None = setting(
         None,
         "Annotations in the format of phenotype.hpoa, from which the formula lin of MaxOntSim "
         "takes information content.",
-        Option("FILE", Panel.DATA, default="the ontology's graph"),
     )
-    depth: WholeNumber = DEPTH
     missing: Missing = setting("zero", MISSING_HELP, Option("zero|drop", Panel.FIGURES))
-    no_relevant: NoRelevant = setting("zero", NO_RELEVANT_HELP, Option("zero|drop", Panel.FIGURES))
-    exclude_self: Flag = EXCLUDE_SELF
+    no_relevant: NoRelevant = setting("zero", NO_RELEVANT_HELP)
     baseline: Names | None = setting(
         None,
         "Compare every other mode with this mode, or with several, comma-separated.",
         Option("NAMES", default="compare every pair"),
     )
-    correction: Annotated[Literal["holm", "bh", "none"], BeforeValidator(_name_method)] = setting(
+    correction: Literal["holm", "bh", "none"] = setting(
         "holm",
         "Correction for the number of comparisons: holm, bh (Benjamini and Hochberg) or none.",
         Option("NAME", Panel.FIGURES),
     )
     test: Annotated[
         Literal["t_test", "paired_bootstrap", "randomisation", "wilcoxon"],
-        BeforeValidator(_name_method),
+        BeforeValidator(_read_alias),
     ] = setting(
         "t_test",
         "Paired test that decides on significance: t_test, paired_bootstrap, randomisation or "
@@ -477,7 +452,7 @@ class BenchmarkConfig(DataSettings):
         """Choose between one vector per document and per part: the hash shall show the choice."""
         is_embedded = info.data.get("backend", EMBEDDED) == EMBEDDED
         has_terms = is_embedded and info.data.get("dataset") == "hpo"
-        return settings.for_documents(has_parts=has_terms if is_embedded else None)
+        return settings.for_documents(has_parts=is_embedded and has_terms)
 
     @field_validator("targets", mode="before")
     @classmethod
@@ -580,7 +555,7 @@ class BenchmarkConfig(DataSettings):
                 self.check_backend_modes(self.modes)
         except UsageError as error:
             raise ValueError(f"`modes`: {error}") from error
-        unset = RetrievalSettings().for_documents(has_parts=None)
+        unset = RetrievalSettings().for_documents(has_parts=False)
         if not self.is_embedded and self.retrieval != unset:
             raise ValueError("`retrieval`: it needs the embedded backend — leave it out")
 
@@ -598,19 +573,9 @@ class BenchmarkConfig(DataSettings):
         return self.is_embedded and self.dataset == "hpo"
 
     @property
-    def resampling(self) -> IntervalOptions:
-        """The settings of intervals and tests."""
-        return {
-            "interval": self.interval,
-            "confidence": self.confidence,
-            "resamples": self.resamples,
-            "seed": self.seed,
-        }
-
-    @property
     def comparing(self) -> Comparing:
-        """The baselines and the settings of comparisons."""
-        return Comparing(self.baseline or (), self.test, self.correction, self.resampling)
+        """The baselines and the settings of comparisons and intervals."""
+        return Comparing.of(dict(self), self.baseline or ())
 
     @property
     def mode_keys(self) -> tuple[str, ...]:

@@ -11,39 +11,19 @@ from typing import Any, TypeVar
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
-from trectools_plus.benchmark.run.config import (
-    DEPTH,
-    EXCLUDE_SELF,
-    ONTOLOGY,
-    BenchmarkConfig,
-    DataSettings,
-    FileName,
-    move_fusion,
-)
+from trectools_plus.benchmark.run.config import BenchmarkConfig, FetchSettings, move_fusion
 from trectools_plus.choices import STRATEGIES
 from trectools_plus.errors import InputError, UsageError
 from trectools_plus.formats.collection import is_named_collection
 from trectools_plus.formats.files.opening import is_address
 from trectools_plus.formats.ir_datasets import is_catalogue_name
-from trectools_plus.formats.nodes.model import (
-    Node,
-    TreeError,
-    find_line,
-    load_value,
-    refuse_repeats,
-)
-from trectools_plus.formats.nodes.parsing import parse_document
+from trectools_plus.formats.topic_records.nodes import Node, TreeError, find_line, load_value
+from trectools_plus.formats.topic_records.yaml_nodes import parse_yaml
 from trectools_plus.models import explain_problem
 from trectools_plus.retrieval.backends.selection import BackendSettings
 from trectools_plus.retrieval.setting_types import (
     BUILTIN,
-    Flag,
-    Names,
-    Option,
-    WholeNumber,
-    setting,
 )
-from trectools_plus.retrieval.settings import RetrievalSettings
 
 _OF_TEST_CASES = ("unknown_terms", "language")
 _SUPERSEDES = {
@@ -60,19 +40,17 @@ _SUPERSEDES = {
 }
 """By option, the settings of the file that it replaces."""
 _MODELS = ("embedding_model", "splade_model")
-"""Folders among the settings of ``retrieval``."""
+"""Folders among the settings of ``retrieval`` and ``http``."""
 _MERGED = ("retrieval", "http", "collapse")
 """Mappings of which the command line may set a part."""
 _SEARCH = ("dataset", "corpus", "test_file", "modes", "depth", "retrieval")
 """Settings of a search that is not compared with another one."""
 _PATHS = (
-    *("test_file", "corpus", "topics", "qrels", "exclude"),
+    *("test_file", "corpus", "topics", "qrels", "runs", "exclude"),
     *("ontology", "annotations", "output_dir"),
 )
-_WITH_PATHS = {"runs": ("runs",), "retrieval": _MODELS, "http": ("embedding_model",)}
-"""By setting with parts, the parts that are paths."""
 
-_Settings = TypeVar("_Settings", bound=DataSettings)
+_Settings = TypeVar("_Settings", bound=FetchSettings)
 ConfigOptions = Mapping[str, Any]
 """Settings by field of :class:`BenchmarkConfig`; ``None`` counts as not given.
 
@@ -100,25 +78,6 @@ def load_config(
             and every such field.
     """
     return _SettingsFile(path, options).validate(model)
-
-
-class FetchSettings(DataSettings):
-    """The documents and queries, the backend, and the settings of fetching."""
-
-    ontology: FileName | None = ONTOLOGY
-    retrieval: RetrievalSettings = setting(
-        RetrievalSettings, "Settings of modes that index documents."
-    )
-    modes: Names = setting(
-        (),
-        "Modes to fetch, comma-separated: lexical (or bm25), vector (or dense), ngram, hybrid, "
-        "splade, or an aggregation strategy of "
-        "multi-vector search; with --backend, the modes of the backend; each --retriever is a "
-        "mode.",
-        Option("NAMES", default="lexical,vector,hybrid, or every --retriever"),
-    )
-    depth: WholeNumber = DEPTH
-    exclude_self: Flag = EXCLUDE_SELF
 
 
 def load_fetch_settings(
@@ -151,14 +110,13 @@ def load_search_settings(path: str | Path) -> dict[str, Any]:
         InputError: If the file cannot be read.
         UsageError: If it is not a YAML mapping, or a setting is unknown or invalid.
     """
-    file = _SettingsFile(path)
-    read = {name: file.values[name] for name in _SEARCH if name in file.values}
-    ignored = BenchmarkConfig.model_fields.keys() - {"modes", "depth"}
-    settings = file.validate(FetchSettings, ignored)
-    checked: dict[str, Any] = {
-        name: getattr(settings, name) for name in ("modes", "depth") if name in read
+    file, checked = _SettingsFile(path), ("modes", "depth")
+    settings = file.validate(FetchSettings, BenchmarkConfig.model_fields.keys() - checked)
+    return {
+        name: getattr(settings, name) if name in checked else file.values[name]
+        for name in _SEARCH
+        if name in file.values
     }
-    return {**read, **checked}
 
 
 class _SettingsFile:
@@ -246,9 +204,8 @@ class _SettingsFile:
 def _read_yaml(path: Path) -> tuple[dict[str, Any], Node | None]:
     """Read the settings of a file as texts, and the tree with their line numbers."""
     try:
-        tree = parse_document(path.read_bytes().decode("utf-8-sig"), "yaml")
-        refuse_repeats(tree)
-        content = None if tree.root is None else load_value(tree.root, as_text=True)
+        root = parse_yaml(path.read_bytes().decode("utf-8-sig"))
+        content = None if root is None else load_value(root, as_text=True)
     except OSError as error:
         raise InputError(
             f"the configuration cannot be read: {error.strerror}", where=str(path)
@@ -266,41 +223,34 @@ def _read_yaml(path: Path) -> tuple[dict[str, Any], Node | None]:
             where=str(path),
             remedy="write lines like `dataset: hpo`",
         )
-    return content, tree.root
+    return content, root
 
 
-def _anchor_paths(
-    values: Mapping[str, Any], folder: Path, names: Iterable[str] = _PATHS, parent: str = ""
-) -> dict[str, Any]:
-    """Make the file's paths relative to the current folder.
-
-    Args:
-        values: Settings, or a part of them.
-        folder: The folder of the file.
-        names: The settings that are paths, or mappings of paths.
-        parent: The setting whose parts are given.
-    """
+def _anchor_paths(values: Mapping[str, Any], folder: Path) -> dict[str, Any]:
+    """Make the file's paths, which are relative to its folder, relative to the current folder."""
     anchored = dict(values)
     for name, value in values.items():
-        if isinstance(value, dict):
-            inside = names if parent else _WITH_PATHS.get(name, ())
-            anchored[name] = _anchor_paths(value, folder, inside, name)
-        elif isinstance(value, str) and (name in names or parent in names):
+        if name in _PATHS:
             anchored[name] = _anchor(value, folder)
-    dataset = None if parent else values.get("dataset")
+        elif name in ("retrieval", "http") and isinstance(value, dict):
+            models = {part: _anchor(value[part], folder) for part in _MODELS if part in value}
+            anchored[name] = {**value, **models}
+    dataset = values.get("dataset")
     if isinstance(dataset, str) and not is_named_collection(dataset):
         path = _anchor(dataset, folder)  # without "./", a folder could be read as a name
         anchored["dataset"] = f"./{path}" if is_named_collection(path) else path
     return anchored
 
 
-def _anchor(path: str, folder: Path) -> str:
+def _anchor(value: Any, folder: Path) -> Any:
     from trectools_plus.testsets.loading import find_shipped  # the help of commands needs no files
 
-    is_name = path == "-" or path == BUILTIN or is_address(path) or is_catalogue_name(path)
-    if is_name or find_shipped(path) is not None:
-        return path
-    return str(folder / Path(path).expanduser())
+    if isinstance(value, dict):
+        return {name: _anchor(path, folder) for name, path in value.items()}
+    is_name = value in ("-", BUILTIN) or is_address(value) or is_catalogue_name(value)
+    if not isinstance(value, str) or is_name or find_shipped(value) is not None:
+        return value
+    return str(folder / Path(value).expanduser())
 
 
 def _dotted(place: tuple[int | str, ...]) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -29,8 +29,8 @@ from trectools_plus.formats.topics import read_topics
 from trectools_plus.measures.judged import JudgedQueries
 from trectools_plus.ontology.hpo import load_ontology
 from trectools_plus.ontology.ontology import Ontology
-from trectools_plus.retrieval.fetch.topics import hash_topics
 from trectools_plus.retrieval.hpo.ontology_terms import corpus_of
+from trectools_plus.retrieval.source import hash_topics
 from trectools_plus.testsets.languages import language_notes, select_language
 from trectools_plus.testsets.loading import (
     DEFAULT_TEST_SET,
@@ -98,9 +98,9 @@ def load_hpo(
     if language is not None:
         test_set = select_language(test_set, language, where)
     terms = load_ontology(ontology)
-    found = resolve_terms(test_set, terms, unknown_terms, where)
-    notes = [*language_notes(test_set), *found.notes]
-    return _collection_of_terms(found, terms, where), notes, found.findings(where)
+    resolved = resolve_terms(test_set, terms, unknown_terms, where)
+    notes = [*language_notes(test_set), *resolved.notes]
+    return _collection_of_terms(resolved, terms, where), notes, resolved.findings(where)
 
 
 def collection_of(test_set: TestSet, where: str) -> Collection:
@@ -122,15 +122,11 @@ def collection_of(test_set: TestSet, where: str) -> Collection:
     return Collection(metadata.dataset_id, None, topics, qrels, metadata.version or None)
 
 
-def _collection_of_terms(found: ResolvedTerms, terms: Ontology, where: str) -> Collection:
-    metadata = found.test_set.metadata
-    return Collection(
-        name="hpo",
-        corpus=corpus_of(terms),
-        topics=topics_of(found.test_set, where),
-        qrels=qrels_of(found.test_set, where),
-        version=f"{terms.version} with {metadata.dataset_id} {metadata.version}".strip(),
-    )
+def _collection_of_terms(resolved: ResolvedTerms, terms: Ontology, where: str) -> Collection:
+    test_set, metadata = resolved.test_set, resolved.test_set.metadata
+    version = f"{terms.version} with {metadata.dataset_id} {metadata.version}".strip()
+    topics, qrels = topics_of(test_set, where), qrels_of(test_set, where)
+    return Collection("hpo", corpus_of(terms), topics, qrels, version)
 
 
 _SHOWN = 3
@@ -151,22 +147,21 @@ def check_id_overlap(
         CheckFailedError: If topics and qrels have no query in common, or no judged document is in
             the corpus. It shows ids of both sides.
     """
-    judged_ids = qrels.frame["doc_id"].unique(maintain_order=True)
-    queries = [] if topics is None else [*topics.query_ids]
-    checks = (
-        ("topics", "query", topics, queries, qrels.query_ids,
-         topics is None or {*queries} & {*qrels.query_ids}),
-        ("corpus", "document", corpus, [] if corpus is None else corpus.doc_ids,
-         judged_ids.to_list(), corpus is None or corpus.has_any(judged_ids)),
-    )  # fmt: skip
-    for kind, noun, table, known, judged, is_shared in checks:
-        if table is not None and not is_shared:
-            raise CheckFailedError(
-                f"no {noun} is in both {kind} and qrels ({kind}: {listed(list(known), _SHOWN)}; "
-                f"qrels: {listed(judged, _SHOWN)})",
-                where=" and ".join(filter(None, (table.path, qrels.path))) or dataset,
-                remedy=f"give {kind} and qrels of the same collection, with the same ids",
-            )
+    judged = qrels.frame["doc_id"].unique(maintain_order=True)
+    known: Sequence[str]
+    if topics is not None and not {*topics.query_ids} & {*qrels.query_ids}:
+        what, known, others, path = "query", topics.query_ids, qrels.query_ids, topics.path
+    elif corpus is not None and not corpus.has_any(judged):
+        what, known, others, path = "document", corpus.doc_ids, judged.to_list(), corpus.path
+    else:
+        return
+    kind = "topics" if what == "query" else "corpus"
+    raise CheckFailedError(
+        f"no {what} is in both {kind} and qrels ({kind}: {listed(list(known), _SHOWN)}; "
+        f"qrels: {listed(others, _SHOWN)})",
+        where=" and ".join(filter(None, (path, qrels.path))) or dataset,
+        remedy=f"give {kind} and qrels of the same collection, with the same ids",
+    )
 
 
 TERM_FILES = ("ontology", "annotations")
@@ -223,17 +218,19 @@ class Dataset:
 
     def hash_contents(self) -> dict[str, str]:
         """Return the SHA-256 of each part, independent of the format of its file."""
-        hashes = {}
-        if self.corpus is not None:
-            hashes["corpus"] = self.corpus.sha256()
-        if self.topics is not None:
-            hashes["topics"] = hash_topics(self.topics)
-            if (fields := hash_query_fields(self.topics)) is not None:
-                hashes["query_fields"] = fields
-        hashes["qrels"] = hash_qrels(self.qrels)
-        kinds = [kind for kind in (*TERM_FILES, "exclude") if kind in self.files]
-        given = {kind: self.files[kind].sha256 for kind in kinds}
-        return {**hashes, **given}
+        corpus, topics = self.corpus, self.topics
+        hashes = {
+            "corpus": None if corpus is None else corpus.sha256(),
+            "topics": None if topics is None else hash_topics(topics),
+            "query_fields": None if topics is None else hash_query_fields(topics),
+            "qrels": hash_qrels(self.qrels),
+        }
+        hashes |= {
+            kind: file.sha256
+            for kind, file in self.files.items()
+            if kind in (*TERM_FILES, "exclude")
+        }
+        return {kind: sha256 for kind, sha256 in hashes.items() if sha256}
 
 
 def name_dataset(config: BenchmarkConfig) -> str:
@@ -253,70 +250,77 @@ def load_dataset(config: BenchmarkConfig) -> Dataset:
         CheckFailedError: If topics, qrels and documents have no ids in common.
         UsageError: If the dataset is unknown.
     """
-    name = name_dataset(config)
-    paths = {"corpus": config.corpus, "topics": config.topics, "qrels": config.qrels}
-    notes: list[str] = []
-    findings: list[Finding] = []
-    corpus: Corpus | None = None
-    topics: Topics | None = None
-    version: str | None = None
+    name, is_searched = name_dataset(config), config.runs is None
+    paths = {kind: getattr(config, kind) for kind in ("corpus", "topics", "qrels")}
     if config.dataset is not None and is_named_collection(name):
-        if name == "hpo":
-            collection, notes, findings = load_hpo(
-                config.test_file, config.ontology, config.unknown_terms, config.language
-            )
-        else:
-            collection = load_collection(name, with_corpus=config.runs is None)
-        corpus, topics, qrels = collection.corpus, collection.topics, collection.qrels
-        version = collection.version
+        dataset = _load_named(config, name)
     else:
         if config.dataset is not None:
             files = find_collection_files(name)
             paths = {kind: str(getattr(files, kind)) for kind in paths}
-        paths["corpus"] = paths["corpus"] if config.runs is None else None
-        corpus = load_corpus(paths["corpus"]) if paths["corpus"] is not None else None
-        topics, qrels, version, notes, findings = _read_queries(config, paths)
-    if config.dataset is not None and config.runs is None and corpus is None:
+        paths["corpus"] = paths["corpus"] if is_searched else None
+        dataset = _load_files(config, name, paths)
+    corpus, qrels, excluded = dataset.corpus, dataset.qrels, None
+    if config.dataset is not None and is_searched and corpus is None:
         raise InputError("the dataset has no documents to search", where=name)
+    findings, notes = dataset.findings, dataset.notes
     if paths["qrels"] is None:  # the findings are not those of a file
-        found = check_qrels(qrels)
-        refuse_errors(found)
-        findings = [*findings, *found]
-    check_id_overlap(corpus, topics, qrels, name)
-    excluded = None if config.exclude is None else Exclusions.of(config.exclude)
-    if excluded is not None:
+        on_qrels = check_qrels(qrels)
+        refuse_errors(on_qrels)
+        findings = [*findings, *record_findings(on_qrels)]
+    check_id_overlap(corpus, dataset.topics, qrels, name)
+    if config.exclude is not None:
+        excluded = Exclusions.of(config.exclude)
         qrels = excluded.from_qrels(qrels)
         count = plural(excluded.pairs.height, "document")
         notes = [*notes, f"{count} left out of runs and judgments."]
-    given = {kind: getattr(config, kind) for kind in (*TERM_FILES, "exclude")}
-    return Dataset(
-        id=name,
-        corpus=corpus if config.runs is None else None,
-        topics=topics,
+    test_file = config.test_file
+    if test_file is not None:  # a shipped set is not a file of the user
+        test_file = None if find_shipped(test_file) is not None else str(find_test_set(test_file))
+    others = {kind: getattr(config, kind) for kind in (*TERM_FILES, "exclude")}
+    return replace(
+        dataset,
+        corpus=corpus if is_searched else None,
         qrels=qrels,
-        version=version,
-        files=_files({**paths, "test_file": _test_file(config), **given}),
-        findings=record_findings(findings),
+        files={
+            kind: SourceFile(path=path, sha256=sha256_file(path))
+            for kind, path in {**paths, "test_file": test_file, **others}.items()
+            if path is not None and path != "-" and not is_catalogue_name(path)
+        },
+        findings=findings,
         notes=notes,
         excluded=excluded,
     )
 
 
-def _read_queries(
-    config: BenchmarkConfig, paths: Mapping[str, str | None]
-) -> tuple[Topics | None, Qrels, str | None, list[str], list[Finding]]:
-    """Return topics, qrels, version, notes and findings, from files or a test set."""
-    if config.test_file is not None:
-        where, test_set = config.test_file, load_test_set(config.test_file)
+def _load_named(config: BenchmarkConfig, name: str) -> Dataset:
+    notes: list[str] = []
+    findings: list[Finding] = []
+    if name == "hpo":
+        collection, notes, findings = load_hpo(
+            config.test_file, config.ontology, config.unknown_terms, config.language
+        )
+    else:
+        collection = load_collection(name, with_corpus=config.runs is None)
+    corpus, topics, qrels = collection.corpus, collection.topics, collection.qrels
+    recorded = record_findings(findings)
+    return Dataset(name, corpus, topics, qrels, collection.version, findings=recorded, notes=notes)
+
+
+def _load_files(config: BenchmarkConfig, name: str, paths: Mapping[str, str | None]) -> Dataset:
+    path, where = paths["corpus"], config.test_file
+    corpus = None if path is None else load_corpus(path)
+    if where is not None:
+        test_set = load_test_set(where)
         version = f"with {test_set.metadata.dataset_id} {test_set.metadata.version}".strip()
         topics, qrels = topics_of(test_set, where), qrels_of(test_set, where)
-        return topics, qrels, version, language_notes(test_set), []
+        return Dataset(name, corpus, topics, qrels, version, notes=language_notes(test_set))
     if paths["qrels"] is None:
         raise InputError("no qrels given")
     qrels, findings = load_qrels_with_findings(paths["qrels"])
     path = paths["topics"]
-    read = None if path is None else read_topics(path, config.topic_options)
-    return read, qrels, None, [], [*findings]
+    queries = None if path is None else read_topics(path, config.topic_options)
+    return Dataset(name, corpus, queries, qrels, findings=record_findings(findings))
 
 
 def hash_qrels(qrels: Qrels) -> str:
@@ -335,22 +339,6 @@ def hash_query_fields(topics: Topics) -> str | None:
     if not names:
         return None
     return sha256_text(topics.frame.select("query_id", *names).write_ndjson())
-
-
-def _test_file(config: BenchmarkConfig) -> str | None:
-    """Return the file of the test set; ``None`` for a shipped one."""
-    if config.test_file is None or find_shipped(config.test_file) is not None:
-        return None
-    return str(find_test_set(config.test_file))
-
-
-def _files(given: Mapping[str, str | None]) -> dict[str, SourceFile]:
-    """Return path and hash of each given file; standard input and ``irds:`` have neither."""
-    return {
-        kind: SourceFile(path=path, sha256=sha256_file(path))
-        for kind, path in given.items()
-        if path is not None and path != "-" and not is_catalogue_name(path)
-    }
 
 
 def load_collection(spec: str | Path, *, with_corpus: bool = True) -> Collection:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
@@ -20,7 +19,6 @@ from trectools_plus.benchmark.report import (
     ResultStatus,
     RunFile,
     SourceFile,
-    TieInfo,
     UnscoredMode,
 )
 from trectools_plus.benchmark.report.model import record_findings
@@ -38,8 +36,8 @@ from trectools_plus.formats.hashing import sha256_file
 from trectools_plus.formats.ranking import separate_scores
 from trectools_plus.formats.tables import RUN_SCHEMA, Run
 from trectools_plus.formats.trec_files import write_qrels, write_run
-from trectools_plus.measures.judged import IntArray, view_of
-from trectools_plus.measures.scoring.bounds import count_ties
+from trectools_plus.measures.judged import view_of
+from trectools_plus.measures.scoring.bounds import Ties, count_ties
 from trectools_plus.measures.scoring.scores import accept_unjudged
 from trectools_plus.progress import Progress
 from trectools_plus.validation import FileReport, Severity, check_pair, refuse_errors
@@ -92,7 +90,7 @@ def read_mode_run(
     path: str,
     dataset: Dataset,
     folder: OutputFolder,
-    judged: QrelsView | None = None,
+    judged: QrelsView,
 ) -> ModeRun:
     """Read a given run once, and write it to ``runs/<name>.run``.
 
@@ -107,8 +105,6 @@ def read_mode_run(
         FindingsError: If a figure would be wrong or ambiguous.
         InputError: If a file cannot be read or written.
     """
-    if judged is None:
-        judged = QrelsView.of_table(dataset.qrels)
     view = open_run(path, DEFAULT_MAX_DEPTH, for_scoring=True)
     if isinstance(view, FileReport):
         raise FindingsError(view.findings)  # it is not text, or damaged
@@ -161,16 +157,18 @@ def write_mode_run(
         InputError: If the file cannot be written.
     """
     if run.frame.is_empty():
-        nothing = RunFile(
-            path=None, sha256=None, queries=0, results=0, depth=0, ties=_count_ties(run)
-        )
-        return ModeRun(run, nothing, [])
+        return ModeRun(run, RunFile(queries=0, ties=Ties(0, 0, 0, {10: 0, 100: 0})), [])
     mode = _write(folder, view_of(run), run.name)
     assert mode.info.path is not None
-    with folder.final_names():
-        path = folder.partial / mode.info.path
-        findings = _check_written(path, dataset, accepts_unjudged=accepts_unjudged)
-    return replace(mode, findings=findings)
+    written, findings = load_run_with_findings(folder.partial / mode.info.path, max_depth=None)
+    pair = [
+        replace(finding, severity=Severity.WARNING, blocks_scoring=False)
+        if accepts_unjudged and finding.code == NOTHING_JUDGED
+        else finding
+        for finding in check_pair(written, dataset.qrels, dataset.topics)
+    ]
+    refuse_errors(pair)
+    return replace(mode, findings=record_findings([*findings, *pair]))
 
 
 def _write(folder: OutputFolder, view: RunView, mode: str) -> ModeRun:
@@ -195,55 +193,16 @@ def _write(folder: OutputFolder, view: RunView, mode: str) -> ModeRun:
     }
     run = Run(pl.DataFrame(columns, schema=RUN_SCHEMA), mode, str(folder.path / name))
     path = folder.partial / name
-    with folder.final_names():
-        write_run(run, path, tag=re.sub(r"[^A-Za-z0-9_.-]", "_", mode))
+    write_run(run, path, tag=re.sub(r"[^A-Za-z0-9_.-]", "_", mode))
     info = RunFile(
         path=name,
         sha256=sha256_file(path),
         queries=len(sizes),
         results=int(sizes.sum()),
         depth=int(sizes.max()),
-        ties=_count_ties(_tied_queries(view, order)),
+        ties=count_ties(view),
     )
     return ModeRun(run, info, [])
-
-
-def _check_written(path: Path, dataset: Dataset, *, accepts_unjudged: bool) -> list[FindingRecord]:
-    """Validate a file of this benchmark."""
-    run, found = load_run_with_findings(path, max_depth=None)
-    pair = [
-        replace(finding, severity=Severity.WARNING, blocks_scoring=False)
-        if accepts_unjudged and finding.code == NOTHING_JUDGED
-        else finding
-        for finding in check_pair(run, dataset.qrels, dataset.topics)
-    ]
-    refuse_errors(pair)
-    return record_findings([*found, *pair])
-
-
-def _count_ties(run: Run) -> TieInfo:
-    """Count the ties of a run as it was fetched or given."""
-    ties = count_ties(run)
-    straddling = {str(k): count for k, count in ties.straddling.items()}
-    return TieInfo(
-        pairs=ties.pairs, pairs_64=ties.pairs_64, queries=ties.queries, straddling=straddling
-    )
-
-
-def _tied_queries(view: RunView, order: IntArray) -> Run:
-    """Return the queries of a run that have ties, whose rows in the canonical order are given."""
-    query, score = view.grouped.query, view.score[order]
-    with np.errstate(over="ignore", under="ignore"):
-        score32 = score.astype(np.float32)
-    tied = (query[1:] == query[:-1]) & (score32[1:] == score32[:-1])
-    chosen = np.isin(query, query[1:][tied])
-    columns = {
-        "query_id": pl.Series(view.query_ids, dtype=pl.String).gather(query[chosen]),
-        "doc_id": view.doc_ids.take(order[chosen]).series(),
-        "rank": np.zeros(chosen.sum(), np.int64),
-        "score": score[chosen],
-    }
-    return Run(pl.DataFrame(columns, schema=RUN_SCHEMA))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -278,31 +237,35 @@ def prepare_modes(
         InputError: If a file cannot be read or written, or each mode failed for every query.
         CheckFailedError: If no mode answered every query.
     """
-    with folder.final_names():
-        # With the judgments beside the runs, other tools need only this folder.
-        write_qrels(dataset.qrels, folder.partial / QRELS_FILE)
+    # With the judgments beside the runs, other tools need only this folder.
+    write_qrels(dataset.qrels, folder.partial / QRELS_FILE)
     if config.runs is None:
         return _fetch_modes(config, dataset, folder, progress)
-    return Modes(_read_modes(config.runs, dataset, folder, progress))
+    modes, judged = Modes({}), QrelsView.of_table(dataset.qrels)
+    for done, (name, path) in enumerate(config.runs.items()):
+        progress("reading runs", done, len(config.runs))
+        modes.scored[name] = read_mode_run(name, path, dataset, folder, judged)
+    progress("reading runs", len(config.runs), len(config.runs))
+    return modes
 
 
 def _fetch_modes(
     config: BenchmarkConfig, dataset: Dataset, folder: OutputFolder, progress: Progress
 ) -> Modes:
     # Imported here, because given runs do not need these modules.
-    from trectools_plus.retrieval.fetch.answering import FetchOptions
     from trectools_plus.retrieval.fetch.fetch import FetchRequest, fetch_runs
     from trectools_plus.retrieval.fetch.outcome import SCORED, describe_failures, refuse_unscorable
+    from trectools_plus.retrieval.source import FetchOptions
 
     if dataset.topics is None or (dataset.corpus is None and config.is_embedded):
         raise InputError("nothing to search: no corpus or no topics", where=dataset.id)
     excluded = dataset.excluded
-    most = 0 if excluded is None else excluded.most
+    depth = config.depth + (0 if excluded is None else excluded.most)
     request = FetchRequest(
         dataset.corpus,
         dataset.topics,
         config.mode_keys,
-        FetchOptions(config.depth + most, config.exclude_self, config.collapse),
+        FetchOptions(depth, config.exclude_self, config.collapse),
         config.retrieval,
         config.make_backend(),
     )
@@ -341,15 +304,3 @@ def _fetch_modes(
         if mode not in unscored
     }
     return Modes(scored, unscored)
-
-
-def _read_modes(
-    given: dict[str, str], dataset: Dataset, folder: OutputFolder, progress: Progress
-) -> dict[str, ModeRun]:
-    read: dict[str, ModeRun] = {}
-    judged = QrelsView.of_table(dataset.qrels)
-    for done, name in enumerate(given):
-        progress("reading runs", done, len(given))
-        read[name] = read_mode_run(name, given[name], dataset, folder, judged)
-    progress("reading runs", len(given), len(given))
-    return read

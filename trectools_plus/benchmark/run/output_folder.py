@@ -7,7 +7,6 @@ moved to their places at the end. If the benchmark fails, the files of an earlie
 from __future__ import annotations
 
 import contextlib
-import os
 import secrets
 import shutil
 import weakref
@@ -16,7 +15,6 @@ from itertools import count
 from pathlib import Path
 
 from trectools_plus.errors import InputError, TrectoolsPlusError
-from trectools_plus.formats.files.abandoned import find_abandoned, make_locked_folder
 from trectools_plus.formats.files.closed import ClosedFolder, read_document
 from trectools_plus.formats.files.outputs import refuse_foreign, refuse_overwriting
 from trectools_plus.formats.hashing import sha256_file
@@ -50,7 +48,6 @@ SWEEP_FILES = (
     CHECKSUMS_FILE,
 )
 """The files of every sweep."""
-_PARTIAL = ".partial-*"
 
 
 class OutputFolder:
@@ -75,42 +72,29 @@ class OutputFolder:
         self.path = Path(path)
         self._inputs: frozenset[Path] = frozenset()
         # Absolute, so that it is deleted even if the current folder changes.
-        self.partial = self.path.absolute() / _PARTIAL.replace("*", secrets.token_hex(6))
+        self.partial = self.path.absolute() / f".partial-{secrets.token_hex(6)}"
         made: list[Path] = []
-        lock: int | None = None
         try:
             made += [one for one in self.partial.parents if not one.exists()]
             self.path.parent.mkdir(parents=True, exist_ok=True)
             self.path.mkdir(exist_ok=not exclusive)
-            remove_abandoned(self.path)
-            lock = make_locked_folder(self.partial)
-            (self.partial / RUNS_FOLDER).mkdir()
-        except FileExistsError as error:
-            if exclusive and self.path.is_dir():
-                raise
-            raise _write_error(error, self.path) from error
+            (self.partial / RUNS_FOLDER).mkdir(parents=True)
         except OSError as error:
-            _clean_up(self.partial, made, lock)
+            if exclusive and isinstance(error, FileExistsError) and self.path.is_dir():
+                raise
+            _clean_up(self.partial, made)
             raise _write_error(error, self.path) from error
-        self.discard = weakref.finalize(self, _clean_up, self.partial, made, lock)
+        self.discard = weakref.finalize(self, _clean_up, self.partial, made)
         """Delete the unpublished files, and the folders that were created for them."""
 
     @contextlib.contextmanager
     def discarded_on_errors(self) -> Iterator[None]:
-        """Discard the folder if the block fails."""
+        """Discard the folder if the block fails; errors name the output folder instead of it."""
         try:
             yield
-        except BaseException:
+        except BaseException as error:
             self.discard()
-            raise
-
-    @contextlib.contextmanager
-    def final_names(self) -> Iterator[None]:
-        """Replace the hidden folder in errors of the block by the output folder."""
-        try:
-            yield
-        except TrectoolsPlusError as error:
-            if error.where is not None:
+            if isinstance(error, TrectoolsPlusError) and error.where is not None:
                 error.where = error.where.replace(str(self.partial), str(self.path))
             raise
 
@@ -140,20 +124,14 @@ class OutputFolder:
         Raises:
             InputError: If a file cannot be moved, or would replace another file.
         """
-        self._write_checksums()
-        listed = _read_listed(self.path)
+        files = sorted(file for file in self.partial.rglob("*") if file.is_file())
+        new = [file.relative_to(self.partial) for file in files]
+        sums = [f"{sha256_file(self.partial / name)}  {name.as_posix()}\n" for name in new]
         new = sorted(
-            (file.relative_to(self.partial) for file in self.partial.rglob("*") if file.is_file()),
-            key=lambda name: (name.name == REPORT_FILE, name),
+            [*new, Path(CHECKSUMS_FILE)], key=lambda name: (name.name == REPORT_FILE, name)
         )
+        listed = _read_listed(self.path)
         refuse_foreign(self.path, new, listed)
-        for name in new:
-            if (self.path / name).is_dir():
-                raise InputError(
-                    "is a folder, not a file",
-                    where=str(self.path / name),
-                    remedy="use another output folder",
-                )
         # Files of an earlier report that are unchanged, and no inputs.
         stale = [
             file
@@ -164,6 +142,7 @@ class OutputFolder:
             and sha256_file(file) == digest
         ]
         try:
+            (self.partial / CHECKSUMS_FILE).write_bytes("".join(sums).encode())
             for name in new:
                 (self.path / name).parent.mkdir(parents=True, exist_ok=True)
                 (self.partial / name).replace(self.path / name)
@@ -172,17 +151,6 @@ class OutputFolder:
         except OSError as error:
             raise _write_error(error, self.path) from error
         self.discard()  # the other files are in their folders, which are therefore kept
-
-    def _write_checksums(self) -> None:
-        """Write the hash of every file in the format of ``sha256sum --check SHA256SUMS``."""
-        files = sorted(file for file in self.partial.rglob("*") if file.is_file())
-        lines = [
-            f"{sha256_file(file)}  {file.relative_to(self.partial).as_posix()}\n" for file in files
-        ]
-        try:
-            (self.partial / CHECKSUMS_FILE).write_bytes("".join(lines).encode())
-        except OSError as error:
-            raise _write_error(error, self.path) from error
 
 
 def _read_listed(folder: Path) -> dict[str, str]:
@@ -210,24 +178,16 @@ def refuse_overwriting_in(folder: Path, output: str | Path) -> None:
     if folder.name == REPORT_FILE:
         folder = folder.parent
     root, path = folder.resolve(), Path(output).resolve()
-    if not (folder.is_dir() and path.is_file() and path.is_relative_to(root)):
-        return
-    names: Iterable[str] = _read_listed(folder)
-    if not names and (folder / REPORT_FILE).is_file():
-        names = REPORT_FILES
-    paths = [folder / name for name in names] if names else [path]
-    refuse_overwriting(output, paths)
+    if folder.is_dir() and path.is_file() and path.is_relative_to(root):
+        names = [*_read_listed(folder)]
+        if not names and (folder / REPORT_FILE).is_file():
+            names = [*REPORT_FILES]
+        refuse_overwriting(output, [folder / name for name in names] or [path])
 
 
 def _is_inside(folder: Path, name: str) -> bool:
     path = (folder / name).parent.resolve() / Path(name).name
     return Path(name).as_posix() == name and path.is_relative_to(folder.resolve())
-
-
-def remove_abandoned(folder: Path) -> None:
-    """Remove the hidden folders of killed processes."""
-    for partial in find_abandoned(folder, _PARTIAL):
-        shutil.rmtree(partial, ignore_errors=True)
 
 
 def claim_folder(parent: Path, experiment_id: str) -> tuple[str, OutputFolder]:
@@ -239,15 +199,11 @@ def claim_folder(parent: Path, experiment_id: str) -> tuple[str, OutputFolder]:
     Raises:
         InputError: If the folder cannot be created.
     """
-    for abandoned in {path.parent for path in parent.glob(f"*/{_PARTIAL}")}:
-        remove_abandoned(abandoned)
-        with contextlib.suppress(OSError):  # it has a report
-            abandoned.rmdir()
     for number in count(1):
         name = experiment_id if number == 1 else f"{experiment_id}-{number}"
         with contextlib.suppress(FileExistsError):
             return name, OutputFolder(parent / name, exclusive=True)
-    raise AssertionError("unreachable: count() has no end")
+    raise AssertionError  # count() has no end
 
 
 def read_checksums(folder: Path) -> list[tuple[str, str]]:
@@ -271,10 +227,8 @@ def mode_report_name(mode: str) -> str:
     return f"{MODE_REPORTS_FOLDER}/{mode}.json"
 
 
-def _clean_up(partial: Path, made: list[Path], lock: int | None) -> None:
+def _clean_up(partial: Path, made: list[Path]) -> None:
     shutil.rmtree(partial, ignore_errors=True)
-    if lock is not None:
-        os.close(lock)
     for folder in made:
         with contextlib.suppress(OSError):  # another file is in it
             folder.rmdir()

@@ -57,7 +57,6 @@ from trectools_plus.provenance import (
 from trectools_plus.retrieval.backends.embedded.modes import models_used
 from trectools_plus.retrieval.fetch.outcome import summarise_latency
 from trectools_plus.retrieval.index.models import ModelRecord
-from trectools_plus.retrieval.source import BackendRequest
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -240,7 +239,7 @@ def make_result(
         **compared._asdict(),
         strata={}
         if dataset.topics is None
-        else make_strata(dataset.topics, evaluation, config.resampling),
+        else make_strata(dataset.topics, evaluation, config.comparing.options),
         failing_queries=find_failing(dataset, runs, values, primary, definition),
         diagnosis=diagnose(results, compared.comparisons, primary, pooled=pooled),
         notes=[
@@ -258,8 +257,8 @@ def _list_models(config: BenchmarkConfig) -> dict[str, ModelRecord]:
         return {}
     if config.is_embedded:
         return models_used(config.mode_keys, config.retrieval)
-    backend, request = config.make_backend(), BackendRequest(None, config.mode_keys)
-    by_mode = {mode: backend.models(mode, request) for mode in config.mode_keys}
+    backend, modes = config.make_backend(), config.mode_keys
+    by_mode = {mode: backend.models(mode, modes, config.retrieval) for mode in modes}
     models = [(role, mode, one) for mode in by_mode for role, one in by_mode[mode].items()]
     found = {role: model for role, _, model in models}
     if all(found[role] == model for role, _, model in models):

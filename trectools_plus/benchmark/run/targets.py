@@ -116,7 +116,7 @@ def judge_mean(
     ends: tuple[float | None, float | None] = (None, None),
     *,
     higher_is_better: bool = True,
-    baseline: tuple[str, float] | None = None,
+    baseline: tuple[str, float | None] | None = None,
 ) -> TargetResult:
     """Return the target with the highest levels that the mean and its interval reach.
 
@@ -136,14 +136,13 @@ def judge_mean(
     )
     uplift = None
     if target.uplift is not None and baseline is not None and mean is not None:
-        difference, (least, most) = mean - baseline[1], target.uplift
-        uplift = UpliftResult(
-            baseline=baseline[0],
-            difference=difference,
-            low=least,
-            high=most,
-            meaningful=difference >= least - EQUAL,
-        )
+        (name, base), (least, most) = baseline, target.uplift
+        if base is not None:
+            difference = mean - base
+            is_meaningful = difference >= least - EQUAL
+            uplift = UpliftResult(
+                baseline=name, difference=difference, low=least, high=most, meaningful=is_meaningful
+            )
     levels = target.model_dump(exclude={"uplift"})
     return TargetResult(**levels, status=status, status_low=low, status_high=high, uplift=uplift)
 

@@ -5,17 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
 from pydantic import Field
 
 from trectools_plus.benchmark.compare.compare import refuse_different_queries
-from trectools_plus.benchmark.report.model import (
-    ConfiguredConditions,
-    hash_config,
-    make_experiment_id,
-)
+from trectools_plus.benchmark.report.model import DatasetInfo, hash_config, make_experiment_id
 from trectools_plus.benchmark.run.dataset import Dataset, load_dataset
 from trectools_plus.benchmark.run.output_folder import (
     SWEEP_FILES,
@@ -23,15 +20,15 @@ from trectools_plus.benchmark.run.output_folder import (
     claim_folder,
 )
 from trectools_plus.benchmark.run.runner import DEFAULT_FOLDER
-from trectools_plus.benchmark.sweep.variants import SweepConfig, Variant, Variants, list_variants
+from trectools_plus.benchmark.sweep.variants import SweepConfig, Variant, list_variants
 from trectools_plus.choices import DEFAULT_MEASURES
 from trectools_plus.display import Displayed
-from trectools_plus.errors import CheckFailedError, UsageError
+from trectools_plus.errors import CheckFailedError
 from trectools_plus.formats.tables import Qrels, Run
 from trectools_plus.measures.definitions.base import Measure
 from trectools_plus.measures.evaluation import Evaluation, score_runs
 from trectools_plus.measures.judged import notes_on_judges, notes_on_unjudged
-from trectools_plus.models import ReportModel
+from trectools_plus.models import Conditions, ReportModel
 from trectools_plus.progress import Progress, no_progress
 from trectools_plus.provenance import Clock, describe_machine, package_versions, utc_now
 from trectools_plus.statistics.arrays import none_if_nan
@@ -96,8 +93,15 @@ class SweepWinner(ScoredVariant):
     """Its interval."""
 
 
-class SweepReport(ConfiguredConditions):
+class SweepReport(Conditions):
     """A sweep."""
+
+    dataset: DatasetInfo
+    """The data."""
+    config: dict[str, Any]
+    """The configuration with every default spelled out, without the output folder."""
+    config_hash: str
+    """SHA-256 of the configuration as JSON with sorted keys and no blanks."""
 
     platform: str = ""
     """Operating system and architecture."""
@@ -172,12 +176,6 @@ def run_sweep(
         CheckFailedError: If topics, qrels and documents have no ids in common.
         IncomparableError: If the variants are averaged over different queries.
     """
-    if config.exclude is not None:
-        raise UsageError(
-            "a sweep leaves out no documents",
-            where="exclude",
-            remedy="leave them out of the runs first, and sweep these",
-        )
     if config.output_dir is None:
         name = make_experiment_id(clock(), hash_config(config.as_manifest()))
         folder = claim_folder(Path(DEFAULT_FOLDER), name)[1]
@@ -189,38 +187,41 @@ def run_sweep(
         progress("reading the data", 0, 1)
         dataset = load_dataset(config)
         progress("reading the data", 1, 1)
-        variants = list_variants(config, dataset, progress)
-        evaluation = _score(config, dataset, variants, progress)
-        report = _choose(config, dataset, variants, evaluation).model_copy(
-            update={"command": command}
-        )
-        best = next(one for one in variants.variants if one.name == report.winner.name)
-        run = next(variants.runs([best]))
+        variants, baselines = list_variants(config, dataset, progress)
+        scored = [*variants, *(one for one in baselines if one not in variants)]
+        evaluation = _score(config, dataset, scored, progress)
+        report = _choose(config, dataset, variants, baselines, evaluation)
+        report = report.model_copy(update={"command": command})
+        run = next(one.make() for one in variants if one.name == report.winner.name)
         return SweepResult(report, evaluation.per_query(), run, folder, dataset.qrels)
 
 
 def _choose(
-    config: SweepConfig, dataset: Dataset, variants: Variants, evaluation: Evaluation
+    config: SweepConfig,
+    dataset: Dataset,
+    variants: list[Variant],
+    baselines: list[Variant],
+    evaluation: Evaluation,
 ) -> SweepReport:
     """Choose the best variant by the primary measure, which is the first one."""
-    primary, settings, candidates = evaluation.measures[0], config.as_manifest(), variants.variants
-    columns = {one.name: evaluation.values(one.name, primary) for one in variants.scored}
+    primary, settings = evaluation.measures[0], config.as_manifest()
+    is_better, names = bool(primary.higher_is_better), [one.name for one in variants]
+    columns = {name: evaluation.values(name, primary) for name in evaluation.run_names}
     means = {name: float(values.mean()) for name, values in columns.items()}
-    sign = -1.0 if primary.higher_is_better else 1.0
-    baseline = min(variants.baselines, key=lambda one: sign * means[one.name], default=None)
-    table = np.column_stack([columns[one.name] for one in candidates])
+    sign = -1.0 if is_better else 1.0
+    baseline = min((one.name for one in baselines), key=lambda one: sign * means[one], default=None)
+    table = np.column_stack([columns[name] for name in names])
     choose = partial(
         select_winner,
         table,
-        higher_is_better=primary.higher_is_better,
+        higher_is_better=is_better,
         confidence=config.confidence,
         resamples=config.resamples,
         seed=config.seed,
     )
     winner = choose()
-    is_better = bool(primary.higher_is_better)
-    intervals = mean_intervals(table, proportions=is_better, **config.resampling)
-    advantages = _compare(config, evaluation, candidates, baseline)
+    intervals = mean_intervals(table, proportions=is_better, **config.comparing.options)
+    advantages = _compare(config, evaluation, names, baseline)
     listed = [
         SweepVariant(
             name=one.name,
@@ -234,12 +235,12 @@ def _choose(
             },
             advantage=advantages.get(one.name),
         )
-        for place, one in enumerate(candidates)
+        for place, one in enumerate(variants)
     ]
     best = listed[winner.column]
     gain = None
     if baseline is not None and best.advantage is not None:
-        gain = choose(baseline=columns[baseline.name])
+        gain = choose(baseline=columns[baseline])
     notes = (*notes_on_judges(dataset.qrels), *notes_on_unjudged(evaluation.judged))
     return SweepReport(
         dataset=dataset.describe(len(table), dataset.hash_contents()),
@@ -257,8 +258,8 @@ def _choose(
             corrected_advantage_ci=gain and _corrected_interval(config, gain),
         ),
         variants=sorted(listed, key=lambda one: (one.name != best.name, sign * one.mean)),
-        baseline=None if baseline is None else baseline.name,
-        baseline_mean=None if baseline is None else means[baseline.name],
+        baseline=baseline,
+        baseline_mean=None if baseline is None else means[baseline],
         config=settings,
         config_hash=hash_config(settings),
         seed=config.seed,
@@ -286,13 +287,14 @@ def choose_measures(config: SweepConfig) -> list[Measure]:
 
 
 def _score(
-    config: SweepConfig, dataset: Dataset, variants: Variants, progress: Progress
+    config: SweepConfig, dataset: Dataset, variants: list[Variant], progress: Progress
 ) -> Evaluation:
     """Score one variant after the other, so that only one run is in memory."""
     measures, parts = choose_measures(config), []
-    for done, run in enumerate(variants.runs(variants.scored)):
-        progress("scoring variants", done, len(variants.scored))
-        parts.append(score_runs(dataset.judged, {run.name: run}, measures, config.averaging))
+    for done, variant in enumerate(variants):
+        progress("scoring variants", done, len(variants))
+        runs = {variant.name: variant.make()}
+        parts.append(score_runs(dataset.judged, runs, measures, config.averaging))
     progress("scoring variants", len(parts), len(parts))
     scores = replace(
         parts[0],
@@ -311,26 +313,23 @@ def _score(
 
 
 def _compare(
-    config: SweepConfig,
-    evaluation: Evaluation,
-    candidates: list[Variant],
-    baseline: Variant | None,
+    config: SweepConfig, evaluation: Evaluation, names: list[str], baseline: str | None
 ) -> dict[str, Advantage]:
     """Return the differences from the baseline by variant, as one family."""
     if baseline is None:
         return {}
-    primary = evaluation.measures[0]
+    primary, ids = evaluation.measures[0], evaluation.query_ids[baseline]
     scores = [
         PairedScores(
-            baseline.name,
-            one.name,
+            baseline,
+            name,
             primary.requested_name,
-            evaluation.query_ids[one.name],
-            evaluation.values(baseline.name, primary),
-            evaluation.values(one.name, primary),
+            ids,
+            evaluation.values(baseline, primary),
+            evaluation.values(name, primary),
         )
-        for one in candidates
-        if one.name != baseline.name
+        for name in names
+        if name != baseline
     ]
     return {
         found.contrast: Advantage(
@@ -339,7 +338,7 @@ def _compare(
             p_adjusted=found.p_adjusted,
             significant=found.significant,
         )
-        for found in (compare_scores(scores, config.comparing.by("")) if scores else ())
+        for found in compare_scores(scores, config.comparing.by(""))
     }
 
 

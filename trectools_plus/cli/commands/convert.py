@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -15,7 +14,7 @@ from trectools_plus.cli.options.common import Columns, TextOrJson, numbers
 from trectools_plus.cli.printing import write_document
 from trectools_plus.cli.verbosity import note
 from trectools_plus.errors import UsageError
-from trectools_plus.text import listed, plural
+from trectools_plus.text import plural
 
 Output = Annotated[
     str,
@@ -35,8 +34,7 @@ def runs_convert(
     """csv and tsv have a header with the names of the columns; json is {query_id: {doc_id: score}},
     a list of objects, or an object per line; msmarco is 'qid pid rank', with or without a score;
     trec-rag is the JSON Lines of TREC RAG. Other columns without a header are named by --columns.
-    If there are no scores, the negated ranks are the scores. If a table has several systems, the
-    output is a folder with a file for each: FOLDER/SYSTEM.run. A run with errors is refused.
+    If there are no scores, the negated ranks are the scores. A run with errors is refused.
 
     \b
     Examples:
@@ -44,39 +42,12 @@ def runs_convert(
       runs convert run.dev.tsv --from msmarco > my.run
       runs convert scores.txt --columns query=1,doc_id=2,score=3 --output my.run
       runs convert hits.csv --columns query=q,doc_id=_id,score=_score --output my.run
-      runs convert table.csv --columns system=model --output runs
     """
     names = formats.column_names(columns)
-    systems = validation.convert_runs(run, source_format=source_format, columns=names)
-    targets = [output] if len(systems) == 1 else _targets(list(systems), output)
-    for target in targets:
-        formats.refuse_overwriting(target, (run,))
-    for target, converted in zip(targets, systems.values(), strict=True):
-        Path(target).parent.mkdir(exist_ok=True)
-        formats.write_run(converted.table, target)
-        report_conversion(converted, run, target)
-
-
-def _targets(systems: list[str], output: str) -> list[str]:
-    """Return the file of each system, in a folder.
-
-    Raises:
-        UsageError: If the output is not a folder, or the files of two systems have one name.
-    """
-    if Path(output).suffix or output == "-":
-        raise UsageError(
-            f"{len(systems):,} systems need a folder",
-            where=listed(systems),
-            remedy="add --output FOLDER",
-        )
-    names = [re.sub(r"[^A-Za-z0-9._-]+", "_", system).strip(".") or "empty" for system in systems]
-    if len({name.lower() for name in names}) < len(names):
-        raise UsageError(
-            "the names of two systems are equal as names of files",
-            where=listed(systems),
-            remedy="rename a system",
-        )
-    return [str(Path(output) / f"{name}.run") for name in names]
+    formats.refuse_overwriting(output, (run,))
+    converted = validation.convert_run(run, source_format=source_format, columns=names)
+    formats.write_run(converted.table, output)
+    report_conversion(converted, run, output)
 
 
 def runs_fuse(
@@ -142,7 +113,6 @@ def qrels_convert(
             "prels",
             "smart",
             "ntcir",
-            "letor",
             "trec-rag",
             "trec",
         ]
@@ -154,7 +124,7 @@ def qrels_convert(
     """csv, tsv and beir have a header with the names of the columns; json is {query_id: {doc_id:
     grade}}, a list of objects, or an object per line; msmarco is 'qid pid grade'; prels has five
     columns, with the method and probability of sampling; smart is qrels.text, 'qid docid 0 0';
-    ntcir has grades L0 to L3; letor is 'grade qid:1 1:0.5 # docid = d1'; trec-rag is the JSON Lines
+    ntcir has grades L0 to L3; trec-rag is the JSON Lines
     of TREC RAG. Other columns without a header are named by --columns. Qrels with errors are
     refused.
 

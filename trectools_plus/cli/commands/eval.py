@@ -40,14 +40,14 @@ def evaluate_runs(
         str,
         Argument(
             metavar="QRELS",
-            help="TREC or BEIR qrels: a file or an address (s3://…); - is standard input.",
+            help="TREC or BEIR qrels: a file; - is standard input.",
         ),
     ],
     runs: Annotated[
         list[str],
         Argument(
             metavar="RUN...",
-            help="Run files or addresses, or NAME=FILE; without NAME=, a run is named after its "
+            help="Run files, or NAME=FILE; without NAME=, a run is named after its "
             "file. - is standard input.",
         ),
     ],
@@ -69,7 +69,7 @@ def evaluate_runs(
     ] = None,
 ) -> None:
     """The files are validated first. Input is refused only if a figure would be wrong or ambiguous;
-    a note on stderr names all other findings. With --columns system=NAME, a table is several runs.
+    a note on stderr names all other findings.
     Means are over all queries of the qrels; the table shows their number. Without --measure, the
     measures are nDCG@10, AP@100, RR@10, R@50, R@100 and HitRate@10.
 
@@ -81,7 +81,6 @@ def evaluate_runs(
       trectools-plus eval qrels.txt bm25.run --per-query --format csv > scores.csv
       trectools-plus eval qrels.txt bm25.run --per-query -o scores.parquet
       trectools-plus eval qrels.txt runs/*.run --scheduler tcp://10.0.0.1:8786
-      trectools-plus eval s3://trec/qrels.txt s3://trec/bm25.run
       trectools-plus eval qrels.txt hits.csv --columns query=q,doc_id=_id,score=_score
       trectools-plus eval qrels.txt a.run -m "MaxOntSim(formula='lin')@10" --ontology hp.obo
     """

@@ -117,9 +117,8 @@ def judge_plan(
     )
     with show_progress():
         given = parse_runs(runs, "RUN")
-        paths, names = [run.path for run in given], [run.given for run in given]
-        tables = [table for path in paths for table in validation.load_runs(path)]
-        loaded = formats.name_runs_of_files(tables, paths, given=names)
+        tables = [validation.load_run(run.path) for run in given]
+        loaded = formats.name_runs(tables, [run.given for run in given])
         if extend is None:
             documents, queries = open_data(benchmark.load_fetch_settings(None, data))
             assert documents is not None

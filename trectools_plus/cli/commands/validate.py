@@ -239,7 +239,7 @@ def validate_testset(
       trectools-plus testset validate parts/mine-used.json parts/mine-held-out.json
       trectools-plus testset validate mine.yaml --ontology hp.obo --format json
     """
-    parts: list[testsets.TestSetView] = []
+    parts: list[testsets.TopicsView] = []
     unchecked: list[str] = []
 
     def check(name: str) -> validation.FileReport:

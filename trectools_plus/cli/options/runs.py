@@ -162,7 +162,7 @@ class ScoringOptions:
                 progress=progress,
             )
             named = [run.given for run in given]
-            tables = formats.name_runs_of_files(opened.runs, paths, given=named)
+            tables = formats.name_runs(opened.runs, named)
             averaging = Averaging(self.missing, self.no_relevant)
             notes = [*measures.notes_on_judges(opened.qrels), *opened.notes]
             evaluation = measures.score_runs(opened.qrels, tables, chosen, averaging, notes=notes)

@@ -10,7 +10,7 @@ field, including NUL, bare CR, U+0085, U+00A0 and U+2028.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import accumulate
@@ -20,13 +20,11 @@ import numpy as np
 import numpy.typing as npt
 
 from trectools_plus.formats.columns.facts import FileFacts, OddLines
-from trectools_plus.formats.columns.ids import MARGIN, Ids, Rows, Text
+from trectools_plus.formats.columns.ids import Ids, Rows, Text
 from trectools_plus.formats.files.content import BOM, FileContent
 
 if TYPE_CHECKING:
     import polars as pl
-
-    from trectools_plus.formats.interchange.systems import Systems
 
 CHUNK_BYTES = 1 << 20
 """The approximate size of the parts in which rows are split, which fit the caches."""
@@ -76,17 +74,6 @@ class Fields:
         """Return a field of all rows."""
         return Ids.of(self.text, *self.bounds(number))
 
-    def words(self, number: int) -> Ids:
-        """Return a field that often has the same text in all rows."""
-        starts, ends = self.bounds(number)
-        if not self.n_rows:
-            return Ids.constant("", 0)
-        first = self.text.cut(int(starts[0]), int(ends[0]))
-        after = self.text.cut(int(ends[0]), int(ends[0]) + 1)
-        if len(first) < MARGIN and self.text.has_everywhere(starts, first + after):
-            return Ids.constant(first.replace(b"\xff", b"\0").decode(), self.n_rows)
-        return Ids.of(self.text, starts, ends)
-
     def texts(self, number: int, rows: Rows) -> list[str]:
         """Return a field of some rows."""
         starts, ends = self.bounds(number)
@@ -94,15 +81,15 @@ class Fields:
 
 
 def iter_fields(body: bytes, n_fields: int, separator: bytes) -> Iterator[Fields]:
-    """Split tidy rows into fields, a part at a time.
+    """Split tidy rows into fields, a part at a time; without rows, there is one part.
 
     Args:
         body: The rows: valid UTF-8, with ``separator`` between two fields and LF at the end.
         n_fields: The number of fields of a row.
         separator: A blank or a tab.
     """
-    start = 0
-    while start < len(body):
+    start, end = 0, -1
+    while end < len(body):
         end = body.find(b"\n", min(start + CHUNK_BYTES, len(body)) - 1) + 1 or len(body)
         text = Text.of(body[start:end].replace(b"\0", b"\xff"))
         breaks = np.flatnonzero(text.data <= _SPACE)
@@ -171,8 +158,8 @@ class Origin:
         notes: What the arrangement added, one clause each.
         left_out: The names of the columns that are not used.
         has_lines: False if the lines of the rows are unknown.
-        systems: The column that names the system of each row, or in qrels the type of judgment, if
-            there are several.
+        systems: The column that may name the system of each row, or in qrels the type of judgment,
+            with its values, if there are several.
     """
 
     format: str
@@ -181,7 +168,7 @@ class Origin:
     notes: tuple[str, ...] = ()
     left_out: tuple[str, ...] = ()
     has_lines: bool = True
-    systems: Systems | None = None
+    systems: str | None = None
 
     @property
     def n_values(self) -> int:
@@ -208,7 +195,6 @@ class Columns:
         separator: Space or tab, whichever occurs first in the file.
         row_lines: The line number of each row; ``None`` if they are 1, 2, 3, …
         origin: The layout of a file in another form; ``None`` for a file in TREC form.
-        systems: The rows of each system, if a column names several; empty for a single run.
     """
 
     source: FileContent
@@ -221,7 +207,6 @@ class Columns:
     separator: bytes = field(repr=False)
     row_lines: npt.NDArray[np.uint32] | None = field(repr=False)
     origin: Origin | None = None
-    systems: Mapping[str, Columns] = field(default_factory=dict)
 
     def without_rows(self, *, keep_content: bool) -> Columns:
         """Return the same without the fields of the rows and, unless kept, without the content."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import blake2b
@@ -56,12 +56,10 @@ class Text:
     Attributes:
         padded: The bytes with their margins.
         n_bytes: The number of bytes without margins.
-        is_ascii: Whether all bytes are below 128.
     """
 
     padded: Bytes
     n_bytes: int
-    is_ascii: bool
 
     @classmethod
     def of(cls, data: bytes) -> Text:
@@ -69,7 +67,7 @@ class Text:
         padded = np.empty(len(data) + 2 * MARGIN, np.uint8)
         padded[:MARGIN] = padded[-MARGIN:] = 0
         padded[MARGIN:-MARGIN] = np.frombuffer(data, np.uint8)
-        return cls(padded, len(data), data.isascii())
+        return cls(padded, len(data))
 
     @property
     def data(self) -> Bytes:
@@ -85,17 +83,6 @@ class Text:
     def words_at(self, places: Rows, offset: int = 0) -> Word:
         """Return the eight bytes from ``offset`` bytes after each place."""
         return self._words[MARGIN + offset :][places]
-
-    def has_everywhere(self, places: Rows, pattern: bytes) -> bool:
-        """Return whether the text has a pattern at each of some places."""
-        for at in range(0, len(pattern), 8):
-            part = pattern[at : at + 8]
-            found = self.words_at(places, at)
-            if len(part) < 8:
-                found &= KEPT[len(part)]
-            if not (found == np.uint64(int.from_bytes(part, "little"))).all():
-                return False
-        return True
 
     def cut(self, begin: int, end: int) -> bytes:
         """Return the bytes between two places."""
@@ -166,29 +153,19 @@ class Ids:
         """Return the texts of some parts, one part after the other."""
         if len(parts) == 1:
             return parts[0]
-        parts = [part for part in parts if len(part)]
-        if parts and all(part.is_constant for part in parts):
-            different = {part.text(0) for part in parts}
-            if len(different) == 1:
-                return cls.constant(different.pop(), sum(map(len, parts)))
-        n_words = max((len(part.words) for part in parts), default=1)
+        n_words = max(len(part.words) for part in parts)
         words = []
         for number in range(n_words):
             of_parts = [
                 part.words[number] if number < len(part.words) else np.zeros(len(part), np.uint64)
                 for part in parts
             ]
-            words.append(np.concatenate([np.zeros(0, np.uint64), *of_parts]))
+            words.append(np.concatenate(of_parts))
         rests = {key: rest for part in parts for key, rest in part.rests.items()}
         return cls(tuple(words), rests)
 
     def __len__(self) -> int:
         return len(self.words[0])
-
-    @property
-    def is_constant(self) -> bool:
-        """True if all rows certainly have the same text; see :meth:`constant`."""
-        return all(word.strides == (0,) for word in self.words)
 
     def take(self, rows: Rows | Flags | slice) -> Ids:
         """Return the texts of some rows."""
@@ -206,8 +183,6 @@ class Ids:
 
     def differ_from(self, text: str) -> Rows:
         """Return the rows with another text."""
-        if self.is_constant and len(self):
-            return np.arange(0 if self.text(0) == text else len(self))
         return np.flatnonzero(~self.equal(Ids.of_texts([text])))
 
     def above(self, other: Ids) -> Flags:
@@ -241,9 +216,8 @@ class Ids:
         Returns:
             The number of each row, and the first row of each number.
         """
-        if self.is_constant:
-            n_rows = len(self)
-            return np.broadcast_to(np.int64(0), n_rows), np.arange(min(1, n_rows))
+        if not self.changes().any():
+            return np.zeros(len(self), np.int64), np.arange(min(1, len(self)))
         keys = self.words[0] if len(self.words) == 1 else self.hashes()
         _, first, number = np.unique(keys, return_index=True, return_inverse=True)
         if len(self.words) > 1 and not self.take(first).take(number).equal(self).all():
@@ -289,8 +263,6 @@ class Ids:
         """Return all texts as a column of strings."""
         import polars as pl
 
-        if self.is_constant and len(self):
-            return pl.repeat(self.text(0), len(self), eager=True)
         if self.rests or not len(self) or any((word == 0).any() for word in self.words[:1]):
             return pl.Series(self.texts(), dtype=pl.String)
         # Polars splits the joined texts faster than Python makes strings.
@@ -303,30 +275,12 @@ class Ids:
             return pl.Series(self.texts(), dtype=pl.String)
         return pl.Series([data[:-1].decode()]).str.split("\n").explode()
 
-    @cached_property
-    def is_ascii(self) -> bool:
-        """True if certainly no text has a byte above 127."""
-        return not self.rests and all(not (word & _HIGH).any() for word in self.words)
-
-    def rows_beyond_ascii(self) -> Rows:
-        """Return the rows with texts that are not ASCII, or longer than ``MAX_WORDS``."""
-        return self._rows_with(lambda word: word & _HIGH)
-
-    def rows_to_unify(self) -> Rows:
-        """Return the rows of :meth:`rows_beyond_ascii`, and those with a letter from A to Z."""
-        return self._rows_with(lambda word: (word & _HIGH) | _upper(word))
-
-    def _rows_with(self, flag: Callable[[Word], Word]) -> Rows:
-        """Return the rows with a flagged word, or with texts longer than ``MAX_WORDS``."""
-        flags = np.zeros(len(self), np.uint64)
+    def beyond_ascii(self) -> Flags:
+        """Flag the texts that are not ASCII, or longer than ``MAX_WORDS``."""
+        flags: Flags = np.zeros(len(self), np.bool_)
         for number, word in enumerate(self.words):
-            flags |= flag(word) if number < MAX_WORDS else word
-        return np.flatnonzero(flags)
-
-    @cached_property
-    def has_upper(self) -> bool:
-        """True if one of the ASCII texts contains a letter from A to Z."""
-        return any(bool((_upper(word) != 0).any()) for word in self.words)
+            flags |= (word & _HIGH if number < MAX_WORDS else word) != 0
+        return flags
 
     def lower(self) -> Ids:
         """Return ASCII texts in lower case."""
@@ -347,7 +301,7 @@ def _upper(word: Word) -> Word:
     # A byte of at least "A" gets the highest bit by the first sum, one above "Z" by the second.
     from_a = word + np.uint64(0x3F3F3F3F3F3F3F3F)
     above_z = word + np.uint64(0x2525252525252525)
-    high: Word = (from_a ^ above_z) & np.uint64(0x8080808080808080)
+    high: Word = (from_a ^ above_z) & _HIGH
     return high
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -17,7 +17,7 @@ from trectools_plus.formats.columns.decimals import (
     parse_decimals,
     parse_whole_numbers,
 )
-from trectools_plus.formats.columns.ids import Ids, Rows
+from trectools_plus.formats.columns.ids import Ids, Rows, Text
 
 if TYPE_CHECKING:
     import polars as pl
@@ -90,7 +90,7 @@ class QueryBlocks:
         if len(parts) == 1:
             return parts[0]
         numbers: dict[str, int] = {}
-        starts, queries, n_rows = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)], 0
+        starts, queries, n_rows = list[Rows](), list[Rows](), 0
         for part in parts:
             of_part = [numbers.setdefault(one, len(numbers)) for one in part.query_ids]
             queries.append(np.array(of_part, np.int64)[part.block_query])
@@ -116,8 +116,32 @@ def find_blocks(ids: Ids) -> QueryBlocks:
     return QueryBlocks(starts, heads.texts(first), number, len(ids))
 
 
+class _Rows:
+    """Columns of the rows of a file."""
+
+    @classmethod
+    def of_fields(cls, part: Fields) -> Self:
+        """Return the rows in a part of a file."""
+        raise NotImplementedError
+
+    @classmethod
+    def of(cls, columns: Columns, *, has_header: bool = False) -> Self:
+        """Read the rows of a file; the first of them may be a header."""
+        parts = enumerate(columns.fields())
+        data = (part.without_first() if has_header and not at else part for at, part in parts)
+        return cls.joined([cls.of_fields(part) for part in data])
+
+    @classmethod
+    def joined(cls, parts: Sequence[Self]) -> Self:
+        """Return the rows of some parts of a file, or no rows."""
+        parts = parts or [cls.of_fields(Fields(Text.of(b""), np.zeros((RUN_FIELDS, 0), np.int64)))]
+        names = [column.name for column in fields(cls)]  # type: ignore[arg-type]
+        columns = ([getattr(part, name) for part in parts] for name in names)
+        return cls(*(type(column[0]).joined(column) for column in columns))
+
+
 @dataclass(frozen=True, eq=False)
-class RunRows:
+class RunRows(_Rows):
     """The rows of a run.
 
     Attributes:
@@ -137,32 +161,15 @@ class RunRows:
     tags: Ids
 
     @classmethod
-    def of(cls, columns: Columns, *, has_header: bool = False) -> RunRows:
-        """Read the rows of a file; the first of them may be a header."""
-        return cls.joined([cls.of_fields(one) for one in _data_fields(columns, has_header)])
-
-    @classmethod
-    def of_fields(cls, fields: Fields) -> RunRows:
+    def of_fields(cls, part: Fields) -> Self:
         """Return the rows in a part of a file."""
         return cls(
-            find_blocks(fields.ids(1)),
-            fields.words(2),
-            fields.ids(3),
-            parse_whole_numbers(fields.text, *fields.bounds(4)),
-            parse_decimals(fields.text, *fields.bounds(5)),
-            fields.words(6),
-        )
-
-    @classmethod
-    def joined(cls, parts: Sequence[RunRows]) -> RunRows:
-        """Return the rows of some parts of a file."""
-        return cls(
-            QueryBlocks.joined([part.blocks for part in parts]),
-            Ids.joined([part.second for part in parts]),
-            Ids.joined([part.doc_ids for part in parts]),
-            WholeNumbers.joined([part.ranks for part in parts]),
-            Decimals.joined([part.scores for part in parts]),
-            Ids.joined([part.tags for part in parts]),
+            find_blocks(part.ids(1)),
+            part.ids(2),
+            part.ids(3),
+            parse_whole_numbers(part.text, *part.bounds(4)),
+            parse_decimals(part.text, *part.bounds(5)),
+            part.ids(6),
         )
 
     @classmethod
@@ -190,7 +197,7 @@ class RunRows:
 
 
 @dataclass(frozen=True, eq=False)
-class QrelsRows:
+class QrelsRows(_Rows):
     """The rows of qrels.
 
     Attributes:
@@ -206,28 +213,13 @@ class QrelsRows:
     grades: WholeNumbers
 
     @classmethod
-    def of(cls, columns: Columns, *, has_header: bool = False) -> QrelsRows:
-        """Read the rows of a file; the first of them may be a header."""
-        return cls.joined([cls.of_fields(one) for one in _data_fields(columns, has_header)])
-
-    @classmethod
-    def of_fields(cls, fields: Fields) -> QrelsRows:
+    def of_fields(cls, part: Fields) -> Self:
         """Return the rows in a part of a file."""
         return cls(
-            find_blocks(fields.ids(1)),
-            fields.words(2),
-            fields.ids(3),
-            parse_whole_numbers(fields.text, *fields.bounds(4)),
-        )
-
-    @classmethod
-    def joined(cls, parts: Sequence[QrelsRows]) -> QrelsRows:
-        """Return the rows of some parts of a file."""
-        return cls(
-            QueryBlocks.joined([part.blocks for part in parts]),
-            Ids.joined([part.iterations for part in parts]),
-            Ids.joined([part.doc_ids for part in parts]),
-            WholeNumbers.joined([part.grades for part in parts]),
+            find_blocks(part.ids(1)),
+            part.ids(2),
+            part.ids(3),
+            parse_whole_numbers(part.text, *part.bounds(4)),
         )
 
     @classmethod
@@ -248,10 +240,3 @@ class QrelsRows:
                 np.zeros(len(grade), np.bool_),
             ),
         )
-
-
-def _data_fields(columns: Columns, has_header: bool) -> Iterator[Fields]:
-    """Yield the fields of the rows after a header."""
-    for part in columns.fields():
-        yield part.without_first() if has_header else part
-        has_header = False

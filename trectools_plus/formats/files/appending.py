@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from pathlib import Path
 
 from trectools_plus.errors import InputError
-from trectools_plus.formats.files.abandoned import lock
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
 
 
 class AppendedFile:
@@ -35,7 +40,7 @@ class AppendedFile:
             self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o666)
         except OSError as error:
             raise self._write_error(error) from error
-        if not lock(self._descriptor):
+        if not _lock(self._descriptor):
             self.close()
             raise InputError(
                 f"another {user} uses this {noun}",
@@ -80,3 +85,16 @@ class AppendedFile:
             where=str(self.path),
             remedy="check free space and permissions",
         )
+
+
+def _lock(descriptor: int) -> bool:
+    """Lock an open file until it is closed; return false if another process has a lock.
+
+    Windows has only mandatory locks, which would block readers, so nothing is locked there.
+    """
+    if fcntl is None:
+        return True
+    with suppress(OSError):
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return True
+    return False

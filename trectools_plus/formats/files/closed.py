@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from trectools_plus.errors import InputError
-from trectools_plus.formats.files.opening import is_address, is_catalogue_name, unreadable
+from trectools_plus.formats.files.opening import is_catalogue_name, unreadable
 from trectools_plus.formats.hashing import sha256_file
 
 if TYPE_CHECKING:
@@ -160,10 +160,10 @@ def hash_original(path: str, limit: int = MAX_BYTES) -> str | None:
         limit: The largest size in bytes.
 
     Returns:
-        The hash; ``None`` for an address, standard input, a file of the system, and a path without
-        a regular file of limited size.
+        The hash; ``None`` for standard input, a dataset of the catalogue, a file of the system,
+        and a path without a regular file of limited size.
     """
-    if path == "-" or is_address(path) or is_catalogue_name(path):
+    if path == "-" or is_catalogue_name(path):
         return None
     try:
         resolved = Path(path).resolve()

@@ -214,7 +214,7 @@ def read_file(path: str | Path, *, partial: bool = False, tables: bool = False) 
     """Read a whole file, decompressed if it is compressed.
 
     Args:
-        path: A file, an address (``s3://bucket/name``), or ``-`` for standard input.
+        path: A file, or ``-`` for standard input.
         partial: If a line has more than ``limits.MAX_LINE_BYTES``, return the part before it with
             ``overlong`` set, instead of raising an error.
         tables: Return the bytes of a Parquet file too, which is not text.

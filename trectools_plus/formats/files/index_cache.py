@@ -16,8 +16,8 @@ import logging
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -104,7 +104,7 @@ def open_index(
                 return _load_intact(folder, recipe, load)
             except DamagedIndexError as error:
                 if folder.exists():
-                    _LOG.warning("the index %s %s and is built again", folder, error)
+                    _LOG.warning("the index %s is damaged (%s) and is built again", folder, error)
             _build(folder, recipe, build)
     except OSError as error:
         raise InputError(
@@ -119,18 +119,18 @@ def _load_intact(folder: Path, recipe: IndexRecipe, load: Callable[[Path], T]) -
     """Load an index after checking that its files have not changed.
 
     Raises:
-        DamagedIndexError: If they have, or cannot be loaded. The message is a predicate, for
-            example "is damaged".
+        DamagedIndexError: If they have, or cannot be loaded.
     """
-    if not _is_intact(folder, recipe):
-        raise DamagedIndexError("is damaged")
     try:
+        stored = json.loads((folder / _CHECKSUMS_FILE).read_text(encoding="utf-8"))
+        if stored != _describe(folder, recipe):
+            raise ValueError("its files have changed")
         return load(folder)
     except TrectoolsPlusError:
         raise
     except Exception as error:  # libraries raise various errors for damaged files
         reason = str(error).strip().splitlines() or [type(error).__name__]
-        raise DamagedIndexError(f"is inconsistent ({reason[0][:200]})") from error
+        raise DamagedIndexError(reason[0][:200]) from error
 
 
 def load_array(path: Path, dtype: type[Any], dimensions: int = 1) -> npt.NDArray[Any]:
@@ -174,21 +174,16 @@ def _build(folder: Path, recipe: IndexRecipe, build: Callable[[Path], None]) -> 
         raise
 
 
-@contextmanager
-def _build_lock(folder: Path, progress: Progress) -> Iterator[None]:
+def _build_lock(folder: Path, progress: Progress) -> AbstractContextManager[object]:
     """Lock the index; the system releases the lock even if this process is killed."""
     from filelock import FileLock, Timeout
 
     lock = FileLock(f"{folder}.lock")
     try:
-        lock.acquire(timeout=0.5)
+        return lock.acquire(timeout=0.5)
     except Timeout:
         progress("waiting for another process to build the same index", 0, 1)
-        lock.acquire()
-    try:
-        yield
-    finally:
-        lock.release()
+        return lock.acquire()
 
 
 def _describe(folder: Path, recipe: IndexRecipe) -> Any:
@@ -203,12 +198,3 @@ def _describe(folder: Path, recipe: IndexRecipe) -> Any:
     files = {path.name: sha256_file(path) for path in paths}
     content = {"format": FORMAT_VERSION, "kind": recipe.kind, "facts": recipe.facts, "files": files}
     return json.loads(json.dumps(content, sort_keys=True))
-
-
-def _is_intact(folder: Path, recipe: IndexRecipe) -> bool:
-    """Return whether the index has this recipe and all files match their checksums."""
-    try:
-        content = json.loads((folder / _CHECKSUMS_FILE).read_text(encoding="utf-8"))
-        return bool(content == _describe(folder, recipe))
-    except (InputError, OSError, ValueError, RecursionError):
-        return False

@@ -45,8 +45,7 @@ def arrange_table(
     """Arrange a table with named columns as a run or qrels.
 
     In a run without ranks, results are numbered by falling score. Without scores, the negated
-    ranks are the scores. If a further column names systems, the results of each are arranged as a
-    run too. A judgment without a rating is none.
+    ranks are the scores. A judgment without a rating is none.
 
     Args:
         source: The file.
@@ -87,11 +86,8 @@ def arrange_table(
     )
     tags = {header.names[places["tag"]]: "tag"} if "tag" in places else {}
     candidates = {**tags, **further}
-    if kind is RUN:
-        named = "tag" if "tag" in columns else None
-        arranged = _arrange_run(source, frame, origin, candidates, named)
-    else:
-        arranged = _arrange_qrels(source, frame, origin, candidates)
+    arrange = _arrange_run if kind is RUN else _arrange_qrels
+    arranged = arrange(source, frame, origin, candidates)
     return replace(arranged, misshapen=table.misshapen + incomplete, comments=table.comments)
 
 
@@ -142,42 +138,21 @@ def _arrange_qrels(
 
 
 def _arrange_run(
-    source: FileContent,
-    frame: pl.DataFrame,
-    origin: Origin,
-    candidates: Mapping[str, str],
-    named: str | None = None,
+    source: FileContent, frame: pl.DataFrame, origin: Origin, candidates: Mapping[str, str]
 ) -> Columns:
-    """Arrange the results of one or several systems.
-
-    Args:
-        source: The file.
-        frame: Texts by field, ``line``, and further columns.
-        origin: The layout of the file.
-        candidates: The names in the file of columns of ``frame`` that may name systems.
-        named: The column that names systems, if the user said so.
-    """
     if "score" not in frame.columns:
         negated = pl.format("-{}", pl.col("rank").str.strip_chars_start("+"))
         is_rank = pl.col("rank").str.contains(_RANK)
         frame = frame.with_columns(score=pl.when(is_rank).then(negated).otherwise("rank"))
         origin = replace(origin, notes=(*origin.notes, RANK_AS_SCORE))
-    systems = find_systems(frame, candidates, SYSTEMS, named)
-    parts: dict[str, Columns] = {}
-    if systems is not None and systems.is_clear:
-        frame = frame.with_columns(tag=pl.col(candidates[systems.column]))
-        left_out = tuple(other for other in origin.left_out if other != systems.column)
-        origin = replace(origin, left_out=left_out)
-        for value in systems.values:
-            rows = frame.filter(pl.col("tag") == value)
-            parts[value] = _arrange_run(source, rows, origin, {})
+    systems = find_systems(frame, candidates, SYSTEMS)
     if "rank" not in frame.columns or (frame["rank"] == "").any():
         ranks = pl.col("value").rank("ordinal", descending=True).over("query_id")
         values = frame.select("query_id", value=parse_column(frame["score"]))
         frame = frame.with_columns(rank=values.select(ranks.fill_null(0)).to_series())
     tag = _words(frame, "tag", tag_of_path(source.path))
     frame = frame.with_columns(q0=pl.lit("Q0"), tag=tag).select("line", *RUN.columns)
-    return replace(_columns(source, frame, replace(origin, systems=systems)), systems=parts)
+    return _columns(source, frame, replace(origin, systems=systems))
 
 
 def _words(frame: pl.DataFrame, name: str, default: str) -> pl.Expr:

@@ -229,20 +229,6 @@ def _relevant(frame: pl.DataFrame) -> pl.DataFrame | None:
     return frame.select("line", "query_id", "doc_id", relevance=pl.lit("1"))
 
 
-_LETOR = re.compile(r"([0-9]+) +qid:(\S+) .*#\s*docid\s*=\s*(\S+)")
-
-
-def _read_letor(source: FileContent, kind: Kind) -> HeadedTable | None:
-    """Read ``grade qid:1 1:0.5 … # docid = d1`` of SVMrank and LETOR."""
-    lines = enumerate(text_of(source).splitlines(), 1)
-    rows = [(line, _LETOR.match(text)) for line, text in lines if text.strip()]
-    if not rows or not all(match for _, match in rows):
-        return None
-    names = {"line": pl.UInt32, "relevance": pl.String, "query_id": pl.String, "doc_id": pl.String}
-    values = [(line, *match.groups()) for line, match in rows if match]
-    return as_headed(pl.DataFrame(values, names, orient="row"), kind, "LETOR")
-
-
 _DIRECT = frozenset({"csv", "tsv", "json", "trec-rag", "beir"})
 """Names of formats that every command reads."""
 _LAYOUTS: Mapping[KindName, Mapping[str, Read]] = {
@@ -252,7 +238,6 @@ _LAYOUTS: Mapping[KindName, Mapping[str, Read]] = {
         ),
     },
     "qrels": {
-        "letor": _read_letor,
         "ntcir": _in_columns(
             "NTCIR",
             {**_IDS, "relevance": _LEVEL},

@@ -29,7 +29,7 @@ from trectools_plus.formats.interchange.names import (
     find_fields,
     value_of_column,
 )
-from trectools_plus.formats.interchange.systems import Systems, find_systems
+from trectools_plus.formats.interchange.systems import find_systems
 from trectools_plus.text import show
 
 if TYPE_CHECKING:
@@ -50,12 +50,11 @@ def frame_of(value: object, kind: Kind) -> pl.DataFrame:
     """
     if is_frame(value):
         frame = polars_of(value)
-        systems, _ = split_systems(frame) if kind is RUN else (None, {})
-        if systems is not None:
+        if kind is RUN and (systems := _find_systems(frame)) is not None:
             raise InputError(
-                f"{systems}, but one run is needed here",
+                f"{systems} may name several systems",
                 where=kind.name,
-                remedy="pass the rows of one system; evaluate and compare accept the whole table",
+                remedy="pass a dictionary with the rows of each system, or remove the column",
             )
         missing = [name for name in kind.fields if name not in frame.columns]
         places = find_fields(frame.columns, kind.fields)
@@ -121,40 +120,20 @@ def rename_columns(value: Any, columns: ColumnNames | None) -> Any:
     return frame.drop(replaced).rename(fields)
 
 
-def split_systems(
-    value: Any, *, names_systems: bool = False
-) -> tuple[Systems | None, dict[str, pl.DataFrame]]:
-    """Return the systems of a data frame, and the rows of each; ``None`` if there is only one.
-
-    Args:
-        value: A frame of Polars or pandas.
-        names_systems: Whether the user said that the column ``tag`` names systems.
-
-    Raises:
-        InputError: If it is unclear whether a column names systems.
-    """
-    frame = polars_of(value)
-    names, fields = frame.columns, find_fields(frame.columns, RUN_FIELDS)
+def _find_systems(frame: pl.DataFrame) -> str | None:
+    """Return the column that may name the systems of a run; ``None`` if there is only one."""
+    fields = find_fields(frame.columns, RUN_FIELDS)
     if not {"query_id", "doc_id"} <= fields.keys():
-        return None, {}
-    used = [names[place] for field, place in sorted(fields.items()) if field != "tag"]
+        return None
+    used = [frame.columns[place] for field, place in fields.items() if field != "tag"]
     texts = [
         column.cast(pl.String, strict=False).fill_null("")
         for column in frame.drop(used)
         if not (column.dtype.is_nested() or column.dtype == pl.Object)
     ]
-    rows = pl.DataFrame([frame[names[fields["query_id"]]].alias("query_id"), *texts])
-    named = names[fields["tag"]] if names_systems else None
-    systems = find_systems(rows, {text.name: text.name for text in texts}, SYSTEMS, named)
-    if systems is None:
-        return None, {}
-    if not systems.is_clear:
-        remedy = "if each value is a run, add columns={'system': NAME}; otherwise remove the column"
-        raise InputError(str(systems), where="run", remedy=remedy)
-    table = frame.select(used)
-    return systems, {
-        system: table.filter(rows[systems.column] == system) for system in systems.values
-    }
+    query_ids = frame[frame.columns[fields["query_id"]]].alias("query_id")
+    rows = pl.DataFrame([query_ids, *texts])
+    return find_systems(rows, {text.name: text.name for text in texts}, SYSTEMS)
 
 
 def is_frame(value: object) -> bool:

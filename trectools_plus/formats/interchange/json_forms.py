@@ -55,8 +55,6 @@ class JsonForm:
         queries: The path to the queries in the document; empty if each object or line is a query.
             ``*`` is the only key besides ``mark``.
         mark: The key by which a document with such queries is known; by default ``queries``.
-        is_listed: Whether objects need no value: their order is that of the ranks, or all are
-            relevant.
     """
 
     label: str
@@ -64,7 +62,6 @@ class JsonForm:
     qrels: str = ""
     queries: str = ""
     mark: str = ""
-    is_listed: bool = False
 
 
 FORMS = (
@@ -76,9 +73,7 @@ FORMS = (
     JsonForm("MTEB predictions", queries="*.*", mark="mteb_model_meta"),
     JsonForm("TREC RAG JSON Lines", "references", "references"),
     JsonForm("TREC RAG JSON Lines", "candidates", "candidates"),
-    JsonForm("KILT", "output.provenance", "output.provenance", is_listed=True),
-    JsonForm("Tevatron", qrels="positive_passages", is_listed=True),
-    JsonForm("DPR", "ctxs", "positive_ctxs", is_listed=True),
+    JsonForm("DPR", "ctxs"),
     JsonForm("ragas", "retrieved_context_ids", "reference_context_ids"),
     JsonForm("a test set", qrels="relevant"),
     *(JsonForm("JSON", key, key) for key in ("results", "hits", "response", "body", "ranking")),
@@ -160,12 +155,7 @@ def read_json(text: str, kind: Kind, columns: ColumnNames | None = None) -> Head
     except (ValueError, RecursionError) as error:
         documents, text = _lines_of(text, error), ""
     for line, document in documents:
-        if text and isinstance(document, _Object):
-            reader.add_document(document)
-            continue
-        reader.is_dictionary &= not isinstance(document, list)
-        for item in document if isinstance(document, list) else [document]:
-            reader.add(line, item)
+        reader.add_document(line, document)
     return reader.table(text)
 
 
@@ -214,7 +204,7 @@ class _Reader:
         self.value = kind.required[-1]
         keys = {name: key.removeprefix("-") for name, key in (columns or {}).items()}
         own = {name: (key,) for name, key in keys.items() if name in kind.fields}
-        ids = (*kind.fields["doc_id"], "id", "wikipedia_id", "psg_id")
+        ids = (*kind.fields["doc_id"], "id", "psg_id")
         fields: Fields = {**kind.fields, **own}
         of_results: Fields = {**kind.fields, "query_id": _IDS[:-1], "doc_id": ids, **own}
         # Most objects have the same keys.
@@ -222,35 +212,35 @@ class _Reader:
         self.find_result = lru_cache(_N_CACHED)(lambda names: find_fields(names, of_results))
         self.names = {name: keys.get(name, name) for name in kind.fields}
         self.label = "JSON"
-        self.is_dictionary = True
         self.is_listed = False
         self.n_unjudged = self.n_queries = 0
         self.has_own_ids: set[bool] = set()
-        self.seen: set[tuple[str, str]] = set()
         self.lines: list[int] = []
         self.rows: list[dict[str, str]] = []
 
-    def add_document(self, root: _Object) -> None:
-        """Add an object: a row, the results of a query, or a dictionary of queries."""
-        names = root.by_name
-        marks = ((form, normalize(form.mark or form.queries)) for form in FORMS)
-        form = next((form for form, mark in marks if mark and mark in names), None)
-        queries: Value = root
-        if form is not None:
-            queries = _at(_Object(pair for pair in root if pair[0] != form.mark), form.queries)
-            self.label = form.label
-        elif self._row_of(root) or self._results_of(root) is not None:
-            queries = [root]
-        if not isinstance(queries, _Object):
-            for item in queries if isinstance(queries, list) else ():
-                self.add(1, item)
-            return
-        for key, value in queries:
-            if isinstance(value, list | _Object):
-                self.add(1, value, key)
-        has_others = any(not isinstance(value, list | _Object) for _, value in queries)
-        if len(self.has_own_ids) > 1 or (has_others and self.has_own_ids != {True}):
-            raise UnknownFormError("expected {query_id: {doc_id: value}}", _NAME_KEYS)
+    def add_document(self, line: int, root: Value) -> None:
+        """Add rows, the results of a query, or a dictionary of queries."""
+        queries: Value = root if isinstance(root, list) else [root]
+        if isinstance(root, _Object):
+            names = root.by_name
+            marks = ((form, normalize(form.mark or form.queries)) for form in FORMS)
+            form = next((form for form, mark in marks if mark and mark in names), None)
+            if form is not None:
+                self.label = form.label
+                queries = _at(_Object(pair for pair in root if pair[0] != form.mark), form.queries)
+            elif self._row_of(root) is None and self._results_of(root) is None:
+                queries = root
+        if isinstance(queries, _Object):
+            for key, value in queries:
+                if not isinstance(value, list | _Object):
+                    what = f"no query id and documents in the fields on line {line}"
+                    raise UnknownFormError(f"{what} ({queries.shown})", _NAME_KEYS)
+                self.add(line, value, key)
+            if len(self.has_own_ids) > 1:
+                raise UnknownFormError("expected {query_id: {doc_id: value}}", _NAME_KEYS)
+        elif isinstance(queries, list):
+            for item in queries:
+                self.add(line, item)
 
     def add(self, line: int, item: Value, key: str | None = None) -> None:
         """Add a row, or the results of a query.
@@ -276,11 +266,10 @@ class _Reader:
             query_id = key or _query_of(item)
         self.label = form.label if form.label != "JSON" else self.label
         self.n_queries += 1
-        self.is_dictionary &= isinstance(results, _Object)
         if isinstance(results, _Object):
             results = [list(pair) for pair in results]
         for position, result in enumerate(results if isinstance(results, list) else (), 1):
-            self._add_result(line, query_id, result, position, form)
+            self._add_result(line, query_id, result, position)
 
     def _row_of(self, item: _Object) -> dict[str, str] | None:
         """Return the texts of a row, without ranks if there are scores; ``None`` for others.
@@ -320,20 +309,14 @@ class _Reader:
                 return form, results
         return None
 
-    def _add_result(
-        self, line: int, query_id: str | None, item: Value, position: int, form: JsonForm
-    ) -> None:
+    def _add_result(self, line: int, query_id: str | None, item: Value, position: int) -> None:
         """Add a document with a value, or one that is listed: it has a rank, and is relevant."""
-        values = self._values_of(item, query_id, form)
+        values = self._values_of(item, query_id)
         self.has_own_ids.add("query_id" in values)
         if query_id is None and "query_id" not in values:
             what = f"results without a query id on line {line}, as of Elasticsearch's _search"
             raise UnknownFormError(what, _NO_QUERY)
         values = {"query_id": query_id or "", **values}
-        pair = (values["query_id"], values["doc_id"])
-        if form.is_listed and pair in self.seen:  # another passage of the document
-            return
-        self.seen |= {pair} if form.is_listed else set()
         if values.get(self.value) == "" and self.value == "relevance":
             self.n_unjudged += 1
             return
@@ -344,7 +327,7 @@ class _Reader:
             values |= {"rank": str(position)} if "rank" in self.kind.fields else {self.value: "1"}
         self._append(line, {self.names.get(name, name): text for name, text in values.items()})
 
-    def _values_of(self, item: Value, query_id: str | None, form: JsonForm) -> dict[str, str]:
+    def _values_of(self, item: Value, query_id: str | None) -> dict[str, str]:
         """Return the fields of a result."""
         if isinstance(item, list):
             if len(item) != 2:
@@ -358,7 +341,7 @@ class _Reader:
         values = {name: _text(item[place][1]) for name, place in places.items()}
         if query_id != item.by_name.get("query", query_id) and "query_id" not in values:
             raise UnknownFormError(f"results of other queries in {query_id!r}", _NAME_KEYS)
-        if "doc_id" not in values or not (form.is_listed or self.kind.value_in(values)):
+        if "doc_id" not in values or self.kind.value_in(values) is None:
             what = f"a result has no document id or no {self.value} (fields: {item.shown})"
             raise UnknownFormError(what, _NAME_KEYS)
         return values
@@ -373,7 +356,7 @@ class _Reader:
             raise UnknownFormError("the document is empty: it has no rows", _NAME_KEYS)
         has_lines, lines = True, np.array(self.lines, np.uint32)
         if "\n" in text.strip():
-            starts = [match.start() for match in _PAIR.finditer(text)] if self.is_dictionary else []
+            starts = [match.start() for match in _PAIR.finditer(text)]
             has_lines = len(starts) == len(lines)
             if has_lines:
                 ends = [match.start() for match in re.finditer("\n", text)]

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from trectools_plus.errors import UsageError
-from trectools_plus.formats.topic_records.schema import TABLE_TEXTS, TABLE_TOPIC_IDS
+from trectools_plus.formats.topic_records.names import TABLE_TEXTS, TABLE_TOPIC_IDS
 
 
 def _names(text: str) -> tuple[str, ...]:
@@ -60,24 +60,6 @@ QRELS_FIELDS: Fields = {
     "relevance": GRADES,
     "iteration": ITERATIONS,
 }
-CASE_FIELDS: Fields = {
-    "query_id": _names(
-        "query_id qid topic_id question_id query_no topic_no case_id id _id number num"
-    ),
-    "text": TABLE_TEXTS,
-    "doc_id": _names(
-        "docno doc_id document_id corpus_id passage_id pid item_id product_id article_id "
-        "entity_id concept_id term_id hpo_id relevant_doc relevant_document relevant_doc_id "
-        "expected_id expected_doc expected_hpo_id"
-    ),
-    "grade": _names("grade grades relevance relevances rel label rating judgment judgement gain"),
-    "language": _names("language lang"),
-    "category": _names("category"),
-    "query_type": _names("query_type type"),
-    "difficulty": _names("difficulty"),
-    "span": _names("span"),
-}
-"""The fields of test cases: one document in a row."""
 TOPIC_FIELDS: Fields = {"query_id": TABLE_TOPIC_IDS, "text": TABLE_TEXTS}
 CORPUS_FIELDS: Fields = {
     "doc_id": (*DOC_IDS, *_names("id _id")),
@@ -177,7 +159,7 @@ MAPPED: Fields = {
     "rank": RANKS,
     "relevance": GRADES[:-2],
     "iteration": ITERATIONS,
-    "tag": SYSTEMS,
+    "tag": TAGS[:5],
 }
 """The fields that users can map to columns, with their names."""
 _OF_RUNS, _OF_QRELS = frozenset({"score", "rank", "tag"}), frozenset({"relevance", "iteration"})
@@ -210,7 +192,7 @@ def column_names(given: Mapping[str, str] | Iterable[str] | None) -> ColumnNames
                 f"'{field}={name}' {wrong}",
                 where="columns",
                 remedy="write for example query=q,doc_id=_id,score=_score; the fields are query, "
-                "doc_id, score, rank, relevance, iteration and system",
+                "doc_id, score, rank, relevance, iteration and tag",
             )
         found[known] = name
     return found or None

@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import polars as pl
+import numpy as np
 
-from trectools_plus.formats.tables import Run
+from trectools_plus.validation.views.order import places_in_query
+from trectools_plus.validation.views.runs import RunView
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,24 +33,18 @@ class Ties:
     straddling: dict[int, int]
 
 
-def count_ties(run: Run, cutoffs: Sequence[int] = (10, 100)) -> Ties:
+def count_ties(view: RunView, cutoffs: Sequence[int] = (10, 100)) -> Ties:
     """Count a run's ties.
 
     Args:
-        run: The run.
+        view: The run.
         cutoffs: The ranks k for which queries with a tie of ranks k and k + 1 are counted.
     """
-    score, single = pl.col("score"), pl.col("score").cast(pl.Float32)
-    with_next = run.frame.sort("query_id", "score", descending=[False, True]).select(
-        "query_id",
-        rank=pl.int_range(1, pl.len() + 1).over("query_id"),
-        is_tie=(single == single.shift(-1)).over("query_id"),
-        is_tie_64=(score == score.shift(-1)).over("query_id"),
-    )
-    ties = with_next.filter("is_tie")
+    ties, score, query = view.ties32.rows, view.scored.score, view.grouped.query
+    ranks = places_in_query(query)[ties]  # of the first document of each pair
     return Ties(
-        pairs=ties.height,
-        pairs_64=ties.filter("is_tie_64").height,
-        queries=ties["query_id"].n_unique(),
-        straddling={k: int((ties["rank"] == k).sum()) for k in cutoffs},
+        pairs=len(ties),
+        pairs_64=int((score[ties] == score[ties - 1]).sum()),
+        queries=len(np.unique(query[ties])),
+        straddling={k: int((ranks == k).sum()) for k in cutoffs},
     )

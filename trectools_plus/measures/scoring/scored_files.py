@@ -36,7 +36,7 @@ from trectools_plus.validation.findings import (
     notes_on_findings,
     refuse_errors,
 )
-from trectools_plus.validation.loading import RunLoader, open_runs, open_valid_qrels
+from trectools_plus.validation.loading import RunLoader, open_single_run, open_valid_qrels
 from trectools_plus.validation.parts import NotInPartsError
 from trectools_plus.validation.registry import JUDGED_CUTOFF
 
@@ -86,8 +86,8 @@ class RunOpener:
         """The judgments with their hash table."""
         return JudgedQueries.of(self.qrels)
 
-    def open(self, path: str) -> list[OpenedRun]:
-        """Open a run, or each run of a table of several systems.
+    def open(self, path: str) -> OpenedRun:
+        """Open a run.
 
         Raises:
             FindingsError: If the run has errors that block scoring.
@@ -100,21 +100,18 @@ class RunOpener:
                 run, of_file, parts = judge_file(path, PartJudge(qrels, same, depth=depth))
                 refuse_errors(of_file, strict_input=self.strict_input)
                 judged = JudgedFile(run.tag, run.path, run.query_ids, qrels.place(parts))
-                return [(judged, tuple(of_file))]
+                return judged, tuple(of_file)
             except NotInPartsError:
                 pass
         loader = RunLoader(qrels.view, accept_unjudged(self.measures), self.strict_input)
-        opened: list[OpenedRun] = []
-        for name, view in open_runs(path, self.columns):
-            if is_judged:
-                findings = loader.check(view)
-                ranks = qrels.place([qrels.look_up(view, depth=depth)])
-                opened.append((JudgedFile(name, view.path, view.query_ids, ranks), findings))
-            else:
-                opened.append(loader.load(view, name))
-        return opened
+        view = open_single_run(path, columns=self.columns)
+        if not is_judged:
+            return loader.load(view, view.tag)
+        findings = loader.check(view)
+        ranks = qrels.place([qrels.look_up(view, depth=depth)])
+        return JudgedFile(view.tag, view.path, view.query_ids, ranks), findings
 
-    def open_on_worker(self, file: tuple[str, Place]) -> list[OpenedRun] | None:
+    def open_on_worker(self, file: tuple[str, Place]) -> OpenedRun | None:
         """Open a file on a worker; return ``None`` if the caller has to do it.
 
         Raises:
@@ -123,13 +120,10 @@ class RunOpener:
         path, place = file
         check_seen(path, place)
         try:
-            opened = self.open(place.path)
+            run, findings = self.open(place.path)
         except (CheckFailedError, InputError, MissingExtraError):
             return None
-        return [
-            (replace(run, path=path), tuple(replace(finding, path=path) for finding in findings))
-            for run, findings in opened
-        ]
+        return replace(run, path=path), tuple(replace(finding, path=path) for finding in findings)
 
 
 def open_files(
@@ -148,7 +142,7 @@ def open_files(
     only.
 
     Args:
-        qrels: The judgments, a file or an address; ``-`` is standard input.
+        qrels: The judgments, a file; ``-`` is standard input.
         runs: The runs, in the same way.
         measures: The measures to compute, each once.
         strict_input: Refuse every error, also those that change no figure.
@@ -157,8 +151,7 @@ def open_files(
         progress: Receives the number of finished runs, for the step ``scoring``.
 
     Returns:
-        The arguments of :func:`~trectools_plus.measures.evaluation.score_runs`. A table of several
-        systems is several runs, with its path and the names of the systems.
+        The arguments of :func:`~trectools_plus.measures.evaluation.score_runs`.
 
     Raises:
         FindingsError: If a file has errors that block scoring.
@@ -173,7 +166,7 @@ def open_files(
     opener = RunOpener(
         judged, measures, strict_input, columns_for_run(columns), as_tables=exclude is not None
     )
-    scored: dict[str, list[OpenedRun]] = {}
+    scored: dict[str, OpenedRun] = {}
     if (workers := current_workers()) is not None and exclude is None:
         sent = replace(opener, qrels=view.table(qrels))
         scored = _open_on_workers(workers, sent, runs)
@@ -191,7 +184,7 @@ def open_files(
 
 def _open_on_workers(
     workers: Cluster, opener: RunOpener, paths: Sequence[str]
-) -> dict[str, list[OpenedRun]]:
+) -> dict[str, OpenedRun]:
     """Return the runs that workers can read and that have no errors, by path."""
     places = {path: place_of(path) for path in dict.fromkeys(paths)}
     files = [(path, place) for path, place in places.items() if place is not None]
@@ -200,7 +193,7 @@ def _open_on_workers(
 
 
 def _open_each(
-    paths: Sequence[str], open_run: Callable[[str], list[OpenedRun]], progress: Progress
+    paths: Sequence[str], open_run: Callable[[str], OpenedRun], progress: Progress
 ) -> list[OpenedRun]:
     """Open every run, and report the errors of all runs together."""
     opened: list[OpenedRun] = []
@@ -208,7 +201,7 @@ def _open_each(
     for done, path in enumerate(paths):
         progress("scoring", done, len(paths))
         try:
-            opened += open_run(path)
+            opened.append(open_run(path))
         except (CheckFailedError, InputError) as error:
             errors.append(error)
     raise_all(errors)

@@ -11,10 +11,8 @@ from trectools_plus.reporting.plots.figures import (
     save_plots,
     write_plots,
 )
-from trectools_plus.reporting.plots.style import Plot
 
 __all__ = [
-    "Plot",
     "draw_plots",
     "plot_differences",
     "plot_evaluation",

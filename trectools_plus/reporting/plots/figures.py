@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from math import ceil
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import polars as pl
@@ -18,7 +18,6 @@ from trectools_plus.benchmark.run.output_folder import PLOTS_FOLDER
 from trectools_plus.errors import UsageError
 from trectools_plus.formats.files.atomic import atomic_write, make_folder
 from trectools_plus.formats.tables import Qrels, Run
-from trectools_plus.measures.definitions.base import FloatArray
 from trectools_plus.measures.evaluation import Evaluation
 from trectools_plus.measures.judged import JudgedQueries
 from trectools_plus.reporting.comparison import best_first, describe_dataset, require_measure
@@ -26,7 +25,6 @@ from trectools_plus.reporting.plots.style import (
     COLOURS,
     HEADING,
     INK,
-    Plot,
     as_image,
     draw_curve,
     finish,
@@ -57,7 +55,7 @@ _CURVES = {
 }
 _MOST_PAIRS = 6
 _MOST_MODES = 10
-"""With more modes, curves show only the best ones, and there are three columns of panels."""
+"""With more modes, curves show only the best ones."""
 _MOST_BANDS = 4
 """With more modes than this, the bands of the intervals would hide each other."""
 Row = tuple[str, Mapping[str, MeasureResult]]
@@ -74,7 +72,12 @@ def plot_report(report: BenchmarkReport, measures: Sequence[str] | None = None) 
     Raises:
         UsageError: If the report does not have a measure.
     """
-    return _measures(report, measures).figure
+    names = report.headline_measures
+    if measures is not None:
+        names = [require_measure(report, name) for name in measures]
+    rows = [(result.label, result.measures) for result in report.modes.values()]
+    title = "Measures per mode"
+    return _draw_means(rows, names, report.confidence, title, describe_dataset(report))
 
 
 def plot_evaluation(
@@ -97,7 +100,7 @@ def plot_evaluation(
     requested = evaluation.measure_names if measures is None else measures
     names = [evaluation.find_measure(name) for name in requested]
     rows = summarise(evaluation, Comparing.of({"confidence": confidence}, ()))
-    return _draw_panels([*rows.items()], names, confidence, ("Means per run", ""))
+    return _draw_means([*rows.items()], names, confidence, "Means per run")
 
 
 def draw_plots(
@@ -105,8 +108,8 @@ def draw_plots(
     per_query: pl.DataFrame,
     qrels: Qrels | JudgedQueries | None = None,
     runs: Mapping[str, Run] | None = None,
-) -> list[Plot]:
-    """Draw all plots of a report.
+) -> dict[str, Figure]:
+    """Draw all plots of a report, by name.
 
     There is always ``measures``; with judgments and runs ``precision_recall`` and ``hit_rate``; for
     compared modes ``differences`` on the primary measure.
@@ -117,10 +120,12 @@ def draw_plots(
         qrels: The judgments.
         runs: The runs, by mode.
     """
-    plots = [_measures(report)]
+    figures = {"measures": plot_report(report)}
     if qrels is not None and runs:
-        plots += _curves(report, qrels, runs)
-    return [*plots, _differences(report, per_query)] if report.comparisons else plots
+        figures |= _curves(report, qrels, runs)
+    if report.comparisons:
+        figures["differences"] = plot_differences(report, per_query)
+    return figures
 
 
 def plot_differences(
@@ -136,9 +141,18 @@ def plot_differences(
     Raises:
         UsageError: If the report does not have the measure, or two modes.
     """
-    if not report.comparisons:
+    name = report.primary_measure if measure is None else require_measure(report, measure)
+    pairs = [pair for pair in report.comparisons if pair.measure == name]
+    if not pairs:
         raise UsageError("differences need two systems", remedy="use the plot means")
-    return _differences(report, per_query, measure).figure
+    best = report.best_mode[name]
+    pairs.sort(key=lambda pair: best not in (pair.baseline, pair.contrast))
+    with house_style():
+        figure, panels = _panels(min(len(pairs), _MOST_PAIRS), 2.7)
+        for axes, pair in zip(panels, pairs, strict=False):
+            _plot_differences(axes, report, per_query, pair)
+        finish(figure, f"Differences in {name}, query by query", describe_dataset(report))
+    return figure
 
 
 def write_plots(result: BenchmarkResult, folder: str | Path | None = None) -> list[Path]:
@@ -162,11 +176,11 @@ def write_plots(result: BenchmarkResult, folder: str | Path | None = None) -> li
     return save_plots(draw_plots(result.report, result.per_query, qrels, result.runs), target)
 
 
-def save_plots(plots: list[Plot], folder: str | Path) -> list[Path]:
+def save_plots(figures: Mapping[str, Figure], folder: str | Path) -> list[Path]:
     """Write plots as ``<name>.png`` (150 dots per inch) and ``<name>.svg`` (letters as outlines).
 
     Args:
-        plots: The plots.
+        figures: The figures by name.
         folder: The folder; it is created if necessary.
 
     Returns:
@@ -177,8 +191,8 @@ def save_plots(plots: list[Plot], folder: str | Path) -> list[Path]:
     """
     make_folder(Path(folder))
     images = {
-        Path(folder, f"{plot.name}.{kind}"): as_image(plot.figure, kind, plot.title)
-        for plot in plots
+        Path(folder, f"{name}.{kind}"): as_image(figure, kind)
+        for name, figure in figures.items()
         for kind in FORMATS
     }
     for path, image in images.items():
@@ -187,38 +201,33 @@ def save_plots(plots: list[Plot], folder: str | Path) -> list[Path]:
     return [*images]
 
 
-def _measures(report: BenchmarkReport, measures: Sequence[str] | None = None) -> Plot:
-    """Draw the means of the headline measures, or of others."""
-    names = report.headline_measures
-    if measures is not None:
-        names = [require_measure(report, name) for name in measures]
-    rows = [(result.label, result.measures) for result in report.modes.values()]
-    heading = title, _ = "Measures per mode", describe_dataset(report)
-    return Plot("measures", title, _draw_panels(rows, names, report.confidence, heading))
+def _panels(count: int, height: float) -> tuple[Figure, list[Axes]]:
+    """Return a figure with panels of a height, in two columns, whose vertical axes are equal."""
+    columns = min(count, 2)
+    lines = ceil(count / columns)
+    figure = new_figure(lines * height + HEADING)
+    grid = figure.subplots(lines, columns, squeeze=False, sharey=True)
+    for axes in grid.flat[count:]:
+        axes.remove()
+    return figure, [*grid.flat[:count]]
 
 
-def _draw_panels(
-    rows: Sequence[Row], names: Sequence[str], confidence: float, heading: tuple[str, str]
+def _draw_means(
+    rows: Sequence[Row], names: Sequence[str], confidence: float, title: str, data: str = ""
 ) -> Figure:
     """Draw a panel for each measure, with its own scale for all modes."""
     if not names:
         raise UsageError("no measure is named", remedy="name one, or leave measures out")
-    most, longest = (2, 36) if len(rows) <= _MOST_MODES else (3, 18)
-    columns = min(len(names), most)
-    lines = ceil(len(names) / columns)
-    falling = [name for name in names if not rows[0][1][name].definition.direction_of(name)]
     with house_style():
-        figure = new_figure(lines * (0.19 * len(rows) + 0.62) + HEADING)
-        grid = figure.subplots(lines, columns, squeeze=False, sharey=True)
-        for axes, name in zip(grid.flat, names, strict=False):
+        figure, panels = _panels(len(names), 0.19 * len(rows) + 0.62)
+        for axes, name in zip(panels, names, strict=True):
             figures = [measures[name] for _, measures in rows]
             plot_means(axes, [label for label, _ in rows], figures)
-            axes.set_title(label_text(name, longest) + (" ↓" if name in falling else ""))
-        for axes in grid.flat[len(names) :]:
-            axes.remove()
-        note = "; ↓: lower is better" if falling else ""
-        figure.supxlabel(f"Mean with its {confidence * 100:g}% interval{note}", fontsize="medium")
-        finish(figure, *heading)
+            is_rising = figures[0].definition.direction_of(name)
+            axes.set_title(label_text(name) + " ↓" * (not is_rising))
+        note = f"Mean with its {confidence * 100:g}% interval; ↓: lower is better"
+        figure.supxlabel(note, fontsize="medium")
+        finish(figure, title, data)
     return figure
 
 
@@ -228,18 +237,11 @@ def plot_means(
     """Draw the means of one measure with their intervals, in a row per mode."""
     for place, figure in enumerate(figures):
         if (mean := figure.mean) is not None:
-            style = mode_style(place)
+            look: dict[str, Any] = {**mode_style(place), "linestyle": "none"}
             # Some kinds of interval do not contain the mean; a length cannot be negative.
             low, high = (mean if end is None else end for end in ends_of(figure.ci))
-            axes.errorbar(
-                *(mean, place),
-                xerr=[[max(0.0, mean - low)], [max(0.0, high - mean)]],
-                fmt=style.marker,
-                color=style.colour,
-                capsize=2.6,
-                clip_on=False,
-                zorder=3,
-            )
+            lengths = [[max(0.0, mean - low)], [max(0.0, high - mean)]]
+            axes.errorbar(mean, place, xerr=lengths, capsize=2.6, clip_on=False, zorder=3, **look)
     axes.set_yticks(range(len(labels)), list(map(label_text, labels)))
     axes.set_ylim(len(figures) - 0.4, -0.6)
     # From 0, so that small differences look small.
@@ -249,20 +251,21 @@ def plot_means(
 
 def _curves(
     report: BenchmarkReport, qrels: Qrels | JudgedQueries, runs: Mapping[str, Run]
-) -> Iterator[Plot]:
+) -> dict[str, Figure]:
     """Draw curves of all modes, or of the best ten."""
     best = best_first(report)[:_MOST_MODES]
-    labels = {mode: one.label for mode, one in report.modes.items() if mode in best}
-    more = f" · the {len(best)} best {report.noun}s" if len(best) < len(report.modes) else ""
+    labels = {mode: result.label for mode, result in report.modes.items() if mode in best}
+    more = f" · the {len(best)} best {report.noun}s" * (len(best) < len(report.modes))
     chosen = {mode: run for mode, run in runs.items() if mode in labels}
     resampling = resampling_of({**report.manifest.config, "seed": report.manifest.seed})
+    figures = {}
     for curves in measure_curves(qrels, chosen, report.manifest.averaging, resampling):
         name, title, _ = _CURVES[curves.measure]
         with house_style():
-            figure = new_figure(4.0 + HEADING + 0.1 * len(labels))
-            _plot_curves(figure.subplots(), curves, labels)
-            finish(figure, title, describe_dataset(report) + more)
-        yield Plot(name, title, figure)
+            figures[name] = new_figure(4.0 + HEADING + 0.1 * len(labels))
+            _plot_curves(figures[name].subplots(), curves, labels)
+            finish(figures[name], title, describe_dataset(report) + more)
+    return figures
 
 
 def _plot_curves(axes: Axes, curves: Curves, labels: Mapping[str, str]) -> None:
@@ -271,7 +274,7 @@ def _plot_curves(axes: Axes, curves: Curves, labels: Mapping[str, str]) -> None:
         draw_curve(axes, place, curves.at, mean, labels[mode])
         if len(curves.mean) <= _MOST_BANDS:
             ends = curves.low[mode], curves.high[mode]
-            axes.fill_between(curves.at, *ends, color=mode_style(place).colour, alpha=0.13)
+            axes.fill_between(curves.at, *ends, color=COLOURS[place], alpha=0.13)
     axes.set_xlabel(_CURVES[curves.measure][2])
     axes.set_ylim(bottom=0.0)
     axes.grid(axis="both")
@@ -280,44 +283,13 @@ def _plot_curves(axes: Axes, curves: Curves, labels: Mapping[str, str]) -> None:
         axes.xaxis.set_major_formatter("{x:g}")
 
 
-def _differences(
-    report: BenchmarkReport, per_query: pl.DataFrame, measure: str | None = None
-) -> Plot:
-    """Draw at most six pairs on one measure, those with the best mode first."""
-    name = report.primary_measure if measure is None else require_measure(report, measure)
-    pairs = [entry for entry in report.comparisons if entry.measure == name]
-    if len(pairs) > _MOST_PAIRS:
-        pairs.sort(key=lambda pair: report.best_mode[name] not in (pair.baseline, pair.contrast))
-    pairs = pairs[:_MOST_PAIRS]
-    columns = min(len(pairs), 2)
-    lines = ceil(len(pairs) / columns)
-    title = f"Differences in {name}, query by query"
-    with house_style():
-        figure = new_figure(2.6 * lines + HEADING + 0.3)
-        grid = figure.subplots(lines, columns, squeeze=False, sharey=True)
-        for axes, pair in zip(grid.flat, pairs, strict=False):
-            _plot_differences(axes, report, _query_differences(per_query, pair), pair)
-        for axes in grid.flat[len(pairs) :]:
-            axes.remove()
-        finish(figure, title, describe_dataset(report))
-    return Plot("differences", title, figure)
-
-
-def _query_differences(per_query: pl.DataFrame, entry: Comparison) -> FloatArray:
-    """Return contrast minus baseline per query, largest first, where both are defined."""
-    values = per_query.filter(
-        pl.col("measure") == entry.measure, pl.col("value").is_not_null()
-    ).select("run", "query_id", "value")
-    first, second = (values.filter(run=mode) for mode in (entry.contrast, entry.baseline))
-    joined = first.join(second, on="query_id", suffix="_baseline")
-    differences = (joined["value"] - joined["value_baseline"]).to_numpy()
-    return -np.sort(-differences.astype(np.float64))
-
-
 def _plot_differences(
-    axes: Axes, report: BenchmarkReport, differences: FloatArray, entry: Comparison
+    axes: Axes, report: BenchmarkReport, per_query: pl.DataFrame, entry: Comparison
 ) -> None:
     """Draw contrast minus baseline for every query as steps, and the mean with its interval."""
+    values = per_query.filter(measure=entry.measure).pivot("run", index="query_id", values="value")
+    defined = (values[entry.contrast] - values[entry.baseline]).drop_nulls()
+    differences = defined.sort(descending=True).to_numpy()
     edges = np.arange(len(differences) + 1) + 0.5
     rising = report.higher_is_better(entry.measure)
     for place, colour, sign in (("first", COLOURS[0], 1), ("second", COLOURS[1], -1)):
@@ -328,13 +300,13 @@ def _plot_differences(
     axes.axhline(0.0, color=INK, linewidth=0.8)
     axes.grid(axis="y")
     names = [label_text(report.modes[mode].label) for mode in (entry.contrast, entry.baseline)]
-    shown = f"mean {show(entry.difference, '+')} {show_ci(entry.ci, '+', decimals=4)}"
-    axes.set_title("\n− ".join(names) + f"\n{shown.rstrip()}")
+    mean = f"mean {show(entry.difference, '+')} {show_ci(entry.ci, '+', decimals=4)}".rstrip()
+    axes.set_title("\n− ".join(names) + f"\n{mean}")
     axes.set_xlabel(
         f"Queries, sorted: {entry.wins:,} won, {entry.ties:,} tied, {entry.losses:,} lost"
     )
     if entry.difference is not None:
-        low, high = ends_of(entry.ci)
-        if low is not None and high is not None:
-            axes.axhspan(low, high, color=INK, alpha=0.22, linewidth=0, zorder=4)
         axes.axhline(entry.difference, label="mean and its interval", color=INK, linestyle="--")
+    low, high = ends_of(entry.ci)
+    if low is not None and high is not None:
+        axes.axhspan(low, high, color=INK, alpha=0.22, linewidth=0, zorder=4)

@@ -10,7 +10,6 @@ import io
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Literal
@@ -42,13 +41,7 @@ _SETTINGS: dict[str, Any] = {
     "axes.titlelocation": "left",
     "axes.spines.top": False,
     "axes.spines.right": False,
-    "axes.edgecolor": INK,
-    "axes.labelcolor": INK,
-    "text.color": INK,
-    "xtick.color": INK,
-    "ytick.color": INK,
     "axes.axisbelow": True,
-    "grid.color": INK,
     "grid.alpha": 0.12,
     "figure.facecolor": "white",
     "legend.frameon": False,
@@ -57,40 +50,19 @@ _SETTINGS: dict[str, Any] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class ModeStyle:
-    """Colour, marker and line of a mode.
-
-    Attributes:
-        colour: Hexadecimal RGB.
-        marker: The marker's name in Matplotlib.
-        line: The line style's name in Matplotlib.
-    """
-
-    colour: str
-    marker: str
-    line: str
-
-
-def mode_style(place: int) -> ModeStyle:
-    """Return the style of the mode at a position, counted from 0; 70 styles are different."""
-    return ModeStyle(
-        COLOURS[place % len(COLOURS)], MARKERS[place % len(MARKERS)], LINES[place % len(LINES)]
-    )
+def mode_style(place: int) -> dict[str, str]:
+    """Return the look of the mode at a position, counted from 0; 70 modes look different."""
+    return {
+        "color": COLOURS[place % len(COLOURS)],
+        "marker": MARKERS[place % len(MARKERS)],
+        "linestyle": LINES[place % len(LINES)],
+    }
 
 
 def draw_curve(axes: Axes, place: int, x: Any, y: Any, label: str) -> None:
     """Draw the curve of the mode at a position."""
-    style = mode_style(place)
-    axes.plot(
-        *(x, y),
-        label=label_text(label),
-        color=style.colour,
-        linestyle=style.line,
-        marker=style.marker,
-        clip_on=False,
-        zorder=3,
-    )
+    look: dict[str, Any] = mode_style(place)
+    axes.plot(x, y, label=label_text(label), clip_on=False, zorder=3, **look)
 
 
 def can_draw() -> bool:
@@ -121,25 +93,9 @@ def label_text(text: str, longest: int = LONGEST_LABEL) -> str:
     Matplotlib would set ``$…$`` as a formula, and omit labels with a leading underscore from
     legends.
     """
-    text = "".join(letter if letter.isprintable() else " " for letter in text)
-    text = cut_middle(" ".join(text.split()) or "?", longest)
-    text = text.replace("\\$", "$").replace("$", r"\$")
-    return f" {text}" if text.startswith("_") else text
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Plot:
-    """A finished figure.
-
-    Attributes:
-        name: The name of the file without its suffix.
-        title: The heading.
-        figure: The Matplotlib figure.
-    """
-
-    name: str
-    title: str
-    figure: Figure
+    shown = "".join(letter if letter.isprintable() else " " for letter in text)
+    label = cut_middle(" ".join(shown.split()) or "?", longest)
+    return label.replace("\\$", "$").replace("$", r"\$").replace("_", " _", label[0] == "_")
 
 
 def new_figure(height: float) -> Figure:
@@ -160,10 +116,10 @@ def _inline_figure() -> type[Figure]:
     return InlineFigure
 
 
-def as_image(figure: Figure, kind: Literal["png", "svg"], title: str = "") -> bytes:
+def as_image(figure: Figure, kind: Literal["png", "svg"]) -> bytes:
     """Return a figure as PNG or SVG; the same figure gives the same bytes."""
     # Without time and version.
-    svg = {"Date": None, "Creator": None, "Title": title}
+    svg = {"Date": None, "Creator": None, "Title": figure.get_suptitle()}
     stream = io.BytesIO()
     with house_style():
         figure.savefig(stream, format=kind, metadata=svg if kind == "svg" else {"Software": None})

@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from trectools_plus.benchmark.sweep.runner import SweepReport
 from trectools_plus.extraction.runner import Sweep
 from trectools_plus.reporting.plots.figures import plot_means
 from trectools_plus.reporting.plots.style import (
     HEADING,
-    Plot,
     draw_curve,
     finish,
     house_style,
     new_figure,
 )
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
 _MOST_VARIANTS = 50
 
 
-def draw_variants(report: SweepReport) -> Plot:
-    """Return the plot ``sweep``: the means of at most fifty variants, the best first."""
+def draw_variants(report: SweepReport) -> Figure:
+    """Return a figure of the means of at most fifty variants, the best first."""
     shown = report.variants[:_MOST_VARIANTS]
     title = f"{report.measure} by variant; the best is {report.winner.name}"
     with house_style():
@@ -27,11 +31,11 @@ def draw_variants(report: SweepReport) -> Plot:
         plot_means(axes, [variant.name for variant in shown], shown)
         axes.set_xlabel("Mean with its interval, without correction for choice")
         finish(figure, title, f"{report.dataset.id}, {report.n_queries:,} queries")
-    return Plot("sweep", title, figure)
+    return figure
 
 
-def draw_tradeoff(sweep: Sweep) -> Plot:
-    """Return the plot ``precision_recall_tradeoff``: micro precision over micro recall."""
+def draw_tradeoff(sweep: Sweep) -> Figure:
+    """Return a figure of micro precision over micro recall."""
     title = f"Precision and recall by {sweep.parameter}"
     with house_style():
         figure = new_figure(5.2)
@@ -45,4 +49,4 @@ def draw_tradeoff(sweep: Sweep) -> Plot:
         )
         axes.grid(axis="both")
         finish(figure, title, f"{sweep.dataset}, {sweep.documents:,} documents")
-    return Plot("precision_recall_tradeoff", title, figure)
+    return figure

@@ -6,18 +6,20 @@ import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, TextIO
 
-from trectools_plus.benchmark.report import BenchmarkReport, StratumResult
+from trectools_plus.benchmark.report import BenchmarkReport
 from trectools_plus.benchmark.report.verdict import baselines_of
 from trectools_plus.benchmark.run.targets import describe_status
-from trectools_plus.display import Cell, TextTable
+from trectools_plus.display import Cell, TextTable, make_row
 from trectools_plus.reporting.comparison import (
     MOST_COLUMNS,
     best_first,
     describe_dataset,
+    difference_row,
     differences_table,
     explain,
     fold,
     headline_table,
+    mean_cell,
     name_letters,
 )
 from trectools_plus.reporting.document import (
@@ -29,22 +31,15 @@ from trectools_plus.reporting.document import (
     Paragraph,
     block_lines,
     markdown,
+    table_of,
     table_width,
 )
 from trectools_plus.reporting.wording import (
     CLAIMS_TITLE,
-    DETECTABLE,
-    MOST_PAIRS,
     MOST_QUERIES,
     describe_difference_intervals,
-    group_lines,
     list_claims,
     method_line,
-    name_interval,
-    show,
-    show_ci,
-    show_p,
-    show_wins,
 )
 from trectools_plus.text import join_names, make_console, plural, visible
 
@@ -55,10 +50,12 @@ MOST_LINES = 40
 """The greatest number of lines of a report on the terminal, unless everything is printed."""
 _MOST_MODES = 12
 """The greatest number of modes in a table of modes on the terminal."""
-_NAMED = 3
+_MOST_PAIRS = 60
+"""Maximum number of pairs in a table of differences."""
+_NAMED = 8
 """Of more modes, a sentence gives only the number."""
 _LONGEST_TEXT = 120
-_NOT_PRINTED = ("others", "runs", "definitions", "provenance", "claims")
+_NOT_PRINTED = ("others", "runs", "provenance", "claims")
 """Sections that the terminal does not show; they are in files."""
 
 
@@ -84,14 +81,13 @@ def _result(report: BenchmarkReport) -> list[Block]:
 
 def _tables(report: BenchmarkReport, measures: Sequence[str]) -> list[Block]:
     """Return the means, the differences from baselines, and how to read them."""
-    against, best = list[Block](), list[str]()
+    lines = explain(report, measures, name_letters(report, measures))
+    tables = [headline_table(report, measures)]
     if baselines_of(report):
-        against = [differences_table(report, report.primary_measure)]
+        tables.append(differences_table(report, [report.primary_measure]))
     elif len(report.modes) > 1:
-        best = [f"*: significantly ahead of every other {report.noun}; n.s.: not."]
-    lines = [*explain(report, measures, name_letters(report, measures)), *best]
-    table = fold(report, headline_table(report, measures))
-    return [table, *against, *(Paragraph(line, "small") for line in lines)]
+        lines.append(f"*: significantly ahead of every other {report.noun}; n.s.: not.")
+    return [*tables, *(Paragraph(line, "small") for line in lines)]
 
 
 def _list_notes(report: BenchmarkReport) -> list[Block]:
@@ -124,14 +120,13 @@ def print_report(
         lines_after: The number of lines that the caller prints afterwards. Together, there are at
             most :data:`MOST_LINES` lines without ``full``; lines that do not fit are counted.
     """
-    console = make_console(stream, width)
+    console, room = make_console(stream, width), MOST_LINES - lines_after
     tables = _tables(report, report.measure_names) if full else _fit_tables(console, report)
     blocks = [*_result(report), Paragraph(describe_dataset(report), "small"), *tables]
-    blocks += _list_notes(report) if notes else []
+    blocks += _list_notes(report) * notes
     if full:
-        blocks += (one for one in report_sections(report) if one.key not in _NOT_PRINTED)
+        blocks += (part for part in report_sections(report) if part.key not in _NOT_PRINTED)
     lines = [line for block in blocks for line in block_lines(console, block, folds=True)]
-    room = MOST_LINES - lines_after
     if not full and len(lines) > room:
         lines[room - 1 :] = [f"… {len(lines) - room + 1} more lines: --all"]
     stream.write("".join(f"{line}\n" for line in lines))
@@ -143,12 +138,12 @@ def _fit_tables(console: Console, report: BenchmarkReport) -> list[Block]:
     is_small = not baselines and len(report.modes) <= MOST_COLUMNS
     if is_small and table_width(console, headline_table(report, measures)) <= console.width:
         return _tables(report, measures)
-    others = [name for name in measures if name != report.primary_measure]
     modes = best_first(report)[:_MOST_MODES]
-    more = len({*report.modes} - {*modes, *baselines})
+    more = len(report.modes) - len({*modes, *baselines})
+    names = dict.fromkeys([report.primary_measure, *measures])
     lines = explain(report, measures, {}, intervals=not baselines)
     return [
-        differences_table(report, report.primary_measure, others, modes),
+        differences_table(report, [*names], modes),
         Paragraph(f"… {plural(more, f'more {report.noun}')}: --all" if more else ""),
         *(Paragraph(line, "small") for line in lines),
     ]
@@ -168,7 +163,7 @@ def list_notes(report: BenchmarkReport) -> list[str]:
             text += "; ".join(result.diagnostics.notes)
             labels_of.setdefault(text, []).append(result.label)
     for text, labels in labels_of.items():
-        notes.append(f"{join_names(labels, f'{report.noun}s', _NAMED)}{text}.")
+        notes.append(f"{join_names(labels, f'{report.noun}s', 3)}{text}.")
     return [*notes, *report.notes]
 
 
@@ -179,197 +174,147 @@ def report_sections(report: BenchmarkReport) -> list[Fold]:
         f"{labels.get(item.mode or '', '')}{item.observed}. This suggests: {item.suggests}."
         for item in report.diagnosis
     ]
-    names, others = report.measure_names, list[Block]()
-    if {*names} - {*report.headline_measures}:
-        others.append(fold(report, headline_table(report, names)))
+    names = report.measure_names
+    has_others = {*names} > {*report.headline_measures}
+    others = [headline_table(report, names)] if has_others else []
+    claims = list_claims(report)
     return [
         Fold(f"All {len(names)} measures", others, "others"),
-        Fold("Targets", _targets(report), "targets"),
+        Fold("Targets", [_targets(report)], "targets"),
         Fold("Paired differences", _differences(report), "differences"),
         Fold("Groups of queries", _strata(report), "strata"),
         Fold("Diagnosis", [Bullets(diagnosis)], "diagnosis"),
         Fold(f"Queries that fail in every {report.noun}", _failing(report), "failing"),
         Fold("Diagnostics", _runs(report), "runs"),
-        Fold("Definitions", _definitions(report), "definitions"),
         Fold("How to reproduce", _reproduction(report), "provenance"),
-        Fold(CLAIMS_TITLE, [Bullets(list_claims(report))], "claims"),
+        Fold(CLAIMS_TITLE, [Bullets(claims)], "claims"),
     ]
 
 
-def _labels(report: BenchmarkReport) -> list[str]:
-    return [result.label for result in report.modes.values()]
-
-
-def _targets(report: BenchmarkReport) -> list[Block]:
+def _targets(report: BenchmarkReport) -> TextTable:
     rows = []
-    for measure in report.measure_names:
-        targets = [result.measures[measure].target for result in report.modes.values()]
-        if (first := targets[0]) is not None:
-            levels = (first.baseline, first.competitive, first.strong)
-            shown = ("–" if level is None else f"{level:g}" for level in levels)
-            states = ("–" if target is None else describe_status(target) for target in targets)
-            rows.append([measure, *shown, *states])
-    header = ["Metric", "Typical baseline", "Competitive", "Strong", *_labels(report)]
-    return [TextTable.of(header, rows)]
+    for name in report.measure_names:
+        targets = {result.label: result.measures[name].target for result in report.modes.values()}
+        states = {label: describe_status(one) for label, one in targets.items() if one is not None}
+        if (some := next(iter(targets.values()))) is not None:
+            levels = {"Typical baseline": some.baseline, "Competitive": some.competitive}
+            rows.append({"Metric": name, **levels, "Strong": some.strong, **states})
+    return table_of(rows)
 
 
 def _differences(report: BenchmarkReport) -> list[Block]:
-    """Return differences with intervals, tests and groups; of very many, those of best modes."""
+    """Return differences with intervals, tests and groups, the headline measures first."""
     order = [*report.headline_measures, *report.measure_names]
     entries = sorted(report.comparisons, key=lambda entry: order.index(entry.measure))
-    if len(entries) > MOST_PAIRS:
-        best = report.best_mode
-        entries = [one for one in entries if best[one.measure] in (one.baseline, one.contrast)]
-    shown, queries = entries[:MOST_PAIRS], report.manifest.dataset.queries
-    if not shown:
+    if not entries:
         return []
-    header = ["Difference", "Metric", "Mean", name_interval(shown[0]), "p", "Adjusted p"]
-    header += ["Significant", "d_z", "Detectable", "Won/tied/lost"]
-    rows = [
-        [
-            f"{report.modes[entry.contrast].label} − {report.modes[entry.baseline].label}",
-            f"{entry.measure} (n = {entry.n:,})" if entry.n != queries else entry.measure,
-            show(entry.difference, "+"),
-            show_ci(entry.ci, "+", decimals=4) or "–",
-            show_p(entry.p),
-            show_p(entry.p_adjusted),
-            "yes" if entry.significant else "no",
-            show(entry.effect_size, "+", decimals=2),
-            show(entry.detectable_difference),
-            show_wins(entry),
-        ]
-        for entry in shown
-    ]
-    reading = (
-        f"Each row compares two {report.noun}s query by query. d_z is the mean difference divided "
-        f"by the standard deviation of the differences. {DETECTABLE} "
-        f"{describe_difference_intervals(shown[0])} {method_line(report)} Nothing corrects for "
-        "the number of measures, so choose one measure before looking at the results."
+    noun, queries = report.noun, report.manifest.dataset.queries
+    label_of = {mode: result.label for mode, result in report.modes.items()}
+    rows = (
+        {
+            f"{noun.capitalize()}s": f"{label_of[pair.contrast]} − {label_of[pair.baseline]}",
+            **difference_row(pair, queries),
+        }
+        for pair in entries[:_MOST_PAIRS]
     )
-    groups = group_lines(report)
-    title = f"{report.noun.capitalize()}s without a significant difference, best group first:"
+    groups = [
+        f"{measure}: {join_names([label_of[mode] for mode in group], f'{noun}s', _NAMED)}"
+        for measure in report.headline_measures
+        for group in report.groups.get(measure, [])
+        if len(group) > 1
+    ]
     return [
-        TextTable.of(header, rows),
-        Paragraph(reading, "small"),
-        _more(len(report.comparisons) - len(shown)),
-        Paragraph(title if groups else ""),
+        table_of(rows),
+        Paragraph(
+            f"Each row compares two {noun}s query by query. W/T/L: queries won, tied, lost. d_z: "
+            "the mean difference divided by the standard deviation of the differences. "
+            f"{describe_difference_intervals(entries[0])} {method_line(report)} Nothing corrects "
+            "for the number of measures, so choose one measure before looking at the results.",
+            "small",
+        ),
+        _more(len(entries) - _MOST_PAIRS),
+        Paragraph(f"Groups of {noun}s without a significant difference:" if groups else ""),
         Bullets(groups),
     ]
 
 
 def _more(further: int) -> Paragraph:
-    return Paragraph(f"{further:,} more are in the JSON report." if further else "")
+    return Paragraph(f"{further:,} more are in the JSON report." if further > 0 else "")
 
 
 def _strata(report: BenchmarkReport) -> list[Block]:
     """Return the primary measure by the values of each query field."""
     blocks: list[Block] = []
     for field, values in report.strata.items():
-        rows: list[list[str | Cell]] = []
+        rows = []
         for value, modes in values.items():
-            results = [modes.get(mode, {}).get(report.primary_measure) for mode in report.modes]
-            queries = max((result.n for result in results if result is not None), default=0)
-            rows.append([f"{value} ({queries:,})", *(_stratum(one, queries) for one in results)])
-        table = TextTable.of([field, *_labels(report)], rows)
+            figures = [modes.get(mode, {}).get(report.primary_measure) for mode in report.modes]
+            queries = max((figure.n for figure in figures if figure is not None), default=0)
+            cells = (mean_cell(one, queries) if one else Cell("–") for one in figures)
+            rows.append(make_row([f"{value} ({queries:,})", *cells]))
+        table = TextTable.of([field, *(result.label for result in report.modes.values())], rows)
         blocks.append(fold(report, table, f" by {field}"))
     note = (
         f"{report.primary_measure}: mean with its {report.confidence * 100:g}% interval. In "
-        "brackets: the number of queries with the value. The other measures are in "
-        "BenchmarkReport.html and BenchmarkReport.json."
+        "brackets: the number of queries. The other measures are in BenchmarkReport.json."
     )
     return [*blocks, Paragraph(note if blocks else "", "small")]
-
-
-def _stratum(result: StratumResult | None, queries: int) -> Cell:
-    if result is None:
-        return Cell("–")
-    count = f"(n = {result.n:,})" if result.mean is not None and result.n != queries else ""
-    return Cell(show(result.mean), detail=show_ci(result.ci), count=count)
 
 
 def _failing(report: BenchmarkReport) -> list[Block]:
     noun, failing = report.noun, report.failing_queries
     rows = []
     for query in failing[:MOST_QUERIES]:
-        ranks = (query.first_relevant_rank[mode] for mode in report.modes)
-        shown = ("not found" if rank is None else f"rank {rank}" for rank in ranks)
-        rows.append([query.query_id, visible(query.text or "–", _LONGEST_TEXT), *shown])
+        row = {"Query": query.query_id, "Text": visible(query.text or "–", _LONGEST_TEXT)}
+        for mode, result in report.modes.items():
+            rank = query.first_relevant_rank[mode]
+            row[f"First relevant, {result.label}"] = "not found" if rank is None else f"rank {rank}"
+        rows.append(row)
     text = (
         f"{len(failing):,} of {plural(report.manifest.dataset.queries, 'query', 'queries')} score "
         f"0 on {report.primary_measure} in every {noun}. The rank of the first relevant document "
         f"shows whether a {noun} found it too far down or not at all."
     )
-    labels = [f"First relevant, {label}" for label in _labels(report)]
-    table = TextTable.of(["Query", "Text", *labels], rows)
-    return [Paragraph(text), table, _more(len(failing) - len(rows))] if failing else []
+    return [Paragraph(text), table_of(rows), _more(len(failing) - len(rows))] if failing else []
 
 
 def _runs(report: BenchmarkReport) -> list[Block]:
     """Return sizes and gaps of every mode."""
-    rows = []
+    rows, noun = [], report.noun.capitalize()
     for result in report.modes.values():
         sizes = result.diagnostics
         shares = (f"{share:.1%} ({n})" for n, share in sizes.judged.items() if share is not None)
-        numbers = (
-            *(result.run.queries, result.run.results),
-            *(len(sizes.missing_queries), len(sizes.shallow_queries)),
+        rows.append(
+            {
+                noun: result.label,
+                "Status": sizes.status if result.status == "ok" else result.status,
+                "Queries": result.run.queries,
+                "Results": result.run.results,
+                "Missing": len(sizes.missing_queries),
+                "Shallow": len(sizes.shallow_queries),
+                "Judged": next(shares, "–"),
+                "Without relevant": len(sizes.queries_without_relevant),
+            }
         )
-        status = sizes.status if result.status == "ok" else result.status
-        shown = (f"{number:,}" for number in numbers)
-        rows.append([result.label, status, *shown, next(shares, "–")])
-    header = [report.noun.capitalize(), "Status", "Queries", "Results", "Missing", "Shallow"]
     reading = (
-        "Missing: queries of the means without results. Shallow: queries with fewer results than "
-        "the deepest cutoff, although there are more documents."
+        "Missing: queries without results. Shallow: queries with fewer results than the deepest "
+        "cutoff. Without relevant: judged queries without a relevant document "
+        f"({report.manifest.averaging})."
     )
-    without = next(iter(report.modes.values())).diagnostics.queries_without_relevant
-    judged = (
-        f"Judged queries without a relevant document ({report.manifest.averaging}): "
-        f"{join_names(without, 'queries', MOST_QUERIES)}."
-    )
-    return [
-        TextTable.of([*header, "Judged"], rows),
-        Paragraph(reading, "small"),
-        Paragraph(judged if without else ""),
-    ]
-
-
-def _definitions(report: BenchmarkReport) -> list[Block]:
-    lines = []
-    measures = next(iter(report.modes.values())).measures
-    for name, figures in measures.items():
-        what = figures.definition
-        also = next((one for one in (what.name, what.alias) if one not in (None, name)), None)
-        call = f"; the same with trec_eval: {what.trec_eval_call}" if what.trec_eval_call else ""
-        lines.append(
-            f"{name}{f' ({also})' if also else ''}: {what.formula}; gain: {what.gain}; divided by: "
-            f"{what.denominator}; relevant from grade {what.relevance_level}; computed by "
-            f"{what.provider}{call}."
-        )
-    some = next(iter(measures.values())).definition
-    ties = f"Ties: {some.ties}. Averaged over: {some.averaged_over}"
-    return [Bullets(lines), Paragraph(f"{ties}; here {report.manifest.averaging}.")]
+    return [table_of(rows), Paragraph(reading, "small")]
 
 
 def _reproduction(report: BenchmarkReport) -> list[Block]:
-    """Return commands, hashes and configuration, without commands that the writer states."""
+    """Return commands and configuration, without commands that the writer states."""
     manifest = report.manifest
     version = manifest.packages.get("trectools-plus") or "<version>"
     commands = (
-        f"pip install trectools_plus-{version}-py3-none-any.whl",
-        "trectools-plus benchmark run --config benchmark.yaml",
+        f"pip install trectools_plus-{version}-py3-none-any.whl\n"
+        "trectools-plus benchmark run --config benchmark.yaml"
     )
-    data, runs = manifest.dataset, (result.run for result in report.modes.values())
-    hashes = [
-        *((f"data: {kind} (contents)", digest) for kind, digest in data.contents.items()),
-        *((f"file: {file.path}", file.sha256) for file in data.files.values()),
-        *((run.path, run.sha256) for run in runs if run.path is not None and run.sha256),
-        ("configuration", manifest.config_hash),
-    ]
     return [
-        Code("\n".join(commands)),
-        Paragraph(f"Seed {manifest.seed}."),
-        TextTable.of(["What", "SHA-256"], hashes),
+        Code(commands),
         Paragraph("The configuration with all defaults, valid as benchmark.yaml:"),
         Code(json.dumps(manifest.config, indent=2, ensure_ascii=False), "json"),
+        Paragraph(f"Seed {manifest.seed}; SHA-256 of the configuration: {manifest.config_hash}."),
     ]

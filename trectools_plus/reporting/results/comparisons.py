@@ -5,9 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
-
-import polars as pl
+from typing import TYPE_CHECKING, Any
 
 from trectools_plus.benchmark.report import BenchmarkReport
 from trectools_plus.reporting.comparison import Layout
@@ -15,7 +13,6 @@ from trectools_plus.reporting.export import (
     DEFAULT_LAYOUT,
     TABLE_KINDS,
     check_suffixes,
-    table_as_frame,
     table_as_text,
     write_table,
     write_text,
@@ -52,23 +49,17 @@ def comparisons_document(found: Comparisons) -> dict[str, Any]:
     }
 
 
-def comparisons_table(
-    report: BenchmarkReport,
-    kind: Literal["latex", "markdown", "frame"],
-    measures: Sequence[str] | None = None,
-    layout: Sequence[Any] = (),
-) -> str | pl.DataFrame:
-    """Return the table of the means as LaTeX, Markdown or a Polars frame.
+def render_comparisons_latex(
+    report: BenchmarkReport, measures: Sequence[str] | None, *layout: Any
+) -> str:
+    """Return the table of the means as LaTeX.
 
     Args:
         report: The report of the result.
-        kind: The format.
         measures: The measures in order, in any spelling.
-        layout: The arguments of :class:`Layout`, for LaTeX and Markdown.
+        layout: The arguments of :class:`Layout`.
     """
-    if kind == "frame":
-        return table_as_frame(report)
-    return table_as_text(report, kind, measures, Layout(*layout))
+    return table_as_text(report, "latex", measures, Layout(*layout))
 
 
 def render_comparisons_json(found: Comparisons) -> str:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from trectools_plus.benchmark.gate import GateEntry, GateResult, GateRules
-from trectools_plus.display import TableRow, TextTable, make_row
 from trectools_plus.reporting.document import (
     Block,
     Bullets,
@@ -13,6 +13,7 @@ from trectools_plus.reporting.document import (
     Heading,
     Paragraph,
     markdown,
+    table_of,
 )
 from trectools_plus.reporting.wording import describe_method, name_test, show, show_p
 from trectools_plus.statistics.comparison import ends_of
@@ -21,8 +22,11 @@ from trectools_plus.text import plural, visible
 
 MARKER = "<!-- trectools-plus benchmark gate -->"
 """The first line of the comment, which identifies it."""
-
 _RULES = ("max_drop", "absolute", "require_significant", "non_inferior")
+_ENTRY = (
+    *("mode", "measure", "baseline", "current", "drop", "margin"),
+    *("non_inferior", "undecided", "failed", "decidable"),
+)
 _NAMED = 10
 _REASONS = 3
 
@@ -34,31 +38,38 @@ def gate_blocks(result: GateResult) -> list[Block]:
         result: From :func:`run_gate`.
     """
     head = "passed ✅" if result.passed else "failed ❌" if result.decidable else "not decidable ⚠️"
-    noun = result.current.noun.capitalize()
-    interval = [] if result.rules.non_inferior is None else ["Interval"]
-    header = [noun, "Metric", "Baseline", "Current", "Change", *interval, "Adj. p", "Verdict"]
-    worse = [entry for entry in result.entries if entry.fallen and entry.drop > 0]
-    counts = [f"{entry.label} {entry.measure}: {len(entry.fallen):,}" for entry in worse]
+    noun, entries = result.current.noun.capitalize(), result.entries
+    means = table_of({noun: entry.label, **_row(entry, result.rules)} for entry in entries)
+    rows = (
+        replace(row, alarming=entry.failed or not entry.decidable)
+        for row, entry in zip(means.rows, entries, strict=True)
+    )
     fallen = [
-        [
-            f"{query.query_id}: {visible(result.texts.get(query.query_id) or '', 80)}".rstrip(": "),
-            entry.label,
-            entry.measure,
-            show(query.before),
-            show(query.after),
-        ]
-        for entry in worse
+        {
+            "Query": query.query_id,
+            "Text": visible(result.texts.get(query.query_id) or "–", 80),
+            noun: entry.label,
+            "Metric": entry.measure,
+            "Baseline": query.before,
+            "Current": query.after,
+        }
+        for entry in entries
+        if entry.drop > 0
         for query in entry.fallen[:_NAMED]
     ]
-    listed = f"{'; '.join(counts)}. At most {_NAMED} of each are listed." if worse else ""
-    table = TextTable.of(["Query", noun, "Metric", "Baseline", "Current"], fallen)
+    better = ", ".join(f"{entry.label} {entry.measure}" for entry in entries if entry.higher)
+    remark = (
+        f"{better} is clearly better: make this report the new baseline, so that a later change "
+        "cannot lose the gain."
+    )
     return [
         Heading(f"Retrieval benchmark: {head}", 3),
         Paragraph(_state_result(result), "result"),
-        TextTable.of(header, [_row(entry, result.rules) for entry in result.entries]),
+        replace(means, rows=tuple(rows)),
         Paragraph(_describe_rules(result)),
-        Bullets(_remarks(result)),
-        Fold("Queries that got worse", [table, Paragraph(listed, "small")]),
+        Bullets([f"Note: {note}." for note in result.notes]),
+        Paragraph(remark if _should_rise(result) else ""),
+        Fold(f"Queries that got worse, at most {_NAMED} for each mean", [table_of(fallen)]),
     ]
 
 
@@ -95,6 +106,20 @@ def gate_document(result: GateResult) -> dict[str, Any]:
     }
 
 
+def _entry_document(entry: GateEntry, result: GateResult) -> dict[str, Any]:
+    sides, judged = ("baseline", "current"), result.judged.get(entry.mode)
+    return {
+        **{name: getattr(entry, name) for name in _ENTRY},
+        "ci": None if entry.ci is None else entry.ci.model_dump(mode="json"),
+        "p_adjusted": entry.comparison.p_adjusted,
+        "significant": entry.comparison.significant,
+        "queries": entry.comparison.n,
+        "judged": judged and dict(zip(sides, judged, strict=True)),
+        "condensed": entry.condensed and dict(zip(sides, entry.condensed, strict=True)),
+        "fallen": [dict(zip(("query_id", *sides), query, strict=True)) for query in entry.fallen],
+    }
+
+
 def _state_result(result: GateResult) -> str:
     """State in one sentence whether the gate passed, and why not."""
     entries = [entry for entry in result.entries if entry.failed]
@@ -109,7 +134,7 @@ def _state_result(result: GateResult) -> str:
 
 def _state_entry(entry: GateEntry, result: GateResult) -> str:
     """State why an entry failed, or cannot be decided."""
-    rules, name = result.rules, f"{entry.label} {entry.measure}"
+    name = f"{entry.label} {entry.measure}"
     if entry.condensed is not None and not entry.decidable:
         before, after = entry.condensed
         return (
@@ -117,30 +142,31 @@ def _state_entry(entry: GateEntry, result: GateResult) -> str:
             "current report are unjudged; on judged documents alone it changes by "
             f"{show(after - before, '+')} to {show(after)}. Judge these documents"
         )
-    if _is_beyond(entry, rules) or entry.margin is None:
-        word = "dropped" if entry.current < entry.baseline else "rose"
-        return f"{name} {word} by {_show_change(abs(entry.drop), rules)}"
-    return f"{name} is not shown to be non-inferior, interval {_show_ends(entry, rules)}"
+    change = _show_change(entry.current - entry.baseline, entry, result.rules)
+    if _is_beyond(entry, result.rules) or entry.margin is None:
+        return f"{name} changed by {change}"
+    interval = _show_ends(entry, result.rules)
+    return f"{name} is not shown to be non-inferior: {change}, interval {interval}"
 
 
 def _describe_rules(result: GateResult) -> str:
     """Describe the conditions of failure, and the test."""
     rules, level = result.rules, result.current.confidence
+    scale, unit = (1, "") if rules.absolute else (100, "% of the baseline's mean")
     sentences = []
     if rules.non_inferior is not None:
         sentences.append(
             f"The gate passes only if each {level * 100:g}% interval of the difference excludes a "
-            f"drop of {_show_share(rules.non_inferior, rules)} or more (one-sided level "
+            f"drop of {rules.non_inferior * scale:g}{unit} or more (one-sided level "
             f"{(1 - level) * 50:g}%; all must pass, so the intervals are unadjusted)."
         )
     if rules.max_drop is not None:
         proof = " and the drop is significant" if rules.require_significant else ""
         sentences.append(
-            f"The gate fails if a mean drops by more than {_show_share(rules.max_drop, rules)}"
-            f"{'' if rules.absolute else ' of its baseline'}{proof}."
+            f"The gate fails if a mean drops by more than {rules.max_drop * scale:g}{unit}{proof}."
         )
     compared = [entry.comparison for entry in result.entries]
-    tested = [one.n for one in compared if one.p_adjusted is not None]
+    tested = [pair.n for pair in compared if pair.p_adjusted is not None]
     if tested:
         family = f"{plural(len(tested), 'comparison')} of means with their baselines"
         config = result.current.manifest.config
@@ -148,31 +174,15 @@ def _describe_rules(result: GateResult) -> str:
     return " ".join(sentences)
 
 
-def _remarks(result: GateResult) -> list[str]:
-    """Return notes, and a remark if the baseline should be raised."""
-    better = [f"{entry.label} {entry.measure}" for entry in result.entries if entry.higher]
-    remark = (
-        f"{', '.join(better)} is clearly better: make this report the new baseline, so that a "
-        "later change cannot lose the gain."
-    )
-    return [*(f"Note: {note}." for note in result.notes), *[remark] * _should_rise(result)]
-
-
-def _show_share(share: float, rules: GateRules) -> str:
-    return f"{share:g}" if rules.absolute else f"{share * 100:g}%"
-
-
-def _show_change(change: float, rules: GateRules, sign: str = "") -> str:
+def _show_change(change: float, entry: GateEntry, rules: GateRules) -> str:
     """Return a change of a mean: a difference, or a percentage of the baseline."""
-    return show(change, sign) if rules.absolute else f"{change:{sign}.1%}"
+    share = f"{change / abs(entry.baseline or 1.0):+.1%}"
+    return show(change, "+") if rules.absolute else share.replace("-", "−")
 
 
 def _show_ends(entry: GateEntry, rules: GateRules) -> str:
-    low, high = ends_of(entry.ci)
-    if low is None or high is None:
-        return "–"
-    unit = 1.0 if rules.absolute else abs(entry.baseline)
-    return "[{}, {}]".format(*(_show_change(end / unit, rules, "+") for end in (low, high)))
+    ends = [_show_change(end, entry, rules) for end in ends_of(entry.ci) if end is not None]
+    return f"[{', '.join(ends)}]" if ends else "–"
 
 
 def _should_rise(result: GateResult) -> bool:
@@ -183,8 +193,7 @@ def _is_beyond(entry: GateEntry, rules: GateRules) -> bool:
     return rules.max_drop is not None and entry.drop > rules.max_drop + EQUAL
 
 
-def _row(entry: GateEntry, rules: GateRules) -> TableRow:
-    unit = 1.0 if rules.absolute else abs(entry.baseline)
+def _row(entry: GateEntry, rules: GateRules) -> dict[str, object]:
     state = "better" if entry.higher else "ok"
     if not entry.decidable:
         state = "not decidable"
@@ -192,42 +201,12 @@ def _row(entry: GateEntry, rules: GateRules) -> TableRow:
         state = "failed" if entry.failed else "not significant"
     elif entry.failed:
         state = "not shown"
-    cells = [
-        entry.label,
-        entry.measure,
-        show(entry.baseline),
-        show(entry.current),
-        _show_change((entry.current - entry.baseline) / unit, rules, "+"),
-        *([] if rules.non_inferior is None else [_show_ends(entry, rules)]),
-        show_p(entry.comparison.p_adjusted),
-        state,
-    ]
-    return make_row(cells, alarming=entry.failed or not entry.decidable)
-
-
-def _entry_document(entry: GateEntry, result: GateResult) -> dict[str, Any]:
-    def sides(pair: tuple[float, float] | None) -> dict[str, float] | None:
-        return None if pair is None else dict(zip(("baseline", "current"), pair, strict=True))
-
     return {
-        "mode": entry.mode,
-        "measure": entry.measure,
-        "baseline": entry.baseline,
-        "current": entry.current,
-        "drop": entry.drop,
-        "ci": None if entry.ci is None else entry.ci.model_dump(mode="json"),
-        "p_adjusted": entry.comparison.p_adjusted,
-        "significant": entry.comparison.significant,
-        "margin": entry.margin,
-        "non_inferior": entry.non_inferior,
-        "queries": entry.comparison.n,
-        "undecided": entry.undecided,
-        "failed": entry.failed,
-        "decidable": entry.decidable,
-        "judged": sides(result.judged.get(entry.mode)),
-        "condensed": sides(entry.condensed),
-        "fallen": [
-            {"query_id": query.query_id, "baseline": query.before, "current": query.after}
-            for query in entry.fallen
-        ],
+        "Metric": entry.measure,
+        "Baseline": entry.baseline,
+        "Current": entry.current,
+        "Change": _show_change(entry.current - entry.baseline, entry, rules),
+        **({} if rules.non_inferior is None else {"Interval": _show_ends(entry, rules)}),
+        "Adj. p": show_p(entry.comparison.p_adjusted),
+        "Verdict": state,
     }

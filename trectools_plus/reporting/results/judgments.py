@@ -6,7 +6,7 @@ import math
 from pathlib import Path
 from typing import Any
 
-from trectools_plus.display import Cell, TextTable, make_row
+from trectools_plus.display import Cell, TextTable
 from trectools_plus.formats.files.outputs import refuse_foreign_beside
 from trectools_plus.judging.estimates.combined import simultaneous_level
 from trectools_plus.judging.estimates.estimate import QRELS_FILES
@@ -20,10 +20,12 @@ from trectools_plus.judging.estimates.report import (
 )
 from trectools_plus.reporting.document import (
     Block,
+    Fold,
     Heading,
     Paragraph,
     html_page,
     markdown,
+    table_of,
 )
 from trectools_plus.reporting.export import render_json, write_texts
 from trectools_plus.text import plural
@@ -68,12 +70,14 @@ def write_judgment_report(report: JudgmentReport, folder: str | Path) -> dict[st
 def judgment_blocks(report: JudgmentReport) -> list[Block]:
     """Return the blocks of an estimate: the result, a table, the reading."""
     counts, pairs = report.counts, math.comb(len(report.runs), 2)
-    left_out = ", ".join(f"{one.query_id} ({one.reason})" for one in counts.left_out)
+    left_out = ", ".join(f"{query.query_id} ({query.reason})" for query in counts.left_out)
+    agreement = "" if report.agreement is None else _describe_agreement(report.agreement)
+    first, *others = report.measures
     return [
         Heading("Judgments of people and a model", 1),
         Paragraph(report.result, "result"),
         Heading("For queries like these, of which these are a sample"),
-        _make_table(report),
+        _make_table(report, first),
         *(Paragraph(f"Warning: {warning}", "note") for warning in report.warnings),
         Paragraph(f"People could not judge: {left_out}." if left_out else ""),
         Paragraph(
@@ -82,44 +86,45 @@ def judgment_blocks(report: JudgmentReport) -> list[Block]:
             f"{report.model.model}. No grade: {plural(counts.missing_people, 'pair')} of people, "
             f"{plural(counts.missing_model, 'answer')} of the model; these count as unjudged."
         ),
-        Paragraph("" if report.agreement is None else _describe_agreement(report.agreement)),
+        Paragraph(agreement),
         Paragraph(
             f"{report.confidence * 100:g}% intervals; those of differences are simultaneous for "
             f"the {plural(pairs, 'pair')} of runs on a measure (each at "
             f"{simultaneous_level(report.confidence, pairs) * 100:.4g}%). No interval covers the "
             "error of the model alone. Effective: the queries that people alone would have to "
-            "judge for the combined width."
+            "judge for the combined width.",
+            "small",
         ),
+        *(Fold(measure, [_make_table(report, measure)]) for measure in others),
     ]
 
 
 def _describe_agreement(found: dict[str, Any]) -> str:
-    kappa = found["kappas"]["none"]
-    value = "undefined" if kappa["value"] is None else f"{kappa['value']:.2f}"
-    ends = "" if kappa["low"] is None else f" [{kappa['low']:.2f}, {kappa['high']:.2f}]"
+    kappa = found["kappas"]["none"]["value"]
+    value = "undefined" if kappa is None else f"{kappa:.2f}"
     return (
         f"Agreement of people and the model on {plural(found['pairs'], 'pair')}: "
-        f"{found['agreed'] / found['pairs']:.0%} equal grades, kappa {value}{ends}. The model's "
+        f"{found['agreed'] / found['pairs']:.0%} equal grades, kappa {value}. The model's "
         f"mean grade differs by {found['difference']:+.2f}."
     )
 
 
-def _make_table(report: JudgmentReport) -> TextTable:
-    """Return the means of runs and differences of pairs."""
-    counts = report.counts
-    header = ["", f"People ({counts.people:,})", f"Model alone ({counts.queries:,})", "Combined"]
-    rows = []
-    for one in report.estimates:
-        shown = one.estimates[0]
-        against = "" if one.baseline is None else f" − {one.baseline}"
-        cells = (_cell(part, one) for part in (shown.people, shown.model, shown.combined))
-        effective = "–" if shown.effective is None else f"{shown.effective:.0f}"
-        rows.append(make_row([f"{one.measure}: {one.run}{against}", *cells, effective]))
-    return TextTable.of([*header, "Effective"], rows, right=["Effective"])
+def _make_table(report: JudgmentReport, measure: str) -> TextTable:
+    """Return the means of runs and differences of pairs on a measure."""
+    return table_of(
+        {
+            measure: row.run + ("" if row.baseline is None else f" − {row.baseline}"),
+            f"People ({report.counts.people:,})": _cell(row.estimates[0].people, row),
+            f"Model alone ({report.counts.queries:,})": _cell(row.estimates[0].model, row),
+            "Combined": _cell(row.estimates[0].combined, row),
+            "Effective": row.estimates[0].effective,
+        }
+        for row in report.estimates
+        if row.measure == measure
+    )
 
 
-def _cell(interval: ShownInterval | None, one: RunEstimate) -> Cell:
+def _cell(interval: ShownInterval | None, row: RunEstimate) -> Cell:
     if interval is None:
         return Cell("–")
-    detail = show_interval(interval, one.baseline)
-    return Cell(show_mean(interval, one.baseline), detail=detail)
+    return Cell(show_mean(interval, row.baseline), show_interval(interval, row.baseline))

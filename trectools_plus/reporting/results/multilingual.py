@@ -7,26 +7,21 @@ from pathlib import Path
 from trectools_plus.benchmark.multilingual import (
     MARKDOWN_FILE,
     REPORT_FILE,
-    CrossLingual,
     MultilingualReport,
     MultilingualResult,
 )
-from trectools_plus.display import Cell, TextTable
+from trectools_plus.reporting.comparison import difference_row, mean_cell
 from trectools_plus.reporting.document import (
     Block,
     Fold,
     Heading,
     Paragraph,
     markdown,
+    table_of,
 )
 from trectools_plus.reporting.export import render_json, write_texts
 from trectools_plus.reporting.files import HTML_FILE, write_reports
-from trectools_plus.reporting.wording import (
-    describe_difference_intervals,
-    describe_test,
-    show,
-    show_ci,
-)
+from trectools_plus.reporting.wording import describe_difference_intervals, describe_test
 from trectools_plus.statistics.arrays import DEFAULT_CONFIDENCE
 
 _READING = (
@@ -65,41 +60,46 @@ def multilingual_blocks(report: MultilingualReport) -> list[Block]:
     Args:
         report: The summary of all languages.
     """
-    sets = [
-        [
-            code,
-            one.test_set,
-            one.version,
-            f"{one.queries:,}",
-            f"{Path(one.folder).name}/{HTML_FILE}",
-        ]
-        for code, one in report.languages.items()
-    ]
-    means: list[list[str | Cell]] = []
-    for mode, measures in report.across.items():
-        for measure, across in measures.items():
-            figures = [one.modes[mode][measure] for one in report.languages.values()]
-            cells = [Cell(show(one.mean), detail=show_ci(one.ci)) for one in figures]
-            means.append([report.mode_names[mode], measure, *cells, *_across(across)])
-    differences: list[list[str | Cell]] = [
-        [
-            report.mode_names[mode],
-            one.measure,
-            f"{one.contrast} − {one.baseline}",
-            Cell(show(one.difference, "+"), detail=show_ci(one.ci, "+")),
-            show(one.p_adjusted),
-        ]
-        for mode, compared in report.differences.items()
-        for one in compared
-    ]
-    header = ["Mode", "Metric", *report.languages, "Mean", "Variance", "Gap"]
-    pairs = TextTable.of(["Mode", "Metric", "Languages", "Difference", "Adj. p"], differences)
+    sets = (
+        {
+            "Language": code,
+            "Test set": result.test_set,
+            "Version": result.version,
+            "Queries": result.queries,
+            "Report": f"{Path(result.folder).name}/{HTML_FILE}",
+        }
+        for code, result in report.languages.items()
+    )
+    means = (
+        {
+            "Mode": report.mode_names[mode],
+            "Metric": measure,
+            **{
+                code: mean_cell(result.modes[mode][measure], result.queries)
+                for code, result in report.languages.items()
+            },
+            "Mean": across.mean,
+            "Variance": across.variance,
+            "Gap": across.gap,
+        }
+        for mode, measures in report.across.items()
+        for measure, across in measures.items()
+    )
+    differences = (
+        {
+            "Mode": report.mode_names[mode],
+            "Languages": f"{pair.contrast} − {pair.baseline}",
+            **difference_row(pair, pair.n),
+        }
+        for mode, pairs in report.differences.items()
+        for pair in pairs
+    )
     return [
         Heading("Comparison of languages", 1),
         Paragraph(f"Documents: {report.corpus}."),
-        TextTable.of(["Language", "Test set", "Version", "Queries", "Report"], sets),
-        TextTable.of(header, means, right=["Mean", "Variance"]),
-        Fold("Differences of languages", [pairs]),
+        table_of(sets),
+        table_of(means),
+        Fold("Differences of languages", [table_of(differences)]),
         Paragraph(_READING, "small"),
         Paragraph(_describe_pairs(report), "small"),
         *(Paragraph(note, "note") for note in _list_notes(report)),
@@ -110,28 +110,27 @@ def multilingual_blocks(report: MultilingualReport) -> list[Block]:
 def _list_notes(report: MultilingualReport) -> list[str]:
     """Return each note of the reports, with its languages."""
     languages_of: dict[str, list[str]] = {}
-    for language, one in report.languages.items():
-        for note in one.notes:
+    for language, result in report.languages.items():
+        for note in result.notes:
             languages_of.setdefault(note, []).append(language)
     return [f"Note on {', '.join(names)}: {note}" for note, names in languages_of.items()]
 
 
-def _across(one: CrossLingual) -> list[str]:
-    languages = f" {one.best_language}–{one.worst_language}" if one.gap else ""
-    return [show(one.mean), show(one.variance, decimals=5), show(one.gap) + languages]
-
-
 def _describe_pairs(report: MultilingualReport) -> str:
     """Return a line on the differences of parallel sets."""
-    entry = next((one for compared in report.differences.values() for one in compared), None)
-    if entry is None and report.parallel is None:
-        return ""
-    if entry is None:
-        return "The sets are not parallel, so languages are not compared query by query."
-    modes = (modes for language in report.languages.values() for modes in language.modes.values())
-    intervals = (one.ci for measures in modes for one in measures.values())
-    level = next((ci.level for ci in intervals if ci is not None), DEFAULT_CONFIDENCE)
+    if not report.differences:
+        text = "The sets are not parallel, so languages are not compared query by query."
+        return "" if report.parallel is None else text
+    pair = next(pair for pairs in report.differences.values() for pair in pairs)
+    levels = (
+        figure.ci.level
+        for result in report.languages.values()
+        for measures in result.modes.values()
+        for figure in measures.values()
+        if figure.ci is not None
+    )
+    test = describe_test(pair, next(levels, DEFAULT_CONFIDENCE))
     return (
         "The sets are parallel: intervals and p-values are of differences query by query. "
-        f"{describe_difference_intervals(entry)} Adj. p: {describe_test(entry, level)}."
+        f"{describe_difference_intervals(pair)} Adj. p: {test}."
     )

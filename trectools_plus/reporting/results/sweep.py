@@ -15,7 +15,7 @@ from trectools_plus.benchmark.run.output_folder import SWEEP_HTML_FILE as HTML_F
 from trectools_plus.benchmark.run.output_folder import SWEEP_MARKDOWN_FILE as MARKDOWN_FILE
 from trectools_plus.benchmark.run.output_folder import WINNER_FILE as RUN_FILE
 from trectools_plus.benchmark.sweep.runner import SweepReport, SweepResult, SweepVariant
-from trectools_plus.display import Cell, TextTable
+from trectools_plus.display import Cell
 from trectools_plus.errors import InputError
 from trectools_plus.formats.trec_files import write_qrels, write_run
 from trectools_plus.formats.writing import write_parquet
@@ -26,6 +26,7 @@ from trectools_plus.reporting.document import (
     Picture,
     html_page,
     markdown,
+    table_of,
 )
 from trectools_plus.reporting.export import render_json, write_texts
 from trectools_plus.reporting.plots.figures import save_plots
@@ -65,8 +66,7 @@ def write_sweep_report(result: SweepResult) -> dict[str, Path]:
                 where=str(folder.path),
                 remedy="use another one",
             )
-        with folder.final_names():
-            _write_files(result, folder.partial)
+        _write_files(result, folder.partial)
         written = [path.relative_to(folder.partial) for path in folder.partial.rglob("*.*")]
         folder.publish()
     return {path.suffix.removeprefix("."): folder.path / path for path in written}
@@ -76,7 +76,7 @@ def _write_files(result: SweepResult, folder: Path) -> None:
     report, blocks = result.report, sweep_blocks(result.report)
     page = blocks
     if can_draw():
-        _, svg = save_plots([draw_variants(report)], folder / PLOTS_FOLDER)
+        _, svg = save_plots({"sweep": draw_variants(report)}, folder / PLOTS_FOLDER)
         page = [
             *blocks,
             Heading("Variants"),
@@ -103,33 +103,31 @@ def sweep_blocks(report: SweepReport, *, full: bool = True) -> list[Block]:
     """
     shown = report.variants if full else report.variants[:_SHOWN]
     more = len(report.variants) - len(shown)
-    header = ["Variant", report.measure, "Interval", "Best in"]
-    if report.baseline is not None:
-        header += [f"Δ {report.baseline}", "Interval of Δ", "Adj. p"]
-    others = list(report.variants[0].measures)[1:]
-    rows = [[*_cells(report, one), *(show(one.measures[name]) for name in others)] for one in shown]
     return [
         Heading(f"Sweep on {report.dataset.id}", 1),
         Paragraph(_state_result(report), "result"),
-        TextTable.of([*header, *others], rows, right=["Best in"]),
+        table_of(_row(report, variant) for variant in shown),
         Paragraph(f"{plural(more, 'more variant')}: see {MARKDOWN_FILE}" if more else ""),
         *(Paragraph(line, "small") for line in _list_lines(report)),
         Paragraph(f"Created by: {report.command}" if report.command else ""),
     ]
 
 
-def _cells(report: SweepReport, variant: SweepVariant) -> list[str | Cell]:
-    best, difference = variant.name == report.winner.name, variant.advantage
-    cells: list[str | Cell] = [
-        Cell(variant.name, best=best),
-        Cell(show(variant.mean), best=best),
-        show_ci(variant.ci) or "–",
-        f"{variant.chosen:.0%}",
-    ]
-    if difference is not None:
-        delta = Cell(show(difference.difference, "+"), marks="*" * difference.significant)
-        cells += [delta, show_ci(difference.ci, "+"), show_p(difference.p_adjusted)]
-    return cells if report.baseline is None or difference else [*cells, "baseline", "", ""]
+def _row(report: SweepReport, variant: SweepVariant) -> dict[str, object]:
+    row: dict[str, object] = {
+        "Variant": variant.name,
+        report.measure: Cell(show(variant.mean), best=variant.name == report.winner.name),
+        "Interval": show_ci(variant.ci) or "–",
+        "Best in": f"{variant.chosen:.0%}",
+    }
+    if report.baseline is not None:
+        names, pair = (f"Δ {report.baseline}", "Interval of Δ", "Adj. p"), variant.advantage
+        values = ["–"] * 3
+        if pair is not None:
+            values[0] = show(pair.difference, "+") + " *" * pair.significant
+            values[1:] = show_ci(pair.ci, "+") or "–", show_p(pair.p_adjusted)
+        row |= zip(names, values, strict=True)
+    return row | {name: mean for name, mean in variant.measures.items() if name not in row}
 
 
 def _state_result(report: SweepReport) -> str:

@@ -2,80 +2,56 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import asdict
+from math import isnan
 from typing import Any
 
-from trectools_plus.display import TextTable
-from trectools_plus.reporting.document import Block, Paragraph
-from trectools_plus.reporting.wording import show_interval
+from trectools_plus.reporting.document import Block, Paragraph, table_of
 from trectools_plus.testsets.agreement import GradeAgreement
-from trectools_plus.text import plural, visible
+from trectools_plus.text import plural
 
 _SHOWN = 20
 
 
-def agreement_document(found: GradeAgreement) -> dict[str, Any]:
+def agreement_document(agreement: GradeAgreement) -> dict[str, Any]:
     """Return the agreement as JSON values; undefined figures are null.
 
     Args:
-        found: The agreement of two annotators.
+        agreement: The agreement of two annotators.
     """
-    return {
-        "accepted": found.accepted,
-        "weights": found.weights,
-        "threshold": found.threshold,
-        "kappa": {name: _finite(asdict(kappa)) for name, kappa in found.kappas.items()},
-        "pairs": found.pairs,
-        "agreed": found.agreed,
-        "only_first": found.only_first,
-        "only_second": found.only_second,
-        "disagreements": [asdict(pair) for pair in found.disagreements],
-    }
+    document = asdict(agreement)
+    del document["queries"]
+    kappas = document.pop("kappas")
+    for figures in kappas.values():
+        figures.update({name: None if isnan(value) else value for name, value in figures.items()})
+    return {"accepted": agreement.accepted, "kappa": kappas, **document}
 
 
-def agreement_blocks(found: GradeAgreement, names: tuple[str, str]) -> list[Block]:
+def agreement_blocks(agreement: GradeAgreement, names: tuple[str, str]) -> list[Block]:
     """Return the blocks: the verdict, the kappas and the disagreements.
 
     Args:
-        found: The agreement of two annotators.
+        agreement: The agreement of two annotators.
         names: The files of the two annotators.
     """
-    kappas = [
-        [
-            "unweighted" if weights == "none" else f"{weights} weights",
-            "–" if math.isnan(kappa.value) else f"{kappa.value:.3f}",
-            "–" if math.isnan(kappa.low) else show_interval(kappa.low, kappa.high),
-        ]
-        for weights, kappa in found.kappas.items()
-    ]
-    shown = found.disagreements[:_SHOWN]
-    pairs = [
-        [visible(pair.query_id), visible(pair.doc_id), str(pair.first), str(pair.second)]
-        for pair in shown
-    ]
-    more = len(found.disagreements) - len(shown)
-    decisive = found.kappas[found.weights].value
-    verdict = f"{'Accepted' if found.accepted else 'Not accepted'}: kappa {decisive:.3f}, needed: "
-    verdict += f"more than {found.threshold:g}"
-    if math.isnan(decisive):
-        verdict = "Not accepted: kappa is undefined, because both annotators gave only one grade"
-    counts = (
-        f"{plural(found.pairs, 'pair')} graded by both, {found.agreed:,} with the same grade. Not "
-        f"counted: {found.only_first:,} graded only by A, {found.only_second:,} only by B."
+    document = agreement_document(agreement)
+    kappas, differing = document["kappa"], document["disagreements"]
+    decisive, more = kappas[agreement.weights]["value"], len(differing) - _SHOWN
+    verdict = (
+        f"{'Accepted' if agreement.accepted else 'Not accepted'}: kappa {decisive:.3f}, needed: "
+        f"more than {agreement.threshold:g}"
+        if decisive is not None
+        else "Not accepted: kappa is undefined, because both annotators gave only one grade"
     )
     return [
         Paragraph(verdict, "result"),
-        *(Paragraph(f"{place}  {name}") for place, name in zip("AB", names, strict=True)),
-        Paragraph(counts),
-        TextTable.of(["Kappa", "Value", "Interval"], kappas),
-        TextTable.of(["Query", "Term", "A", "B"], pairs),
-        Paragraph(f"… {more:,} more: list them with --all" if more else ""),
+        Paragraph(f"First: {names[0]}; second: {names[1]}."),
+        Paragraph(
+            f"{plural(agreement.pairs, 'pair')} graded by both, {agreement.agreed:,} with the same "
+            f"grade. Not counted: {agreement.only_first:,} graded only by the first, "
+            f"{agreement.only_second:,} only by the second."
+        ),
+        table_of({"weights": name, **figures} for name, figures in kappas.items()),
+        table_of(differing[:_SHOWN]),
+        Paragraph(f"… {more:,} more: list them with --format json" if more > 0 else ""),
     ]
-
-
-def _finite(values: dict[str, Any]) -> dict[str, Any]:
-    return {
-        key: None if isinstance(value, float) and not math.isfinite(value) else value
-        for key, value in values.items()
-    }

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import shutil
 import tempfile
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from itertools import islice
 from pathlib import Path
@@ -45,12 +46,6 @@ from trectools_plus.reporting.results.extraction import extraction_claims, write
 from trectools_plus.reporting.results.judgments import HTML_FILE as JUDGMENT_PAGE
 from trectools_plus.reporting.results.judgments import MARKDOWN_FILE as JUDGMENT_MARKDOWN
 from trectools_plus.reporting.results.judgments import write_judgment_report
-from trectools_plus.reporting.verification.documents import (
-    NEAR,
-    count_values,
-    find_changes,
-    find_text_changes,
-)
 from trectools_plus.reporting.wording import CLAIMS_TITLE, list_claims
 from trectools_plus.text import plural
 
@@ -59,11 +54,15 @@ JUDGMENT_FILES = (
     *("people.qrels", "model.qrels"),
 )
 """The files that ``judge estimate`` writes."""
+NEAR = 1e-9
+"""Figures may differ by this: the last bits of sums differ between machines."""
+_LONGEST = 120
 _MOST_FINDINGS = 20
 """Maximum number of findings on one file, apart from the values of a report."""
 _OF_THE_REPORT = (MODE_REPORTS_FOLDER, PLOTS_FOLDER)
 """Folders in which only a benchmark writes."""
 _NOT_WRITTEN = "a benchmark of these files does not write this file"
+_NOTHING = object()
 _Report = TypeVar("_Report", bound=ReportModel)
 
 
@@ -125,22 +124,17 @@ def verify_report(path: str | Path, progress: Progress | None = None) -> Verific
         InputError: If the report, a run or the judgments are missing or cannot be read, or a
             measure needs code or a file of the writer that cannot be used.
     """
+    path = Path(path)
+    document = path / EXTRACTION_FILE if path.is_dir() else path
+    is_extraction = document.name == EXTRACTION_FILE and not (path / REPORT_FILE).exists()
     try:
         if (plan := find_plan(path)) is not None:
             return _verify_judgments(plan)
-        if (document := _find_beside(Path(path), EXTRACTION_FILE)) is not None:
+        if is_extraction and document.exists():
             return _verify_extraction(document)
         return _verify_benchmark(path, progress or no_progress)
     except _OtherVersionError as error:
         return Verification(0, 0, [str(error)])
-
-
-def _find_beside(path: Path, name: str) -> Path | None:
-    """Return a document: the file itself, or the one in a folder without a benchmark."""
-    if not path.is_dir():
-        return path if path.name == name else None
-    exists = (path / name).exists() and not (path / REPORT_FILE).exists()
-    return path / name if exists else None
 
 
 class _FolderComparison:
@@ -217,52 +211,47 @@ class _FolderComparison:
         """Return the values per query in the folder if they are right, else those made again."""
         self._files.file(PER_QUERY_FILE)
         stored = self._files.read_table(PER_QUERY_FILE)
-        assert stored is not None
         self.values += again.height * again.width
-        if stored.schema != again.schema or not stored.drop("value").equals(again.drop("value")):
+        if stored is None or stored.schema != again.schema:
             return again
-        ours, theirs = (one["value"].fill_null(np.nan).to_numpy() for one in (stored, again))
-        is_right = np.allclose(ours, theirs, rtol=NEAR, atol=NEAR, equal_nan=True)
+        ours, theirs = (table["value"].fill_null(np.nan).to_numpy() for table in (stored, again))
+        is_right = stored.drop("value").equals(again.drop("value")) and np.allclose(
+            ours, theirs, rtol=NEAR, atol=NEAR, equal_nan=True
+        )
         return stored if is_right else again
 
     def draws_again(self, platform: str, scratch: Path) -> bool:
         """Return whether plots are drawn again; otherwise they are copied, and unproven."""
         plots = (self._folder / PLOTS_FOLDER).glob("*.*")
-        drawn = {f"{PLOTS_FOLDER}/{one.name}" for one in plots if one.suffix in PLOT_ENDINGS}
+        drawn = [f"{PLOTS_FOLDER}/{file.name}" for file in plots if file.suffix in PLOT_ENDINGS]
         here = package_versions(["matplotlib"]).get("matplotlib"), describe_machine()["platform"]
-        is_same = can_draw() and (self._packages.get("matplotlib"), platform) == here
-        if drawn and not is_same:
-            (scratch / PLOTS_FOLDER).mkdir(exist_ok=True)
-            for name in drawn:
-                shutil.copyfile(self._files.file(name), scratch / name)
-            self.unproven.append(
-                "plots (drawn by another Matplotlib or platform, or the extra 'plots' is missing)"
-            )
-        return bool(drawn) and is_same
+        if not drawn or (can_draw() and (self._packages.get("matplotlib"), platform) == here):
+            return bool(drawn)
+        (scratch / PLOTS_FOLDER).mkdir(exist_ok=True)
+        for name in drawn:
+            shutil.copyfile(self._files.file(name), scratch / name)
+        self.unproven.append(
+            "plots (drawn by another Matplotlib or platform, or the extra 'plots' is missing)"
+        )
+        return False
 
     def compare_all(self, scratch: Path, known: Iterable[str] = ()) -> None:
         """Compare all files that were made again, and find files without a counterpart.
 
         In folders where only a benchmark writes, other files are problems; elsewhere unproven.
         """
-        made = {*_list_files(scratch), *self._listed}
-        names = sorted(made - {CHECKSUMS_FILE})
-        for name in names:
+        made = {*_list_files(scratch), *self._listed} - {CHECKSUMS_FILE}
+        for name in sorted(made):
             self.compare_file(name, scratch)
-        present = sorted(_list_files(self._folder))
-        if self._listed:
-            unlisted = {*names} - self._listed.keys()
-            self.problems += [
-                f"{name}: not listed in {CHECKSUMS_FILE}" for name in present if name in unlisted
-            ]
-        foreign = [
-            name
-            for name in present
-            if name not in {*made, *known, CHECKSUMS_FILE} and name[0] != "."
-        ]
-        inside = [name for name in foreign if name.partition("/")[0] in _OF_THE_REPORT]
-        self.problems += [f"{name}: {_NOT_WRITTEN}" for name in inside if self._listed]
-        if others := [name for name in foreign if not self._listed or name not in inside]:
+        others = []
+        for name in sorted({*_list_files(self._folder)} - {CHECKSUMS_FILE}):
+            if name in made and self._listed and name not in self._listed:
+                self.problems.append(f"{name}: not listed in {CHECKSUMS_FILE}")
+            elif name not in made and name.partition("/")[0] in _OF_THE_REPORT:
+                self.problems.append(f"{name}: {_NOT_WRITTEN}")
+            elif name not in {*made, *known} and not name.startswith("."):
+                others.append(name)
+        if others:
             self.unproven.append(f"files that are not part of the report: {', '.join(others)}")
 
     def compare_file(self, name: str, scratch: Path) -> None:
@@ -280,20 +269,63 @@ class _FolderComparison:
     def _find_changes(self, name: str, path: Path, again: Path) -> Iterable[str]:
         if name.startswith(f"{PLOTS_FOLDER}/"):
             return ["the plot differs from the plot of these figures"]
+        changes: list[str] = []
         if name.endswith(".json"):
             changes = [*find_changes(read_json(path), read_json(again))]
-            if changes:
-                return changes
-        if name.endswith(".parquet"):
-            tables = [self._files.read_table(name), pl.read_parquet(again)]
-            texts = [
-                "\n".join([str(one.schema), *map(str, one.rows())])
-                for one in tables
-                if one is not None
-            ]
-        else:
-            texts = [file.read_bytes().decode("utf-8", errors="replace") for file in (path, again)]
-        return [*find_text_changes(*texts)] or ["the bytes differ"]
+        elif name.endswith(".parquet"):
+            stored, made = self._files.read_table(name), pl.read_parquet(again)
+            rows = [] if stored is None else [stored.schema, *stored.rows()]
+            changes = [*find_changes(_number(rows), _number([made.schema, *made.rows()]))]
+        texts = (file.read_bytes().decode("utf-8", errors="replace") for file in (path, again))
+        reported, rebuilt = (_number(text.splitlines()) for text in texts)
+        return changes or [*find_changes(reported, rebuilt)] or ["the bytes differ"]
+
+
+def _number(lines: Iterable[object]) -> dict[str, str]:
+    return {f"line {number}": str(line) for number, line in enumerate(lines, 1)}
+
+
+def find_changes(reported: Any, rebuilt: Any, place: str = "") -> Iterator[str]:
+    """Yield a line for each value that differs, and for another order, with its location.
+
+    Args:
+        reported: The document, or numbered lines.
+        rebuilt: The same made again.
+        place: The place of both in a larger document.
+    """
+    if isinstance(rebuilt, dict | list) and type(reported) is type(rebuilt):
+        theirs, ours = _entries(reported), _entries(rebuilt)
+        for key in dict.fromkeys([*ours, *theirs]):
+            pair = theirs.get(key, _NOTHING), ours.get(key, _NOTHING)
+            yield from find_changes(*pair, place + key)
+        if theirs.keys() == ours.keys() and [*theirs] != [*ours]:
+            yield f"{place.removeprefix('.') or 'the document'} (order): it differs"
+    elif not _is_near(reported, rebuilt):
+        texts = ["nothing" if value is _NOTHING else repr(value) for value in (reported, rebuilt)]
+        # Long texts from shortly before their difference.
+        letters = enumerate(zip(*texts, strict=False))
+        start = max(0, next((at for at, pair in letters if pair[0] != pair[1]), 0) - 30)
+        shown = [text[start : start + _LONGEST] for text in texts]
+        yield f"{place.removeprefix('.')}: reported {shown[0]}, recomputed {shown[1]}"
+
+
+def count_values(value: Any) -> int:
+    """Return the number of values of a document; a list or an object without any counts 1."""
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return sum(map(count_values, inner)) or 1
+
+
+def _entries(value: Any) -> dict[str, Any]:
+    if isinstance(value, dict):
+        return {f".{key}": inner for key, inner in value.items()}
+    return {f"[{place}]": inner for place, inner in enumerate(value)}
+
+
+def _is_near(reported: Any, rebuilt: Any) -> bool:
+    values = reported, rebuilt
+    if all(isinstance(value, int | float) and not isinstance(value, bool) for value in values):
+        return math.isclose(*values, rel_tol=NEAR, abs_tol=NEAR)
+    return type(reported) is type(rebuilt) and bool(reported == rebuilt)
 
 
 def _list_files(folder: Path) -> list[str]:

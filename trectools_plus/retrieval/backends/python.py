@@ -6,20 +6,20 @@ import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import redirect_stdout
-from functools import partial
 from time import perf_counter
 from typing import Any
 
 from trectools_plus.errors import UsageError, describe_error
-from trectools_plus.retrieval.backends.retriever import Found, LoadedRetriever, name_of
+from trectools_plus.progress import Progress
+from trectools_plus.retrieval.backends.retriever import LoadedRetriever, name_of
 from trectools_plus.retrieval.backends.timed_calls import CallThread, TimedOutError
 from trectools_plus.retrieval.source import (
     Backend,
-    BackendRequest,
     Failure,
     FailureKind,
     Hits,
     Query,
+    SearchRequest,
     Source,
 )
 
@@ -55,67 +55,71 @@ class PythonBackend(Backend):
         """The retrievers' names."""
         return {"retrievers": {mode: name_of(given) for mode, given in self._retrievers.items()}}
 
-    def open(self, request: BackendRequest) -> Mapping[str, Source]:
+    def open(self, request: SearchRequest, progress: Progress) -> dict[str, Source]:
         """Import the retrievers, and give the documents to those that index them.
 
         Raises:
             UsageError: If a mode has no retriever, or one cannot be imported or created.
         """
+        sources: dict[str, Source] = {}
+        thread = CallThread()
         for mode in request.modes:
             if mode not in self._retrievers:
                 known = ", ".join(self._retrievers)
                 raise UsageError(f"unknown mode '{mode}'", remedy=f"use one of {known}")
-        thread = CallThread()
-        return {mode: self._open_retriever(mode, request, thread) for mode in request.modes}
-
-    def _open_retriever(self, mode: str, request: BackendRequest, thread: CallThread) -> Source:
-        given = self._retrievers[mode]
-        where = name_of(given)
-        # Messages name the mode, which usually has the function's name.
-        named = "" if mode == re.split("[:.]", where)[-1] else f"{where}: "
-        seconds, is_named = self._timeout, isinstance(given, str)
-        if seconds is None and is_named:
-            seconds = DEFAULT_TIMEOUT
-
-        def call(function: Callable[..., Any], *values: Any, limit: float | None = None) -> Any:
-            # A connection to a database may belong to the thread in which the module is imported.
-            if not is_named and limit is None:
-                return function(*values)
-            # Redirected here, because a thread that hangs would never restore it.
-            with redirect_stdout(sys.stderr):
-                return thread.call(function, *values, seconds=limit)
-
-        retriever: LoadedRetriever = call(LoadedRetriever, given)
-        if retriever.needs_documents:
+            given = self._retrievers[mode]
+            source = sources[mode] = PythonSource(given, mode, self._timeout, thread)
+            if not source.retriever.needs_documents:
+                continue
+            where = name_of(given)
             if request.corpus is None:
                 raise UsageError(
                     "this retriever indexes documents, but none were given",
                     where=where,
                     remedy="give --dataset or --corpus",
                 )
-            request.progress(f"indexing for {where}", 0, 1)
-            call(retriever.index, request.corpus)
-        return FunctionSource(partial(call, retriever.search, limit=seconds), thread.close, named)
+            progress(f"indexing for {where}", 0, 1)
+            source.call(source.retriever.index, request.corpus)
+        return sources
 
 
-class FunctionSource(Source):
-    """Calls a function with one query at a time.
+class PythonSource(Source):
+    """Calls a retriever with one query at a time.
 
     Args:
-        search: Takes a query's text and a depth.
-        close: Called at the end.
-        named: The start of each reason of a failure: the name of the function.
+        given: The retriever, or its name.
+        mode: Its mode.
+        timeout: Seconds for one call, if they are limited.
+        thread: Makes the calls of retrievers that are given by name, and those with a time limit.
     """
 
-    def __init__(
-        self, search: Callable[[str, int], Found], close: Callable[[], None], named: str
-    ) -> None:
-        self._search = search
-        self._named = named
-        self.close = close  # type: ignore[method-assign]
+    def __init__(self, given: Any, mode: str, timeout: float | None, thread: CallThread) -> None:
+        self._thread, self._is_named, where = thread, isinstance(given, str), name_of(given)
+        self._timeout = DEFAULT_TIMEOUT if timeout is None and self._is_named else timeout
+        # Messages name the mode, which usually has the function's name.
+        self._prefix = "" if mode == re.split("[:.]", where)[-1] else f"{where}: "
+        self.retriever: LoadedRetriever = self.call(LoadedRetriever, given)
+
+    def call(self, function: Callable[..., Any], *values: Any, seconds: float | None = None) -> Any:
+        """Call a function of the retriever.
+
+        A connection to a database may belong to the thread in which the module is imported.
+
+        Raises:
+            BaseException: Any error of the function, and :class:`TimedOutError`.
+        """
+        if not self._is_named and seconds is None:
+            return function(*values)
+        # Redirected here, because a thread that hangs would never restore it.
+        with redirect_stdout(sys.stderr):
+            return self._thread.call(function, *values, seconds=seconds)
+
+    def close(self) -> None:
+        """End the thread."""
+        self._thread.close()
 
     def ask(self, queries: Sequence[Query], depth: int) -> list[Hits | Failure]:
-        """Call the function for each query; call it once more if it fails."""
+        """Call the retriever for each query; call it once more if it fails."""
         return [self._search_one(query, depth) for query in queries]
 
     def _search_one(self, query: Query, depth: int) -> Hits | Failure:
@@ -123,10 +127,11 @@ class FunctionSource(Source):
             kind: FailureKind = "failed"
             started = perf_counter()
             try:
-                ids, scores = self._search(query.text, depth)
+                search = self.retriever.search
+                ids, scores = self.call(search, query.text, depth, seconds=self._timeout)
                 return Hits(ids, scores, 1000 * (perf_counter() - started), attempt)
             except TimedOutError as error:
                 reason, kind = str(error), "unavailable"
             except (Exception, SystemExit) as error:
                 reason = describe_error(error)
-        return Failure(self._named + reason, kind, lasting=True, attempts=_ATTEMPTS)
+        return Failure(self._prefix + reason, kind, lasting=True, attempts=_ATTEMPTS)

@@ -12,9 +12,8 @@ from trectools_plus.choices import Panel
 from trectools_plus.models import Model
 from trectools_plus.retrieval.backends.http.engines import ENGINES, load_presets
 from trectools_plus.retrieval.backends.http.mapping import HttpSettings
-from trectools_plus.retrieval.fetch.answering import Collapse
 from trectools_plus.retrieval.setting_types import Number, Option, setting
-from trectools_plus.retrieval.source import Backend, check_mode_name
+from trectools_plus.retrieval.source import Backend, Collapse
 from trectools_plus.text import split_list
 
 EMBEDDED = "embedded"
@@ -136,8 +135,6 @@ class BackendSettings(Model):
                     f"`{name}` applies to the backends http and python, but the embedded modes "
                     "search documents in this process — leave it out"
                 )
-        for name in self.retriever:
-            check_mode_name(name)
         return self
 
     @property

@@ -1,68 +1,40 @@
-"""Turn a source's hits into a ranking of documents: collapse chunks, drop the query's document."""
+"""Answers of a source: documents for each query, in memory and in a journal.
+
+Hits become a ranking of documents: chunks are collapsed, and the query's own document is dropped.
+
+The journal of a fetch has the answers so far, so that an interrupted fetch can be resumed. It is a
+text file of JSON lines. The first line describes the fetch: the facts and their hash. Each further
+line is the answer or the failure of one query. Lines are only appended. Each batch is one write
+that is flushed to the disk before the next batch, so a killed process leaves at most one incomplete
+line at the end. Resuming the fetch removes it.
+"""
 
 from __future__ import annotations
 
+import json
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from pathlib import Path
+from typing import Any
 
 import numpy as np
-from pydantic import ConfigDict
 
-from trectools_plus.choices import Panel
+from trectools_plus.errors import UsageError
+from trectools_plus.formats.files.appending import AppendedFile
+from trectools_plus.formats.hashing import sha256_text
 from trectools_plus.formats.writing import UNWRITABLE
-from trectools_plus.models import Model
-from trectools_plus.retrieval.setting_types import Option, WholeNumber, setting
-from trectools_plus.retrieval.source import Failure, Hits, Query, Ranking, Source, rank_scores
-
-CHUNKS_PER_DOCUMENT = 16
-"""The default of ``max_chunks``, as a multiple of the depth."""
-
-
-class Collapse(Model):
-    """Rules for collapsing chunks to documents."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    method: Literal["max", "first", "sum"] = setting(
-        "max",
-        "Collapse the chunks that the backend returns into documents, scored by MaxP (max), FirstP "
-        "(first) or SumP (sum).",
-        Option("max|first|sum", Panel.BACKENDS, "--collapse", default=None),
-    )
-    separator: str | None = setting(
-        None,
-        "Text between the document id and the rest of a chunk id, for example '#' in 'd12#3'; the "
-        "last one in an id counts. Without it, ids are document ids, and repeated ids are "
-        "collapsed.",
-        Option(
-            "TEXT",
-            Panel.BACKENDS,
-            "--chunk-separator",
-            help="Text between the document id and the rest of a chunk id, for example '#'.",
-        ),
-        min_length=1,
-    )
-    max_chunks: WholeNumber | None = setting(
-        None,
-        "The maximum number of chunks requested for one query; 16 times the depth by default.",
-        ge=1,
-    )
-
-    def chunk_limit(self, depth: int) -> int:
-        """Return the maximum number of chunks to request for ``depth`` documents."""
-        return max(
-            depth, CHUNKS_PER_DOCUMENT * depth if self.max_chunks is None else self.max_chunks
-        )
-
-
-def document_id(chunk_id: str, separator: str | None) -> str:
-    """Return the document id of a chunk; an id without the separator is a document id."""
-    if separator is None:
-        return chunk_id
-    before, found, _ = chunk_id.rpartition(separator)
-    return before if found else chunk_id
+from trectools_plus.retrieval.source import (
+    Collapse,
+    Failure,
+    FetchOptions,
+    Hits,
+    Query,
+    Ranking,
+    Source,
+    rank_scores,
+)
 
 
 def collapse_chunks(
@@ -77,7 +49,10 @@ def collapse_chunks(
     """
     collapsed: dict[str, float] = {}
     for chunk_id, score in zip(ids, scores, strict=True):
-        doc_id = document_id(chunk_id, collapse.separator)
+        # An id without the separator is a document id.
+        separator = collapse.separator
+        before, found, _ = chunk_id.rpartition(separator) if separator else ("", "", "")
+        doc_id = before if found else chunk_id
         if doc_id not in collapsed:
             collapsed[doc_id] = score
         elif collapse.method == "max":
@@ -91,21 +66,6 @@ _UNWRITABLE = re.compile(rf"{UNWRITABLE}|[\ud800-\udfff]")
 _LARGEST_SCORE = float(np.finfo(np.float32).max)
 
 
-@dataclass(frozen=True, slots=True)
-class FetchOptions:
-    """Options that apply to the results of every query.
-
-    Attributes:
-        depth: Maximum number of documents.
-        exclude_self: Whether to drop the document with the query's id, before the cutoff.
-        collapse: How chunks become documents; ``None`` if the source returns documents.
-    """
-
-    depth: int = 100
-    exclude_self: bool = False
-    collapse: Collapse | None = None
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Answer:
     """A query's documents.
@@ -116,7 +76,6 @@ class Answer:
         latency_ms: Milliseconds of all requests for this answer; see :func:`answer_batch`. NaN if
             the query is not in the sample whose latency is measured.
         attempts: Number of times the query was sent.
-        asked: Number of results requested in the last round.
         cut_short: Whether there are fewer than ``depth`` documents although the source found more
             results: it returned fewer than requested, or ``max_chunks`` was reached.
         may_have_more: Whether more chunks might add documents.
@@ -126,7 +85,6 @@ class Answer:
     ranking: Ranking
     latency_ms: float
     attempts: int = 1
-    asked: int = 0
     cut_short: bool = False
     may_have_more: bool = False
 
@@ -137,10 +95,6 @@ class MemoryAnswers(dict[str, Answer]):
     def add(self, outcomes: Mapping[str, Answer | Failure]) -> None:
         """Store the answers and ignore the failures, which the caller records."""
         self.update({key: one for key, one in outcomes.items() if isinstance(one, Answer)})
-
-
-class _UnusableError(ValueError):
-    """Hits that cannot be turned into a ranking."""
 
 
 def answer_batch(
@@ -178,7 +132,7 @@ def _rank(query: Query, hits: Hits, asked: int, options: FetchOptions) -> Answer
     """Return the outcome of one round."""
     try:
         scores = score_documents(hits, options.collapse)
-    except _UnusableError as error:
+    except ValueError as error:
         return Failure(str(error))
     if options.exclude_self:
         scores.pop(query.query_id, None)
@@ -188,7 +142,7 @@ def _rank(query: Query, hits: Hits, asked: int, options: FetchOptions) -> Answer
     more = options.collapse is not None and is_short and returned >= asked
     is_cut = is_short and returned < asked and (hits.total or 0) > returned
     cut_short = more or is_cut
-    return Answer(query.query_id, ranking, hits.latency_ms, 1, asked, cut_short, more)
+    return Answer(query.query_id, ranking, hits.latency_ms, 1, cut_short, more)
 
 
 def score_documents(hits: Hits, collapse: Collapse | None) -> dict[str, float]:
@@ -203,19 +157,164 @@ def score_documents(hits: Hits, collapse: Collapse | None) -> dict[str, float]:
     scores = hits.scores
     if scores is None:
         if collapse is not None and collapse.method == "sum":
-            raise _UnusableError("there are no scores to sum; collapse by max or first")
+            raise ValueError("there are no scores to sum; collapse by max or first")
         scores = [1 / rank for rank in range(1, len(hits.ids) + 1)]
-    if collapse is None:
-        found = dict(zip(hits.ids, map(float, scores), strict=True))
-    else:
-        found = collapse_chunks(hits.ids, [*map(float, scores)], collapse)
-    for score in (*scores, *found.values()):
+    numbers = [*map(float, scores)]
+    found = dict(zip(hits.ids, numbers, strict=True))
+    if collapse is not None:
+        found = collapse_chunks(hits.ids, numbers, collapse)
+    for score in (*numbers, *found.values()):
         if not abs(score) <= _LARGEST_SCORE:
-            raise _UnusableError(f"score {score:g} is no number that a run can hold")
+            raise ValueError(f"score {score:g} is no number that a run can hold")
     if collapse is None and len(found) < len(hits.ids):
         repeated = next(one for row, one in enumerate(hits.ids) if one in hits.ids[:row])
-        raise _UnusableError(f"document id '{repeated}' comes twice; collapse chunks to documents")
+        raise ValueError(f"document id '{repeated}' comes twice; collapse chunks to documents")
     for doc_id in found:
         if not doc_id or _UNWRITABLE.search(doc_id):
-            raise _UnusableError(f"document id {doc_id[:60]!r} cannot be written to a run")
+            raise ValueError(f"document id {doc_id[:60]!r} cannot be written to a run")
     return found
+
+
+class Journal(MemoryAnswers):
+    """The answers of queries, by query id, which are also in a file of one process at a time.
+
+    Args:
+        path: The file; created if it is missing.
+
+    Attributes:
+        path: The file.
+        header: The facts in the first line; ``None`` in a new file.
+
+    Raises:
+        InputError: If the file cannot be opened, or another process uses it.
+        UsageError: If it is not a journal.
+    """
+
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        self.path = path
+        self.header: dict[str, Any] | None = None
+        self._file = AppendedFile(path, "journal", "fetch")
+        try:
+            *lines, rest = path.read_bytes().split(b"\n")
+            for number, line in enumerate(lines, 1):
+                self._read(line, number)
+            self._file.truncate(path.stat().st_size - len(rest))
+        except BaseException:
+            self.close()
+            raise
+
+    def _read(self, line: bytes, number: int) -> None:
+        try:
+            entry = json.loads(line)
+            if self.header is None:
+                self.header = {"key": entry["key"], "facts": dict(entry["facts"]), **entry}
+            elif entry["status"] == "ok":
+                self[entry["query_id"]] = _as_answer(entry)
+        except (ValueError, KeyError, TypeError) as error:
+            raise UsageError(
+                "not a fetch journal",
+                where=f"{self.path}:{number}",
+                remedy="remove the file to start again",
+            ) from error
+
+    def add(self, outcomes: Mapping[str, Answer | Failure]) -> None:
+        """Append the outcomes of some queries and flush them to the disk.
+
+        Raises:
+            InputError: If the journal cannot be written.
+        """
+        lines = (
+            json.dumps({"query_id": query_id, **_as_entry(outcome)}, allow_nan=False)
+            for query_id, outcome in outcomes.items()
+        )
+        self._file.append("".join(f"{line}\n" for line in lines).encode())
+        super().add(outcomes)
+
+    def start(self, header: Mapping[str, Any]) -> None:
+        """Remove all lines, and write a header.
+
+        Raises:
+            InputError: If the journal cannot be written.
+        """
+        self.clear()
+        self._file.truncate(0)
+        self._file.append(f"{json.dumps(header, ensure_ascii=False)}\n".encode())
+
+    def close(self) -> None:
+        """Close the file and release its lock."""
+        self._file.close()
+
+
+def open_journal(
+    path: str | Path, facts: Mapping[str, Any], queries: int, *, resume: bool
+) -> Journal:
+    """Start a new journal, or resume an existing one.
+
+    Args:
+        path: The file.
+        facts: Everything that determines the answers, as JSON: settings, depth, hash of the
+            topics.
+        queries: The number of queries of the fetch.
+        resume: Whether to resume an existing journal; otherwise a finished one is replaced.
+
+    Raises:
+        UsageError: If the journal belongs to another fetch, is damaged, or, without ``resume``,
+            is unfinished.
+        InputError: If it cannot be opened, or another process uses it.
+    """
+    facts = json.loads(json.dumps(facts))
+    journal = Journal(Path(path))
+    header, key = journal.header, sha256_text(json.dumps(facts, sort_keys=True, ensure_ascii=False))
+    try:
+        if header is not None and resume and header["key"] != key:
+            earlier = header["facts"]
+            names = [name for name in {**earlier, **facts} if earlier.get(name) != facts.get(name)]
+            raise UsageError(
+                f"the journal belongs to another fetch: {', '.join(names) or 'its key'} differs",
+                where=str(path),
+                remedy="use the settings of that fetch, or remove the file to start again",
+            )
+        if header is not None and not resume and 0 < len(journal) < header.get("queries", 0):
+            raise UsageError(
+                f"this journal has answers to {len(journal):,} of {header['queries']:,} queries of "
+                "an unfinished fetch",
+                where=str(path),
+                remedy="add --resume to resume the fetch, or remove the file to start again",
+            )
+        if header is None or not resume:
+            journal.start({"journal": 1, "key": key, "queries": queries, "facts": facts})
+    except BaseException:
+        journal.close()
+        raise
+    return journal
+
+
+def _as_entry(outcome: Answer | Failure) -> dict[str, Any]:
+    """Convert an outcome to the JSON of its line."""
+    if isinstance(outcome, Failure):
+        return {"status": outcome.kind, "reason": outcome.reason, "attempts": outcome.attempts}
+    return {
+        "status": "ok",
+        "doc_ids": outcome.ranking.doc_ids,
+        "scores": outcome.ranking.scores.astype(np.float64).tolist(),
+        "latency_ms": None if math.isnan(outcome.latency_ms) else outcome.latency_ms,
+        "attempts": outcome.attempts,
+        "cut_short": outcome.cut_short,
+    }
+
+
+def _as_answer(entry: dict[str, Any]) -> Answer:
+    """Convert the JSON of a line to an answer; scores are restored exactly.
+
+    Raises:
+        KeyError, TypeError, ValueError: If a value is missing or has another type.
+    """
+    scores = np.array(entry["scores"], dtype=np.float32)
+    return Answer(
+        entry["query_id"],
+        Ranking([str(doc_id) for doc_id in entry["doc_ids"]], scores),
+        latency_ms=math.nan if entry["latency_ms"] is None else float(entry["latency_ms"]),
+        attempts=entry["attempts"],
+        cut_short=entry["cut_short"],
+    )

@@ -6,70 +6,50 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from itertools import chain, islice, takewhile
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
 from trectools_plus.blas import one_blas_thread
 from trectools_plus.errors import UsageError
-from trectools_plus.formats.tables import Corpus, Topics
 from trectools_plus.progress import Progress, no_progress
 from trectools_plus.retrieval.backends.embedded.backend import EmbeddedBackend
 from trectools_plus.retrieval.backends.embedded.modes import expand_modes
 from trectools_plus.retrieval.fetch.answering import (
     Answer,
-    FetchOptions,
+    Journal,
     MemoryAnswers,
     answer_batch,
+    open_journal,
 )
 from trectools_plus.retrieval.fetch.concurrency import call_concurrently
-from trectools_plus.retrieval.fetch.journal import Journal, open_journal
 from trectools_plus.retrieval.fetch.outcome import FetchedRun, collect_run
-from trectools_plus.retrieval.fetch.topics import (
+from trectools_plus.retrieval.settings import RetrievalSettings
+from trectools_plus.retrieval.source import (
+    Backend,
+    CircuitBreaker,
+    Failure,
+    FetchOptions,
+    Query,
+    SearchRequest,
+    Source,
     check_topics,
     hash_topics,
     iter_queries,
     sample_queries,
 )
-from trectools_plus.retrieval.settings import RetrievalSettings
-from trectools_plus.retrieval.source import (
-    Backend,
-    BackendRequest,
-    CircuitBreaker,
-    Failure,
-    Query,
-    Source,
-)
 from trectools_plus.validation.inputs import Input, as_corpus, as_topics
-
-_TIMED_ALONE = 20
-"""Number of queries that are sent alone to a service that is then asked several at a time."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class FetchRequest:
+class FetchRequest(SearchRequest):
     """The request for one run in each mode.
 
     Attributes:
-        corpus: The documents; ``None`` if the backend has its own.
-        topics: The queries.
-        modes: The modes, without repetition.
-        options: Options of the results of each query.
-        settings: Settings of modes that index documents.
         backend: The backend that searches.
     """
 
-    corpus: Corpus | None
-    topics: Topics
-    modes: Sequence[str]
-    options: FetchOptions = field(default_factory=FetchOptions)
-    settings: RetrievalSettings = field(default_factory=RetrievalSettings)
     backend: Backend = field(default_factory=EmbeddedBackend)
-
-    def __post_init__(self) -> None:
-        is_embedded = isinstance(self.backend, EmbeddedBackend)
-        has_parts = getattr(self.corpus, "parts", None) is not None if is_embedded else None
-        object.__setattr__(self, "settings", self.settings.for_documents(has_parts=has_parts))
 
     @property
     def facts(self) -> dict[str, Any]:
@@ -78,7 +58,7 @@ class FetchRequest:
         return {
             "backend": self.backend.name,
             "backend_settings": self.backend.facts,
-            "settings": self.settings.model_dump(mode="json", exclude={"batch_size"})
+            "settings": self.settings.model_dump(mode="json")
             if self.backend.needs_corpus
             else None,
             "packages": None,
@@ -87,19 +67,8 @@ class FetchRequest:
             "collapse": None if collapse is None else collapse.model_dump(mode="json"),
             "topics": hash_topics(self.topics),
             "corpus": None if self.corpus is None else self.corpus.sha256(),
-            **self.backend.request_facts(self.backend_request()),
+            **self.backend.request_facts(self),
         }
-
-    def backend_request(self, progress: Progress = no_progress) -> BackendRequest:
-        """Return the request to open the backend."""
-        return BackendRequest(
-            self.corpus,
-            self.modes,
-            self.settings,
-            progress,
-            self.options.depth + self.options.exclude_self,
-            self.options.exclude_self,
-        )
 
 
 def fetch(
@@ -227,7 +196,7 @@ def fetch_modes(
         stores: The answers of each mode so far; further ones are added.
         progress: Receives the progress of building indexes and of the queries.
     """
-    sources = request.backend.open(request.backend_request(progress))
+    sources = request.backend.open(request, progress)
     try:
         with one_blas_thread():
             return {
@@ -249,14 +218,11 @@ def _fetch_mode(
     failures: dict[str, Failure] = {}
     breaker, total = CircuitBreaker(), len(request.topics)
     progress(f"searching {mode}", len(store), total)
-    # Simultaneous requests slow each other down.
-    is_parallel = source.latency_sample is None and source.concurrency > 1
-    size = _TIMED_ALONE if is_parallel else source.latency_sample
-    sample = sample_queries(request.topics, size)
+    sample = sample_queries(request.topics, source.latency_sample)
     queries = iter_queries(request.topics)
     pending = [query for query in queries if query.query_id not in store]
-    alone = [query for query in pending if sample is not None and query.query_id in sample]
-    others = (query for query in pending if sample is None or query.query_id not in sample)
+    alone = [query for query in pending if sample and query.query_id in sample]
+    others = (query for query in pending if not (sample and query.query_id in sample))
 
     def answer(batch: Sequence[Query]) -> dict[str, Answer | Failure]:
         outcomes = answer_batch(source, batch, request.options)
@@ -265,7 +231,7 @@ def _fetch_mode(
                 outcomes[query_id] = replace(outcome, latency_ms=math.nan)
         return outcomes
 
-    timed = ([answer([query])] for query in takewhile(lambda _: not breaker.stopped, alone))
+    timed = call_concurrently(answer, ([query] for query in alone), breaker, 1, source.close)
     batches = iter(lambda: list(islice(others, source.batch_size)), [])
     calls = call_concurrently(answer, batches, breaker, source.concurrency, source.close)
     for results in chain(timed, calls):

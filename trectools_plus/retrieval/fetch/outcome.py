@@ -9,12 +9,11 @@ from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
-from pydantic import ConfigDict, Field
 
 from trectools_plus.display import Displayed
 from trectools_plus.errors import CheckFailedError, InputError, TrectoolsPlusError, raise_all
 from trectools_plus.formats.tables import Run, Topics
-from trectools_plus.models import Model
+from trectools_plus.models import ReportModel
 from trectools_plus.retrieval.fetch.answering import Answer
 from trectools_plus.retrieval.source import Failure, empty_ranking, run_of
 from trectools_plus.text import listed, plural
@@ -30,20 +29,19 @@ SCORED: tuple[FetchStatus, ...] = ("ok", "empty")
 """The statuses of runs that can be scored."""
 
 
-class Latency(Model):
+class Latency(ReportModel):
     """Latency of the retriever per query, in milliseconds."""
 
-    model_config = ConfigDict(frozen=True)
-
-    mean: float = Field(description="Arithmetic mean.")
-    p50: float = Field(description="Median.")
-    p95: float = Field(description="95th percentile, linearly interpolated.")
-    p99: float = Field(description="99th percentile, linearly interpolated.")
-    queries: int | None = Field(
-        default=None,
-        description="Number of queries whose latency was measured; null in reports of earlier "
-        "versions.",
-    )
+    mean: float
+    """Arithmetic mean."""
+    p50: float
+    """Median."""
+    p95: float
+    """95th percentile, linearly interpolated."""
+    p99: float
+    """99th percentile, linearly interpolated."""
+    queries: int | None = None
+    """Number of queries whose latency was measured; null in reports of earlier versions."""
 
 
 def summarise_latency(latency_ms: Sequence[float] | npt.NDArray[np.float64]) -> Latency | None:

@@ -1,4 +1,4 @@
-"""Write fetched runs to files, describe them in manifests, and validate them."""
+"""Write fetched runs to files, and describe them in manifests."""
 
 from __future__ import annotations
 
@@ -7,15 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field
-
 from trectools_plus.blas import limited_blas_threads
-from trectools_plus.errors import CheckFailedError, InputError
-from trectools_plus.formats.files.atomic import atomic_write
+from trectools_plus.formats.files.atomic import atomic_write, make_folder
 from trectools_plus.formats.files.outputs import read_manifest, refuse_foreign
 from trectools_plus.formats.hashing import sha256_file
 from trectools_plus.formats.ranking import separate_ties
 from trectools_plus.formats.trec_files import write_run_frames
+from trectools_plus.models import ReportModel
 from trectools_plus.progress import Progress, no_progress
 from trectools_plus.provenance import (
     describe_machine,
@@ -23,7 +21,6 @@ from trectools_plus.provenance import (
     package_versions,
     utc_now,
 )
-from trectools_plus.retrieval.fetch.answering import Collapse
 from trectools_plus.retrieval.fetch.fetch import (
     FetchRequest,
     check_request,
@@ -37,126 +34,101 @@ from trectools_plus.retrieval.fetch.outcome import (
     refuse_unscorable,
     summarise_latency,
 )
-from trectools_plus.retrieval.fetch.topics import hash_topics
 from trectools_plus.retrieval.index.models import ModelRecord
 from trectools_plus.retrieval.settings import RetrievalSettings
-from trectools_plus.validation import Finding, Severity, validate_run
+from trectools_plus.retrieval.source import Collapse, hash_topics
 
 
-class ManifestModel(BaseModel):
-    """Base of the manifest and its parts."""
-
-    model_config = ConfigDict(frozen=True)
-
-
-class SourceRecord(ManifestModel):
+class SourceRecord(ReportModel):
     """The documents or the queries of a fetch."""
 
-    path: str | None = Field(description="Their source, as the user named it.")
-    count: int = Field(description="Their number.")
-    sha256: str = Field(
-        description="Hash of their content; the order of documents does not matter."
-    )
+    path: str | None
+    """Their source, as the user named it."""
+    count: int
+    """Their number."""
+    sha256: str
+    """Hash of their content; the order of documents does not matter."""
 
 
-class RunRecord(ManifestModel):
+class RunRecord(ReportModel):
     """A run file and its contents."""
 
-    path: str | None = Field(
-        description="File name, in the folder of the manifest; null if nothing was found, so that "
-        "there is no file."
-    )
-    sha256: str | None = Field(description="Hash of the file's bytes; null without a file.")
-    queries: int = Field(description="Number of queries with at least one result.")
-    results: int = Field(description="Number of rows.")
-    missing_queries: list[str] = Field(description="Queries without results, which have no row.")
+    path: str | None
+    """File name, in the folder of the manifest; null if nothing was found, so that there is no
+    file."""
+    sha256: str | None
+    """Hash of the file's bytes; null without a file."""
+    queries: int
+    """Number of queries with at least one result."""
+    results: int
+    """Number of rows."""
+    missing_queries: list[str]
+    """Queries without results, which have no row."""
 
 
-class RunFinding(ManifestModel):
-    """A finding of the validation of the written run."""
-
-    code: str = Field(description="The code of the rule.")
-    severity: str = Field(description="error, warning or info.")
-    count: int = Field(description="Number of occurrences.")
-    message: str = Field(description="Message of the rule.")
-
-
-class FailedQueryRecord(ManifestModel):
+class FailedQueryRecord(ReportModel):
     """A query without an answer."""
 
-    query_id: str = Field(description="The query's id.")
-    reason: str = Field(
-        description="The reason after all retries, or the reason why the query was not sent."
-    )
+    query_id: str
+    """The query's id."""
+    reason: str
+    """The reason after all retries, or the reason why the query was not sent."""
 
 
-class FetchManifest(ManifestModel):
+class FetchManifest(ReportModel):
     """A description of one run and of everything that is needed to fetch it again."""
 
-    schema_version: str = Field(default="1.0", description="Version of this document's schema.")
-    created_at: str = Field(description="UTC, ISO 8601.")
-    command: str | None = Field(description="The command line, if there was one.")
-    mode: str = Field(description="The retrieval mode; also the run's tag.")
-    backend: str = Field(description="Name of the backend.")
-    backend_settings: dict[str, Any] | None = Field(
-        default=None,
-        description="Settings of a backend that is not embedded; instead of a key, the name of its "
-        "variable.",
-    )
-    status: FetchStatus = Field(
-        default="ok",
-        description="``incomplete`` if a query has no answer; such a run must not be scored.",
-    )
-    failed_queries: list[FailedQueryRecord] = Field(
-        default_factory=list, description="Queries without an answer, which have no row."
-    )
-    cut_short: list[str] = Field(
-        default_factory=list,
-        description="Queries with fewer documents than ``depth`` although the backend found more "
-        "results: it returned fewer than requested, or ``max_chunks`` was reached. Their lists are "
-        "incomplete.",
-    )
-    dataset: str | None = Field(description="The dataset as the user named it.")
-    corpus: SourceRecord | None = Field(
-        description="The documents; null if the backend has documents and the user gave none."
-    )
-    topics: SourceRecord = Field(description="The queries.")
-    depth: int = Field(description="Maximum number of results for each query.")
-    exclude_self: bool = Field(
-        description="Whether the document with the query's id was dropped, before the cutoff."
-    )
-    collapse: Collapse | None = Field(
-        default=None,
-        description="How chunks became documents; null if the backend returns documents.",
-    )
-    settings: RetrievalSettings | None = Field(
-        description="Settings of indexing, search and fusion; null for a backend with different "
-        "settings."
-    )
-    models: dict[str, ModelRecord] = Field(
-        default_factory=dict, description="Local models by role: embedding, splade, reranker."
-    )
-    seed: int | None = Field(description="Always null, because fetching uses no random numbers.")
-    index_snapshots: dict[str, str] = Field(
-        description="The key of each searched index: a hash of corpus, settings and versions."
-    )
-    packages: dict[str, str] = Field(
-        description="Versions of the packages that affect the ranking."
-    )
-    python: str = Field(description="Version of the interpreter.")
-    platform: str = Field(description="Operating system and architecture.")
-    blas_threads: int | None = Field(
-        default=None,
-        description="Threads of matrix products during the queries; null if they could not be "
-        "limited, and in manifests of earlier versions, which did not limit them.",
-    )
-    run: RunRecord = Field(description="The run file.")
-    latency_ms: Latency | None = Field(
-        description="Latency per query; null if no query was answered. The embedded modes measure "
-        "a sample of queries, one at a time; other backends divide the time of a batch evenly. The "
-        "latency of a hybrid includes its components."
-    )
-    findings: list[RunFinding] = Field(description="Findings of the validation of the written run.")
+    schema_version: str = "1.0"
+    """Version of this document's schema."""
+    created_at: str
+    """UTC, ISO 8601."""
+    command: str | None
+    """The command line, if there was one."""
+    mode: str
+    """The retrieval mode; also the run's tag."""
+    backend: str
+    """Name of the backend."""
+    backend_settings: dict[str, Any] | None
+    """Settings of a backend that is not embedded; instead of a key, the name of its variable."""
+    status: FetchStatus
+    """``incomplete`` if a query has no answer; such a run must not be scored."""
+    failed_queries: list[FailedQueryRecord]
+    """Queries without an answer, which have no row."""
+    cut_short: list[str]
+    """Queries with fewer documents than ``depth`` although the backend found more results: it
+    returned fewer than requested, or ``max_chunks`` was reached. Their lists are incomplete."""
+    dataset: str | None
+    """The dataset as the user named it."""
+    corpus: SourceRecord | None
+    """The documents; null if the backend has documents and the user gave none."""
+    topics: SourceRecord
+    """The queries."""
+    depth: int
+    """Maximum number of results for each query."""
+    exclude_self: bool
+    """Whether the document with the query's id was dropped, before the cutoff."""
+    collapse: Collapse | None
+    """How chunks became documents; null if the backend returns documents."""
+    settings: RetrievalSettings | None
+    """Settings of indexing, search and fusion; null for a backend with different settings."""
+    models: dict[str, ModelRecord]
+    """Local models by role: embedding, splade, reranker."""
+    index_snapshots: dict[str, str]
+    """The key of each searched index: a hash of corpus, settings and versions."""
+    packages: dict[str, str]
+    """Versions of the packages that affect the ranking."""
+    python: str
+    """Version of the interpreter."""
+    platform: str
+    """Operating system and architecture."""
+    blas_threads: int | None
+    """Threads of matrix products during the queries; null if they could not be limited."""
+    run: RunRecord
+    """The run file."""
+    latency_ms: Latency | None
+    """Latency per query; null if no query was answered. The embedded modes measure a sample of
+    queries, one at a time; other backends divide the time of a batch evenly. The latency of a
+    hybrid includes its components."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -168,15 +140,12 @@ class FetchedFile:
         manifest_path: ``<run file>.manifest.json``.
         manifest: The content of the manifest.
         outcome: The outcome of the queries.
-        findings: Findings of the validation of the file; its only possible error is P108 (topics
-            without results).
     """
 
     path: Path
     manifest_path: Path
     manifest: FetchManifest
     outcome: FetchedRun
-    findings: list[Finding]
 
 
 def fetch_to_dir(
@@ -205,19 +174,14 @@ def fetch_to_dir(
         UsageError: If a mode, setting or journal is not valid for the request.
         InputError: If something cannot be read, built or written, or a mode answered no query.
         CheckFailedError: If a mode found nothing and therefore has no run file (the others are
-            written); if a run is incomplete (it is written, and its manifest lists the queries
-            without an answer); or if a written run has errors.
+            written), or if a run is incomplete (it is written, and its manifest lists the queries
+            without an answer).
     """
     corpus, topics = request.corpus, request.topics
-    _refuse_other_files(Path(output_dir), request.modes)
-    check_request(request)
     folder = Path(output_dir)
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(
-            f"cannot create the output folder: {error.strerror or error}", where=str(folder)
-        ) from error
+    _refuse_other_files(folder, request.modes)
+    check_request(request)
+    make_folder(folder)
     with open_stores(request, folder, resume=resume) as stores:
         runs = fetch_modes(request, stores, progress)
     common = {
@@ -237,7 +201,6 @@ def fetch_to_dir(
         if run.results or run.status == "empty":
             files[mode] = _describe_file(path, mode, run, request, common)
     refuse_unscorable(runs, folder)
-    _refuse_errors(files)
     return files
 
 
@@ -260,11 +223,7 @@ def _refuse_other_files(folder: Path, modes: Iterable[str]) -> None:
 def _describe_file(
     path: Path, mode: str, outcome: FetchedRun, request: FetchRequest, common: dict[str, Any]
 ) -> FetchedFile:
-    """Validate a run file, if something was found, and write its manifest."""
-    findings: list[Finding] = []
-    if outcome.results:
-        depth = request.options.depth
-        findings += validate_run(path, topics=request.topics, max_depth=depth).findings
+    """Write the manifest of a run file, which exists if something was found."""
     backend = request.backend
     manifest = FetchManifest(
         **common,
@@ -282,8 +241,7 @@ def _describe_file(
         exclude_self=request.options.exclude_self,
         collapse=request.options.collapse,
         settings=request.settings if backend.needs_corpus else None,
-        models=backend.models(mode, request.backend_request()),
-        seed=None,
+        models=backend.models(mode, request.modes, request.settings),
         index_snapshots=outcome.index_keys,
         packages=package_versions(),
         **describe_machine(),
@@ -296,33 +254,8 @@ def _describe_file(
             missing_queries=outcome.missing_queries,
         ),
         latency_ms=summarise_latency(outcome.latency_ms),
-        findings=[
-            RunFinding(
-                code=finding.code,
-                severity=str(finding.severity),
-                count=finding.count,
-                message=finding.message,
-            )
-            for finding in findings
-        ],
     )
     manifest_path = path.with_name(f"{path.name}.manifest.json")
     with atomic_write(manifest_path, "w") as stream:
         stream.write(manifest.model_dump_json(indent=2) + "\n")
-    return FetchedFile(path, manifest_path, manifest, outcome, findings)
-
-
-def _refuse_errors(files: dict[str, FetchedFile]) -> None:
-    for file in files.values():
-        # P108 reports topics without results, which the manifest lists.
-        errors = [
-            finding
-            for finding in file.findings
-            if finding.severity is Severity.ERROR and finding.code != "P108"
-        ]
-        if errors:
-            raise CheckFailedError(
-                f"the fetched run has errors: {errors[0].code} {errors[0].message}",
-                where=str(file.path),
-                remedy=errors[0].remedy,
-            )
+    return FetchedFile(path, manifest_path, manifest, outcome)

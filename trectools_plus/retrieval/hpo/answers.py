@@ -9,16 +9,16 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from statistics import fmean
 
 from trectools_plus.formats.tables import Corpus
 from trectools_plus.ontology.ontology import Ontology
-from trectools_plus.retrieval.hpo.confidence import confidence_in
 from trectools_plus.retrieval.hpo.lay_terms import AMBIGUOUS
 from trectools_plus.retrieval.hpo.measurements import find_measurements, prepare
 from trectools_plus.retrieval.hpo.rewording import GLOSSARY_LANGUAGES, Rewording, is_hpo
 from trectools_plus.retrieval.hpo.tables import function_words
 from trectools_plus.retrieval.reworded import rewording_of
-from trectools_plus.retrieval.source import Retriever
+from trectools_plus.retrieval.source import Retriever, leaves_of
 from trectools_plus.validation.topics.texts import guess_language, stop_words, words_of
 
 Spans = Sequence[tuple[int, int]]
@@ -100,7 +100,7 @@ class TextSearcher:
         knows_confidence: bool,
     ) -> None:
         self._retriever, self._ontology, self._depth = retriever, ontology, depth
-        self._negated_in, self._by_id = find_negated, documents.find_exact is not None
+        self._negated_in = find_negated
         self._find_exact = documents.find_exact or (lambda _: [])
         self._is_hpo = is_hpo(documents)
         self._knows_confidence = knows_confidence and self._is_hpo
@@ -120,12 +120,12 @@ class TextSearcher:
         if whole.exact:
             return [whole]
         negated = self._find_negated(text)
-        return self._split(text, whole, negated) or [self._examine(whole, negated)]
+        return self._split(text, whole, negated) or [self._examine(whole, text, negated)]
 
     def _search(self, text: str) -> TextAnswer:
         """Search a text alone, without a look at its meaning."""
         searched = text
-        if self._by_id and self._ontology is not None:
+        if self._ontology is not None:
             term_id = self._ontology.ids.find(text)
             searched = self._ontology.term(term_id).name if term_id else text
         (ranking,) = self._retriever.search([searched], self._depth)
@@ -141,10 +141,6 @@ class TextSearcher:
             confidence = confidence_in(self._retriever, searched, doc_ids[0])
         return TextAnswer(text, doc_ids, scores, exact, confidence, note=note)
 
-    def other_texts(self, text: str) -> list[str]:
-        """Return the texts that the retriever searches instead of a text."""
-        return [] if self._rewording is None else [*self._rewording.other_texts(text)]
-
     def _split(self, text: str, whole: TextAnswer, negated: Assertions) -> list[TextAnswer]:
         """Return the answers for several findings of a text; empty if it names one."""
         spans = _spans_of_findings(text)
@@ -153,11 +149,8 @@ class TextSearcher:
         parts = [
             self._examine(
                 self._search(text[first:last]),
-                {
-                    (start - first, end - first): assertion
-                    for (start, end), assertion in negated.items()
-                    if first <= start < last
-                },
+                text,
+                {span: said for span, said in negated.items() if first <= span[0] < last},
             )
             for first, last in spans
         ]
@@ -175,20 +168,19 @@ class TextSearcher:
                 return negated
         return {}
 
-    def _examine(self, answer: TextAnswer, negated: Assertions) -> TextAnswer:
-        """Add what a text negates, or why it has no term."""
-        text = answer.query
-        is_name = answer.exact and len(negated) < len(words_of(text))
+    def _examine(self, answer: TextAnswer, text: str, negated: Assertions) -> TextAnswer:
+        """Add what a text, or the part of an answer, negates, or why it has no term."""
+        is_name = answer.exact and len(negated) < len(words_of(answer.query))
         if is_name or not (negated or self._is_hpo):
             return answer
-        if not negated or (self._is_hpo and find_measurements(text)):
+        if not negated or (self._is_hpo and find_measurements(answer.query)):
             return answer if answer.exact else self._without_values(answer)
         phrases = [text[start:end] for start, _ in negated for _, end in negated if start < end]
         phrases.sort(key=len, reverse=True)
         words = next(filter(self._find_exact, phrases), phrases[0])
         assertion = "other_person" if "other_person" in negated.values() else "negated"
         of_words = self._search(words)
-        return replace(of_words, query=text, exact=[], negated=words, assertion=assertion)
+        return replace(of_words, query=answer.query, exact=[], negated=words, assertion=assertion)
 
     def _without_values(self, answer: TextAnswer) -> TextAnswer:
         """Return the answer for a text without its normal values."""
@@ -198,7 +190,8 @@ class TextSearcher:
         if not values:
             first = answer.doc_ids[:1] if self._ontology and _NORMAL.search(answer.query) else []
             title = "".join(self._ontology.term(one).name for one in first if self._ontology)
-            texts = " ".join([answer.query, *self.other_texts(answer.query)])
+            others = self._rewording.other_texts(answer.query) if self._rewording else ()
+            texts = " ".join([answer.query, *others])
             note = "The text says that something is normal."
             is_other = not _prefixes(title) <= _prefixes(texts)
             return replace(answer, confidence=-1.0, note=note) if is_other else answer
@@ -226,3 +219,53 @@ def _spans_of_findings(text: str) -> Spans:
     starts, stops = [0, *(end for _, end in ends)], [*(start for start, _ in ends), len(text)]
     spans = [*zip(starts, stops, strict=True)]
     return [span for span in spans if _WORD.search(text[slice(*span)])] or [(0, len(text))]
+
+
+_DEPTH = 100
+"""The size of the rankings with which the first result is compared."""
+_WEIGHT_OF_SIMILARITY = 2
+LEAST_CONFIDENCE: Mapping[tuple[str, ...], float] = {
+    ("ngram",): 0.4,
+    ("multi-vector",): 0.4,
+    ("multi-vector", "ngram"): 3.8,
+    ("lexical", "multi-vector", "ngram"): 3.9,
+}
+"""By the searched indexes: the least confidence in a first result that is probably right.
+
+At most a tenth of the right first results of the included test sets are below; see the figures in
+docs/retrieval.md.
+"""
+
+
+def confidence_in(retriever: Retriever, query: str, doc_id: str) -> float | None:
+    """Return the confidence in the first result of a query, less the least confidence.
+
+    The confidence is the mean over the searched indexes of the standard deviations between the
+    score and the mean score, plus twice the mean similarity of n-grams and embeddings. Of a single
+    index, it is the similarity alone, which separates right and wrong results better.
+
+    Args:
+        retriever: The retriever that found it.
+        query: The query.
+        doc_id: The first result.
+
+    Returns:
+        At least 0 if the result is probably right; ``None`` if the retriever searches other
+        indexes.
+    """
+    deviations: dict[str, float] = {}
+    similarities: list[float] = []
+    for leaf in leaves_of(retriever):
+        (ranking,) = leaf.search([query], _DEPTH)
+        scores = dict(zip(ranking.doc_ids, ranking.scores.tolist(), strict=True))
+        deviations[leaf.name] = -1.0
+        if doc_id in scores and (spread := float(ranking.scores.std())) > 0:
+            deviations[leaf.name] = (scores[doc_id] - fmean(scores.values())) / spread
+        if leaf.name in ("ngram", "multi-vector"):
+            similarities.append(scores.get(doc_id, 0.0))
+    least = LEAST_CONFIDENCE.get(tuple(sorted(deviations)))
+    if least is None:
+        return None
+    if len(deviations) == 1:
+        return similarities[0] - least
+    return fmean(deviations.values()) + _WEIGHT_OF_SIMILARITY * fmean(similarities) - least

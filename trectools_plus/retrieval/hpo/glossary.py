@@ -122,7 +122,7 @@ class Glossary:
     """English equivalents of the stems of a language.
 
     Args:
-        entries: English words by stem, in any spelling; empty for a word without a translation. A
+        entries: English words by stem in ASCII spelling; empty for a word without a translation. A
             stem may consist of several words.
         language: The language, as ISO 639-1 code; it selects linking letters and endings.
     """
@@ -136,11 +136,7 @@ class Glossary:
             (re.compile(f"(?<=..){ending}$"), english)
             for ending, english in _ENGLISH_ENDINGS.get(language, {}).items()
         ]
-        self._stems: dict[str, str] = {}
-        for stem, english in entries.items():
-            words = _WORD.findall(fold_letters(stem))
-            if words:
-                self._stems.setdefault(" ".join(words), english.strip())
+        self._stems = entries
         self._dropped = stop_words(language) - (set() if language == "es" else self._stems.keys())
         self._most_words = max((stem.count(" ") + 1 for stem in self._stems), default=1)
 
@@ -234,14 +230,5 @@ class Glossary:
 def included_glossary(language: str) -> Glossary | None:
     """Return the included glossary of a language; ``None`` if there is none."""
     content = read_data(f"glossary_{language}.txt") if language.isalpha() else ""
-    return Glossary(parse_glossary(content), language) if content else None
-
-
-def parse_glossary(text: str) -> dict[str, str]:
-    """Read ``stem=english`` entries, separated by line ends or semicolons; ``#`` is a comment."""
-    entries: dict[str, str] = {}
-    for line in text.splitlines():
-        for entry in filter(str.strip, line.partition("#")[0].split(";")):
-            stem, _, english = entry.partition("=")
-            entries.setdefault(stem.strip(), english.strip())
-    return entries
+    pairs = (line.partition("=") for line in content.splitlines())
+    return Glossary({stem: english for stem, _, english in pairs}, language) if content else None

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -145,24 +145,23 @@ class LayTerms:
         """Return the phrases in a text, without those whose words are part of another one."""
         words = self._words(text)
         total = self._count(words)
-        found = [*self._find_phrases(words, total), *self._find_abbreviations(text, total)]
+        known = frozenset(words)
+        found = [
+            LayMatch(term_id, min(1.0, self._count(phrase) / total), phrase)
+            for word in dict.fromkeys(words)
+            for phrase, term_id in self._by_word.get(word, ())
+            if phrase <= known and _are_near(phrase, words)
+        ]
+        found += [
+            LayMatch(term_id, min(1.0, 1 / total), frozenset({token}))
+            for token in _TOKEN.findall(text)
+            for term_id in self._abbreviations.get(token.rstrip("."), ())
+        ]
         # Words that occur twice, and abbreviations of several words, are found only as a whole.
         found += [
-            LayMatch(one, 1.0, frozenset(words)) for one in terms_of_phrase(text, self._language)
+            LayMatch(term_id, 1.0, known) for term_id in terms_of_phrase(text, self._language)
         ]
         return [one for one in found if not any(one.words < other.words for other in found)]
-
-    def _find_phrases(self, words: Sequence[str], total: float) -> Iterator[LayMatch]:
-        known = frozenset(words)
-        for word in dict.fromkeys(words):
-            for phrase, term_id in self._by_word.get(word, ()):
-                if phrase <= known and _are_near(phrase, words):
-                    yield LayMatch(term_id, min(1.0, self._count(phrase) / total), phrase)
-
-    def _find_abbreviations(self, text: str, total: float) -> Iterator[LayMatch]:
-        for token in _TOKEN.findall(text):
-            for term_id in self._abbreviations.get(token.rstrip("."), ()):
-                yield LayMatch(term_id, min(1.0, 1 / total), frozenset({token}))
 
     def _count(self, words: Sequence[str] | frozenset[str]) -> float:
         heavy = sum(word not in self._light for word in words)

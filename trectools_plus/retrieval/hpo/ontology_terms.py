@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import lru_cache, partial
+from operator import itemgetter
 
 import polars as pl
 
@@ -35,14 +36,18 @@ def find_named(ontology: Ontology, text: str) -> list[str]:
 @lru_cache(maxsize=4)
 def _names_of(ontology: Ontology) -> dict[str, list[str]]:
     """Return the terms with each normalised name, best first."""
-    ranks: dict[str, dict[str, int]] = {}
-    for term in ontology.terms.values():
-        names = [(0, term.name), *((1 + (s.scope != "EXACT"), s.text) for s in term.synonyms)]
-        for rank, name in names:
-            of_name = ranks.setdefault(normalise_name(name), {})
-            of_name[term.term_id] = min(rank, of_name.get(term.term_id, rank))
-    ranks.pop("", None)
-    return {name: sorted(found, key=found.__getitem__) for name, found in ranks.items()}
+    ranked = [
+        (rank, name, term.term_id)
+        for term in ontology.terms.values()
+        for rank, name in (
+            (0, term.name),
+            *((1 + (synonym.scope != "EXACT"), synonym.text) for synonym in term.synonyms),
+        )
+    ]
+    names: dict[str, dict[str, None]] = {}
+    for _, name, term_id in sorted(ranked, key=itemgetter(0)):
+        names.setdefault(normalise_name(name), {}).setdefault(term_id)
+    return {name: list(term_ids) for name, term_ids in names.items() if name}
 
 
 def corpus_of(ontology: Ontology) -> Corpus:

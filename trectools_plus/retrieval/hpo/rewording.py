@@ -34,13 +34,6 @@ _WEIGHT = 0.99
 """Below 1: a document whose own name is the query stays before those of other texts."""
 _WORD = re.compile(r"\w+")
 _LETTERS = re.compile(r"[^\W\d_]{2,}")
-_ONE_SIDE = re.compile(
-    r"(?:\b(?:on|of|a|à|al?|del?) )?(?:\b(?:the|his|her|la|lado) )?"
-    r"\b(?:left|right|(?:link|recht)(?:s|e[nrsm]?|sseitig(?:e[nrs]?)?|szijdige?)"
-    r"|gauche|droite?|izquierd[oa]|derech[oa])\b(?:[- ]sided?)?",
-    re.IGNORECASE,
-)
-"""A side, in five languages; terms only distinguish one side and both."""
 
 
 def is_hpo(corpus: Corpus) -> bool:
@@ -92,18 +85,7 @@ class Rewording:
                 label = self._labels.get(term_id)
                 if label is not None:
                     found[label] = max(found.get(label, 0.0), _WEIGHT * share**0.5)
-        return found | self._one_sided({text: _WEIGHT, **found})
-
-    def _one_sided(self, texts: Mapping[str, float]) -> dict[str, float]:
-        """Return names of terms for a finding on one side, if a text has a side."""
-        if not any(map(_ONE_SIDE.search, texts)):
-            return {}
-        names = {_ONE_SIDE.sub("", text).strip(): weight for text, weight in texts.items()}
-        if self._corpus.find_exact is not None:
-            terms = [term_id for name in names for term_id in self._corpus.find_exact(name)]
-            names |= {self._labels[term_id]: _WEIGHT for term_id in terms}
-        sided = {f"unilateral {name}": weight for name, weight in names.items()}
-        return {name: sided[name] for name in sided if normalise_name(name) in self._names}
+        return found
 
     def languages_of(self, text: str, declared: str = "") -> list[str]:
         """Return the declared language, or those that the text can be in."""

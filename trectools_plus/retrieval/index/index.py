@@ -24,6 +24,7 @@ class Index(ABC):
         doc_ids: The documents, in descending order of ids.
         recipe: Everything that determines the content.
         index_key: The key of the recipe.
+        is_reused: Whether the index was in the cache.
         content: What :meth:`load` returns.
     """
 
@@ -40,6 +41,7 @@ class Index(ABC):
         self.doc_ids = doc_ids
         self.recipe = IndexRecipe(self.name, facts)
         self.index_key = self.recipe.key
+        self.is_reused = self.recipe.folder.is_dir()
         self.content: Any = open_index(
             self.recipe, lambda folder: self.build(folder, progress), self.load, progress
         )

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import lru_cache
 from importlib.metadata import version
@@ -16,44 +16,38 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field
-
 from trectools_plus.choices import Device
 from trectools_plus.errors import InputError, MissingExtraError, describe_error
 from trectools_plus.formats.hashing import sha256_file
+from trectools_plus.models import ReportModel
 from trectools_plus.retrieval.settings import RetrievalSettings
 
 EXTRA = "neural"
 _PACKAGES = ("sentence-transformers", "torch", "transformers")
 
 
-class ModelRecord(BaseModel):
+class ModelRecord(ReportModel):
     """A local model."""
 
-    model_config = ConfigDict(frozen=True)
+    path: str
+    """The model's folder, as the user named it."""
+    sha256: str
+    """Hash of the names and contents of all its files."""
 
-    path: str = Field(description="The model's folder, as the user named it.")
-    sha256: str = Field(description="Hash of the names and contents of all its files.")
 
-
-def record_models(settings: RetrievalSettings, roles: Collection[str]) -> dict[str, ModelRecord]:
-    """Return the models that the settings name, by role.
+def record_models(paths: Mapping[str, str | None]) -> dict[str, ModelRecord]:
+    """Return the models of folders, by role.
 
     Args:
-        settings: ``embedding_model`` and ``splade_model`` are used.
-        roles: The roles to return: ``embedding`` (``embedding-NAME`` for one of several models)
-            and ``splade``.
+        paths: The folders by role; ``None`` for the built-in embeddings.
 
     Raises:
         InputError: If a folder is missing or cannot be read.
     """
-    paths = {f"embedding-{name}": settings.model_folder(name) for name in settings.model_names}
-    paths = paths or {"embedding": settings.model_folder()}
-    paths |= {"splade": settings.splade_model}
     return {
         role: ModelRecord(path=path, sha256=hash_model(path))
         for role, path in paths.items()
-        if path is not None and role in roles
+        if path is not None
     }
 
 
@@ -147,12 +141,11 @@ def _check_kind(kind: str, folder: Path) -> None:
     config: Any = {}
     with suppress(OSError, ValueError):
         config = json.loads((folder / name).read_text(encoding="utf-8"))
-    config = config if isinstance(config, dict) else {}
     if is_packed:
-        declared = str(config.get("model_type") or "SentenceTransformer")
+        declared = config.get("model_type") or "SentenceTransformer"
         fits = declared == kind
     else:
-        declared = ", ".join(map(str, config.get("architectures") or ["unknown"]))
+        declared = " ".join(config.get("architectures") or ["unknown"])
         fits = kind == "SentenceTransformer" or "ForMaskedLM" in declared
     if not fits:
         raise InputError(

@@ -27,7 +27,6 @@ from trectools_plus.retrieval.index.parts import (
     AGGREGATIONS,
     Aggregation,
     Positions,
-    Segments,
     TextParts,
 )
 from trectools_plus.retrieval.settings import RetrievalSettings
@@ -154,7 +153,7 @@ class MultiVectorRetriever(EmbeddedIndex):
 
     def _set_strategy(self, strategy: str) -> None:
         self.strategy, self.aggregation = strategy, AGGREGATIONS[strategy]
-        if not set(self.aggregation.kinds) & set(self._parts.segments):
+        if not len(self.aggregation.rows_of(self._parts)):
             raise InputError(
                 f"{strategy} cannot be used: no document has a "
                 f"{' or '.join(self.aggregation.kinds)}",
@@ -172,11 +171,12 @@ def _candidates(scores: Scores, depth: int, dimensions: int) -> Positions:
     order of summation (Higham, Accuracy and Stability of Numerical Algorithms, section 3.1), plus
     the rounding errors of a weighted mean of three such products.
     """
-    lowest = -np.inf
-    if depth < len(scores):
-        cutoff, margin = len(scores) - depth, (2 * dimensions + 24) * 2.0**-24
-        lowest = np.partition(scores, cutoff)[cutoff].astype(np.float64) - margin
-    return np.flatnonzero((scores >= lowest) & (scores > -np.inf))
+    if depth >= len(scores):
+        return np.arange(len(scores))
+    cutoff, margin = len(scores) - depth, (2 * dimensions + 24) * 2.0**-24
+    return np.flatnonzero(
+        scores >= np.partition(scores, cutoff)[cutoff].astype(np.float64) - margin
+    )
 
 
 def nearest_documents(
@@ -201,36 +201,22 @@ def nearest_documents(
         For each query, the document numbers, best first and ties by lower number, and the scores,
         computed in 64 bits and rounded to 32 bits.
     """
-    kinds = {kind: parts.segments[kind] for kind in aggregation.kinds if kind in parts.segments}
-    step = max(1, block // sum(segment.end - segment.first for segment in kinds.values()))
+    rows = aggregation.rows_of(parts)
+    used = vectors if len(rows) == len(vectors) else vectors[rows]
+    numbers, documents = np.unique(parts.documents[rows], return_inverse=True)
+    kinds, step = parts.kinds[rows], max(1, block // len(rows))
     for start in range(0, len(queries), step):
         batch = queries[start : start + step]
-        by_kind = {
-            kind: batch @ vectors[segment.first : segment.end].T for kind, segment in kinds.items()
-        }
-        approximate = aggregation.score(by_kind, kinds, len(parts.doc_ids))
-        for query, estimates in zip(batch, approximate, strict=True):
-            documents = _candidates(estimates, depth, vectors.shape[1])
-            scores = _exact_scores(vectors, query, documents, kinds, aggregation)
+        for query, estimates in zip(
+            batch, aggregation.score(batch @ used.T, documents, kinds), strict=True
+        ):
+            found = _candidates(estimates, depth, vectors.shape[1])
+            is_candidate = np.zeros(len(numbers), dtype=np.bool_)
+            is_candidate[found] = True
+            some = np.flatnonzero(is_candidate[documents])
+            # Each in 64 bits and separately, rounded to 32 bits once.
+            products = (used[some].astype(np.float64) * query).sum(axis=1)[np.newaxis]
+            exact = aggregation.score(products, documents[some], kinds[some])[0]
+            scores: Scores = exact.astype(np.float32)
             top = top_positions(scores, depth)
-            yield documents[top], scores[top]
-
-
-def _exact_scores(
-    vectors: Scores,
-    query: Scores,
-    documents: Positions,
-    kinds: Mapping[str, Segments],
-    aggregation: Aggregation,
-) -> Scores:
-    """Score some documents in 64 bits, each separately, and round the scores to 32 bits once."""
-    gathered = {kind: segments.gather(documents) for kind, segments in kinds.items()}
-    some = {kind: segments for kind, (rows, segments) in gathered.items() if len(rows)}
-    if not some:
-        return np.empty(0, dtype=np.float32)
-    products = {
-        kind: (vectors[gathered[kind][0]].astype(np.float64) * query).sum(axis=1)[np.newaxis]
-        for kind in some
-    }
-    scores: Scores = aggregation.score(products, some, len(documents))[0].astype(np.float32)
-    return scores
+            yield numbers[found[top]], scores[top]

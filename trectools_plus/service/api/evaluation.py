@@ -23,10 +23,10 @@ from trectools_plus.ontology.ontology import Ontology
 from trectools_plus.provenance import format_time, utc_now
 from trectools_plus.retrieval.backends.embedded.backend import EmbeddedBackend, build_retrievers
 from trectools_plus.retrieval.backends.embedded.modes import canonical_mode, merged_modes
-from trectools_plus.retrieval.fetch.answering import FetchOptions
 from trectools_plus.retrieval.fetch.fetch import FetchRequest, fetch_runs
 from trectools_plus.retrieval.fetch.outcome import summarise_latency
 from trectools_plus.retrieval.hpo.ontology_terms import corpus_of
+from trectools_plus.retrieval.source import FetchOptions
 from trectools_plus.service.api.models import (
     EvaluationAnswer,
     Figures,

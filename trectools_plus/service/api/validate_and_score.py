@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from trectools_plus.errors import UsageError
-from trectools_plus.formats.run_names import name_runs_of_files
+from trectools_plus.formats.run_names import name_runs
 from trectools_plus.measures.definitions.base import Measure
 from trectools_plus.measures.evaluation import DEFAULT_MEASURES, Averaging, score_runs
 from trectools_plus.measures.parser import parse_measures, split_names
@@ -132,7 +132,7 @@ def score_uploads(
     paths = [str(part.path) for part in runs]
     qrels_path = next(str(part.path) for part in uploads if part.name == "qrels")
     opened = open_files(qrels_path, paths, measures, strict_input=parameters.strict_input)
-    by_name = name_runs_of_files(opened.runs, paths, files=[part.file for part in runs])
+    by_name = name_runs(opened.runs, files=[part.file for part in runs])
     check_query_count(len(opened.qrels.query_ids), limits.queries)
     averaging = Averaging(parameters.missing, parameters.no_relevant)
     evaluation = score_runs(opened.qrels, by_name, measures, averaging, notes=opened.notes)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import re
+from array import array
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,24 +11,20 @@ from trectools_plus.errors import FormatError
 from trectools_plus.formats.columns.lexer import scan_columns
 from trectools_plus.formats.files.content import FileContent, read_file
 from trectools_plus.formats.ir_datasets import is_catalogue_name, open_catalogue
-from trectools_plus.formats.topic_records.forms import LINE_FORMS, Form, form_of
-from trectools_plus.formats.topic_records.model import DEFAULTS, TopicOptions
+from trectools_plus.formats.topic_records.records import Problem
+from trectools_plus.formats.topics import DEFAULTS, LINE_FORMS, Form, TopicOptions, form_of
+from trectools_plus.text import plural
 from trectools_plus.validation.catalogue import CATALOGUE
 from trectools_plus.validation.engine import damaged_report, run_rules
 from trectools_plus.validation.findings import FileReport, Finding, Fix
-from trectools_plus.validation.rules.topics.topics import recorded
-from trectools_plus.validation.topics.reading import read_content
+from trectools_plus.validation.registry import in_order
+from trectools_plus.validation.topics.view import JudgmentsView, TopicsView
 from trectools_plus.validation.views.tables import Shape, has_only_bare_cr, wide_encoding
-from trectools_plus.validation.views.topics import Problems, TopicsContent, TopicsView
 
 _N_FIELDS = 2
 """Id and text."""
-_NOT_BLANK = re.compile(r"\S")
-_FIRST_DATA: dict[Form, re.Pattern[str]] = {
-    "tsv": re.compile(r"^(?!#[^\t\n]*$)[ \t\r\v\f]*[^\s]", re.MULTILINE),
-    "yaml": re.compile(r"^[ \t\r]*[^#\s]", re.MULTILINE),
-}
-"""The start of the data after comments, by form; ``_NOT_BLANK`` for other forms."""
+_NOT_FOR_TEST_SETS = frozenset({"Q134"})
+"""Rules that do not apply to test sets, which usually contain only relevant documents."""
 
 
 def read_view(
@@ -46,30 +43,16 @@ def read_view(
     if source.overlong is not None:
         start += source.overlong.head.decode("utf-8", "replace")
     form = form or form_of(source.path, start)
-    content, shape = TopicsContent.of_topics([], Problems()), Shape()
+    view = TopicsView(columns, form)
     if wide_encoding(columns) is not None or has_only_bare_cr(columns):
         # A finding about the encoding or line ends explains all other problems.
-        shape = Shape("not-text", first_line=1)
+        view.shape = Shape("not-text", first_line=1)
     elif source.overlong is not None and form not in LINE_FORMS:
-        shape = Shape(first_line=source.overlong.line)
+        view.shape = Shape(first_line=source.overlong.line)
     else:
         # F106 reports NUL bytes, so they must not stop the parser.
-        text = text.replace("\0", "\ufffd")
-        content = read_content(text, form, options)
-        shape = Shape(first_line=_first_line(text, form, content))
-    return TopicsView(columns, form, content, shape)
-
-
-def _first_line(text: str, form: Form, content: TopicsContent) -> int | None:
-    """Return the line on which the data begins; ``None`` for an empty file."""
-    if content.entries.is_empty() and not content.problems:
-        return None
-    match = _FIRST_DATA.get(form, _NOT_BLANK).search(text)
-    return text.count("\n", 0, match.end()) + 1 if match else 1
-
-
-_NOT_FOR_TEST_SETS = frozenset({"Q134"})
-"""Rules that do not apply to test sets, which usually contain only relevant documents."""
+        view.read(text.replace("\0", "\ufffd"), form, options)
+    return view
 
 
 def validate_topics(
@@ -90,49 +73,62 @@ def validate_topics(
         InputError: If the file cannot be read at all: missing, a folder, no permission.
     """
     if is_catalogue_name(path):
-        topics_table = open_catalogue(str(path)).read_topics()
-        return FileReport(str(path), "topics", len(topics_table), len(topics_table), ())
+        n_topics = len(open_catalogue(str(path)).read_topics())
+        return FileReport(str(path), "topics", n_topics, n_topics, ())
     try:
         source = read_file(path, partial=True)
     except FormatError as error:
         return damaged_report(error, "topics")
     topics = read_view(source, options=options)
     topics.every_line = every_line
-    findings = check_topics(topics)
-    n_rows, n_queries = topics.n_rows, topics.n_queries
+    return report_on(topics, check_topics(topics), topics.kind)
+
+
+def report_on(topics: TopicsView, findings: Sequence[Finding], kind: str) -> FileReport:
+    """Return the report with the findings on a file."""
+    counts, read_as = (topics.n_rows, topics.n_queries), topics.read_as
+    read_as = read_as and f"read as {read_as}"
     return FileReport(
-        topics.path,
-        topics.kind,
-        n_rows,
-        n_queries,
-        tuple(findings),
-        topics.line_text,
-        read_as=topics.read_as,
+        topics.path, kind, *counts, tuple(findings), topics.line_text, read_as=read_as
     )
 
 
 def check_topics(topics: TopicsView) -> list[Finding]:
     """Run the rules for topics, and the rules for qrels on the judgments of a test set."""
-    findings = run_rules(topics, ("file", "topics"), topics, rules=CATALOGUE)
-    findings += _check_judgments(topics)
+    recorded = _recorded(topics)
+    findings = run_rules(topics, ("file", "topics"), topics, rules=CATALOGUE) + recorded
+    if len(topics.judged):
+        judgments, known = JudgmentsView(topics.path, topics.judged), {one.code for one in recorded}
+        judgments.every_line = topics.every_line
+        rules = [rule for rule in CATALOGUE if rule.code not in known | _NOT_FOR_TEST_SETS]
+        findings += run_rules(judgments, ("qrels",), judgments, rules=rules)
+    findings.sort(key=lambda finding: (finding.code[0] == "Q", in_order(finding.code)))
     return [replace(finding, path=topics.path, fix=Fix.NO) for finding in findings]
 
 
-def _check_judgments(topics: TopicsView) -> list[Finding]:
-    """Run the rules for qrels over a test set's judgments."""
-    if topics.judgments is None:
-        return []
+def _recorded(topics: TopicsView) -> list[Finding]:
+    """Return the findings on the problems that the reader found, the worst of each rule."""
+    worst: dict[str, tuple[Problem, array[int]]] = {}
+    for severity in ("error", None, "warning", "info"):
+        for (code, other), group in topics.problems.groups.items():
+            if other == severity:
+                worst.setdefault(code, group)
     findings = []
-    for rule in CATALOGUE:
-        if rule.on != "qrels" or rule.code in _NOT_FOR_TEST_SETS:
-            continue
-        finding: Finding | None = None
-        if rule.code in topics.problems.codes:
-            # The table lacks grades that are not whole numbers; the reader has recorded them.
-            cases = recorded(rule.code, rule.severity, "place")
-            finding = replace(rule, cases=cases, can_fix=None).check(topics)
-        elif rule.tables and topics.judgments.n_rows:
-            finding = rule.check(topics.judgments)
-        if finding is not None:
-            findings.append(finding)
+    for code, (first, lines) in worst.items():
+        message = first.message + f" (on {plural(len(lines), 'place')})" * (len(lines) > 1)
+        rule = CATALOGUE[code]
+        finding = rule.finding(topics.path, message, first.severity, first.remedy, len(lines))
+        blocks = finding.blocks_scoring and first.blocks_scoring is not False
+        few = tuple(lines[:5])
+        findings.append(
+            replace(
+                finding,
+                line=few[0],
+                lines=few,
+                every_line=lines if topics.every_line else few,
+                query_id=first.query_id,
+                doc_id=first.doc_id,
+                blocks_scoring=blocks,
+            )
+        )
     return findings

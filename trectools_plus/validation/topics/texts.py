@@ -7,12 +7,10 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from types import MappingProxyType
 
 import numpy as np
-
-from trectools_plus.formats.files.opening import is_address
 
 MIN_SIMILARITY = 0.75
 """Minimum Jaccard similarity of the character trigrams of near-duplicate texts."""
@@ -180,8 +178,7 @@ def language_of_folder(path: str) -> tuple[str, str] | None:
     Returns:
         The ISO 639-1 code and the name; ``None`` if the folder is not named after a language.
     """
-    file = PurePosixPath(path) if is_address(path) else Path.cwd() / path
-    name = file.parent.name
+    name = (Path.cwd() / path).parent.name
     code = _CODES.get(name.casefold(), name.lower())
     return (code, name) if code in _NAMES else None
 

@@ -20,33 +20,15 @@ MAX_NORMALISED_LENGTH = 1000
 _PLAIN_NUMBER = re.compile(r"[+-]?[0-9]{1,30}(?:\.[0-9]{1,30})?(?:[eE][+-]?[0-9]{1,2})?")
 
 
-def without_zeros(text: str) -> str:
-    """Remove leading zeros of numbers: ``q007`` becomes ``q7``."""
-    return re.sub(r"(?<![0-9.])0+(?=[0-9])", "", text)
-
-
-def _as_number(text: str) -> str:
-    return str(Decimal(text).normalize()) if _PLAIN_NUMBER.fullmatch(text) else text
-
-
-def _without_invisible(text: str) -> str:
-    return text if text.isascii() else re.sub(INVISIBLE, "", text)
-
-
-def normal_form(text: str) -> str:
-    """Return an id in NFC.
-
-    Very long ids are returned unchanged, because normalising many combining marks takes quadratic
-    time.
-    """
-    if text.isascii() or len(text) > MAX_NORMALISED_LENGTH:
-        return text
-    return unicodedata.normalize("NFC", text)
-
-
 def _unify(text: str) -> str:
-    """Return an id without differences in spelling, and numbers in one form."""
-    return without_zeros(_as_number(normal_form(_without_invisible(text)).casefold()))
+    """Return an id in one spelling, without leading zeros, and numbers in one form.
+
+    ``q007`` becomes ``q7``, and ``1e1`` becomes ``10``.
+    """
+    text = unify_spelling(text)
+    if _PLAIN_NUMBER.fullmatch(text):
+        return f"{Decimal(text).normalize():f}"
+    return re.sub(r"(?<![0-9.])0+(?=[0-9])", "", text)
 
 
 def near_matches(ours: Iterable[str], theirs: Iterable[str]) -> dict[str, str]:
@@ -64,9 +46,7 @@ def near_matches(ours: Iterable[str], theirs: Iterable[str]) -> dict[str, str]:
         ``theirs``, preferably one that is not in ``ours``.
     """
     ours, theirs = dict.fromkeys(ours), dict.fromkeys(theirs)
-    by_spelling: dict[str, str] = {}
-    for text in sorted(theirs, key=ours.__contains__):
-        by_spelling.setdefault(_unify(text), text)
+    by_spelling = {_unify(text): text for text in sorted(theirs, key=lambda text: text not in ours)}
     pairs = {text: by_spelling.get(_unify(text)) for text in ours if text not in theirs}
     return {
         text: other
@@ -76,21 +56,25 @@ def near_matches(ours: Iterable[str], theirs: Iterable[str]) -> dict[str, str]:
     }
 
 
-def unify_spelling(doc_id: str) -> str:
-    """Return a document id in lower case and NFC, without invisible characters."""
-    if doc_id.isascii():
-        return doc_id.lower()
-    return unicodedata.normalize("NFC", _without_invisible(doc_id)).lower()
+def unify_spelling(text: str) -> str:
+    """Return an id in lower case and NFC, without invisible characters.
+
+    Very long ids are not normalised, because many combining marks take quadratic time.
+    """
+    if text.isascii():
+        return text.lower()
+    plain = re.sub(INVISIBLE, "", text).casefold()
+    return plain if len(text) > MAX_NORMALISED_LENGTH else unicodedata.normalize("NFC", plain)
 
 
 def unify_spellings(doc_ids: Ids) -> Ids:
     """Apply :func:`unify_spelling` to all document ids."""
-    if doc_ids.is_ascii:
-        return doc_ids.lower() if doc_ids.has_upper else doc_ids
     import numpy as np  # only this function needs NumPy
 
-    others = doc_ids.rows_beyond_ascii()
-    plain = np.setdiff1d(np.arange(len(doc_ids)), others)
+    others = np.flatnonzero(flags := doc_ids.beyond_ascii())
+    if not len(others):
+        return doc_ids.lower()
+    plain = np.flatnonzero(~flags)
     number, first = doc_ids.take(others).numbered()
     folds = [unify_spelling(text) for text in doc_ids.take(others).texts(first)]
     of_others = type(doc_ids).of_texts(folds).take(number)

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -90,6 +91,11 @@ class Ordered:
         """Return whether every score is below the previous one of the query, even in 32 bits."""
         return bool(((self.score32[1:] < self.score32[:-1]) | ~self.same_query).all())
 
+    def ties(self, precision: Literal[32, 64]) -> Rows:
+        """Return the places with the score of the previous one, compared in 32 or 64 bits."""
+        score = self.score32 if precision == 32 else self.score
+        return np.flatnonzero((score[1:] == score[:-1]) & self.same_query) + 1
+
     @cached_property
     def rises(self) -> Rows:
         """Places with a higher rank number and a higher score than the previous one."""
@@ -130,9 +136,18 @@ class Ordered:
         places: Rows = (self.heads[:, None] + numbers)[numbers < sizes[:, None]]
         return places
 
+    @property
+    def all_rows(self) -> Rows:
+        """The row of the file at each place."""
+        return np.arange(len(self.query)) if self.row is None else self.row
+
     def rows(self, places: npt.NDArray[np.int64]) -> Rows:
         """Return the rows of the file at ``places``."""
         return places if self.row is None else self.row[places]
+
+    def pairs(self, places: Rows) -> Pairs:
+        """Return the rows at some places, each with the previous one."""
+        return Pairs(self.rows(places), self.rows(places - 1))
 
     def sorted_by(self, key: npt.NDArray[np.int64 | np.float64]) -> Ordered:
         """Sort the rows of each query by ``key``, lowest first; ties keep their order.
@@ -144,8 +159,7 @@ class Ordered:
         unsorted[self.query[1:][~in_order]] = True
         places = np.flatnonzero(unsorted.take(self.query))
         moved = places[np.lexsort((key[places], self.query[places]))]
-        row = np.arange(len(key)) if self.row is None else self.row.copy()
-        rank, score = self.rank.copy(), self.score.copy()
+        row, rank, score = self.all_rows.copy(), self.rank.copy(), self.score.copy()
         row[places], rank[places], score[places] = row[moved], rank[moved], score[moved]
         # Rows move only within their query, so ``query`` does not change.
         return Ordered(row, self.query, rank, score)

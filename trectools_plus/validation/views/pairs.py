@@ -14,11 +14,11 @@ import numpy as np
 from trectools_plus.errors import UsageError
 from trectools_plus.formats.columns.ids import Flags, Rows
 from trectools_plus.formats.files.content import BOM, read_file
+from trectools_plus.text import listed
 from trectools_plus.validation.registry import JUDGED_CUTOFF
-from trectools_plus.validation.views.facts import N_SHOWN_IDS, PairFacts
 from trectools_plus.validation.views.id_matching import near_matches, unify_spellings
 from trectools_plus.validation.views.order import places_in_query
-from trectools_plus.validation.views.places import Places, places_of
+from trectools_plus.validation.views.places import N_SHOWN_IDS, PairFacts, Places, places_of
 from trectools_plus.validation.views.qrels import QrelsView
 from trectools_plus.validation.views.runs import RunView
 from trectools_plus.validation.views.tables import Numbers, TableView
@@ -35,7 +35,7 @@ def near_places(run: RunView, rows: Rows, theirs: str) -> Places:
         rows: The rows.
         theirs: The first of these documents as the qrels spell it.
     """
-    places = places_of(run, rows)
+    places = places_of(run, rows, 3)
     return replace(places, first={**places.first, "theirs": theirs})
 
 
@@ -130,51 +130,56 @@ class PairView:
         rows, _ = self.judgments
         of_judged = np.flatnonzero(self.judged_query >= 0)
         sizes = np.bincount(self.run.blocks.query[of_judged])
-        n_common = len(rows) or int(self.qrels.pairs.has_any(self.run.doc_ids))
-        changes = tie_changes(self) if self.report_on == "run" else np.zeros(0)
+        changes = tie_changes(self) if self.is_of_run else np.zeros(0)
+        theirs = self.qrels.doc_ids.text(others[0]) if len(others) else ""
         return PairFacts(
             n_documents=len(of_judged),
             n_judged=len(rows),
             n_shown=int(np.minimum(sizes, JUDGED_CUTOFF).sum()),
             n_judged_shown=int((self.run.evaluated_ranks(rows) <= JUDGED_CUTOFF).sum()),
-            n_common=n_common,
+            n_common=len(rows) or int(self.qrels.pairs.has_any(self.run.doc_ids)),
             unjudged=() if len(rows) else tuple(self.run.doc_ids.texts(of_judged[:N_SHOWN_IDS])),
-            near=near_places(
-                self.run, spelled, self.qrels.doc_ids.text(others[0]) if len(others) else ""
-            ),
+            near=near_places(self.run, spelled, theirs),
             tie_change=float(changes.sum()),
             n_tie_changes=int((changes > 1e-9).sum()),
         )
 
     @property
+    def mean_tie_change(self) -> float:
+        """The difference of the mean AP in the best and the worst order of ties."""
+        return self.facts.tie_change / self.qrels.n_queries if self.qrels else 0.0
+
+    @property
+    def samples(self) -> str:
+        """Some documents of both files, for messages."""
+        theirs = self.qrels.doc_ids.texts(slice(N_SHOWN_IDS)) if self.qrels else []
+        return f"run: {listed(self.facts.unjudged, N_SHOWN_IDS)}; qrels: {listed(theirs)}"
+
+    @property
+    def is_of_run(self) -> bool:
+        """Return whether findings are reported on the run."""
+        return self.report_on == "run"
+
+    @property
     def reported_view(self) -> TableView:
         """The file that findings are reported on."""
-        return self.run if self.report_on == "run" or self.qrels is None else self.qrels
+        return self.run if self.is_of_run or self.qrels is None else self.qrels
 
     @property
     def other_view(self) -> TableView:
         """The other file of the two."""
-        return self.qrels if self.report_on == "run" and self.qrels is not None else self.run
-
-    @property
-    def run_ids(self) -> list[str]:
-        """Query ids of the run."""
-        return self.run.query_ids
-
-    @property
-    def qrels_ids(self) -> list[str]:
-        """Query ids of the qrels."""
-        return [] if self.qrels is None else self.qrels.query_ids
+        return self.qrels if self.is_of_run and self.qrels is not None else self.run
 
     @cached_property
     def shared_ids(self) -> set[str]:
         """Query ids that run and qrels have in common."""
-        return set(self.run_ids) & set(self.qrels_ids)
+        return set(self.run.query_ids).intersection(self.qrels.query_ids if self.qrels else ())
 
     @cached_property
     def near_queries(self) -> dict[str, str]:
         """For query ids of the run that the qrels spell differently: the other id."""
-        near, topics = near_matches(self.run_ids, self.qrels_ids), {*(self.topic_ids or ())}
+        theirs, topics = self.qrels.query_ids if self.qrels else (), {*(self.topic_ids or ())}
+        near = near_matches(self.run.query_ids, theirs)
         # Two topics are two queries, even if their ids are similar.
         return {ours: theirs for ours, theirs in near.items() if not {ours, theirs} <= topics}
 
@@ -182,8 +187,8 @@ class PairView:
     def judged_query(self) -> Rows:
         """For each row of the run: the number of its query in the qrels; -1 if it is not judged."""
         assert self.qrels is not None
-        numbers = {one: number for number, one in enumerate(self.qrels.query_ids)}
-        of_query = np.array([numbers.get(one, -1) for one in self.run.query_ids], np.int64)
+        numbers = {query_id: number for number, query_id in enumerate(self.qrels.query_ids)}
+        of_query = np.array([numbers.get(text, -1) for text in self.run.query_ids], np.int64)
         return of_query.take(self.run.blocks.query)
 
     @cached_property

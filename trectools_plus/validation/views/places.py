@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 import string
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, TypeAlias
+from functools import partial
+from operator import add
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -72,6 +74,44 @@ class Places:
         return replace(self, lines=tuple(line + n_lines for line in self.lines), first=first)
 
 
+N_SHOWN_IDS = 3
+"""Number of document ids of a file that are shown if no document is judged."""
+
+
+class PairFacts(NamedTuple):
+    """Facts about the documents of the judged queries of a run, or of a chunk of one.
+
+    Attributes:
+        n_documents: Their number.
+        n_judged: The number of judged ones, for scoring only down to the depth that is needed.
+        n_shown: The number of documents in the first ``JUDGED_CUTOFF`` of their queries.
+        n_judged_shown: The number of judged ones among these.
+        n_common: Above 0 if a document of the run is judged for any query.
+        unjudged: Some documents, if none is judged.
+        near: The unjudged documents that are judged in another spelling.
+        tie_change: The sum of the differences of AP between the best and the worst order of ties.
+        n_tie_changes: The number of queries with such a difference.
+    """
+
+    n_documents: int = 0
+    n_judged: int = 0
+    n_shown: int = 0
+    n_judged_shown: int = 0
+    n_common: int = 0
+    unjudged: tuple[str, ...] = ()
+    near: Places = Places()
+    tie_change: float = 0.0
+    n_tie_changes: int = 0
+
+    def plus(self, later: PairFacts) -> PairFacts:
+        """Return the facts about two chunks with different queries, in the order of the file."""
+        return PairFacts(*map(add, self, later))
+
+    def moved(self, n_lines: int) -> PairFacts:
+        """Return the facts in a file with ``n_lines`` lines before this part."""
+        return self._replace(near=self.near.moved(n_lines))
+
+
 Found: TypeAlias = "Rows | Pairs | OddLines | Occurrences | Places | pl.DataFrame | int"
 """Rows, rows with others, lines that are not rows, occurrences on lines, rows of a table with a
 column ``line``, or a number."""
@@ -108,10 +148,14 @@ def places_of(view: Any, found: Found, column: int | None = None) -> Places:
         len(rows),
         view.lines(np.sort(rows)),
         None if column is None else view.column(row, column),
-        view.blocks.query_id(row),
-        view.doc_ids.text(row),
+        None if column in _OF_ALL_QUERIES else view.blocks.query_id(row),
+        view.doc_ids.text(row) if column in _OF_DOCUMENTS else None,
         shown,
     )
+
+
+_OF_ALL_QUERIES, _OF_DOCUMENTS = (2, 6), (3, 4, 5)
+"""Columns whose problems do not concern a query, and those that concern a document."""
 
 
 def _places_of_table(found: pl.DataFrame) -> Places:
@@ -138,18 +182,26 @@ def sentence(template: str, values: Mapping[str, Any]) -> str:
 
 
 class _Formatter(string.Formatter):
-    """``{id!v}`` makes an id visible, ``{text!q}`` also quotes it, ``{n:row}`` adds a noun."""
+    """``{id!v}`` makes an id visible, ``{id!m}`` also its marks, ``{text!q}`` quotes it.
+
+    ``{n:row}`` adds a noun.
+    """
 
     def convert_field(self, value: Any, conversion: str | None) -> Any:
-        convert = {"v": visible, "q": quoted}.get(conversion or "")
+        convert = _CONVERSIONS.get(conversion or "")
         return convert(str(value)) if convert else super().convert_field(value, conversion)
 
     def format_field(self, value: Any, format_spec: str) -> str:
         if format_spec:
             return plural(value, *format_spec.split("|"))
         if isinstance(value, float):
-            return number(value)
+            return number(round(value, 4))
         return f"{value:,}" if type(value) is int else str(value)
 
 
 _FORMATTER = _Formatter()
+_CONVERSIONS: dict[str, Callable[[str], str]] = {
+    "v": visible,
+    "q": quoted,
+    "m": partial(visible, marks=True),
+}

@@ -13,7 +13,7 @@ from trectools_plus.formats.columns.ids import PairTable
 from trectools_plus.formats.columns.rows import QrelsRows
 from trectools_plus.text import number
 from trectools_plus.validation.views.id_matching import unify_spellings
-from trectools_plus.validation.views.order import Pairs, find_repeats
+from trectools_plus.validation.views.order import Pairs
 from trectools_plus.validation.views.places import Value
 from trectools_plus.validation.views.tables import Numbers, Shape, TableView, shape_of
 
@@ -27,11 +27,7 @@ _SUBTOPIC = re.compile("[0-9]{1,3}")
 
 
 class QrelsView(TableView):
-    """Qrels in the form that the rules check.
-
-    Attributes:
-        rows: The rows.
-    """
+    """Qrels in the form that the rules check."""
 
     kind = "qrels"
     rows: QrelsRows
@@ -44,10 +40,9 @@ class QrelsView(TableView):
     def of_file(cls, columns: Columns) -> QrelsView:
         """Return the view of a lexed file, valid or not."""
         shape = shape_of(columns, "qrels")
+        rows = QrelsRows.joined([])
         if shape.has_rows:
             rows = QrelsRows.of(columns, has_header=shape.header_in_rows)
-        else:
-            rows = QrelsRows.joined([])
         return cls(columns.source.path, columns, shape, rows)
 
     @classmethod
@@ -95,9 +90,9 @@ class QrelsView(TableView):
         grades = self.rows.grades.floats
         if self.columns is not None and not self.rows.grades.are_numbers:
             odd = np.flatnonzero(~self.rows.grades.is_number)
-            for row, text in zip(odd.tolist(), self.texts(4, odd), strict=True):
-                if _INTEGER.fullmatch(text):  # of more than 64 bits
-                    grades[row] = float(text)
+            # Integers of more than 64 bits are numbers too.
+            texts = (text if _INTEGER.fullmatch(text) else "nan" for text in self.texts(4, odd))
+            grades[odd] = list(map(float, texts))
         return grades
 
     @property
@@ -120,9 +115,7 @@ class QrelsView(TableView):
     @cached_property
     def repeats(self) -> Pairs:
         """As in the base class, but empty if columns 2 and 3 are swapped."""
-        if self.documents_in_column_2 or self.ids_are_unknown:
-            return Pairs.none()
-        return find_repeats(self.blocks.query, self.doc_ids)
+        return Pairs.none() if self.documents_in_column_2 else self.find_repeats()
 
     @cached_property
     def pairs(self) -> PairTable:

@@ -14,14 +14,12 @@ from trectools_plus.choices import MAX_TAG_LENGTH
 from trectools_plus.formats.columns.columns import Columns
 from trectools_plus.formats.columns.decimals import parse_decimal
 from trectools_plus.formats.columns.facts import OddLines
-from trectools_plus.formats.columns.ids import Flags, Ids, Rows
+from trectools_plus.formats.columns.ids import Flags, Rows
 from trectools_plus.formats.columns.lexer import scan_columns
 from trectools_plus.formats.columns.rows import RUN_FIELDS, RunRows
-from trectools_plus.formats.files.content import BOM
 from trectools_plus.text import number
-from trectools_plus.validation.views.facts import PairFacts, RunFacts
 from trectools_plus.validation.views.order import Ordered, Pairs, Ranks, places_in_query
-from trectools_plus.validation.views.places import Value
+from trectools_plus.validation.views.places import PairFacts, Value
 from trectools_plus.validation.views.tables import Numbers, Shape, TableView, shape_of
 
 if TYPE_CHECKING:
@@ -75,22 +73,17 @@ class RunView(TableView):
     def for_scoring(
         cls, columns: Columns, max_depth: int | None = None, shape: Shape | None = None
     ) -> RunView:
-        """Return the view of a run that is to be scored.
+        """Return the view of a run that is to be scored; see :meth:`of_file`.
 
         If every row with too many columns consists of a valid row and further words, as in
         ``1 Q0 d1 1 9.5 my tag``, these words are ignored. Otherwise an id may contain a blank.
-
-        Args:
-            columns: The file, or a chunk of one.
-            max_depth: Results allowed per query; ``None`` for no limit.
-            shape: The shape of the whole file, if ``columns`` do not determine it.
         """
         view = cls.of_file(columns, max_depth, shape)
         wide = view.misshapen.filter(view.misshapen.n_fields > RUN_FIELDS)
         if view.shape.verdict != "rows" or not len(wide):
             return view
-        source = columns.source
-        shortened = replace(source, data=_without_words_after_tag(source.data, wide))
+        data = _WORDS_AFTER_TAG.sub(rb"\1", columns.source.data)
+        shortened = replace(columns.source, data=data)
         scored = cls.of_file(scan_columns(shortened, RUN_FIELDS), max_depth, shape)
         if not scored.shape.has_rows or (scored.misshapen.n_fields > RUN_FIELDS).any():
             return view
@@ -101,8 +94,7 @@ class RunView(TableView):
     @classmethod
     def of_table(cls, run: Run, max_depth: int | None = None) -> RunView:
         """Return the view of a run in memory."""
-        rows = RunRows.of_frame(run.frame)
-        return cls(run.path or run.name, None, Shape(), rows, max_depth)
+        return cls(run.path or run.name, None, Shape(), RunRows.of_frame(run.frame), max_depth)
 
     def table(self, name: str) -> Run:
         """Return a run without errors as a table; see :attr:`usable_ranks`."""
@@ -142,19 +134,6 @@ class RunView(TableView):
         return self.rows.tags.text(-1) if self.n_rows else ""
 
     @cached_property
-    def systems(self) -> dict[str, RunView]:
-        """The view of each system, if a column of a table names several; otherwise empty."""
-        if self.columns is None:
-            return {}
-        views = {}
-        for name, columns in self.columns.systems.items():
-            view = views[name] = RunView.of_file(columns, self.max_depth)
-            view.every_line, view.optional_rules = self.every_line, self.optional_rules
-            view.other_query_ids = self.other_query_ids
-            view.max_tag_length = self.max_tag_length
-        return views
-
-    @cached_property
     def grouped(self) -> Ordered:
         """Rows by query, in the order of the file within each query."""
         if not self.blocks.interleaved:
@@ -186,9 +165,12 @@ class RunView(TableView):
         """The ranks; if one is not a whole number, the positions in the file, from 1."""
         if self.rows.ranks.are_numbers:
             return self.rows.ranks.values
+        return self._numbered(self.grouped.all_rows)
+
+    def _numbered(self, order: Rows) -> Rows:
+        """Return the place in an order, from 1, of each row within its query."""
         ranks = np.empty(self.n_rows, np.int64)
-        grouped = self.grouped
-        ranks[grouped.rows(np.arange(self.n_rows))] = places_in_query(grouped.query) + 1
+        ranks[order] = places_in_query(self.grouped.query) + 1
         return ranks
 
     def order(self, precision: Literal[32, 64]) -> Rows:
@@ -198,121 +180,99 @@ class RunView(TableView):
             precision: The number of bits in which scores, which must be numbers, are compared.
         """
         scored = self.scored
-        order: Rows = scored.rows(np.arange(self.n_rows))
-        score = scored.score32 if precision == 32 else scored.score
-        ties = np.flatnonzero((score[1:] == score[:-1]) & scored.same_query) + 1
+        ties = scored.ties(precision)
         if not len(ties):
-            return order
+            return scored.all_rows
         tied = np.union1d(ties, ties - 1)
         group = np.cumsum(np.isin(tied, ties, invert=True))
         # Within a tie, the highest document id comes first.
+        order = scored.all_rows.copy()
         keys = [~key for key in self.doc_ids.take(order[tied]).sort_keys()]
-        order = order.copy()
         order[tied] = order[tied[np.lexsort((*keys, group))]]
         return order
 
     def evaluated_ranks(self, rows: Rows, precision: Literal[32, 64] = 32) -> Rows:
         """Return the ranks, from 1, of some rows in the canonical order; see :meth:`order`."""
-        grouped = self.grouped
-        if grouped.row is None and grouped.scores_fall:
+        if self.grouped.row is None and self.grouped.scores_fall:
             return rows - self.blocks.starts[self.blocks.query[rows]] + 1
-        ranks = np.empty(self.n_rows, np.int64)
-        ranks[self.order(precision)] = places_in_query(grouped.query) + 1
-        return ranks[rows]
+        return self._numbered(self.order(precision))[rows]
 
     @cached_property
-    def ties32(self) -> Rows:
-        """Positions in :attr:`scored` whose score equals the previous one in 32 bits."""
-        scored = self.scored
-        equal = (scored.score32[1:] == scored.score32[:-1]) & scored.same_query
-        return np.flatnonzero(equal) + 1
+    def ties32(self) -> Pairs:
+        """Rows whose score equals the previous one in 32 bits."""
+        return self.scored.pairs(self.scored.ties(32))
 
     @cached_property
-    def ties64(self) -> Rows:
-        """Positions with the score of the previous one, in queries of several scores."""
-        scored, places = self.scored, self.ties32
-        is_tie = scored.score[places] == scored.score[places - 1]
-        ties: Rows = places[is_tie & ~self.is_tied_query[scored.query[places]]]
-        return ties
+    def ties64(self) -> Pairs:
+        """Rows with the score of the previous one, in queries of several scores."""
+        rows, others = self.ties32.rows, self.ties32.others
+        is_tie = self.score[rows] == self.score[others]
+        return self.ties32.filter(is_tie & ~self.is_tied_query[self.blocks.query[rows]])
 
     @cached_property
     def is_tied_query(self) -> Flags:
         """For each query, whether it has two or more documents that all have one score."""
-        n_queries, grouped = len(self.query_ids), self.grouped
-        equal = (grouped.score[1:] == grouped.score[:-1]) & grouped.same_query
-        n_equal = np.bincount(grouped.query[1:][equal], minlength=n_queries)
+        grouped = self.grouped
+        n_equal = np.bincount(grouped.query[grouped.ties(64)], minlength=self.n_queries)
         tied: Flags = (n_equal == self.blocks.sizes - 1) & (self.blocks.sizes >= 2)
         return tied
 
-    def pairs(self, ordered: Ordered, places: Rows) -> Pairs:
-        """Return the rows at some positions of an order, each with the previous one."""
-        return Pairs(ordered.rows(places), ordered.rows(places - 1))
+    @property
+    def deepest(self) -> int:
+        """The number of documents of the query with most."""
+        return int(self.blocks.sizes.max(initial=0))
 
-    def documents(self, pairs: Pairs) -> tuple[Ids, Ids]:
-        """Return the documents of some rows, and those of the rows that they are compared with."""
-        return self.doc_ids.take(pairs.rows), self.doc_ids.take(pairs.others)
+    @property
+    def n_larger(self) -> int:
+        """The number of queries of two or more documents."""
+        return int(np.count_nonzero(self.blocks.sizes >= 2))
 
     @cached_property
-    def facts(self) -> RunFacts:
-        """The facts about the rows of a file."""
-        if not self.n_rows or self.columns is None:
-            return RunFacts()
-        changes, third = self.doc_ids.changes(), self.doc_ids.texts(np.zeros(1, np.int64))
-        n_other = n_repeated = 0
-        if changes.any():
-            third.append(self.doc_ids.text(int(changes.argmax()) + 1))
-        else:
-            word, first = self.rows.second.numbered()
-            pairs = np.unique(word + self.blocks.query.astype(np.int64) * (int(word.max()) + 1))
-            n_other = sum(text.upper() != "Q0" for text in self.rows.second.texts(first))
-            n_repeated = self.n_rows - len(pairs)
-        return RunFacts(
-            tuple(third),
-            n_other,
-            n_repeated,
-            n_not_counting=int(not self._looks_swapped()),
-            n_reversed=int((self.ranked.taus <= REVERSED).sum()),
-            n_copies=len(self.copies),
-        )
+    def n_reversed(self) -> int:
+        """The number of queries whose ranks and scores are almost completely reversed."""
+        return int((self.ranked.taus <= REVERSED).sum())
 
-    def _looks_swapped(self) -> bool:
-        """Return whether, in each query, column 4 has falling decimals and column 5 counts up."""
-        grouped = self.grouped
-        counting = (grouped.score[1:] == grouped.score[:-1] + 1) | ~grouped.same_query
-        if not np.isnan(self.rank).any() or not counting.all():
-            return False
-        fourth = self.texts(4, grouped.rows(np.arange(self.n_rows)))
-        decimals = np.array(list(map(parse_decimal, fourth)), np.float64)
-        falling = (decimals[1:] <= decimals[:-1]) | ~grouped.same_query
-        return bool(np.isfinite(decimals).all()) and bool(falling.all())
+    @cached_property
+    def n_copies(self) -> int:
+        """The number of :attr:`copies`."""
+        return len(self.copies)
 
     @cached_property
     def copies(self) -> Rows:
         """Rows that equal, in every field, the first row of their document."""
         rows, firsts = self.repeats.rows, self.repeats.others
         # A row without a score may be the header of another file that was appended.
-        equal = ~np.isnan(self.score[rows])
-        for field in range(1, RUN_FIELDS + 1) if len(rows) else ():
-            pairs = zip(self.texts(field, rows), self.texts(field, firsts), strict=True)
-            equal &= np.array([text == other for text, other in pairs])
+        equal = ~np.isnan(self.score[rows]) & (self.columns is not None)
+        for field in range(1, RUN_FIELDS + 1) if len(rows) and self.columns else ():
+            equal &= np.array(self.texts(field, rows)) == np.array(self.texts(field, firsts))
         return rows[equal]
 
-    @property
+    @cached_property
     def documents_in_column_2(self) -> bool:
         """Return whether column 3 is 'Q0', or one other value while column 2 varies."""
-        facts, third = self.facts, {*self.facts.third}
-        if len(third) != 1:
+        if self.columns is None or not self.n_rows or self.doc_ids.changes().any():
             return False
-        if third.pop().upper() == "Q0":
-            return facts.n_other_second > 0
+        word, first = self.rows.second.numbered()
+        if self.doc_ids.text(0).upper() == "Q0":
+            return any(text.upper() != "Q0" for text in self.rows.second.texts(first))
         # A repeated document is another problem, unless column 2 distinguishes the rows.
-        return self.n_rows > len(self.query_ids) and not facts.n_repeated_second
+        pairs = np.unique(word + self.blocks.query.astype(np.int64) * len(first))
+        return self.n_queries < self.n_rows == len(pairs)
 
-    @property
+    @cached_property
     def swapped_columns(self) -> bool:
-        """Return whether columns 4 and 5 (rank and score) are swapped."""
-        several = self.columns is not None and self.n_rows > len(self.query_ids)
-        return several and not self.facts.n_not_counting
+        """Return whether columns 4 and 5 (rank and score) are swapped.
+
+        In each query, column 4 then has falling decimals, and column 5 counts up.
+        """
+        grouped = self.grouped
+        counting = (grouped.score[1:] == grouped.score[:-1] + 1) | ~grouped.same_query
+        is_clear = self.columns is not None and self.n_rows > self.n_queries
+        if not is_clear or not np.isnan(self.rank).any() or not counting.all():
+            return False
+        decimals = np.array(list(map(parse_decimal, self.texts(4, grouped.all_rows))), np.float64)
+        falling = (decimals[1:] <= decimals[:-1]) | ~grouped.same_query
+        return bool(np.isfinite(decimals).all() and falling.all())
 
     def values_of(self, row: int) -> dict[str, Value]:
         """Return the rank and the score of a row of a table."""
@@ -326,22 +286,9 @@ _BLANK, _WORD = rb"[ \t\f\v]", rb"[^ \t\f\v\r\n]+"
 _NUMBER = rb"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
 _WORDS_AFTER_TAG = re.compile(
     # Column 4 is an integer, column 5 a score, and column 6 not a number.
-    rb"((?:B*WB+){3}[+-]?[0-9]+B+NB+(?!NB)W)B+[^ \t\f\v\r\n][^\r\n]*".replace(b"B", _BLANK)
+    rb"(?m)^(?!#)((?:B*WB+){3}[+-]?[0-9]+B+NB+(?!NB)W)B+[^ \t\f\v\r\n][^\r\n]*".replace(
+        b"B", _BLANK
+    )
     .replace(b"W", _WORD)
     .replace(b"N", _NUMBER)
 )
-
-
-def _without_words_after_tag(data: bytes, lines: OddLines) -> bytes:
-    """Return a file without the words after the tag on some lines."""
-    ends = np.flatnonzero(np.frombuffer(data, np.uint8) == ord("\n"))
-    parts, done = [], 0
-    for line in lines.line.tolist():
-        start = int(ends[line - 2]) + 1 if line > 1 else 0
-        found = _WORDS_AFTER_TAG.match(
-            data, len(BOM) if not start and data.startswith(BOM) else start
-        )
-        if found is not None:
-            parts.append(data[done : found.end(1)])
-            done = found.end()
-    return b"".join([*parts, data[done:]])

@@ -12,12 +12,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from trectools_plus.formats.columns.columns import Columns
+from trectools_plus.formats.columns.columns import Columns, Origin
 from trectools_plus.formats.columns.decimals import DECIMAL, INTEGER
 from trectools_plus.formats.columns.facts import OddLines
 from trectools_plus.formats.columns.ids import Ids, Rows
@@ -34,7 +35,6 @@ from trectools_plus.validation.views.places import LineNumber, Lines, Places, Va
 if TYPE_CHECKING:
     import polars as pl
 
-    from trectools_plus.formats.interchange.systems import Systems
 
 SNIFFED_BYTES = 4096
 NOT_FINITE = r"(?i)^[+-]?(?:nan|inf|infinity)$"
@@ -92,19 +92,29 @@ def shape_of(columns: Columns, kind: Literal["run", "qrels"]) -> Shape:
     other = other_format(columns.source.head, columns.n_rows) if kind == "run" else None
     if other is not None:
         return Shape("other-format", other, first_line=first_line)
-    rows = list(map(fields_of, columns.misshapen.text)) if not columns.n_rows else []
-    if rows and all(_is_other_kind(row, kind) for row in rows):
+    is_other_kind = is_judgment if kind == "run" else is_result
+    lines = columns.misshapen
+    if not columns.n_rows and 0 < len(lines) == len(lines.where(is_other_kind)):
         return Shape("wrong-kind", first_line=first_line)
     header, in_rows = _header(columns, first_line, kind)
     return Shape(header=header, header_in_rows=in_rows, first_line=first_line)
 
 
-def _is_other_kind(row: list[str], kind: Literal["run", "qrels"]) -> bool:
-    """Return whether a row of a run is one of qrels, or one of qrels is that of a run."""
-    if kind == "run":
-        return len(row) == QRELS_FIELDS and re.match(INTEGER, row[3]) is not None
-    is_result = len(row) == RUN_FIELDS and row[1].upper() in ("Q0", "0")
-    return is_result and re.match(DECIMAL, row[4]) is not None
+def is_result(text: str) -> bool:
+    """Return whether a line is a row of a run, with Q0 or 0 in column 2."""
+    fields = fields_of(text)
+    return _is_row(fields, RUN_FIELDS) and fields[1].upper() in ("Q0", "0")
+
+
+def is_judgment(text: str) -> bool:
+    """Return whether a line is a row of qrels."""
+    return _is_row(fields_of(text), QRELS_FIELDS)
+
+
+def _is_row(fields: list[str], n_fields: int) -> bool:
+    """Return whether there is a number in the column of scores, or of grades."""
+    number, pattern = (5, DECIMAL) if n_fields == RUN_FIELDS else (4, INTEGER)
+    return len(fields) == n_fields and re.match(pattern, fields[number - 1]) is not None
 
 
 def other_format(data: bytes, n_rows: int) -> str | None:
@@ -232,19 +242,27 @@ class TableView:
     @property
     def is_arranged(self) -> bool:
         """Return whether the file is not in TREC form, and its values were arranged."""
-        return self.columns is not None and self.columns.origin is not None
+        return self.origin is not None
 
     @property
-    def unclear_systems(self) -> Systems | None:
+    def origin(self) -> Origin | None:
+        """The layout of a file in another form; ``None`` for a table and a file in TREC form."""
+        return None if self.columns is None else self.columns.origin
+
+    @property
+    def systems(self) -> str | None:
         """The column of a table that may name several systems or types of judgment."""
-        origin = None if self.columns is None else self.columns.origin
-        systems = None if origin is None else origin.systems
-        return None if systems is None or (self.kind == "run" and systems.is_clear) else systems
+        return self.origin.systems if self.origin else None
 
     @property
     def name(self) -> str:
         """The file's name without its folders, for messages."""
         return Path(self.path).name or self.path
+
+    @property
+    def conversion(self) -> str:
+        """The command that converts the file, for messages."""
+        return f"trectools-plus {self.kind.rstrip('s')}s convert {quote(self.path)}"
 
     @property
     def n_rows(self) -> int:
@@ -262,36 +280,28 @@ class TableView:
     @property
     def rows_are_missing(self) -> bool:
         """Return whether some rows could not be read, so that gaps between ranks prove nothing."""
-        if self.columns is None:
-            return False
-        n_misshapen = len(self.columns.misshapen)
-        if self.shape.verdict == "rows":
-            n_misshapen -= self.shape.header is not None and not self.shape.header_in_rows
-        return n_misshapen > 0 or len(self.columns.comments) > 0 or bool(self.columns.facts.nul)
+        lost = len(self.misshapen) + len(self.file.comments) + self.file.facts.nul.count
+        return lost > 0
 
     @property
     def misshapen(self) -> OddLines:
         """Rows with a wrong number of columns; empty if the shape of the file explains them."""
         if self.columns is None or not self.shape.has_rows:
             return OddLines.of()
-        found, header = self.columns.misshapen, self.shape.header
-        return found if header is None else found.without(header[0])
+        lines, header = self.columns.misshapen, self.shape.header
+        return lines if header is None else lines.without(header[0])
 
     @cached_property
     def commented_out_rows(self) -> OddLines:
         """Comment lines that would be rows if '#' did not begin a comment."""
         if self.columns is None or self.kind == "testset" or self.is_arranged:
             return OddLines.of()
-        comments = self.columns.comments
-        if self.kind not in _LAST_NUMBER:
-            return comments.where(lambda text: "\t" in text)
-        n_fields, field, pattern = _LAST_NUMBER[self.kind]
-
-        def is_row(text: str) -> bool:
-            fields = fields_of(text.lstrip("#"))
-            return len(fields) == n_fields and re.match(pattern, fields[field - 1]) is not None
-
-        return comments.where(is_row)
+        if self.kind == "topics":
+            return self.columns.comments.where(lambda text: "\t" in text)
+        n_fields = self.columns.n_fields
+        return self.columns.comments.where(
+            lambda text: _is_row(fields_of(text.lstrip("#")), n_fields)
+        )
 
     @property
     def blocks(self) -> QueryBlocks:
@@ -302,6 +312,11 @@ class TableView:
     def query_ids(self) -> list[str]:
         """The distinct query ids, in the order of their first rows."""
         return self.rows.blocks.query_ids
+
+    @property
+    def n_queries(self) -> int:
+        """The number of distinct query ids."""
+        return len(self.query_ids)
 
     @property
     def doc_ids(self) -> Ids:
@@ -316,9 +331,13 @@ class TableView:
     @cached_property
     def repeats(self) -> Pairs:
         """Rows whose (query, document) occurred before, and its first row, if ids are known."""
-        return (
-            Pairs.none() if self.ids_are_unknown else find_repeats(self.blocks.query, self.doc_ids)
-        )
+        return self.find_repeats()
+
+    def find_repeats(self) -> Pairs:
+        """Return :attr:`repeats`."""
+        if self.ids_are_unknown:
+            return Pairs.none()
+        return find_repeats(self.blocks.query, self.doc_ids)
 
     @property
     def line_text(self) -> Callable[[int], str] | None:
@@ -328,7 +347,7 @@ class TableView:
     @cached_property
     def line_numbers(self) -> npt.NDArray[np.uint32] | None:
         """The line number in the file of each row; ``None`` for a table or if it is unknown."""
-        if self.columns is None or (self.columns.origin and not self.columns.origin.has_lines):
+        if self.columns is None or (self.origin and not self.origin.has_lines):
             return None
         return self.columns.lines[int(self.shape.header_in_rows) :]
 
@@ -336,28 +355,21 @@ class TableView:
         """Return the line numbers of some rows; none for a table."""
         return () if self.line_numbers is None else self.line_numbers[rows]
 
-    def place(self, row: int) -> LineNumber | str:
-        """Return the line of a row, which is shown as ``line 5``; ``row 5`` for a table."""
-        return f"row {row + 1}" if self.line_numbers is None else LineNumber(self.line_numbers[row])
-
-    def first_place(self, *, if_: bool) -> Places:
-        """Return the first line with data as the only place, under a condition."""
-        return Places(int(if_), [self.shape.first_line or 1])
-
     def fields_of(self, row: int) -> dict[str, Value]:
         """Return the fields of a row by name, and its place."""
-        texts: dict[str, Value]
+        ids = {"query_id": self.blocks.query_id(row), "doc_id": self.doc_ids.text(row)}
+        values: dict[str, Value] = {**ids, "place": f"row {row + 1}"}
         if self.columns is None:
-            ids = {"query_id": self.blocks.query_id(row), "doc_id": self.doc_ids.text(row)}
-            texts = {**ids, **self.values_of(row)}
-        else:
-            names = enumerate(FIELD_NAMES[self.kind], 1)
-            texts = {name: self.texts(field, np.array([row]))[0] for field, name in names}
-        return {**texts, "place": self.place(row)}
+            return values | self.values_of(row)
+        if self.line_numbers is not None:
+            values["place"] = LineNumber(self.line_numbers[row])
+        for field, name in enumerate(FIELD_NAMES[self.kind], 1):
+            values[name] = self.texts(field, np.array([row]))[0]
+        return values
 
-    def values_of(self, row: int) -> dict[str, Value]:  # noqa: ARG002
+    def values_of(self, row: int) -> dict[str, Value]:
         """Return the further fields of a row of a table."""
-        return {}
+        raise NotImplementedError
 
     def texts(self, field: int, rows: Rows) -> list[str]:
         """Return a field (from 1) of some rows of a file as strings."""
@@ -378,6 +390,4 @@ FIELD_NAMES = {
     "qrels": ("query_id", "second", "doc_id", "grade"),
 }
 """The names of the fields in templates, by kind."""
-
-_LAST_NUMBER = {"run": (6, 5, DECIMAL), "qrels": (4, 4, INTEGER)}
 _FEW_ROWS = 1000

@@ -150,7 +150,7 @@ def test_the_summary_gets_the_markdown(
     assert code == 1
     assert summary.read_text("utf-8").startswith("earlier\n")
     assert out in summary.read_text("utf-8")
-    assert "| q3 | bm25 | R@10 | 1.0000 | 0.0000 |" in out
+    assert "| q3 | – | bm25 | R@10 | 1.0000 | 0.0000 |" in out
     call("--current", "nowhere", "--baseline", before)
     assert "not compared" in summary.read_text("utf-8")
 

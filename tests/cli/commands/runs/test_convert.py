@@ -1,4 +1,4 @@
-"""Conversion of tables of several systems, and names of columns on the command line."""
+"""Names of columns on the command line."""
 
 from __future__ import annotations
 
@@ -7,18 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from trectools_plus.errors import FormatError, UsageError
+from trectools_plus.errors import UsageError
 from trectools_plus.validation import FindingsError, load_run
 
-TABLE = "model,qid,docno,score\n" + "".join(
-    f"{model},{query},d{number},{9 - number if model == 'a' else number}\n"
-    for model in ("a", "b/2")
-    for query in (1, 2)
-    for number in range(1, 5)
-)
 HITS = "q,_id,_score\n1,d1,3\n1,d2,2\n2,d3,1\n"
 QRELS = "1 0 d1 1\n1 0 d3 0\n2 0 d4 1\n"
-SYSTEM = ["--columns", "system=model"]
 COLUMNS = ["--columns", "query=q,doc_id=_id", "--columns", "score=_score"]
 
 
@@ -26,40 +19,8 @@ COLUMNS = ["--columns", "query=q,doc_id=_id", "--columns", "score=_score"]
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Work in a folder with files."""
     monkeypatch.chdir(tmp_path)
-    for name, text in {"t.csv": TABLE, "hits.csv": HITS, "qrels.txt": QRELS}.items():
+    for name, text in {"hits.csv": HITS, "qrels.txt": QRELS}.items():
         Path(name).write_text(text)
-
-
-@pytest.mark.parametrize(
-    ("output", "names"),
-    [
-        ("runs", ["runs/a.run", "runs/b_2.run"]),
-        (".", ["a.run", "b_2.run"]),
-    ],
-)
-def test_every_system_has_a_file(call, output: str, names: list[str]) -> None:
-    result = call("runs convert", "t.csv", *SYSTEM, "--output", output)
-    assert [line.partition(":")[0] for line in result.stdout.splitlines()] == names
-    best = [load_run(name).frame["doc_id"][0] for name in names]
-    assert [len(load_run(name).frame) for name in names] == [8, 8]
-    assert best == ["d1", "d1"]
-    assert [load_run(name).name for name in names] == ["a", "b/2"]
-
-
-def test_systems_need_a_place(call) -> None:
-    with pytest.raises(UsageError, match="2"):
-        call("runs convert", "t.csv", *SYSTEM)
-    Path("t.csv").write_text(TABLE.replace("b/2", "A"))
-    with pytest.raises(UsageError):
-        call("runs convert", "t.csv", *SYSTEM, "--output", "runs")
-    with pytest.raises(UsageError, match="folder"):
-        call("runs convert", "t.csv", *SYSTEM, "--output", "x.run")
-    assert not Path("runs").exists()
-
-
-def test_commands_that_need_one_run_name_the_column(call) -> None:
-    with pytest.raises(FormatError, match=r"model.*b/2.*--columns"):
-        call("runs info", "t.csv")
 
 
 def test_columns_are_named_in_every_command(call) -> None:

@@ -21,7 +21,6 @@ class Answers:
         nothing: An answer without documents.
         errors: Errors with status 200, by a text that the message must show.
         partial: Answers that lack documents, by a text that the message must show.
-        batch: The member of the list of answers of a batch; ``None`` without batches.
     """
 
     found: Any
@@ -29,7 +28,6 @@ class Answers:
     nothing: Any
     errors: dict[str, Any] = field(default_factory=dict)
     partial: dict[str, Any] = field(default_factory=dict)
-    batch: str | None = None
 
 
 SHARDS = {"total": 5, "successful": 5, "skipped": 0, "failed": 0}
@@ -203,7 +201,6 @@ QDRANT = Answers(
         "no list": {"result": None, "status": "ok", "time": 0.001},
         "error": {"result": {"points": []}, "status": "error", "time": 0.001},
     },
-    batch="result",
 )
 
 
@@ -277,7 +274,6 @@ TYPESENSE = Answers(
         "Forbidden": {"results": [{"code": 401, "error": "Forbidden - a valid key is needed."}]},
     },
     partial={"search_cutoff": typesense([{"document": {"id": "d1"}}], search_cutoff=True)},
-    batch="results",
 )
 TYPESENSE_VECTOR = replace(TYPESENSE, scores=[-0.25, -0.5])
 
@@ -314,9 +310,3 @@ ANSWERS: dict[str | tuple[str, str], Answers] = {
 def answers_of(engine: str, mode: str) -> Answers:
     """Return the answers of an engine in a mode."""
     return ANSWERS.get((engine, mode), ANSWERS[engine])
-
-
-def in_batch(answer: Any, answers: Answers) -> Any:
-    """Return the answer of one query as an item of a batch."""
-    assert answers.batch is not None
-    return answer["result"] if answers.batch == "result" else answer["results"][0]

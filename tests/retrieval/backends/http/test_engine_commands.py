@@ -169,7 +169,7 @@ def test_from_python(engine: Engine, data: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--engine", "lucene", "--http-url", "http://a"], "unknown engine 'lucene'"),
+        (["--engine", "lucene", "--http-url", "http://a"], "or 'milvus' but got 'lucene'"),
         (["--engine", "vespa"], "the engine's URL is missing"),
         (["--engine", "qdrant", "--http-url", "http://a"], "http.index is missing"),
         (["--engine", "vespa", "--http-url", "http://u:p@a"], "password, token or key"),

@@ -13,9 +13,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.retrieval.backends.http.engine_answers import ANSWERS, answers_of, in_batch
+from tests.retrieval.backends.http.engine_answers import ANSWERS, answers_of
 from trectools_plus.benchmark.run.config_file import load_fetch_settings
 from trectools_plus.errors import UsageError
+from trectools_plus.formats.tables import Topics
+from trectools_plus.progress import no_progress
 from trectools_plus.retrieval.backends.http import source as source_module
 from trectools_plus.retrieval.backends.http.engines import load_presets
 from trectools_plus.retrieval.backends.http.mapping import HttpSettings
@@ -24,15 +26,15 @@ from trectools_plus.retrieval.backends.http.template import (
     escape_lucene,
 )
 from trectools_plus.retrieval.backends.selection import default_modes
-from trectools_plus.retrieval.fetch.answering import FetchOptions, answer_batch
+from trectools_plus.retrieval.fetch.answering import answer_batch
+from trectools_plus.retrieval.fetch.fetch import FetchRequest
 from trectools_plus.retrieval.index.encoder import TextEncoder
-from trectools_plus.retrieval.source import BackendRequest, Failure, Hits, Query
+from trectools_plus.retrieval.source import Failure, FetchOptions, Hits, Query
 
 HOSTILE = 'a "b" \\ {c} $d [e] f\'g\n\t\x01 AND NOT h:i* ~ ^ && || /j/ <k> {query_text} é𝄞'
 QUERIES = [Query("q1", HOSTILE), Query("q2", "lung")]
 PRESETS = load_presets()
 MODES = [(name, mode) for name, preset in PRESETS.items() for mode in preset["modes"]]
-BATCHES = [(name, mode) for name, mode in MODES if name in ("qdrant", "typesense")]
 
 
 def settings_of(engine: str, **more: Any) -> HttpSettings:
@@ -149,29 +151,6 @@ def test_every_rule_of_completeness_is_applied(engine: str, path: str) -> None:
     assert isinstance(reply, Hits), reply
 
 
-@pytest.mark.parametrize(("engine", "mode"), BATCHES)
-def test_batches_have_an_error_for_each_query(engine: str, mode: str) -> None:
-    answers = answers_of(engine, mode)
-    assert answers.batch is not None
-    settings = settings_of(engine, batch_size=2)
-    found, nothing = in_batch(answers.found, answers), in_batch(answers.nothing, answers)
-    replies, sent = ask(settings, mode, {answers.batch: [found, nothing]}, 2)
-    assert [reply.ids for reply in replies if isinstance(reply, Hits)] == [["d1", "d2"], []]
-    assert len(sent) == 1
-    for shown, answer in {**answers.errors, **answers.partial}.items():
-        # Qdrant reports an error for the whole batch, the others for each query.
-        is_whole = answers.batch == "result"
-        broken = answer if is_whole else {answers.batch: [found, answer]}
-        replies, sent = ask(settings, mode, [broken, *[{answers.batch: [nothing]}] * 2], 2)
-        assert all(isinstance(reply, Hits) for reply in replies), (shown, replies)
-        assert len(sent) == 2 + is_whole  # failed queries are sent again
-        alone = answer if is_whole else {answers.batch: [answer]}
-        replies, _ = ask(settings, mode, [broken, alone, alone], 2)
-        assert isinstance(replies[0], Failure if is_whole else Hits)
-        assert isinstance(replies[1], Failure)
-        assert shown in replies[1].reason or is_whole
-
-
 @pytest.mark.parametrize(("engine", "mode"), MODES)
 def test_the_request_has_query_depth_and_fields(engine: str, mode: str) -> None:
     _, (request,) = ask(settings_of(engine), mode, answers_of(engine, mode).found)
@@ -248,7 +227,7 @@ def test_hostile_queries_stay_in_their_place(text: str) -> None:
 def fill(settings: HttpSettings, *texts: str) -> list[Any]:
 
     template = settings.template()
-    return [template.fill("m", [Query("q", text)], 3, {})["json"] for text in texts]
+    return [template.fill("m", Query("q", text), 3, [])["json"] for text in texts]
 
 
 def test_presets_of_nested_languages_keep_hostile_queries() -> None:
@@ -312,7 +291,6 @@ def test_ids_from_a_field(engine: str, answer: Any) -> None:
         ({"index": None}, "lexical", "http.index is missing"),
         ({"engine": "weaviate", "text_fields": []}, "lexical", "http.text_fields is missing"),
         ({"engine": "vespa"}, "splade", "unknown mode"),
-        ({"engine": "solr", "batch_size": 2}, "lexical", "a batch requires a list"),
     ],
 )
 def test_incomplete_settings_name_the_remedy(
@@ -388,9 +366,9 @@ def test_a_mode_can_use_another_preset() -> None:
 @pytest.mark.parametrize(
     "own",
     [
-        {"batch_size": "many"},
-        {"batch_size": 2, "body": {"q": "{query_text}"}},
-        {"batch_size": 2, "body": "{"},
+        {"timeout": "many"},
+        {"body": {"q": "{query_text}"}},
+        {"body": "{"},
         {"text_fields": {"a": 1}},
         {"text_fields": [1]},
         {"index": ["a"]},
@@ -430,11 +408,11 @@ def test_modes_are_checked_like_other_settings(mode: dict[str, Any], message: st
 
 def test_the_manifest_has_requests_and_encoder() -> None:
     backend = HttpBackend(settings_of("qdrant"))
-    request = BackendRequest(None, ["lexical", "vector"])
+    request = FetchRequest(None, Topics.from_dict({}), ["lexical", "vector"])
     facts = {**backend.facts, **backend.request_facts(request)}
     assert list(facts["requests"]) == ["lexical", "vector"]
     assert facts["query_vectors"] == {"vector": TextEncoder.facts()}
-    for source in backend.open(request).values():
+    for source in backend.open(request, no_progress).values():
         source.close()
     record = backend.record
     assert "qdrant/bm25" in record["requests"]["lexical"]["body"]

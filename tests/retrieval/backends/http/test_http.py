@@ -20,10 +20,9 @@ from trectools_plus.formats.tables import Topics
 from trectools_plus.retrieval.backends.http.mapping import HttpSettings
 from trectools_plus.retrieval.backends.http.source import HttpBackend, HttpSource
 from trectools_plus.retrieval.backends.secrets import Secret
-from trectools_plus.retrieval.fetch.answering import Collapse, FetchOptions
 from trectools_plus.retrieval.fetch.fetch import FetchRequest
 from trectools_plus.retrieval.fetch.run_files import FetchedFile, FetchManifest, fetch_to_dir
-from trectools_plus.retrieval.source import Query
+from trectools_plus.retrieval.source import Collapse, FetchOptions, Query
 from trectools_plus.validation.loading import load_run
 
 FAST = {"backoff": 0.01, "timeout": 5}
@@ -119,16 +118,6 @@ def test_cut_chunks_leave_documents_out(start: Any, tmp_path: Path) -> None:
     texts = {"q1": "heart", "q2": "limit 12"}
     file = fetch(service.url, texts, tmp_path, "chunks", **options)
     assert file.manifest.cut_short == ["q2"]
-
-
-@pytest.mark.parametrize("batch_size", [2, 7])
-def test_batches_find_the_same(start: Any, tmp_path: Path, batch_size: int) -> None:
-    service = start()
-    texts = {f"q{number}": f"text {number}" for number in range(15)}
-    one = fetch(service.url, texts, tmp_path / "one")
-    many = fetch(service.url, texts, tmp_path / "many", http={"batch_size": batch_size})
-    assert one.path.read_bytes() == many.path.read_bytes()
-    assert len(service.asked()) == 2 * len(texts)
 
 
 def test_what_fails_for_a_while_is_sent_again(start: Any, tmp_path: Path) -> None:

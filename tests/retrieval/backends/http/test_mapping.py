@@ -35,7 +35,7 @@ def ask(
     full = HttpSettings.model_validate({"url": URL, "retries": 0, **settings})
     source = HttpSource(full, "dense", transport=httpx.MockTransport(handle))
     try:
-        return source.ask(QUERIES[: full.batch_size], depth), seen[0]
+        return source.ask(QUERIES[:1], depth), seen[0]
     finally:
         source.close()
 
@@ -48,13 +48,6 @@ def test_the_default_request_is_the_documented_one() -> None:
     query = {"query_id": "q1", "query_text": 'heart "rate"', "top_k": 3}
     assert json.loads(request.content) == {"mode": "dense", "queries": [query]}
     assert "x-api-key" not in request.headers
-
-
-def test_a_batch_has_an_item_per_query_and_texts_are_no_templates() -> None:
-    reply = {"results": [{"query_id": one.query_id, "segments": []} for one in QUERIES]}
-    _, request = ask({"batch_size": 2}, reply)
-    texts = [one["query_text"] for one in json.loads(request.content)["queries"]]
-    assert texts == [one.text for one in QUERIES]
 
 
 def test_a_vector_database_with_parallel_lists_of_distances() -> None:
@@ -109,27 +102,6 @@ def test_too_long_a_url_is_a_failure_of_its_query() -> None:
     (failure,) = source.ask(QUERIES[:1], 3)
     assert "the request cannot be sent: URL" in failure.reason
     assert not failure.stops
-
-
-@pytest.mark.parametrize(
-    ("statuses", "size", "sent", "stops"),
-    [
-        ([500] * 6, 50, [50, 1, 1, 1, 1, 1], False),  # its queries fail one after the other
-        ([400, 401], 9, [9, 1], True),  # the same holds for every query
-    ],
-)
-def test_a_batch_is_given_up(statuses: list[int], size: int, sent: list[int], stops: bool) -> None:
-    asked: list[int] = []
-
-    def refuse(request: httpx.Request) -> httpx.Response:
-        asked.append(len(json.loads(request.content)["queries"]))
-        return httpx.Response(statuses[len(asked) - 1])
-
-    full = HttpSettings.model_validate({"url": URL, "retries": 0, "batch_size": size})
-    source = HttpSource(full, "dense", transport=httpx.MockTransport(refuse))
-    replies = source.ask([Query(f"q{number}", "x") for number in range(size)], 3)
-    assert (len(replies), asked, replies[0].stops) == (size, sent, stops)
-    assert stops or all(one.lasting for one in replies)
 
 
 @pytest.mark.parametrize(
@@ -401,8 +373,6 @@ def test_too_large_an_answer_is_not_read_to_its_end() -> None:
         ({"body": {"q": "{query_text}"}}, "expected the body as JSON text"),
         ({"body": '{"q": "x"}'}, "the request does not contain the query"),
         *(({"ids": path}, "is not a path") for path in ("$.a[", "$..id", "$.a.*", "$.a[?@.b]")),
-        ({"batch_size": 2, "results": None}, "an entry per query"),
-        ({"batch_size": 2, "body": '{"q": "{query_text}"}'}, "a batch requires a list"),
         ({"body": "none"}, "the request does not contain the query"),
         ({"headers": {"a b": "c"}}, "'a b' is not a valid header"),
         ({"headers": {"X-Name": "Zoë abc"}}, "not a valid header"),

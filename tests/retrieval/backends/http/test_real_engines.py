@@ -21,10 +21,9 @@ import pytest
 from trectools_plus.formats.tables import Topics
 from trectools_plus.retrieval.backends.http.mapping import HttpSettings
 from trectools_plus.retrieval.backends.http.source import HttpBackend, HttpSource
-from trectools_plus.retrieval.fetch.answering import FetchOptions
 from trectools_plus.retrieval.fetch.fetch import FetchRequest, fetch_runs
 from trectools_plus.retrieval.index.encoder import TextEncoder
-from trectools_plus.retrieval.source import Failure, Hits, Query
+from trectools_plus.retrieval.source import Failure, FetchOptions, Hits, Query
 
 DOCUMENTS = {
     "d1": "swept wing in supersonic flow",
@@ -144,36 +143,26 @@ class Qdrant:
 
     def handle(self, request: httpx.Request) -> httpx.Response:
         models = self.models
-        if request.url.path == "/collections/articles/points/query":
-            result = self.answer(models.QueryRequest.model_validate_json(request.content))
-            shown = result.model_dump(mode="json")
-        else:
-            assert request.url.path == "/collections/articles/points/query/batch"
-            batch = models.QueryRequestBatch.model_validate_json(request.content)
-            shown = [self.answer(one).model_dump(mode="json") for one in batch.searches]
+        assert request.url.path == "/collections/articles/points/query"
+        result = self.answer(models.QueryRequest.model_validate_json(request.content))
+        shown = result.model_dump(mode="json")
         return httpx.Response(200, json={"result": shown, "status": "ok", "time": 0.001})
 
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("mode", ["lexical", "vector", "hybrid"])
-@pytest.mark.parametrize("batch_size", [1, 3])
 @pytest.mark.parametrize("id_field", [None, "number"])
-def test_qdrant(require_module: Any, mode: str, batch_size: int, id_field: str | None) -> None:
+def test_qdrant(require_module: Any, mode: str, id_field: str | None) -> None:
     qdrant = Qdrant(require_module)
     given = {"index": "articles", "text_fields": "text", "vector_field": "embedding"}
     given |= {} if id_field is None else {"id_field": id_field}
     settings = HttpSettings.model_validate(
-        {"engine": "qdrant", "url": "http://qdrant.test", "batch_size": batch_size, "retries": 0}
-        | given
+        {"engine": "qdrant", "url": "http://qdrant.test", "retries": 0} | given
     )
     source = HttpSource(settings, mode, transport=httpx.MockTransport(qdrant.handle))
     queries = [Query("q1", "swept wing"), Query("q2", HOSTILE), Query("q3", "plate")]
     try:
-        replies = [
-            reply
-            for start in range(0, 3, batch_size)
-            for reply in source.ask(queries[start : start + batch_size], 2)
-        ]
+        replies = source.ask(queries, 2)
     finally:
         source.close()
     assert not any(isinstance(reply, Failure) for reply in replies), replies

@@ -13,7 +13,7 @@ from trectools_plus.formats.columns.lexer import scan_columns
 from trectools_plus.formats.files.content import FileContent
 from trectools_plus.validation.engine import check_view
 from trectools_plus.validation.findings import Finding
-from trectools_plus.validation.rules.run.columns import READ_AS_MISSING
+from trectools_plus.validation.rules.runs import READ_AS_MISSING
 from trectools_plus.validation.views.runs import RunView
 
 

@@ -86,7 +86,7 @@ function show(value, decimals = 4, sign = false) {
     return "–";
   }
   return value.toLocaleString("en", { minimumFractionDigits: decimals,
-    maximumFractionDigits: decimals, signDisplay: sign ? "always" : "auto" });
+    maximumFractionDigits: decimals, signDisplay: sign ? "always" : "auto" }).replace("-", "−");
 }
 
 /** Return an element of the page. */

@@ -10,12 +10,11 @@ from time import perf_counter
 from typing import Any
 
 from trectools_plus.display import Displayed
-from trectools_plus.errors import InputError
-from trectools_plus.formats.files.index_cache import cache_folder
 from trectools_plus.formats.tables import Corpus
 from trectools_plus.progress import Progress, no_progress
 from trectools_plus.provenance import package_versions
 from trectools_plus.retrieval.backends.embedded.modes import (
+    canonical_mode,
     check_modes,
     expand_modes,
     kind_of,
@@ -32,17 +31,18 @@ from trectools_plus.retrieval.index.ngram import NgramRetriever
 from trectools_plus.retrieval.index.parts import TextParts
 from trectools_plus.retrieval.index.sparse import SparseRetriever
 from trectools_plus.retrieval.index.vector import MultiVectorRetriever, VectorRetriever
-from trectools_plus.retrieval.rerank import LexicalReranker, RerankingRetriever
+from trectools_plus.retrieval.rerank import RerankingRetriever
 from trectools_plus.retrieval.reworded import RewordedRetriever, open_rewording
 from trectools_plus.retrieval.settings import BATCH_SIZE, RetrievalSettings
 from trectools_plus.retrieval.source import (
     Backend,
-    BackendRequest,
     CompositeRetriever,
+    FetchOptions,
     Hits,
     Query,
     Ranking,
     Retriever,
+    SearchRequest,
     Source,
     check_ids,
     leaves_of,
@@ -68,7 +68,7 @@ class EmbeddedBackend(Backend):
         self._retrievers = retrievers
         self.needs_corpus = retrievers is None
 
-    def request_facts(self, request: BackendRequest) -> dict[str, Any]:
+    def request_facts(self, request: SearchRequest) -> dict[str, Any]:
         """Return package versions, models, merged modes, and the hash of the documents' parts."""
         corpus, modes = request.corpus, request.modes
         terms = corpus if corpus is not None and corpus.parts is not None else None
@@ -83,13 +83,15 @@ class EmbeddedBackend(Backend):
             "parts": terms and TextParts.from_corpus(terms).sha256,
         }
 
-    def models(self, mode: str, request: BackendRequest) -> dict[str, ModelRecord]:
-        """Return the local models that a mode uses, by role."""
+    def models(
+        self, mode: str, modes: Sequence[str], settings: RetrievalSettings
+    ) -> dict[str, ModelRecord]:
+        """Return the local models that one of the requested modes uses, by role."""
         is_hybrid = kind_of(mode) == "hybrid"
-        merged = merged_modes(request.modes, request.settings, model_of(mode)) if is_hybrid else []
-        return models_used([mode, *merged], request.settings)
+        merged = merged_modes(modes, settings, model_of(mode)) if is_hybrid else []
+        return models_used([mode, *merged], settings)
 
-    def open(self, request: BackendRequest) -> dict[str, Source]:
+    def open(self, request: SearchRequest, progress: Progress) -> dict[str, Source]:
         """Build retrievers, which share their indexes, and a source for each.
 
         Raises:
@@ -98,16 +100,13 @@ class EmbeddedBackend(Backend):
         """
         retrievers = self._retrievers
         if retrievers is None:
-            if request.corpus is None:
-                raise InputError("the embedded modes need documents")
+            assert request.corpus is not None
             check_ids(request.corpus.frame["doc_id"], "document", request.corpus.path)
-            retrievers = build_retrievers(
-                request.corpus, request.modes, request.settings, request.progress
-            )
+            retrievers = build_retrievers(request.corpus, request.modes, request.settings, progress)
             # The first access to memory-mapped files must not count as a query's latency.
             for retriever in retrievers.values():
                 retriever.search(["warm up"], 1)
-        shared = SharedSearch([retrievers[mode] for mode in request.modes], request)
+        shared = SharedSearch([retrievers[mode] for mode in request.modes], request.options)
         return {mode: EmbeddedSource(retrievers[mode], shared) for mode in request.modes}
 
 
@@ -127,7 +126,8 @@ class EmbeddedSource(Source):
 
     def ask(self, queries: Sequence[Query], depth: int) -> list[Hits]:
         """Search for all queries at once and divide the time evenly among them."""
-        found = self._shared.search(self._retriever, queries, min(depth, self._shared.depth))
+        depth = min(depth, self._shared.options.depth)
+        found = self._shared.search(self._retriever, queries, depth)
         return [Hits(ranking.doc_ids, ranking.scores, ms) for ranking, ms in found]
 
     def index_keys(self) -> dict[str, str]:
@@ -147,16 +147,12 @@ class SharedSearch:
 
     Args:
         retrievers: All retrievers that will search.
-        request: The request that they were opened for.
-
-    Attributes:
-        depth: Number of documents that a retriever returns.
+        options: The depth, and whether the document with the query's id is dropped.
     """
 
-    def __init__(self, retrievers: Sequence[Retriever], request: BackendRequest) -> None:
-        self._exclude_self = request.exclude_self
-        self.depth = request.depth - request.exclude_self
-        self._leaf_depth = max(_depth_needed(retriever, self.depth) for retriever in retrievers)
+    def __init__(self, retrievers: Sequence[Retriever], options: FetchOptions) -> None:
+        self.options = options
+        self._leaf_depth = max(_depth_needed(retriever, options.depth) for retriever in retrievers)
         self._found: dict[tuple[int, str], tuple[Ranking, float]] = {}
 
     def search(
@@ -186,14 +182,14 @@ class SharedSearch:
         if missing:
             started = perf_counter()
             texts = [query.text for query in missing]
-            depth = self._leaf_depth + self._exclude_self
+            depth = self._leaf_depth + self.options.exclude_self
             if isinstance(leaf, RewordedRetriever):
                 found = leaf.search_in(texts, [query.language for query in missing], depth)
             else:
                 found = leaf.search(texts, depth)
             ms = 1000 * (perf_counter() - started) / len(missing)
             for query, ranking in zip(missing, found, strict=True):
-                rest = ranking.without(query.query_id) if self._exclude_self else ranking
+                rest = ranking.without(query.query_id) if self.options.exclude_self else ranking
                 self._found[id(leaf), query.query_id] = rest.head(self._leaf_depth), ms
         return [self._found[id(leaf), query.query_id] for query in queries]
 
@@ -246,21 +242,18 @@ def build_retrievers(
     def reworded(mode: str) -> Retriever:
         return leaf_of(mode) if rewording is None else RewordedRetriever(leaf_of(mode), rewording)
 
-    @cache
-    def hybrid_of(model: str) -> Retriever:
-        merged = merged_modes(modes, settings, model)
-        fusion = fusion_of(settings, [*map(kind_of, merged)])
-        return HybridRetriever([*map(reworded, merged)], fusion, settings.candidates)
-
-    reranker = LexicalReranker(TextParts.from_corpus(corpus)) if settings.reranker else None
+    names = TextParts.from_corpus(corpus).names() if settings.reranker else None
     retrievers: dict[str, Retriever] = {}
     for mode in modes:
-        kind, model = kind_of(mode), model_of(mode)
-        name = f"{kind}-{model}" if model else kind
-        retriever = reworded(name) if kind == "ngram" else None
-        retriever = retriever or (hybrid_of(model) if kind == "hybrid" else leaf_of(name))
-        if reranker is not None:
-            retriever = RerankingRetriever(retriever, reranker, settings.rerank_depth)
+        retriever: Retriever
+        if kind_of(mode) == "hybrid":
+            merged = merged_modes(modes, settings, model_of(mode))
+            fusion = fusion_of(settings, [*map(kind_of, merged)])
+            retriever = HybridRetriever([*map(reworded, merged)], fusion, settings.candidates)
+        else:
+            retriever = (reworded if kind_of(mode) == "ngram" else leaf_of)(canonical_mode(mode))
+        if names is not None:
+            retriever = RerankingRetriever(retriever, names, settings.rerank_depth)
         retrievers[mode] = retriever
     return retrievers
 
@@ -358,21 +351,18 @@ def build_indexes(
         update={"reranker": None, "aggregation_strategy": "all_max"}
     )
     modes = expand_modes(modes, index_settings)
-    root = cache_folder()
-    before = {path: path.stat().st_mtime_ns for path in root.iterdir()} if root.is_dir() else {}
-    recipes = {
-        recipe.key: recipe
-        for retriever in build_retrievers(corpus, modes, index_settings, progress).values()
-        for leaf in leaves_of(retriever)
-        if (recipe := getattr(leaf, "recipe", None)) is not None
-    }
+    indexes = {}
+    for retriever in build_retrievers(corpus, modes, index_settings, progress).values():
+        for leaf in leaves_of(retriever):
+            index: Any = leaf.inner if isinstance(leaf, RewordedRetriever) else leaf
+            indexes[index.index_key] = index
     return [
         BuiltIndex(
-            recipe.kind,
+            index.name,
             key,
-            recipe.folder,
-            sum(file.stat().st_size for file in recipe.folder.iterdir()),
-            before.get(recipe.folder) == recipe.folder.stat().st_mtime_ns,
+            index.recipe.folder,
+            sum(file.stat().st_size for file in index.recipe.folder.iterdir()),
+            index.is_reused,
         )
-        for key, recipe in recipes.items()
+        for key, index in indexes.items()
     ]

@@ -71,12 +71,13 @@ def models_used(modes: Sequence[str], settings: RetrievalSettings) -> dict[str, 
     Raises:
         InputError: If a model's folder is missing or cannot be read.
     """
-    roles = set[str]()
+    folders = {}
     for mode in filter(uses_vectors, modes):
-        roles.add(f"embedding-{model_of(mode)}" if model_of(mode) else "embedding")
+        model = model_of(mode)
+        folders[f"embedding-{model}" if model else "embedding"] = settings.model_folder(model)
     if "splade" in modes:
-        roles.add("splade")
-    return record_models(settings, roles)
+        folders["splade"] = settings.splade_model
+    return record_models(folders)
 
 
 def merged_modes(modes: Sequence[str], settings: RetrievalSettings, model: str = "") -> list[str]:
@@ -113,35 +114,25 @@ def unused_settings(modes: Sequence[str], settings: RetrievalSettings) -> dict[s
     kinds |= {*merged_modes(modes, settings)} if fuses else set()
     vectors = [mode for mode in modes if uses_vectors(mode)]
     has_encoder = any(settings.model_folder(model_of(mode)) for mode in vectors)
-    has_model = has_encoder or "splade" in kinds
     by_score = fuses and settings.fusion != "rrf"
-    checks = {
-        "k1 b stemmer stopwords": ("lexical" in kinds, "is lexical or hybrid"),
-        "rewording language": (fuses or "ngram" in kinds, "is ngram or hybrid"),
-        "components fusion candidates": (fuses, "is hybrid"),
-        "rrf_k": (fuses and not by_score, "is hybrid with fusion=rrf"),
-        "weights": (
-            fuses and settings.fusion == "weighted",
-            "is hybrid with fusion=weighted",
-        ),
-        "normalisation": (by_score, "is hybrid with a fusion by scores"),
-        "multi_vector": ("vector" in kinds, "is vector or hybrid"),
-        "aggregation_strategy": (
-            "vector" in kinds and bool(settings.multi_vector),
-            "uses a vector for each part of a document (multi_vector)",
-        ),
-        "embedding_model": (bool(vectors), "searches by vectors"),
-        "query_prompt document_prompt": (has_encoder, "uses a local embedding model"),
-        "max_length device": (has_model, "uses a local model"),
-        "splade_model": ("splade" in kinds, "is splade"),
-        "rerank_depth": (settings.reranker is not None, "has a reranker"),
+    used = {
+        "k1 b stemmer stopwords": "lexical" in kinds,
+        "rewording language": fuses or "ngram" in kinds,
+        "components fusion candidates": fuses,
+        "rrf_k": fuses and not by_score,
+        "weights": fuses and settings.fusion == "weighted",
+        "normalisation": by_score,
+        "multi_vector": "vector" in kinds,
+        "aggregation_strategy": "vector" in kinds and bool(settings.multi_vector),
+        "embedding_model": bool(vectors),
+        "query_prompt document_prompt": has_encoder,
+        "max_length device": has_encoder or "splade" in kinds,
+        "splade_model": "splade" in kinds,
+        "rerank_depth": settings.reranker is not None,
     }
-    return {
-        name: f"no mode {kind}"
-        for names, (is_used, kind) in checks.items()
-        if not is_used
-        for name in names.split()
-    }
+    given = f"{', '.join(modes)} with fusion={settings.fusion}" if fuses else ", ".join(modes)
+    unused = " ".join(names for names, is_used in used.items() if not is_used)
+    return dict.fromkeys(unused.split(), f"{given} does not use it")
 
 
 def check_modes(modes: Sequence[str], settings: RetrievalSettings | None = None) -> None:

@@ -13,9 +13,8 @@ from dataclasses import dataclass
 from math import isfinite, nan
 from typing import Any
 
-from trectools_plus.retrieval.backends.http.mapping import HttpSettings
-from trectools_plus.retrieval.backends.http.paths import Step, parse_path
-from trectools_plus.retrieval.source import FailureKind, Query
+from trectools_plus.retrieval.backends.http.mapping import HttpSettings, Step, parse_path
+from trectools_plus.retrieval.source import FailureKind, Hits
 
 _DECIMAL = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.ASCII | re.IGNORECASE)
 _NO_ERROR = ("", "none", "null", "nil", "false", "0", "ok", "no error", "success")
@@ -29,7 +28,7 @@ _ERRORS = (
 
 @dataclass
 class AnswerError(ValueError):
-    """A failed request, or an answer, or its part for one query, that does not match the settings.
+    """A failed request, or an answer that does not match the settings.
 
     Attributes:
         reason: The problem.
@@ -50,71 +49,42 @@ class AnswerError(ValueError):
     wait: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class AnswerEntry:
-    """The part of an answer for one query.
-
-    Attributes:
-        ids: Best first.
-        scores: One per id, higher is better; ``None`` if the settings have no path of scores.
-        total: The number of results found; ``None`` if it is unknown.
-    """
-
-    ids: list[str]
-    scores: list[float] | None
-    total: int | None
-
-
-def read_answer(
-    document: Any, queries: Sequence[Query], settings: HttpSettings
-) -> list[AnswerEntry | AnswerError]:
-    """Return each query's entry or the error in it, in the order of the queries.
+def read_answer(document: Any, query_id: str, settings: HttpSettings) -> Hits:
+    """Return the results of a query, without the time and attempts of its request.
 
     Raises:
-        AnswerError: If the answer reports an error, the list of entries is missing, or entries
-            are matched by position and their number differs from the number of queries.
+        AnswerError: If the answer reports an error, does not have one entry for the query, or lacks
+            ids or scores.
     """
     refuse_incomplete(document, settings.incomplete, settings.ids)
-    if settings.results is None:
-        return [_read_entry([document], settings, "the query")]
-    parts = list(_find(document, settings.results).values())
-    if settings.query_id is None:
-        if len(parts) != len(queries):
-            reason = f"{len(parts)} entries ({settings.results}) for {len(queries)} queries"
-            raise AnswerError(reason, document, is_final=bool(parts))
-        return [_read_entry([part], settings, "the query") for part in parts]
-    by_id: dict[str, list[Any]] = {query.query_id: [] for query in queries}
-    for part in parts:
-        for query_id in _values(part, settings.query_id):
-            by_id.get(str(query_id), []).append(part)
-    return [
-        _read_entry(own or parts, settings, f"query {query_id}", len(own))
-        for query_id, own in by_id.items()
-    ]
-
-
-def _read_entry(
-    parts: Sequence[Any], settings: HttpSettings, name: str, count: int = 1
-) -> AnswerEntry | AnswerError:
-    """Return the entry in the only part of a query."""
-    if count != 1:
-        number = f"{count} entries" if count else "no entry"
-        return AnswerError(f"the answer has {number} for {name}", parts, is_final=bool(count))
-    (part,) = parts
+    parts = found = [document]
+    if settings.results is not None:
+        parts = found = list(_find(document, settings.results).values())
+        if settings.query_id is not None:
+            named = ((part, _values(part, settings.query_id)) for part in parts)
+            found = [part for part, ids in named if query_id in map(str, ids)]
+    if len(found) != 1:
+        number = f"{len(found)} entries" if found else "no entry"
+        reason = f"the answer has {number} for query {query_id}"
+        raise AnswerError(reason, found or parts, is_final=bool(found))
     try:
-        refuse_incomplete(part, settings.incomplete, settings.ids)
-        total = next((one for one in _values(part, settings.total) if type(one) is int), None)
-        ids = _find(part, settings.ids, is_required=total != 0)
-        if total and not ids:
-            return AnswerError(f"no results, but {settings.total} (http.total) is {total}", part)
-        for value in ids.values():
-            if isinstance(value, bool) or not isinstance(value, str | int):
-                return AnswerError(f"expected an id at {settings.ids}", [value], is_final=True)
-        scores = None if settings.scores is None else _read_scores(part, settings, list(ids))
+        return _read_entry(found[0], settings)
     except AnswerError as error:
-        error.shown = part if error.shown is None else error.shown
-        return error
-    return AnswerEntry([str(value) for value in ids.values()], scores, total)
+        error.shown = found[0] if error.shown is None else error.shown
+        raise
+
+
+def _read_entry(part: Any, settings: HttpSettings) -> Hits:
+    refuse_incomplete(part, settings.incomplete, settings.ids)
+    total = next((one for one in _values(part, settings.total) if type(one) is int), None)
+    ids = _find(part, settings.ids, is_required=total != 0)
+    if total and not ids:
+        raise AnswerError(f"no results, but {settings.total} (http.total) is {total}")
+    for value in ids.values():
+        if isinstance(value, bool) or not isinstance(value, str | int):
+            raise AnswerError(f"expected an id at {settings.ids}", [value], is_final=True)
+    scores = None if settings.scores is None else _read_scores(part, settings, list(ids))
+    return Hits([str(value) for value in ids.values()], scores, 0.0, total=total)
 
 
 def _read_scores(part: Any, settings: HttpSettings, places: list[tuple[int, ...]]) -> list[float]:

@@ -8,7 +8,6 @@ import random
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
-from itertools import count
 from threading import Event
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -117,8 +116,9 @@ class JsonClient:
             read: Reads the answer's JSON, with the milliseconds of the request and the number of
                 attempts. It raises :class:`AnswerError` if the answer is unusable.
         """
-        for attempt in count(1):
-            sent = perf_counter()
+        attempt = 0
+        while True:
+            attempt, sent = attempt + 1, perf_counter()
             try:
                 document = self._send(make)
                 return read(document, 1000 * (perf_counter() - sent), attempt)
@@ -128,17 +128,15 @@ class JsonClient:
                 problem = AnswerError("the answer is nested too deeply", is_final=True)
             reason = self.describe_error(problem)
             if problem.is_final:
-                lasting, stops = problem.lasting, problem.stops
-                return Failure(reason, problem.kind, lasting, stops, attempt)
+                return Failure(reason, problem.kind, problem.lasting, problem.stops, attempt)
             if problem.wait > MAX_WAIT:
-                reason = f"{reason}; it asks to wait {problem.wait:g} s, more than {MAX_WAIT:g}"
+                reason += f"; it asks to wait {problem.wait:g} s, more than {MAX_WAIT:g}"
             elif attempt <= self._limits.retries and not self._closed.is_set():
                 delay = min(self._limits.backoff * 2.0 ** (attempt - 1), MAX_WAIT)
                 self._closed.wait(max(problem.wait, delay * random.uniform(0.5, 1)))
                 continue
             reason += f" ({attempt} attempts)" if attempt > 1 else ""
             return Failure(reason, problem.kind, True, problem.wait > MAX_WAIT, attempt)
-        raise AssertionError("the loop has no end")
 
     def _send(self, make: Callable[[], Mapping[str, Any]]) -> Any:
         """Return the JSON of one answer, read in a thread that is abandoned when its time is over.

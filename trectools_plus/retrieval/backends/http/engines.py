@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from functools import lru_cache
 from importlib.resources import files
-from typing import Any
+from typing import Any, Literal, get_args
 from urllib.parse import quote, unquote, urlsplit, urlunsplit
 
 import yaml
@@ -15,11 +15,11 @@ from trectools_plus.choices import MODE_ALIASES
 from trectools_plus.retrieval.backends.http.template import fill
 from trectools_plus.text import split_list
 
-ENGINES = (
-    *("elasticsearch", "opensearch", "solr", "vespa", "qdrant", "weaviate", "typesense"),
-    "milvus",
-)
-"""Engines with a preset."""
+Engine = Literal[
+    "elasticsearch", "opensearch", "solr", "vespa", "qdrant", "weaviate", "typesense", "milvus"
+]
+"""An engine with a preset."""
+ENGINES: tuple[Engine, ...] = get_args(Engine)
 _OF_INDEX = ("index", "vector_field", "id_field", "rank_profile")
 
 
@@ -46,7 +46,7 @@ def resolve_preset(engine: str, mode: str, given: Mapping[str, Any]) -> dict[str
         ValueError: If there is no such mode, or a setting that it needs is missing.
     """
     preset = {**load_presets()[engine]}
-    modes, batch = preset.pop("modes"), preset.pop("batch", None)
+    modes = preset.pop("modes")
     kind, has_body = MODE_ALIASES.get(mode, mode), given.get("body") is not None
     if kind not in modes and not has_body:
         raise ValueError(
@@ -56,8 +56,6 @@ def resolve_preset(engine: str, mode: str, given: Mapping[str, Any]) -> dict[str
     if not given.get("url"):
         raise ValueError("the engine's URL is missing — give http.url, or --http-url")
     preset |= modes.get(kind, {})
-    if batch and str(given.get("batch_size", 1)) not in ("0", "1"):
-        preset |= {**batch, "body": fill(batch["body"], {"body": preset.get("body")})}
     url = urlsplit(str(given["url"]))
     base, name = url.path.rstrip("/"), ""
     if given.get("index") is None and "{index" in preset["path"]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable
+from functools import cache
 from typing import Annotated, Any, Self
 from urllib.parse import urlsplit
 
@@ -22,23 +23,15 @@ from pydantic import (
 from trectools_plus.choices import Panel
 from trectools_plus.models import Model, explain_problem
 from trectools_plus.redaction import secret_in_url
-from trectools_plus.retrieval.backends.http.engines import ENGINES, resolve_preset
-from trectools_plus.retrieval.backends.http.paths import parse_path
+from trectools_plus.retrieval.backends.http.engines import ENGINES, Engine, resolve_preset
 from trectools_plus.retrieval.backends.http.template import LIKE_PLACEHOLDER, Template
-from trectools_plus.retrieval.setting_types import (
-    Flag,
-    Names,
-    Number,
-    Option,
-    WholeNumber,
-    setting,
-)
+from trectools_plus.retrieval.setting_types import Flag, Names, Number, Option, WholeNumber, setting
 
 DEFAULT_BODY = """{
   "mode": "{mode}",
   "queries": [{"query_id": "{query_id}", "query_text": "{query_text}", "top_k": "{top_k}"}]
 }"""
-OPERATIONAL = ("key_env", "batch_size", "concurrency", "timeout", "retries", "backoff")
+OPERATIONAL = ("key_env", "concurrency", "timeout", "retries", "backoff")
 """Settings that do not affect the answers, so that a fetch can be resumed with other values."""
 _SECRET_NAME = re.compile(
     # "max_tokens" and "tokenizer" do not match.
@@ -53,9 +46,8 @@ _FROM_ENVIRONMENT = (
 )
 
 PathText = Annotated[str, Field(min_length=1)]
-OptionalText = Annotated[
-    str | None, BeforeValidator(lambda value: None if value in ("none", "") else value)
-]
+NONE = BeforeValidator(lambda value: None if value in ("none", "") else value)
+OptionalText = Annotated[str | None, NONE]
 
 
 class HttpSettings(Model):
@@ -69,7 +61,7 @@ class HttpSettings(Model):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    engine: OptionalText = setting(
+    engine: Annotated[Engine | None, NONE] = setting(
         None,
         "For --backend http: search engine at --http-url, whose requests are built in: "
         f"{', '.join(ENGINES)}. Other settings override them.",
@@ -121,16 +113,14 @@ class HttpSettings(Model):
     body: OptionalText = setting(
         DEFAULT_BODY,
         "The request's body as JSON text; none sends a GET request. A text that is "
-        'only a placeholder becomes its value: "{top_k}" becomes a number. The list with a single '
-        "item that contains {query_text} gets an item for each query of a batch.",
+        'only a placeholder becomes its value: "{top_k}" becomes a number.',
     )
     results: OptionalText = setting(
         "$.results[*]",
-        "Path of the entries, one per query; none uses the whole answer as the entry of the only "
-        "query.",
+        "Path of the entries, of which one is for the query; none uses the whole answer.",
     )
     query_id: OptionalText = setting(
-        "$.query_id", "Path of the query's id in its entry; none matches entries by position."
+        "$.query_id", "Path of the query's id in its entry; none expects a single entry."
     )
     ids: PathText = setting("$.segments[*].segment_id", "Path of the ids in an entry, best first.")
     scores: OptionalText = setting(
@@ -149,7 +139,6 @@ class HttpSettings(Model):
         "is incomplete and therefore a failure. With ! before it, a path must not lead to false.",
     )
     higher_is_better: Flag = setting(True, "false for distances.")
-    batch_size: WholeNumber = setting(1, "Queries in a request.", ge=1, le=1000)
     concurrency: WholeNumber = setting(4, "Maximum number of simultaneous requests.", ge=1, le=64)
     timeout: Number = setting(30, "Seconds for one request.", gt=0, le=3600)
     retries: WholeNumber = setting(
@@ -182,13 +171,6 @@ class HttpSettings(Model):
                 "expected a URL that starts with http:// or https:// and contains a host"
             )
         return url
-
-    @field_validator("engine")
-    @classmethod
-    def _check_engine(cls, name: str | None) -> str | None:
-        if name not in (None, *ENGINES):
-            raise ValueError(f"unknown engine '{name}' — use one of {', '.join(ENGINES)}")
-        return name
 
     @field_validator("key_env")
     @classmethod
@@ -248,20 +230,15 @@ class HttpSettings(Model):
         if "url" not in self.model_fields_set:
             raise ValueError("the service's URL is missing — give http.url, or --http-url")
         self.template()
-        if self.batch_size > 1 and self.results is None:
-            raise ValueError(
-                "a batch requires an entry per query in the answer — set http.results, or omit "
-                "http.batch_size"
-            )
         return self
 
     def template(self) -> Template:
         """Return the request of a mode with its placeholders.
 
         Raises:
-            ValueError: If it does not contain the query, or not the queries of a batch.
+            ValueError: If it does not contain the query.
         """
-        return Template(self.url, self.body, self.batch_size)
+        return Template(self.url, self.body)
 
     def for_mode(self, name: str) -> Self:
         """Return the settings of one mode: the preset of the engine with the given settings.
@@ -307,11 +284,41 @@ class HttpSettings(Model):
 
 
 def _refuse_secrets(names: Iterable[str]) -> None:
-    for name in names:
-        if found := _SECRET_NAME.search(name):
-            # A name with other characters can contain the secret itself.
-            shown = name if re.fullmatch(r"[\w.-]+", name) else found[0]
+    for name in filter(_SECRET_NAME.search, names):
+        # A name with other characters can contain the secret itself.
+        shown = name if re.fullmatch(r"[\w.-]+", name) else "a name"
+        raise ValueError(
+            f"'{shown}' looks like the name of a secret, but settings are written to manifests — "
+            f"{_FROM_ENVIRONMENT}"
+        )
+
+
+Step = str | int | None
+"""The name of a member, the place of an item, or ``None`` for all items of a list."""
+_STEP = re.compile(
+    r"\.(?P<name>[^.\[\]()*?~'\"\s]+)|\[(?P<place>\d+)\]|(?P<all>\[\*\])"
+    r"|\[(?P<quote>['\"])(?P<quoted>[^'\"]*)(?P=quote)\]"
+)
+
+
+@cache
+def parse_path(path: str) -> tuple[Step, ...]:
+    """Parse a path of ``.name`` or ``['name']``, ``[0]`` and ``[*]``; it may start with ``$``.
+
+    Raises:
+        ValueError: If it is not such a path.
+    """
+    rest = path.removeprefix("$")
+    rest = rest if rest[:1] in ("", ".", "[") else f".{rest}"
+    steps: list[Step] = []
+    while rest:
+        step = _STEP.match(rest)
+        if step is None:
             raise ValueError(
-                f"'{shown}' looks like the name of a secret, but settings are written to "
-                f"manifests — {_FROM_ENVIRONMENT}"
+                f"'{path}' is not a path: unexpected '{rest}' — use only names, numbers and lists, "
+                "for example $.hits[*]['doc id'] or $.ids[0][*]"
             )
+        name = step["name"] or step["quoted"]
+        steps.append(int(step["place"]) if step["place"] else name)
+        rest = rest[step.end() :]
+    return tuple(steps)

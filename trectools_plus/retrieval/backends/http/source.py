@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import cache
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from trectools_plus.errors import TrectoolsPlusError, UsageError
 from trectools_plus.models import SEPARATOR
-from trectools_plus.retrieval.backends.http.answers import AnswerEntry, AnswerError, read_answer
+from trectools_plus.progress import Progress
+from trectools_plus.retrieval.backends.http.answers import AnswerError, read_answer
 from trectools_plus.retrieval.backends.http.client import JsonClient, RequestLimits
 from trectools_plus.retrieval.backends.http.mapping import HttpSettings
 from trectools_plus.retrieval.backends.secrets import Secret, read_key
@@ -18,19 +20,15 @@ from trectools_plus.retrieval.index.models import ModelRecord, record_models
 from trectools_plus.retrieval.settings import RetrievalSettings
 from trectools_plus.retrieval.source import (
     Backend,
-    BackendRequest,
-    CircuitBreaker,
     Failure,
     Hits,
     Query,
+    SearchRequest,
     Source,
 )
 
 if TYPE_CHECKING:
     import httpx
-
-Vectors = Mapping[str, list[float]]
-"""The vectors of queries, by their ids."""
 
 
 class HttpBackend(Backend):
@@ -45,8 +43,7 @@ class HttpBackend(Backend):
 
     def __init__(self, settings: HttpSettings, timeout: float | None = None) -> None:
         if timeout is not None:
-            modes = {name: {**own, "timeout": timeout} for name, own in settings.modes.items()}
-            settings = settings.model_copy(update={"timeout": timeout, "modes": modes})
+            settings = settings.model_copy(update={"timeout": timeout})
         self._settings = settings
         self._opened: dict[str, Any] = {}
 
@@ -70,27 +67,35 @@ class HttpBackend(Backend):
         """
         return self._settings.model_dump(mode="json") | self._opened
 
-    def request_facts(self, request: BackendRequest) -> dict[str, Any]:
+    def request_facts(self, request: SearchRequest) -> dict[str, Any]:
         """Return the mappings of the modes and the encoders of their query vectors."""
         settings = {mode: _settings_of(self._settings, mode) for mode in request.modes}
         facts: dict[str, Any] = {}
         if self._settings.engine is not None or self._settings.modes:
             facts["requests"] = {mode: one.facts for mode, one in settings.items()}
         vectors = {
-            mode: {role: model.sha256 for role, model in self.models(mode, request).items()}
+            mode: {role: model.sha256 for role, model in self._models(one).items()}
             or TextEncoder.facts()
             for mode, one in settings.items()
             if one.template().uses_vector
         }
         return {**facts, "query_vectors": vectors} if vectors else facts
 
-    def models(self, mode: str, request: BackendRequest) -> dict[str, ModelRecord]:  # noqa: ARG002
+    def models(
+        self,
+        mode: str,
+        modes: Sequence[str],  # noqa: ARG002
+        settings: RetrievalSettings,  # noqa: ARG002
+    ) -> dict[str, ModelRecord]:
         """Return the local model of a mode's query vectors, if it uses one."""
-        settings = _settings_of(self._settings, mode)
-        model = settings.embedding_model if settings.template().uses_vector else None
-        return record_models(RetrievalSettings(embedding_model=model), {"embedding"})
+        return self._models(_settings_of(self._settings, mode))
 
-    def open(self, request: BackendRequest) -> Mapping[str, Source]:
+    @staticmethod
+    def _models(settings: HttpSettings) -> dict[str, ModelRecord]:
+        model = settings.embedding_model if settings.template().uses_vector else None
+        return record_models({"embedding": RetrievalSettings(embedding_model=model).model_folder()})
+
+    def open(self, request: SearchRequest, progress: Progress) -> Mapping[str, Source]:  # noqa: ARG002
         """Open a source for each mode, without sending a request.
 
         Raises:
@@ -98,16 +103,13 @@ class HttpBackend(Backend):
                 proxy or certificate named in the environment cannot be used.
             InputError: If the model of the query vectors cannot be opened.
         """
-        encoders: dict[str | None, Encoder] = {}
         sources: dict[str, Source] = {}
         self._opened = self.request_facts(request)
+        shared = cache(_open_encoder)
         for mode in request.modes:
             settings = _settings_of(self._settings, mode)
             key = None if settings.key_env is None else read_key(settings.key_env)
-            source = HttpSource(settings, mode, key, encoder=encoders.get(settings.embedding_model))
-            if source.encoder is not None:
-                encoders[settings.embedding_model] = source.encoder
-            sources[mode] = source
+            sources[mode] = HttpSource(settings, mode, key, open_encoder=shared)
         return sources
 
 
@@ -116,10 +118,15 @@ def _settings_of(settings: HttpSettings, mode: str) -> HttpSettings:
         return settings.for_mode(mode)
     except ValueError as error:
         what, _, remedy = str(error).partition(SEPARATOR)
-        where = None if re.search(rf"mode '?{re.escape(mode)}\b", what) else f"mode {mode}"
-        raise UsageError(what, where=where, remedy=remedy or None) from error
+        raise UsageError(what, where=f"mode {mode}", remedy=remedy or None) from error
 
 
+def _open_encoder(model: str | None) -> Encoder:
+    return make_encoder(RetrievalSettings(embedding_model=model))
+
+
+LATENCY_SAMPLE = 20
+"""Queries that are sent alone to a service that is then asked several at a time."""
 _ENCODING = Lock()
 """Models are not safe to use from several threads."""
 
@@ -132,10 +139,7 @@ class HttpSource(Source):
         mode: The mode.
         key: The key for the header that the settings name.
         transport: A replacement for the network, for tests.
-        encoder: The encoder of ``{query_vector}``; ``None`` creates it if the request needs it.
-
-    Attributes:
-        encoder: The encoder, if the request needs it.
+        open_encoder: Opens the model of ``{query_vector}``.
 
     Raises:
         UsageError: If a proxy or certificate named in the environment cannot be used.
@@ -147,14 +151,16 @@ class HttpSource(Source):
         mode: str,
         key: Secret | None = None,
         transport: httpx.BaseTransport | None = None,
-        encoder: Encoder | None = None,
+        open_encoder: Callable[[str | None], Encoder] = _open_encoder,
     ) -> None:
         self._settings = settings = _settings_of(settings, mode)
-        self.batch_size, self.concurrency = settings.batch_size, settings.concurrency
+        self.concurrency = settings.concurrency
+        # Simultaneous requests slow each other down.
+        self.latency_sample = LATENCY_SAMPLE if settings.concurrency > 1 else None
         self._mode, self._key, self._template = settings.mode or mode, key, settings.template()
-        if encoder is None and self._template.uses_vector:
-            encoder = make_encoder(RetrievalSettings(embedding_model=settings.embedding_model))
-        self.encoder = encoder if self._template.uses_vector else None
+        self._encoder = None
+        if self._template.uses_vector:
+            self._encoder = open_encoder(settings.embedding_model)
         headers = {"accept": "application/json", "user-agent": "trectools-plus"} | {
             name.lower(): text for name, text in settings.headers.items()
         }
@@ -170,55 +176,31 @@ class HttpSource(Source):
         self._client.close()
 
     def ask(self, queries: Sequence[Query], depth: int) -> list[Hits | Failure]:
-        """Send all queries in one request; if it fails, send its queries one by one.
+        """Send a request for each query.
 
         A vector of zeros, for example of an empty text, has no direction: it finds nothing.
         """
-        try:
-            vectors = self._encode(queries)
-        except TrectoolsPlusError as error:
-            return [Failure(str(error), stops=True)] * len(queries)
-        is_by_text, nothing = self._template.uses_text, Hits([], None, 0.0)
-        sent = [query for query in queries if is_by_text or any(vectors[query.query_id])]
-        replies = self._send(sent, depth, vectors) if sent else []
-        breaker = CircuitBreaker()
-        for row, query in enumerate(sent if len(sent) > 1 else ()):
-            reply = replies[row]
-            # Another query may have caused the failure of the batch.
-            is_own = isinstance(reply, Failure) and reply.kind == "failed" and not reply.stops
-            if is_own and not breaker.stopped:
-                reply = replies[row] = self._send([query], depth, vectors)[0]
-                breaker.record(reply if isinstance(reply, Failure) else None)
-        found = {query.query_id: reply for query, reply in zip(sent, replies, strict=True)}
-        return [found.get(query.query_id, nothing) for query in queries]
+        return [self._search_one(query, depth) for query in queries]
 
-    def _encode(self, queries: Sequence[Query]) -> Vectors:
-        """Return the vectors of queries, as the shortest decimals of 32-bit numbers."""
-        if self.encoder is None:
-            return {}
-        with _ENCODING:
-            vectors = self.encoder.embed_queries([query.text for query in queries])
-        return {
-            query.query_id: [float(str(number)) for number in vector]
-            for query, vector in zip(queries, vectors, strict=True)
-        }
+    def _search_one(self, query: Query, depth: int) -> Hits | Failure:
+        vector: list[float] = []
+        if self._encoder is not None:
+            try:
+                with _ENCODING:
+                    (numbers,) = self._encoder.embed_queries([query.text])
+            except TrectoolsPlusError as error:
+                return Failure(str(error), stops=True)
+            # The shortest decimals of 32-bit numbers.
+            vector = [float(str(number)) for number in numbers]
+        if not (self._template.uses_text or any(vector)):
+            return Hits([], None, 0.0)
 
-    def _send(self, queries: Sequence[Query], depth: int, vectors: Vectors) -> list[Hits | Failure]:
-        def read(document: Any, ms: float, attempts: int) -> list[Hits | Failure]:
-            entries = read_answer(document, queries, self._settings)
-            if len(queries) == 1 and isinstance(entries[0], AnswerError):
-                raise entries[0]
-            # In a batch, an unusable entry is a failure of its query only.
-            return [self._hits(entry, ms / len(queries), attempts) for entry in entries]
+        def read(document: Any, ms: float, attempts: int) -> Hits:
+            hits = read_answer(document, query.query_id, self._settings)
+            if self._key is not None and any(map(self._key.is_in, hits.ids)):
+                raise AnswerError("an id holds the service's key", is_final=True)
+            return replace(hits, latency_ms=ms, attempts=attempts)
 
-        outcome = self._client.request(
-            lambda: self._template.fill(self._mode, queries, depth, vectors), read
+        return self._client.request(
+            lambda: self._template.fill(self._mode, query, depth, vector), read
         )
-        return [outcome] * len(queries) if isinstance(outcome, Failure) else outcome
-
-    def _hits(self, entry: AnswerEntry | AnswerError, ms: float, attempts: int) -> Hits | Failure:
-        if isinstance(entry, AnswerError):
-            return Failure(self._client.describe_error(entry), attempts=attempts)
-        if self._key is not None and any(map(self._key.is_in, entry.ids)):
-            return Failure("an id holds the service's key", attempts=attempts)
-        return Hits(entry.ids, entry.scores, ms, attempts, total=entry.total)

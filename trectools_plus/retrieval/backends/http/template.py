@@ -43,18 +43,16 @@ class Template:
     Args:
         url: The URL.
         body: The body as JSON text; ``None`` for a GET request.
-        batch_size: The number of queries in a request.
 
     Attributes:
         uses_text: Whether the request contains the texts of queries.
         uses_vector: Whether it contains their vectors.
 
     Raises:
-        ValueError: If a placeholder is unknown, if there is none for the query's text or vector, or
-            no list for the queries of a batch.
+        ValueError: If a placeholder is unknown, or there is none for the query's text or vector.
     """
 
-    def __init__(self, url: str, body: str | None, batch_size: int) -> None:
+    def __init__(self, url: str, body: str | None) -> None:
         self._url, self._body = url, json.loads(body or "null")
         whole = f"{url} {json.dumps(self._body)}"
         for match in LIKE_PLACEHOLDER.finditer(whole):
@@ -71,71 +69,45 @@ class Template:
                 "the request does not contain the query — put {query_text} or {query_vector} into "
                 "http.body or http.url"
             )
-        if batch_size > 1 and ("{query_" in url or not _repeats(self._body)):
-            raise ValueError(
-                "a batch requires a list in http.body whose only item contains {query_text}, and "
-                "no query in the URL — write such a body, or omit http.batch_size"
-            )
 
-    def fill(
-        self, mode: str, queries: Sequence[Query], top_k: int, vectors: Mapping[str, list[float]]
-    ) -> dict[str, Any]:
-        """Return a request for some queries, as arguments for httpx.
+    def fill(self, mode: str, query: Query, top_k: int, vector: Sequence[float]) -> dict[str, Any]:
+        """Return a request for a query, as arguments for httpx.
 
         Args:
             mode: The value of ``{mode}``.
-            queries: The queries.
+            query: The query.
             top_k: The number of results.
-            vectors: The vector of each query, by its id; empty if the request has none.
+            vector: The vector of the query; empty if the request has none.
         """
-        values = [
-            {
-                "mode": mode,
-                "top_k": top_k,
-                "query_id": query.query_id,
-                "query_text": query.text,
-                "query_vector": vectors.get(query.query_id),
-            }
-            for query in queries
-        ]
-        url = _PLACEHOLDER.sub(lambda match: quote(_text_of(match, values[0]), safe=""), self._url)
+        values = {
+            "mode": mode,
+            "top_k": top_k,
+            "query_id": query.query_id,
+            "query_text": query.text,
+            "query_vector": vector,
+        }
+        url = _PLACEHOLDER.sub(lambda match: quote(_text_of(match, values), safe=""), self._url)
         if self._body is None:
             return {"method": "GET", "url": url}
-        return {"method": "POST", "url": url, "json": fill(self._body, *values)}
+        return {"method": "POST", "url": url, "json": fill(self._body, values)}
 
 
-def _repeats(part: Any) -> bool:
-    """Return whether a JSON value contains a list that gets an item for each query."""
-    if isinstance(part, list) and len(part) == 1 and "{query_" in json.dumps(part):
-        return True
-    parts = part.values() if isinstance(part, dict) else part if isinstance(part, list) else ()
-    return any(map(_repeats, parts))
-
-
-def fill(part: Any, *each: Values) -> Any:
+def fill(part: Any, values: Values) -> Any:
     """Replace placeholders in a JSON value, but not those in inserted texts.
 
     A text that is only a placeholder becomes its value. Placeholders without a value remain.
-
-    Args:
-        part: The JSON value.
-        each: The values, of several queries if a list with a single item gets an item for each.
 
     Raises:
         ValueError: If a value with ``!`` is missing.
     """
     if isinstance(part, str):
         whole = _PLACEHOLDER.fullmatch(part)
-        if whole and whole[1] in each[0] and whole[2] in (None, "!"):
-            return _value_of(whole, each[0])
-        return _PLACEHOLDER.sub(lambda match: _text_of(match, each[0]), part)
+        if whole and whole[1] in values and whole[2] in (None, "!"):
+            return _value_of(whole, values)
+        return _PLACEHOLDER.sub(lambda match: _text_of(match, values), part)
     if isinstance(part, dict):
-        return {fill(key, *each): fill(value, *each) for key, value in part.items()}
-    if isinstance(part, list):
-        if len(each) > 1 and len(part) == 1 and "{query_" in json.dumps(part):
-            return [fill(part[0], values) for values in each]
-        return [fill(item, *each) for item in part]
-    return part
+        return {fill(key, values): fill(value, values) for key, value in part.items()}
+    return [fill(item, values) for item in part] if isinstance(part, list) else part
 
 
 def _value_of(match: re.Match[str], values: Values) -> Any:

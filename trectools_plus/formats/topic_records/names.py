@@ -7,8 +7,6 @@ from __future__ import annotations
 
 # Topics: the id.
 
-USUAL_IDS = frozenset({"_id", "query_id", "qid", "id", "number", "num"})
-"""Names of the id that need no note."""
 TOPIC_IDS = (
     "queryid", "qid", "id", "number", "num", "topicid", "questionid", "queryno", "topicno",
     "querynumber", "topicnumber", "no", "nr", "identifier", "qno", "qnum", "tid", "caseid",
@@ -19,19 +17,12 @@ TABLE_TOPIC_IDS = (
     "queryid", "qid", "topicid", "questionid", "searchid", "queryno", "topicno", "querynumber",
     "topicnumber", "qno", "caseid", "id", "number", "num", "topic", "q", "query",
 )  # fmt: skip
-"""Names of the id that identify the first line of a file as the header of a table."""
-TSV_HEADER = (
-    frozenset({"queryid", "qid", "id", "topicid", "topic", "number"}),
-    frozenset({"text", "query", "title", "topic", "querytext", "question"}),
-)
-"""The names of the two columns of TSV."""
+"""Names of the id in the header of a table."""
 
 # Topics: the text.
 
 TEXT_KEYS = ("text", "query_text", "query", "title")
 """Names of the text in test sets."""
-USUAL_TEXTS = frozenset({*TEXT_KEYS, ""})
-"""Names of the text that need no note."""
 TOPIC_TEXTS = (
     "text", "querytext", "querytxt", "query", "title", "question", "topictitle", "querytitle",
     "topictext", "questiontext", "rawutterance", "utterance", "userutterance", "currentquery",

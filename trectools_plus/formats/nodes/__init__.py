@@ -1,1 +1,0 @@
-"""Values with their lines: one node model, and a parser for each syntax."""

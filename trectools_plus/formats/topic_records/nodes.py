@@ -1,0 +1,270 @@
+"""Values of JSON and YAML with their lines, and the text of each scalar.
+
+A YAML loader converts ``010`` to 8, ``12:30`` to 750 and ``no`` to false. Here every scalar has its
+text beside the value that a loader returns.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from bisect import bisect_left
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+from trectools_plus.formats.files.limits import MAX_DEPTH
+from trectools_plus.text import visible
+
+MAX_DOCUMENT_BYTES = 16 << 20
+"""The greatest size of YAML and JSON documents; their tree takes several times as much memory."""
+UNREAD = object()
+"""The value of a scalar that cannot be converted, for example a number of thousands of digits."""
+_MEANINGS = {
+    dict: "mapping",
+    list: "list",
+    str: "text",
+    int: "integer",
+    float: "number",
+    bool: "boolean",
+    type(None): "null",
+}
+_SURROGATES = re.compile("[\ud800-\udfff]")
+
+
+class TreeError(Exception):
+    """A document is malformed, and parsing cannot continue.
+
+    Internal: readers convert it to a ``FormatError``, validators to a finding.
+
+    Args:
+        what: The problem, in one clause.
+        line: The line, from 1.
+    """
+
+    def __init__(self, what: str, line: int) -> None:
+        super().__init__(what)
+        self.what = what
+        self.line = line
+
+
+@dataclass(slots=True, eq=False)
+class Node:
+    """A value.
+
+    Attributes:
+        line: The line where it starts, from 1.
+        data: The value that a loader returns; of a list and a mapping, the nodes in it. A mapping
+            has the first of equal keys.
+        text: The text of a scalar as written, without quotes and with escapes resolved.
+        key: Its key, if it is in a mapping.
+        cut: The line of its end if a comment follows an unquoted YAML text on that line, which can
+            cut off part of an intended text.
+    """
+
+    line: int
+    data: Any
+    text: str = ""
+    key: Node | None = None
+    cut: int | None = None
+
+    @property
+    def meaning(self) -> str:
+        """Its type for a loader: ``text``, ``integer``, …; ``value`` for example for a date."""
+        return _MEANINGS.get(type(self.data), "value")
+
+    @property
+    def fields(self) -> dict[str, Node]:
+        """The values of a mapping by key; empty for other values."""
+        return self.data if isinstance(self.data, dict) else {}
+
+    @property
+    def items(self) -> list[Node]:
+        """The values of a list; empty for other values."""
+        return self.data if isinstance(self.data, list) else []
+
+    @property
+    def is_scalar(self) -> bool:
+        """False for a list or a mapping."""
+        return not isinstance(self.data, dict | list)
+
+    @property
+    def is_empty(self) -> bool:
+        """True for null, and for a list or a mapping without content."""
+        return self.data in (None, [], {})
+
+    @property
+    def is_whole(self) -> bool:
+        """True for an integer that is written as a loader writes it, apart from a plus sign."""
+        return self.meaning == "integer" and str(self.data) == self.text.removeprefix("+")
+
+    def describe(self) -> str:
+        """Describe it for a message: "a list", "the boolean false", "text"."""
+        if self.data is UNREAD:
+            return "a value that cannot be converted"
+        if not self.is_scalar:
+            return f"a {self.meaning}"
+        is_named = self.meaning in ("text", "null")
+        return self.meaning if is_named else f"the {self.meaning} {str(self.data).lower()}"
+
+
+def text_node(line: int, text: str) -> Node:
+    """Return the node of a text."""
+    return Node(line, text, text)
+
+
+Repeat = Callable[[str, int, str], None]
+"""Takes the code, the line and the message of a key that is repeated in a mapping."""
+
+
+def put(mapping: Node, key: Node, value: Node, repeat: Repeat) -> None:
+    """Put a value into a mapping, or report that the key is repeated (T116)."""
+    value.key = key
+    if mapping.data.setdefault(key.text, value) is not value:
+        what = f"key {visible(key.text)} is repeated; loaders keep the last value"
+        repeat("T116", key.line, what)
+
+
+def refuse(_: str, line: int, what: str) -> NoReturn:
+    """Refuse a document in which a key occurs twice in a mapping.
+
+    Raises:
+        TreeError: At the second occurrence.
+    """
+    raise TreeError(what, line)
+
+
+def check_size(text: str) -> None:
+    """Refuse a document whose nodes would need too much memory.
+
+    Raises:
+        TreeError: If it is too large.
+    """
+    if len(text) > MAX_DOCUMENT_BYTES:
+        raise TreeError(f"a document of over {MAX_DOCUMENT_BYTES >> 20} MiB", 1)
+
+
+def check_depth(depth: int, line: int) -> None:
+    """Refuse a list or mapping that is in too many others.
+
+    Raises:
+        TreeError: If its depth, from 1, is over the limit.
+    """
+    if depth > MAX_DEPTH:
+        raise TreeError(f"nested more than {MAX_DEPTH} deep", line)
+
+
+def line_counter(text: str, first_line: int = 1) -> Callable[[int], int]:
+    """Return a function that returns the line of a position in a text."""
+    ends = [match.start() for match in re.finditer("\n", text)]
+    return lambda position: first_line + bisect_left(ends, position)
+
+
+class _Pairs(list[tuple[str, Any]]):
+    """The keys and values of a JSON object, with repeated keys."""
+
+
+class _Plain(str):
+    """A number or a constant as it is written."""
+
+    __slots__ = ()
+
+
+_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[\[{]|[^\s\[\]{},:"]+')
+"""The start of a value or of a key."""
+_DECODER = json.JSONDecoder(
+    object_pairs_hook=_Pairs, parse_int=_Plain, parse_float=_Plain, parse_constant=_Plain
+)
+
+
+def parse_json(text: str, repeat: Repeat = refuse, first_line: int = 1) -> Node:
+    """Parse one JSON document.
+
+    Args:
+        text: The document.
+        repeat: Takes the keys that are repeated; by default, they are errors.
+        first_line: The line number of its first line in the file.
+
+    Raises:
+        TreeError: If the text is not JSON, for example because of NaN, or is too large or too deep.
+    """
+    check_size(text)
+    line_of = line_counter(text, first_line)
+    try:
+        value = _DECODER.decode(text)
+    except RecursionError:
+        raise TreeError(f"nested more than {MAX_DEPTH} deep", first_line) from None
+    except json.JSONDecodeError as error:
+        what = error.msg[:1].lower() + error.msg[1:] + " before the end" * (error.pos >= len(text))
+        line = line_of(min(error.pos, len(text.rstrip("\n"))))
+        raise TreeError(f"invalid JSON: {what}", line) from None
+    tokens = _TOKEN.finditer(text)
+
+    def node(value: Any, depth: int) -> Node:
+        """Return the node of the value at the next token."""
+        result = Node(line_of(next(tokens).start()), value)
+        if isinstance(value, list):
+            check_depth(depth, result.line)
+        if isinstance(value, _Pairs):
+            result.data = {}
+            for name, inner in value:
+                put(result, node(name, depth), node(inner, depth + 1), repeat)
+        elif isinstance(value, list):
+            result.data = [node(item, depth + 1) for item in value]
+        elif isinstance(value, _Plain):
+            result.data, result.text = _number(value, result.line), str(value)
+        else:
+            result.text = value if isinstance(value, str) else json.dumps(value)
+            if _SURROGATES.search(result.text):
+                raise TreeError("an unpaired surrogate is not a character", result.line)
+        return result
+
+    return node(value, 1)
+
+
+def _number(text: str, line: int) -> object:
+    if text.endswith(("N", "y")):
+        raise TreeError(f"{text} is not valid JSON", line)
+    try:
+        return json.loads(text)
+    except ValueError:  # thousands of digits
+        return UNREAD
+
+
+def load_value(node: Node, *, as_text: bool = False) -> Any:
+    """Convert a node like a usual loader: to a list, dictionary, text, number, …
+
+    Args:
+        node: The node.
+        as_text: Convert scalars to their texts, apart from ``null``, ``~`` and empty values.
+
+    Raises:
+        TreeError: At a value that cannot be converted.
+    """
+    if isinstance(node.data, list):
+        return [load_value(item, as_text=as_text) for item in node.items]
+    if isinstance(node.data, dict):
+        return {key: load_value(value, as_text=as_text) for key, value in node.fields.items()}
+    if node.data is UNREAD:
+        raise TreeError(node.describe(), node.line)
+    return node.text if as_text and node.data is not None else node.data
+
+
+def find_line(root: Node | None, place: Sequence[str | int]) -> int | None:
+    """Return the line of a value, or of the innermost existing value that contains its place.
+
+    Args:
+        root: The document; ``None`` if it is empty.
+        place: The keys and indexes that lead to the value.
+
+    Returns:
+        The line; ``None`` if only the root itself contains the place.
+    """
+    line, node = None, root
+    for step in place:
+        values: Any = {} if node is None else node.fields or dict(enumerate(node.items))
+        node = values.get(step)
+        if node is None:
+            break
+        line = (node.key or node).line
+    return line

@@ -1,0 +1,318 @@
+"""The records of topics in files, and the problems found in them.
+
+Readers never raise: they add problems to a collection. The rules of ``topics validate`` report
+them; for loaders, :meth:`Problems.refuse` raises the first one that prevents reading.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+from array import array
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from typing import Any, Literal
+
+from trectools_plus.errors import FormatError
+from trectools_plus.formats.interchange.names import normalize
+from trectools_plus.formats.topic_records.names import (
+    CASE_KEYS,
+    JUDGED_KEYS,
+    TABLE_TEXTS,
+    TABLE_TOPIC_IDS,
+    TOP_KEYS,
+    TOPIC_TEXTS,
+)
+from trectools_plus.formats.topic_records.nodes import Node, TreeError, parse_json, text_node
+from trectools_plus.text import quoted, visible
+
+SAMPLED = 1000
+"""The number of records whose fields decide how a file is read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """A problem in a file of topics or in a test set.
+
+    Attributes:
+        code: The rule of ``topics validate`` that reports it.
+        line: The line, from 1.
+        message: The problem.
+        query_id: The topic.
+        doc_id: The document.
+        severity: If it differs from the severity of the rule: ``warning`` if the topics can be read
+            as meant.
+        remedy: What the user can do about it, if it differs from the remedy of the rule.
+        blocks_scoring: ``False`` if the file can be scored.
+    """
+
+    code: str
+    line: int
+    message: str
+    query_id: str | None = None
+    doc_id: str | None = None
+    severity: Literal["error", "warning", "info"] | None = None
+    remedy: str | None = None
+    blocks_scoring: bool | None = None
+
+
+class Problems:
+    """The problems of a file: the first of each code and severity, and the lines of the others.
+
+    One that prevents scoring replaces a first one that does not.
+    """
+
+    def __init__(self) -> None:
+        self.groups: dict[tuple[str, str | None], tuple[Problem, array[int]]] = {}
+
+    def add(self, code: str, line: int, message: str, **further: Any) -> None:
+        """Add a problem; ``further`` are attributes of :class:`Problem`."""
+        problem = Problem(code, line, message, **further)
+        first, lines = self.groups.get((code, problem.severity), (problem, array("I")))
+        lines.append(line)
+        prevents_scoring = first.blocks_scoring is False and problem.blocks_scoring is None
+        self.groups[code, problem.severity] = problem if prevents_scoring else first, lines
+
+    def refuse(self, path: str) -> None:
+        """Raise the first problem that is not a warning and prevents reading.
+
+        Raises:
+            FormatError: With the code of the rule.
+        """
+        found = [problem for problem, _ in self.groups.values() if problem.severity != "warning"]
+        for problem in sorted(found, key=lambda problem: problem.line):
+            if problem.blocks_scoring is not False:
+                remedy = problem.remedy and problem.remedy[:1].lower() + problem.remedy[1:]
+                what = f"{problem.message} ({problem.code})"
+                raise FormatError(what, path=path, line=problem.line, remedy=remedy)
+
+
+@dataclass(slots=True)
+class Topic:
+    """One topic of a file, or one case of a test set.
+
+    Attributes:
+        line: The line of its id, or on which it starts, from 1.
+        query_id: Its id; ``None`` if it is missing or empty.
+        text: Its text; ``None`` if it is missing or not a single value.
+        text_line: The line on which its text starts; ``None`` if unknown.
+        fields: Its values by name, as written.
+    """
+
+    line: int
+    query_id: str | None = None
+    text: str | None = None
+    text_line: int | None = None
+    fields: dict[str, Node] = field(default_factory=dict)
+
+
+def read_id(node: Node, what: str, query_id: str | None, problems: Problems) -> str | None:
+    """Read an id as it is written in the file; ``None`` without one.
+
+    Args:
+        node: The value.
+        what: The name of the value in messages: "id" or "document id".
+        query_id: The topic that it belongs to, if that is known.
+        problems: Collects null (T105), and values that loaders do not read as text (T114).
+    """
+    if node.data == "":
+        problems.add("T105", node.line, f"{what} is empty", query_id=query_id)
+        return None
+    return _read_scalar(node, what, "T114", query_id, problems)
+
+
+def read_text(node: Node, topic: Topic, problems: Problems) -> None:
+    """Read the text of a topic, and its place.
+
+    Reports null (T105), values of other types (T115) and a text cut at '#' (T117).
+    """
+    topic.text_line = node.line
+    topic.text = _read_scalar(node, "text", "T115", topic.query_id, problems)
+    if node.cut is not None:
+        what = f"text is cut at '#': {quoted(node.text)}"
+        problems.add("T117", node.cut, what, query_id=topic.query_id, severity="warning")
+
+
+def _read_scalar(
+    node: Node, what: str, code: str, query_id: str | None, problems: Problems
+) -> str | None:
+    if not node.is_scalar or node.data is None:
+        problems.add("T105", node.line, f"{what} is {node.describe()}", query_id=query_id)
+        return None
+    if node.meaning != "text":
+        shown = visible(node.text)
+        message = f"{what} {shown} is read as {node.describe()}"
+        # A whole number stays the same if it is converted back to text.
+        severity, remedy = "warning" if node.is_whole else None, f'Quote it: "{shown}"'
+        further = {"query_id": query_id, "severity": severity, "remedy": remedy}
+        problems.add(code, node.line, message, **further)
+    return node.text
+
+
+_TSV = "id TAB text"
+_LINE_FORMS = {
+    "query TAB id TAB text": re.compile(r"query\t([^\t]+)\t(.*)", re.IGNORECASE),
+    "id:priority:text": re.compile(r" *([0-9]+):[0-9]{1,2}: *([^\s][^\t]*)"),
+    "id:text": re.compile(r" *([^\s:#{}\[\]\"'<>,;|]+): *([^\s][^\t]*)"),
+    _TSV: re.compile(r"([^\t]*)\t(.*)"),
+}
+"""A file has the first of these forms that all its lines have; otherwise it is TSV."""
+_NOT_IDS = frozenset({"id", "qid", "text", "query", "title", "topic", "number", "http", "https"})
+_LINES_CHECKED = 200
+_JUDGED_OR_RANKED = re.compile(r"\S+[ \t]+[Qq]?0[ \t]+\S+[ \t]+-?[0-9]+(?:[ \t]+\S+){0,2}\s*")
+"""A row of a run, or of qrels."""
+
+
+def iter_lines(text: str, problems: Problems) -> Iterator[Topic]:
+    """Yield the topics of lines ``id TAB text`` or another form, also those without id or text.
+
+    Blank lines, comments (``#`` without a tab) and a header are skipped.
+
+    Args:
+        text: The file.
+        problems: Collects the problems.
+    """
+    ended = ((at, line.removesuffix("\r")) for at, line in enumerate(text.split("\n"), 1))
+    lines = [(at, line) for at, line in ended if not _is_skipped(line)]
+    sample = [line for _, line in lines[:_LINES_CHECKED]]
+    if sample and all(map(_JUDGED_OR_RANKED.fullmatch, sample)):
+        what, remedy = "this is a run, or qrels", "Use 'runs validate' or 'qrels validate' for it"
+        problems.add("T101", lines[0][0], what, remedy=remedy)
+        return
+    form = next(form for form, row in _LINE_FORMS.items() if _are_topics(sample, row))
+    if form != _TSV:
+        report_other_form(lines[0][0], f"lines {form}", problems)
+    elif sample and is_header(sample[0].split("\t")):
+        at, line = lines.pop(0)
+        shown = visible(line.replace("\t", " "))
+        problems.add("T103", at, f"header line '{shown}'", blocks_scoring=False)
+    for at, line in lines:
+        match = _LINE_FORMS[form].fullmatch(line)
+        if match is None:
+            problems.add("T101", at, f"expected {form} but got {quoted(line)}")
+            continue
+        query_id, words = match[1] if match[1].strip(" ") else None, match[2]
+        if query_id is None:
+            problems.add("T105", at, f"no id before {quoted(words.strip(' '))}")
+        elif "\t" in words:
+            what = "tab inside the text, read as a blank"
+            problems.add("T102", at, what, query_id=query_id, severity="warning")
+        yield Topic(at, query_id, words.replace("\t", " ").strip(" "), at)
+
+
+def _is_skipped(line: str) -> bool:
+    return not line.strip(" \t\v\f") or (line.startswith("#") and "\t" not in line)
+
+
+def _are_topics(lines: Sequence[str], row: re.Pattern[str]) -> bool:
+    """Return whether all lines have a form, with ids that occur once."""
+    ids = {match[1].lower() for line in lines if (match := row.fullmatch(line))}
+    return row is _LINE_FORMS[_TSV] or (len(ids) == len(lines) > 0 and not _NOT_IDS & ids)
+
+
+def report_other_form(line: int, name: str, problems: Problems) -> None:
+    """Report that a file is not TSV (T101)."""
+    what = f"{name}, not {_TSV}; trectools-plus reads them, other tools do not"
+    problems.add("T101", line, what, severity="warning", remedy=f"Write {_TSV}")
+
+
+def is_header(names: Sequence[str]) -> bool:
+    """Return whether the values of a line are the names of columns with id and text."""
+    plain = [normalize(name) for name in names]
+    ids = [name for name in plain if name in TABLE_TOPIC_IDS[:-2]]
+    return bool(ids) and any(name != ids[0] for name in plain if name in TABLE_TEXTS)
+
+
+def read_table(text: str, separator: str, problems: Problems) -> list[Topic]:
+    """Return the rows of a table with a header; values that are empty are left out.
+
+    Raises:
+        TreeError: At a row with more values than names, or with quotes that do not match.
+    """
+    lines = (line.removesuffix("\r") + "\n" for line in text.split("\n"))
+    rows = csv.DictReader(lines, delimiter=separator, skipinitialspace=True, strict=True)
+    topics: list[Topic] = []
+    try:
+        for row in rows:
+            if None in row:
+                raise TreeError("more values than names in the header", rows.line_num)
+            values = {name: (value or "").strip() for name, value in row.items()}
+            filled = {name: text_node(rows.line_num, text) for name, text in values.items() if text}
+            topics.append(Topic(rows.line_num, fields=filled))
+    except csv.Error as error:
+        raise TreeError(f"a row that cannot be read: {error}", rows.reader.line_num) from None
+    if topics:
+        report_other_form(1, "a table with a header", problems)
+    return topics
+
+
+def read_json_lines(text: str, problems: Problems) -> list[Topic]:
+    """Return the objects of JSON Lines; report the other lines."""
+    topics = []
+    for number, line in enumerate(text.split("\n"), 1):
+        try:
+            root = parse_json(line, problems.add, number) if line.strip(" \t\r") else None
+            if root is not None and not isinstance(root.data, dict):
+                raise TreeError(f"expected a JSON object but got {root.describe()}", number)
+            topics += [] if root is None else [_topic_of(root)]
+        except TreeError as error:
+            problems.add("T104", error.line, error.what)
+    return topics
+
+
+_LISTS = frozenset(
+    ("topics", "queries", "questions", "data", "records", "items", "claims", "testcases")
+)
+_TURNS = frozenset({"turn", "turns", "utterances", "conversation"})
+
+
+def find_topics(root: Node, *, test_sets: bool = False) -> list[Topic] | None:
+    """Return the topics of a document in JSON or YAML: a list, or ``{id: text}``.
+
+    Args:
+        root: The document.
+        test_sets: Return the cases of a test set too.
+
+    Returns:
+        The topics; ``None`` if the document is a test set, or neither.
+
+    Raises:
+        TreeError: If the topics are conversations.
+    """
+    lists = [value for name, value in root.fields.items() if normalize(name) in _LISTS]
+    values = lists[0] if len(lists) == 1 else root
+    cases = values.items or list(values.fields.values())
+    names = dict.fromkeys(name for case in cases[:SAMPLED] for name in case.fields)
+    has_form = values is not root and 0 < len(names) == len(names.keys() & {*CASE_KEYS})
+    has_form |= any(map(_is_judged, [*names, *(values.fields if values is root else ())][:SAMPLED]))
+    if "metadata" in root.fields or has_form:
+        return list(map(_topic_of, cases)) if test_sets and names else None
+    has_texts = any(normalize(name) in TOPIC_TEXTS for name in names)
+    if values.items or has_texts:
+        is_regular = cases and all(case.fields for case in cases)
+        return list(map(_topic_of, cases)) if is_regular else None
+    if any(normalize(name) in (*TOPIC_TEXTS[:9], *TABLE_TOPIC_IDS) for name in root.fields):
+        return [_topic_of(root)]
+    if not cases or any(case.meaning != "text" for case in cases):
+        return None
+    return [Topic(case.line, key, fields={"text": case}) for key, case in values.fields.items()]
+
+
+def _is_judged(name: str) -> bool:
+    """Return true for a key that only test sets have, or a misspelling of it."""
+    return bool(get_close_matches(name[:64].lower(), (*JUDGED_KEYS, *TOP_KEYS[1:]), 1, 0.75))
+
+
+def _topic_of(mapping: Node) -> Topic:
+    """Return the topic of a mapping, whose key is its id if it is in a mapping.
+
+    Raises:
+        TreeError: If it is a conversation, whose turns are several queries.
+    """
+    for name, value in mapping.fields.items():
+        if value.items and normalize(name) in _TURNS:
+            what = "turns of a conversation are not read; write one topic for each turn"
+            raise TreeError(what, value.line)
+    key = mapping.key or Node(mapping.line, None)
+    return Topic(key.line, key.text or None, fields=mapping.fields)

@@ -1,1 +1,0 @@
-"""Rules for files of any kind."""

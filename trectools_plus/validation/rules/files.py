@@ -1,0 +1,515 @@
+"""Rules on the bytes and lines of any file, and cases that rules on runs and on qrels share."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from trectools_plus.formats.columns.facts import LONG_LINE_BYTES, OddLines
+from trectools_plus.formats.files.limits import MAX_LINE_BYTES
+from trectools_plus.validation.registry import Case, Rule, rule
+from trectools_plus.validation.views.order import Pairs
+from trectools_plus.validation.views.places import Places, Value
+from trectools_plus.validation.views.tables import (
+    TableView,
+    fields_of,
+    has_only_bare_cr,
+    wide_encoding,
+)
+
+_SUFFIXES = {"gzip": ".gz", "bz2": ".bz2", "xz": ".xz", "zstd": ".zst"}
+
+
+def at_start(test: Callable[[Any], object]) -> Callable[[TableView], Places]:
+    """Return a function that returns the first line with data if a file passes a test."""
+    return lambda table: Places(int(bool(test(table))), [table.shape.first_line or 1])
+
+
+def is_misnamed(table: TableView) -> bool:
+    """Return whether the name of a file does not match the compression of the content."""
+    suffix = Path(table.path).suffix.lower()
+    named = suffix if suffix in _SUFFIXES.values() else ""
+    return table.path != "-" and named != _SUFFIXES.get(table.file.source.compression or "", "")
+
+
+F112 = rule(
+    "F112",
+    "gzip-name",
+    "warning",
+    "gzip data (1F 8B) without a .gz name, or a .gz name without gzip data; the same for other "
+    "compressions",
+    "This package recognises compression by the bytes. ir_measures, ranx and others use the name, "
+    "and then read compressed bytes as text, or stop.",
+    "run.txt: warning F112: the compression of the content (gzip) is not that of the name. "
+    "Rename the file.",
+    "Rename the file",
+    Case(
+        "warning",
+        "the compression of the content ({view.file.source.compression}) is not that of the name",
+        is_misnamed,
+    ),
+)
+F111 = rule(
+    "F111",
+    "truncated-gzip",
+    "error",
+    "gzip stream ends early or CRC differs",
+    "The readable part of a truncated file looks like a complete file with fewer queries.",
+    "run.txt.gz: error F111: gzip stream ends early, after 4,412 whole lines. Copy or create the "
+    "file again.",
+    "Copy or create the file again",
+)  # the engine reports it, because a damaged stream has no view
+F102 = rule(
+    "F102",
+    "byte-order-mark",
+    "warning",
+    "file starts with EF BB BF",
+    "Other readers make the mark part of the first query id, so the first row belongs to a query "
+    "that is not in the qrels.",
+    "run.txt:1: warning F102: byte order mark; other readers make it part of the first id and lose "
+    "the row. Save as UTF-8 without BOM.",
+    "Save as UTF-8 without BOM",
+    Case(
+        "warning",
+        "byte order mark; other readers make it part of the first id and lose the row",
+        lambda table: Places(int(table.file.facts.has_bom), [1]),
+        note="the mark is ignored",
+    ),
+    fix="safe",
+    fixed="took off the byte order mark",
+)
+
+
+def bad_byte(table: TableView) -> Places:
+    """Return the first byte that is not UTF-8."""
+    bad = table.file.facts.bad_utf8
+    if bad is None or wide_encoding(table.file):
+        return Places()
+    return Places(1, [bad.line], bad.column, first={"byte": f"0x{bad.value:02X}"})
+
+
+F103 = rule(
+    "F103",
+    "not-utf8",
+    "error",
+    "bytes that are not UTF-8; UTF-16 and UTF-32 are recognised by their byte order mark or NUL "
+    "bytes",
+    "Tools decode such bytes differently or stop, so one document gets several ids.",
+    "run.txt:4: error F103: byte 0xE9 is not UTF-8 (it may be Latin-1). Convert: iconv -f latin1 "
+    "-t utf-8.",
+    "Convert: iconv -f latin1 -t utf-8",
+    Case(
+        "error",
+        "the text is {view.file.facts.encoding_guess}, not UTF-8",
+        lambda table: Places(int(wide_encoding(table.file) is not None), [1]),
+        remedy="Convert: iconv -f {view.file.facts.encoding_guess} -t utf-8",
+        drop_in="refuses",
+    ),
+    Case("error", "byte {byte} is not UTF-8 (it may be Latin-1)", bad_byte),
+    drop_in="scores",
+    blocks_fixing=True,
+)
+
+
+def marks(table: TableView, character: str) -> Places:
+    """Return the places of a character that tools read differently: CR within a line, or NUL."""
+    columns = table.file
+    found = columns.facts.bare_cr if character == "\r" else columns.facts.nul
+    if wide_encoding(columns) or found.first is None:
+        return Places()
+    column = columns.line_index.column_of_character(found.first, character)
+    return Places(found.count, found.lines, column, first={"at": column or 0})
+
+
+F105 = rule(
+    "F105",
+    "bare-cr",
+    "error",
+    "CR not followed by LF",
+    "CR alone is the line end of old Macintosh systems. trec_eval reads the whole file as one row. "
+    "A CR inside a row is part of an id for some tools and a line end for others, so only a file "
+    "whose line ends are all CR can be fixed.",
+    "run.txt:1: error F105: line ends are bare CR; other readers read the whole file as one row. "
+    "Convert to LF: tr '\\r' '\\n'.",
+    "Convert to LF: tr '\\r' '\\n'",
+    Case(
+        "error",
+        "line ends are bare CR; other readers read the whole file as one row",
+        lambda table: Places(table.file.facts.bare_cr.count, [1]),
+        given=lambda table, _: has_only_bare_cr(table.file),
+    ),
+    Case(
+        "error",
+        "CR inside a line[ ({count} in all)]; some readers end the line here",
+        partial(marks, character="\r"),
+        remedy="Remove it",
+        fix="no",
+    ),
+    fix="safe",
+    fixed="wrote LF for bare CR",
+    blocks_fixing=True,
+    chunked=True,
+)
+F106 = rule(
+    "F106",
+    "nul-byte",
+    "error",
+    "byte 0x00 anywhere",
+    "A NUL byte ends a string in C: trec_eval aborts or stops reading there and scores only the "
+    "rows before it. Damaged disks and interrupted copies cause NUL bytes.",
+    "run.txt:2: error F106: NUL byte at column 7; trec_eval aborts or stops reading here. Remove "
+    "it and check how the file was copied.",
+    "Remove it and check how the file was copied",
+    Case(
+        "error",
+        "NUL byte at column {at}[ ({count} in all)]; trec_eval aborts or stops reading here",
+        partial(marks, character="\0"),
+    ),
+    blocks_fixing=True,
+    chunked=True,
+)
+
+
+def no_data(table: TableView) -> bool:
+    """Return whether the file has no data, unless F110, R112 or Q112 report the reason."""
+    if table.n_rows or table.shape.first_line is not None:
+        return False
+    if table.columns is None:
+        return True
+    n_comments = len(table.columns.comments)
+    is_explained = n_comments and len(table.commented_out_rows) == n_comments
+    return table.columns.facts.stopped_at is None and not is_explained
+
+
+F101 = rule(
+    "F101",
+    "empty-file",
+    "error",
+    "no data row after comments and blank lines",
+    "A job that stops before it writes leaves an empty run. Evaluators then print zeros, or "
+    "nothing, without a warning.",
+    "run.txt: error F101: no data rows. Check whether the job stopped before writing.",
+    "Check whether the job stopped before writing",
+    Case("error", "no data rows", no_data),
+    tables=True,
+    blocks_fixing=True,
+)
+F104 = rule(
+    "F104",
+    "crlf",
+    "info",
+    "CR LF line ends; warning when mixed with LF",
+    "Readers that expect LF keep the CR as part of the last column. Mixed line ends mean that "
+    "parts of the file come from different systems.",
+    "run.txt: info F104: CRLF line ends, read as LF. Save with LF line ends.",
+    "Save with LF line ends",
+    Case(
+        "warning",
+        "{count:line} in CRLF, {view.file.facts.n_lf} in LF; two files may have been joined",
+        lambda table: table.file.facts.n_crlf if table.file.facts.n_lf else 0,
+    ),
+    Case("info", "CRLF line ends, read as LF", lambda table: table.file.facts.n_crlf),
+    fix="safe",
+    fixed="wrote LF for CRLF",
+)
+
+
+def comment_lines(table: TableView) -> OddLines:
+    """Return comments that are not rows that are commented out."""
+    if table.shape.verdict == "not-text" or not table.has_comments:
+        return OddLines.of()
+    comments = table.file.comments
+    return comments.filter(~np.isin(comments.line, table.commented_out_rows.line))
+
+
+F107 = rule(
+    "F107",
+    "comment-line",
+    "warning",
+    "line that starts with '#'; an indented '#' is data and fails R101 or R102",
+    "trec_eval 10 skips comments; all other readers stop or read them as data.",
+    "run.txt:5: warning F107: 1 comment line; only trec_eval 10 skips comments. Remove it.",
+    "Remove it",
+    Case("warning", "{count:comment line}; only trec_eval 10 skips comments", comment_lines),
+    fix="safe",
+    fixed="left out comment lines",
+)
+F108 = rule(
+    "F108",
+    "blank-line",
+    "warning",
+    "empty or whitespace-only line",
+    "trec_eval skips blank lines in runs and rejects them in qrels; pytrec_eval and ranx reject "
+    "them everywhere.",
+    "qrels.txt:5: warning F108: 1 blank line; many readers stop there. Remove it.",
+    "Remove it",
+    Case(
+        "warning",
+        "{count:blank line}; many readers stop there",
+        lambda table: table.file.facts.blank_lines,
+        given=lambda table, _: table.is_line_based and table.shape.first_line,
+    ),
+    fix="safe",
+    fixed="left out blank lines",
+)
+F109 = rule(
+    "F109",
+    "no-final-newline",
+    "info",
+    "last byte is not LF",
+    "A truncated file has no final newline either, and a truncated score is still a number.",
+    "run.txt: info F109: no newline at end of file. Check that the last row is complete.",
+    "Check that the last row is complete",
+    Case(
+        "info",
+        "no newline at end of file",
+        lambda table: not table.file.facts.final_newline and table.is_line_based,
+        given=lambda table, _: (
+            table.shape.verdict != "not-text" and table.file.facts.stopped_at is None
+        ),
+    ),
+    fix="safe",
+    fixed="ended the last line",
+)
+
+
+def long_lines(table: TableView) -> Places:
+    """Return long lines, the longest first, unless line ends have no meaning."""
+    facts = table.file.facts
+    longest = [] if facts.longest_line_at is None else [facts.longest_line_at]
+    others = [line for line in facts.long_lines.lines.tolist() if line not in longest]
+    return Places(facts.long_lines.count if table.is_line_based else 0, [*longest, *others])
+
+
+F110 = rule(
+    "F110",
+    "long-line",
+    "warning",
+    "line over 64 KiB; error over 16 MiB, where reading stops",
+    "No valid row is this long: line ends were lost, or the file has another format. Tools with a "
+    "fixed buffer split such a line into several rows.",
+    "run.txt:4: warning F110: line of 1,000,014 bytes. Check that line ends were not lost.",
+    "Check that line ends were not lost",
+    Case(
+        "error",
+        f"line of over {MAX_LINE_BYTES:,} bytes; the rest of the file is not read",
+        lambda table: Places(
+            int(table.file.facts.stopped_at is not None), [table.file.facts.stopped_at or 1]
+        ),
+        given=lambda table, _: table.file.facts.stopped_at == table.file.facts.longest_line_at,
+    ),
+    Case(
+        "warning",
+        f"line of {{view.file.facts.longest_line}} bytes[ ({{count}} lines over "
+        f"{LONG_LINE_BYTES >> 10} KiB)]",
+        long_lines,
+    ),
+)
+
+# Cases and rules that runs and qrels share
+
+form_feeds = Case(
+    "warning",
+    "form feed or vertical tab between columns; not every reader splits there",
+    lambda table: Places(
+        len(table.file.facts.form_feed_lines.lines), table.file.facts.form_feed_lines.lines
+    ),
+    given=lambda table, _: table.shape.has_rows,
+)
+
+
+def short_lines(table: TableView) -> OddLines:
+    """Return rows with too few fields; an invisible character may join two of a run."""
+    short = table.misshapen.filter(table.misshapen.n_fields < n_needed(table))
+    if table.is_arranged or table.kind == "qrels":
+        return short
+    return short.where(lambda text: not INVISIBLE.search(text.encode()))
+
+
+def long_rows(table: TableView) -> OddLines:
+    """Return rows with too many fields."""
+    return table.misshapen.filter(table.misshapen.n_fields > n_needed(table))
+
+
+def n_needed(table: TableView) -> int:
+    """Return the number of values that each row must have."""
+    return table.origin.n_values if table.origin else table.file.n_fields
+
+
+def shown_layout(table: TableView, _: Places) -> Mapping[str, Value]:
+    """Return the names of the values that each row must have."""
+    usual = {6: "qid Q0 docid rank score tag", 4: "qid iter docid grade"}[table.file.n_fields]
+    return {"names": " ".join(table.origin.required) if table.origin else usual}
+
+
+few_values = Case(
+    "error",
+    "{n_fields:column}, need {names}[ (on {count} lines)]",
+    short_lines,
+    shows=shown_layout,
+    remedy="Write all columns on every line, or name those of another layout: {view.conversion} "
+    "--columns",
+)
+
+
+def shown_form(table: TableView, _: Places) -> Mapping[str, Value]:
+    """Return what the reading of a file in another form added."""
+    return {"notes": "; ".join(["", *table.origin.notes]) if table.origin else ""}
+
+
+in_other_form = partial(
+    Case,
+    "error",
+    shows=shown_form,
+    remedy="Every trectools-plus command reads it; for other tools: {view.conversion} --output OUT",
+    fix="no",
+    blocks=False,
+)
+"""The case of a file that is not in TREC form, but that every command reads."""
+
+without_header = in_other_form(
+    "the format is {view.shape.format}, not columns separated by blanks{notes}",
+    at_start(lambda table: table.is_arranged and table.shape.header is None),
+)
+
+
+def header_line(table: TableView, *, arranged: bool) -> Places:
+    """Return the line that names the columns, of a file in another form or in TREC form."""
+    if table.shape.header is None or table.is_arranged != arranged:
+        return Places()
+    line, text = table.shape.header
+    return Places(1, [line], first={"text": " ".join(text.split())})
+
+
+header = partial(
+    Case,
+    "error",
+    where=partial(header_line, arranged=False),
+    blocks=lambda table: table.header_may_be_data,
+)
+"""The case of a line that names the columns, of a file in TREC form."""
+
+header_of_table = in_other_form(
+    "{view.shape.format} with the header {text!q}, not in TREC form{notes}",
+    partial(header_line, arranged=True),
+)
+"""The case of a file in another form that has a header."""
+
+
+def row_behind_hash(code: str, row: str) -> Rule:
+    """Return the rule on comment lines that look like rows."""
+    case = partial(Case, where=lambda table: table.commented_out_rows)
+    return rule(
+        code,
+        "row-behind-hash",
+        "warning",
+        "comment line that looks like a row; error if all rows do",
+        "A line that begins with '#' is a comment to trec_eval 10 and to this package, "
+        f"but {row} to every other reader.",
+        f"file.txt:1: error {code}: all rows start with '#'. Rename the id if it starts with '#'.",
+        "Rename the id if it starts with '#'",
+        case(
+            "error",
+            "all rows start with '#'",
+            given=lambda table, _: not table.n_rows and table.shape.first_line is None,
+        ),
+        case("warning", "{text!q} is skipped as a comment[ (and {more} more)]"),
+        blocks_fixing=True,
+        chunked=False,
+    )
+
+
+def returning_queries(table: TableView) -> Pairs:
+    """Return the rows at which a query continues after another."""
+    rows = table.blocks.repeated_starts if table.blocks.interleaved else np.empty(0, np.int64)
+    return Pairs(rows, rows - 1)
+
+
+CONTINUES = "query {query_id!v} continues after query {other_query_id!v}[ ({count} places in all)]"
+"""The message on :func:`returning_queries`."""
+
+INVISIBLE = re.compile(
+    rb"[\x01-\x08\x0e-\x1f\x7f]|\xc2[\x80-\xa0]|\xe1\x9a\x80|\xe2\x80[\x80-\x8a\xa8\xa9\xaf]"
+    rb"|\xe2\x81\x9f|\xe3\x80\x80"
+)
+"""Control characters, and characters at which some tools split a row and others do not, in UTF-8:
+U+0080 to U+00A0, U+1680, U+2000 to U+200A, U+2028, U+2029, U+202F, U+205F and U+3000."""
+
+
+INVISIBLE_IN_IDS = re.compile(
+    rb"\xc2\xad|\xe2\x80[\x8b-\x8f\xaa-\xae]|\xe2\x81[\xa0-\xa4\xa6-\xa9]|\xef\xbb\xbf"
+)
+"""Characters without width, some of which change the writing direction, in UTF-8: U+00AD, U+200B to
+U+200F, U+202A to U+202E, U+2060 to U+2064, U+2066 to U+2069 and U+FEFF.
+
+Because of them, different ids look the same.
+"""
+
+
+def lines_with(table: TableView, pattern: re.Pattern[bytes], numbers: tuple[int, ...]) -> Places:
+    """Return the lines with a match in some fields, and what the message says about the first."""
+    columns = table.columns
+    if columns is None or not table.shape.has_rows:
+        return Places()
+    has_controls = columns.facts.has_controls or b"\x7f" in columns.source.data
+    if columns.facts.is_ascii and not has_controls:
+        return Places()
+    lines = {line: text for line, _, text in columns.misshapen.rows()}
+    lines = {line: text for line, text in lines.items() if pattern.search(text.encode())}
+    n_before = 0
+    for fields in columns.fields():
+        for match in pattern.finditer(fields.text.data.tobytes()):
+            row = int(np.searchsorted(fields.ends[-1], match.start()))
+            number = int(np.searchsorted(fields.ends[:, row], match.start())) + 1
+            line = int(columns.lines[n_before + row])
+            if number in numbers and line not in lines:
+                lines[line] = fields.texts(number, np.array([row]))[0]
+        n_before += fields.n_rows
+    if not lines:
+        return Places()
+    first = min(lines)
+    field = next(text for text in fields_of(lines[first]) if pattern.search(text.encode()))
+    (character, *_) = pattern.findall(field.encode())
+    shown: dict[str, Value] = {
+        "name": f"character U+{ord(character.decode()):04X}",
+        "field": field,
+        "bare": pattern.sub(b"", field.encode()).decode(),
+    }
+    column = None if columns.origin else columns.line_index.text(first).find(character.decode()) + 1
+    return Places(len(lines), sorted(lines), column, first=shown)
+
+
+def invisible_character(code: str, n_fields: int) -> Rule:
+    """Return the rule on invisible characters in rows of ``n_fields`` fields."""
+    everywhere = tuple(range(1, n_fields + 1))
+    return rule(
+        code,
+        "invisible-character",
+        "error",
+        "NBSP, U+3000, control bytes, U+2028 in a row; U+200B, U+FEFF, U+00AD inside an id are a "
+        "warning",
+        "Python's split() splits a row at a no-break space, C does not, so two tools see different "
+        "columns. An id with a zero-width character looks like the correct id but never matches "
+        "it.",
+        f"file.txt:2: error {code}: character U+00A0 inside 'd\\u00a002'; tools split rows "
+        "differently here. Replace it with a plain blank, or remove it from the id.",
+        "Replace it with a plain blank, or remove it from the id",
+        Case(
+            "error",
+            "{name} inside {field!q}[ (on {count} lines)]; tools split rows differently here",
+            partial(lines_with, pattern=INVISIBLE, numbers=everywhere),
+        ),
+        Case(
+            "warning",
+            "{name} inside {field!q}[ (on {count} lines)]; it looks like '{bare!v}' but is another "
+            "id",
+            partial(lines_with, pattern=INVISIBLE_IN_IDS, numbers=(1, 3)),
+        ),
+        drop_in="scores",
+        chunked=True,
+    )

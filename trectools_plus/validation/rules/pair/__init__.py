@@ -1,1 +1,0 @@
-"""Rules for a run together with its qrels and topics."""
