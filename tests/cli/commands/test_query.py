@@ -323,7 +323,6 @@ def test_one_finding_has_no_parts(text: str) -> None:
     assert document("query", text)["parts"] == []
 
 
-@needs_hpo
 @pytest.mark.every(2)
 @needs_hpo
 @pytest.mark.parametrize("text", ["quarterly revenue report", "train from Berlin to Munich"])
