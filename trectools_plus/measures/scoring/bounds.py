@@ -40,7 +40,8 @@ def count_ties(view: RunView, cutoffs: Sequence[int] = (10, 100)) -> Ties:
         view: The run.
         cutoffs: The ranks k for which queries with a tie of ranks k and k + 1 are counted.
     """
-    ties, score, query = view.ties32.rows, view.scored.score, view.grouped.query
+    scored = view.scored
+    ties, score, query = scored.ties(32), scored.score, view.grouped.query
     ranks = places_in_query(query)[ties]  # of the first document of each pair
     return Ties(
         pairs=len(ties),
