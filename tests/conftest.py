@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 from hypothesis import settings
@@ -30,7 +30,7 @@ logging.getLogger().addHandler(logging.NullHandler())
 
 # Hypothesis runs few examples per property in development and more in continuous integration. There
 # is no deadline, because the time of an example depends more on the machine than on the code.
-settings.register_profile("fast", max_examples=12, deadline=None)
+settings.register_profile("fast", max_examples=8, deadline=None)
 settings.register_profile("ci", max_examples=40, deadline=None, print_blob=True)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE") or "fast")
 
@@ -121,6 +121,17 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     items.sort(key=lambda item: item.get_closest_marker("process") is None)
 
 
+def skip_unless_required(reason: str, variable: str) -> NoReturn:
+    """Skip a test that lacks something, or fail if a variable such as ``REQUIRE_LATEX`` is 1."""
+    (pytest.fail if os.environ.get(variable) == "1" else pytest.skip)(reason)
+    raise AssertionError
+
+
+@pytest.fixture(scope="session", name="skip_unless_required")
+def _skip_unless_required() -> Callable[[str, str], NoReturn]:
+    return skip_unless_required
+
+
 @pytest.fixture(scope="session")
 def thorough() -> bool:
     """Return :func:`is_thorough`."""
@@ -138,9 +149,7 @@ def shared_data() -> Path:
     folder = Path(os.environ.get("TRECTOOLS_PLUS_SHARED_DATA") or default)
     if not folder.is_dir():
         reason = f"no shared test data in {folder}: set TRECTOOLS_PLUS_SHARED_DATA"
-        if os.environ.get("REQUIRE_SHARED_DATA") == "1":
-            pytest.fail(reason)
-        pytest.skip(reason)
+        skip_unless_required(reason, "REQUIRE_SHARED_DATA")
     return folder
 
 
@@ -205,9 +214,7 @@ def require_module() -> Callable[[str], Any]:
             return importlib.import_module(name)
         except ModuleNotFoundError as error:
             reason = f"{error}: pip install '.[dev-integrations]'"
-            if os.environ.get("REQUIRE_INTEGRATIONS") == "1":
-                pytest.fail(reason)
-            return pytest.skip(reason)
+            skip_unless_required(reason, "REQUIRE_INTEGRATIONS")
 
     return require
 
@@ -218,9 +225,7 @@ def pdflatex() -> str:
     found = shutil.which("pdflatex")
     if found is None:
         reason = "no pdflatex: apt-get install texlive-latex-base texlive-latex-recommended"
-        if os.environ.get("REQUIRE_LATEX") == "1":
-            pytest.fail(reason)
-        pytest.skip(reason)
+        skip_unless_required(reason, "REQUIRE_LATEX")
     return found
 
 
@@ -319,8 +324,10 @@ def call_of(
         monkeypatch.chdir(tmp_path)
         monkeypatch.delenv("FORCE_COLOR", raising=False)
 
-        def run(*arguments: str) -> tuple[int, str, str]:
-            monkeypatch.setattr(sys, "argv", [f"/somewhere/bin/{program}", *words, *arguments])
+        def run(*arguments: object) -> tuple[int, str, str]:
+            monkeypatch.setattr(
+                sys, "argv", [f"/somewhere/bin/{program}", *words, *map(str, arguments)]
+            )
             capsys.readouterr()
             code = 0
             try:

@@ -13,6 +13,7 @@ from harness.pages import Block, matches, read_blocks, run_python
 from typer.main import get_command
 
 from trectools_plus.cli.app import app
+from trectools_plus.cli.reference import iter_commands
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -39,6 +40,20 @@ CASES = [
 
 @pytest.mark.parametrize("command", CASES)
 def test_the_command_and_its_options_exist(command: str) -> None:
+    check_command(command)
+
+
+def test_examples_of_help_pages_exist() -> None:
+    texts = [re.sub(r" *\\\n *", " ", text) for _, text in iter_commands()]
+    blocks = [block for text in texts for block in re.findall(r"Examples:\n((?: +\S.*\n)+)", text)]
+    lines = [line.partition(" > ")[0].strip() for block in blocks for line in block.splitlines()]
+    commands = [line for line in lines if line.split()[0] in PROGRAMS]
+    assert len(commands) > 40
+    for command in commands:
+        check_command(command)
+
+
+def check_command(command: str) -> None:
     words = shlex.split(command)
     found: Any = get_command(app)
     rest = words[1:] if words[0] == "trectools-plus" else words

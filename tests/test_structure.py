@@ -30,6 +30,11 @@ def name_of(path: Path) -> str:
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
+@cache
+def tree_of(path: Path) -> ast.Module:
+    return ast.parse(path.read_text("utf-8"))
+
+
 MODULES = {name_of(path): path for path in sorted(ROOT.rglob("*.py"))}
 
 
@@ -70,7 +75,7 @@ def imports(module: str) -> set[str]:
     path = MODULES[module]
     package = module if path.stem == "__init__" else module.rpartition(".")[0]
     found: set[str] = set()
-    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+    for node in ast.walk(tree_of(path)):
         if isinstance(node, ast.Import):
             found.update(alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -109,7 +114,7 @@ def find_cycles(graph: dict[str, set[str]]) -> set[frozenset[str]]:
 
 def test_no_module_takes_a_name_from_the_root_package() -> None:
     for module, path in MODULES.items():
-        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        for node in ast.walk(tree_of(path)):
             if isinstance(node, ast.ImportFrom) and node.module == NAME and module != NAME:
                 names = {alias.name for alias in node.names}
                 assert all(f"{NAME}.{name}" in MODULES for name in names), (module, names)
@@ -131,7 +136,7 @@ def test_folders_are_small() -> None:
 def test_public_classes_have_names_of_their_own() -> None:
     places: dict[str, list[str]] = {}
     for module, path in MODULES.items():
-        for node in ast.parse(path.read_text("utf-8")).body:
+        for node in tree_of(path).body:
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                 places.setdefault(node.name, []).append(module)
     assert {name: found for name, found in places.items() if len(found) > 1} == {}

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import re
 import signal
 import subprocess
 import sys
+import termios
 import time
+from array import array
 from pathlib import Path
 
 import pytest
@@ -79,6 +82,7 @@ MISTAKES = [
 ]  # fmt: skip
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize(("arguments", "code", "word"), MISTAKES, ids=lambda x: str(x)[-40:])
 def test_mistakes_are_one_line_with_the_right_code(
     arguments: list[object], code: int, word: str, tmp_path: Path, program: Program
@@ -120,7 +124,11 @@ def test_an_interrupt_ends_waiting_for_standard_input(tmp_path: Path, program: P
     held = os.open(source, os.O_RDWR)  # an end that stays open
     words = ["trectools-plus", "eval", "-", RUN, "--output", output]
     started = program.start(words, tmp_path, source)
-    time.sleep(0.5)
+    os.write(held, b"1 0 d1 1\n")
+    unread = array("i", [1])
+    while unread[0] and started.poll() is None:
+        time.sleep(0.02)
+        fcntl.ioctl(held, termios.FIONREAD, unread)
     started.send_signal(signal.SIGINT)
     assert started.wait(timeout=30) == 130
     os.close(held)

@@ -16,6 +16,7 @@ FILES = {
 }
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("given", ["lexical", "lexical.run", FILES["a"]])
 def test_a_baseline_may_be_named_by_its_file(program: Any, tmp_path: Path, given: str) -> None:
     runs = [FILES["a"], FILES["b"]]

@@ -72,6 +72,7 @@ def test_the_table_of_commands_names_every_output(name: str, entry: CommandEntry
     assert {*entry.results, *entry.data} <= {one.name for one in command.params}
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize(
     "line",
     [

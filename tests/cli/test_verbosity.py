@@ -42,12 +42,6 @@ def test_quiet_prints_no_notes(extra_query: Path, program: Program, tmp_path: Pa
     assert (quiet.code, quiet.stderr, quiet.stdout) == (0, "", usual.stdout)
 
 
-def test_quiet_still_prints_errors(program: Program, tmp_path: Path) -> None:
-    done = program("runs info missing.run --quiet", tmp_path)
-    assert done.code == 2
-    assert done.stderr == program("runs info missing.run", tmp_path).stderr != ""
-
-
 def test_verbose_prints_the_traceback_of_an_error(program: Program, tmp_path: Path) -> None:
     done = program("runs info missing.run -v", tmp_path)
     assert done.code == 2

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
 from trectools_plus.choices import Averaging
-from trectools_plus.cli.app import app
 from trectools_plus.distributed import Place, current_workers, use_scheduler
 from trectools_plus.errors import TrectoolsPlusError, UsageError
 from trectools_plus.measures.evaluation import DEFAULT_MEASURES, score_runs
@@ -82,19 +79,6 @@ def test_scores_are_those_of_one_machine(scheduler, collection, names):
     with use_scheduler(scheduler):
         found, _ = score(given.qrels, given.runs, names)
     check_same(found, expected)
-
-
-def test_the_command_prints_the_same_bytes(scheduler, collection, tmp_path, monkeypatch):
-    given = collection(8)
-    monkeypatch.chdir(Path(given.qrels).parent)  # the workers are in another folder
-    names = [Path(path).name for path in given.runs]
-    for how in (["--format", "json", "--per-query"], ["--format", "csv"], ["-m", "Accuracy"]):
-        command = ["eval", "qrels.txt", *names, *how]
-        here = CliRunner().invoke(app, command)
-        spread = CliRunner().invoke(app, [*command, "--scheduler", scheduler])
-        assert here.exit_code == spread.exit_code == 0, spread.output
-        assert spread.stdout_bytes == here.stdout_bytes
-        assert spread.stderr == here.stderr
 
 
 def test_errors_are_those_of_one_machine(scheduler, collection, tmp_path):

@@ -82,9 +82,3 @@ def test_a_missing_package_is_named(package: str, words: str, without: Any, tmp_
         f"pip install {package}"
     )
     assert "Traceback" not in done.stderr
-
-
-def test_other_import_errors_are_not_hidden(without: Any) -> None:
-    """A missing module of this package is a defect, not a missing extra."""
-    done = without("trectools_plus.measures.parser", "", "eval q.txt a.run -m AP@3")
-    assert "ModuleNotFoundError" in done.stderr

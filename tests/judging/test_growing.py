@@ -123,24 +123,6 @@ def test_an_extended_plan_asks_only_new_pairs(judged: PlanFolder, tmp_path: Path
         old = new
 
 
-def test_the_order_holds_for_the_new_pairs_of_an_extension(
-    judged: PlanFolder, tmp_path: Path
-) -> None:
-    new = extend(judged, tmp_path, "c", seed=1)
-    # Queries without new pairs are complete before the others, which is no other order.
-    assert check_order(new, read_people(new.path)) is None
-    first, *_, last = (
-        query_id
-        for query_id in new.plan.queries[:22]
-        if any(new.extension_of[query_id, doc_id] for doc_id in new.judgeable[query_id])
-    )
-    jumped = [
-        *read_people(new.path),
-        *(label for label in label_all(new, 22) if label.query_id == last),
-    ]
-    assert f"{last} is complete, but {first}" in (check_order(new, jumped) or "")
-
-
 def test_an_extension_keeps_the_texts_that_were_judged(tmp_path: Path) -> None:
     judged = make_small(tmp_path, queries=3)
     runs = write_runs(tmp_path, ("c",), 3, seed=1)

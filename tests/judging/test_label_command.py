@@ -19,8 +19,6 @@ from harness.plans import make_small
 from harness.program import Program, Started
 from harness.scripted_server import Server, serve
 
-from trectools_plus.judging.prompt import read_prompt
-
 pytestmark = pytest.mark.process
 
 CONCURRENCY = 4
@@ -114,15 +112,6 @@ def test_the_key_is_in_no_output_and_no_file(program: Program, folder: Path) -> 
         assert path.is_dir() or SECRET.encode() not in path.read_bytes(), path
     assert unset.code == 2
     assert "not set or empty — --key-from-env NO_KEY" in unset.stderr
-
-
-def test_the_prompt_can_be_replaced(program: Program, folder: Path, server: Server) -> None:
-    (folder / "mine.txt").write_text(f"{read_prompt(None).text}Be strict.\n", "utf-8")
-    done = program(command(server, "--yes", "--prompt", "mine.txt"), folder)
-    assert done.code == 0, done.stderr
-    assert "Be strict." in server.requests[0][2]["messages"][0]["content"]
-    (stored,) = (folder / "plan" / "prompts").iterdir()
-    assert stored.read_bytes() == (folder / "mine.txt").read_bytes()
 
 
 def test_parameters(program: Program, folder: Path, server: Server) -> None:

@@ -136,6 +136,7 @@ def test_every_reaction_is_tested() -> None:
     assert REACTIONS.keys() == RIGHT | RETRIED | FAILED | UNUSABLE.keys()
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("reaction", sorted(RIGHT | RETRIED))
 def test_every_form_is_read_and_calls_without_an_answer_are_repeated(
     tmp_path: Path, reaction: str
@@ -148,6 +149,7 @@ def test_every_form_is_read_and_calls_without_an_answer_are_repeated(
     assert {one.grade for one in labels_of(plan) if one.doc_id == "d1"} == {0, 3}
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("reaction", sorted(UNUSABLE))
 def test_an_answer_without_a_grade_is_missing_and_not_asked_again(
     tmp_path: Path, reaction: str

@@ -6,12 +6,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from harness.plans import label_all
+from harness.plans import label_all, make_small, write_labels
 
 from trectools_plus.errors import InputError
 from trectools_plus.extraction.report import REPORT_FILE as EXTRACTION_FILE
 from trectools_plus.formats.files.outputs import refuse_foreign, refuse_link_out
-from trectools_plus.judging.labels import LABELS_FILE
 from trectools_plus.judging.people import read_people
 from trectools_plus.judging.plan import PlanFolder
 from trectools_plus.judging.review.shown import load_plan_material
@@ -38,6 +37,7 @@ def is_untouched(victim: Path) -> bool:
     return victim.read_bytes() == b"" and victim.stat().st_mode & 0o777 == 0o644
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("name", ["review.db", "review.db-wal", "review.db-journal"])
 @pytest.mark.parametrize("is_dangling", [False, True])
 def test_a_database_is_no_link_out_of_its_folder(
@@ -67,12 +67,7 @@ def test_a_database_is_no_link_out_of_its_folder(
     assert not (tmp_path / "new").exists()
 
 
-def label(plan: PlanFolder) -> None:
-    """Write labels of a model, as ``judge label`` does, and of people."""
-    lines = [one.model_dump_json() for one in label_all(plan, 30, "judge", "model")]
-    (plan.path / LABELS_FILE).write_text("".join(f"{line}\n" for line in lines))
-
-
+@pytest.mark.every(3)
 @pytest.mark.parametrize("name", JUDGMENT_FILES)
 @pytest.mark.parametrize("is_dangling", [False, True])
 def test_an_estimate_is_not_written_through_a_link(
@@ -92,10 +87,8 @@ def test_an_estimate_is_not_written_through_a_link(
 @pytest.fixture
 def make_plan_of(tmp_path: Path) -> PlanFolder:
     """A plan of 30 queries, of which people judged 25."""
-    from harness.plans import make_small
-
     plan = make_small(tmp_path, queries=30, people=25)
-    label(plan)
+    write_labels(plan, label_all(plan, 30, "judge", "model"))
     judged = label_all(plan, 25)
     qrels = tmp_path / "judged.txt"
     qrels.write_text("".join(f"{one.query_id} 0 {one.doc_id} {one.grade}\n" for one in judged))

@@ -7,12 +7,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from harness.plans import label, make_small
+from harness.plans import label, make_small, write_labels
 from scipy import stats
 
 from trectools_plus.errors import CheckFailedError, UsageError
 from trectools_plus.judging import pilot as module
-from trectools_plus.judging.labels import Label
 from trectools_plus.judging.pilot import plan_people
 from trectools_plus.judging.plan import PlanFolder
 from trectools_plus.judging.review import judgments
@@ -48,11 +47,6 @@ def judged(tmp_path: Path) -> tuple[PlanFolder, Mapping[tuple[str, str], int]]:
             judgments.record_grade(store, anna, query_id, doc_id, grade)
     store.close()
     return plan, truth
-
-
-def write(plan: PlanFolder, labels: list[Label]) -> None:
-    lines = "".join(one.model_dump_json() + "\n" for one in labels)
-    (plan.path / "labels.jsonl").write_text(lines)
 
 
 def test_without_a_model_the_numbers_are_those_of_the_t_interval(
@@ -93,7 +87,7 @@ def test_a_model_must_have_judged_the_queries_of_people(
 ) -> None:
     plan, truth = judged
     lacking = plan.plan.queries[3]
-    write(plan, [label(*pair, 1, "m", "model") for pair in truth if pair[0] != lacking])
+    write_labels(plan, [label(*pair, 1, "m", "model") for pair in truth if pair[0] != lacking])
     assert plan_people(plan, 0.1).models == {}
     with pytest.raises(UsageError, match="4"):
         plan_people(plan, 0.1, ["AP"])

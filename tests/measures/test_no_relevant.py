@@ -6,8 +6,6 @@ import ir_measures
 import numpy as np
 import pytest
 import pytrec_eval
-from hypothesis import given
-from hypothesis import strategies as st
 
 from trectools_plus.choices import Averaging
 from trectools_plus.errors import MissingExtraError, UsageError
@@ -15,7 +13,6 @@ from trectools_plus.formats.tables import Qrels, Run
 from trectools_plus.measures import (
     evaluate,
     parse_measure,
-    parse_measures,
     score_runs,
 )
 from trectools_plus.measures.parser import measure_labels
@@ -111,75 +108,8 @@ def test_the_value_is_that_of_the_library(label):
         assert found["relevant"] == pytest.approx(expected["relevant"], nan_ok=True)
 
 
-BY_NAME = {
-    "AP": "map",
-    "AP@3": "map_cut_3",
-    "nDCG": "ndcg",
-    "nDCG@3": "ndcg_cut_3",
-    "RR": "recip_rank",
-    "P@5": "P_5",
-    "R@2": "recall_2",
-    "Success@1": "success_1",
-    "Rprec": "Rprec",
-    "Bpref": "bpref",
-    "infAP": "infAP",
-    "IPrec@0.1": "iprec_at_recall_0.10",
-    "SetP": "set_P",
-    "SetR": "set_recall",
-    "SetF": "set_F",
-    "SetAP": "set_map",
-}
-
-QUERIES = st.sampled_from(["1", "2", "3", "4", "5"])
-DOCUMENTS = st.sampled_from("abcdefgh")
-
-
-@st.composite
-def pairs(draw):
-    """A run without ties, and qrels of which every second query has no relevant document."""
-    grades = st.one_of(
-        st.dictionaries(DOCUMENTS, st.just(0), min_size=1),
-        st.dictionaries(DOCUMENTS, st.integers(-1, 0), min_size=1),
-        st.dictionaries(DOCUMENTS, st.integers(-1, 3), min_size=1),
-    )
-    qrels = {
-        query: docs if max(docs.values()) >= 0 else {**docs, "a": 0}
-        for query, docs in draw(st.dictionaries(QUERIES, grades, min_size=1)).items()
-    }
-    rankings = st.lists(DOCUMENTS, min_size=1, unique=True)
-    run = draw(st.dictionaries(QUERIES, rankings, min_size=1))
-    scores = {
-        query: {doc: -float(at) for at, doc in enumerate(docs)} for query, docs in run.items()
-    }
-    return qrels, scores
-
-
-def scored(qrels, run, names, **averaging):
-    return score_runs(
-        Qrels.from_dict(qrels),
-        {"run": Run.from_dict(run)},
-        parse_measures(names),
-        Averaging(**averaging),
-    )
-
-
 def mean(values):
     return math.fsum(values) / len(values)
-
-
-@given(pairs())
-def test_without_such_queries_the_means_are_over_the_others(pair):
-    qrels, run = pair
-    with_relevant = {query: docs for query, docs in qrels.items() if max(docs.values()) >= 1}
-    if not with_relevant:
-        return
-    for missing in ("zero", "drop"):
-        names = [*BY_NAME, "MinRank", "Judged@3", "APcap@2"]
-        dropped = scored(qrels, run, names, missing=missing, no_relevant="drop")
-        alone = scored(with_relevant, run, names, missing=missing)
-        assert dropped.query_ids == alone.query_ids
-        assert dropped.tables["run"].tobytes() == alone.tables["run"].tobytes()
-        assert set(dropped.queries_without_relevant) == qrels.keys() - with_relevant.keys()
 
 
 def test_a_relevance_level_leaves_queries_out_of_its_measure():

@@ -1,9 +1,6 @@
 import importlib.metadata
-import itertools
-import re
 import sys
 import types
-import warnings
 from functools import cache
 from pathlib import Path
 
@@ -157,51 +154,12 @@ def test_canonical_names_are_those_of_ir_measures(name, theirs):
     assert parse_measure(name).name == repr(theirs)
 
 
-VALUES = {int: ("1", "2", "5"), float: ("0.1", "0.5"), bool: ("True", "False"), dict: ("{2:5}",)}
-
-
-def written_names(label):
-    """The names of a measure with every subset of its parameters and several values of each."""
-    measure = ir_measures.measures.registry[label]
-    choices = {
-        name: (None, *(map(repr, info.choices) if info.dtype is str else VALUES[info.dtype]))
-        for name, info in measure.SUPPORTED_PARAMS.items()
-    }
-    for values in itertools.product(*choices.values()):
-        given = {k: v for k, v in zip(choices, values, strict=True) if v is not None}
-        at = given.pop(measure.AT_PARAM, None)
-        inside = ",".join(f"{key}={value}" for key, value in given.items())
-        yield label + (f"({inside})" if inside else "") + (f"@{at}" if at else "")
-
-
 def read(written):
     """The measure's name, or the message of the error."""
     try:
         return parse_measure(written).name
     except UsageError as error:
         return str(error)
-
-
-@pytest.mark.skipif(sys.version_info >= (3, 14), reason="ir_measures reads no names there")
-@pytest.mark.parametrize("label", ir_measures.measures.registry)
-def test_every_measure_is_read_as_ir_measures_reads_it(label):
-    """Errors aside: what nothing installed computes, and required parameters."""
-    for written in written_names(label):
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", DeprecationWarning)
-            theirs = repr(ir_measures.parse_measure(written))
-        # In SetRelP, an alias with a parameter, theirs come in another order.
-        same = sorted(re.split("[(,)]", theirs))
-        found = read(written)
-        computed_elsewhere = found.startswith(
-            (f"{theirs} needs the extra", f"{theirs} needs cwl", "no installed package computes")
-        )
-        refused = computed_elsewhere or re.match(
-            r"\w+ (needs a|cannot take|stands for several|has no parameter|must be) "
-            r"|there is no measure",
-            found,
-        )
-        assert refused or sorted(re.split("[(,)]", found)) == same, written
 
 
 @pytest.mark.parametrize("label", ["AP", "MeanRank", "MaxOntSim"])

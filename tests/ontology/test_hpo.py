@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from trectools_plus.errors import InputError, MissingExtraError
+from trectools_plus.errors import MissingExtraError
 from trectools_plus.ontology.hpo import (
     find_hpo_file,
     load_ontology,
@@ -55,8 +55,3 @@ def test_a_file_is_read_once_until_it_changes(toy_path, tmp_path):
     assert load_ontology(str(path)) is first
     path.write_text("[Term]\nid: X:1\n")
     assert len(load_ontology(path)) == 1
-
-
-def test_a_missing_file(tmp_path):
-    with pytest.raises(InputError):
-        load_ontology(tmp_path / "none.obo")

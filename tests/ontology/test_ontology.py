@@ -76,14 +76,6 @@ def test_an_alternative_id_that_is_also_obsolete_resolves_to_its_live_term(
     assert ontology.max_similarity(["X:3"], ["X:1"]) == 1.0
 
 
-@pytest.mark.parametrize("stub", ["consider: X:1", "replaced_by: X_1", "replaced_by: x:1"])
-def test_a_single_term_to_consider_replaces_an_obsolete_one(write_obo, stub):
-    ontology = Ontology.from_obo(write_obo(("X:1",), ("X:2", "is_obsolete: true", stub)))
-    assert ontology.resolve("X:2").term_id == "X:1"
-    assert ontology.ids.find("x_2") == "X:1"
-    assert ontology.ids.successors("X:2") == ("X:1",)
-
-
 def functions_of_terms(toy):
     return (
         toy.term,
@@ -129,12 +121,6 @@ def test_circular_replacements_resolve_to_nothing(write_obo):
         ("X:3", "is_obsolete: true", "replaced_by: X:2"),
     )
     assert Ontology.from_obo(path).resolve("X:2") == Resolution("obsolete", None, ("X:3",))
-
-
-def test_unknown_formula_names_the_others(toy):
-    with pytest.raises(UsageError) as caught:
-        toy.similarity(DOG, CAT, "resnick")
-    assert all(name in str(caught.value) for name in FORMULAS)
 
 
 def test_max_similarity(toy):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import time
 from collections.abc import Callable, Iterator
@@ -95,14 +94,12 @@ def garden_file(garden_set: dict[str, Any], tmp_path: Path) -> Path:
 
 
 @pytest.fixture(scope="session")
-def prometheus_tools() -> tuple[str, str]:
+def prometheus_tools(skip_unless_required: Any) -> tuple[str, str]:
     """The paths of ``prometheus`` and ``promtool``; skip, or fail where they are required."""
     found = [shutil.which(name) for name in ("prometheus", "promtool")]
     if None in found:
         reason = "no prometheus or promtool: apt-get install prometheus"
-        if os.environ.get("REQUIRE_PROMETHEUS") == "1":
-            pytest.fail(reason)
-        pytest.skip(reason)
+        skip_unless_required(reason, "REQUIRE_PROMETHEUS")
     return str(found[0]), str(found[1])
 
 

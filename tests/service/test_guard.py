@@ -29,6 +29,7 @@ def bearing(key: str) -> dict[str, str]:
     return {"Authorization": f"Bearer {key}"}
 
 
+@pytest.mark.every(5)
 @pytest.mark.parametrize("path", PATHS)
 @pytest.mark.parametrize(
     "headers",
@@ -220,6 +221,7 @@ DEEP = {
 }
 
 
+@pytest.mark.every(4)
 @pytest.mark.parametrize("name", DEEP)
 @pytest.mark.parametrize("media", ["application/yaml", "application/json", "text/plain"])
 def test_deep_nesting_is_a_finding(limited_time: TestClient, name: str, media: str) -> None:
@@ -235,6 +237,7 @@ def test_deep_nesting_is_a_finding(limited_time: TestClient, name: str, media: s
         assert all(one["line"] for one in file["findings"] if one["code"] == "T104")
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("name", DEEP)
 def test_deep_nesting_is_no_test_set(client: TestClient, check_problem: Check, name: str) -> None:
     headers = {"content-type": "application/yaml"}

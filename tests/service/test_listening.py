@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
-import re
 import socket
 import threading
 import time
-import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -15,9 +12,7 @@ from typing import Any
 import pytest
 
 from trectools_plus.service import server
-from trectools_plus.service.api.app import create_app
 from trectools_plus.service.server import listen
-from trectools_plus.service.work import Outcome
 
 pytestmark = [pytest.mark.process, pytest.mark.slow("starts servers")]
 
@@ -99,66 +94,3 @@ def test_who_waits_for_an_answer_is_not_cut_off(port: int) -> None:
         for path in (b"/slow", b"/", b"/slow"):
             connection.sendall(b"GET " + path + b" HTTP/1.1\r\nHost: localhost\r\n\r\n")
             await_answer(connection)
-
-
-def counted(port: int) -> dict[str, int]:
-    """Count the answers to POST requests by status."""
-    with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=30) as answer:
-        page = answer.read().decode()
-    found: dict[str, int] = {}
-    pattern = r'request_duration_seconds_count\{method="POST",.*status="(\d+)"\} (\S+)'
-    for status, count in re.findall(pattern, page):
-        found[status] = found.get(status, 0) + int(float(count))
-    return found
-
-
-def await_counts(port: int, expected: dict[str, int]) -> None:
-    for _ in range(600):
-        if counted(port) == expected:
-            return
-        time.sleep(0.05)
-    assert counted(port) == expected
-
-
-def test_clients_that_leave_are_no_failures_of_the_service(
-    monkeypatch: pytest.MonkeyPatch, limited: Any, caplog: pytest.LogCaptureFixture
-) -> None:
-    release = threading.Event()
-
-    async def hold(_: Any, *arguments: Any, **__: Any) -> Any:
-        while len(arguments) > 1 and not release.is_set():
-            await asyncio.sleep(0.01)
-        return Outcome(b"{}")
-
-    monkeypatch.setattr("anyio.to_process.run_sync", hold)
-    app = create_app(limited(workers=1))
-    head = (
-        "POST /v1/{} HTTP/1.1\r\nHost: localhost\r\nContent-Type: {}\r\nContent-Length: {}\r\n\r\n"
-    )
-    form = "multipart/form-data; boundary=x"
-    part = b'--x\r\nContent-Disposition: form-data; name="qrels"; filename="q"\r\n\r\nq1 0'
-    row = b"q1 0 d1 1\n"
-    with serving(app) as port:
-        uploads = [
-            (head.format("validate?kind=qrels", "text/plain", 1000), b"q1 0 d"),
-            (head.format("validate?kind=qrels", "text/plain", 1000), b""),
-            (head.format("score", form, 1000), part),
-        ]
-        for number, (request, body) in enumerate(uploads, 1):
-            with socket.create_connection(("127.0.0.1", port)) as connection:
-                connection.sendall(request.encode() + body)
-            await_counts(port, {"499": number})
-
-        work = app.state.context.work
-        request = head.format("validate?kind=qrels", "text/plain", len(row)).encode() + row
-        with socket.create_connection(("127.0.0.1", port)) as held:
-            held.settimeout(30)
-            held.sendall(request)
-            with socket.create_connection(("127.0.0.1", port)) as connection:
-                connection.sendall(request)
-                for _ in range(600):  # until it waits for the only worker
-                    if work._free.statistics().tasks_waiting == 1:
-                        break
-                    time.sleep(0.05)
-                assert work._free.statistics().tasks_waiting == 1
-            await_counts(port, {"499": len(uploads) + 1})

@@ -143,16 +143,3 @@ def test_a_session(process: tuple[subprocess.Popen[str], str], number: int) -> N
     assert "secret" not in said
     assert "GET other 401" in said
     assert "GET /metrics 200" in said
-
-
-def test_a_large_body_on_the_wire(process: tuple[subprocess.Popen[str], str]) -> None:
-    """A client that announces more than is taken is told so before it sends anything."""
-    port = int(process[1].rpartition(":")[2])
-    with socket.create_connection(("127.0.0.1", port), timeout=30) as connection:
-        connection.sendall(
-            b"POST /v1/validate?kind=run HTTP/1.1\r\nHost: x\r\nContent-Type: text/plain\r\n"
-            b"Authorization: Bearer " + KEY.encode() + b"\r\nContent-Length: 99999999999\r\n\r\n"
-        )
-        answer = connection.recv(4096)
-    assert answer.startswith(b"HTTP/1.1 413")
-    assert b"application/problem+json" in answer

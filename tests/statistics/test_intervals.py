@@ -19,6 +19,7 @@ VALUES = arrays(
 )
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("statistic", STATISTICS)
 @pytest.mark.parametrize("method", ["percentile", "bca"])
 @pytest.mark.parametrize(("rows", "confidence"), [(60, 0.95), (61, 0.8)])

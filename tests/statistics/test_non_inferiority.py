@@ -78,6 +78,7 @@ def draw(kind, generator, n, margin):
     return baseline + np.where(changes, sizes, 0.0), baseline
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("kind", ["dense", "sparse", "hits", "losses"])
 @pytest.mark.parametrize("n", [25, 50, 200])
 def test_few_of_the_truly_worse_pass(kind, n):

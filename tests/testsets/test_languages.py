@@ -12,22 +12,6 @@ from trectools_plus.errors import FormatError, InputError
 from trectools_plus.testsets.languages import languages_in, split_languages
 
 
-@pytest.mark.parametrize("name", ["tiny_v1", "70cases_gemini_v1"])
-def test_both_columns_of_real_sets(shared_data: Path, name: str) -> None:
-    path = shared_data / "phentrieve" / "german" / f"{name}.json"
-    cases = json.loads(path.read_text("utf-8"))
-    german = load_test_set(path, language="de")
-    english = load_test_set(path, text_field="description", language="en")
-    assert [query.text for query in german.queries] == [case["text"] for case in cases]
-    assert [query.text for query in english.queries] == [case["description"] for case in cases]
-    assert {query.language for query in english.queries} == {"en"}
-    assert {query.description for query in english.queries} == {None}
-    assert (german.metadata.language, english.metadata.language) == ("de", "en")
-    assert german.metadata.dataset_id != english.metadata.dataset_id
-    for one, other in zip(german.queries, english.queries, strict=True):
-        assert (one.query_id, one.relevant) == (other.query_id, other.relevant)
-
-
 def test_a_missing_description_is_named() -> None:
     with pytest.raises(FormatError, match="hpo-001"):
         load_test_set("hpo-en-tiny", text_field="description")

@@ -117,6 +117,7 @@ def test_mistakes_in_these_fields_have_a_place(tmp_path, before, after, code, li
     assert refused.value.where.startswith(f"{path}:{line}")
 
 
+@pytest.mark.every(5)
 @pytest.mark.parametrize("doc_id", DOC_ID_KEYS)
 @pytest.mark.parametrize("grade", GRADE_KEYS)
 @pytest.mark.parametrize("judged", GRADED_KEYS)

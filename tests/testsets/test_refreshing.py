@@ -87,6 +87,7 @@ CATEGORIES = ["synonym", "complex", "layperson", "abbreviation", "exact_match"] 
 TYPES = ["exact_term"] * 20 + ["paraphrase"] * 15 + ["complex_clinical"] * 15
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize(
     ("ours", "theirs"),

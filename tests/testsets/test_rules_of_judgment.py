@@ -46,6 +46,7 @@ def with_grade(query: TestQuery, *grades: int) -> list[str]:
     return [term.doc_id for term in query.relevant if term.grade in grades]
 
 
+@pytest.mark.every(2)
 @every_set
 def test_wrong_terms_are_judged(name: str) -> None:
     """They are neither above nor below a right term, and share no name with it."""
@@ -61,6 +62,7 @@ def test_wrong_terms_are_judged(name: str) -> None:
             assert normalised(query.text) not in names(one), (query.query_id, one)
 
 
+@pytest.mark.every(2)
 @every_set
 def test_broader_terms_are_not_judged(name: str) -> None:
     """A term of grade 3 can have narrower terms; no other term is above a right one."""

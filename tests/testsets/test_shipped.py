@@ -67,6 +67,7 @@ def test_all_languages_and_sizes_are_there():
     assert set(GRADED) == expected
 
 
+@pytest.mark.every(2)
 @every_set
 def test_metadata(name):
     language, size = parts(name)
@@ -83,6 +84,7 @@ def test_metadata(name):
         assert len(test_set.queries) == SIZES[size]
 
 
+@pytest.mark.every(2)
 @every_set
 def test_validators_report_nothing(name):
     [report] = validate_test_sets([name])

@@ -67,6 +67,7 @@ def test_lines_notes_and_errors_are_those_of_the_whole_file(
     assert outcome(flags, qrels, run) == whole_outcome(flags, qrels, run)
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("version", [9, 10])
 @pytest.mark.parametrize("flags", [[], ["-q", "-c"], ["-J"], ["-M5", "-l2"], ["-D30", "-q"]])
 def test_two_processes_give_the_same(tmp_path, monkeypatch, flags, version):

@@ -77,6 +77,7 @@ SCORED_WITH_A_NOTE = {
 }
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("flags", [(), ("--permissive",)])
 @pytest.mark.parametrize("name", SCORED_WITH_A_NOTE)
 def test_a_figure_that_the_data_determine_is_printed_with_a_note(printed, tmp_path, name, flags):

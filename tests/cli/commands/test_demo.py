@@ -2,48 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
-from harness.program import Done, Program
+from harness.program import Program
 
 import trectools_plus
 from trectools_plus.cli.commands.packaged import demo as run_demo
-
-REPORT = "trectools-plus-demo/report/BenchmarkReport.json"
-
-
-@pytest.fixture(scope="module")
-def demo(program: Program, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Done]:
-    folder = tmp_path_factory.mktemp("demo")
-    return folder, program("trectools-plus demo", folder)
-
-
-def test_shows_the_result_and_the_page(demo: tuple[Path, Done]) -> None:
-    folder, done = demo
-    assert done.code == 0, done.stderr
-    lines = done.text.splitlines()
-    report = json.loads((folder / REPORT).read_text("utf-8"))
-    assert lines[0].startswith(report["verdict"]["text"][:60])
-    (page,) = (line.split()[-1] for line in lines if line.endswith(".html"))
-    assert (folder / page).read_text("utf-8").startswith("<!doctype html>")
-
-
-def test_its_folder_is_a_dataset_and_the_report_holds(
-    demo: tuple[Path, Done], program: Program
-) -> None:
-    folder, _ = demo
-    done = program("benchmark verify trectools-plus-demo/report", folder)
-    assert done.code == 0, done.text
-    command = "benchmark run --dataset trectools-plus-demo --modes lexical --output-dir again"
-    assert program(f"{command} {FAST}", folder).code == 0
-    first, again = (
-        json.loads((folder / name).read_text("utf-8"))
-        for name in (REPORT, "again/BenchmarkReport.json")
-    )
-    assert first["manifest"]["dataset"]["contents"] == again["manifest"]["dataset"]["contents"]
-    assert set(first["strata"]["type"]) == {"keyword", "question", "paraphrase"}
 
 
 @pytest.mark.parametrize("name", ["qrels.txt", "report/BenchmarkReport.html", "report/notes.txt"])

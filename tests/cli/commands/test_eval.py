@@ -163,6 +163,7 @@ def test_a_grade_that_no_document_reaches_is_noted(run):
     assert f"note: {note}\n" in result.stderr
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("kind", ["csv", "parquet"])
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="the system has no /dev/full")
 def test_a_full_disk_behind_stdout_is_one_line(kind):

@@ -30,18 +30,6 @@ def test_the_list_is_complete(tmp_path: Path, program: Program) -> None:
     assert all(name in done.text for name in FILES)
 
 
-@pytest.mark.parametrize("folder", FOLDERS)
-def test_a_folder_is_copied_as_a_folder(folder: str, tmp_path: Path, program: Program) -> None:
-    done = program(f"trectools-plus files {folder} --output-dir copies", tmp_path)
-    assert done.code == 0, done.stderr
-    copied = [path for path in tmp_path.rglob("*") if path.is_file()]
-    names = {path.relative_to(tmp_path / "copies").as_posix(): path for path in copied}
-    assert names.keys() == {name for name in SOURCES if name.startswith(f"{folder}/")}
-    for name, path in names.items():
-        assert path.read_bytes() == SOURCES[name].read_bytes()
-    assert sorted(done.text.split()) == sorted(f"copies/{name}" for name in names)
-
-
 def test_a_file_is_copied_by_name_and_never_overwritten(tmp_path: Path, program: Program) -> None:
     for name in ("gate.yml", "schema/TestSet.schema.json", "lexical.run"):
         assert program(f"trectools-plus files {name}", tmp_path).code == 0

@@ -52,18 +52,6 @@ def test_exit_codes(arguments: tuple[str, ...], code: int) -> None:
     assert any(one["severity"] in fails for one in found) == bool(code)
 
 
-@pytest.mark.usefixtures("folder")
-def test_json_names_the_kind_of_each_file() -> None:
-    result = _invoke("topics.tsv", "octal.yaml", "--format", "json")
-    document = json.loads(result.stdout)
-    assert [(file["kind"], file["rows"], file["queries"]) for file in document["files"]] == [
-        ("topics", 2, 2),
-        ("testset", 1, 1),
-    ]
-    [finding] = document["files"][1]["findings"]
-    assert (finding["code"], finding["line"], finding["column"]) == ("T114", 2, None)
-
-
 def test_standard_input_is_recognised_by_its_content() -> None:
     for text, kind in ((TSV, "topics"), (SET, "testset")):
         document = json.loads(_invoke("-", "--format", "json", stdin=text).stdout)

@@ -27,27 +27,6 @@ def trec_eval(tmp_path, program):
     return call
 
 
-def test_joined_flags_gzip_and_standard_input(trec_eval):
-    done = trec_eval("-qcM1000", "-mmap", "qrels", "run")
-    assert done.text == (
-        "map                   \t1\t1.0000\n"
-        "map                   \t2\t1.0000\n"
-        "map                   \tall\t1.0000\n"
-    )
-    assert (done.code, done.stderr) == (0, "")
-    assert trec_eval("qrels", "-qcM1000", "run.gz", "-mmap").text == done.text
-    assert trec_eval("-qc", "-mmap", "qrels", "-", stdin=RUN).text == done.text
-    assert trec_eval("-qc", "-mmap", "-", "run", stdin=QRELS).text == done.text
-
-
-def test_help_and_version(trec_eval):
-    assert "ndcg_cut.5,10" in trec_eval("-h", "-m", "ndcg_cut").text
-    assert trec_eval("--help").text.startswith("Usage: ")
-    assert trec_eval("-v").stderr == "trec_eval version 9.0.8\n"
-    assert trec_eval("--trec-eval-version", "10", "-v").stderr.startswith("trec_eval version 10")
-    assert trec_eval("-v").code == 0
-
-
 @pytest.mark.parametrize(
     ("arguments", "code", "said"),
     [

@@ -10,7 +10,7 @@ import numpy as np
 
 from trectools_plus.formats.corpus import load_corpus
 from trectools_plus.formats.tables import Run, Topics
-from trectools_plus.judging.labels import Kind, Label
+from trectools_plus.judging.labels import LABELS_FILE, Kind, Label
 from trectools_plus.judging.plan import PlanFolder, PlanOptions, make_plan
 from trectools_plus.validation.loading import load_run
 
@@ -79,6 +79,12 @@ def label_all(
         for query_id in plan.plan.queries[:queries]
         for doc_id in plan.judgeable[query_id]
     ]
+
+
+def write_labels(plan: PlanFolder, labels: Iterable[Label]) -> None:
+    """Write labels of a model into a plan."""
+    text = "".join(f"{one.model_dump_json()}\n" for one in labels)
+    (plan.path / LABELS_FILE).write_text(text, "utf-8")
 
 
 def grades_of(labels: Iterable[Label]) -> Mapping[str, Mapping[str, int]]:

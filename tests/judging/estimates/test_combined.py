@@ -14,7 +14,6 @@ from trectools_plus.judging.estimates.combined import (
     combine_judgments,
     people_needed,
 )
-from trectools_plus.statistics import mean_intervals
 
 # n, N, weight, and the estimate and interval of ppi_mean_ci of ppi_py 0.2.3 for the same data,
 # with the other N - n queries as its unlabelled sample and the weight times (N - n) / N.
@@ -75,21 +74,6 @@ def test_a_useless_model_is_ignored() -> None:
     constant = combine_judgments(y[judged], np.ones(100), judged)
     assert constant.combined == constant.people
     assert math.isnan(constant.correlation)
-
-
-def test_queries_that_people_could_not_judge() -> None:
-    y, f, judged = _draw(8, 40, 200)
-    people = y[judged]
-    people[[2, 11, 30]] = np.nan
-    found = combine_judgments(people, f, judged, weight=0.5)
-    complete = people[~np.isnan(people)]
-    assert (found.n, found.total) == (37, 197)
-    usual = mean_intervals(complete[:, None], interval="t")
-    assert found.people == pytest.approx((complete.mean(), usual.low[0], usual.high[0]))
-    assert found.combined is not None
-    assert found.combined.mean == pytest.approx(
-        complete.mean() + 0.5 * (f.mean() - f[judged].mean())
-    )
 
 
 WEIGHTS = 1.0 / np.log2(np.arange(2, 12))

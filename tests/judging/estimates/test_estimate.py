@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 import pytest
 from harness.pages import read_blocks, run_python
-from harness.plans import grades_of, label, label_all, make_small
+from harness.plans import grades_of, label_all, make_small, write_labels
 
 from trectools_plus.errors import CheckFailedError, UsageError
 from trectools_plus.formats.tables import Qrels
 from trectools_plus.judging.estimates.combined import combine_judgments
-from trectools_plus.judging.estimates.estimate import choose_model, estimate
+from trectools_plus.judging.estimates.estimate import estimate
 from trectools_plus.judging.estimates.report import JudgmentReport, RunEstimate
 from trectools_plus.judging.labels import LABELS_FILE, Label, LabelOrigin
 from trectools_plus.judging.plan import PlanFolder
@@ -45,11 +44,6 @@ def _model(plan: PlanFolder, noise: float = 0.3, seed: int = 1) -> list[Label]:
     ]
 
 
-def _store(plan: PlanFolder, labels: Sequence[Label]) -> None:
-    text = "".join(f"{one.model_dump_json()}\n" for one in labels)
-    (plan.path / LABELS_FILE).write_text(text, encoding="utf-8")
-
-
 def _find(report: JudgmentReport, measure: str, run: str, other: str | None = None) -> RunEstimate:
     (found,) = (
         one
@@ -61,7 +55,7 @@ def _find(report: JudgmentReport, measure: str, run: str, other: str | None = No
 
 def test_every_mean_and_difference_is_that_of_two_evaluations(plan: PlanFolder) -> None:
     people, model = label_all(plan, 25), _model(plan)
-    _store(plan, model)
+    write_labels(plan, model)
     report = estimate(plan, people=people)
     of_people = evaluate(Qrels.from_dict(grades_of(people)), plan.runs, measures=plan.plan.measures)
     of_model = evaluate(Qrels.from_dict(grades_of(model)), plan.runs, measures=plan.plan.measures)
@@ -88,7 +82,7 @@ def test_every_mean_and_difference_is_that_of_two_evaluations(plan: PlanFolder) 
 
 
 def test_too_few_queries_of_people_stand_alone(plan: PlanFolder) -> None:
-    _store(plan, _model(plan))
+    write_labels(plan, _model(plan))
     report = estimate(plan, people=label_all(plan, 19))
     assert report.refusal is not None
     assert "20 are needed" in report.refusal
@@ -100,7 +94,7 @@ def test_too_few_queries_of_people_stand_alone(plan: PlanFolder) -> None:
 
 
 def test_people_who_skip_a_query_do_not_give_a_sample(plan: PlanFolder) -> None:
-    _store(plan, _model(plan))
+    write_labels(plan, _model(plan))
     skipped = plan.plan.queries[22]
     people = [one for one in label_all(plan, 25) if one.query_id != skipped]
     report = estimate(plan, people=people)
@@ -112,7 +106,7 @@ def test_people_who_skip_a_query_do_not_give_a_sample(plan: PlanFolder) -> None:
 def test_missing_answers_of_the_model_are_never_0(plan: PlanFolder) -> None:
     model = _model(plan)
     model[::7] = [one.model_copy(update={"grade": None}) for one in model[::7]]
-    _store(plan, model)
+    write_labels(plan, model)
     report = estimate(plan, people=label_all(plan, 25))
     assert report.counts.missing_model == len(model[::7])
     assert any("gave no grade" in one for one in report.warnings)
@@ -122,7 +116,7 @@ def test_missing_answers_of_the_model_are_never_0(plan: PlanFolder) -> None:
 
 
 def test_a_model_that_was_not_asked_about_all_pairs_is_refused(plan: PlanFolder) -> None:
-    _store(plan, _model(plan)[:-3])
+    write_labels(plan, _model(plan)[:-3])
     with pytest.raises(CheckFailedError, match="3"):
         estimate(plan, people=label_all(plan, 25))
     (plan.path / LABELS_FILE).unlink()
@@ -132,47 +126,26 @@ def test_a_model_that_was_not_asked_about_all_pairs_is_refused(plan: PlanFolder)
 
 @pytest.mark.parametrize("measure", ["AP", "AP@100", "nDCG@5", "RR"])
 def test_deeper_measures_are_refused(plan: PlanFolder, measure: str) -> None:
-    _store(plan, _model(plan))
+    write_labels(plan, _model(plan))
     with pytest.raises(UsageError, match="4"):
         estimate(plan, people=label_all(plan, 25), measures=[measure])
 
 
 def test_runs_are_named(plan: PlanFolder) -> None:
-    _store(plan, _model(plan))
+    write_labels(plan, _model(plan))
     assert estimate(plan, people=label_all(plan, 25), runs=["b", "a"]).runs == ["a", "b"]
     with pytest.raises(UsageError, match="z"):
         estimate(plan, people=label_all(plan, 25), runs=["z"])
-
-
-def test_models_and_their_prompts() -> None:
-    def answer(name: str, prompt: str, repeat: int = 0) -> Label:
-        origin = LabelOrigin(model=name, prompt_sha256=prompt)
-        shown = label("q1", "d1", 1, name, "model")
-        return shown.model_copy(update={"origin": origin, "repeat": repeat})
-
-    one, again, changed, other = (
-        answer("one", "p"),
-        answer("one", "p", 1),
-        answer("one", "r"),
-        answer("two", "p"),
-    )
-    assert choose_model([one, again], None, "plan") == [one]
-    assert choose_model([one, changed], None, "plan") == [changed]
-    assert choose_model([one, other], "two", "plan") == [other]
-    with pytest.raises(UsageError, match="2"):
-        choose_model([one, other], None, "plan")
-    with pytest.raises(UsageError):
-        choose_model([one, other], "three", "plan")
 
 
 def test_a_prompt_that_was_changed_after_people_judged(plan: PlanFolder) -> None:
     later = "2026-02-01T00:00:00Z"
     changed = ORIGIN.model_copy(update={"prompt_sha256": "1" * 64})
     second = [one.model_copy(update={"origin": changed, "time": later}) for one in _model(plan)]
-    _store(plan, [*_model(plan), *second])
+    write_labels(plan, [*_model(plan), *second])
     report = estimate(plan, people=label_all(plan, 25))
     assert any("prompt was changed" in one for one in report.warnings)
-    _store(plan, second)
+    write_labels(plan, second)
     assert estimate(plan, people=label_all(plan, 25)).warnings == []
 
 
@@ -181,7 +154,7 @@ def test_the_code_of_the_page_prints_the_result(
 ) -> None:
     page = Path(__file__).resolve().parents[3] / "docs" / "judging.md"
     plan = make_small(tmp_path, queries=25, depth=10, people=20)
-    _store(plan, _model(plan))
+    write_labels(plan, _model(plan))
     monkeypatch.setattr(READ, lambda folder: label_all(plan, 20))
     monkeypatch.chdir(tmp_path)
     ((_, printed),) = run_python(read_blocks(page.read_text("utf-8")))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from harness.plans import label_all, make_small
+from harness.plans import label_all, make_small, write_labels
 
 from trectools_plus.judging.estimates.estimate import estimate
 from trectools_plus.judging.estimates.report import JudgmentReport
@@ -26,13 +26,9 @@ def without(labels: list[Label], *pairs: tuple[str, str]) -> list[Label]:
     ]
 
 
-def write(plan: PlanFolder, labels: list[Label]) -> None:
-    (plan.path / "labels.jsonl").write_text("".join(f"{one.model_dump_json()}\n" for one in labels))
-
-
 def test_what_people_leave_blank_does_not_change_the_models_values(plan: PlanFolder) -> None:
     pairs = [(query_id, plan.judgeable[query_id][0]) for query_id in plan.plan.queries[:22]]
-    write(plan, label_all(plan, 30, "m", "model", seed=1))
+    write_labels(plan, label_all(plan, 30, "m", "model", seed=1))
     complete = estimate(plan, people=label_all(plan, 22))
     found = estimate(plan, people=without(label_all(plan, 22), *pairs))
     assert (found.counts.people, found.counts.missing_people) == (22, 22)
@@ -50,7 +46,7 @@ def test_what_people_leave_blank_does_not_change_the_models_values(plan: PlanFol
 def test_a_query_that_people_left_out_leaves_both_counts(plan: PlanFolder) -> None:
     query_id = plan.plan.queries[2]
     pairs = [(query_id, doc_id) for doc_id in plan.judgeable[query_id]]
-    write(plan, label_all(plan, 30, "m", "model", seed=1))
+    write_labels(plan, label_all(plan, 30, "m", "model", seed=1))
     found = estimate(plan, people=without(label_all(plan, 23), *pairs))
     assert (found.counts.people, found.counts.queries) == (22, 29)
     assert [one.query_id for one in found.counts.left_out] == [query_id]
@@ -59,7 +55,7 @@ def test_a_query_that_people_left_out_leaves_both_counts(plan: PlanFolder) -> No
 
 def test_equal_values_have_no_interval_and_none_leaves_0_to_1(plan: PlanFolder) -> None:
     model = label_all(plan, 30, "m", "model", seed=1)
-    write(plan, model)
+    write_labels(plan, model)
     all_relevant = [one.model_copy(update={"grade": 3}) for one in label_all(plan, 22)]
     found = estimate(plan, people=all_relevant, measures=["P@4"])
     for row in found.estimates:
@@ -84,7 +80,7 @@ def test_a_query_for_which_the_model_has_no_grade_stays(plan: PlanFolder) -> Non
     labels = label_all(plan, 30, "m", "model", seed=1)
     first = plan.plan.queries[0]
     pairs = [(first, doc_id) for doc_id in plan.judgeable[first]]
-    write(plan, without(labels, *pairs))
+    write_labels(plan, without(labels, *pairs))
     found = estimate(plan, people=label_all(plan, 22))
     assert found.counts.missing_model == len(pairs)
     assert (found.counts.people, found.counts.queries) == (22, 30)

@@ -180,6 +180,7 @@ def test_an_unchanged_plan_is_verified_and_nothing_written(folder: Path) -> None
     assert after == before
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("name", FORGERIES)
 def test_a_forged_file_of_a_plan_is_found(folder: Path, name: str) -> None:
     FORGERIES[name](folder)

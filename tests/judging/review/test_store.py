@@ -58,18 +58,6 @@ def test_only_the_owner_can_read_the_files(tmp_path: Path) -> None:
     assert modes() == {"review.db": 0o600}
 
 
-@pytest.mark.skipif(os.name != "posix", reason="no permissions")
-def test_the_mode_of_other_files_stays(tmp_path: Path) -> None:
-    path = tmp_path / "mine.db"
-    with closing(sqlite3.connect(path)) as connection:
-        connection.execute("CREATE TABLE t (a)")
-    path.chmod(0o644)
-    for opened in (lambda: open_store(path, MATERIAL), lambda: read_store(path)):
-        with pytest.raises(InputError):
-            opened()
-        assert path.stat().st_mode & 0o777 == 0o644
-
-
 def test_what_was_begun_is_found_again(store: Store, tmp_path: Path) -> None:
     begin_session(store, "Anna", resume=False)
     again = open_store(tmp_path / "review.db", MATERIAL)

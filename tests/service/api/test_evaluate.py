@@ -176,6 +176,7 @@ def test_wrong_parameters(
     check_problem(post(client, garden_set, **parameters), 422, code)
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize(
     "content",
     [

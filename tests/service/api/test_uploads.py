@@ -42,6 +42,7 @@ def test_values_are_counted(record: str, name: str, tmp_path: Path) -> None:
     assert refused.value.problem.code == "too-many-values"
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("media", ["text/plain", "application/yaml", "application/octet-stream"])
 @pytest.mark.parametrize("kind", ["topics", "testset"])
 @pytest.mark.parametrize("text", [DEEP, DEEP.replace("---", "--- # \0")], ids=["plain", "nul"])

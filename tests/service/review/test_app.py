@@ -268,16 +268,6 @@ def test_no_path_of_a_request_is_opened(client: TestClient) -> None:
         assert client.get(path).status_code in (403, 404, 422), path
 
 
-def test_mounted_with_a_key_the_page_is_still_open(report: Path, tmp_path: Path) -> None:
-    inner = review_app(report, tmp_path / "review.db", key=KEY)
-    outer = FastAPI()
-    outer.mount("/review", inner)
-    client = TestClient(outer, base_url="http://review.example")
-    assert client.get("/review/").status_code == 200
-    assert client.get("/review/api/about").status_code == 401
-    inner.state.controller.store.close()
-
-
 def test_a_file_that_cannot_be_written_is_said_so(
     client: TestClient, app: FastAPI, tmp_path: Path
 ) -> None:

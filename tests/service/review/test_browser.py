@@ -182,27 +182,6 @@ def test_every_key_of_the_help_does_what_it_says(page: Any, serve: Any, report: 
     assert page.problems == []
 
 
-def test_an_answer_on_its_way_stays_with_who_gave_it(page: Any, serve: Any, report: Path) -> None:
-    server = serve(report, "--depth", 4, seed=1)
-    start_anew(page, server.url)
-    begin(page, "Anna")
-    worked(page)
-    # Anna's answers are still waiting to be sent when she leaves and Ben begins.
-    page.run("saving = new Promise((go) => { window.release = go; }); 0")
-    press(page, "3", "2", "u", "c")
-    page.run("document.getElementById('leave').click()")
-    begin(page, "Ben")
-    page.wait_for("stored.get('session') !== '' && stored.get('name') === 'Ben'")
-    page.run("release(); saving")
-    worked(page)
-    assert state(page)["grades"] == {}
-    assert state(page)["choice"] is None
-    assert judged(report / "review.db", "Ben") == {}
-    (said,) = judged(report / "review.db", "Anna").values()
-    assert [one.grade for one in said.grades.values()] == [3]
-    assert said.choice is not None
-
-
 def test_a_server_that_is_gone_is_said_so(page: Any, serve: Any, report: Path) -> None:
     server = serve(report, "--depth", 3)
     start_anew(page, server.url)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import random
 from collections.abc import Callable
 from contextlib import closing
@@ -15,7 +14,6 @@ from harness.program import Done, Program
 
 from trectools_plus.judging.review.judgments import find_annotator, read_all_judgments
 from trectools_plus.judging.review.store import read_store
-from trectools_plus.validation.loading import load_qrels
 
 pytestmark = [pytest.mark.process, pytest.mark.slow("starts servers")]
 
@@ -64,40 +62,6 @@ def test_a_server_that_is_killed_loses_nothing(serve: Any, ask: Any, report: Pat
             }
         assert found == said
         said.clear()
-
-
-def test_results_can_be_shown_and_exported_while_people_judge(
-    serve: Any, ask: Any, call: Call, report: Path, tmp_path: Path
-) -> None:
-    server = serve(report, "--modes", "lexical,hybrid", "--depth", 3)
-    for name, grades in (("Anna", (3, 1)), ("Ben", (2, 1))):
-        who = begin(ask, server.url, name)
-        column = ask(f"{server.url}api/queries/1", **who)
-        documents = list(dict.fromkeys(d for one in column["columns"] for d in one["results"]))
-        for doc_id, grade in zip(sorted(documents), grades, strict=False):
-            ask(f"{server.url}api/grades", {"query": 1, "doc_id": doc_id, "grade": grade}, **who)
-        ask(f"{server.url}api/choices", {"query": 1, "choice": "A"}, **who)
-    database = report / "review.db"
-    shown = call("show", database)
-    assert shown.code == 0, shown.stderr
-    assert max(map(len, shown.text.splitlines())) <= 100
-    for words in ("Anna", "lexical", "hybrid", "Wilson", "grades kappa quadratic"):
-        assert words in shown.text
-    document = json.loads(call("show", database, "--format", "json").text)
-    assert document["modes"] == ["lexical", "hybrid"]
-    assert "seed" not in document
-    assert sum(one["value"] for one in document["would_choose"].values()) == pytest.approx(1)
-    assert document["agreements"][0]["grades"]["pairs"] == 2
-
-    merged, one = tmp_path / "merged.txt", tmp_path / "anna.txt"
-    assert call("export", database, "--qrels", merged).code == 0
-    done = call("export", database, "--annotator", "anna", "--qrels", one)
-    assert done.code == 0
-    assert sorted(load_qrels(merged).frame["relevance"]) == [1, 2]
-    assert sorted(load_qrels(one).frame["relevance"]) == [1, 3]
-    assert call("export", database).text == merged.read_text()
-    assert call("export", report).text == merged.read_text()
-    assert call("show", report).text == shown.text
 
 
 def test_the_key_comes_from_the_environment(serve: Any, ask: Any, report: Path) -> None:

@@ -10,8 +10,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.stats import binomtest
-from sklearn.metrics import cohen_kappa_score
 
 from trectools_plus.errors import CheckFailedError, UsageError
 from trectools_plus.formats.tables import Qrels
@@ -99,17 +97,6 @@ def test_nothing_to_export_is_said_so(store: Store) -> None:
         export_qrels(store, "Carl")
 
 
-@given(st.integers(1, 500), st.data(), st.sampled_from([0.8, 0.95, 0.99]))
-def test_shares_have_scipys_wilson_interval(n: int, data: st.DataObject, level: float) -> None:
-    k = data.draw(st.integers(0, n))
-    expected = binomtest(k, n).proportion_ci(level, method="wilson")
-    choices = {f"q{query}": "a" if query < k else "b" for query in range(n)}
-    found = share_choices([choices], ("a", "b"), level)["a"]
-    assert (found.value, found.n, found.level) == (pytest.approx(k / n), n, level)
-    assert (found.low, found.high) == pytest.approx((expected.low, expected.high), abs=1e-12)
-    assert 0.0 <= found.low <= found.value <= found.high <= 1.0
-
-
 def test_each_query_counts_once_in_a_share() -> None:
     shares = share_choices(list(CHOICES.values()), ("a", "b"))
     # q0: both a; q1: one b, one a; q2: none; q3: a; q4: b
@@ -137,24 +124,3 @@ def test_the_summary_says_what_came_of_it(store: Store) -> None:
     # Anna flags q0/d3, which b shows, and q1/d1, which a shows; each shows two of three results.
     flags = {mode: (one.flagged, one.judged) for mode, one in summary.flagged.items()}
     assert flags == {"a": (1, 12), "b": (1, 11)}
-
-
-def test_kappa_is_scikit_learns(store: Store) -> None:
-    fill(store)
-    (pair,) = summarise_review(store, Resampling(500)).agreements
-    both = [
-        (one, other)
-        for query_id in ANNA.keys() & BEN.keys()
-        for one, other in zip(ANNA[query_id], BEN[query_id], strict=True)
-        if other is not None
-    ]
-    assert pair.grades is not None
-    assert pair.grades.pairs == len(both) == 5
-    first, second = zip(*both, strict=True)
-    for name, weights in (("none", None), ("linear", "linear"), ("quadratic", "quadratic")):
-        kappa = pair.grades.kappa[name]
-        expected = cohen_kappa_score(first, second, weights=weights, labels=[0, 1, 2, 3])
-        assert kappa.value == pytest.approx(expected)
-        assert kappa.low <= kappa.value <= kappa.high
-    assert pair.choices is not None
-    assert pair.choices.value == pytest.approx(cohen_kappa_score(["a", "b"], ["a", "a"]))

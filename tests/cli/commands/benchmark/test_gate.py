@@ -15,9 +15,6 @@ from typing import Any
 import pytest
 import yaml
 
-from trectools_plus.cli.app import benchmark_app
-from trectools_plus.cli.errors import run_command
-
 pytestmark = pytest.mark.process
 
 ROOT = Path(__file__).resolve().parents[4]
@@ -26,20 +23,10 @@ Call = Callable[..., tuple[int, str, str]]
 
 
 @pytest.fixture
-def call(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Call:
+def call(call_of: Callable[[str], Call], monkeypatch: pytest.MonkeyPatch) -> Call:
     for name in [name for name in os.environ if name.startswith("GITHUB_")]:
         monkeypatch.delenv(name)
-    monkeypatch.delenv("FORCE_COLOR", raising=False)
-
-    def run(*arguments: object) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["benchmark", "gate", *map(str, arguments)])
-        capsys.readouterr()
-        with pytest.raises(SystemExit) as left:
-            run_command(benchmark_app, "benchmark")
-        out, err = capsys.readouterr()
-        return int(left.value.code or 0), out, err
-
-    return run
+    return call_of("benchmark gate")
 
 
 class Comments:

@@ -4,37 +4,18 @@ from __future__ import annotations
 
 import json
 import shutil
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from trectools_plus.cli.app import benchmark_app
-from trectools_plus.cli.errors import run_command
-
 Call = Callable[..., tuple[int, str, str]]
 
 
 @pytest.fixture
-def call(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> Call:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("FORCE_COLOR", raising=False)
-
-    def run(*arguments: object) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["benchmark", *map(str, arguments)])
-        capsys.readouterr()
-        with pytest.raises(SystemExit) as left:
-            run_command(benchmark_app, "benchmark")
-        out, err = capsys.readouterr()
-        if "--format" not in arguments and arguments[0] != "verify":  # which names paths
-            assert max([0, *map(len, out.splitlines())]) <= 100
-        return int(left.value.code or 0), out, err
-
-    return run
+def call(call_of: Callable[[str], Call]) -> Call:
+    return call_of("benchmark")
 
 
 @pytest.fixture(scope="module")

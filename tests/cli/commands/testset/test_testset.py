@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from trectools_plus.cli.app import app
-from trectools_plus.errors import CheckFailedError, InputError, UsageError
+from trectools_plus.errors import CheckFailedError, UsageError
 from trectools_plus.testsets.loading import read_test_set
 
 OWN = [
@@ -51,16 +51,6 @@ def test_validate_exit_codes(words: tuple[str, ...], code: int) -> None:
     found = [one for file in json.loads(done.stdout)["files"] for one in file["findings"]]
     fails = ("error", "warning") if "--strict" in words else ("error",)
     assert any(one["severity"] in fails for one in found) == bool(code)
-
-
-def test_validate_names_what_is_missing() -> None:
-    result = invoke("validate", "own.json", "none.json", "hpo-xx-tiny")
-    assert "own.json: testset, 3 rows, 3 queries; no findings" in result.stdout
-    assert "none.json" in str(result.exception)
-    assert "one of hpo-de-comprehensive" in str(result.exception)
-    assert isinstance(invoke("validate", "none.json").exception, InputError)
-    assert isinstance(invoke("validate", "hpo-xx", "--ontology", "no.obo").exception, InputError)
-    assert isinstance(invoke("validate", "own.json", "--ontology", "no.obo").exception, InputError)
 
 
 def test_refresh_records_the_annotators() -> None:
