@@ -282,13 +282,13 @@ def paper_table(
     letters = name_letters(report, measures)
     has_baseline = bool(baselines_of(report))
     notes = [*explain(report, measures, letters, intervals=not has_baseline), method_line(report)]
+    rows = has_baseline or len(report.modes) > MOST_COLUMNS
+    systems = layout.systems or ("rows" if rows else "columns")
     if has_baseline:
         table = differences_table(report, measures, decimals=layout.decimals)
-        turned = layout.systems == "columns"
     else:
         table = means_table(report, measures, letters, layout.decimals)
-        turned = layout.systems == "rows"
-        turned |= layout.systems is None and len(report.modes) > MOST_COLUMNS
+    turned = (systems == "columns") == has_baseline
     return table.transposed(report.noun.capitalize()) if turned else table, notes
 
 

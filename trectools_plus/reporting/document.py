@@ -31,8 +31,6 @@ _NUMBER = re.compile(r"[\[<+−-]*(\d[\d,.]*%?(?![\w:])|∞)|–?$")
 _LINK = re.compile(r"\]\((?!\w[\w./-]*\))")
 """The middle of a link or an image, unless it leads to a file beside the report."""
 _BAR = re.compile(r"(\\*)\|")
-_LONG = 12
-"""A section of more lines than this is collapsed in Markdown."""
 _TEXT_WIDTH = 24
 """Characters of a text in a table of the terminal; a longer one is broken where room is needed."""
 _STYLES = ("base.css", "tables.css", "print.css", "document.css")
@@ -231,9 +229,8 @@ def _as_markdown(block: Block) -> str:
             return "\n".join(f"- {harmless(text)}" for text in block.items)
         case Fold():
             content = markdown(block.blocks).rstrip("\n")
-            if content.count("\n") >= _LONG:
-                content = f"<details><summary>Show</summary>\n\n{content}\n\n</details>"
-            return f"## {harmless(block.title)}\n\n{content}" if content else ""
+            folded = f"<details><summary>Show</summary>\n\n{content}\n\n</details>"
+            return f"## {harmless(block.title)}\n\n{folded}" if content else ""
         case TextTable(rows=(_, *_)):
             return markdown_table(block)
     return ""
@@ -289,11 +286,11 @@ def _as_html(block: Block) -> str:
 
 
 def html_table(table: TextTable) -> str:
-    """Return the caption and the first rows of a table, for notebooks, with short texts."""
+    """Return the first rows of a table, for notebooks, with short texts."""
     rows = [[visible(cell.text, 200) for cell in row.cells] for row in table.rows[:MAX_TABLE_ROWS]]
-    shown = TextTable.of(table.columns, rows, caption=visible(table.caption, 400))
     more = (table.total or len(table.rows)) - len(rows)
-    return _html_table(shown) + (f"\n<p>… and {more:,} more</p>" if more else "")
+    shown = TextTable.of(table.columns, rows, caption=visible(table.caption, 400))
+    return _html_table(shown) + f"\n<p>… and {more:,} more</p>" * (more > 0)
 
 
 def _html_table(table: TextTable) -> str:

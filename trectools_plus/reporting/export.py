@@ -86,15 +86,18 @@ def table_as_frame(report: BenchmarkReport, measures: Iterable[str] | None = Non
                 "mode": mode,
                 "label": result.label,
                 "measure": measure,
+                "mean": figure.mean,
                 "low": low,
                 "high": high,
+                "level": report.confidence,
+                "n": figure.n,
+                "best": mode in best,
+                "better_than": better[mode],
             }
-            row |= {"mean": figure.mean, "n": figure.n, "level": report.confidence}
-            row |= {"best": mode in best, "better_than": better[mode]}
             if further and (pair := pairs.get(mode)) is not None:
                 low, high = ends_of(pair.ci)
-                row |= pair.model_dump(include={*further}) | {"p": pair.p}
-                row |= {"difference_low": low, "difference_high": high}
+                row |= {"difference_low": low, "difference_high": high, "p": pair.p}
+                row |= pair.model_dump(include={*further})
             rows.append(row)
     return pl.DataFrame(rows, schema={**_COLUMNS, **further})
 

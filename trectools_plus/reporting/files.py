@@ -117,9 +117,10 @@ def _write_mode_reports(result: BenchmarkResult, folder: Path) -> None:
     report, dataset, primary = result.report, result.dataset, result.report.primary_measure
     make_folder(folder / MODE_REPORTS_FOLDER)
     for mode, of_mode in report.modes.items():
-        definition, failing = of_mode.measures[primary].definition, report.failing_queries
+        failing = report.failing_queries
         if dataset is not None:
-            run = {mode: result.runs[mode]}
+            run, definition = {mode: result.runs[mode]}, of_mode.measures[primary].definition
             failing = find_failing(dataset, run, result.per_query, primary, definition)
-        content = render_json(report_of_mode(report, mode, failing))
-        write_text(folder / mode_report_name(mode), content)
+        write_text(
+            folder / mode_report_name(mode), render_json(report_of_mode(report, mode, failing))
+        )

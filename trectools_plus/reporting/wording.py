@@ -161,8 +161,10 @@ def describe_method(test: str, queries: int, config: Mapping[str, Any]) -> str:
         config: The configuration of the manifest.
     """
     counted = {"zero": "count 0", "drop": "are left out"}
-    missing = counted[config.get("missing", "zero")]
-    none = counted[config.get("no_relevant", "drop")]
+    missing, none = (
+        counted[config.get(name, default)]
+        for name, default in (("missing", "zero"), ("no_relevant", "drop"))
+    )
     counts = f"those without results {missing}, those without a relevant document {none}"
     if missing == none:
         counts = f"those without results or without a relevant document {none}"

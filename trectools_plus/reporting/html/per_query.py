@@ -74,6 +74,10 @@ def collect_queries(
     level = next(iter(report.modes.values())).measures[measures[0]].definition.relevance_level
     ids, failing = query_ids.to_list(), {query.query_id for query in report.failing_queries}
     texts = {} if evidence.topics is None else evidence.topics.to_dict()
+    relevant: dict[str, int] | None = None
+    if evidence.qrels is not None:
+        judged = evidence.qrels.frame.filter(pl.col("relevance") >= level)
+        relevant = dict(judged["query_id"].value_counts().iter_rows())
     longest = max(_SHORTEST_TEXT, _MOST_TEXT // max(1, len(ids)))
     return {
         "modes": [result.label for result in report.modes.values()],
@@ -83,7 +87,7 @@ def collect_queries(
         "level": level,
         "ids": ids,
         "texts": [_shorten(texts.get(query_id), longest) for query_id in ids if texts],
-        "relevant": _count_relevant(ids, evidence.qrels, level),
+        "relevant": None if relevant is None else [relevant.get(name, 0) for name in ids],
         "values": [_pack(cells, evidence.per_query.filter(measure=name)) for name in measures],
         "failing": [place for place, query_id in enumerate(ids) if query_id in failing],
         **_collect_results(evidence, cells, level),
@@ -98,14 +102,6 @@ def _pack(cells: pl.DataFrame, values: pl.DataFrame) -> str:
 
 def _shorten(text: str | None, longest: int) -> str:
     return visible(" ".join((text or "").split()), longest)
-
-
-def _count_relevant(ids: Sequence[str], qrels: Qrels | None, level: int) -> list[int] | None:
-    if qrels is None:
-        return None
-    relevant = qrels.frame.filter(pl.col("relevance") >= level)["query_id"].value_counts()
-    counts = dict(relevant.iter_rows())
-    return [counts.get(query_id, 0) for query_id in ids]
 
 
 def _collect_results(evidence: QueryEvidence, cells: pl.DataFrame, level: int) -> dict[str, Any]:

@@ -57,8 +57,6 @@ _MOST_MODES = 10
 """With more modes, curves show only the best ones."""
 _MOST_BANDS = 4
 """With more modes than this, the bands of the intervals would hide each other."""
-Row = tuple[str, Mapping[str, MeasureResult]]
-"""A mode in words, and its measures."""
 
 
 def plot_report(report: BenchmarkReport, measures: Sequence[str] | None = None) -> Figure:
@@ -75,8 +73,8 @@ def plot_report(report: BenchmarkReport, measures: Sequence[str] | None = None) 
     if measures is not None:
         names = [require_measure(report, name) for name in measures]
     rows = [(result.label, result.measures) for result in report.modes.values()]
-    title = "Measures per mode"
-    return _draw_means(rows, names, report.confidence, title, describe_dataset(report))
+    title = "Measures per mode", describe_dataset(report)
+    return _draw_means(rows, names, report.confidence, *title)
 
 
 def plot_evaluation(
@@ -212,7 +210,11 @@ def _panels(count: int, height: float) -> tuple[Figure, list[Axes]]:
 
 
 def _draw_means(
-    rows: Sequence[Row], names: Sequence[str], confidence: float, title: str, data: str = ""
+    rows: Sequence[tuple[str, Mapping[str, MeasureResult]]],
+    names: Sequence[str],
+    confidence: float,
+    title: str,
+    data: str = "",
 ) -> Figure:
     """Draw a panel for each measure, with its own scale for all modes."""
     if not names:

@@ -26,7 +26,6 @@ MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "*")
 LINES = ("-", "--", "-.", ":")
 INK = "#222222"
 
-LONGEST_LABEL = 36
 HEADING = 0.75
 """Height of the heading in inches."""
 _WIDTH = 7.2
@@ -86,7 +85,7 @@ def house_style() -> Iterator[None]:
         yield
 
 
-def label_text(text: str, longest: int = LONGEST_LABEL) -> str:
+def label_text(text: str, longest: int = 36) -> str:
     """Return text from outside as a label on one line; a long one is cut in the middle.
 
     Matplotlib would set ``$…$`` as a formula, and omit labels with a leading underscore from
@@ -127,8 +126,8 @@ def as_image(figure: Figure, kind: Literal["png", "svg"]) -> bytes:
 
 def finish(figure: Figure, title: str, data: str) -> None:
     """Add the heading with title and data above, and a legend of all panels below them."""
-    heading = "\n".join(label_text(line, 90) for line in (title, data) if line)
-    figure.suptitle(heading, x=0.01, ha="left", fontsize="large")
+    lines = (label_text(line, 90) for line in (title, data) if line)
+    figure.suptitle("\n".join(lines), x=0.01, ha="left", fontsize="large")
     handles = {
         label: handle
         for axes in figure.axes

@@ -15,7 +15,6 @@ from trectools_plus.reporting.wording import (
 )
 from trectools_plus.text import plural
 
-_SHOWN_CHANGES = 8
 _MOST_ROWS = 24
 
 
@@ -48,9 +47,7 @@ def contrast_blocks(contrast: ReportComparison, *, full: bool = True) -> list[Bl
                     for change in mode.changed[pair.measure]
                 ]
     first, more = contrast.modes[0].comparisons[0], len(every) - len(measures)
-    values = [f"{name} {a} to {b}" for name, (a, b) in contrast.settings.items()]
-    rest = len(values) - _SHOWN_CHANGES
-    listed = ", ".join(values[:_SHOWN_CHANGES]) + f" and {rest} more" * (rest > 0)
+    values = ", ".join(f"{name} {a} to {b}" for name, (a, b) in contrast.settings.items())
     test = describe_test(first, report.confidence)
     method = describe_method(test, queries, report.manifest.config)
     return [
@@ -59,7 +56,7 @@ def contrast_blocks(contrast: ReportComparison, *, full: bool = True) -> list[Bl
         table_of(means),
         Paragraph(f"{plural(more, 'more measure')}: --all" if more else ""),
         Paragraph(f"Difference: B − A. {method} {describe_difference_intervals(first)}", "small"),
-        Paragraph(f"Settings that differ (A to B): {listed}." if values else ""),
+        Paragraph(f"Settings that differ (A to B): {values}." if values else ""),
         Bullets([f"Note: {note}." for note in contrast.notes]),
         Fold("Queries that changed most", [table_of(changes)]),
     ]
@@ -76,13 +73,17 @@ def contrast_document(contrast: ReportComparison) -> dict[str, Any]:
         measures = {}
         for pair in mode.comparisons:
             name = pair.measure
-            values = dict(zip(("mean_a", "mean_b"), mode.means[name], strict=True))
-            counts = dict(zip(("n_a", "n_b"), mode.counts[name], strict=True))
-            changes = [
-                dict(zip(("query_id", "a", "b"), row, strict=True)) for row in mode.changed[name]
-            ]
-            shown = pair.model_dump(mode="json", exclude={"baseline", "contrast", "measure"})
-            measures[name] = {**values, **counts, "comparison": shown, "changed_most": changes}
+            measures[name] = {
+                **dict(zip(("mean_a", "mean_b"), mode.means[name], strict=True)),
+                **dict(zip(("n_a", "n_b"), mode.counts[name], strict=True)),
+                "comparison": pair.model_dump(
+                    mode="json", exclude={"baseline", "contrast", "measure"}
+                ),
+                "changed_most": [
+                    {"query_id": change.query_id, "a": change.before, "b": change.after}
+                    for change in mode.changed[name]
+                ],
+            }
         names = dict(zip(("mode_a", "mode_b"), mode.modes, strict=True))
         modes.append({"label": mode.label, **names, "measures": measures})
     return {

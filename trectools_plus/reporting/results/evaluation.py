@@ -61,8 +61,11 @@ def evaluation_document(
 
 def _measured(evaluation: Evaluation, run: str, measure: str, *, per_query: bool) -> dict[str, Any]:
     n, mean = evaluation.n(run, measure), _or_none(evaluation.mean(run, measure))
-    values: dict[str, Any] = {"mean": mean, "n": n}
-    values["undefined"] = evaluation.counts[run].n_scored - n
+    values: dict[str, Any] = {
+        "mean": mean,
+        "n": n,
+        "undefined": evaluation.counts[run].n_scored - n,
+    }
     if per_query:
         column = map(_or_none, evaluation.values(run, measure).tolist())
         values["per_query"] = dict(zip(evaluation.query_ids[run], column, strict=True))

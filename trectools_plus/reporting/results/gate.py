@@ -125,9 +125,9 @@ def _state_result(result: GateResult) -> str:
     entries = [entry for entry in result.entries if entry.failed]
     entries += [entry for entry in result.entries if not entry.decidable]
     if entries:
-        reasons = "; ".join(_state_entry(entry, result) for entry in entries[:_REASONS])
-        more = f"; and {len(entries) - _REASONS} more" if len(entries) > _REASONS else ""
-        return f"gate {'failed' if entries[0].failed else 'not decidable'}: {reasons}{more}."
+        reasons = [_state_entry(entry, result) for entry in entries[:_REASONS]]
+        reasons += [f"and {len(entries) - _REASONS} more"] * (len(entries) > _REASONS)
+        return f"gate {'failed' if entries[0].failed else 'not decidable'}: {'; '.join(reasons)}."
     means = plural(len(result.entries), "mean")
     return f"gate passed: {means} compared with the baseline, none worse than allowed."
 
