@@ -89,13 +89,6 @@ def test_the_vector_retriever_is_built_over_names(ontology):
     assert [one.term_id for one in alone] == ["X:2"]
 
 
-def test_scores_that_are_no_cosines_have_no_threshold_of_their_own():
-    for retriever, least in (("vector", 0.5), ("lexical", 0), ("hybrid", 0)):
-        assert make_extraction_settings({"retriever": retriever}).chunk_threshold == least
-    given = {"retriever": "lexical", "chunk_threshold": 2}
-    assert make_extraction_settings(given).chunk_threshold == 2
-
-
 @pytest.mark.parametrize("values", [{"nonsense": 1}, {"num_results": 0}, {"min_confidence": 2}])
 def test_wrong_settings_are_refused(values):
     with pytest.raises(UsageError):

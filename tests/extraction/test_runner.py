@@ -3,7 +3,7 @@ import json
 import pytest
 
 from trectools_plus.errors import FormatError, InputError, UsageError
-from trectools_plus.extraction.inputs import read_predictions, write_predictions
+from trectools_plus.extraction.inputs import write_predictions
 from trectools_plus.extraction.report import extraction_report_schema, load_extraction_report
 from trectools_plus.extraction.runner import ExtractionOptions, run_extraction
 from trectools_plus.extraction.settings import ExtractionSettings
@@ -42,21 +42,6 @@ def test_own_predictions_score_the_same_when_read_back(collection, obo_path, tmp
     assert again.report.scores == result.report.scores
     assert again.report.documents == result.report.documents
     assert again.report.system.settings is None
-
-
-def test_predictions_have_defaults_and_are_merged(tmp_path, ontology):
-    path = tmp_path / "p.jsonl"
-    path.write_text(
-        lines(
-            {"doc_id": "a", "hpo_id": "X:40", "assertion": "absent", "score": 0.9},
-            {"doc_id": "a", "hpo_id": "X:41", "score": 0.2},
-            {"doc_id": "a", "hpo_id": "X:7"},
-        )
-    )
-    found = read_predictions(path, ["a", "b"], ontology).by_document
-    said = {one.term_id: (one.assertion, one.score) for one in found["a"]}
-    assert said == {"X:4": ("affirmed", 0.2), "X:7": ("affirmed", 1.0)}
-    assert found["b"] == []
 
 
 @pytest.mark.parametrize(

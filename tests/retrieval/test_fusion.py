@@ -92,23 +92,6 @@ def test_equal_scores_say_only_what_was_found(normalisation: str) -> None:
 
 
 @pytest.mark.parametrize("method", METHODS)
-@given(found=rankings)
-def test_one_ranking_keeps_its_order(method: str, found: Ranking) -> None:
-    fused = fuse_rankings(
-        [found], Fusion(method=method, weights=(0.5,) if method == "weighted" else None), 100
-    )
-    assert set(fused.doc_ids) == set(found.doc_ids)
-    if method == "rrf":
-        assert fused.doc_ids == found.doc_ids
-    else:  # scores may meet in 32 bits, and then the id decides, but none may cross
-        given_score = dict(zip(found.doc_ids, found.scores, strict=True))
-        for (left, above), (right, below) in zip(
-            list(as_dict(fused).items()), list(as_dict(fused).items())[1:], strict=False
-        ):
-            assert above == below or given_score[left] > given_score[right]
-
-
-@pytest.mark.parametrize("method", METHODS)
 @given(found=st.lists(rankings, min_size=1, max_size=4), depth=st.integers(1, 30))
 def test_sorted_cut_and_exact_in_32_bits(method: str, found: list[Ranking], depth: int) -> None:
     weights = tuple(1.0 + n for n in range(len(found))) if method == "weighted" else None

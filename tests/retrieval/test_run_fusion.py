@@ -24,16 +24,6 @@ def test_rrf_by_hand() -> None:
     assert fused.frame.equals(rank_documents(fused.frame).select(fused.frame.columns))
 
 
-def test_order_of_runs_and_rows_does_not_matter() -> None:
-    def rows(run: Run) -> list[tuple[object, ...]]:
-        return sorted(run.frame.iter_rows())
-
-    shuffled = Run(LEFT.frame.sample(fraction=1, shuffle=True, seed=3))
-    for method in ("rrf", "combsum", "combmnz", "combmax"):
-        fusion = Fusion(method=method)
-        assert rows(fuse([LEFT, RIGHT], fusion)) == rows(fuse([RIGHT, shuffled], fusion))
-
-
 def test_everything_is_kept_without_a_depth() -> None:
     """ranx keeps all documents of all runs too; its formulas, on dictionaries."""
     left = {"q1": {f"d{n}": 900.0 - n for n in range(700)}, "q2": {"a": 1.0}}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sqlite3
 from pathlib import Path
 from typing import Any
 
@@ -63,3 +64,27 @@ def test_the_functions_work(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
         tmp_path,
     )["mine"]
     assert file.manifest.run.results == 5 * collection.topics.frame.height
+
+
+def test_the_function_for_sqlite_ranks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (module,) = (block for block in blocks("python") if block.startswith("# my_sqlite.py: "))
+    with sqlite3.connect("articles.db") as database:
+        try:
+            database.execute(module.splitlines()[0].partition(": ")[2])
+        except sqlite3.OperationalError as error:
+            pytest.skip(f"this SQLite has no FTS5: {error}")
+        texts = [
+            ("d1", "wing", "swept wing"),
+            ("d2", "", "a wing in heat and flow"),
+            ("d3", "", "-"),
+        ]
+        database.executemany("INSERT INTO articles VALUES (?, ?, ?)", texts)
+    names: dict[str, Any] = {}
+    exec(module, names)
+    try:
+        assert [doc_id for doc_id, _ in names["search"]('wing) NEAR("', 5)] == ["d1", "d2"]
+        assert names["search"]('" * (', 5) == []
+    finally:
+        names["database"].close()
+        database.close()

@@ -101,20 +101,6 @@ def test_what_a_function_may_not_return(found: Any) -> None:
         read_results(found)
 
 
-def test_a_table_is_not_taken_for_the_names_of_its_columns() -> None:
-    class Frame:
-        """As pandas' and polars': iterating gives columns."""
-
-        columns = ("doc_id", "score")
-
-        def __iter__(self) -> Any:
-            return iter(self.columns)
-
-    with pytest.raises(TypeError, match="or a data frame but got Frame"):
-        read_results(Frame())
-    assert read_results({"d1": 1, "d2": 2}.keys()) == (["d1", "d2"], None)
-
-
 def test_an_index_that_fails_is_not_called_a_wrong_name(tmp_path: Path) -> None:
     class Full:
         def index(self, corpus: Any) -> None:
@@ -264,13 +250,6 @@ def test_evaluate_scores_a_function_that_finds_nothing(missing: Any) -> None:
     assert [evaluation.n(name, measure) for measure in ("RR@10", "nDCG@10")] == [counted] * 2
     if missing == "zero":
         assert evaluation.mean(name, "RR@10") == evaluation.mean(name, "nDCG@10") == 0
-
-
-def test_evaluate_refuses_measures_before_it_asks() -> None:
-    asked = []
-    with pytest.raises(UsageError, match="nDGC@10"):
-        evaluate(lambda text, depth: asked.append(text), TESTS, ["nDGC@10"])
-    assert asked == []
 
 
 def test_evaluate_searches_to_the_depth_and_collapses() -> None:

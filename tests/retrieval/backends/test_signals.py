@@ -159,15 +159,6 @@ def assert_ended(path: Path) -> None:
     assert state.strip()[:1] in ("", "Z"), state
 
 
-def test_an_index_that_was_cut_off_is_not_searched(program: Program, folder: Path) -> None:
-    words = ["runs", "fetch", "--topics", "topics.tsv", "--corpus", "corpus.jsonl"]
-    process = begin(
-        program, folder, *words, "--retriever", "mine=mine:Indexed", "--output-dir", "runs"
-    )
-    end(process, (folder / "hangs").exists, signal.SIGTERM)
-    assert not [*(folder / "runs").glob("*.run*")]
-
-
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 @pytest.mark.parametrize("concurrency", [1, 3])
 def test_a_service_that_hangs_is_not_waited_for(

@@ -10,7 +10,6 @@ import polars as pl
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from threadpoolctl import threadpool_info, threadpool_limits
 
 from trectools_plus.errors import InputError, UsageError
 from trectools_plus.formats.ranking import rank_documents
@@ -22,7 +21,6 @@ from trectools_plus.retrieval.backends.embedded.backend import (
     EmbeddedBackend,
 )
 from trectools_plus.retrieval.backends.embedded.modes import MODES
-from trectools_plus.retrieval.backends.python import PythonBackend
 from trectools_plus.retrieval.fetch.fetch import FetchRequest, fetch, fetch_runs
 from trectools_plus.retrieval.fetch.run_files import fetch_to_dir
 from trectools_plus.retrieval.fusion import Fusion, HybridRetriever
@@ -161,54 +159,11 @@ def test_the_latency_of_a_sample_is_measured_one_at_a_time(tmp_path: Path) -> No
     assert first == second
 
 
-def test_other_backends_search_one_query_at_a_time() -> None:
-    stand = Stand("mine", ["a"])
-    topics = Topics.from_dict({f"q{n}": "x" for n in range(150)})
-    found = fetch_runs(FetchRequest(None, topics, ["mine"], backend=PythonBackend({"mine": stand})))
-    assert len(stand.asked) == 150
-    assert not np.isnan(found["mine"].latency_ms).any()
-
-
 def test_a_short_result_is_the_start_of_a_long_one() -> None:
     short, long = (fetch(CORPUS, TOPICS, MODES, depth=depth) for depth in (2, 100))
     for mode in MODES:
         expected = long[mode].run.frame.filter(pl.col("rank") <= 2)
         assert short[mode].run.frame.equals(expected)
-
-
-class Counting(Stand):
-    """Notes how many threads BLAS may use when it is asked."""
-
-    def __init__(self) -> None:
-        super().__init__("counting", ["a"])
-        self.threads: list[int] = []
-
-    def search(self, queries: Sequence[str], depth: int) -> list[Ranking]:
-        self.threads += [
-            one["num_threads"] for one in threadpool_info() if one["user_api"] == "blas"
-        ]
-        return super().search(queries, depth)
-
-
-def test_queries_are_searched_with_one_blas_thread(tmp_path: Path) -> None:
-    topics = Topics.from_dict({"1": "x", "2": "y"})
-    embedded, mine = Counting(), Counting()
-    with threadpool_limits(2, user_api="blas"):
-        before = [one["num_threads"] for one in threadpool_info() if one["user_api"] == "blas"]
-        fetch_runs(
-            FetchRequest(
-                None,
-                topics,
-                list({"counting": embedded}),
-                backend=EmbeddedBackend({"counting": embedded}),
-            )
-        )
-        fetch_to_dir(
-            FetchRequest(None, topics, ["mine"], backend=PythonBackend({"mine": mine})), tmp_path
-        )
-        after = [one["num_threads"] for one in threadpool_info() if one["user_api"] == "blas"]
-    assert set(embedded.threads) == set(mine.threads) == ({1} if before else set())
-    assert after == before
 
 
 def test_exclude_self_is_before_the_cutoff() -> None:

@@ -66,15 +66,6 @@ def test_written_runs_validate_without_a_warning(tmp_path: Path) -> None:
         assert [f for f in report.findings if f.severity is not Severity.INFO] == []
 
 
-def test_a_deeper_run_than_usual_is_accepted_on_request(tmp_path: Path) -> None:
-    corpus = Corpus.from_dict({f"d{n}": "wing " + "speed " * n for n in range(150)})
-    topics = Topics.from_dict({"1": "wing"})
-    file = fetch_to_dir(
-        FetchRequest(corpus, topics, ["lexical"], options=FetchOptions(depth=120)), tmp_path
-    )["lexical"]
-    assert file.manifest.run.results == 120
-
-
 def test_a_run_without_any_result_fails_the_check(tmp_path: Path) -> None:
     with pytest.raises(
         CheckFailedError,

@@ -67,11 +67,6 @@ def test_the_share_falls_with_other_words_but_not_with_function_words() -> None:
     assert shares == sorted(shares, reverse=True)
 
 
-def test_only_the_longest_phrase_counts() -> None:
-    longer = [one.words for one in ENGLISH.find("she wets the bed at night")]
-    assert not any(one < other for one in longer for other in longer)
-
-
 def test_phrases_of_other_languages_are_found_in_their_language_only() -> None:
     assert "HP:0000365" in found("surdité", "fr")
     assert "HP:0000365" not in found("surdité", "en")

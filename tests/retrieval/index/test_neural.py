@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import json
 import os
-import shutil
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import polars as pl
 import pytest
 
 from trectools_plus.errors import InputError, UsageError
-from trectools_plus.formats.hashing import sha256_file
 from trectools_plus.formats.tables import Corpus, Topics
 from trectools_plus.retrieval.backends.embedded.backend import build_retrievers
 from trectools_plus.retrieval.fetch.fetch import FetchRequest, fetch, fetch_runs
-from trectools_plus.retrieval.index.models import hash_model
 from trectools_plus.retrieval.settings import RetrievalSettings
 
 _MISSING = [
@@ -142,21 +137,6 @@ def test_an_index_belongs_to_one_model_its_prompts_and_its_length(minilm: str) -
     assert key(embedding_model=minilm) == keys[1]
 
 
-def test_prompts_and_length_change_vectors(minilm: str) -> None:
-    from trectools_plus.retrieval.index.encoder import NeuralEncoder
-
-    plain = NeuralEncoder(minilm, RetrievalSettings())
-    asked = NeuralEncoder(minilm, RetrievalSettings(query_prompt="query: ", max_length=3))
-    text = ["a seizure of the whole body"]
-    assert np.allclose(
-        NeuralEncoder(minilm, RetrievalSettings(query_prompt="query: ")).embed_queries(text),
-        plain.embed_queries([f"query: {text[0]}"]),
-        atol=1e-6,
-    )
-    # Three tokens are the two special ones and the first word.
-    assert np.allclose(asked.embed_documents(text), plain.embed_documents(["a"]), atol=1e-6)
-
-
 def test_splade_is_the_dot_product_of_the_models_weights(tiny: dict[str, str]) -> None:
     from sentence_transformers import SparseEncoder
 
@@ -176,39 +156,6 @@ def test_splade_is_the_dot_product_of_the_models_weights(tiny: dict[str, str]) -
     for doc_id, score in expected.items():
         assert found[doc_id] == pytest.approx(score, rel=1e-5)
     assert retriever.search(["wing"], 2)[0].doc_ids == wing.doc_ids[:2]
-
-
-@pytest.mark.parametrize(
-    ("name", "change"),
-    [
-        ("data", lambda array: array[:-1]),
-        ("data", lambda array: array.astype(object)),
-        ("indices", lambda array: array + len(TEXTS)),
-        ("indices", lambda array: array.astype(np.float64)),
-        ("indptr", lambda array: array[::-1]),
-        ("shape", lambda array: array.astype(object)),
-    ],
-)
-def test_an_inconsistent_index_of_splade_is_built_again(
-    tiny: dict[str, str], cache: Path, name: str, change: Any, caplog: pytest.LogCaptureFixture
-) -> None:
-    settings = RetrievalSettings(splade_model=tiny["splade"])
-
-    def search() -> tuple[list[str], list[float]]:
-        retriever = build_retrievers(CORPUS, ["splade"], settings)["splade"]
-        (found,) = retriever.search(["seizure"], 5)
-        return found.doc_ids, found.scores.tolist()
-
-    expected = search()
-    (folder,) = (path for path in (cache / "indexes").iterdir() if path.is_dir())
-    path, seal = folder / f"{name}.npy", folder / "index.json"
-    np.save(path, change(np.load(path)), allow_pickle=True)
-    content = json.loads(seal.read_text())
-    content["files"][path.name] = sha256_file(path)
-    seal.write_text(json.dumps(content))
-    assert search() == expected
-    (warning,) = caplog.messages
-    assert "is inconsistent" in warning
 
 
 def test_splade_is_part_of_the_fusion_on_request(tiny: dict[str, str]) -> None:
@@ -265,38 +212,3 @@ def test_cuda_that_is_not_there_is_refused(minilm: str) -> None:
     settings = RetrievalSettings(embedding_model=minilm, device="cuda")
     with pytest.raises(InputError, match="PyTorch with CUDA"):
         build_retrievers(CORPUS, ["vector"], settings)
-
-
-def test_a_benchmark_with_every_component(tiny: dict[str, str], tmp_path: Path) -> None:
-    from trectools_plus.benchmark.run.config_file import load_config
-    from trectools_plus.benchmark.run.runner import run_benchmark
-    from trectools_plus.reporting.files import write_reports
-    from trectools_plus.reporting.verification.verify import verify_report
-
-    model = tmp_path / "splade"
-    shutil.copytree(tiny["splade"], model)
-    words = ["swept", "wing", "short", "fits", "speed", "tall", "high", "low", "fast", "slow"]
-    rows = [{"doc_id": f"d{n}", "text": f"{words[n % 10]} {words[n * 7 % 10]}"} for n in range(30)]
-    pl.DataFrame(rows).write_ndjson(tmp_path / "corpus.jsonl")
-    (tmp_path / "topics.tsv").write_text("".join(f"q{n}\t{words[n]}\n" for n in range(10)))
-    (tmp_path / "qrels.txt").write_text("".join(f"q{n} 0 d{n} 1\n" for n in range(10)))
-    options = {
-        name: str(tmp_path / file)
-        for name, file in (
-            ("corpus", "corpus.jsonl"),
-            ("topics", "topics.tsv"),
-            ("qrels", "qrels.txt"),
-        )
-    }
-    options |= {"modes": "bm25,splade,dense,hybrid", "measures": "RR@10", "resamples": 200}
-    config = load_config(
-        options={
-            **options,
-            "output_dir": tmp_path / "out",
-            "retrieval": {"splade_model": str(model), "fusion": "rrf"},
-        }
-    )
-    write_reports(run_benchmark(config), plots=False)
-    report = json.loads((tmp_path / "out" / "BenchmarkReport.json").read_text("utf-8"))
-    assert report["manifest"]["models"]["splade"]["sha256"] == hash_model(model)
-    assert verify_report(tmp_path / "out").problems == []

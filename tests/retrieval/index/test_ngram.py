@@ -110,12 +110,6 @@ def test_ties_at_the_cutoff_fall_to_the_higher_id() -> None:
     assert [doc_id for doc_id, _ in found(retriever(texts), "same text", 3)] == ["d8", "d7", "d6"]
 
 
-def test_texts_in_other_scripts() -> None:
-    one = retriever({"g": "επιληψία", "r": "эпилепсия", "c": "癲癇"})
-    for query, doc_id in (("ΕΠΙΛΗΨΙΑ", "g"), ("ЭПИЛЕПСИЯ", "r"), ("癲癇", "c")):
-        assert found(one, query)[0][0] == doc_id
-
-
 def test_the_index_is_reused_and_its_key_covers_documents_and_settings(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -12,11 +12,8 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from trectools_plus.benchmark.report import load_report
-from trectools_plus.benchmark.run.config import BenchmarkConfig
-from trectools_plus.benchmark.run.runner import run_benchmark
-from trectools_plus.cli.app import benchmark_app, runs_app
-from trectools_plus.errors import InputError, UsageError
+from trectools_plus.cli.app import runs_app
+from trectools_plus.errors import UsageError
 from trectools_plus.retrieval.fetch.run_files import FetchManifest
 from trectools_plus.validation.loading import load_run
 
@@ -122,48 +119,6 @@ def test_fetch_runs(engine: Engine, data: Path) -> None:
     settings = FetchManifest.model_validate_json(text).backend_settings
     assert settings["query_vectors"]["vector"]["model"] == "l2_supercat"
     assert '"query_vector": "{query_vector}"' in settings["requests"]["vector"]["body"]
-
-
-def test_an_error_with_status_200_is_never_scored(engine: Engine, data: Path) -> None:
-    engine.broken = [{"error": "overloaded"}] * 99
-    words = ["--topics", str(data / "topics.tsv"), "--engine", "elasticsearch"]
-    words += ["--http-url", f"{engine.url}/articles"]
-    words += ["--set", "http.retries=1", "--set", "http.backoff=0"]
-    result = CliRunner().invoke(runs_app, ["fetch", *words, "--output-dir", str(data / "runs")])
-    assert isinstance(result.exception, InputError)
-    assert "overloaded" in str(result.exception)
-    assert not (data / "runs" / "lexical.run").exists()
-
-
-def test_run_a_benchmark(engine: Engine, data: Path) -> None:
-    words = ["--topics", str(data / "topics.tsv"), "--qrels", str(data / "qrels.txt")]
-    words += ["--engine", "opensearch", "--http-url", engine.url, "--set", "http.index=articles"]
-    words += ["--set", "http.text_fields=text", "--measure", "RR@10", "-o", str(data / "report")]
-    result = CliRunner().invoke(benchmark_app, ["run", *words])
-    assert result.exit_code == 0, result.output
-    report = load_report(data / "report" / "BenchmarkReport.json")
-    assert report.modes["lexical"].measures["RR@10"].mean == pytest.approx(2 / 3)
-    assert report.manifest.config["http"]["engine"] == "opensearch"
-    result = CliRunner().invoke(benchmark_app, ["verify", str(data / "report")])
-    assert result.exit_code == 0, result.output
-
-
-def test_from_python(engine: Engine, data: Path) -> None:
-    config = BenchmarkConfig(
-        topics=str(data / "topics.tsv"),
-        qrels=str(data / "qrels.txt"),
-        measures=("RR@10",),
-        http={  # type: ignore[arg-type]
-            "engine": "elasticsearch",
-            "url": engine.url,
-            "index": "articles",
-            "modes": {"titles": {"mode": "lexical", "text_fields": ["title"]}, "bm25": {}},
-        },
-    )
-    assert config.modes == ("titles", "bm25")
-    report = run_benchmark(config).report
-    assert list(report.modes) == ["titles", "bm25"]
-    assert engine.requests[0][2][0]["query"]["multi_match"]["fields"] == ["title"]
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,7 @@ from trectools_plus.retrieval.backends.http.source import HttpBackend, HttpSourc
 from trectools_plus.retrieval.backends.secrets import Secret
 from trectools_plus.retrieval.fetch.fetch import FetchRequest
 from trectools_plus.retrieval.fetch.run_files import FetchedFile, FetchManifest, fetch_to_dir
-from trectools_plus.retrieval.source import Collapse, FetchOptions, Query
+from trectools_plus.retrieval.source import FetchOptions, Query
 from trectools_plus.validation.loading import load_run
 
 FAST = {"backoff": 0.01, "timeout": 5}
@@ -99,27 +99,6 @@ def test_lists_that_the_service_cut_are_reported(
     assert result.exit_code == 0, result.output
 
 
-def test_a_limit_above_the_depth_cuts_nothing(start: Any, tmp_path: Path) -> None:
-    service = start()
-    texts = {"q1": "limit 10", "d1": "limit 11", "q3": "heart"}
-    http = {"total": "$.total"}
-    file = fetch(service.url, texts, tmp_path / "a", depth=10, exclude_self=True, http=http)
-    assert file.manifest.cut_short == []
-    whole = fetch(service.url, {"q1": "heart"}, tmp_path / "b", depth=50, http=http)
-    assert whole.manifest.run.results == 40
-    assert whole.manifest.cut_short == []
-    unknown = fetch(service.url, {"q1": "limit 5"}, tmp_path / "c", depth=10)
-    assert unknown.manifest.cut_short == []
-
-
-def test_cut_chunks_leave_documents_out(start: Any, tmp_path: Path) -> None:
-    service = start()
-    options = {"collapse": Collapse(separator="#"), "http": {"total": "$.total"}, "depth": 10}
-    texts = {"q1": "heart", "q2": "limit 12"}
-    file = fetch(service.url, texts, tmp_path, "chunks", **options)
-    assert file.manifest.cut_short == ["q2"]
-
-
 def test_what_fails_for_a_while_is_sent_again(start: Any, tmp_path: Path) -> None:
     service = start()
     texts = {"q1": "fail 503 2", "q2": "fail 429 1", "q3": "fail 500 3", "q4": "plain"}
@@ -169,13 +148,6 @@ def test_a_stall_is_a_timeout(start: Any, tmp_path: Path) -> None:
     assert manifest_of(tmp_path).status == "incomplete"
 
 
-def test_a_dropped_connection_is_retried_then_listed(start: Any, tmp_path: Path) -> None:
-    service = start()
-    with pytest.raises(CheckFailedError, match=r"1.*2.*q1"):
-        fetch(service.url, {"q1": "drop", "q2": "plain"}, tmp_path, http={"retries": 2})
-    assert service.asked().count("q1") == 3
-
-
 def test_a_service_that_dies_leaves_an_incomplete_run(start: Any, tmp_path: Path) -> None:
     service = start()
     texts = {f"q{number}": "die" if number == 20 else "plain" for number in range(100)}
@@ -223,15 +195,6 @@ def test_errors_with_status_200_are_retried_and_repeated_on_resume(
     assert service.asked()[6:] == ["q3", "q3"]
     assert file.manifest.status == "ok"
     assert file.path.read_bytes() == fetch(service.url, texts, tmp_path / "all").path.read_bytes()
-
-
-def test_deeper_searches_are_limited_and_reported(start: Any, tmp_path: Path) -> None:
-    service = start()
-    collapse = Collapse(separator="#", max_chunks=12)
-    file = fetch(service.url, {"q1": "x"}, tmp_path, mode="chunks", depth=8, collapse=collapse)
-    assert [depth for _, depth, _ in service.log()] == [8, 12]
-    assert len(load_run(file.path).to_dict()["q1"]) < 8
-    assert file.manifest.cut_short == ["q1"]
 
 
 SECRET = 's3cr&t/K"ey0123456789abcdef'
