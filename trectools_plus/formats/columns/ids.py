@@ -106,7 +106,7 @@ class Ids:
             words.append(word)
             lengths -= 8
         if longest <= MARGIN:
-            return cls(tuple(words))
+            return cls(tuple(words)).folded()
         rests: dict[int, bytes] = {}
         hashes = np.zeros(len(starts), np.uint64)
         for row in np.flatnonzero(lengths > 0).tolist():
@@ -154,7 +154,13 @@ class Ids:
             ]
             words.append(np.concatenate(of_parts))
         rests = {key: rest for part in parts for key, rest in part.rests.items()}
-        return cls(tuple(words), rests)
+        return cls(tuple(words), rests).folded()
+
+    def folded(self) -> Ids:
+        """Return the same texts, without a copy for each row if all are equal."""
+        if not len(self) or self.changes().any():
+            return self
+        return Ids(tuple(np.broadcast_to(word[0], len(self)) for word in self.words), self.rests)
 
     def __len__(self) -> int:
         return len(self.words[0])
