@@ -221,9 +221,11 @@ def notes_on_findings(of_runs: Iterable[Finding], of_qrels: Iterable[Finding] = 
     for lowers, findings in others.items():
         places = {(finding.code, finding.path) for finding in findings}
         if places:
-            what = "that may lower figures" if lowers else "that change no figure"
-            codes = ", ".join(dict.fromkeys(finding.code for finding in findings))
-            see = "see `runs validate` and `qrels validate`"
-            text = f"{plural(len(places), 'finding')} {what}: {codes}; {see}"
+            changes = "changes" if len(places) == 1 else "change"
+            what = "that may lower figures" if lowers else f"that {changes} no figure"
+            codes = dict.fromkeys(finding.code for finding in findings)
+            kinds = dict.fromkeys("qrels" if code[0] == "Q" else "runs" for code in codes)
+            see = " and ".join(f"`{kind} validate`" for kind in kinds)
+            text = f"{plural(len(places), 'finding')} {what}: {', '.join(codes)}; see {see}"
             notes.append(text if lowers else MinorNote(text))
     return notes

@@ -361,10 +361,10 @@ class TableView:
         """Return the fields of a row by name, and its place."""
         ids = {"query_id": self.blocks.query_id(row), "doc_id": self.doc_ids.text(row)}
         values: dict[str, Value] = {**ids, "place": f"row {row + 1}"}
-        if self.columns is None:
-            return values | self.values_of(row)
         if self.line_numbers is not None:
             values["place"] = LineNumber(self.line_numbers[row])
+        if self.columns is None:
+            return values | self.values_of(row)
         for field, name in enumerate(FIELD_NAMES[self.kind], 1):
             values[name] = self.texts(field, np.array([row]))[0]
         return values
