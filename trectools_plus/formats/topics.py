@@ -105,29 +105,27 @@ def read_any(text: str, form: Form, options: TopicOptions, *, test_sets: bool = 
         if form == "lines":
             table.topics += iter_lines(text, table.problems)
             return table
-        if form == "json" or form == "yaml":
-            root = _parse(text, form, table.problems)
-            topics = None if root is None else find_topics(root, test_sets=test_sets)
-            table.other = root if topics is None else None
+        if form == "json":
+            table.other = parse_json(text, table.problems.add) if text.strip() else None
+        elif form == "yaml":
+            # Loading PyYAML takes a tenth of the time of a short command.
+            from trectools_plus.formats.topic_records.yaml_nodes import parse_yaml
+
+            table.other = parse_yaml(text, table.problems.add)
         elif form == "markup":
             topics = read_markup(text, table.problems)
         elif form == "table":
             topics = read_table(text, separator_of(text) or ",", table.problems)
         else:
             topics = read_json_lines(text, table.problems)
+        if table.other is not None:
+            root, table.other = table.other, None
+            topics = find_topics(root, test_sets=test_sets)
+            table.other = root if topics is None else None
     except TreeError as error:
         table.problems.add("T104", error.line, error.what)
     _fill(topics or [], options, table)
     return table
-
-
-def _parse(text: str, form: Form, problems: Problems) -> Node | None:
-    if form == "json":
-        return parse_json(text, problems.add) if text.strip() else None
-    # Loading PyYAML takes a tenth of the time of a short command.
-    from trectools_plus.formats.topic_records.yaml_nodes import parse_yaml
-
-    return parse_yaml(text, problems.add)
 
 
 def _fill(topics: list[Topic], options: TopicOptions, table: TopicTable) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from array import array
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -11,7 +10,6 @@ from trectools_plus.errors import FormatError
 from trectools_plus.formats.columns.lexer import scan_columns
 from trectools_plus.formats.files.content import FileContent, read_file
 from trectools_plus.formats.ir_datasets import is_catalogue_name, open_catalogue
-from trectools_plus.formats.topic_records.records import Problem
 from trectools_plus.formats.topics import DEFAULTS, LINE_FORMS, Form, TopicOptions, form_of
 from trectools_plus.text import plural
 from trectools_plus.validation.catalogue import CATALOGUE
@@ -19,6 +17,7 @@ from trectools_plus.validation.engine import damaged_report, run_rules
 from trectools_plus.validation.findings import FileReport, Finding, Fix
 from trectools_plus.validation.registry import in_order
 from trectools_plus.validation.topics.view import JudgmentsView, TopicsView
+from trectools_plus.validation.views.places import LINES_KEPT
 from trectools_plus.validation.views.tables import Shape, has_only_bare_cr, wide_encoding
 
 _N_FIELDS = 2
@@ -106,27 +105,18 @@ def check_topics(topics: TopicsView) -> list[Finding]:
 
 def _recorded(topics: TopicsView) -> list[Finding]:
     """Return the findings on the problems that the reader found, the worst of each rule."""
-    worst: dict[str, tuple[Problem, array[int]]] = {}
-    for severity in ("error", None, "warning", "info"):
-        for (code, other), group in topics.problems.groups.items():
-            if other == severity:
-                worst.setdefault(code, group)
+    order = ("error", None, "warning", "info")
+    groups = sorted(topics.problems.groups.items(), key=lambda group: order.index(group[0][1]))
     findings = []
-    for code, (first, lines) in worst.items():
+    for code, (first, places) in {code: group for (code, _), group in reversed(groups)}.items():
+        lines = sorted(places)
         message = first.message + f" (on {plural(len(lines), 'place')})" * (len(lines) > 1)
-        rule = CATALOGUE[code]
+        rule, few = CATALOGUE[code], tuple(lines[:LINES_KEPT])
         finding = rule.finding(topics.path, message, first.severity, first.remedy, len(lines))
+        finding = replace(finding, line=few[0], lines=few, query_id=first.query_id)
         blocks = finding.blocks_scoring and first.blocks_scoring is not False
-        few = tuple(lines[:5])
+        every = lines if topics.every_line else few
         findings.append(
-            replace(
-                finding,
-                line=few[0],
-                lines=few,
-                every_line=lines if topics.every_line else few,
-                query_id=first.query_id,
-                doc_id=first.doc_id,
-                blocks_scoring=blocks,
-            )
+            replace(finding, doc_id=first.doc_id, blocks_scoring=blocks, every_line=every)
         )
     return findings
