@@ -28,6 +28,8 @@ from trectools_plus.reporting.document import (
     table_of,
 )
 from trectools_plus.reporting.export import render_json, write_texts
+from trectools_plus.reporting.wording import show
+from trectools_plus.reporting.wording import show_interval as show_ends
 from trectools_plus.text import plural
 
 MARKDOWN_FILE = "JudgmentReport.md"
@@ -71,7 +73,6 @@ def judgment_blocks(report: JudgmentReport) -> list[Block]:
     """Return the blocks of an estimate: the result, a table, the reading."""
     counts, pairs = report.counts, math.comb(len(report.runs), 2)
     left_out = ", ".join(f"{query.query_id} ({query.reason})" for query in counts.left_out)
-    agreement = "" if report.agreement is None else _describe_agreement(report.agreement)
     first, *others = report.measures
     return [
         Heading("Judgments of people and a model", 1),
@@ -86,7 +87,7 @@ def judgment_blocks(report: JudgmentReport) -> list[Block]:
             f"{report.model.model}. No grade: {plural(counts.missing_people, 'pair')} of people, "
             f"{plural(counts.missing_model, 'answer')} of the model; these count as unjudged."
         ),
-        Paragraph(agreement),
+        Paragraph(_describe_agreement(report.agreement) if report.agreement else ""),
         Paragraph(
             f"{report.confidence * 100:g}% intervals; those of differences are simultaneous for "
             f"the {plural(pairs, 'pair')} of runs on a measure (each at "
@@ -100,11 +101,12 @@ def judgment_blocks(report: JudgmentReport) -> list[Block]:
 
 
 def _describe_agreement(found: dict[str, Any]) -> str:
-    kappa = found["kappas"]["none"]["value"]
-    value = "undefined" if kappa is None else f"{kappa:.2f}"
+    kappa = found["kappas"]["none"]
+    ends = show_ends(kappa["low"], kappa["high"], decimals=2)
+    value = f"kappa {show(kappa['value'], decimals=2)} {ends}".rstrip()
     return (
         f"Agreement of people and the model on {plural(found['pairs'], 'pair')}: "
-        f"{found['agreed'] / found['pairs']:.0%} equal grades, kappa {value}. The model's "
+        f"{found['agreed'] / found['pairs']:.0%} equal grades, {value}. The model's "
         f"mean grade differs by {found['difference']:+.2f}."
     )
 
@@ -117,7 +119,7 @@ def _make_table(report: JudgmentReport, measure: str) -> TextTable:
             f"People ({report.counts.people:,})": _cell(row.estimates[0].people, row),
             f"Model alone ({report.counts.queries:,})": _cell(row.estimates[0].model, row),
             "Combined": _cell(row.estimates[0].combined, row),
-            "Effective": row.estimates[0].effective,
+            "Effective": show(row.estimates[0].effective, decimals=0),
         }
         for row in report.estimates
         if row.measure == measure
