@@ -127,19 +127,23 @@ def as_runs(
     return name_runs([run for _, run in found], [name for name, _ in found])
 
 
+_SINGLE = (Run, str, bytes, Mapping)
+"""Types of one run that can be iterated."""
+
+
 def list_runs(
     runs: Input, load: LoadRun = load_run, columns: ColumnNames | None = None
 ) -> list[tuple[str | None, Run]]:
     """Return runs like :func:`as_runs`, with the names that the user gave to them, if any."""
     if isinstance(runs, Mapping) and not _is_one_run(runs):
         named: list[tuple[str | None, Input]] = [(_name(name), run) for name, run in runs.items()]
+    elif is_frame(runs) or not isinstance(runs, Iterable) or isinstance(runs, _SINGLE):
+        named = [(None, runs)]
     else:
-        is_list = isinstance(runs, Iterable) and not isinstance(runs, Run | str | bytes | Mapping)
-        items = list(runs) if is_list and not is_frame(runs) else [runs]
+        items = list(runs)
         if not items:
             raise UsageError("no run is given", remedy="pass at least one run")
-        is_one = all(map(is_record, items))
-        named = [(None, run) for run in ([items] if is_one else items)]
+        named = [(None, run) for run in ([items] if all(map(is_record, items)) else items)]
     return [(name, as_run(run, name, load, columns)) for name, run in named]
 
 

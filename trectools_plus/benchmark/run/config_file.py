@@ -231,13 +231,22 @@ def _anchor_paths(values: Mapping[str, Any], folder: Path) -> dict[str, Any]:
         if name in _PATHS:
             anchored[name] = _anchor(value, folder)
         elif name in ("retrieval", "http") and isinstance(value, dict):
-            models = {part: _anchor(value[part], folder) for part in _MODELS if part in value}
-            anchored[name] = {**value, **models}
+            anchored[name] = _anchor_models(value, folder)
     dataset = values.get("dataset")
     if isinstance(dataset, str) and not is_named_collection(dataset):
         path = _anchor(dataset, folder)  # without "./", a folder could be read as a name
         anchored["dataset"] = f"./{path}" if is_named_collection(path) else path
     return anchored
+
+
+def _anchor_models(value: Any, folder: Path) -> Any:
+    """Anchor the models of settings of search, and of the modes in these."""
+    if not isinstance(value, dict):
+        return value
+    return {
+        name: _anchor(part, folder) if name in _MODELS else _anchor_models(part, folder)
+        for name, part in value.items()
+    }
 
 
 def _anchor(value: Any, folder: Path) -> Any:
