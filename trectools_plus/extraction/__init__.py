@@ -7,6 +7,7 @@
     names.py         the names of terms, and variations learnt from them
     dictionary.py    search a text for the names of terms
     assertion.py     detect negation, uncertainty and other persons
+    notes.py         lay words, values and translations in letters
     extractor.py     the complete extraction for one text, with dictionary and retrieval
     settings.py      the settings of an extraction
     scoring.py       precision, recall, F1 and mistakes

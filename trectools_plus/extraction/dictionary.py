@@ -30,7 +30,9 @@ from trectools_plus.extraction.segmentation import (
 )
 
 _MIN_STEM_LENGTH = 3
-"""Letters of the shortest abbreviation, and of the shortest stem of a name of one word."""
+"""Letters of the shortest abbreviation of the ontology, and stem of a name of one word."""
+_MIN_LAY_LENGTH = 2
+"""Letters of the shortest abbreviation that is a lay word."""
 _MIN_TRUST = 0.3
 """Variations with a lower trust are not tried."""
 _TRUST_IN_ENDINGS = 0.9
@@ -89,7 +91,8 @@ class Dictionary:
         names: The names.
         further: Names that are searched too, but from which no variation is learnt.
         modifiers: Words in lower case that may stand between the words of a name.
-        variations: Learn from the names which words and endings can replace each other.
+        variations: Learn from the names which words and endings can replace each other. Without,
+            the names are lay words, whose abbreviations can be shorter.
     """
 
     def __init__(
@@ -108,9 +111,10 @@ class Dictionary:
         self._vary = variations
         self._abbreviations: dict[str, list[Name]] = defaultdict(list)
         self._names: dict[Key, list[Name]] = defaultdict(list)
+        shortest = _MIN_STEM_LENGTH if variations else _MIN_LAY_LENGTH
         for name in (*names, *further):
             text, key = name.text.strip(), name.key
-            if name.is_abbreviation and len(text) >= _MIN_STEM_LENGTH:
+            if name.is_abbreviation and len(text) >= shortest:
                 self._abbreviations[text].append(name)
             elif not name.is_abbreviation and (key[1:] or len("".join(key)) >= _MIN_STEM_LENGTH):
                 self._names[key].append(name)

@@ -28,6 +28,7 @@ from trectools_plus.extraction.names import (
     modifier_words,
     names_of,
 )
+from trectools_plus.extraction.notes import NotesReader, lay_names
 from trectools_plus.extraction.segmentation import Chunk, chunk, fold, words_of
 from trectools_plus.extraction.settings import ExtractionSettings, make_extraction_settings
 from trectools_plus.formats.tables import CORPUS_SCHEMA, Corpus
@@ -89,8 +90,11 @@ class Extractor:
         self._english = self._named.union(
             map(fold, [*texts.split(), *lay_words(), *function_words(ENGLISH)])
         )
-        further = derived_names(ontology, names)
+        further, is_notes = derived_names(ontology, names), settings.style == "notes"
+        if is_notes:
+            further += lay_names(ENGLISH, terms)
         self._dictionary = Dictionary(names, further=further, modifiers=modifier_words(ontology))
+        self._notes = NotesReader(self._dictionary, terms) if is_notes else None
         self._retriever = retriever
         if settings.method != "dictionary" and retriever is None:
             corpus, mode = corpus_of_names(names, ontology.path), settings.retriever
@@ -141,7 +145,11 @@ class Extractor:
 
     def _find_candidates(self, text: str) -> tuple[list[Mention], list[Mention]]:
         """Return the mentions from the dictionary, and those from retrieval."""
-        named = self._dictionary.find(text) if self.settings.method != "retrieval" else []
+        named = list[Mention]()
+        if self.settings.method != "retrieval" and self._notes:
+            named = self._notes.find(text, self.languages_of(text)[0])
+        elif self.settings.method != "retrieval":
+            named = self._dictionary.find(text)
         return named, self._search(text) if self.settings.method != "dictionary" else []
 
     def _search(self, text: str) -> list[Mention]:
