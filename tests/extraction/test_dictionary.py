@@ -45,7 +45,7 @@ def test_coordinated_names_leave_out_a_word(names):
 
 
 def test_lay_words_have_short_abbreviations(names):
-    assert found(names, "AB", variations=False) == {("X:6", "AB")}
+    assert [one.term_id for one in Dictionary((), further=names).find("AB")] == ["X:6"]
 
 
 def test_confidence_falls_with_the_number_of_terms_meant(names):

@@ -95,10 +95,8 @@ class ExtractionSettings(Model):
         return {**defaults, **values}
 
 
-def make_extraction_settings(
-    values: Mapping[str, object],
-) -> ExtractionSettings:
-    """Build settings from a user's values; ``None`` means the default.
+def make_extraction_settings(values: Mapping[str, object]) -> ExtractionSettings:
+    """Build settings from a user's values.
 
     Args:
         values: Values by the names of the settings.
@@ -106,5 +104,4 @@ def make_extraction_settings(
     Raises:
         UsageError: If a name is unknown or a value is out of range.
     """
-    given = {name: value for name, value in values.items() if value is not None}
-    return make_model(ExtractionSettings, given)
+    return make_model(ExtractionSettings, values)
