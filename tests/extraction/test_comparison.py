@@ -3,8 +3,8 @@ import json
 import pytest
 
 from trectools_plus.errors import IncomparableError, UsageError
-from trectools_plus.extraction.comparison import compare_extractions
 from trectools_plus.extraction.runner import ExtractionOptions, run_extraction
+from trectools_plus.extraction.scoring import compare_extractions
 from trectools_plus.extraction.settings import ExtractionSettings
 
 
@@ -36,29 +36,16 @@ def test_two_systems(reports, collection, obo_path, tmp_path):
 
 def test_a_system_does_not_differ_from_itself(reports):
     report = reports()
-    for one in compare_extractions(report, report, matching="soft").differences:
+    for one in compare_extractions(report, report).differences:
         assert (one.difference, one.low, one.high) == (0, None, None)
 
 
-def test_other_documents_and_other_formulas_are_refused(reports, collection):
+def test_other_documents_are_refused(reports, collection):
     first = reports()
-    manifest = first.manifest.model_copy(update={"similarity": "simple_resnik_like"})
-    other = first.model_copy(update={"manifest": manifest})
-    compare_extractions(first, other)
-    with pytest.raises(IncomparableError, match="simple_resnik_like"):
-        compare_extractions(first, other, matching="soft")
     path = collection / "small" / "annotations" / "d3.json"
     path.write_text(path.read_text("utf-8").replace("Nothing", "Little"), "utf-8")
     with pytest.raises(IncomparableError):
         compare_extractions(first, reports())
-
-
-def test_views_and_matchings_have_names(reports):
-    report = reports()
-    with pytest.raises(UsageError, match="all"):
-        compare_extractions(report, report, view="all")
-    with pytest.raises(UsageError, match="near"):
-        compare_extractions(report, report, matching="near")
 
 
 def test_one_document_is_no_comparison(reports, collection):

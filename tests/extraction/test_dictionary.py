@@ -44,6 +44,10 @@ def test_coordinated_names_leave_out_a_word(names):
     assert found(names, "retinal detachment coloboma") == set()
 
 
+def test_lay_words_have_short_abbreviations(names):
+    assert [one.term_id for one in Dictionary((), further=names).find("AB")] == ["X:6"]
+
+
 def test_confidence_falls_with_the_number_of_terms_meant(names):
     mentions = Dictionary(names).find("A fit.")
     assert {(one.term_id, one.confidence) for one in mentions} == {("X:4", 0.5), ("X:7", 0.5)}

@@ -28,6 +28,11 @@ def sentences_of(text: str) -> list[str]:
     return [sentence.strip() for sentence in text.strip().replace("\n", "|").split("|")]
 
 
+@pytest.fixture(scope="module")
+def extractor(extractors):
+    return extractors["abstract"]
+
+
 @pytest.mark.parametrize("sentence", sentences_of(ABSENT))
 def test_a_finding_that_is_absent_is_never_present(extractor, sentence):
     assert "affirmed" not in {mention.assertion for mention in extractor.mentions(sentence)}

@@ -7,12 +7,12 @@
     names.py         the names of terms, and variations learnt from them
     dictionary.py    search a text for the names of terms
     assertion.py     detect negation, uncertainty and other persons
+    notes.py         lay words, values and translations in letters
     extractor.py     the complete extraction for one text, with dictionary and retrieval
     settings.py      the settings of an extraction
-    scoring.py       precision, recall, F1 and mistakes
+    scoring.py       precision, recall, F1 and mistakes; compare two systems
     report.py        the models of the report
-    runner.py        from a folder of documents to a report
-    comparison.py    compare two systems, paired by document
+    runner.py        from a folder of documents to a report, and again from its files
 """
 
 from trectools_plus.lazy_names import import_lazily
@@ -20,7 +20,6 @@ from trectools_plus.lazy_names import import_lazily
 __getattr__, __dir__ = import_lazily(
     __name__,
     {
-        "extraction.comparison": ["compare_extractions"],
         "extraction.extractor": ["Extractor"],
         "extraction.runner": [
             "ExtractionOptions",
@@ -28,6 +27,7 @@ __getattr__, __dir__ = import_lazily(
             "run_extraction",
             "sweep_extraction",
         ],
+        "extraction.scoring": ["compare_extractions"],
     },
     internal={
         "extraction.assertion": ["CUE_LANGUAGES", "assert_mentions"],

@@ -24,9 +24,9 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache, partial
-from typing import Literal, cast
+from typing import Literal, NamedTuple, cast
 
 from trectools_plus.extraction.inputs import Assertion, Mention
 from trectools_plus.extraction.segmentation import Chunk, chunk, fold, words_of
@@ -392,8 +392,7 @@ _STRONGEST: tuple[_Said, ...] = ("other_person", "conditional", "negated", "unce
 """If triggers with different assertions govern a mention, the first of these applies."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Trigger:
+class _Trigger(NamedTuple):
     start: int
     end: int
     assertion: _Said
@@ -449,7 +448,7 @@ _LEAST_OF_SHORT = 0.7
 
 
 def assert_mentions(
-    text: str, mentions: Iterable[Mention], language: str = ENGLISH
+    text: str, mentions: Sequence[Mention], language: str = ENGLISH
 ) -> list[Mention]:
     """Return the mentions, each with the assertion of its sentence.
 
@@ -458,16 +457,15 @@ def assert_mentions(
         mentions: The mentions in it.
         language: The language of the text, one of ``CUE_LANGUAGES``.
     """
-    found = list(mentions)
     has_siblings = language == ENGLISH and bool(re.search(_PATIENT_SIBLINGS, text, re.IGNORECASE))
     cues = _cues_of(language, has_siblings)
     result = []
     # A full stop of an abbreviation ends no sentence.
     masked = cues.abbreviation.sub(lambda match: match[0][:-1] + " ", text)
-    sentences = [replace(one, text=text[one.start : one.end]) for one in chunk(masked, "sentence")]
+    sentences = [one._replace(text=text[one.start : one.end]) for one in chunk(masked, "sentence")]
     about_family = _family_history(text, sentences, cues)
     for sentence in sentences:
-        inside = [m for m in found if sentence.start <= m.start < sentence.end]
+        inside = [m for m in mentions if sentence.start <= m.start < sentence.end]
         if sentence in about_family:
             result += [replace(m, assertion="other_person") for m in inside]
         elif inside:

@@ -15,8 +15,8 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import permutations
+from typing import NamedTuple
 
 from trectools_plus.extraction.inputs import Mention, longest_only
 from trectools_plus.extraction.names import Key, Name, learn_replacements, other_forms
@@ -30,7 +30,9 @@ from trectools_plus.extraction.segmentation import (
 )
 
 _MIN_STEM_LENGTH = 3
-"""Letters of the shortest abbreviation, and of the shortest stem of a name of one word."""
+"""Letters of the shortest abbreviation of the ontology, and stem of a name of one word."""
+_MIN_LAY_LENGTH = 2
+"""Letters of the shortest abbreviation that is a lay word."""
 _MIN_TRUST = 0.3
 """Variations with a lower trust are not tried."""
 _TRUST_IN_ENDINGS = 0.9
@@ -72,13 +74,12 @@ plasma circulating levels level
 """
 
 
-@dataclass(frozen=True, slots=True)
-class _Match:
+class _Match(NamedTuple):
     """A mention, and the trust that its words are a name: 1 without a learnt variation."""
 
     mention: Mention
     trust: float
-    is_shared: bool = False
+    is_shared: bool
     """True if the mention shares words with another part of a coordination."""
 
 
@@ -86,10 +87,11 @@ class Dictionary:
     """The names of terms, indexed for search.
 
     Args:
-        names: The names.
-        further: Names that are searched too, but from which no variation is learnt.
+        names: The names, from which variations are learnt: words and endings that can replace each
+            other.
+        further: Names that are searched too, without learning from them. Lay words alone can be
+            shorter abbreviations.
         modifiers: Words in lower case that may stand between the words of a name.
-        variations: Learn from the names which words and endings can replace each other.
     """
 
     def __init__(
@@ -98,19 +100,18 @@ class Dictionary:
         *,
         further: Sequence[Name] = (),
         modifiers: Iterable[str] = (),
-        variations: bool = True,
     ) -> None:
         self._modifiers = frozenset(_QUANTIFIERS.split()).union(modifiers)
         self._stems = {
             word: stem for name in names for word, stem in zip(name.words, name.stems, strict=True)
         }
-        self._replacements = learn_replacements(names) if variations else {}
-        self._vary = variations
+        self._replacements = learn_replacements(names)
         self._abbreviations: dict[str, list[Name]] = defaultdict(list)
         self._names: dict[Key, list[Name]] = defaultdict(list)
+        shortest = _MIN_STEM_LENGTH if names else _MIN_LAY_LENGTH
         for name in (*names, *further):
             text, key = name.text.strip(), name.key
-            if name.is_abbreviation and len(text) >= _MIN_STEM_LENGTH:
+            if name.is_abbreviation and len(text) >= shortest:
                 self._abbreviations[text].append(name)
             elif not name.is_abbreviation and (key[1:] or len("".join(key)) >= _MIN_STEM_LENGTH):
                 self._names[key].append(name)
@@ -132,7 +133,7 @@ class Dictionary:
             words = words_of(text, clause.start, clause.end)
             for word in words:
                 named = () if word.text in defined else self._abbreviations.get(word.text, ())
-                found += (_Match(one, 1.0) for one in _mentions([word], named, 1.0))
+                found += _matches_of([word], named, 1.0)
             found += self._find_in_clause(text, words)
         return sorted(_select(found), key=lambda m: (m.start, m.end, m.term_id))
 
@@ -170,8 +171,7 @@ class Dictionary:
             elif trust < 1:
                 is_reliable = trust >= _MIN_TRUST_SHARED
                 names = [name for name in names if is_reliable and name.stems == order]
-            for mention in _mentions(window, names, trust):
-                yield _Match(mention, trust, is_shared)
+            yield from _matches_of(window, names, trust, is_shared=is_shared)
 
     def _windows(
         self, content: Sequence[Word]
@@ -197,8 +197,6 @@ class Dictionary:
 
     def _readings(self, word: Word) -> Mapping[str, float]:
         """Return the stems that a word can stand for, with the trust in each."""
-        if not self._vary:
-            return {word.stem: 1.0}
         found = dict(self._replacements.get(word.stem, {}))
         for form in other_forms(fold(word.text)) & self._stems.keys():
             found[self._stems[form]] = _TRUST_IN_ENDINGS
@@ -276,8 +274,7 @@ def _matching_names(
     ]
 
 
-@dataclass(frozen=True, slots=True)
-class _Part:
+class _Part(NamedTuple):
     """The content words of a part of a coordination, and the separator before it."""
 
     before: str
@@ -303,14 +300,17 @@ def _parts(text: str, words: Sequence[Word]) -> list[_Part]:
     return parts
 
 
-def _mentions(window: Sequence[Word], names: Sequence[Name], trust: float) -> Iterator[Mention]:
+def _matches_of(
+    window: Sequence[Word], names: Sequence[Name], trust: float, *, is_shared: bool = False
+) -> Iterator[_Match]:
     """Yield a mention for each term whose name has the best rank."""
     best_rank = min((name.rank for name in names), default=0)
     terms = dict.fromkeys(name.term_id for name in names if name.rank == best_rank)
     start, end = min(word.start for word in window), max(word.end for word in window)
     places = frozenset(word.start for word in window)
     for term_id in terms:
-        yield Mention(term_id, start, end, places, trust / len(terms))
+        mention = Mention(term_id, start, end, places, trust / len(terms))
+        yield _Match(mention, trust, is_shared)
 
 
 def _select(found: Iterable[_Match]) -> list[Mention]:

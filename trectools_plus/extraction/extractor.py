@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable
-from copy import copy
 from dataclasses import replace
 from functools import lru_cache
 from itertools import chain
-from typing import Self
 
 import polars as pl
 
@@ -19,6 +16,7 @@ from trectools_plus.extraction.inputs import (
     Mention,
     Prediction,
     aggregate,
+    longest_only,
 )
 from trectools_plus.extraction.names import (
     PHENOTYPES,
@@ -28,8 +26,9 @@ from trectools_plus.extraction.names import (
     modifier_words,
     names_of,
 )
+from trectools_plus.extraction.notes import find_translated, find_values, lay_names
 from trectools_plus.extraction.segmentation import Chunk, chunk, fold, words_of
-from trectools_plus.extraction.settings import ExtractionSettings, make_extraction_settings
+from trectools_plus.extraction.settings import ExtractionSettings
 from trectools_plus.formats.tables import CORPUS_SCHEMA, Corpus
 from trectools_plus.ontology.ontology import Ontology
 from trectools_plus.progress import Progress, no_progress
@@ -41,12 +40,8 @@ from trectools_plus.validation.topics.texts import guess_language
 
 
 def corpus_of_names(names: Iterable[Name], path: str) -> Corpus:
-    """Return a corpus with one document per name; ``HP:0001250#2`` is the third name of a term."""
-    counts = Counter[str]()
-    rows = []
-    for name in names:
-        rows.append((f"{name.term_id}#{counts[name.term_id]}", "", name.text))
-        counts[name.term_id] += 1
+    """Return a corpus with one document per name, with the id of its term: ``HP:0001250#2``."""
+    rows = [(f"{name.term_id}#{place}", "", name.text) for place, name in enumerate(names)]
     return Corpus(pl.DataFrame(rows, schema=CORPUS_SCHEMA, orient="row"), path=path)
 
 
@@ -90,19 +85,17 @@ class Extractor:
             map(fold, [*texts.split(), *lay_words(), *function_words(ENGLISH)])
         )
         further = derived_names(ontology, names)
+        if settings.style == "notes":
+            further += lay_names(ENGLISH, terms)
         self._dictionary = Dictionary(names, further=further, modifiers=modifier_words(ontology))
+        # The lay words of a language; in English they are in the dictionary.
+        self._lay = lru_cache(maxsize=8)(
+            lambda language: Dictionary((), further=lay_names(language, terms))
+        )
         self._retriever = retriever
         if settings.method != "dictionary" and retriever is None:
             corpus, mode = corpus_of_names(names, ontology.path), settings.retriever
             self._retriever = build_retrievers(corpus, [mode], progress=progress)[mode]
-
-    def at_confidence(self, min_confidence: float) -> Self:
-        """Return a copy with another ``min_confidence``, which shares the stored mentions."""
-        other = copy(self)
-        other.settings = make_extraction_settings(
-            {**self.settings.model_dump(), "min_confidence": min_confidence}
-        )
-        return other
 
     def mentions(self, text: str) -> list[Mention]:
         """Return the mentions of a text with their assertions, in the order of the text.
@@ -141,18 +134,24 @@ class Extractor:
 
     def _find_candidates(self, text: str) -> tuple[list[Mention], list[Mention]]:
         """Return the mentions from the dictionary, and those from retrieval."""
-        named = self._dictionary.find(text) if self.settings.method != "retrieval" else []
-        return named, self._search(text) if self.settings.method != "dictionary" else []
+        method, language = self.settings.method, self.languages_of(text)[0]
+        named = self._dictionary.find(text) if method != "retrieval" else []
+        if self.settings.style == "notes" and method != "retrieval":
+            named += find_values(text, self._terms)
+            if language != ENGLISH:
+                lay = self._lay(language).find(text)
+                named += [*lay, *find_translated(text, language, self._dictionary, lay)]
+            named = longest_only(dict.fromkeys(named))
+        return named, self._search(text) if method != "dictionary" else []
 
     def _search(self, text: str) -> list[Mention]:
-        """Return the mentions that retrieval finds in a text, in the order of the text."""
+        """Return the mentions that retrieval finds in a text."""
         assert self._retriever is not None
         phrases = chunk(text, "phrase")
         queries = list(dict.fromkeys(phrase.text for phrase in phrases))
         results = self._retriever.search(queries, self.settings.num_results)
         rankings = dict(zip(queries, results, strict=True))
-        found = [m for part in phrases for m in self._mentions(text, part, rankings[part.text])]
-        return sorted(found, key=lambda m: (m.start, m.end, m.term_id))
+        return [m for part in phrases for m in self._mentions(text, part, rankings[part.text])]
 
     def _mentions(self, text: str, phrase: Chunk, ranking: Ranking) -> list[Mention]:
         """Return the mentions of a phrase, the most trusted first."""

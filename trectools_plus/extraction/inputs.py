@@ -11,8 +11,8 @@ import csv
 import hashlib
 import json
 import re
-from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from io import StringIO
 from math import isfinite
@@ -28,7 +28,7 @@ from trectools_plus.formats.files.content import read_file
 from trectools_plus.formats.jsonl import iter_objects
 from trectools_plus.models import SEPARATOR, explain_problem
 from trectools_plus.ontology.ontology import Ontology
-from trectools_plus.text import split_list
+from trectools_plus.text import listed, split_list
 
 Assertion = Literal["affirmed", "negated", "uncertain", "other_person"]
 ASSERTIONS: tuple[Assertion, ...] = get_args(Assertion)
@@ -112,7 +112,6 @@ def _read_value(name: str, value: object, meaning: Assertion) -> Assertion:
 
 
 ANNOTATIONS_FOLDER = "annotations"
-_MAX_LISTED = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -282,41 +281,30 @@ def _read_file(path: Path) -> _File:
 
 
 def _combine(name: str, path: str, files: list[_File], ontology: Ontology) -> AnnotatedDocuments:
-    unknown, replaced = Counter[str](), set[str]()
-    documents = []
+    documents, others = [], set[str]()
     for file in sorted(files, key=lambda file: file.doc_id):
         assertions: dict[str, list[Assertion]] = {}
         for annotation in file.annotations:
             given = annotation.hpo_id
             current = ontology.ids.successors(given)
-            if not current:
-                unknown[f"{given} ({ontology.resolve(given).status})"] += 1
-            elif current != (given,):
-                replaced.add(f"{given} → {' and '.join(current)}")
+            if current != (given,):
+                others.add(given)
             for term_id in current or (given,):
                 assertions.setdefault(term_id, []).append(annotation.assertion_status)
         gold = {term_id: strongest(assertions[term_id]) for term_id in sorted(assertions)}
         documents.append(AnnotatedDocument(file.doc_id, file.full_text, gold))
-    notes = {
-        "gold ids replaced by the ontology (all terms of a split one are gold)": replaced,
-        f"gold ids that are not current terms (used unchanged), in {unknown.total()} annotations": (
-            unknown
-        ),
-    }
+    note = (
+        "gold ids that are not current terms (replaced by the ontology, a split one by all its "
+        f"terms; unknown ones are used unchanged): {listed(sorted(others))}"
+    )
     return AnnotatedDocuments(
         name,
         path,
         tuple(documents),
         annotations=sum(len(file.annotations) for file in files),
         sha256=_hash(documents),
-        notes=tuple(f"{note}: {join_some(ids)}" for note, ids in notes.items() if ids),
+        notes=(note,) if others else (),
     )
-
-
-def join_some(items: Collection[str]) -> str:
-    """Return the first items in order, and their number if there are more."""
-    more = f", … ({len(items)})" if len(items) > _MAX_LISTED else ""
-    return ", ".join(sorted(items)[:_MAX_LISTED]) + more
 
 
 def _hash(documents: Iterable[AnnotatedDocument]) -> str:
@@ -433,7 +421,7 @@ class ReadPredictions:
 
 
 def read_predictions(
-    path: str | Path, doc_ids: Sequence[str], ontology: Ontology, gold: Iterable[str] = ()
+    path: str | Path, doc_ids: Sequence[str], ontology: Ontology, gold: Container[str] = ()
 ) -> ReadPredictions:
     """Read predictions: JSON Lines, JSON, CSV, TSV or phenopackets.
 
@@ -456,11 +444,10 @@ def read_predictions(
     """
     mentions: dict[str, list[Mention]] = {doc_id: [] for doc_id in doc_ids}
     problems: dict[str, list[str]] = {name: [] for name in PROBLEMS}
-    kept = frozenset(gold)
     for doc_id, mention in _read_given(Path(path), doc_ids):
         given = mention.term_id
         resolution = ontology.resolve(ontology.ids.spelled(given))
-        if resolution.term_id is None and given not in kept:
+        if resolution.term_id is None and given not in gold:
             problems["invented" if resolution.status == "unknown" else "withdrawn"].append(given)
         elif resolution.status == "obsolete" and resolution.term_id is not None:
             problems["obsolete"].append(given)
@@ -488,11 +475,9 @@ _FEATURES = "phenotypicFeatures"
 
 def _read_given(path: Path, doc_ids: Sequence[str]) -> Iterator[tuple[str, Mention]]:
     """Yield the predictions of a file, or of the files of a folder, each named after a document."""
-    files, usual = [path], doc_ids[0] if len(doc_ids) == 1 else None
-    if path.is_dir():
-        files = sorted(file for file in path.iterdir() if file.is_file())
-    for file in files:
-        named = unquote(file.stem) if path.is_dir() else usual
+    is_folder = path.is_dir()
+    for file in sorted(filter(Path.is_file, path.iterdir())) if is_folder else [path]:
+        named = unquote(file.stem) if is_folder else None
         for line, value in _records_of(file):
             try:
                 yield from _find(value, named, dict.fromkeys(doc_ids))

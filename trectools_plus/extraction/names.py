@@ -15,9 +15,9 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import cache
 from itertools import permutations
+from typing import NamedTuple
 
 from trectools_plus.errors import UsageError
 from trectools_plus.extraction.segmentation import CONJUNCTIONS, fold, words_of
@@ -36,8 +36,7 @@ Key = tuple[str, ...]
 _MAX_ABBREVIATION_LENGTH = 6
 
 
-@dataclass(frozen=True, slots=True)
-class Name:
+class Name(NamedTuple):
     """One name of a term.
 
     Attributes:
@@ -149,8 +148,7 @@ def derived_names(ontology: Ontology, names: Iterable[Name]) -> list[Name]:
             if match := re.fullmatch(pattern, label.text):
                 derived += [make_name(term_id, form.format(match[1]), EXACT) for form in forms]
     known = {name.key for own in by_term.values() for name in own}
-    unique = {(name.term_id, name.text): name for name in reversed(derived)}
-    return [name for name in unique.values() if name.stems and name.key not in known]
+    return [name for name in derived if name.stems and name.key not in known]
 
 
 def _further_words(label: Name, base: Name) -> str:

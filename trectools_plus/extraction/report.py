@@ -18,7 +18,6 @@ from trectools_plus.models import BaseManifest, ReportModel
 from trectools_plus.statistics.arrays import Resampling
 from trectools_plus.statistics.comparison import ConfidenceInterval
 
-SCHEMA_VERSION: Literal["1.0"] = "1.0"
 REPORT_FILE = "ExtractionReport.json"
 GOLD_FILE = "gold.json"
 """The inputs of a report that are stored beside it, besides the predictions."""
@@ -130,7 +129,7 @@ class ExtractionManifest(BaseManifest):
 class ExtractionReport(ReportModel):
     """The results of one system on one dataset."""
 
-    schema_version: Literal["1.0"] = SCHEMA_VERSION
+    schema_version: Literal["1.0"] = "1.0"
     manifest: ExtractionManifest
     dataset: DatasetFacts
     system: SystemFacts

@@ -1,5 +1,7 @@
 """Run an extraction, from a folder of documents to the report, and for several values of a setting.
 
+The report can be made again from the gold terms and predictions beside it.
+
 A sweep computes precision and recall for several values of one setting. The score of the best value
 is too high as an estimate for new documents, because the value was chosen on the same documents.
 """
@@ -12,22 +14,26 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
 
+from pydantic import TypeAdapter, ValidationError
+
 from trectools_plus.choices import View
 from trectools_plus.display import Displayed
-from trectools_plus.errors import UsageError
+from trectools_plus.errors import InputError, UsageError
 from trectools_plus.extraction.extractor import Extractor
 from trectools_plus.extraction.inputs import (
+    PREDICTIONS_FILE,
     PROBLEMS,
+    AnnotatedDocument,
     AnnotatedDocuments,
     Prediction,
     Predictions,
-    join_some,
     read_documents,
     read_predictions,
     read_texts,
 )
 from trectools_plus.extraction.names import eligible_terms, root_of
 from trectools_plus.extraction.report import (
+    GOLD_FILE,
     ExtractionManifest,
     ExtractionReport,
     StoredDocument,
@@ -43,12 +49,17 @@ from trectools_plus.extraction.scoring import (
     scores_of,
 )
 from trectools_plus.extraction.settings import ExtractionSettings, make_extraction_settings
+from trectools_plus.formats.files.closed import ClosedFolder, read_document
+from trectools_plus.formats.files.content import iter_lines
+from trectools_plus.formats.jsonl import iter_objects
 from trectools_plus.ontology.hpo import load_ontology
+from trectools_plus.ontology.obo import OboFile, Term
 from trectools_plus.ontology.ontology import Ontology
 from trectools_plus.progress import Progress, no_progress
 from trectools_plus.provenance import describe_conditions, utc_now
-from trectools_plus.statistics.arrays import Resampling, check_choice
+from trectools_plus.statistics.arrays import MAX_RESAMPLES, Resampling, check_choice
 from trectools_plus.statistics.comparison import ends_of
+from trectools_plus.text import listed
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,13 +143,17 @@ def run_extraction(
         read = read_predictions(file, [*documents.texts], loaded, documents.terms)
         found = read.by_document
         notes = [
-            f"{PROBLEMS[problem]}: {len(ids)} ({join_some(set(ids))})"
+            f"{PROBLEMS[problem]}: {len(ids)} ({listed(sorted({*ids}))})"
             for problem, ids in read.problems.items()
             if ids
         ]
         problems = {problem: len(ids) for problem, ids in read.problems.items()}
-        facts = {"name": Path(file).name, "settings": None, "predictions": str(file)}
-        facts["problems"] = problems
+        facts = {
+            "name": Path(file).name,
+            "settings": None,
+            "predictions": str(file),
+            "problems": problems,
+        }
     manifest = ExtractionManifest(
         **describe_conditions(utc_now()),
         command=options.command,
@@ -152,37 +167,21 @@ def run_extraction(
         documents, found, loaded, SystemFacts(**facts, sha256=_hash(found)), manifest
     )
     report.reported[:0] = notes
-    return ExtractionResult(report, found, collect_inputs(documents, found, loaded, root))
-
-
-def collect_inputs(
-    documents: AnnotatedDocuments,
-    predictions: Predictions,
-    ontology: Ontology,
-    root: str | None,
-) -> StoredInputs:
-    """Return the inputs to store.
-
-    Args:
-        documents: The documents.
-        predictions: Predictions by document id.
-        ontology: The ontology.
-        root: Only terms below it are scored.
-    """
-    predicted = {one.term_id for own in predictions.values() for one in own}
-    depths = ontology.hierarchy.depths
-    deepest = {ontology.ids.live[int(depths.argmax())]} if len(ontology) else set()
+    predicted = {one.term_id for own in found.values() for one in own}
+    depths = loaded.hierarchy.depths
+    deepest = {loaded.ids.live[int(depths.argmax())]} if len(loaded) else set()
     named = {*documents.terms, *predicted, *deepest, *filter(None, [root])}
-    kept = frozenset[str]().union(*map(ontology.ancestors, named & ontology.terms.keys()))
-    return StoredInputs(
+    kept = frozenset[str]().union(*map(loaded.ancestors, named & loaded.terms.keys()))
+    inputs = StoredInputs(
         dataset=documents.name,
         annotations=documents.annotations,
         documents=[StoredDocument(doc_id=one.doc_id, gold=one.gold) for one in documents.documents],
         terms=[
-            StoredTerm(id=one, name=ontology.terms[one].name, parents=list(ontology.parents[one]))
+            StoredTerm(id=one, name=loaded.terms[one].name, parents=list(loaded.parents[one]))
             for one in sorted(kept)
         ],
     )
+    return ExtractionResult(report, found, inputs)
 
 
 def extract_texts(
@@ -226,7 +225,7 @@ def extract_all(
         progress("extracting terms", number, len(texts))
     note = (
         "documents in a language whose negations are not known (not extracted; --language names "
-        f"another one): {len(unread)} ({join_some(unread)})"
+        f"another one): {len(unread)} ({listed(unread)})"
     )
     return found, [note] if unread else []
 
@@ -238,6 +237,68 @@ def _hash(predictions: Predictions) -> str:
         for one in own
     ]
     return hashlib.sha256("".join(lines).encode()).hexdigest()
+
+
+def rebuild_extraction(path: Path, report: ExtractionReport) -> ExtractionResult:
+    """Make a report again from the files beside it.
+
+    Args:
+        path: The report's file.
+        report: The report.
+
+    Returns:
+        The result. Statements on the original files, the settings and the machine are those of the
+        report.
+
+    Raises:
+        InputError: If a file is missing or cannot be used.
+    """
+    files = ClosedFolder(path.parent)
+    try:
+        stored = StoredInputs.model_validate_json(read_document(files.file(GOLD_FILE)))
+        return _rebuild(files, stored, report)
+    except (ValidationError, LookupError, TypeError, ValueError) as error:
+        raise InputError(
+            f"the inputs of the report cannot be used: {str(error).splitlines()[0]}",
+            where=str(files.path),
+            remedy="keep the files of one extraction together",
+        ) from error
+
+
+def _rebuild(
+    files: ClosedFolder, stored: StoredInputs, report: ExtractionReport
+) -> ExtractionResult:
+    old, manifest, resampling = report.dataset, report.manifest, report.manifest.resampling
+    if resampling is not None and resampling.resamples > MAX_RESAMPLES:
+        raise ValueError(f"more than {MAX_RESAMPLES:,} resamples")
+    terms = [Term(one.id, one.name, parents=tuple(one.parents)) for one in stored.terms]
+    ontology = Ontology(OboFile(GOLD_FILE, "", tuple(terms)))
+    documents = AnnotatedDocuments(
+        stored.dataset,
+        old.path,
+        tuple(AnnotatedDocument(one.doc_id, "", one.gold) for one in stored.documents),
+        annotations=stored.annotations,
+        sha256=old.sha256,
+        notes=(),
+    )
+    predictions: dict[str, list[Prediction]] = {doc_id: [] for doc_id in documents.texts}
+    path, prediction = files.file(PREDICTIONS_FILE), TypeAdapter(Prediction)
+    for _, record in iter_objects(iter_lines(path), str(path)):
+        doc_id, term_id = record.pop("doc_id"), record.pop("hpo_id")
+        predictions[doc_id].append(prediction.validate_python({"term_id": term_id, **record}))
+    settings, file = report.system.settings, report.system.predictions
+    name = Path(file or "").name if settings is None else settings.method
+    seed = manifest.seed if resampling is None else resampling.seed
+    made = score_predictions(
+        documents,
+        predictions,
+        ontology,
+        report.system.model_copy(update={"name": name}),
+        manifest.model_copy(update={"seed": seed, "similarity": FORMULA}),
+    )
+    dataset = made.dataset.model_copy(update={"sha256": old.sha256})
+    made = made.model_copy(update={"dataset": dataset, "reported": report.reported})
+    return ExtractionResult(made, predictions, stored)
 
 
 SYSTEMS: dict[str, dict[str, Any]] = {
@@ -344,7 +405,7 @@ def sweep_extraction(
         settings: All other settings; the defaults if ``None``. The root also applies to the gold
             terms.
         options: Systems and values; the defaults if ``None``.
-        progress: Called after every value.
+        progress: Called after each document.
 
     Returns:
         Precision, recall and F1 of each system by value of the setting.
@@ -366,18 +427,19 @@ def sweep_extraction(
     documents = read_documents(folder, loaded, dataset)
     if (root := root_of(loaded, str(base["root"]))) is not None:
         documents = documents.below(eligible_terms(loaded, root))
-    curves, total = list[SweepCurve](), len(options.systems) * len(options.values)
+    curves = list[SweepCurve]()
     for system in options.systems:
-        chosen = make_extraction_settings({**base, **SYSTEMS[system]})
-        extractor = Extractor(loaded, chosen, progress=progress)
+        chosen = {**base, **SYSTEMS[system]}
+        extractor = Extractor(loaded, make_extraction_settings(chosen), progress=progress)
         points = []
         for value in options.values:
-            found, _ = extract_all(extractor.at_confidence(value), documents.texts)
+            # The extractor stores the mentions of every confidence.
+            extractor.settings = make_extraction_settings({**chosen, _PARAMETER: value})
+            found, _ = extract_all(extractor, documents.texts, progress)
             table = count(documents.documents, found, _VIEW, exact_credit)
             score = scores_of(table, options.resampling)["micro"]
             figures = score.precision.value, score.recall.value, score.f1.value
             default = ExtractionSettings.model_fields[_PARAMETER].default
             points.append(SweepPoint(value, *figures, *ends_of(score.f1.ci), value == default))
-            progress("trying values", len(curves) * len(options.values) + len(points), total)
         curves.append(SweepCurve(system, tuple(points)))
     return Sweep(documents.name, len(documents.documents), _PARAMETER, _VIEW, tuple(curves))

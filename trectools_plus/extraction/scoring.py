@@ -1,4 +1,4 @@
-"""Precision, recall and F1 over documents, with bootstrap intervals, and lists of mistakes.
+"""Precision, recall and F1 over documents, lists of mistakes, and the comparison of two systems.
 
 Every term has a credit in [0, 1], which is 0 or 1 in exact matching:
 
@@ -16,19 +16,21 @@ predicted nor gold terms, otherwise 0.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import get_args
+from dataclasses import asdict, dataclass
+from typing import ClassVar, get_args
 
 import numpy as np
 import numpy.typing as npt
 
-from trectools_plus.choices import Matching, View
+from trectools_plus.choices import View
+from trectools_plus.display import Displayed
+from trectools_plus.errors import IncomparableError, UsageError
 from trectools_plus.extraction.inputs import (
     AnnotatedDocument,
     AnnotatedDocuments,
     Assertion,
     Prediction,
     Predictions,
-    join_some,
 )
 from trectools_plus.extraction.names import eligible_terms
 from trectools_plus.extraction.report import (
@@ -46,19 +48,18 @@ from trectools_plus.ontology.ontology import Ontology
 from trectools_plus.ontology.similarity import best_matches, formula_named
 from trectools_plus.statistics.arrays import (
     Resampling,
-    check_choice,
     check_level,
     check_resamples,
 )
-from trectools_plus.statistics.comparison import ConfidenceInterval
-from trectools_plus.statistics.intervals import BEST_BOOTSTRAP, INTERVALS, RESAMPLED, resampled_ends
+from trectools_plus.statistics.comparison import Comparison, ConfidenceInterval, ends_of
+from trectools_plus.statistics.intervals import BEST_BOOTSTRAP, RESAMPLED, resampled_ends
 from trectools_plus.statistics.method import EQUAL
 from trectools_plus.statistics.resamples import draw_counts, map_chunks
-from trectools_plus.statistics.scores import report_interval
+from trectools_plus.statistics.scores import Method, PairedScores, compare_scores, report_interval
+from trectools_plus.text import listed
 
 FloatArray = npt.NDArray[np.float64]
 VIEWS: tuple[View, ...] = get_args(View)
-MATCHINGS: tuple[Matching, ...] = get_args(Matching)
 FORMULA = "hybrid"
 """The similarity formula of the soft matching."""
 
@@ -67,7 +68,9 @@ Item = tuple[str, str]
 """A term, and its assertion in the view ``strict`` (otherwise an empty string)."""
 
 
-Credit = Callable[[Sequence[frozenset[Item]], Sequence[frozenset[Item]]], FloatArray]
+Items = Sequence[frozenset[Item]]
+"""The items of each document."""
+Credit = Callable[[Items, Items], FloatArray]
 """Takes the items of each document, and the items to compare them with; returns the sum of credits
 for each document."""
 
@@ -91,7 +94,7 @@ def _predicted_items(predictions: Iterable[Prediction], view: View) -> frozenset
 
 def count(
     documents: Sequence[AnnotatedDocument],
-    predictions: Mapping[str, Sequence[Prediction]],
+    predictions: Predictions,
     view: View,
     credit: Credit,
 ) -> FloatArray:
@@ -115,7 +118,7 @@ def count(
     )
 
 
-def exact_credit(items: Sequence[frozenset[Item]], others: Sequence[frozenset[Item]]) -> FloatArray:
+def exact_credit(items: Items, others: Items) -> FloatArray:
     """Return, for each document, the number of items that are among the others."""
     agreeing = [len(one & other) for one, other in zip(items, others, strict=True)]
     return np.array(agreeing, dtype=np.float64)
@@ -129,7 +132,7 @@ def soft_credit(ontology: Ontology) -> Credit:
     """
     similarity = formula_named(FORMULA)
 
-    def credit(items: Sequence[frozenset[Item]], others: Sequence[frozenset[Item]]) -> FloatArray:
+    def credit(items: Items, others: Items) -> FloatArray:
         rows = [(index, item) for index, mine in enumerate(items) for item in sorted(mine)]
         if not rows:
             return np.zeros(len(items))
@@ -195,16 +198,6 @@ _BLOCK = 500
 """Documents that are left out at once, which bounds the memory."""
 
 
-def method_over_documents(interval: str) -> str:
-    """Return the method of intervals over documents, a key of ``METHOD_NAMES``.
-
-    The averages are neither shares nor means of values, so ``wilson`` and ``t`` are the same as
-    ``auto``.
-    """
-    check_choice(interval, INTERVALS, "interval method")
-    return interval if interval in RESAMPLED else BEST_BOOTSTRAP
-
-
 def intervals_over_documents(
     statistic: Callable[[FloatArray], FloatArray],
     n_documents: int,
@@ -229,7 +222,8 @@ def intervals_over_documents(
     """
     check_resamples(resampling.resamples, "interval")
     check_level(resampling.confidence, "interval")
-    method = method_over_documents(resampling.interval)
+    # The averages are neither shares nor means of values, so no other method applies.
+    method = resampling.interval if resampling.interval in RESAMPLED else BEST_BOOTSTRAP
     estimate = statistic(np.ones((1, n_documents)))[0]
     left_out = np.concatenate(
         [
@@ -256,7 +250,7 @@ def intervals_over_documents(
 
 def find_mistakes(
     documents: Sequence[AnnotatedDocument],
-    predictions: Mapping[str, Sequence[Prediction]],
+    predictions: Predictions,
     ontology: Ontology,
 ) -> Mistakes:
     """Return the mistakes in the view ``present``, in the order of documents and terms."""
@@ -317,14 +311,16 @@ def score_predictions(
             ]
             for doc_id, own in predictions.items()
         }
-    credit_of = {"exact": exact_credit, "soft": soft_credit(ontology)}
+    credit_of: dict[str, Credit] = {"exact": exact_credit, "soft": soft_credit(ontology)}
     tables = {
-        view: {name: count(scored.documents, found, view, credit_of[name]) for name in MATCHINGS}
+        view: {
+            name: count(scored.documents, found, view, credit) for name, credit in credit_of.items()
+        }
         for view in VIEWS
     }
     notes = list[str]()
     if empty := [doc_id for doc_id, own in predictions.items() if not own]:
-        where = f"{len(empty)} of {len(predictions)} ({join_some(empty)})"
+        where = f"{len(empty)} of {len(predictions)} ({listed(empty)})"
         notes.append(f"documents without a prediction: {where}")
     if manifest.resampling is not None and len(documents.documents) < _MIN_DOCUMENTS:
         notes.append("no intervals: they need at least two documents")
@@ -385,3 +381,107 @@ def _row(counts: FloatArray) -> DocumentCounts:
     return DocumentCounts.model_validate(
         dict(zip(DocumentCounts.model_fields, values, strict=True))
     )
+
+
+@dataclass(frozen=True, slots=True)
+class AverageDifference:
+    """The difference of one figure and average: B minus A.
+
+    Attributes:
+        average: micro, macro or weighted.
+        figure: precision, recall or f1.
+        first: The value of A.
+        second: The value of B.
+        difference: B minus A.
+        low: Lower end of the interval of the difference; a resample has the same documents for both
+            systems. ``None`` if all documents have the same counts for both.
+        high: Upper end of the interval.
+    """
+
+    average: str
+    figure: str
+    first: float
+    second: float
+    difference: float
+    low: float | None
+    high: float | None
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class ExtractionComparison(Displayed):
+    """The comparison of two reports.
+
+    Attributes:
+        first: A.
+        second: B.
+        resampling: Settings of the intervals and tests.
+        differences: The differences, by average and figure.
+        by_document: The F1 of A and B of every document.
+        f1: Their comparison, with tests that are not adjusted.
+    """
+
+    _entries: ClassVar = "differences"
+
+    first: ExtractionReport
+    second: ExtractionReport
+    resampling: Resampling
+    differences: tuple[AverageDifference, ...]
+    by_document: PairedScores
+    f1: Comparison
+
+
+def compare_extractions(
+    first: ExtractionReport,
+    second: ExtractionReport,
+    *,
+    resampling: Resampling | None = None,
+) -> ExtractionComparison:
+    """Compare two systems on the same documents, by terms that are present, with exact matching.
+
+    Args:
+        first: The report of system A.
+        second: The report of system B.
+        resampling: Settings of the intervals and tests.
+
+    Returns:
+        Differences of precision, recall and F1 with intervals, and F1 by document.
+
+    Raises:
+        IncomparableError: If documents or gold terms differ.
+        UsageError: If there is only one document, or the number of resamples or the level is out of
+            range.
+    """
+    if first.dataset.sha256 != second.dataset.sha256:
+        raise IncomparableError(
+            "the reports have different documents or gold terms",
+            where=f"{first.dataset.name} and {second.dataset.name}",
+            remedy="run both systems on the same folder with the same ontology",
+        )
+    if len(first.documents) < 2:
+        raise UsageError(
+            "a comparison needs at least two documents",
+            where=first.dataset.name,
+            remedy="use a dataset with more documents",
+        )
+    resampling = resampling or Resampling()
+    a, b = map(_table, (first, second))
+    ids = [document.doc_id for document in first.documents]
+    f1 = figures_of(a)[:, 2], figures_of(b)[:, 2]
+    scores = PairedScores(first.system.name, second.system.name, "F1", ids, *f1)
+    compared = compare_scores([scores], Method(asdict(resampling)))[0]  # type: ignore[arg-type]
+    intervals = intervals_over_documents(
+        lambda weights: averages_of(b, weights) - averages_of(a, weights), len(a), resampling
+    )
+    averages = averages_of(a)[0].tolist(), averages_of(b)[0].tolist()
+    differences = tuple(
+        AverageDifference(average, figure, one, other, other - one, *ends_of(ci))
+        for average, *rows in zip(AVERAGES, *averages, intervals, strict=True)
+        for figure, one, other, ci in zip(FIGURES, *rows, strict=True)
+    )
+    return ExtractionComparison(first, second, resampling, differences, scores, compared)
+
+
+def _table(report: ExtractionReport) -> FloatArray:
+    rows = [document.counts["present"]["exact"] for document in report.documents]
+    cells = [(r.credit_predicted, r.predicted, r.credit_gold, r.gold) for r in rows]
+    return np.array(cells, dtype=np.float64)

@@ -11,9 +11,8 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cache, lru_cache
-from typing import Literal
+from typing import Literal, NamedTuple
 
 _ABBREVIATION = re.compile(
     r"\b(?:e\.g|i\.e|cf|vs|viz|approx|ca|et al|figs?|nos?|vol|dr|mr|mrs|ms|prof|st|dept|resp|incl|"
@@ -38,8 +37,7 @@ _BREAKS = {"sentence": [], "clause": [_CLAUSE_BREAK], "phrase": [_CLAUSE_BREAK, 
 _TRIMMED = re.compile(r"\S(?:.*\S)?", re.DOTALL)
 
 
-@dataclass(frozen=True, slots=True)
-class Chunk:
+class Chunk(NamedTuple):
     """A part of a text without surrounding white space.
 
     Attributes:
@@ -104,8 +102,7 @@ FUNCTION_WORDS = CONJUNCTIONS | frozenset(_FUNCTION_WORDS.split())
 """Words that add no content to the name of a term: articles, prepositions, forms of *be*."""
 
 
-@dataclass(frozen=True, slots=True)
-class Word:
+class Word(NamedTuple):
     """A word of a text.
 
     Attributes:

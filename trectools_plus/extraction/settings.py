@@ -64,6 +64,12 @@ class ExtractionSettings(Model):
             constant=False,
         ),
     )
+    style: Literal["abstract", "notes"] = setting(
+        "abstract",
+        "Style of the texts: notes also finds abbreviations, lay words and values, and findings in "
+        "German, French, Spanish and Dutch. It suits letters and finds more wrong terms elsewhere.",
+        Option(),
+    )
     language: Literal["", "en", "de", "fr", "es", "nl"] = setting(
         "",
         "Language of the texts, as ISO 639-1 code.",
@@ -86,14 +92,11 @@ class ExtractionSettings(Model):
             defaults["method"] = "both"
         if values.get("retriever") in ("lexical", "hybrid"):
             defaults["chunk_threshold"] = 0.0
-        # Reports of earlier versions have a style.
-        return {**defaults, **{name: values[name] for name in values if name != "style"}}
+        return {**defaults, **values}
 
 
-def make_extraction_settings(
-    values: Mapping[str, object],
-) -> ExtractionSettings:
-    """Build settings from a user's values; ``None`` means the default.
+def make_extraction_settings(values: Mapping[str, object]) -> ExtractionSettings:
+    """Build settings from a user's values.
 
     Args:
         values: Values by the names of the settings.
@@ -101,5 +104,4 @@ def make_extraction_settings(
     Raises:
         UsageError: If a name is unknown or a value is out of range.
     """
-    given = {name: value for name, value in values.items() if value is not None}
-    return make_model(ExtractionSettings, given)
+    return make_model(ExtractionSettings, values)

@@ -75,7 +75,7 @@ def extraction_run(
       trectools-plus extraction run data --dataset GeneReviews
       trectools-plus extraction run data --method dictionary --output-dir results/names
       trectools-plus extraction run data --predictions mine.jsonl --format json
-      trectools-plus extraction run letter.txt
+      trectools-plus extraction run letter.txt --style notes
     """
     if output_dir is not None:
         reporting.check_extraction_folder(output_dir)

@@ -9,10 +9,10 @@ from typing import Any
 
 from trectools_plus.benchmark.run.output_folder import PLOT_ENDINGS
 from trectools_plus.display import Cell
-from trectools_plus.extraction.comparison import ExtractionComparison
 from trectools_plus.extraction.inputs import PREDICTIONS_FILE, write_predictions
 from trectools_plus.extraction.report import GOLD_FILE, REPORT_FILE, ExtractionReport, Mistake
 from trectools_plus.extraction.runner import ExtractionResult, Sweep
+from trectools_plus.extraction.scoring import ExtractionComparison
 from trectools_plus.formats.files.outputs import refuse_foreign_beside
 from trectools_plus.reporting.document import (
     Block,
@@ -204,8 +204,8 @@ def comparison_document(comparison: ExtractionComparison) -> dict[str, Any]:
         "a": comparison.first.system.model_dump(mode="json"),
         "b": comparison.second.system.model_dump(mode="json"),
         "dataset": comparison.first.dataset.model_dump(mode="json"),
-        "view": comparison.view,
-        "matching": comparison.matching,
+        "view": "present",
+        "matching": "exact",
         **asdict(comparison.resampling),
         "differences": list(map(asdict, comparison.differences)),
         "documents": [
@@ -235,7 +235,7 @@ def comparison_blocks(comparison: ExtractionComparison) -> list[Block]:
         ),
         table_of(map(asdict, comparison.differences)),
         Paragraph(
-            f"{_VIEWS[comparison.view].capitalize()}; {_MATCHING[comparison.matching]} matching. "
+            f"{_VIEWS['present'].capitalize()}; {_MATCHING['exact']} matching. "
             "First: A; second: B; low and high: the interval of B minus A, "
             f"{how.confidence:.0%}, over resampled documents, seed {how.seed}; not adjusted.",
             "small",

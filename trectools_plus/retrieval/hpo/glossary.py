@@ -19,7 +19,7 @@ from trectools_plus.retrieval.hpo.tables import read_data
 from trectools_plus.text import split_list
 from trectools_plus.validation.topics.texts import stop_words
 
-_WORD = re.compile(r"\w+")
+_WORD = re.compile(r"[\w\u0300-\u036f]+")
 _GERMAN = str.maketrans(
     dict(zip("äöüÄÖÜßæœ", ("ae", "oe", "ue", "Ae", "Oe", "Ue", "ss", "ae", "oe"), strict=True))
 )
@@ -106,10 +106,13 @@ class Translation:
         text: The translation.
         known: The fraction of the letters that the glossary explains, 0 to 1; those of stop words
             are explained.
+        parts: The English of each part of a word or phrase, with the start and exclusive end of
+            this word or phrase in the original text.
     """
 
     text: str
     known: float
+    parts: list[tuple[str, tuple[int, int]]]
 
 
 _Parts = tuple[tuple[str, str | None], ...]
@@ -127,8 +130,7 @@ class Glossary:
 
     def __init__(self, entries: Mapping[str, str], language: str) -> None:
         self.language = language
-        self._has_compounds = language in _LINKS
-        self._links = ("", *split_list(_LINKS.get(language, "")))
+        self._links = ("", *split_list(_LINKS[language])) if language in _LINKS else ()
         self._endings = ("", *split_list(_ENDINGS.get(language, "")))
         self._english_endings = [
             (re.compile(f"(?<=..){ending}$"), english)
@@ -143,32 +145,36 @@ class Glossary:
 
         If the glossary does not explain a whole word, only long stems count.
         """
-        spelled = _WORD.findall(unicodedata.normalize("NFC", text).casefold())
-        words = [fold_letters(word) for word in spelled]
-        parts: list[tuple[str, str | None]] = []
-        start = 0
+        places = list(_WORD.finditer(text))
+        words = [fold_letters(place[0]) for place in places]
+        parts, start = list[tuple[str, str | None, tuple[int, int]]](), 0
         while start < len(words):
+            word = words[start]
+            is_dropped = unicodedata.normalize("NFC", places[start][0]).casefold() in self._dropped
             for end in range(min(start + self._most_words, len(words)), start, -1):
                 phrase = " ".join(words[start:end])
-                is_dropped = end - start == 1 and spelled[start] in self._dropped
-                if phrase in self._stems and not is_dropped:
-                    parts.append((phrase, self._stems[phrase]))
+                if phrase in self._stems and not (is_dropped and end == start + 1):
+                    own: _Parts = ((phrase, self._stems[phrase]),)
                     break
             else:
-                end, word, is_dropped = start + 1, words[start], spelled[start] in self._dropped
-                parts += (
+                end = start + 1
+                own = (
                     (is_dropped and ((word, ""),))
                     or self._cover(word, _SHORTEST_PART, with_unknown=False)
                     or self._cover(word, _SHORTEST_BESIDE_UNKNOWN, with_unknown=True)
                     or ((word, None),)
                 )
+            span = places[start].start(), places[end - 1].end()
+            parts += ((*part, span) for part in own)
             start = end
-        total = sum(len(part) for part, _ in parts)
-        known = sum(len(part) for part, english in parts if english is not None)
-        english_words = [
-            self._anglicise(part) if english is None else english for part, english in parts
+        total = sum(len(part) for part, *_ in parts)
+        known = sum(len(part) for part, english, _ in parts if english is not None)
+        meanings = [
+            (self._anglicise(part) if english is None else english, span)
+            for part, english, span in parts
         ]
-        return Translation(" ".join(filter(None, english_words)), known / total if total else 0.0)
+        text = " ".join(english for english, _ in meanings if english)
+        return Translation(text, known / max(total, 1), meanings)
 
     def _cover(self, word: str, shortest: int, *, with_unknown: bool) -> _Parts:
         """Return the cheapest parts of a word; empty if there are none.
@@ -183,7 +189,7 @@ class Glossary:
             if end not in best or before + cost < best[end][0]:
                 best[end] = before + cost, (*parts, (word[start:end], english))
 
-        for start in range(size if self._has_compounds else 1):
+        for start in range(size if self._links else 1):
             if start not in best:
                 continue
             for end in range(start + shortest, size + 1):
@@ -193,11 +199,11 @@ class Glossary:
                 rest = word[end:]
                 if rest in self._endings:
                     add(start, size, 1 + _COST_OF_ENDING * len(rest), english)
-                for link in self._links if self._has_compounds else ():
+                for link in self._links:
                     if rest.startswith(link) and len(link) < len(rest):
                         add(start, end + len(link), 1 + _COST_OF_LINK * len(link), english)
             is_after_known = not start or best[start][1][-1][1] is not None
-            if with_unknown and self._has_compounds and is_after_known:
+            if with_unknown and is_after_known:
                 for end in range(start + _SHORTEST_UNKNOWN, size + 1):
                     cost = _COST_OF_UNKNOWN + _COST_OF_UNKNOWN_LETTER * (end - start)
                     add(start, end, cost, None)

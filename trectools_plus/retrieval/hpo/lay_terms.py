@@ -13,7 +13,7 @@ import unicodedata
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
 
 from trectools_plus.retrieval.hpo.glossary import fold_letters
 from trectools_plus.retrieval.hpo.tables import read_rows
@@ -62,7 +62,7 @@ class LayMatch:
     words: frozenset[str]
 
 
-@lru_cache(maxsize=1)
+@cache
 def lay_rows() -> tuple[tuple[str, str, str], ...]:
     """Return the rows of the table: phrase, term id, and language, which is ``en`` by default."""
     rows = read_rows("lay_terms.tsv")
@@ -109,12 +109,12 @@ def terms_of_phrase(text: str, language: str | None = None) -> list[str]:
     )
 
 
-@lru_cache(maxsize=1)
+@cache
 def _by_phrase() -> dict[str, list[tuple[str, str, str]]]:
     by_phrase: dict[str, list[tuple[str, str, str]]] = defaultdict(list)
     for row in lay_rows():
         by_phrase[normalise_name(row[0])].append(row)
-    return dict(by_phrase)
+    return by_phrase
 
 
 class LayTerms:

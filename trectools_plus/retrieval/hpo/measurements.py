@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
 from statistics import NormalDist
 
 from trectools_plus.retrieval.hpo.glossary import fold_letters
@@ -212,7 +212,7 @@ def _parse_number(text: str) -> float:
     return float(text.replace(",", "."))
 
 
-@lru_cache(maxsize=1)
+@cache
 def _quantities() -> dict[str, Quantity]:
     """Return the quantities by their names."""
     found = {}
@@ -232,7 +232,7 @@ def _name_key(name: str) -> str:
     return name if len(name) <= _LONGEST_ABBREVIATION else name.casefold()
 
 
-@lru_cache(maxsize=1)
+@cache
 def _names() -> re.Pattern[str]:
     """Return a pattern of the names of all quantities, the longest first."""
     ordered = sorted(_quantities(), key=len, reverse=True)

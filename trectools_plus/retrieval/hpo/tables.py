@@ -42,7 +42,7 @@ def function_words(language: str) -> frozenset[str]:
     return stop_words(language).union(re.findall(r"\w{4,}", cues))
 
 
-@lru_cache(maxsize=1)
+@cache
 def data_sha256() -> str:
     """Return a hash of all files."""
     hashed = sha256()

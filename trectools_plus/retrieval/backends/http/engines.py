@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from functools import lru_cache
+from functools import cache
 from importlib.resources import files
 from typing import Any, Literal, get_args
 from urllib.parse import quote, unquote, urlsplit, urlunsplit
@@ -23,7 +23,7 @@ ENGINES: tuple[Engine, ...] = get_args(Engine)
 _OF_INDEX = ("index", "vector_field", "id_field", "rank_profile")
 
 
-@lru_cache(maxsize=1)
+@cache
 def load_presets() -> dict[str, dict[str, Any]]:
     """Return the preset of each engine: settings of all modes, and ``modes`` with those of each."""
     table = files(__package__) / "engines.yaml"
