@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import polars as pl
-from trectools_plus.validation.description import describe_view
 
 from trectools_plus.formats.tables import RUN_SCHEMA, Run
+from trectools_plus.validation.loading import describe_view
 from trectools_plus.validation.views.runs import RunView
 
 

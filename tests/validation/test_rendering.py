@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import io
 import json
-import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -14,7 +12,6 @@ import pytest
 from trectools_plus.validation import FileReport, Finding, Fix, Severity, validate_run
 from trectools_plus.validation.rendering import (
     as_document,
-    print_text,
     render_github,
     render_text,
 )
@@ -30,11 +27,6 @@ FINDING_KEYS = {
     *("message", "remedy", "fix"),
 }
 ODD = "a \x1b[31m\u200b\n\x00,:%é\ud800.run"
-
-
-class Terminal(io.StringIO):
-    def isatty(self) -> bool:
-        return True
 
 
 @pytest.fixture
@@ -87,21 +79,6 @@ def test_text_is_grouped_by_file_worst_first() -> None:
         "Found 1 error, 1 warning, 1 info in 2 files.",
         "Findings marked * are fixed by --fix OUT.",
     ]
-
-
-def test_text_is_coloured_on_a_terminal_only(
-    reports: list[FileReport], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.delenv("NO_COLOR", raising=False)
-    monkeypatch.setenv("TERM", "xterm")
-    monkeypatch.setenv("COLUMNS", "300")
-    plain, coloured = io.StringIO(), Terminal()
-    print_text(reports, plain)
-    print_text(reports, coloured)
-    assert plain.getvalue() == render_text(reports)
-    assert "R131  \x1b[0m" in coloured.getvalue()
-    uncoloured = re.sub(r"\x1b\[[0-9;]*m", "", coloured.getvalue())
-    assert [line.rstrip() for line in uncoloured.splitlines()] == plain.getvalue().splitlines()
 
 
 def test_json_has_the_keys_of_the_contract(reports: list[FileReport]) -> None:

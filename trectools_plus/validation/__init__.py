@@ -31,7 +31,7 @@ __getattr__, __dir__ = import_lazily(
             "load_topics",
         ],
         "validation.registry": ["Rule"],
-        "validation.rendering": ["as_document", "print_text", "render_github"],
+        "validation.rendering": ["as_document", "render_github", "render_text"],
         "validation.settings": ["Choices"],
         "validation.topics.engine": ["validate_topics"],
         "validation.views.pairs": ["DocumentIds", "read_document_ids"],

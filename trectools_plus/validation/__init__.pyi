@@ -31,8 +31,8 @@ from trectools_plus.validation.loading import load_run as load_run
 from trectools_plus.validation.loading import load_topics as load_topics
 from trectools_plus.validation.registry import Rule as Rule
 from trectools_plus.validation.rendering import as_document as as_document
-from trectools_plus.validation.rendering import print_text as print_text
 from trectools_plus.validation.rendering import render_github as render_github
+from trectools_plus.validation.rendering import render_text as render_text
 from trectools_plus.validation.settings import Choices as Choices
 from trectools_plus.validation.topics.engine import validate_topics as validate_topics
 from trectools_plus.validation.views.pairs import DocumentIds as DocumentIds

@@ -356,7 +356,7 @@ def _print(
 ) -> None:
     if options.output_format == "text":
         counted = () if choices.select else _COUNTED
-        validation.print_text(reports, sys.stdout, counted=counted)
+        sys.stdout.write(validation.render_text(reports, counted=counted))
     elif options.output_format == "github":
         sys.stdout.write(validation.render_github(reports))
     else:

@@ -252,6 +252,16 @@ class TableView:
         return None if self.columns is None else self.columns.origin
 
     @property
+    def layout(self) -> str:
+        """The names of the values that each row must have, for messages."""
+        return " ".join(self.origin.required if self.origin else _USUAL_NAMES[self.kind])
+
+    @property
+    def form_notes(self) -> str:
+        """What the reading of a file in another form added, for messages."""
+        return "; ".join(["", *self.origin.notes]) if self.origin else ""
+
+    @property
     def systems(self) -> str | None:
         """The column of a table that may name several systems or types of judgment."""
         return self.origin.systems if self.origin else None
@@ -392,4 +402,9 @@ FIELD_NAMES = {
     "qrels": ("query_id", "second", "doc_id", "grade"),
 }
 """The names of the fields in templates, by kind."""
+_USUAL_NAMES = {
+    "run": ("qid", "Q0", "docid", "rank", "score", "tag"),
+    "qrels": ("qid", "iter", "docid", "grade"),
+}
+"""The usual names of the columns, by kind."""
 _FEW_ROWS = 1000
