@@ -6,7 +6,7 @@ __getattr__, __dir__ = import_lazily(
     __name__,
     {"validation.findings": ["FindingsError"], "validation.fixing": ["fix_qrels", "fix_run"]},
     internal={
-        "validation.catalogue": ["CATALOGUE"],
+        "validation.rules": ["CATALOGUE"],
         "validation.engine": [
             "check_pair",
             "check_qrels",
@@ -34,7 +34,7 @@ __getattr__, __dir__ = import_lazily(
         "validation.rendering": ["as_document", "render_github", "render_text"],
         "validation.settings": ["Choices"],
         "validation.topics.engine": ["validate_topics"],
-        "validation.views.pairs": ["DocumentIds", "read_document_ids"],
+        "validation.views.pairs": ["read_document_ids"],
         "validation.views.qrels": ["QrelsView"],
         "validation.views.runs": ["RunView"],
     },

@@ -17,16 +17,18 @@ from trectools_plus.formats.files.content import read_file
 from trectools_plus.formats.files.opening import is_catalogue_name
 from trectools_plus.formats.interchange.names import ColumnNames
 from trectools_plus.formats.lexing import lex_qrels, lex_run
-from trectools_plus.validation.catalogue import RULES
 from trectools_plus.validation.findings import FileReport, Finding, Fix
 from trectools_plus.validation.parts import ViewSettings, view_in_parts
 from trectools_plus.validation.registry import DEFAULT_MAX_DEPTH, Rule, Subject
-from trectools_plus.validation.views.pairs import DocumentIds, PairView
+from trectools_plus.validation.rules import RULES
+from trectools_plus.validation.views.pairs import PairView
 from trectools_plus.validation.views.qrels import QrelsView
 from trectools_plus.validation.views.runs import RunView
 from trectools_plus.validation.views.tables import Shape, TableView
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from trectools_plus.formats.tables import Qrels, Run, Topics
 
 _View = TypeVar("_View", RunView, QrelsView)
@@ -41,7 +43,7 @@ def validate_run(
     max_tag_length: int = MAX_TAG_LENGTH,
     every_line: bool = False,
     optional_rules: bool = False,
-    collection: DocumentIds | None = None,
+    collection: pl.Series | None = None,
 ) -> FileReport:
     """Check a run, alone or together with qrels and topics.
 

@@ -6,8 +6,6 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-import numpy as np
-
 from trectools_plus.errors import UsageError
 from trectools_plus.validation.findings import DropIn, Finding, Fix, Severity
 from trectools_plus.validation.views.places import (
@@ -142,7 +140,9 @@ class Rule:
         counts = {"count": places.count, "more": places.count - 1, "view": subject}
         values = {**places.first, **counts}
         remedy = sentence(case.remedy or self.remedy, values) or self.remedy
-        view, lines = subject.reported_view, tuple(places.first_few().lines)
+        view = subject.reported_view
+        shown = places if view.every_line else places.first_few()
+        lines = tuple(map(int, shown.lines))
         blocks = case.blocks(subject) if callable(case.blocks) else case.blocks
         total = values.get("total")
         finding = self.finding(view.path, sentence(case.message, values), case.severity, remedy)
@@ -155,7 +155,6 @@ class Rule:
             doc_id=places.doc_id,
             count=places.count,
             lines=lines,
-            every_line=np.asarray(places.lines).tolist() if view.every_line else lines,
             total=None if total is None else int(total),
             blocks_scoring=finding.blocks_scoring if blocks is None else blocks,
             note=case.note,

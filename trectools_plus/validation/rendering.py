@@ -67,7 +67,7 @@ def _finding_lines(finding: Finding) -> Iterator[str]:
     place = ":".join(str(number) for number in (finding.line, finding.column) if number) or "-"
     mark = "*" if finding.fix is Fix.SAFE else " "
     head = f"  {place:>7}  {finding.severity:<7}  {finding.code}{mark} "
-    where = line_ranges(finding.every_line or finding.lines, finding.count)
+    where = line_ranges(finding.lines, finding.count)
     message = sentences(finding.message) + (f" [{where}]" if where else "")
     for start, text in ((head, message), (f"{_MARGIN}→ ", sentences(finding.remedy))):
         yield textwrap.fill(
@@ -115,7 +115,7 @@ _KEYS = ("code", "name", "severity", "line", "column", "count", "query_id", "doc
 
 def _finding_as_dict(finding: Finding) -> dict[str, Any]:
     values = {name: getattr(finding, name) for name in (*_KEYS, "remedy", "fix")}
-    return {**values, "lines": list(finding.every_line or finding.lines)}
+    return {**values, "lines": list(finding.lines)}
 
 
 def render_github(reports: Sequence[FileReport]) -> str:

@@ -93,7 +93,7 @@ class Choices:
         base = replace(base, max_depth=max_depth or base.max_depth)
         if not select and not ignore:
             return cls(base, strict)
-        from trectools_plus.validation.catalogue import CATALOGUE
+        from trectools_plus.validation.rules import CATALOGUE
 
         return cls(base, strict, CATALOGUE.codes(select), CATALOGUE.codes(ignore))
 

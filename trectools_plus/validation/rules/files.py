@@ -14,10 +14,9 @@ from trectools_plus.formats.columns.facts import LONG_LINE_BYTES, OddLines
 from trectools_plus.formats.files.limits import MAX_LINE_BYTES
 from trectools_plus.validation.registry import Case, Rule, rule
 from trectools_plus.validation.views.order import Pairs
-from trectools_plus.validation.views.places import Places, Value
+from trectools_plus.validation.views.places import Places
 from trectools_plus.validation.views.tables import (
     TableView,
-    fields_of,
     has_only_bare_cr,
     wide_encoding,
 )
@@ -207,64 +206,56 @@ Because of them, different ids look the same.
 """
 
 
-def lines_with(table: TableView, pattern: re.Pattern[bytes], numbers: tuple[int, ...]) -> Places:
-    """Return the lines with a match in some fields, and what the message says about the first."""
+def lines_with(table: TableView, pattern: re.Pattern[bytes]) -> Places:
+    """Return the lines with a match in a field, and the first character that matches."""
     columns = table.columns
     if columns is None or not table.shape.has_rows:
         return Places()
     has_controls = columns.facts.has_controls or b"\x7f" in columns.source.data
     if columns.facts.is_ascii and not has_controls:
         return Places()
-    lines = {line: text for line, _, text in columns.misshapen.rows()}
-    lines = {line: text for line, text in lines.items() if pattern.search(text.encode())}
+    characters: dict[int, bytes] = {}
+    for line, _, text in columns.misshapen.rows():
+        if match := pattern.search(text.encode()):
+            characters[line] = match[0]
     n_before = 0
     for fields in columns.fields():
         for match in pattern.finditer(fields.text.data.tobytes()):
-            row = int(np.searchsorted(fields.ends[-1], match.start()))
-            number = int(np.searchsorted(fields.ends[:, row], match.start())) + 1
-            line = int(columns.lines[n_before + row])
-            if number in numbers and line not in lines:
-                lines[line] = fields.texts(number, np.array([row]))[0]
+            row = n_before + int(np.searchsorted(fields.ends[-1], match.start()))
+            characters.setdefault(int(columns.lines[row]), match[0])
         n_before += fields.n_rows
-    if not lines:
+    if not characters:
         return Places()
-    first = min(lines)
-    field = next(text for text in fields_of(lines[first]) if pattern.search(text.encode()))
-    (character, *_) = pattern.findall(field.encode())
-    shown: dict[str, Value] = {
-        "name": f"character U+{ord(character.decode()):04X}",
-        "field": field,
-        "bare": pattern.sub(b"", field.encode()).decode(),
-    }
-    column = None if columns.origin else columns.line_index.text(first).find(character.decode()) + 1
-    return Places(len(lines), sorted(lines), column, first=shown)
+    first = min(characters)
+    character = characters[first].decode()
+    column = None if columns.origin else columns.line_index.text(first).find(character) + 1
+    shown = {"name": f"character U+{ord(character):04X}"}
+    return Places(len(characters), sorted(characters), column, first=shown)
 
 
-def invisible_character(code: str, n_fields: int) -> Rule:
-    """Return the rule on invisible characters in rows of ``n_fields`` fields."""
-    everywhere = tuple(range(1, n_fields + 1))
+def invisible_character(code: str) -> Rule:
+    """Return the rule on invisible characters in rows."""
     return rule(
         code,
         "invisible-character",
         "error",
-        "NBSP, U+3000, control bytes, U+2028 in a row; U+200B, U+FEFF, U+00AD inside an id are a "
+        "NBSP, U+3000, control bytes, U+2028 in a row; U+200B, U+FEFF, U+00AD inside a word are a "
         "warning",
         "Python's split() splits a row at a no-break space, C does not, so two tools see "
         "different columns. An id with a zero-width character looks like the correct id but never "
         "matches it.",
-        f"file.txt:2: error {code}: character U+00A0 inside 'd\\u00a002'; tools split rows "
-        "differently here. Replace it with a plain blank, or remove it from the id.",
+        f"file.txt:2: error {code}: character U+00A0; tools split rows differently here. "
+        "Replace it with a plain blank, or remove it from the id.",
         "Replace it with a plain blank, or remove it from the id",
         Case(
             "error",
-            "{name} inside {field!q}[ (on {count} lines)]; tools split rows differently here",
-            partial(lines_with, pattern=INVISIBLE, numbers=everywhere),
+            "{name}[ (on {count} lines)]; tools split rows differently here",
+            partial(lines_with, pattern=INVISIBLE),
         ),
         Case(
             "warning",
-            "{name} inside {field!q}[ (on {count} lines)]; it looks like '{bare!v}' but is "
-            "another id",
-            partial(lines_with, pattern=INVISIBLE_IN_IDS, numbers=(1, 3)),
+            "{name} inside a word[ (on {count} lines)]; two ids can look the same",
+            partial(lines_with, pattern=INVISIBLE_IN_IDS),
         ),
         drop_in="scores",
         chunked=True,

@@ -15,7 +15,7 @@ from trectools_plus.validation.findings import UNJUDGED
 from trectools_plus.validation.registry import JUDGED_CUTOFF, MIN_JUDGED, Case, rule
 from trectools_plus.validation.views.order import NO_ROWS
 from trectools_plus.validation.views.pairs import PairView
-from trectools_plus.validation.views.places import Lines, Places, Value, places_of
+from trectools_plus.validation.views.places import Lines, Places, Value
 from trectools_plus.validation.views.tables import TableView
 
 
@@ -81,25 +81,24 @@ def not_topics(pair: PairView, side: Literal["run", "qrels"]) -> Places:
 
 
 def near_rows(pair: PairView, *, most: bool) -> Places:
-    """Return documents of one file that the other spells differently, if they are most or not."""
-    near = pair.facts.near
-    is_most = near.count > pair.facts.n_judged
-    if pair.qrels is None or is_most != most:
-        return Places()
-    if pair.is_of_run:
-        return near
-    rows, judgments = pair.near_documents
-    ours, of_run = np.unique(judgments, return_index=True)
-    places = places_of(pair.qrels, ours, 3)
-    theirs = pair.run.doc_ids.text(int(rows[of_run[0]])) if len(ours) else ""
-    return replace(places, first={**places.first, "theirs": theirs})
+    """Return documents of the run that the qrels spell differently, if they are most or not."""
+    is_most = pair.facts.near.count > pair.facts.n_judged
+    return pair.facts.near if pair.is_of_run and is_most == most else Places()
 
 
 spelled = partial(
     Case,
-    message="{count} of {view.facts.n_documents} ids match the other file only in another spelling "
+    message="{count} of {view.facts.n_documents} ids match the qrels only in another spelling "
     "({doc_id!m}, {theirs!m})",
 )
+
+
+def outside_collection(pair: PairView) -> Rows:
+    """Return the rows whose document is not in the collection."""
+    if pair.collection is None:
+        return NO_ROWS
+    known = pair.run.doc_ids.series().is_in(pair.collection.implode())
+    return np.flatnonzero(~known.to_numpy())
 
 
 def self_retrieving(pair: PairView) -> Rows:
@@ -264,20 +263,18 @@ RULES = (
         "document ids that match judged ids only without differences in case, Unicode normal form "
         "or invisible characters; error if most do",
         "Such a document counts as unjudged, and its judgment as not retrieved.",
-        "run.txt:1: error P106: 10 of 10 ids match the other file only in another spelling (D01, "
+        "run.txt:1: error P106: 10 of 10 ids match the qrels only in another spelling (D01, "
         "d01). Write the document ids identically in both files.",
         "Write the document ids identically in both files",
         spelled("error", where=partial(near_rows, most=True)),
-        spelled(
-            "warning", where=partial(near_rows, most=False), given=lambda pair, _: pair.is_of_run
-        ),
+        spelled("warning", where=partial(near_rows, most=False)),
         drop_in="scores",
     ),
     rule(
         "P109",
         "document-not-in-collection",
         "error",
-        "document id not in the given list, or not matching --docid-pattern",
+        "document id not in the given list",
         "Such a document can never be judged. Its id may be that of a passage, of an older "
         "version of the collection, or a row number.",
         "run.txt:4: error P109: d10 is not in the collection. Use the ids of the collection.",
@@ -285,11 +282,7 @@ RULES = (
         Case(
             "error",
             "{doc_id!v} is not in the collection[ ({count} of {view.run.n_rows:row})]",
-            lambda pair: (
-                np.flatnonzero(pair.collection.lacks(pair.run.doc_ids.series()))
-                if pair.collection is not None
-                else 0
-            ),
+            outside_collection,
             column=3,
         ),
         blocks_scoring=False,

@@ -221,7 +221,7 @@ RULES = (
         fixed="put one blank between columns",
     ),
     row_behind_hash("Q112", "a judgment"),
-    invisible_character("Q114", 4),
+    invisible_character("Q114"),
     rule(
         "Q108",
         "columns-swapped",

@@ -386,7 +386,7 @@ RULES = (
         chunked=False,
     ),
     row_behind_hash("R112", "a row"),
-    invisible_character("R114", 6),
+    invisible_character("R114"),
     rule(
         "R108",
         "columns-swapped",

@@ -12,10 +12,10 @@ from trectools_plus.formats.files.content import FileContent, read_file
 from trectools_plus.formats.ir_datasets import is_catalogue_name, open_catalogue
 from trectools_plus.formats.topics import DEFAULTS, LINE_FORMS, Form, TopicOptions, form_of
 from trectools_plus.text import plural
-from trectools_plus.validation.catalogue import CATALOGUE
 from trectools_plus.validation.engine import damaged_report, run_rules
 from trectools_plus.validation.findings import FileReport, Finding, Fix
 from trectools_plus.validation.registry import in_order
+from trectools_plus.validation.rules import CATALOGUE
 from trectools_plus.validation.topics.view import JudgmentsView, TopicsView
 from trectools_plus.validation.views.places import LINES_KEPT
 from trectools_plus.validation.views.tables import Shape, has_only_bare_cr, wide_encoding
@@ -111,12 +111,16 @@ def _recorded(topics: TopicsView) -> list[Finding]:
     for code, (first, places) in {code: group for (code, _), group in reversed(groups)}.items():
         lines = sorted(places)
         message = first.message + f" (on {plural(len(lines), 'place')})" * (len(lines) > 1)
-        rule, few = CATALOGUE[code], tuple(lines[:LINES_KEPT])
-        finding = rule.finding(topics.path, message, first.severity, first.remedy, len(lines))
-        finding = replace(finding, line=few[0], lines=few, query_id=first.query_id)
-        blocks = finding.blocks_scoring and first.blocks_scoring is not False
-        every = lines if topics.every_line else few
-        findings.append(
-            replace(finding, doc_id=first.doc_id, blocks_scoring=blocks, every_line=every)
+        finding = CATALOGUE[code].finding(
+            topics.path, message, first.severity, first.remedy, len(lines)
         )
+        finding = replace(
+            finding,
+            line=lines[0],
+            lines=tuple(lines if topics.every_line else lines[:LINES_KEPT]),
+            query_id=first.query_id,
+            doc_id=first.doc_id,
+            blocks_scoring=finding.blocks_scoring and first.blocks_scoring is not False,
+        )
+        findings.append(finding)
     return findings

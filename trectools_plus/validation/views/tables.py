@@ -92,29 +92,20 @@ def shape_of(columns: Columns, kind: Literal["run", "qrels"]) -> Shape:
     other = other_format(columns.source.head, columns.n_rows) if kind == "run" else None
     if other is not None:
         return Shape("other-format", other, first_line=first_line)
-    is_other_kind = is_judgment if kind == "run" else is_result
-    lines = columns.misshapen
-    if not columns.n_rows and 0 < len(lines) == len(lines.where(is_other_kind)):
+    lines, other_kind = columns.misshapen, "qrels" if kind == "run" else "run"
+    if not columns.n_rows and len(lines) and all(is_row(text, other_kind) for text in lines.text):
         return Shape("wrong-kind", first_line=first_line)
     header, in_rows = _header(columns, first_line, kind)
     return Shape(header=header, header_in_rows=in_rows, first_line=first_line)
 
 
-def is_result(text: str) -> bool:
-    """Return whether a line is a row of a run, with Q0 or 0 in column 2."""
+def is_row(text: str, kind: str) -> bool:
+    """Return whether a line is a row of a run, with Q0 or 0 in column 2, or of qrels."""
     fields = fields_of(text)
-    return _is_row(fields, RUN_FIELDS) and fields[1].upper() in ("Q0", "0")
-
-
-def is_judgment(text: str) -> bool:
-    """Return whether a line is a row of qrels."""
-    return _is_row(fields_of(text), QRELS_FIELDS)
-
-
-def _is_row(fields: list[str], n_fields: int) -> bool:
-    """Return whether there is a number in the column of scores, or of grades."""
-    number, pattern = (5, DECIMAL) if n_fields == RUN_FIELDS else (4, INTEGER)
-    return len(fields) == n_fields and re.match(pattern, fields[number - 1]) is not None
+    if kind == "run":
+        is_result = len(fields) == RUN_FIELDS and fields[1].upper() in ("Q0", "0")
+        return is_result and re.match(DECIMAL, fields[4]) is not None
+    return len(fields) == QRELS_FIELDS and re.match(INTEGER, fields[3]) is not None
 
 
 def other_format(data: bytes, n_rows: int) -> str | None:
@@ -315,10 +306,7 @@ class TableView:
             return OddLines.of()
         if self.kind == "topics":
             return self.columns.comments.where(lambda text: "\t" in text)
-        n_fields = self.columns.n_fields
-        return self.columns.comments.where(
-            lambda text: _is_row(fields_of(text.lstrip("#")), n_fields)
-        )
+        return self.columns.comments.where(lambda text: is_row(text.lstrip("#"), self.kind))
 
     @property
     def blocks(self) -> QueryBlocks:
