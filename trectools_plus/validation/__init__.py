@@ -6,7 +6,7 @@ __getattr__, __dir__ = import_lazily(
     __name__,
     {"validation.findings": ["FindingsError"], "validation.fixing": ["fix_qrels", "fix_run"]},
     internal={
-        "validation.rules": ["CATALOGUE"],
+        "validation.catalogue": ["CATALOGUE"],
         "validation.engine": [
             "check_pair",
             "check_qrels",

@@ -1,6 +1,7 @@
 # Names that are imported on first use, and their modules: see lazy_names.py. Public names are in
 # __all__.
 
+from trectools_plus.validation.catalogue import CATALOGUE as CATALOGUE
 from trectools_plus.validation.engine import check_pair as check_pair
 from trectools_plus.validation.engine import check_qrels as check_qrels
 from trectools_plus.validation.engine import check_run as check_run
@@ -32,7 +33,6 @@ from trectools_plus.validation.registry import Rule as Rule
 from trectools_plus.validation.rendering import as_document as as_document
 from trectools_plus.validation.rendering import render_github as render_github
 from trectools_plus.validation.rendering import render_text as render_text
-from trectools_plus.validation.rules import CATALOGUE as CATALOGUE
 from trectools_plus.validation.settings import Choices as Choices
 from trectools_plus.validation.topics.engine import validate_topics as validate_topics
 from trectools_plus.validation.views.pairs import read_document_ids as read_document_ids

@@ -76,11 +76,9 @@ def validate_run(
     run.every_line, run.optional_rules = every_line, optional_rules
     run.max_tag_length = max_tag_length
     ids = None if topics is None else topics.query_ids
-
-    findings = check_view(run)
-    if run.has_ids and not isinstance(judged, FileReport):
-        findings += check_pair_view(PairView(run, qrels, ids, collection=collection))
-    return _report(run, findings)
+    if not run.has_ids or isinstance(judged, FileReport):
+        return report_view(run)
+    return report_view(run, PairView(run, qrels, ids, collection=collection))
 
 
 def validate_qrels(
@@ -110,14 +108,13 @@ def validate_qrels(
     if isinstance(qrels, FileReport):
         return qrels
     qrels.every_line = every_line
-    findings = check_view(qrels)
-    if qrels.has_ids and (run is not None or topics is not None):
-        other = None if run is None else _view_of(run, partial(open_run, max_depth=None), RunView)
-        if not isinstance(other, RunView) or not other.has_ids:
-            other = RunView("", None, Shape(), RunRows.joined([]), None)
-        ids = None if topics is None else topics.query_ids
-        findings += check_pair_view(PairView(other, qrels, ids, report_on="qrels"))
-    return _report(qrels, findings)
+    if not qrels.has_ids or (run is None and topics is None):
+        return report_view(qrels)
+    other = None if run is None else _view_of(run, partial(open_run, max_depth=None), RunView)
+    if not isinstance(other, RunView) or not other.has_ids:
+        other = RunView("", None, Shape(), RunRows.joined([]), None)
+    ids = None if topics is None else topics.query_ids
+    return report_view(qrels, PairView(other, qrels, ids, report_on="qrels"))
 
 
 def check_run(run: Run, *, max_depth: int | None = None) -> list[Finding]:
@@ -265,12 +262,9 @@ def _view_of(
     return kind.of_table(data if isinstance(data, table) else table(data))
 
 
-def report_view(view: TableView) -> FileReport:
-    """Run the rules for files of its kind over a view, and return the report."""
-    return _report(view, check_view(view))
-
-
-def _report(view: TableView, findings: list[Finding]) -> FileReport:
+def report_view(view: TableView, pair: PairView | None = None) -> FileReport:
+    """Run the rules for files of its kind over a view, and those for its pair with another file."""
+    findings = [*check_view(view), *(check_pair_view(pair) if pair is not None else ())]
     return FileReport(view.path, view.kind, view.n_rows, view.n_queries, tuple(findings))
 
 

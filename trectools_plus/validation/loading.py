@@ -195,30 +195,20 @@ def load_qrels(
         FindingsError: If the file has an error that blocks scoring; see its ``findings``.
         InputError: If the file cannot be read at all.
     """
-    qrels, _ = load_qrels_with_findings(
-        path, strict_input=strict_input, columns=column_names(columns)
-    )
-    return qrels
+    view, _ = open_valid_qrels(path, strict_input=strict_input, columns=column_names(columns))
+    return view.table(str(path))
 
 
-def load_qrels_with_findings(
+def open_valid_qrels(
     path: str | Path, *, strict_input: bool = False, columns: ColumnNames | None = None
-) -> tuple[Qrels, tuple[Finding, ...]]:
-    """Read qrels like :func:`load_qrels`, and also return findings that do not block scoring.
+) -> tuple[QrelsView, tuple[Finding, ...]]:
+    """Read qrels like :func:`load_qrels`; return a view, and findings that do not block scoring.
 
     Args:
         path: The qrels; ``-`` is standard input.
         strict_input: Reject every error, also those that change no figure.
         columns: The columns of some fields in a table.
     """
-    view, findings = open_valid_qrels(path, strict_input=strict_input, columns=columns)
-    return view.table(str(path)), findings
-
-
-def open_valid_qrels(
-    path: str | Path, *, strict_input: bool = False, columns: ColumnNames | None = None
-) -> tuple[QrelsView, tuple[Finding, ...]]:
-    """Read qrels like :func:`load_qrels_with_findings`, as a view."""
     view = refuse_report(open_qrels(path, columns))
     findings = check_view(view)
     refuse_errors(findings, strict_input=strict_input)

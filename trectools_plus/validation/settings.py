@@ -16,7 +16,6 @@ class Profile:
     """Severities and limits that differ from the usual ones.
 
     Attributes:
-        name: The value of ``--profile``.
         max_depth: Results allowed per query.
         max_tag_length: Characters allowed in the run tag.
         severities: Severities that differ from those of the rules, by code.
@@ -24,7 +23,6 @@ class Profile:
             half of the places are affected.
     """
 
-    name: str
     max_depth: int = DEFAULT_MAX_DEPTH
     severities: Mapping[str, Severity] = field(default_factory=dict)
     unchanged_if_most: frozenset[str] = frozenset()
@@ -41,9 +39,9 @@ class Profile:
 _TREC = dict.fromkeys(("P103", "P108"), Severity.WARNING)
 _SUBMISSION = dict.fromkeys(("P108", "R107", "R151", "R152"), Severity.ERROR)
 PROFILES = {
-    "default": Profile("default"),
-    "trec": Profile("trec", TREC_MAX_DEPTH, _TREC, frozenset({"P103"})),
-    "submission": Profile("submission", severities=_SUBMISSION, max_tag_length=25),
+    "default": Profile(),
+    "trec": Profile(TREC_MAX_DEPTH, _TREC, frozenset({"P103"})),
+    "submission": Profile(severities=_SUBMISSION, max_tag_length=25),
 }
 """The profiles by name."""
 
@@ -93,7 +91,7 @@ class Choices:
         base = replace(base, max_depth=max_depth or base.max_depth)
         if not select and not ignore:
             return cls(base, strict)
-        from trectools_plus.validation.rules import CATALOGUE
+        from trectools_plus.validation.catalogue import CATALOGUE
 
         return cls(base, strict, CATALOGUE.codes(select), CATALOGUE.codes(ignore))
 

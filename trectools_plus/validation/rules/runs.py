@@ -28,7 +28,7 @@ from trectools_plus.validation.rules.files import (
     row_behind_hash,
     without_header,
 )
-from trectools_plus.validation.views.order import NO_ROWS, Pairs, places_in_query
+from trectools_plus.validation.views.order import NO_PAIRS, NO_ROWS, Pairs, places_in_query
 from trectools_plus.validation.views.places import Places
 from trectools_plus.validation.views.runs import RunView
 from trectools_plus.validation.views.tables import NOT_FINITE
@@ -40,12 +40,10 @@ def other_format(run: RunView) -> Places:
 
     if run.shape.verdict != "other-format":
         return Places()
-    why, remedy = json_problem(run.file.source, "run") or (_SIX_COLUMNS, None)
+    problem = json_problem(run.file.source, "run")
+    why, remedy = problem or ("a run has six columns separated by spaces or tabs", None)
     remedy = remedy or f"{run.conversion} --columns query=1,doc_id=3,score=5"
     return Places(1, [run.shape.first_line or 1], first={"why": why, "do": remedy})
-
-
-_SIX_COLUMNS = "a run has six columns separated by spaces or tabs"
 
 
 def loose_rows(run: RunView) -> int:
@@ -266,7 +264,7 @@ def ties_of_other_texts(run: RunView) -> Pairs:
     """Return the rows whose score equals the previous one in 64 bits, but not as written."""
     pairs, is_short = run.ties64, run.rows.scores.is_short
     if run.columns is None or len(ties_of_other_scores(run)):
-        return Pairs.none()
+        return NO_PAIRS
     pairs = pairs.filter(~(is_short[pairs.rows] & is_short[pairs.others]))
     texts = zip(run.texts(5, pairs.rows), run.texts(5, pairs.others), strict=True)
     return pairs.filter(np.array([_differ(text, other) for text, other in texts], np.bool_))

@@ -29,7 +29,7 @@ from trectools_plus.formats.columns.rows import (
     QueryBlocks,
     RunRows,
 )
-from trectools_plus.validation.views.order import Pairs, find_repeats
+from trectools_plus.validation.views.order import NO_PAIRS, Pairs, find_repeats
 from trectools_plus.validation.views.places import LineNumber, Lines, Places, Value
 
 if TYPE_CHECKING:
@@ -336,12 +336,8 @@ class TableView:
     @cached_property
     def repeats(self) -> Pairs:
         """Rows whose (query, document) occurred before, and its first row, if ids are known."""
-        return self.find_repeats()
-
-    def find_repeats(self) -> Pairs:
-        """Return :attr:`repeats`."""
         if self.ids_are_unknown:
-            return Pairs.none()
+            return NO_PAIRS
         return find_repeats(self.blocks.query, self.doc_ids)
 
     @cached_property
