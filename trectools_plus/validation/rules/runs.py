@@ -36,10 +36,10 @@ from trectools_plus.validation.views.tables import NOT_FINITE
 
 def other_format(run: RunView) -> Places:
     """Return the first line of a file in another form, why it is not read, and what to do."""
-    from trectools_plus.formats.interchange.detection import json_problem
-
     if run.shape.verdict != "other-format":
         return Places()
+    from trectools_plus.formats.interchange.detection import json_problem
+
     problem = json_problem(run.file.source, "run")
     why, remedy = problem or ("a run has six columns separated by spaces or tabs", None)
     remedy = remedy or f"{run.conversion} --columns query=1,doc_id=3,score=5"
