@@ -97,15 +97,9 @@ def check_test_set(
     topics.path, topics.every_line = shown, every_line
     topics.earlier_parts, topics.drops_unknown_terms = tuple(parts or ()), drops_unknown_terms
     try:
-        terms = ontology_of(topics.judged["doc_id"], ontology)
+        topics.terms = ontology_of(topics.judged["doc_id"], ontology)
     except MissingExtraError:
-        terms = None
         unchecked(shown)
-    if terms is not None:
-        for term_id in topics.judged["doc_id"].unique(maintain_order=True):
-            state = terms.resolve(term_id)
-            use = state.term_id or " or ".join(state.replaced_by) or "another term"
-            topics.terms[term_id] = (state.status, use)
     reported = [*check_topics(topics), *run_rules(topics, ("testset",), topics, rules=CATALOGUE)]
     if parts is not None:
         parts.append(topics)

@@ -17,7 +17,13 @@ LOWEST_GRADE, HIGHEST_GRADE = 0, 3
 
 def _terms(test_set: TopicsView, status: str) -> pl.DataFrame:
     """Return the judgments whose ids have a status, with the terms to use instead."""
-    rows = [(term_id, use) for term_id, (state, use) in test_set.terms.items() if state == status]
+    if test_set.terms is None:
+        return pl.DataFrame()
+    rows = [
+        (term_id, state.term_id or " or ".join(state.replaced_by) or "another term")
+        for term_id in test_set.judged["doc_id"].unique(maintain_order=True)
+        if (state := test_set.terms.resolve(term_id)).status == status
+    ]
     table = pl.DataFrame(rows, {"doc_id": pl.String, "use": pl.String}, orient="row")
     return test_set.judged.join(table, on="doc_id", maintain_order="left")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from functools import cached_property
+from typing import Protocol
 
 import numpy as np
 import polars as pl
@@ -34,6 +35,29 @@ _QUERIES = {"line": pl.UInt32, "query_id": pl.String, "text": pl.String, "text_l
 _JUDGED = {"line": pl.UInt32, "query_id": pl.String, "doc_id": pl.String, "grade": pl.Float64}
 
 
+class TermState(Protocol):
+    """The state of an id in an ontology."""
+
+    @property
+    def status(self) -> str:
+        """``live``, ``alternative``, ``obsolete`` or ``unknown``."""
+
+    @property
+    def term_id(self) -> str | None:
+        """The live term that the id refers to; ``None`` if there is none, or several."""
+
+    @property
+    def replaced_by(self) -> tuple[str, ...]:
+        """For an obsolete id, the ids that replace it."""
+
+
+class Terms(Protocol):
+    """The terms of an ontology."""
+
+    def resolve(self, term_id: str) -> TermState:
+        """Return the state of an id; never fails."""
+
+
 class TopicsView(TableView):
     """Topics or a test set in the form that the rules check.
 
@@ -48,8 +72,7 @@ class TopicsView(TableView):
         judged: ``line, query_id, doc_id, grade`` of each judgment; the grade is null if it is not a
             whole number.
         read_as: The fields that were read, if they are not the usual ones.
-        terms: For each judged id its status in the ontology (``live``, ``alternative``,
-            ``obsolete`` or ``unknown``) and the term to use instead; empty if ids are not checked.
+        terms: The ontology of the ids of a test set; ``None`` if ids are not checked.
         drops_unknown_terms: True if the set is used without the ids that are not terms, so that
             they are no errors.
         earlier_parts: The earlier parts of the split of a test set.
@@ -64,7 +87,7 @@ class TopicsView(TableView):
         self.frame = pl.DataFrame(schema=_QUERIES)
         self.cases: Cases | None = None
         self.read_as: str | None = None
-        self.terms: dict[str, tuple[str, str]] = {}
+        self.terms: Terms | None = None
         self.drops_unknown_terms = False
         self.earlier_parts: Sequence[TopicsView] = ()
 
