@@ -235,20 +235,20 @@ def test_fixes_of_bytes_columns_ranks_and_order_are_applied_together(tmp_path: P
     [
         (["clean.run"], "clean.run", ()),
         (["clean.run", "R108,R161"], "clean.run", ("R108", "R161")),
-        (["r108", "out", "R108, q142"], "out", ("R108", "Q142")),
+        (["out", "r108", "R108, q142"], "out", ("R108", "Q142")),
         (["./R108"], "./R108", ()),
         (["R108.run", "R161"], "R108.run", ("R161",)),
         (["R108,b.run"], "R108,b.run", ()),
     ],
 )
-def test_values_that_look_like_codes_are_codes(
+def test_values_after_the_file_to_write_are_codes(
     values: list[str], output: str, codes: tuple[str, ...]
 ) -> None:
     assert split_fix_values(values) == (output, codes)
 
 
-@pytest.mark.parametrize("values", [[], ["R108"], ["a", "b"], [""]])
-def test_one_file_to_write_is_needed(values: list[str]) -> None:
+@pytest.mark.parametrize("values", [["R108"], ["r108,R152", "a"], [""]])
+def test_the_file_to_write_comes_first(values: list[str]) -> None:
     with pytest.raises(UsageError):
         split_fix_values(values)
 

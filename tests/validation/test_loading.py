@@ -17,7 +17,7 @@ from trectools_plus.validation import (
     validate_qrels,
     validate_topics,
 )
-from trectools_plus.validation.loading import load_qrels_with_findings
+from trectools_plus.validation.loading import open_valid_qrels
 
 RUN = "1 Q0 a 1 2.5 tag\n1 Q0 b 2 1.5 tag\n2 Q0 a 1 0.5 tag\n"
 
@@ -77,8 +77,8 @@ def test_qrels_that_crash_evaluators_are_refused(content: str, code: str, tmp_pa
 
 def test_findings_on_beir_qrels_have_the_lines_of_the_file(tmp_path: Path) -> None:
     rows = "query-id\tcorpus-id\tscore\n# note\n1\ta\t5\n\n2\tb\t-1\n2\tc\t1\n1\ta\t5\n"
-    qrels, findings = load_qrels_with_findings(_file(tmp_path, "\ufeff" + rows))
-    assert qrels.to_dict() == {"1": {"a": 5}, "2": {"b": -1, "c": 1}}
+    view, findings = open_valid_qrels(_file(tmp_path, "\ufeff" + rows))
+    assert view.table("x").to_dict() == {"1": {"a": 5}, "2": {"b": -1, "c": 1}}
     lines = {finding.code: finding.line for finding in findings}
     of_files, of_rows = {"F102": 1, "F107": 2, "F108": 4}, {"Q121": 5, "Q122": 3}
     assert lines == of_files | of_rows | {"Q103": 1, "Q141": 7, "Q151": 7}

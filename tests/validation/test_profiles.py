@@ -9,7 +9,7 @@ import pytest
 from trectools_plus.errors import UsageError
 from trectools_plus.formats.tables import Qrels, Topics
 from trectools_plus.validation import CATALOGUE, FileReport, validate_run
-from trectools_plus.validation.settings import PROFILES, Choices, find_profile
+from trectools_plus.validation.settings import Choices
 
 TOPICS = Topics.from_dict({str(n): f"text {n}" for n in range(1, 6)})
 
@@ -27,12 +27,12 @@ def run(tmp_path: Path) -> Path:
 
 
 def severities(report: FileReport, profile: str) -> dict[str, str]:
-    judged = PROFILES[profile].apply(report)
+    judged = Choices.of(profile).apply(report)
     return {finding.code: finding.severity.value for finding in judged.findings}
 
 
 def test_limits(run: Path) -> None:
-    assert PROFILES["submission"].max_tag_length == 25
+    assert Choices.of("submission").profile.max_tag_length == 25
     codes = {f.code for f in validate_run(run, max_depth=1, max_tag_length=1).findings}
     assert codes >= {"R161", "R152"}
     run.write_text("1 Q0 a 1 2 our-best-run\n")
@@ -42,7 +42,7 @@ def test_limits(run: Path) -> None:
 
 def test_the_default_profile_is_the_catalogue(run: Path) -> None:
     report = validate_run(run, qrels=qrels(3), topics=TOPICS)
-    assert PROFILES["default"].apply(report) == report
+    assert Choices.of().apply(report) == report
     assert severities(report, "default") == {
         "P103": "error",
         "P108": "error",
@@ -67,13 +67,13 @@ def test_submission_is_strict_about_what_trackers_refuse(run: Path) -> None:
 
 def test_an_unknown_profile_is_refused() -> None:
     with pytest.raises(UsageError, match="x"):
-        find_profile("x")
+        Choices.of("x")
 
 
 def test_the_limit_of_the_user_wins_over_the_profile() -> None:
     assert Choices.of("trec").profile.max_depth == 1000
     choices = Choices.of("trec", max_depth=7, strict=True)
-    assert (choices.profile.name, choices.profile.max_depth, choices.strict) == ("trec", 7, True)
+    assert (choices.profile.max_depth, choices.strict) == (7, True)
 
 
 def test_warnings_fail_a_strict_check() -> None:

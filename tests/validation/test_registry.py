@@ -1,4 +1,4 @@
-"""The registry is a value that refuses duplicates, and every rule explains itself."""
+"""Every rule explains itself, and rules are chosen by code or name."""
 
 from __future__ import annotations
 
@@ -8,16 +8,19 @@ import pytest
 
 from trectools_plus.errors import UsageError
 from trectools_plus.validation import CATALOGUE
-from trectools_plus.validation.registry import Registry, Rule
+from trectools_plus.validation.registry import Rule
+from trectools_plus.validation.rules import files, pairs, qrels, runs, testsets, topics
 from trectools_plus.validation.settings import Choices
 
 RULES = {rule.code: rule for rule in CATALOGUE}
 
 
-def test_two_rules_of_one_code_or_name_are_refused() -> None:
-    rule = RULES["R131"]
-    with pytest.raises(ValueError, match="R131"):
-        Registry([rule, rule])
+def test_no_code_and_no_name_of_a_subject_is_used_twice() -> None:
+    rules = [
+        rule for module in (files, runs, qrels, pairs, topics, testsets) for rule in module.RULES
+    ]
+    assert len({rule.code for rule in rules}) == len(rules) == len(CATALOGUE)
+    assert len({(rule.on, rule.name) for rule in rules}) == len(rules)
 
 
 @pytest.mark.parametrize("rule", RULES.values(), ids=lambda rule: rule.code)

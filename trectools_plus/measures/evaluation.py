@@ -362,8 +362,8 @@ def evaluate(
     from trectools_plus.validation.inputs import as_qrels, as_runs, is_path
     from trectools_plus.validation.loading import (
         RunLoader,
-        load_qrels_with_findings,
         open_single_run,
+        open_valid_qrels,
     )
     from trectools_plus.validation.views.qrels import QrelsView
     from trectools_plus.validation.views.runs import RunView
@@ -375,11 +375,9 @@ def evaluate(
     of_qrels: list[Finding] = []
 
     def load_judgments(path: str) -> Qrels:
-        table, findings = load_qrels_with_findings(
-            path, strict_input=strict_input, columns=of_qrels_tables
-        )
+        view, findings = open_valid_qrels(path, strict_input=strict_input, columns=of_qrels_tables)
         of_qrels.extend(findings)
-        return table
+        return view.table(path)
 
     judged = as_qrels(qrels, load=load_judgments, columns=of_qrels_tables)
     view = QrelsView.of_table(judged)

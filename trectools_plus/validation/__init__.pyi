@@ -31,11 +31,10 @@ from trectools_plus.validation.loading import load_run as load_run
 from trectools_plus.validation.loading import load_topics as load_topics
 from trectools_plus.validation.registry import Rule as Rule
 from trectools_plus.validation.rendering import as_document as as_document
-from trectools_plus.validation.rendering import print_text as print_text
 from trectools_plus.validation.rendering import render_github as render_github
+from trectools_plus.validation.rendering import render_text as render_text
 from trectools_plus.validation.settings import Choices as Choices
 from trectools_plus.validation.topics.engine import validate_topics as validate_topics
-from trectools_plus.validation.views.pairs import DocumentIds as DocumentIds
 from trectools_plus.validation.views.pairs import read_document_ids as read_document_ids
 from trectools_plus.validation.views.qrels import QrelsView as QrelsView
 from trectools_plus.validation.views.runs import RunView as RunView

@@ -17,16 +17,18 @@ from trectools_plus.formats.files.content import read_file
 from trectools_plus.formats.files.opening import is_catalogue_name
 from trectools_plus.formats.interchange.names import ColumnNames
 from trectools_plus.formats.lexing import lex_qrels, lex_run
-from trectools_plus.validation.catalogue import RULES
 from trectools_plus.validation.findings import FileReport, Finding, Fix
 from trectools_plus.validation.parts import ViewSettings, view_in_parts
 from trectools_plus.validation.registry import DEFAULT_MAX_DEPTH, Rule, Subject
-from trectools_plus.validation.views.pairs import DocumentIds, PairView
+from trectools_plus.validation.rules import RULES
+from trectools_plus.validation.views.pairs import PairView
 from trectools_plus.validation.views.qrels import QrelsView
 from trectools_plus.validation.views.runs import RunView
 from trectools_plus.validation.views.tables import Shape, TableView
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from trectools_plus.formats.tables import Qrels, Run, Topics
 
 _View = TypeVar("_View", RunView, QrelsView)
@@ -41,7 +43,7 @@ def validate_run(
     max_tag_length: int = MAX_TAG_LENGTH,
     every_line: bool = False,
     optional_rules: bool = False,
-    collection: DocumentIds | None = None,
+    collection: pl.Series | None = None,
 ) -> FileReport:
     """Check a run, alone or together with qrels and topics.
 
@@ -74,11 +76,9 @@ def validate_run(
     run.every_line, run.optional_rules = every_line, optional_rules
     run.max_tag_length = max_tag_length
     ids = None if topics is None else topics.query_ids
-
-    findings = check_view(run)
-    if run.has_ids and not isinstance(judged, FileReport):
-        findings += check_pair_view(PairView(run, qrels, ids, collection=collection))
-    return _report(run, findings)
+    if not run.has_ids or isinstance(judged, FileReport):
+        return report_view(run)
+    return report_view(run, PairView(run, qrels, ids, collection=collection))
 
 
 def validate_qrels(
@@ -108,14 +108,13 @@ def validate_qrels(
     if isinstance(qrels, FileReport):
         return qrels
     qrels.every_line = every_line
-    findings = check_view(qrels)
-    if qrels.has_ids and (run is not None or topics is not None):
-        other = None if run is None else _view_of(run, partial(open_run, max_depth=None), RunView)
-        if not isinstance(other, RunView) or not other.has_ids:
-            other = RunView("", None, Shape(), RunRows.joined([]), None)
-        ids = None if topics is None else topics.query_ids
-        findings += check_pair_view(PairView(other, qrels, ids, report_on="qrels"))
-    return _report(qrels, findings)
+    if not qrels.has_ids or (run is None and topics is None):
+        return report_view(qrels)
+    other = None if run is None else _view_of(run, partial(open_run, max_depth=None), RunView)
+    if not isinstance(other, RunView) or not other.has_ids:
+        other = RunView("", None, Shape(), RunRows.joined([]), None)
+    ids = None if topics is None else topics.query_ids
+    return report_view(qrels, PairView(other, qrels, ids, report_on="qrels"))
 
 
 def check_run(run: Run, *, max_depth: int | None = None) -> list[Finding]:
@@ -263,12 +262,9 @@ def _view_of(
     return kind.of_table(data if isinstance(data, table) else table(data))
 
 
-def report_view(view: TableView) -> FileReport:
-    """Run the rules for files of its kind over a view, and return the report."""
-    return _report(view, check_view(view))
-
-
-def _report(view: TableView, findings: list[Finding]) -> FileReport:
+def report_view(view: TableView, pair: PairView | None = None) -> FileReport:
+    """Run the rules for files of its kind over a view, and those for its pair with another file."""
+    findings = [*check_view(view), *(check_pair_view(pair) if pair is not None else ())]
     return FileReport(view.path, view.kind, view.n_rows, view.n_queries, tuple(findings))
 
 

@@ -20,9 +20,6 @@ from trectools_plus.text import plural
 from trectools_plus.validation.inputs import as_qrels, is_path
 from trectools_plus.validation.loading import load_qrels
 
-_SCHEMA = {"query_id": pl.String, "doc_id": pl.String}
-_PAIR = 2
-
 
 @dataclass(frozen=True, eq=False)
 class Exclusions:
@@ -50,14 +47,18 @@ class Exclusions:
         path = str(documents) if is_path(documents) else None
         lists = documents.values() if isinstance(documents, Mapping) else ()
         if path is not None:
-            rows = _read(path)
+            lines = [line.split() for _, line in decode_lines(iter_lines(path), path)]
+            rows = [tuple(fields) for fields in lines if fields and not fields[0].startswith("#")]
+            if any(len(row) != 2 for row in rows):
+                rows = load_qrels(path).frame.select("query_id", "doc_id").rows()
         elif lists and not any(isinstance(value, Mapping) for value in lists):
             rows = [(str(query), str(one)) for query, ids in documents.items() for one in ids]
         else:
             rows = as_qrels(documents).frame.select("query_id", "doc_id").rows()
         if not rows:
             raise InputError("there are no documents to leave out", where=path or "exclude")
-        return cls(pl.DataFrame(rows, schema=_SCHEMA, orient="row").unique(), path)
+        schema = {"query_id": pl.String, "doc_id": pl.String}
+        return cls(pl.DataFrame(rows, schema, orient="row").unique(), path)
 
     @property
     def most(self) -> int:
@@ -94,12 +95,3 @@ class Exclusions:
         """The file, its hash and the number of pairs, for JSON."""
         digest = None if self.path is None else sha256_file(self.path)
         return {"path": self.path, "sha256": digest, "pairs": self.pairs.height}
-
-
-def _read(path: str) -> list[tuple[Any, ...]]:
-    """Read pairs, or qrels if a line has another number of columns."""
-    lines = [line.split() for _, line in decode_lines(iter_lines(path), path)]
-    rows = [tuple(fields) for fields in lines if fields and not fields[0].startswith("#")]
-    if any(len(row) != _PAIR for row in rows):
-        return load_qrels(path).frame.select("query_id", "doc_id").rows()
-    return rows

@@ -7,7 +7,7 @@ JSON or GitHub annotations.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import ClassVar, Literal
 
@@ -69,8 +69,8 @@ class Finding(Displayed):
         query_id: The query of the first place, where there is one.
         doc_id: The document of the first place, where there is one.
         count: Number of affected places (rows, queries or ids), at least 1.
-        lines: The first few line numbers, the first of them ``line``.
-        every_line: The line numbers of all places, if requested; otherwise the same as ``lines``.
+        lines: The first few line numbers, the first of them ``line``; those of all places if
+            requested.
         total: The highest possible ``count``, if known: 50 in "3 of 50 queries".
         blocks_scoring: True if scoring rejects a file with this finding.
         note: If a file with this finding is scored and the finding concerns its figures, or C
@@ -90,12 +90,11 @@ class Finding(Displayed):
     query_id: str | None = None
     doc_id: str | None = None
     count: int = 1
-    lines: tuple[int, ...] = ()
+    lines: Sequence[int] = ()
     blocks_scoring: bool = False
     total: int | None = None
     note: str = ""
     drop_in: DropIn = "refuses"
-    every_line: Sequence[int] = field(default=(), compare=False, repr=False)
 
     def with_note(self, note: str) -> str:
         """Return its place and message, followed by a clause."""

@@ -23,10 +23,10 @@ from trectools_plus.formats.files.outputs import refuse_overwriting
 from trectools_plus.formats.lexing import lex_qrels, lex_run
 from trectools_plus.formats.writing import open_output, valid_tag
 from trectools_plus.text import plural
-from trectools_plus.validation.catalogue import RULES
 from trectools_plus.validation.engine import check_view
 from trectools_plus.validation.findings import Finding, Fix
 from trectools_plus.validation.registry import Subject
+from trectools_plus.validation.rules import RULES
 from trectools_plus.validation.rules.qrels import repeats
 from trectools_plus.validation.views.qrels import QrelsView
 from trectools_plus.validation.views.runs import RunView
@@ -38,7 +38,7 @@ Codes = Set[str]
 _View = TypeVar("_View", RunView, QrelsView)
 
 _MAX_ROUNDS = 5
-_CODE = re.compile(r"[FRQTP][0-9]{3}")
+_CODES = re.compile(r"(?i)([FRQTP][0-9]{3}[, ]*)*")
 _FIRST = {"F102", "F105"}
 _RANKS = {"R120", "R122", "R123", "R124", "R125"}
 
@@ -99,11 +99,7 @@ class FixSummary(Displayed):
 
 
 def split_fix_values(values: Sequence[str]) -> tuple[str, tuple[str, ...]]:
-    """Separate the output file from the rule codes in the values of a repeated ``--fix``.
-
-    A value is a list of codes if each of its comma-separated parts is one letter of F, R, Q, T, P
-    and three digits, in upper or lower case. Everything else is a path; write ``./R152`` for a file
-    whose name is a code.
+    """Return the file to write, the first value of a repeated ``--fix``, and the codes after it.
 
     Args:
         values: The values from the command line: ``["clean.run", "R151,R152"]``.
@@ -112,18 +108,16 @@ def split_fix_values(values: Sequence[str]) -> tuple[str, tuple[str, ...]]:
         The path to write, and the codes in upper case, each once.
 
     Raises:
-        UsageError: Unless exactly one value is a path.
+        UsageError: If the first value is a code; write ``./R152`` for a file of that name.
     """
-    parts = {value: value.upper().replace(",", " ").split() for value in values}
-    outputs = [value for value in values if not all(map(_CODE.fullmatch, parts[value]))]
-    if len(outputs) != 1:
+    output, *others = values
+    if _CODES.fullmatch(output):
         raise UsageError(
-            f"expected one file to write but got {len(outputs) or 'none'}",
+            f"expected the file to write but got {output!r}",
             where="--fix",
             remedy="--fix OUT applies the safe fixes, --fix OUT --fix R151,R152 these two as well",
         )
-    codes = (code for value in values if value not in outputs for code in parts[value])
-    return outputs[0], tuple(dict.fromkeys(codes))
+    return output, tuple(dict.fromkeys(",".join(others).upper().replace(",", " ").split()))
 
 
 def fix_run(

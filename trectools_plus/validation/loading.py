@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 import numpy as np
 
 from trectools_plus.errors import FormatError
-from trectools_plus.formats.columns.columns import Columns
 from trectools_plus.formats.files.content import read_file
 from trectools_plus.formats.interchange.names import ColumnNames, KindName, column_names
 from trectools_plus.text import listed
@@ -196,30 +195,20 @@ def load_qrels(
         FindingsError: If the file has an error that blocks scoring; see its ``findings``.
         InputError: If the file cannot be read at all.
     """
-    qrels, _ = load_qrels_with_findings(
-        path, strict_input=strict_input, columns=column_names(columns)
-    )
-    return qrels
+    view, _ = open_valid_qrels(path, strict_input=strict_input, columns=column_names(columns))
+    return view.table(str(path))
 
 
-def load_qrels_with_findings(
+def open_valid_qrels(
     path: str | Path, *, strict_input: bool = False, columns: ColumnNames | None = None
-) -> tuple[Qrels, tuple[Finding, ...]]:
-    """Read qrels like :func:`load_qrels`, and also return findings that do not block scoring.
+) -> tuple[QrelsView, tuple[Finding, ...]]:
+    """Read qrels like :func:`load_qrels`; return a view, and findings that do not block scoring.
 
     Args:
         path: The qrels; ``-`` is standard input.
         strict_input: Reject every error, also those that change no figure.
         columns: The columns of some fields in a table.
     """
-    view, findings = open_valid_qrels(path, strict_input=strict_input, columns=columns)
-    return view.table(str(path)), findings
-
-
-def open_valid_qrels(
-    path: str | Path, *, strict_input: bool = False, columns: ColumnNames | None = None
-) -> tuple[QrelsView, tuple[Finding, ...]]:
-    """Read qrels like :func:`load_qrels_with_findings`, as a view."""
     view = refuse_report(open_qrels(path, columns))
     findings = check_view(view)
     refuse_errors(findings, strict_input=strict_input)
@@ -301,9 +290,7 @@ def convert_run(
         FormatError: If it has another format, or is a table of several systems.
         InputError: If it cannot be read.
     """
-    view = RunView.of_file(_read(path, "run", source_format, columns), None)
-    refuse_several_systems(view)
-    return _converted(view, view.tag)
+    return _convert(path, "run", source_format, columns)
 
 
 def convert_qrels(
@@ -324,12 +311,12 @@ def convert_qrels(
         FormatError: If it has another format.
         InputError: If it cannot be read.
     """
-    return _converted(QrelsView.of_file(_read(path, "qrels", source_format, columns)), str(path))
+    return _convert(path, "qrels", source_format, columns)
 
 
-def _read(
+def _convert(
     path: str | Path, kind: KindName, source_format: str | None, columns: ColumnNames | None
-) -> Columns:
+) -> ConvertedTable[Any]:
     from trectools_plus.formats.interchange.detection import convert_columns
 
     try:
@@ -337,21 +324,23 @@ def _read(
     except FormatError as error:
         refuse_errors(damaged_report(error, kind).findings)
         raise
-    return convert_columns(source, kind, source_format, columns)
-
-
-def _converted(view: Any, name: str) -> ConvertedTable[Any]:
+    read = convert_columns(source, kind, source_format, columns)
+    view: RunView | QrelsView
+    if kind == "qrels":
+        view, name, tags = QrelsView.of_file(read), str(path), list[str]()
+    else:
+        view = RunView.of_file(read)
+        refuse_several_systems(view)
+        name, tags = view.tag, view.rows.tags.texts(view.rows.tags.numbered()[1])
     findings = check_view(view)
     refuse_errors(findings)
-    origin, notes = view.origin, list[str]()
-    if origin is not None:
-        left_out = [f"not converted: {', '.join(origin.left_out)}"] if origin.left_out else []
-        notes = [*origin.notes, *left_out]
-    tags = view.rows.tags.texts(view.rows.tags.numbered()[1]) if view.kind == "run" else []
+    notes = [*view.origin.notes] if view.origin else []
+    if view.origin and view.origin.left_out:
+        notes.append(f"not converted: {', '.join(view.origin.left_out)}")
     if len(tags) > 1:
         notes.append(f"the tag {name} replaces the tags {listed(tags)}")
     notes += notes_on_findings(one for one in findings if one.code not in _FORM_CODES)
-    source_name = "TREC" if origin is None else origin.format
+    source_name = view.origin.format if view.origin else "TREC"
     return ConvertedTable(view.table(name), source_name, tuple(notes))
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from functools import partial, reduce
 from itertools import accumulate
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from trectools_plus.choices import MAX_TAG_LENGTH
 from trectools_plus.distributed.copies import map_in_copies
@@ -29,12 +29,15 @@ from trectools_plus.formats.files.opening import (
 )
 from trectools_plus.formats.lexing import lex_run
 from trectools_plus.formats.query_chunks import Chunk, iter_query_chunks
-from trectools_plus.validation.catalogue import RULES
-from trectools_plus.validation.views.pairs import DocumentIds, PairView
+from trectools_plus.validation.rules import RULES
+from trectools_plus.validation.views.pairs import PairView
 from trectools_plus.validation.views.places import PairFacts, Places
 from trectools_plus.validation.views.qrels import QrelsView
 from trectools_plus.validation.views.runs import RunView
 from trectools_plus.validation.views.tables import SNIFFED_BYTES, Shape
+
+if TYPE_CHECKING:
+    import polars as pl
 
 _BYTES_PER_PROCESS = 4 << 20
 """The smallest share of a file for which starting a process saves time."""
@@ -67,7 +70,7 @@ class ViewSettings:
     max_tag_length: int = MAX_TAG_LENGTH
     for_scoring: bool = False
     qrels: QrelsView | None = None
-    collection: DocumentIds | None = None
+    collection: pl.Series | None = None
 
     def view(self, columns: Columns, shape: Shape | None = None) -> RunView:
         """Return the view of a file, or of a part of one."""

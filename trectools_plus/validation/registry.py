@@ -1,20 +1,16 @@
-"""Rules as rows, their fixes, and the registry that rejects duplicate codes."""
+"""Rules as rows, their fixes, and the registry of rules by code."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
-from types import ModuleType
 from typing import Any, Literal
-
-import numpy as np
 
 from trectools_plus.errors import UsageError
 from trectools_plus.validation.findings import DropIn, Finding, Fix, Severity
 from trectools_plus.validation.views.places import (
     Found,
     Places,
-    Value,
     places_of,
     sentence,
 )
@@ -43,15 +39,14 @@ class Case:
 
     The message and the remedy are templates. Their values are ``count`` and ``more``
     (all places but the first), the fields of the first row (with ``other_`` for the row that it is
-    compared with) or the text of the first line, the ``view``, and those of ``shows``. Parts in
-    brackets are for several places.
+    compared with) or the text of the first line, and the ``view``. Parts in brackets are for
+    several places.
 
     Attributes:
         severity: The severity.
         message: The problem and its consequence, without a final full stop.
         where: Returns the places in a view that break the rule.
         given: Returns whether these places of the whole file break it.
-        shows: Returns further values for templates, given the whole file and its places.
         column: The field (from 1) whose column is reported.
         remedy: If it differs from the remedy of the rule.
         fix: If it differs from the fix of the rule.
@@ -66,7 +61,6 @@ class Case:
     message: str
     where: Callable[[Any], Found]
     given: Callable[[Any, Places], object] | None = None
-    shows: Callable[[Any, Places], Mapping[str, Value]] | None = None
     column: int | None = None
     remedy: str | None = None
     fix: FixName | None = None
@@ -143,11 +137,12 @@ class Rule:
         return {(self.code, at): found for at, found in enumerate(places) if found.count}
 
     def _describe(self, subject: Any, case: Case, places: Places) -> Finding:
-        shown = {} if case.shows is None else case.shows(subject, places)
         counts = {"count": places.count, "more": places.count - 1, "view": subject}
-        values = {**places.first, **counts, **shown}
+        values = {**places.first, **counts}
         remedy = sentence(case.remedy or self.remedy, values) or self.remedy
-        view, lines = subject.reported_view, tuple(places.first_few().lines)
+        view = subject.reported_view
+        shown = places if view.every_line else places.first_few()
+        lines = tuple(map(int, shown.lines))
         blocks = case.blocks(subject) if callable(case.blocks) else case.blocks
         total = values.get("total")
         finding = self.finding(view.path, sentence(case.message, values), case.severity, remedy)
@@ -160,7 +155,6 @@ class Rule:
             doc_id=places.doc_id,
             count=places.count,
             lines=lines,
-            every_line=np.asarray(places.lines).tolist() if view.every_line else lines,
             total=None if total is None else int(total),
             blocks_scoring=finding.blocks_scoring if blocks is None else blocks,
             note=case.note,
@@ -230,28 +224,10 @@ def rule(
 
 
 class Registry:
-    """Rules by code, in a fixed order.
+    """Rules by code: files first and pairs last."""
 
-    Args:
-        rules: The rules, in the order in which they run.
-
-    Raises:
-        ValueError: If two rules have the same code, or two of one subject the same name.
-    """
-
-    def __init__(self, rules: Sequence[Rule]) -> None:
-        self._rules = {row.code: row for row in rules}
-        names = {(row.on, row.name) for row in rules}
-        if not len(self._rules) == len(names) == len(rules):
-            raise ValueError(f"a code or a name is repeated: {[row.code for row in rules]}")
-
-    @classmethod
-    def of_modules(cls, modules: Iterable[ModuleType]) -> Registry:
-        """Collect the rules of modules, sorted by code, files first and pairs last."""
-        # A module may import a rule of another one, so objects are distinguished by identity.
-        values = {id(value): value for module in modules for value in vars(module).values()}
-        rules = [value for value in values.values() if isinstance(value, Rule)]
-        return cls(sorted(rules, key=lambda row: in_order(row.code)))
+    def __init__(self, rules: Iterable[Rule]) -> None:
+        self._rules = {row.code: row for row in sorted(rules, key=lambda row: in_order(row.code))}
 
     def __iter__(self) -> Iterator[Rule]:
         return iter(self._rules.values())

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 import textwrap
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
-from typing import Any, TextIO
+from typing import Any
 
 from trectools_plus.text import plural, sentences, visible
 from trectools_plus.validation.findings import FileReport, Finding, Fix, Severity
@@ -15,14 +13,12 @@ from trectools_plus.validation.findings import FileReport, Finding, Fix, Severit
 WIDTH = 100
 """Maximum width of a line, unless a single word (a path, an id) is longer."""
 
-_NARROWEST = 60
-_COLOURS = {Severity.ERROR: 31, Severity.WARNING: 33, Severity.INFO: 34}
 _MARGIN = " " * 26
 
 
 def printable(text: str) -> str:
     """Return ``text`` with escapes for invisible and control characters."""
-    return text if text.isprintable() else visible(text, len(text))
+    return visible(text, len(text))
 
 
 def count_severities(reports: Sequence[FileReport]) -> Counter[Severity]:
@@ -41,19 +37,11 @@ def summary(reports: Sequence[FileReport]) -> str:
     return f"Found {shown} in {files}.\n{hint}"
 
 
-def render_text(
-    reports: Sequence[FileReport],
-    *,
-    width: int = WIDTH,
-    is_coloured: bool = False,
-    counted: Collection[str] = (),
-) -> str:
+def render_text(reports: Sequence[FileReport], *, counted: Collection[str] = ()) -> str:
     """Return text: findings by file, worst first, a summary line, and a hint about fixes.
 
     Args:
         reports: The reports.
-        width: The longest line.
-        is_coloured: Use the colours of terminals.
         counted: Codes of infos that are only counted.
     """
     lines: list[str] = []
@@ -66,7 +54,7 @@ def render_text(
             hidden = counted if severity is Severity.INFO else ()
             for finding in sorted(of_severity, key=lambda finding: finding.line or 0):
                 if finding.code not in hidden:
-                    lines += _finding_lines(finding, width, is_coloured=is_coloured)
+                    lines += _finding_lines(finding)
             codes = [finding.code for finding in of_severity if finding.code in hidden]
             if named := ", ".join(codes):
                 count = plural(len(codes), "info")
@@ -75,35 +63,21 @@ def render_text(
     return "".join(f"{line}\n" for line in lines) + summary(reports)
 
 
-def print_text(reports: Sequence[FileReport], stream: TextIO, **options: Any) -> None:
-    """Write :func:`render_text` to a stream, with the width and colours of a terminal.
-
-    The environment variable ``NO_COLOR`` turns colours off.
-    """
-    width = WIDTH
-    if stream.isatty():
-        width = max(_NARROWEST, min(WIDTH, shutil.get_terminal_size().columns))
-    is_coloured = stream.isatty() and not os.environ.get("NO_COLOR")
-    stream.write(render_text(reports, width=width, is_coloured=is_coloured, **options))
-
-
-def _finding_lines(finding: Finding, width: int, *, is_coloured: bool) -> Iterator[str]:
+def _finding_lines(finding: Finding) -> Iterator[str]:
     place = ":".join(str(number) for number in (finding.line, finding.column) if number) or "-"
     mark = "*" if finding.fix is Fix.SAFE else " "
     head = f"  {place:>7}  {finding.severity:<7}  {finding.code}{mark} "
-    where = line_ranges(finding.every_line or finding.lines, finding.count)
+    where = line_ranges(finding.lines, finding.count)
     message = sentences(finding.message) + (f" [{where}]" if where else "")
     for start, text in ((head, message), (f"{_MARGIN}→ ", sentences(finding.remedy))):
-        wrapped = textwrap.fill(
+        yield textwrap.fill(
             printable(text),
-            width,
+            WIDTH,
             initial_indent=start,
             subsequent_indent=_MARGIN,
             break_long_words=False,
             break_on_hyphens=False,
         )
-        coloured = f"\x1b[{_COLOURS[finding.severity]}m{start}\x1b[0m"
-        yield wrapped.replace(start, coloured, 1) if is_coloured else wrapped
 
 
 def line_ranges(lines: Sequence[int], count: int) -> str:
@@ -141,7 +115,7 @@ _KEYS = ("code", "name", "severity", "line", "column", "count", "query_id", "doc
 
 def _finding_as_dict(finding: Finding) -> dict[str, Any]:
     values = {name: getattr(finding, name) for name in (*_KEYS, "remedy", "fix")}
-    return {**values, "lines": list(finding.every_line or finding.lines)}
+    return {**values, "lines": list(finding.lines)}
 
 
 def render_github(reports: Sequence[FileReport]) -> str:

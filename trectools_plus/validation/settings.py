@@ -16,7 +16,6 @@ class Profile:
     """Severities and limits that differ from the usual ones.
 
     Attributes:
-        name: The value of ``--profile``.
         max_depth: Results allowed per query.
         max_tag_length: Characters allowed in the run tag.
         severities: Severities that differ from those of the rules, by code.
@@ -24,17 +23,13 @@ class Profile:
             half of the places are affected.
     """
 
-    name: str
     max_depth: int = DEFAULT_MAX_DEPTH
     severities: Mapping[str, Severity] = field(default_factory=dict)
     unchanged_if_most: frozenset[str] = frozenset()
     max_tag_length: int = MAX_TAG_LENGTH
 
-    def apply(self, report: FileReport) -> FileReport:
-        """Return the report with the severities of this profile."""
-        return replace(report, findings=tuple(map(self._with_severity, report.findings)))
-
-    def _with_severity(self, finding: Finding) -> Finding:
+    def apply(self, finding: Finding) -> Finding:
+        """Return a finding with its severity in this profile."""
         is_most = finding.total is not None and finding.count * 2 > finding.total
         if finding.code in self.unchanged_if_most and is_most:
             return finding
@@ -44,22 +39,11 @@ class Profile:
 _TREC = dict.fromkeys(("P103", "P108"), Severity.WARNING)
 _SUBMISSION = dict.fromkeys(("P108", "R107", "R151", "R152"), Severity.ERROR)
 PROFILES = {
-    "default": Profile("default"),
-    "trec": Profile("trec", TREC_MAX_DEPTH, _TREC, frozenset({"P103"})),
-    "submission": Profile("submission", severities=_SUBMISSION, max_tag_length=25),
+    "default": Profile(),
+    "trec": Profile(TREC_MAX_DEPTH, _TREC, frozenset({"P103"})),
+    "submission": Profile(severities=_SUBMISSION, max_tag_length=25),
 }
 """The profiles by name."""
-
-
-def find_profile(name: str) -> Profile:
-    """Return the profile of a name.
-
-    Raises:
-        UsageError: If it does not exist.
-    """
-    if name not in PROFILES:
-        raise UsageError(f"unknown profile '{name}'", remedy=f"profiles: {', '.join(PROFILES)}")
-    return PROFILES[name]
 
 
 @dataclass(frozen=True)
@@ -100,7 +84,10 @@ class Choices:
         Raises:
             UsageError: If a profile does not exist, or a code or name matches no rule.
         """
-        base = find_profile(profile or "default")
+        base = PROFILES.get(profile or "default")
+        if base is None:
+            what = f"unknown profile '{profile}'"
+            raise UsageError(what, remedy=f"profiles: {', '.join(PROFILES)}")
         base = replace(base, max_depth=max_depth or base.max_depth)
         if not select and not ignore:
             return cls(base, strict)
@@ -114,8 +101,8 @@ class Choices:
 
     def apply(self, report: FileReport) -> FileReport:
         """Return the report with the chosen findings and the severities of the profile."""
-        findings = tuple(one for one in report.findings if self.chosen(one.code))
-        return self.profile.apply(replace(report, findings=findings))
+        findings = (one for one in report.findings if self.chosen(one.code))
+        return replace(report, findings=tuple(map(self.profile.apply, findings)))
 
     def fails(self, report: FileReport) -> bool:
         """Return whether a report that :meth:`apply` returned fails the check."""

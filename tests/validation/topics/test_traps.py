@@ -289,8 +289,7 @@ def test_every_place_is_counted_and_listed(tmp_path: Path) -> None:
     path.write_text(content, encoding="utf-8")
     [finding] = validate_topics(path, every_line=True).findings
     assert finding.count == 20
-    assert list(finding.every_line) == list(range(2, 62, 3))
-    assert finding.lines == (2, 5, 8, 11, 14)
+    assert list(finding.lines) == list(range(2, 62, 3))
 
 
 def test_a_cut_gzip_is_a_finding(tmp_path: Path) -> None:

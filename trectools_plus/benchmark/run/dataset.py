@@ -44,7 +44,7 @@ from trectools_plus.text import listed, plural
 from trectools_plus.validation import check_qrels, refuse_errors
 from trectools_plus.validation.exclusions import Exclusions
 from trectools_plus.validation.findings import Finding
-from trectools_plus.validation.loading import load_qrels, load_qrels_with_findings
+from trectools_plus.validation.loading import load_qrels, open_valid_qrels
 
 
 def load_hpo_collection(
@@ -317,9 +317,10 @@ def _load_files(config: BenchmarkConfig, name: str, paths: Mapping[str, str | No
         return Dataset(name, corpus, topics, qrels, version, notes=language_notes(test_set))
     if paths["qrels"] is None:
         raise InputError("no qrels given")
-    qrels, findings = load_qrels_with_findings(paths["qrels"])
+    view, findings = open_valid_qrels(paths["qrels"])
     path = paths["topics"]
     queries = None if path is None else read_topics(path, config.topic_options)
+    qrels = view.table(str(paths["qrels"]))
     return Dataset(name, corpus, queries, qrels, findings=record_findings(findings))
 
 

@@ -94,12 +94,6 @@ def runs_validate(
         Path | None,
         Option(help="Check document ids against a list with one id per line."),
     ] = None,
-    docid_pattern: Annotated[
-        str | None,
-        Option(
-            help="Check that a regular expression matches each whole document id.",
-        ),
-    ] = None,
     max_depth: Annotated[
         int | None,
         Option(
@@ -128,10 +122,8 @@ def runs_validate(
     fix_run = partial(validation.fix_run, max_tag_length=longest)
     fixed = fix_file(fix, runs, fix_run, columns=columns, inputs=inputs)
     queries = None if topics is None else formats.read_topics(topics, fields.options())
-    collection = judgments = None
-    if docids is not None or docid_pattern is not None:
-        ids = None if docids is None else validation.read_document_ids(docids)
-        collection = validation.DocumentIds(ids, docid_pattern)
+    collection = None if docids is None else validation.read_document_ids(docids)
+    judgments = None
     if qrels is not None:
         judgments = validation.open_qrels(qrels, formats.columns_for_qrels(names))
 
@@ -356,7 +348,7 @@ def _print(
 ) -> None:
     if options.output_format == "text":
         counted = () if choices.select else _COUNTED
-        validation.print_text(reports, sys.stdout, counted=counted)
+        sys.stdout.write(validation.render_text(reports, counted=counted))
     elif options.output_format == "github":
         sys.stdout.write(validation.render_github(reports))
     else:

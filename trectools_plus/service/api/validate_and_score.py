@@ -19,9 +19,9 @@ from trectools_plus.service.api.uploads import Upload, check_size
 from trectools_plus.service.problems import ProblemError
 from trectools_plus.testsets.validation import validate_test_sets
 from trectools_plus.validation.engine import validate_qrels, validate_run
-from trectools_plus.validation.findings import FileReport, Severity
+from trectools_plus.validation.findings import FileReport
 from trectools_plus.validation.rendering import as_document
-from trectools_plus.validation.settings import Profile, find_profile
+from trectools_plus.validation.settings import Choices, Profile
 from trectools_plus.validation.topics.engine import validate_topics
 
 _NEEDS_FILES = re.compile(r":|ontology|annotations", re.IGNORECASE)
@@ -83,13 +83,11 @@ def validate_uploads(
     Raises:
         ProblemError: If a limit is exceeded.
     """
-    profile = find_profile(parameters.profile)
+    choices = Choices.of(parameters.profile, strict=parameters.strict)
     parts = {part.name: part for part in uploads}
-    report = profile.apply(_validate(parts, parameters, profile, limits))
+    report = choices.apply(_validate(parts, parameters, choices.profile, limits))
     check_query_count(report.queries, limits.queries)
-    failing = {Severity.ERROR, Severity.WARNING} if parameters.strict else {Severity.ERROR}
-    passed = not any(finding.severity in failing for finding in report.findings)
-    return {"passed": passed, **as_document([report])}
+    return {"passed": not choices.fails(report), **as_document([report])}
 
 
 def _validate(

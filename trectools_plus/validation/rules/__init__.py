@@ -1,1 +1,9 @@
-"""The rules, one package for each kind of file."""
+"""The rules on runs, qrels and pairs of them, from the tables of the modules of this package.
+
+The rules on topics and test sets load more libraries: see ``catalogue.py``.
+"""
+
+from trectools_plus.validation.registry import Registry
+from trectools_plus.validation.rules import files, pairs, qrels, runs
+
+RULES = Registry((*files.RULES, *runs.RULES, *qrels.RULES, *pairs.RULES))

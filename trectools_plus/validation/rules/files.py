@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -14,10 +14,9 @@ from trectools_plus.formats.columns.facts import LONG_LINE_BYTES, OddLines
 from trectools_plus.formats.files.limits import MAX_LINE_BYTES
 from trectools_plus.validation.registry import Case, Rule, rule
 from trectools_plus.validation.views.order import Pairs
-from trectools_plus.validation.views.places import Places, Value
+from trectools_plus.validation.views.places import Places
 from trectools_plus.validation.views.tables import (
     TableView,
-    fields_of,
     has_only_bare_cr,
     wide_encoding,
 )
@@ -37,83 +36,12 @@ def is_misnamed(table: TableView) -> bool:
     return table.path != "-" and named != _SUFFIXES.get(table.file.source.compression or "", "")
 
 
-F112 = rule(
-    "F112",
-    "gzip-name",
-    "warning",
-    "gzip data (1F 8B) without a .gz name, or a .gz name without gzip data; the same for other "
-    "compressions",
-    "This package recognises compression by the bytes. ir_measures, ranx and others use the name, "
-    "and then read compressed bytes as text, or stop.",
-    "run.txt: warning F112: the compression of the content (gzip) is not that of the name. "
-    "Rename the file.",
-    "Rename the file",
-    Case(
-        "warning",
-        "the compression of the content ({view.file.source.compression}) is not that of the name",
-        is_misnamed,
-    ),
-)
-F111 = rule(
-    "F111",
-    "truncated-gzip",
-    "error",
-    "gzip stream ends early or CRC differs",
-    "The readable part of a truncated file looks like a complete file with fewer queries.",
-    "run.txt.gz: error F111: gzip stream ends early, after 4,412 whole lines. Copy or create the "
-    "file again.",
-    "Copy or create the file again",
-)  # the engine reports it, because a damaged stream has no view
-F102 = rule(
-    "F102",
-    "byte-order-mark",
-    "warning",
-    "file starts with EF BB BF",
-    "Other readers make the mark part of the first query id, so the first row belongs to a query "
-    "that is not in the qrels.",
-    "run.txt:1: warning F102: byte order mark; other readers make it part of the first id and lose "
-    "the row. Save as UTF-8 without BOM.",
-    "Save as UTF-8 without BOM",
-    Case(
-        "warning",
-        "byte order mark; other readers make it part of the first id and lose the row",
-        lambda table: Places(int(table.facts.has_bom), [1]),
-        note="the mark is ignored",
-    ),
-    fix="safe",
-    fixed="took off the byte order mark",
-)
-
-
 def bad_byte(table: TableView) -> Places:
     """Return the first byte that is not UTF-8."""
     bad = table.facts.bad_utf8
     if bad is None or wide_encoding(table.file):
         return Places()
     return Places(1, [bad.line], bad.column, first={"byte": f"0x{bad.value:02X}"})
-
-
-F103 = rule(
-    "F103",
-    "not-utf8",
-    "error",
-    "bytes that are not UTF-8; UTF-16 and UTF-32 are recognised by their byte order mark or NUL "
-    "bytes",
-    "Tools decode such bytes differently or stop, so one document gets several ids.",
-    "run.txt:4: error F103: byte 0xE9 is not UTF-8 (it may be Latin-1). Convert: iconv -f latin1 "
-    "-t utf-8.",
-    "Convert: iconv -f latin1 -t utf-8",
-    Case(
-        "error",
-        "the text is {view.facts.encoding_guess}, not UTF-8",
-        lambda table: Places(int(wide_encoding(table.file) is not None), [1]),
-        remedy="Convert: iconv -f {view.facts.encoding_guess} -t utf-8",
-        drop_in="refuses",
-    ),
-    Case("error", "byte {byte} is not UTF-8 (it may be Latin-1)", bad_byte),
-    drop_in="scores",
-    blocks_fixing=True,
-)
 
 
 def marks(table: TableView, character: str) -> Places:
@@ -124,55 +52,6 @@ def marks(table: TableView, character: str) -> Places:
         return Places()
     column = columns.line_index.text(int(found.lines[0])).find(character) + 1 or None
     return Places(found.count, found.lines, column, first={"at": column or 0})
-
-
-F105 = rule(
-    "F105",
-    "bare-cr",
-    "error",
-    "CR not followed by LF",
-    "CR alone is the line end of old Macintosh systems. trec_eval reads the whole file as one row. "
-    "A CR inside a row is part of an id for some tools and a line end for others, so only a file "
-    "whose line ends are all CR can be fixed.",
-    "run.txt:1: error F105: line ends are bare CR; other readers read the whole file as one row. "
-    "Convert to LF: tr '\\r' '\\n'.",
-    "Convert to LF: tr '\\r' '\\n'",
-    Case(
-        "error",
-        "line ends are bare CR; other readers read the whole file as one row",
-        lambda table: Places(table.facts.bare_cr.count, [1]),
-        given=lambda table, _: has_only_bare_cr(table.file),
-    ),
-    Case(
-        "error",
-        "CR inside a line[ ({count} in all)]; some readers end the line here",
-        partial(marks, character="\r"),
-        remedy="Remove it",
-        fix="no",
-    ),
-    fix="safe",
-    fixed="wrote LF for bare CR",
-    blocks_fixing=True,
-    chunked=True,
-)
-F106 = rule(
-    "F106",
-    "nul-byte",
-    "error",
-    "byte 0x00 anywhere",
-    "A NUL byte ends a string in C: trec_eval aborts or stops reading there and scores only the "
-    "rows before it. Damaged disks and interrupted copies cause NUL bytes.",
-    "run.txt:2: error F106: NUL byte at column 7; trec_eval aborts or stops reading here. Remove "
-    "it and check how the file was copied.",
-    "Remove it and check how the file was copied",
-    Case(
-        "error",
-        "NUL byte at column {at}[ ({count} in all)]; trec_eval aborts or stops reading here",
-        partial(marks, character="\0"),
-    ),
-    blocks_fixing=True,
-    chunked=True,
-)
 
 
 def no_data(table: TableView) -> bool:
@@ -186,94 +65,12 @@ def no_data(table: TableView) -> bool:
     return table.columns.facts.stopped_at is None and not is_explained
 
 
-F101 = rule(
-    "F101",
-    "empty-file",
-    "error",
-    "no data row after comments and blank lines",
-    "A job that stops before it writes leaves an empty run. Evaluators then print zeros, or "
-    "nothing, without a warning.",
-    "run.txt: error F101: no data rows. Check whether the job stopped before writing.",
-    "Check whether the job stopped before writing",
-    Case("error", "no data rows", no_data),
-    tables=True,
-    blocks_fixing=True,
-)
-F104 = rule(
-    "F104",
-    "crlf",
-    "info",
-    "CR LF line ends; warning when mixed with LF",
-    "Readers that expect LF keep the CR as part of the last column. Mixed line ends mean that "
-    "parts of the file come from different systems.",
-    "run.txt: info F104: CRLF line ends, read as LF. Save with LF line ends.",
-    "Save with LF line ends",
-    Case(
-        "warning",
-        "{count:line} in CRLF, {view.facts.n_lf} in LF; two files may have been joined",
-        lambda table: table.facts.n_crlf if table.facts.n_lf else 0,
-    ),
-    Case("info", "CRLF line ends, read as LF", lambda table: table.facts.n_crlf),
-    fix="safe",
-    fixed="wrote LF for CRLF",
-)
-
-
 def comment_lines(table: TableView) -> OddLines:
     """Return comments that are not rows that are commented out."""
     if table.shape.verdict == "not-text" or not table.has_comments:
         return OddLines.of()
     comments = table.file.comments
     return comments.filter(~np.isin(comments.line, table.commented_out_rows.line))
-
-
-F107 = rule(
-    "F107",
-    "comment-line",
-    "warning",
-    "line that starts with '#'; an indented '#' is data and fails R101 or R102",
-    "trec_eval 10 skips comments; all other readers stop or read them as data.",
-    "run.txt:5: warning F107: 1 comment line; only trec_eval 10 skips comments. Remove it.",
-    "Remove it",
-    Case("warning", "{count:comment line}; only trec_eval 10 skips comments", comment_lines),
-    fix="safe",
-    fixed="left out comment lines",
-)
-F108 = rule(
-    "F108",
-    "blank-line",
-    "warning",
-    "empty or whitespace-only line",
-    "trec_eval skips blank lines in runs and rejects them in qrels; pytrec_eval and ranx reject "
-    "them everywhere.",
-    "qrels.txt:5: warning F108: 1 blank line; many readers stop there. Remove it.",
-    "Remove it",
-    Case(
-        "warning",
-        "{count:blank line}; many readers stop there",
-        lambda table: Places(table.facts.blank_lines.count, table.facts.blank_lines.lines),
-        given=lambda table, _: table.is_line_based and table.shape.first_line,
-    ),
-    fix="safe",
-    fixed="left out blank lines",
-)
-F109 = rule(
-    "F109",
-    "no-final-newline",
-    "info",
-    "last byte is not LF",
-    "A truncated file has no final newline either, and a truncated score is still a number.",
-    "run.txt: info F109: no newline at end of file. Check that the last row is complete.",
-    "Check that the last row is complete",
-    Case(
-        "info",
-        "no newline at end of file",
-        lambda table: not table.facts.final_newline and table.is_line_based,
-        given=lambda table, _: table.shape.verdict != "not-text" and table.facts.stopped_at is None,
-    ),
-    fix="safe",
-    fixed="ended the last line",
-)
 
 
 def long_lines(table: TableView) -> Places:
@@ -283,31 +80,6 @@ def long_lines(table: TableView) -> Places:
     others = [line for line in facts.long_lines.lines.tolist() if line not in longest]
     return Places(facts.long_lines.count if table.is_line_based else 0, [*longest, *others])
 
-
-F110 = rule(
-    "F110",
-    "long-line",
-    "warning",
-    "line over 64 KiB; error over 16 MiB, where reading stops",
-    "No valid row is this long: line ends were lost, or the file has another format. Tools with a "
-    "fixed buffer split such a line into several rows.",
-    "run.txt:4: warning F110: line of 1,000,014 bytes. Check that line ends were not lost.",
-    "Check that line ends were not lost",
-    Case(
-        "error",
-        f"line of over {MAX_LINE_BYTES:,} bytes; the rest of the file is not read",
-        lambda table: Places(
-            int(table.facts.stopped_at is not None), [table.facts.stopped_at or 1]
-        ),
-        given=lambda table, _: table.facts.stopped_at == table.facts.longest_line_at,
-    ),
-    Case(
-        "warning",
-        f"line of {{view.facts.longest_line}} bytes[ ({{count}} lines over "
-        f"{LONG_LINE_BYTES >> 10} KiB)]",
-        long_lines,
-    ),
-)
 
 # Cases and rules that runs and qrels share
 
@@ -337,31 +109,18 @@ def n_needed(table: TableView) -> int:
     return len(table.origin.required) if table.origin else table.file.n_fields
 
 
-def shown_layout(table: TableView, _: Places) -> Mapping[str, Value]:
-    """Return the names of the values that each row must have."""
-    usual = {6: "qid Q0 docid rank score tag", 4: "qid iter docid grade"}[table.file.n_fields]
-    return {"names": " ".join(table.origin.required) if table.origin else usual}
-
-
 few_values = Case(
     "error",
-    "{n_fields:column}, need {names}[ (on {count} lines)]",
+    "{n_fields:column}, need {view.layout}[ (on {count} lines)]",
     short_lines,
-    shows=shown_layout,
     remedy="Write all columns on every line, or name those of another layout: {view.conversion} "
     "--columns",
 )
 
 
-def shown_form(table: TableView, _: Places) -> Mapping[str, Value]:
-    """Return what the reading of a file in another form added."""
-    return {"notes": "; ".join(["", *table.origin.notes]) if table.origin else ""}
-
-
 in_other_form = partial(
     Case,
     "error",
-    shows=shown_form,
     remedy="Every trectools-plus command reads it; for other tools: {view.conversion} --output OUT",
     fix="no",
     blocks=False,
@@ -369,7 +128,7 @@ in_other_form = partial(
 """The case of a file that is not in TREC form, but that every command reads."""
 
 without_header = in_other_form(
-    "the format is {view.shape.format}, not columns separated by blanks{notes}",
+    "the format is {view.shape.format}, not columns separated by blanks{view.form_notes}",
     at_start(lambda table: table.is_arranged and table.shape.header is None),
 )
 
@@ -391,7 +150,7 @@ header = partial(
 """The case of a line that names the columns, of a file in TREC form."""
 
 header_of_table = in_other_form(
-    "{view.shape.format} with the header {text!q}, not in TREC form{notes}",
+    "{view.shape.format} with the header {text!q}, not in TREC form{view.form_notes}",
     partial(header_line, arranged=True),
 )
 """The case of a file in another form that has a header."""
@@ -447,65 +206,280 @@ Because of them, different ids look the same.
 """
 
 
-def lines_with(table: TableView, pattern: re.Pattern[bytes], numbers: tuple[int, ...]) -> Places:
-    """Return the lines with a match in some fields, and what the message says about the first."""
+def lines_with(table: TableView, pattern: re.Pattern[bytes]) -> Places:
+    """Return the lines with a match in a field, and the first character that matches."""
     columns = table.columns
     if columns is None or not table.shape.has_rows:
         return Places()
     has_controls = columns.facts.has_controls or b"\x7f" in columns.source.data
     if columns.facts.is_ascii and not has_controls:
         return Places()
-    lines = {line: text for line, _, text in columns.misshapen.rows()}
-    lines = {line: text for line, text in lines.items() if pattern.search(text.encode())}
+    characters: dict[int, bytes] = {}
+    for line, _, text in columns.misshapen.rows():
+        if match := pattern.search(text.encode()):
+            characters[line] = match[0]
     n_before = 0
     for fields in columns.fields():
         for match in pattern.finditer(fields.text.data.tobytes()):
-            row = int(np.searchsorted(fields.ends[-1], match.start()))
-            number = int(np.searchsorted(fields.ends[:, row], match.start())) + 1
-            line = int(columns.lines[n_before + row])
-            if number in numbers and line not in lines:
-                lines[line] = fields.texts(number, np.array([row]))[0]
+            row = n_before + int(np.searchsorted(fields.ends[-1], match.start()))
+            characters.setdefault(int(columns.lines[row]), match[0])
         n_before += fields.n_rows
-    if not lines:
+    if not characters:
         return Places()
-    first = min(lines)
-    field = next(text for text in fields_of(lines[first]) if pattern.search(text.encode()))
-    (character, *_) = pattern.findall(field.encode())
-    shown: dict[str, Value] = {
-        "name": f"character U+{ord(character.decode()):04X}",
-        "field": field,
-        "bare": pattern.sub(b"", field.encode()).decode(),
-    }
-    column = None if columns.origin else columns.line_index.text(first).find(character.decode()) + 1
-    return Places(len(lines), sorted(lines), column, first=shown)
+    first = min(characters)
+    character = characters[first].decode()
+    column = None if columns.origin else columns.line_index.text(first).find(character) + 1
+    shown = {"name": f"character U+{ord(character):04X}"}
+    return Places(len(characters), sorted(characters), column, first=shown)
 
 
-def invisible_character(code: str, n_fields: int) -> Rule:
-    """Return the rule on invisible characters in rows of ``n_fields`` fields."""
-    everywhere = tuple(range(1, n_fields + 1))
+def invisible_character(code: str) -> Rule:
+    """Return the rule on invisible characters in rows."""
     return rule(
         code,
         "invisible-character",
         "error",
-        "NBSP, U+3000, control bytes, U+2028 in a row; U+200B, U+FEFF, U+00AD inside an id are a "
+        "NBSP, U+3000, control bytes, U+2028 in a row; U+200B, U+FEFF, U+00AD inside a word are a "
         "warning",
-        "Python's split() splits a row at a no-break space, C does not, so two tools see different "
-        "columns. An id with a zero-width character looks like the correct id but never matches "
-        "it.",
-        f"file.txt:2: error {code}: character U+00A0 inside 'd\\u00a002'; tools split rows "
-        "differently here. Replace it with a plain blank, or remove it from the id.",
+        "Python's split() splits a row at a no-break space, C does not, so two tools see "
+        "different columns. An id with a zero-width character looks like the correct id but never "
+        "matches it.",
+        f"file.txt:2: error {code}: character U+00A0; tools split rows differently here. "
+        "Replace it with a plain blank, or remove it from the id.",
         "Replace it with a plain blank, or remove it from the id",
         Case(
             "error",
-            "{name} inside {field!q}[ (on {count} lines)]; tools split rows differently here",
-            partial(lines_with, pattern=INVISIBLE, numbers=everywhere),
+            "{name}[ (on {count} lines)]; tools split rows differently here",
+            partial(lines_with, pattern=INVISIBLE),
         ),
         Case(
             "warning",
-            "{name} inside {field!q}[ (on {count} lines)]; it looks like '{bare!v}' but is another "
-            "id",
-            partial(lines_with, pattern=INVISIBLE_IN_IDS, numbers=(1, 3)),
+            "{name} inside a word[ (on {count} lines)]; two ids can look the same",
+            partial(lines_with, pattern=INVISIBLE_IN_IDS),
         ),
         drop_in="scores",
         chunked=True,
     )
+
+
+RULES = (
+    rule(
+        "F112",
+        "gzip-name",
+        "warning",
+        "gzip data (1F 8B) without a .gz name, or a .gz name without gzip data; the same for "
+        "other compressions",
+        "This package recognises compression by the bytes. ir_measures, ranx and others use the "
+        "name, and then read compressed bytes as text, or stop.",
+        "run.txt: warning F112: the compression of the content (gzip) is not that of the name. "
+        "Rename the file.",
+        "Rename the file",
+        Case(
+            "warning",
+            "the compression of the content ({view.file.source.compression}) is not that of the "
+            "name",
+            is_misnamed,
+        ),
+    ),
+    rule(
+        "F111",
+        "truncated-gzip",
+        "error",
+        "gzip stream ends early or CRC differs",
+        "The readable part of a truncated file looks like a complete file with fewer queries.",
+        "run.txt.gz: error F111: gzip stream ends early, after 4,412 whole lines. Copy or create "
+        "the file again.",
+        "Copy or create the file again",
+    ),  # the engine reports it, because a damaged stream has no view
+    rule(
+        "F102",
+        "byte-order-mark",
+        "warning",
+        "file starts with EF BB BF",
+        "Other readers make the mark part of the first query id, so the first row belongs to a "
+        "query that is not in the qrels.",
+        "run.txt:1: warning F102: byte order mark; other readers make it part of the first id and "
+        "lose the row. Save as UTF-8 without BOM.",
+        "Save as UTF-8 without BOM",
+        Case(
+            "warning",
+            "byte order mark; other readers make it part of the first id and lose the row",
+            lambda table: Places(int(table.facts.has_bom), [1]),
+            note="the mark is ignored",
+        ),
+        fix="safe",
+        fixed="took off the byte order mark",
+    ),
+    rule(
+        "F103",
+        "not-utf8",
+        "error",
+        "bytes that are not UTF-8; UTF-16 and UTF-32 are recognised by their byte order mark or "
+        "NUL bytes",
+        "Tools decode such bytes differently or stop, so one document gets several ids.",
+        "run.txt:4: error F103: byte 0xE9 is not UTF-8 (it may be Latin-1). Convert: iconv -f "
+        "latin1 -t utf-8.",
+        "Convert: iconv -f latin1 -t utf-8",
+        Case(
+            "error",
+            "the text is {view.facts.encoding_guess}, not UTF-8",
+            lambda table: Places(int(wide_encoding(table.file) is not None), [1]),
+            remedy="Convert: iconv -f {view.facts.encoding_guess} -t utf-8",
+            drop_in="refuses",
+        ),
+        Case("error", "byte {byte} is not UTF-8 (it may be Latin-1)", bad_byte),
+        drop_in="scores",
+        blocks_fixing=True,
+    ),
+    rule(
+        "F105",
+        "bare-cr",
+        "error",
+        "CR not followed by LF",
+        "CR alone is the line end of old Macintosh systems. trec_eval reads the whole file as one "
+        "row. A CR inside a row is part of an id for some tools and a line end for others, so "
+        "only a file whose line ends are all CR can be fixed.",
+        "run.txt:1: error F105: line ends are bare CR; other readers read the whole file as one "
+        "row. Convert to LF: tr '\\r' '\\n'.",
+        "Convert to LF: tr '\\r' '\\n'",
+        Case(
+            "error",
+            "line ends are bare CR; other readers read the whole file as one row",
+            lambda table: Places(table.facts.bare_cr.count, [1]),
+            given=lambda table, _: has_only_bare_cr(table.file),
+        ),
+        Case(
+            "error",
+            "CR inside a line[ ({count} in all)]; some readers end the line here",
+            partial(marks, character="\r"),
+            remedy="Remove it",
+            fix="no",
+        ),
+        fix="safe",
+        fixed="wrote LF for bare CR",
+        blocks_fixing=True,
+        chunked=True,
+    ),
+    rule(
+        "F106",
+        "nul-byte",
+        "error",
+        "byte 0x00 anywhere",
+        "A NUL byte ends a string in C: trec_eval aborts or stops reading there and scores only "
+        "the rows before it. Damaged disks and interrupted copies cause NUL bytes.",
+        "run.txt:2: error F106: NUL byte at column 7; trec_eval aborts or stops reading here. "
+        "Remove it and check how the file was copied.",
+        "Remove it and check how the file was copied",
+        Case(
+            "error",
+            "NUL byte at column {at}[ ({count} in all)]; trec_eval aborts or stops reading here",
+            partial(marks, character="\0"),
+        ),
+        blocks_fixing=True,
+        chunked=True,
+    ),
+    rule(
+        "F101",
+        "empty-file",
+        "error",
+        "no data row after comments and blank lines",
+        "A job that stops before it writes leaves an empty run. Evaluators then print zeros, or "
+        "nothing, without a warning.",
+        "run.txt: error F101: no data rows. Check whether the job stopped before writing.",
+        "Check whether the job stopped before writing",
+        Case("error", "no data rows", no_data),
+        tables=True,
+        blocks_fixing=True,
+    ),
+    rule(
+        "F104",
+        "crlf",
+        "info",
+        "CR LF line ends; warning when mixed with LF",
+        "Readers that expect LF keep the CR as part of the last column. Mixed line ends mean that "
+        "parts of the file come from different systems.",
+        "run.txt: info F104: CRLF line ends, read as LF. Save with LF line ends.",
+        "Save with LF line ends",
+        Case(
+            "warning",
+            "{count:line} in CRLF, {view.facts.n_lf} in LF; two files may have been joined",
+            lambda table: table.facts.n_crlf if table.facts.n_lf else 0,
+        ),
+        Case("info", "CRLF line ends, read as LF", lambda table: table.facts.n_crlf),
+        fix="safe",
+        fixed="wrote LF for CRLF",
+    ),
+    rule(
+        "F107",
+        "comment-line",
+        "warning",
+        "line that starts with '#'; an indented '#' is data and fails R101 or R102",
+        "trec_eval 10 skips comments; all other readers stop or read them as data.",
+        "run.txt:5: warning F107: 1 comment line; only trec_eval 10 skips comments. Remove it.",
+        "Remove it",
+        Case("warning", "{count:comment line}; only trec_eval 10 skips comments", comment_lines),
+        fix="safe",
+        fixed="left out comment lines",
+    ),
+    rule(
+        "F108",
+        "blank-line",
+        "warning",
+        "empty or whitespace-only line",
+        "trec_eval skips blank lines in runs and rejects them in qrels; pytrec_eval and ranx "
+        "reject them everywhere.",
+        "qrels.txt:5: warning F108: 1 blank line; many readers stop there. Remove it.",
+        "Remove it",
+        Case(
+            "warning",
+            "{count:blank line}; many readers stop there",
+            lambda table: Places(table.facts.blank_lines.count, table.facts.blank_lines.lines),
+            given=lambda table, _: table.is_line_based and table.shape.first_line,
+        ),
+        fix="safe",
+        fixed="left out blank lines",
+    ),
+    rule(
+        "F109",
+        "no-final-newline",
+        "info",
+        "last byte is not LF",
+        "A truncated file has no final newline either, and a truncated score is still a number.",
+        "run.txt: info F109: no newline at end of file. Check that the last row is complete.",
+        "Check that the last row is complete",
+        Case(
+            "info",
+            "no newline at end of file",
+            lambda table: not table.facts.final_newline and table.is_line_based,
+            given=lambda table, _: (
+                table.shape.verdict != "not-text" and table.facts.stopped_at is None
+            ),
+        ),
+        fix="safe",
+        fixed="ended the last line",
+    ),
+    rule(
+        "F110",
+        "long-line",
+        "warning",
+        "line over 64 KiB; error over 16 MiB, where reading stops",
+        "No valid row is this long: line ends were lost, or the file has another format. Tools "
+        "with a fixed buffer split such a line into several rows.",
+        "run.txt:4: warning F110: line of 1,000,014 bytes. Check that line ends were not lost.",
+        "Check that line ends were not lost",
+        Case(
+            "error",
+            f"line of over {MAX_LINE_BYTES:,} bytes; the rest of the file is not read",
+            lambda table: Places(
+                int(table.facts.stopped_at is not None), [table.facts.stopped_at or 1]
+            ),
+            given=lambda table, _: table.facts.stopped_at == table.facts.longest_line_at,
+        ),
+        Case(
+            "warning",
+            f"line of {{view.facts.longest_line}} bytes[ ({{count}} lines over "
+            f"{LONG_LINE_BYTES >> 10} KiB)]",
+            long_lines,
+        ),
+    ),
+)

@@ -15,7 +15,7 @@ from trectools_plus.validation.findings import UNJUDGED
 from trectools_plus.validation.registry import JUDGED_CUTOFF, MIN_JUDGED, Case, rule
 from trectools_plus.validation.views.order import NO_ROWS
 from trectools_plus.validation.views.pairs import PairView
-from trectools_plus.validation.views.places import Lines, Places, Value, places_of
+from trectools_plus.validation.views.places import Lines, Places, Value
 from trectools_plus.validation.views.tables import TableView
 
 
@@ -45,25 +45,6 @@ def no_shared(pair: PairView) -> Places:
     return Places(len(ids), query_id=ids[0], first=first)
 
 
-P101 = rule(
-    "P101",
-    "no-shared-queries",
-    "error",
-    "no query id in both run and qrels",
-    "Every measure is then 0, or the mean of no values, and evaluators print it like any other "
-    "result.",
-    "run.txt: error P101: none of 3 query ids (d01, d02, d03) is in qrels.txt (1, 2, 3). Check "
-    "that this is the right file and that column 1 contains the query ids.",
-    "Check that this is the right file and that column 1 contains the query ids",
-    Case(
-        "error",
-        "none of {count:query id} ({ours}) is in {view.other_view.name} ({theirs})",
-        no_shared,
-    ),
-    drop_in="permissive",
-)
-
-
 def are_topics(pair: PairView, _: Places) -> bool:
     """Return whether all queries of the run without judgments are topics."""
     known = pair.shared_ids | set(pair.near_queries) | set(pair.topic_ids or ())
@@ -79,41 +60,6 @@ unjudged = partial(
         pair.run,
     ),
 )
-P102 = rule(
-    "P102",
-    "query-not-judged",
-    "warning",
-    "run query not in qrels; info if it is in topics",
-    "Queries without judgments are left out of every mean, so the score covers only part of the "
-    "run.",
-    "run.txt:11: warning P102: no judgments for 1 query (9); not scored. Nothing to do if the "
-    "qrels cover a subset.",
-    "Nothing to do if the qrels cover a subset",
-    unjudged("info", given=are_topics),
-    unjudged("warning"),
-)
-P103 = rule(
-    "P103",
-    "query-not-in-run",
-    "error",
-    "judged query without a row in the run",
-    "If missing queries are left out, a system that returns nothing for hard queries looks better. "
-    "trec_eval and pytrec_eval leave them out; ir_measures scores them 0.",
-    "run.txt: error P103: no row for 1 query (3), of 3 judged queries; they count as 0, but "
-    "pytrec_eval averages only the others. Add the missing queries, if the system answers them.",
-    "Add the missing queries, if the system answers them",
-    Case(
-        "error",
-        "no row for {queries}, of {total:judged query|judged queries}; they count as 0, but "
-        "pytrec_eval averages only the others",
-        lambda pair: lacking(
-            pair.qrels.query_ids if pair.shared_ids else None,
-            pair.shared_ids.union(pair.near_queries.values()),
-            None if pair.is_of_run else pair.qrels,
-        ),
-    ),
-    blocks_scoring=False,
-)
 
 
 def near(pair: PairView) -> Places:
@@ -127,26 +73,6 @@ def near(pair: PairView) -> Places:
     return replace(lacking(ids, (), table), first=first)
 
 
-P104 = rule(
-    "P104",
-    "query-id-near-match",
-    "error",
-    "query ids that are equal except for leading zeros, case, Unicode normal form, invisible "
-    "characters or number form",
-    "Ids are compared as text: '03' and '3' are two queries, one without judgments and one without "
-    "results. Spreadsheets and conversions to numbers cause this.",
-    "run.txt:8: error P104: query 03 is written 3 in qrels.txt. Write the query ids identically in "
-    "both files.",
-    "Write the query ids identically in both files",
-    Case(
-        "error",
-        "query {ours!m} is written {theirs!m} in {view.other_view.name}[ ({count} such ids)]",
-        near,
-    ),
-    drop_in="scores",
-)
-
-
 def not_topics(pair: PairView, side: Literal["run", "qrels"]) -> Places:
     """Return the queries of the run, or of the qrels, that are not topics."""
     if pair.topic_ids is None or pair.report_on != side:
@@ -154,137 +80,25 @@ def not_topics(pair: PairView, side: Literal["run", "qrels"]) -> Places:
     return lacking(pair.reported_view.query_ids, pair.topic_ids, pair.reported_view)
 
 
-P107 = rule(
-    "P107",
-    "query-not-in-topics",
-    "error",
-    "run query not in topics",
-    "The run answers a query that is not a topic: the topics file is another set, or the id was "
-    "changed.",
-    "run.txt:11: error P107: no topic for 1 query (9). Check that this is the right topics file.",
-    "Check that this is the right topics file",
-    Case("error", "no topic for {queries}", partial(not_topics, side="run")),
-    blocks_scoring=False,
-)
-P108 = rule(
-    "P108",
-    "topic-not-in-run",
-    "error",
-    "topic without a row in the run",
-    "A missing topic scores 0 or is left out of the mean, depending on the tool.",
-    "run.txt: error P108: no row for 1 query (3), of 3 topics. Add the missing topics, if the "
-    "system answers them.",
-    "Add the missing topics, if the system answers them",
-    Case(
-        "error",
-        "no row for {queries}, of {total:topic}",
-        lambda pair: lacking(pair.topic_ids if pair.is_of_run else None, pair.run.query_ids),
-    ),
-    blocks_scoring=False,
-)
-P112 = rule(
-    "P112",
-    "judged-not-in-topics",
-    "warning",
-    "judged query that is not a topic",
-    "Systems do not search this query, so every system scores 0 on it. The qrels are from another "
-    "year, or the id was changed.",
-    "qrels.txt:10: warning P112: no topic for judged 1 query (9). Check that this is the right "
-    "topics file.",
-    "Check that this is the right topics file",
-    Case("warning", "no topic for judged {queries}", partial(not_topics, side="qrels")),
-)
-
-
-P105 = rule(
-    "P105",
-    "nothing-judged",
-    "error",
-    "no retrieved document is judged in any query; Judged@10 below 0.2 is a warning",
-    "Unjudged documents count as not relevant, so the scores do not measure the system. The run is "
-    "from another collection, or its ids have another form.",
-    "run.txt: error P105: 0 of 10 documents are judged (run: x1, x2, x3; qrels: d01, d02, d03). "
-    "Check that the run is from the same collection as the qrels.",
-    "Check that the run is from the same collection as the qrels",
-    Case(
-        "error",
-        "0 of {count:document} are judged ({view.samples})",
-        lambda pair: pair.facts.n_documents,
-        given=lambda pair, _: pair.shared_ids and not pair.facts.n_judged,
-        blocks=lambda pair: not pair.facts.n_common,
-        note=UNJUDGED,
-    ),
-    Case(
-        "warning",
-        f"{{view.facts.n_judged_shown}} of the first {JUDGED_CUTOFF} documents of all queries are "
-        "judged, of {view.facts.n_shown}; the rest count as not relevant",
-        # A small share of judged documents is not an error of the qrels.
-        lambda pair: pair.is_of_run and pair.facts.n_judged > 0,
-        given=lambda pair, _: pair.facts.n_judged_shown < MIN_JUDGED * pair.facts.n_shown,
-        remedy="Judge more documents, or report Judged@10 with every figure",
-    ),
-    drop_in="permissive",
-)
-
-
 def near_rows(pair: PairView, *, most: bool) -> Places:
-    """Return documents of one file that the other spells differently, if they are most or not."""
-    near = pair.facts.near
-    is_most = near.count > pair.facts.n_judged
-    if pair.qrels is None or is_most != most:
-        return Places()
-    if pair.is_of_run:
-        return near
-    rows, judgments = pair.near_documents
-    ours, of_run = np.unique(judgments, return_index=True)
-    places = places_of(pair.qrels, ours, 3)
-    theirs = pair.run.doc_ids.text(int(rows[of_run[0]])) if len(ours) else ""
-    return replace(places, first={**places.first, "theirs": theirs})
+    """Return documents of the run that the qrels spell differently, if they are most or not."""
+    is_most = pair.facts.near.count > pair.facts.n_judged
+    return pair.facts.near if pair.is_of_run and is_most == most else Places()
 
 
 spelled = partial(
     Case,
-    message="{count} of {view.facts.n_documents} ids match the other file only in another spelling "
+    message="{count} of {view.facts.n_documents} ids match the qrels only in another spelling "
     "({doc_id!m}, {theirs!m})",
 )
-P106 = rule(
-    "P106",
-    "document-id-near-match",
-    "warning",
-    "document ids that match judged ids only without differences in case, Unicode normal form or "
-    "invisible characters; error if most do",
-    "Such a document counts as unjudged, and its judgment as not retrieved.",
-    "run.txt:1: error P106: 10 of 10 ids match the other file only in another spelling (D01, d01). "
-    "Write the document ids identically in both files.",
-    "Write the document ids identically in both files",
-    spelled("error", where=partial(near_rows, most=True)),
-    spelled("warning", where=partial(near_rows, most=False), given=lambda pair, _: pair.is_of_run),
-    drop_in="scores",
-)
 
 
-P109 = rule(
-    "P109",
-    "document-not-in-collection",
-    "error",
-    "document id not in the given list, or not matching --docid-pattern",
-    "Such a document can never be judged. Its id may be that of a passage, of an older version of "
-    "the collection, or a row number.",
-    "run.txt:4: error P109: d10 is not in the collection. Use the ids of the collection.",
-    "Use the ids of the collection",
-    Case(
-        "error",
-        "{doc_id!v} is not in the collection[ ({count} of {view.run.n_rows:row})]",
-        lambda pair: (
-            np.flatnonzero(pair.collection.lacks(pair.run.doc_ids.series()))
-            if pair.collection is not None
-            else 0
-        ),
-        column=3,
-    ),
-    blocks_scoring=False,
-    chunked=True,
-)
+def outside_collection(pair: PairView) -> Rows:
+    """Return the rows whose document is not in the collection."""
+    if pair.collection is None:
+        return NO_ROWS
+    known = pair.run.doc_ids.series().is_in(pair.collection.implode())
+    return np.flatnonzero(~known.to_numpy())
 
 
 def self_retrieving(pair: PairView) -> Rows:
@@ -295,43 +109,218 @@ def self_retrieving(pair: PairView) -> Rows:
     return np.flatnonzero(pair.run.doc_ids.equal(query_ids))
 
 
-P110 = rule(
-    "P110",
-    "self-retrieval",
-    "info",
-    "document id equals query id (BEIR removes these rows)",
-    "In ArguAna, Quora and similar collections the queries are documents, and each query retrieves "
-    "itself first. BEIR removes such rows; other tools count them.",
-    "run.txt:1: info P110: query 1 retrieves document 1. Remove such rows if the queries are "
-    "documents.",
-    "Remove such rows if the queries are documents",
-    Case(
-        "info",
-        "query {query_id!v} retrieves document {query_id!v}[ ({count} such rows)]",
-        self_retrieving,
-        column=3,
-    ),
-    chunked=True,
-)
-
-
 MIN_REPORTED_CHANGE = 0.0001
 """Minimum change of a mean that is reported, because it is visible in four decimals."""
 
-P111 = rule(
-    "P111",
-    "tie-sensitive",
-    "warning",
-    f"best and worst tie order change AP by more than {MIN_REPORTED_CHANGE}",
-    "Tools order tied documents differently: by falling or rising document id, by rank column, or "
-    "at random. One file then has several scores, and two systems may swap ranks.",
-    "run.txt: warning P111: the order of ties changes AP by up to 0.1667. Write scores that fall "
-    "with rank.",
-    "Write scores that fall with rank",
-    Case(
+
+RULES = (
+    rule(
+        "P101",
+        "no-shared-queries",
+        "error",
+        "no query id in both run and qrels",
+        "Every measure is then 0, or the mean of no values, and evaluators print it like any "
+        "other result.",
+        "run.txt: error P101: none of 3 query ids (d01, d02, d03) is in qrels.txt (1, 2, 3). "
+        "Check that this is the right file and that column 1 contains the query ids.",
+        "Check that this is the right file and that column 1 contains the query ids",
+        Case(
+            "error",
+            "none of {count:query id} ({ours}) is in {view.other_view.name} ({theirs})",
+            no_shared,
+        ),
+        drop_in="permissive",
+    ),
+    rule(
+        "P102",
+        "query-not-judged",
         "warning",
-        "the order of ties changes AP by up to {view.mean_tie_change}[ (in {count} queries)]",
-        lambda pair: pair.facts.n_tie_changes,
-        given=lambda pair, _: pair.mean_tie_change > MIN_REPORTED_CHANGE,
+        "run query not in qrels; info if it is in topics",
+        "Queries without judgments are left out of every mean, so the score covers only part of "
+        "the run.",
+        "run.txt:11: warning P102: no judgments for 1 query (9); not scored. Nothing to do if the "
+        "qrels cover a subset.",
+        "Nothing to do if the qrels cover a subset",
+        unjudged("info", given=are_topics),
+        unjudged("warning"),
+    ),
+    rule(
+        "P103",
+        "query-not-in-run",
+        "error",
+        "judged query without a row in the run",
+        "If missing queries are left out, a system that returns nothing for hard queries looks "
+        "better. trec_eval and pytrec_eval leave them out; ir_measures scores them 0.",
+        "run.txt: error P103: no row for 1 query (3), of 3 judged queries; they count as 0, but "
+        "pytrec_eval averages only the others. Add the missing queries, if the system answers "
+        "them.",
+        "Add the missing queries, if the system answers them",
+        Case(
+            "error",
+            "no row for {queries}, of {total:judged query|judged queries}; they count as 0, but "
+            "pytrec_eval averages only the others",
+            lambda pair: lacking(
+                pair.qrels.query_ids if pair.shared_ids else None,
+                pair.shared_ids.union(pair.near_queries.values()),
+                None if pair.is_of_run else pair.qrels,
+            ),
+        ),
+        blocks_scoring=False,
+    ),
+    rule(
+        "P104",
+        "query-id-near-match",
+        "error",
+        "query ids that are equal except for leading zeros, case, Unicode normal form, invisible "
+        "characters or number form",
+        "Ids are compared as text: '03' and '3' are two queries, one without judgments and one "
+        "without results. Spreadsheets and conversions to numbers cause this.",
+        "run.txt:8: error P104: query 03 is written 3 in qrels.txt. Write the query ids "
+        "identically in both files.",
+        "Write the query ids identically in both files",
+        Case(
+            "error",
+            "query {ours!m} is written {theirs!m} in {view.other_view.name}[ ({count} such ids)]",
+            near,
+        ),
+        drop_in="scores",
+    ),
+    rule(
+        "P107",
+        "query-not-in-topics",
+        "error",
+        "run query not in topics",
+        "The run answers a query that is not a topic: the topics file is another set, or the id "
+        "was changed.",
+        "run.txt:11: error P107: no topic for 1 query (9). Check that this is the right topics "
+        "file.",
+        "Check that this is the right topics file",
+        Case("error", "no topic for {queries}", partial(not_topics, side="run")),
+        blocks_scoring=False,
+    ),
+    rule(
+        "P108",
+        "topic-not-in-run",
+        "error",
+        "topic without a row in the run",
+        "A missing topic scores 0 or is left out of the mean, depending on the tool.",
+        "run.txt: error P108: no row for 1 query (3), of 3 topics. Add the missing topics, if the "
+        "system answers them.",
+        "Add the missing topics, if the system answers them",
+        Case(
+            "error",
+            "no row for {queries}, of {total:topic}",
+            lambda pair: lacking(pair.topic_ids if pair.is_of_run else None, pair.run.query_ids),
+        ),
+        blocks_scoring=False,
+    ),
+    rule(
+        "P112",
+        "judged-not-in-topics",
+        "warning",
+        "judged query that is not a topic",
+        "Systems do not search this query, so every system scores 0 on it. The qrels are from "
+        "another year, or the id was changed.",
+        "qrels.txt:10: warning P112: no topic for judged 1 query (9). Check that this is the "
+        "right topics file.",
+        "Check that this is the right topics file",
+        Case("warning", "no topic for judged {queries}", partial(not_topics, side="qrels")),
+    ),
+    rule(
+        "P105",
+        "nothing-judged",
+        "error",
+        "no retrieved document is judged in any query; Judged@10 below 0.2 is a warning",
+        "Unjudged documents count as not relevant, so the scores do not measure the system. The "
+        "run is from another collection, or its ids have another form.",
+        "run.txt: error P105: 0 of 10 documents are judged (run: x1, x2, x3; qrels: d01, d02, "
+        "d03). Check that the run is from the same collection as the qrels.",
+        "Check that the run is from the same collection as the qrels",
+        Case(
+            "error",
+            "0 of {count:document} are judged ({view.samples})",
+            lambda pair: pair.facts.n_documents,
+            given=lambda pair, _: pair.shared_ids and not pair.facts.n_judged,
+            blocks=lambda pair: not pair.facts.n_common,
+            note=UNJUDGED,
+        ),
+        Case(
+            "warning",
+            f"{{view.facts.n_judged_shown}} of the first {JUDGED_CUTOFF} documents of all queries "
+            f"are "
+            "judged, of {view.facts.n_shown}; the rest count as not relevant",
+            # A small share of judged documents is not an error of the qrels.
+            lambda pair: pair.is_of_run and pair.facts.n_judged > 0,
+            given=lambda pair, _: pair.facts.n_judged_shown < MIN_JUDGED * pair.facts.n_shown,
+            remedy="Judge more documents, or report Judged@10 with every figure",
+        ),
+        drop_in="permissive",
+    ),
+    rule(
+        "P106",
+        "document-id-near-match",
+        "warning",
+        "document ids that match judged ids only without differences in case, Unicode normal form "
+        "or invisible characters; error if most do",
+        "Such a document counts as unjudged, and its judgment as not retrieved.",
+        "run.txt:1: error P106: 10 of 10 ids match the qrels only in another spelling (D01, "
+        "d01). Write the document ids identically in both files.",
+        "Write the document ids identically in both files",
+        spelled("error", where=partial(near_rows, most=True)),
+        spelled("warning", where=partial(near_rows, most=False)),
+        drop_in="scores",
+    ),
+    rule(
+        "P109",
+        "document-not-in-collection",
+        "error",
+        "document id not in the given list",
+        "Such a document can never be judged. Its id may be that of a passage, of an older "
+        "version of the collection, or a row number.",
+        "run.txt:4: error P109: d10 is not in the collection. Use the ids of the collection.",
+        "Use the ids of the collection",
+        Case(
+            "error",
+            "{doc_id!v} is not in the collection[ ({count} of {view.run.n_rows:row})]",
+            outside_collection,
+            column=3,
+        ),
+        blocks_scoring=False,
+        chunked=True,
+    ),
+    rule(
+        "P110",
+        "self-retrieval",
+        "info",
+        "document id equals query id (BEIR removes these rows)",
+        "In ArguAna, Quora and similar collections the queries are documents, and each query "
+        "retrieves itself first. BEIR removes such rows; other tools count them.",
+        "run.txt:1: info P110: query 1 retrieves document 1. Remove such rows if the queries are "
+        "documents.",
+        "Remove such rows if the queries are documents",
+        Case(
+            "info",
+            "query {query_id!v} retrieves document {query_id!v}[ ({count} such rows)]",
+            self_retrieving,
+            column=3,
+        ),
+        chunked=True,
+    ),
+    rule(
+        "P111",
+        "tie-sensitive",
+        "warning",
+        f"best and worst tie order change AP by more than {MIN_REPORTED_CHANGE}",
+        "Tools order tied documents differently: by falling or rising document id, by rank "
+        "column, or at random. One file then has several scores, and two systems may swap ranks.",
+        "run.txt: warning P111: the order of ties changes AP by up to 0.1667. Write scores that "
+        "fall with rank.",
+        "Write scores that fall with rank",
+        Case(
+            "warning",
+            "the order of ties changes AP by up to {view.mean_tie_change}[ (in {count} queries)]",
+            lambda pair: pair.facts.n_tie_changes,
+            given=lambda pair, _: pair.mean_tie_change > MIN_REPORTED_CHANGE,
+        ),
     ),
 )

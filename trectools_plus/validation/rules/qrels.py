@@ -36,90 +36,7 @@ HIGHEST_SCORED = 10**8
 
 INT32 = 2**31 - 1
 
-Q101 = rule(
-    "Q101",
-    "too-few-columns",
-    "error",
-    "fewer than 4 fields",
-    "Without all four columns, a reader takes the document id for the grade, or stops.",
-    "qrels.txt:3: error Q101: 3 columns, need qid iter docid grade. Write all columns on every "
-    "line, or name those of another layout: trectools-plus qrels convert qrels.txt --columns.",
-    "Write all four columns on every line",
-    few_values,
-    without_header,
-    blocks_fixing=True,
-)
-Q102 = rule(
-    "Q102",
-    "too-many-columns",
-    "error",
-    "more than 4 fields; recognises prels with 5 columns",
-    "trec_eval stops at such a line; others read part of the document id as the grade.",
-    "qrels.txt:1: error Q102: 5 columns; the document id may contain a space. Write four columns "
-    "on every line, or convert it: trectools-plus qrels convert qrels.txt --columns.",
-    "Write four columns on every line",
-    Case(
-        "error",
-        "{n_fields:column}; the document id may contain a space[ (on {count} lines)]",
-        long_rows,
-        remedy="Write four columns on every line, or convert it: {view.conversion} --columns",
-    ),
-    blocks_fixing=True,
-)
 note_header = partial(header, note="it is skipped")
-Q103 = rule(
-    "Q103",
-    "header-line",
-    "error",
-    "header line, or BEIR's TSV with three columns",
-    "Qrels have no header: trec_eval stops at it or counts one more query. BEIR's files have a "
-    "header and only three columns.",
-    "qrels.txt:1: error Q103: TSV with the header 'query-id corpus-id score', three columns, not "
-    "in TREC form. Every trectools-plus command reads it; for other tools: trectools-plus qrels "
-    "convert qrels.txt --output OUT.",
-    "Remove it",
-    header_of_table,
-    note_header(
-        "header line {text!q}; trec_eval counts it as a judgment",
-        given=lambda qrels, _: qrels.shape.header_in_rows,
-    ),
-    note_header("header line {text!q}; trec_eval stops at it", drop_in="refuses"),
-    fix="safe",
-    fixed="left out the header line",
-    drop_in="scores",
-)
-Q104 = rule(
-    "Q104",
-    "wrong-kind",
-    "error",
-    "6 fields, second Q0 or 0: a run",
-    "Runs and qrels are easily swapped, because tools differ in which one they expect first.",
-    "qrels.txt:1: error Q104: this is a run (6 columns). Check the order of the arguments; use "
-    "'runs validate' for runs.",
-    "Check the order of the arguments; use 'runs validate' for runs",
-    Case(
-        "error",
-        "this is a run (6 columns)",
-        at_start(lambda qrels: qrels.shape.verdict == "wrong-kind"),
-    ),
-    blocks_fixing=True,
-)
-Q106 = rule(
-    "Q106",
-    "odd-spacing",
-    "warning",
-    "form feed or vertical tab between columns",
-    "trec_eval accepts any ASCII blank between columns. Readers that split only at blanks and tabs "
-    "see one column fewer.",
-    "qrels.txt:2: warning Q106: form feed or vertical tab between columns; not every reader splits "
-    "there. Put one blank between columns.",
-    "Put one blank between columns",
-    form_feeds,
-    fix="safe",
-    fixed="put one blank between columns",
-)
-Q112 = row_behind_hash("Q112", "a judgment")
-Q114 = invisible_character("Q114", 4)
 
 
 swapped = partial(
@@ -132,19 +49,6 @@ swapped = partial(
         else 0
     ),
 )
-Q108 = rule(
-    "Q108",
-    "columns-swapped",
-    "error",
-    "column 3 has a single value, and column 2 contains the ids",
-    "Evaluators ignore column 2. If the document ids are there, one document is judged repeatedly, "
-    "and no document of a run is judged.",
-    "qrels.txt:1: error Q108: columns 2 and 3 look swapped; column 3 is always '0'. Convert it "
-    "with qrels convert --columns query=1,doc_id=2,relevance=4.",
-    "Convert it with qrels convert --columns query=1,doc_id=2,relevance=4",
-    swapped(given=lambda qrels, _: qrels.grade.any()),
-    swapped(remedy="Convert it, if it is a file of SMART: {view.conversion} --output OUT"),
-)
 
 
 def has_grades_in_column_2(qrels: QrelsView) -> bool:
@@ -154,39 +58,6 @@ def has_grades_in_column_2(qrels: QrelsView) -> bool:
     iterations = qrels.rows.iterations
     distinct = iterations.texts(iterations.numbered()[1])
     return len(distinct) > 1 and all(re.match(r"^-?[0-9]{1,3}$", text) for text in distinct)
-
-
-Q135 = rule(
-    "Q135",
-    "grade-in-column-2",
-    "error",
-    "column 4 is always 0, and column 2 varies",
-    "Evaluators ignore column 2. If the grades are there, nothing is relevant and every score is "
-    "0.",
-    "qrels.txt:1: error Q135: grades seem to be in column 2; column 4 is always 0. Convert it with "
-    "qrels convert --columns query=1,doc_id=3,relevance=2.",
-    "Convert it with qrels convert --columns query=1,doc_id=3,relevance=2",
-    Case(
-        "error",
-        "grades seem to be in column 2; column 4 is always 0",
-        lambda qrels: Places(
-            int(has_grades_in_column_2(qrels)), qrels.lines(range(qrels.n_rows)[:1])
-        ),
-    ),
-    drop_in="scores",
-)
-Q151 = rule(
-    "Q151",
-    "interleaved",
-    "info",
-    "query id returns after another",
-    "Readers that work row by row treat the second block as a new query.",
-    "qrels.txt:4: info Q151: query 1 continues after query 3. Group the rows by query.",
-    "Group the rows by query",
-    Case("info", CONTINUES, returning_queries),
-    fix="safe",
-    fixed="grouped the rows by query",
-)
 
 
 def not_integers(qrels: QrelsView, pattern: str, *, matches: bool) -> Rows:
@@ -202,26 +73,6 @@ def not_integers(qrels: QrelsView, pattern: str, *, matches: bool) -> Rows:
     return rows[np.array(flags, np.bool_)]
 
 
-Q110 = rule(
-    "Q110",
-    "grade-not-integer",
-    "error",
-    "grade is not ASCII [+-]?digits",
-    "trec_eval reads the longest numeric prefix and gives no warning: 'relevant' becomes 0, '0x2' "
-    "becomes 0, '2,0' becomes 2.",
-    "qrels.txt:1: error Q110: grade 'relevant' is not a whole number; trec_eval reads its start. "
-    "Write whole numbers.",
-    "Write whole numbers",
-    Case(
-        "error",
-        "grade {grade!q} is not a whole number[ (on {count} rows)]; trec_eval reads its start",
-        partial(not_integers, pattern=DECIMAL, matches=False),
-        column=4,
-    ),
-    drop_in="scores",
-)
-
-
 def fractions(qrels: QrelsView) -> Pairs:
     """Return all decimal grades, each with the first one that is not whole."""
     rows = not_integers(qrels, DECIMAL, matches=True)
@@ -230,53 +81,9 @@ def fractions(qrels: QrelsView) -> Pairs:
 
 
 fraction = partial(Case, "error", where=fractions, column=4)
-Q111 = rule(
-    "Q111",
-    "fractional-grade",
-    "error",
-    "decimal grade; grades like '2.0' can be fixed",
-    "Grades are whole numbers; trec_eval ignores the fraction. '2.0' can be fixed; '0.5' needs "
-    "another scale.",
-    "qrels.txt:1: error Q111: grade 0.9 is not a whole number; trec_eval ignores the fraction. "
-    "Rescale the grades to whole numbers.",
-    "Rescale the grades to whole numbers",
-    fraction(
-        "grade {grade} is not written as an integer[ (on {count} rows)]; trec_eval ignores the "
-        "point",
-        given=lambda qrels, places: qrels.rows.grades.has_point.sum() == places.count,
-        remedy="Write whole numbers without a point",
-        blocks=False,
-    ),
-    fraction(
-        "grade {other_grade} is not a whole number[ (on {count} rows)]; trec_eval ignores the "
-        "fraction",
-        fix="no",
-    ),
-    fix="safe",
-    fixed="wrote whole grades without a point",
-    drop_in="scores",
-)
 
 
 on_grades = partial(rule, tables=True)
-Q121 = on_grades(
-    "Q121",
-    "negative-grade",
-    "warning",
-    "grade below 0 (once per file, with counts)",
-    "Negative grades mark spam or unjudged documents. They count as not relevant. Some measures "
-    "treat -1 as unjudged and lower grades as judged.",
-    "qrels.txt:2: warning Q121: 1 row with a grade below 0, the first -1; they count as not "
-    "relevant, and trec_eval -J drops them. Nothing to do if this is intended.",
-    "Nothing to do if this is intended",
-    Case(
-        "warning",
-        "{count:row} with a grade below 0, the first {grade}; they count as not relevant, and "
-        "trec_eval -J drops them",
-        lambda qrels: np.flatnonzero(qrels.grade < 0),
-        column=4,
-    ),
-)
 
 
 def rows_above(qrels: QrelsView, limit: int) -> Rows:
@@ -294,22 +101,6 @@ def _above(limit: int, severity: SeverityName, why: str, note: str = "") -> Case
 
 
 _SCORED = "it is scored as it is"
-Q122 = on_grades(
-    "Q122",
-    "grade-range",
-    "error",
-    "grade over 127 (error), over 10 (warning) or over 4 (info)",
-    "Such a grade is usually a score or a time. trec_eval uses 8 bytes for each grade up to the "
-    "highest one, 8 GB at 10^9, and each query takes time in proportion; its ndcg takes the square "
-    "of it, an hour at 10^6. Exponential gain overflows much earlier.",
-    "qrels.txt:1: error Q122: grade 1000000000; trec_eval needs 8 bytes for each grade up to it. "
-    "Rescale the grades to 0 to 4.",
-    "Rescale the grades to 0 to 4",
-    _above(HIGHEST_SCORED, "error", "trec_eval needs 8 bytes for each grade up to it", _SCORED),
-    _above(127, "error", "it outweighs all others, and trec_eval's memory grows with it", _SCORED),
-    _above(10, "warning", "exponential gain is 2^grade, so it outweighs all others"),
-    _above(4, "info", "gdeval and ERR stop above 4"),
-)
 
 
 def first_rows(qrels: QrelsView, flags: Flags) -> Places:
@@ -328,84 +119,7 @@ def is_nothing_relevant(qrels: QrelsView) -> bool:
     return qrels.n_rows > 0 and bool((qrels.grade < RELEVANT).all())
 
 
-Q131 = on_grades(
-    "Q131",
-    "no-relevant",
-    "warning",
-    "query without a relevant document (one finding, with the ids)",
-    "A query without a relevant document scores 0 for every system, so it lowers the means. C "
-    "trec_eval, pytrec_eval, ir_measures and ranx count it, and so does this package.",
-    "qrels.txt:8: warning Q131: 1 of 3 queries without a relevant document: 3. They count as zero "
-    "in the means; judge more documents, or leave them out with --no-relevant drop.",
-    "They count as zero in the means; judge more documents, or leave them out with --no-relevant "
-    "drop",
-    Case(
-        "warning",
-        "{count} of {view.n_queries:query|queries} without a relevant document: {ids}",
-        lambda qrels: first_rows(qrels, qrels.highest < RELEVANT),
-        given=lambda qrels, _: not is_nothing_relevant(qrels),
-    ),
-)
 only_negative = partial(Case, note="it is scored as a query without a relevant document")
-Q132 = on_grades(
-    "Q132",
-    "only-negative",
-    "error",
-    "highest grade of a query is -1 (warning) or lower (error)",
-    "trec_eval and pytrec_eval size a table by the highest grade: below -1 they write outside of "
-    "it and crash; at -1 they may use the table of the previous query.",
-    "qrels.txt:8: error Q132: query 3 has only grades below -1; trec_eval and pytrec_eval crash "
-    "(segmentation fault). Remove the query, or write 0 for not relevant.",
-    "Remove the query, or write 0 for not relevant",
-    only_negative(
-        "error",
-        "query {query!v} has only grades below -1[ ({count} such queries)]; trec_eval and "
-        "pytrec_eval crash (segmentation fault)",
-        lambda qrels: first_rows(qrels, qrels.highest < -1),
-    ),
-    only_negative(
-        "warning",
-        "query {query!v} has only grades below 0[ ({count} such queries)]; trec_eval may score it "
-        "with the grades of the previous query",
-        lambda qrels: first_rows(qrels, qrels.highest < 0),
-    ),
-    blocks_scoring=False,
-)
-Q133 = on_grades(
-    "Q133",
-    "nothing-relevant",
-    "error",
-    "no query has a relevant document",
-    "Every system scores 0. The grades are in another column, or the file is the wrong one.",
-    "qrels.txt: error Q133: no grade above 0 in 9 rows. Check that this is the right file and that "
-    "column 4 is the grade.",
-    "Check that this is the right file and that column 4 is the grade",
-    Case(
-        "error",
-        "no grade above 0 in {count:row}",
-        lambda qrels: qrels.n_rows,
-        given=lambda qrels, _: is_nothing_relevant(qrels),
-        note="every query scores 0",
-    ),
-    blocks_scoring=False,
-    unless=("Q135",),
-)
-Q134 = on_grades(
-    "Q134",
-    "only-relevant",
-    "info",
-    "no document is judged not relevant, so bpref and Judged@k have no meaning",
-    "If only relevant documents are listed, unjudged documents cannot be distinguished from "
-    "documents that were judged not relevant.",
-    "qrels.txt: info Q134: no non-relevant judgments; bpref and Judged@k have no meaning. Nothing "
-    "to do for other measures.",
-    "Nothing to do for other measures",
-    Case(
-        "info",
-        "no non-relevant judgments; bpref and Judged@k have no meaning",
-        lambda qrels: qrels.n_rows > 0 and bool((qrels.grade >= RELEVANT).all()),
-    ),
-)
 
 
 def repeats(qrels: QrelsView, *, agree: bool) -> Pairs:
@@ -423,66 +137,353 @@ def of_other_subtopic(qrels: QrelsView) -> Flags:
     return ~subtopics.take(again.rows).equal(subtopics.take(again.others))
 
 
-Q141 = on_grades(
-    "Q141",
-    "duplicate-agrees",
-    "warning",
-    "document judged twice for a query, with the same grade",
-    "trec_eval stops at a repeated judgment, even if the grades agree.",
-    "qrels.txt:2: warning Q141: d01 is judged again for query 1 with grade 2. Remove the repeated "
-    "row.",
-    "Remove the repeated row",
-    Case(
+RULES = (
+    rule(
+        "Q101",
+        "too-few-columns",
+        "error",
+        "fewer than 4 fields",
+        "Without all four columns, a reader takes the document id for the grade, or stops.",
+        "qrels.txt:3: error Q101: 3 columns, need qid iter docid grade. Write all columns on "
+        "every line, or name those of another layout: trectools-plus qrels convert qrels.txt "
+        "--columns.",
+        "Write all four columns on every line",
+        few_values,
+        without_header,
+        blocks_fixing=True,
+    ),
+    rule(
+        "Q102",
+        "too-many-columns",
+        "error",
+        "more than 4 fields; recognises prels with 5 columns",
+        "trec_eval stops at such a line; others read part of the document id as the grade.",
+        "qrels.txt:1: error Q102: 5 columns; the document id may contain a space. Write four "
+        "columns on every line, or convert it: trectools-plus qrels convert qrels.txt --columns.",
+        "Write four columns on every line",
+        Case(
+            "error",
+            "{n_fields:column}; the document id may contain a space[ (on {count} lines)]",
+            long_rows,
+            remedy="Write four columns on every line, or convert it: {view.conversion} --columns",
+        ),
+        blocks_fixing=True,
+    ),
+    rule(
+        "Q103",
+        "header-line",
+        "error",
+        "header line, or BEIR's TSV with three columns",
+        "Qrels have no header: trec_eval stops at it or counts one more query. BEIR's files have "
+        "a header and only three columns.",
+        "qrels.txt:1: error Q103: TSV with the header 'query-id corpus-id score', three columns, "
+        "not in TREC form. Every trectools-plus command reads it; for other tools: trectools-plus "
+        "qrels convert qrels.txt --output OUT.",
+        "Remove it",
+        header_of_table,
+        note_header(
+            "header line {text!q}; trec_eval counts it as a judgment",
+            given=lambda qrels, _: qrels.shape.header_in_rows,
+        ),
+        note_header("header line {text!q}; trec_eval stops at it", drop_in="refuses"),
+        fix="safe",
+        fixed="left out the header line",
+        drop_in="scores",
+    ),
+    rule(
+        "Q104",
+        "wrong-kind",
+        "error",
+        "6 fields, second Q0 or 0: a run",
+        "Runs and qrels are easily swapped, because tools differ in which one they expect first.",
+        "qrels.txt:1: error Q104: this is a run (6 columns). Check the order of the arguments; "
+        "use 'runs validate' for runs.",
+        "Check the order of the arguments; use 'runs validate' for runs",
+        Case(
+            "error",
+            "this is a run (6 columns)",
+            at_start(lambda qrels: qrels.shape.verdict == "wrong-kind"),
+        ),
+        blocks_fixing=True,
+    ),
+    rule(
+        "Q106",
+        "odd-spacing",
         "warning",
-        "{doc_id!v} is judged again for query {query_id!v} with grade {grade}"
-        "[ ({count} such rows)]",
-        partial(repeats, agree=True),
-        column=3,
-        note="it counts once, but C trec_eval stops",
+        "form feed or vertical tab between columns",
+        "trec_eval accepts any ASCII blank between columns. Readers that split only at blanks and "
+        "tabs see one column fewer.",
+        "qrels.txt:2: warning Q106: form feed or vertical tab between columns; not every reader "
+        "splits there. Put one blank between columns.",
+        "Put one blank between columns",
+        form_feeds,
+        fix="safe",
+        fixed="put one blank between columns",
     ),
-    fix="safe",
-    fixed="left out repeated judgments",
-)
-Q142 = on_grades(
-    "Q142",
-    "duplicate-conflicts",
-    "error",
-    "document judged twice for a query, with different grades",
-    "trec_eval stops, ir_measures and ranx keep the last grade, others the first, so one file "
-    "gives several results.",
-    "qrels.txt:10: error Q142: d01 has grade 0 here but 2 on line 1, in query 1. Keep one grade "
-    "for each document of a query.",
-    "Keep one grade for each document of a query",
-    Case(
+    row_behind_hash("Q112", "a judgment"),
+    invisible_character("Q114"),
+    rule(
+        "Q108",
+        "columns-swapped",
         "error",
-        "{doc_id!v} has grade {grade} here but {other_grade} on {other_place}, in query "
-        "{query_id!v}[ ({count} such rows)]",
-        partial(repeats, agree=False),
-        column=4,
+        "column 3 has a single value, and column 2 contains the ids",
+        "Evaluators ignore column 2. If the document ids are there, one document is judged "
+        "repeatedly, and no document of a run is judged.",
+        "qrels.txt:1: error Q108: columns 2 and 3 look swapped; column 3 is always '0'. Convert "
+        "it with qrels convert --columns query=1,doc_id=2,relevance=4.",
+        "Convert it with qrels convert --columns query=1,doc_id=2,relevance=4",
+        swapped(given=lambda qrels, _: qrels.grade.any()),
+        swapped(remedy="Convert it, if it is a file of SMART: {view.conversion} --output OUT"),
     ),
-)
-Q143 = on_grades(
-    "Q143",
-    "looks-diversity",
-    "error",
-    "document judged twice for a query, with different values in column 2 (subtopics), or in a "
-    "further column of a table (types of judgment)",
-    "In qrels for diversity, column 2 is the subtopic, and a document is judged once for each. "
-    "Measures of relevance ignore column 2 and use any one of the grades.",
-    "qrels.txt:2: error Q143: column 2 contains subtopics: d01 is judged for 1 and 2 in query 7. "
-    "Keep the rows of one subtopic.",
-    "Keep the rows of one subtopic or type of judgment",
-    Case(
+    rule(
+        "Q135",
+        "grade-in-column-2",
         "error",
-        "{view.systems} distinguish several judgments of a document for a query, for "
-        "example types of judgment",
-        lambda qrels: qrels.systems is not None,
+        "column 4 is always 0, and column 2 varies",
+        "Evaluators ignore column 2. If the grades are there, nothing is relevant and every score "
+        "is 0.",
+        "qrels.txt:1: error Q135: grades seem to be in column 2; column 4 is always 0. Convert it "
+        "with qrels convert --columns query=1,doc_id=3,relevance=2.",
+        "Convert it with qrels convert --columns query=1,doc_id=3,relevance=2",
+        Case(
+            "error",
+            "grades seem to be in column 2; column 4 is always 0",
+            lambda qrels: Places(
+                int(has_grades_in_column_2(qrels)), qrels.lines(range(qrels.n_rows)[:1])
+            ),
+        ),
+        drop_in="scores",
     ),
-    Case(
+    rule(
+        "Q151",
+        "interleaved",
+        "info",
+        "query id returns after another",
+        "Readers that work row by row treat the second block as a new query.",
+        "qrels.txt:4: info Q151: query 1 continues after query 3. Group the rows by query.",
+        "Group the rows by query",
+        Case("info", CONTINUES, returning_queries),
+        fix="safe",
+        fixed="grouped the rows by query",
+    ),
+    rule(
+        "Q110",
+        "grade-not-integer",
         "error",
-        "column 2 contains subtopics: {doc_id!v} is judged for {other_second!v} and {second!v} "
-        "in query {query_id!v}[ ({count} such rows)]",
-        lambda qrels: qrels.repeats.filter(of_other_subtopic(qrels)),
-        column=3,
+        "grade is not ASCII [+-]?digits",
+        "trec_eval reads the longest numeric prefix and gives no warning: 'relevant' becomes 0, "
+        "'0x2' becomes 0, '2,0' becomes 2.",
+        "qrels.txt:1: error Q110: grade 'relevant' is not a whole number; trec_eval reads its "
+        "start. Write whole numbers.",
+        "Write whole numbers",
+        Case(
+            "error",
+            "grade {grade!q} is not a whole number[ (on {count} rows)]; trec_eval reads its start",
+            partial(not_integers, pattern=DECIMAL, matches=False),
+            column=4,
+        ),
+        drop_in="scores",
+    ),
+    rule(
+        "Q111",
+        "fractional-grade",
+        "error",
+        "decimal grade; grades like '2.0' can be fixed",
+        "Grades are whole numbers; trec_eval ignores the fraction. '2.0' can be fixed; '0.5' "
+        "needs another scale.",
+        "qrels.txt:1: error Q111: grade 0.9 is not a whole number; trec_eval ignores the "
+        "fraction. Rescale the grades to whole numbers.",
+        "Rescale the grades to whole numbers",
+        fraction(
+            "grade {grade} is not written as an integer[ (on {count} rows)]; trec_eval ignores "
+            "the point",
+            given=lambda qrels, places: qrels.rows.grades.has_point.sum() == places.count,
+            remedy="Write whole numbers without a point",
+            blocks=False,
+        ),
+        fraction(
+            "grade {other_grade} is not a whole number[ (on {count} rows)]; trec_eval ignores the "
+            "fraction",
+            fix="no",
+        ),
+        fix="safe",
+        fixed="wrote whole grades without a point",
+        drop_in="scores",
+    ),
+    on_grades(
+        "Q121",
+        "negative-grade",
+        "warning",
+        "grade below 0 (once per file, with counts)",
+        "Negative grades mark spam or unjudged documents. They count as not relevant. Some "
+        "measures treat -1 as unjudged and lower grades as judged.",
+        "qrels.txt:2: warning Q121: 1 row with a grade below 0, the first -1; they count as not "
+        "relevant, and trec_eval -J drops them. Nothing to do if this is intended.",
+        "Nothing to do if this is intended",
+        Case(
+            "warning",
+            "{count:row} with a grade below 0, the first {grade}; they count as not relevant, and "
+            "trec_eval -J drops them",
+            lambda qrels: np.flatnonzero(qrels.grade < 0),
+            column=4,
+        ),
+    ),
+    on_grades(
+        "Q122",
+        "grade-range",
+        "error",
+        "grade over 127 (error), over 10 (warning) or over 4 (info)",
+        "Such a grade is usually a score or a time. trec_eval uses 8 bytes for each grade up to "
+        "the highest one, 8 GB at 10^9, and each query takes time in proportion; its ndcg takes "
+        "the square of it, an hour at 10^6. Exponential gain overflows much earlier.",
+        "qrels.txt:1: error Q122: grade 1000000000; trec_eval needs 8 bytes for each grade up to "
+        "it. Rescale the grades to 0 to 4.",
+        "Rescale the grades to 0 to 4",
+        _above(HIGHEST_SCORED, "error", "trec_eval needs 8 bytes for each grade up to it", _SCORED),
+        _above(
+            127, "error", "it outweighs all others, and trec_eval's memory grows with it", _SCORED
+        ),
+        _above(10, "warning", "exponential gain is 2^grade, so it outweighs all others"),
+        _above(4, "info", "gdeval and ERR stop above 4"),
+    ),
+    on_grades(
+        "Q131",
+        "no-relevant",
+        "warning",
+        "query without a relevant document (one finding, with the ids)",
+        "A query without a relevant document scores 0 for every system, so it lowers the means. C "
+        "trec_eval, pytrec_eval, ir_measures and ranx count it, and so does this package.",
+        "qrels.txt:8: warning Q131: 1 of 3 queries without a relevant document: 3. They count as "
+        "zero in the means; judge more documents, or leave them out with --no-relevant drop.",
+        "They count as zero in the means; judge more documents, or leave them out with "
+        "--no-relevant drop",
+        Case(
+            "warning",
+            "{count} of {view.n_queries:query|queries} without a relevant document: {ids}",
+            lambda qrels: first_rows(qrels, qrels.highest < RELEVANT),
+            given=lambda qrels, _: not is_nothing_relevant(qrels),
+        ),
+    ),
+    on_grades(
+        "Q132",
+        "only-negative",
+        "error",
+        "highest grade of a query is -1 (warning) or lower (error)",
+        "trec_eval and pytrec_eval size a table by the highest grade: below -1 they write outside "
+        "of it and crash; at -1 they may use the table of the previous query.",
+        "qrels.txt:8: error Q132: query 3 has only grades below -1; trec_eval and pytrec_eval "
+        "crash (segmentation fault). Remove the query, or write 0 for not relevant.",
+        "Remove the query, or write 0 for not relevant",
+        only_negative(
+            "error",
+            "query {query!v} has only grades below -1[ ({count} such queries)]; trec_eval and "
+            "pytrec_eval crash (segmentation fault)",
+            lambda qrels: first_rows(qrels, qrels.highest < -1),
+        ),
+        only_negative(
+            "warning",
+            "query {query!v} has only grades below 0[ ({count} such queries)]; trec_eval may "
+            "score it with the grades of the previous query",
+            lambda qrels: first_rows(qrels, qrels.highest < 0),
+        ),
+        blocks_scoring=False,
+    ),
+    on_grades(
+        "Q133",
+        "nothing-relevant",
+        "error",
+        "no query has a relevant document",
+        "Every system scores 0. The grades are in another column, or the file is the wrong one.",
+        "qrels.txt: error Q133: no grade above 0 in 9 rows. Check that this is the right file and "
+        "that column 4 is the grade.",
+        "Check that this is the right file and that column 4 is the grade",
+        Case(
+            "error",
+            "no grade above 0 in {count:row}",
+            lambda qrels: qrels.n_rows,
+            given=lambda qrels, _: is_nothing_relevant(qrels),
+            note="every query scores 0",
+        ),
+        blocks_scoring=False,
+        unless=("Q135",),
+    ),
+    on_grades(
+        "Q134",
+        "only-relevant",
+        "info",
+        "no document is judged not relevant, so bpref and Judged@k have no meaning",
+        "If only relevant documents are listed, unjudged documents cannot be distinguished from "
+        "documents that were judged not relevant.",
+        "qrels.txt: info Q134: no non-relevant judgments; bpref and Judged@k have no meaning. "
+        "Nothing to do for other measures.",
+        "Nothing to do for other measures",
+        Case(
+            "info",
+            "no non-relevant judgments; bpref and Judged@k have no meaning",
+            lambda qrels: qrels.n_rows > 0 and bool((qrels.grade >= RELEVANT).all()),
+        ),
+    ),
+    on_grades(
+        "Q141",
+        "duplicate-agrees",
+        "warning",
+        "document judged twice for a query, with the same grade",
+        "trec_eval stops at a repeated judgment, even if the grades agree.",
+        "qrels.txt:2: warning Q141: d01 is judged again for query 1 with grade 2. Remove the "
+        "repeated row.",
+        "Remove the repeated row",
+        Case(
+            "warning",
+            "{doc_id!v} is judged again for query {query_id!v} with grade {grade}[ ({count} such "
+            "rows)]",
+            partial(repeats, agree=True),
+            column=3,
+            note="it counts once, but C trec_eval stops",
+        ),
+        fix="safe",
+        fixed="left out repeated judgments",
+    ),
+    on_grades(
+        "Q142",
+        "duplicate-conflicts",
+        "error",
+        "document judged twice for a query, with different grades",
+        "trec_eval stops, ir_measures and ranx keep the last grade, others the first, so one file "
+        "gives several results.",
+        "qrels.txt:10: error Q142: d01 has grade 0 here but 2 on line 1, in query 1. Keep one "
+        "grade for each document of a query.",
+        "Keep one grade for each document of a query",
+        Case(
+            "error",
+            "{doc_id!v} has grade {grade} here but {other_grade} on {other_place}, in query "
+            "{query_id!v}[ ({count} such rows)]",
+            partial(repeats, agree=False),
+            column=4,
+        ),
+    ),
+    on_grades(
+        "Q143",
+        "looks-diversity",
+        "error",
+        "document judged twice for a query, with different values in column 2 (subtopics), or in "
+        "a further column of a table (types of judgment)",
+        "In qrels for diversity, column 2 is the subtopic, and a document is judged once for "
+        "each. Measures of relevance ignore column 2 and use any one of the grades.",
+        "qrels.txt:2: error Q143: column 2 contains subtopics: d01 is judged for 1 and 2 in query "
+        "7. Keep the rows of one subtopic.",
+        "Keep the rows of one subtopic or type of judgment",
+        Case(
+            "error",
+            "{view.systems} distinguish several judgments of a document for a query, for example "
+            "types of judgment",
+            lambda qrels: qrels.systems is not None,
+        ),
+        Case(
+            "error",
+            "column 2 contains subtopics: {doc_id!v} is judged for {other_second!v} and "
+            "{second!v} in query {query_id!v}[ ({count} such rows)]",
+            lambda qrels: qrels.repeats.filter(of_other_subtopic(qrels)),
+            column=3,
+        ),
     ),
 )

@@ -111,12 +111,16 @@ def _recorded(topics: TopicsView) -> list[Finding]:
     for code, (first, places) in {code: group for (code, _), group in reversed(groups)}.items():
         lines = sorted(places)
         message = first.message + f" (on {plural(len(lines), 'place')})" * (len(lines) > 1)
-        rule, few = CATALOGUE[code], tuple(lines[:LINES_KEPT])
-        finding = rule.finding(topics.path, message, first.severity, first.remedy, len(lines))
-        finding = replace(finding, line=few[0], lines=few, query_id=first.query_id)
-        blocks = finding.blocks_scoring and first.blocks_scoring is not False
-        every = lines if topics.every_line else few
-        findings.append(
-            replace(finding, doc_id=first.doc_id, blocks_scoring=blocks, every_line=every)
+        finding = CATALOGUE[code].finding(
+            topics.path, message, first.severity, first.remedy, len(lines)
         )
+        finding = replace(
+            finding,
+            line=lines[0],
+            lines=tuple(lines if topics.every_line else lines[:LINES_KEPT]),
+            query_id=first.query_id,
+            doc_id=first.doc_id,
+            blocks_scoring=finding.blocks_scoring and first.blocks_scoring is not False,
+        )
+        findings.append(finding)
     return findings

@@ -29,17 +29,15 @@ class Pairs:
     rows: Rows
     others: Rows
 
-    @classmethod
-    def none(cls) -> Pairs:
-        """Return no rows."""
-        return cls(NO_ROWS, NO_ROWS)
-
     def __len__(self) -> int:
         return len(self.rows)
 
     def filter(self, kept: Flags | Rows) -> Pairs:
         """Return some of the rows."""
         return Pairs(self.rows[kept], self.others[kept])
+
+
+NO_PAIRS = Pairs(NO_ROWS, NO_ROWS)
 
 
 def places_in_query(query: npt.NDArray[np.integer]) -> Rows:
@@ -180,7 +178,7 @@ def find_repeats(query: npt.NDArray[np.uint32], doc_ids: Ids) -> Pairs:
     ordered = np.sort(keys)
     twice = ordered[1:][ordered[1:] == ordered[:-1]]
     if not len(twice):
-        return Pairs.none()
+        return NO_PAIRS
     # By default, NumPy 2.0 fails on some uint64 values.
     rows = np.flatnonzero(np.isin(keys, twice, kind="sort"))
     found = doc_ids.take(rows)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -11,7 +10,6 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from trectools_plus.errors import UsageError
 from trectools_plus.formats.columns.ids import Flags, Rows
 from trectools_plus.formats.files.content import BOM, read_file
 from trectools_plus.text import listed
@@ -37,42 +35,6 @@ def near_places(run: RunView, rows: Rows, theirs: str) -> Places:
     """
     places = places_of(run, rows, 3)
     return replace(places, first={**places.first, "theirs": theirs})
-
-
-@dataclass(frozen=True, eq=False)
-class DocumentIds:
-    """The document ids of a collection.
-
-    Attributes:
-        ids: All document ids; ``None`` if there is no list.
-        pattern: A regular expression that must match each id as a whole.
-
-    Raises:
-        UsageError: If the pattern is not a regular expression.
-    """
-
-    ids: pl.Series | None = None
-    pattern: str | None = None
-
-    def __post_init__(self) -> None:
-        try:
-            re.compile(self.pattern or "")
-        except re.error as error:
-            raise UsageError(
-                f"'{self.pattern}' is not a regular expression: {error}",
-                where="--docid-pattern",
-                remedy="write one like 'HP:[0-9]{7}'",
-            ) from None
-
-    def lacks(self, doc_ids: pl.Series) -> Flags:
-        """Return, for each id, whether it is not in the collection."""
-        known = np.ones(doc_ids.len(), np.bool_)
-        if self.ids is not None:
-            known &= doc_ids.is_in(self.ids.implode()).to_numpy()
-        if self.pattern is not None:
-            matches = (re.fullmatch(self.pattern, text) is not None for text in doc_ids)
-            known &= np.fromiter(matches, np.bool_, len(known))
-        return ~known
 
 
 def read_document_ids(path: str | Path) -> pl.Series:
@@ -105,7 +67,7 @@ class PairView:
     qrels: QrelsView | None = None
     topic_ids: list[str] | None = None
     report_on: Literal["run", "qrels"] = "run"
-    collection: DocumentIds | None = None
+    collection: pl.Series | None = None
 
     @property
     def answers(self) -> Mapping[tuple[str, int], Places] | None:

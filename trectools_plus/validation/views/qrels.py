@@ -13,7 +13,7 @@ from trectools_plus.formats.columns.ids import PairTable
 from trectools_plus.formats.columns.rows import QrelsRows
 from trectools_plus.text import number
 from trectools_plus.validation.views.id_matching import unify_spellings
-from trectools_plus.validation.views.order import Pairs
+from trectools_plus.validation.views.order import NO_PAIRS, Pairs
 from trectools_plus.validation.views.places import Value
 from trectools_plus.validation.views.tables import Numbers, Shape, TableView, shape_of
 
@@ -116,7 +116,7 @@ class QrelsView(TableView):
     @cached_property
     def repeats(self) -> Pairs:
         """As in the base class, but empty if columns 2 and 3 are swapped."""
-        return Pairs.none() if self.documents_in_column_2 else self.find_repeats()
+        return NO_PAIRS if self.documents_in_column_2 else super().repeats
 
     @cached_property
     def pairs(self) -> PairTable:

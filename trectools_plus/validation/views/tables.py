@@ -29,7 +29,7 @@ from trectools_plus.formats.columns.rows import (
     QueryBlocks,
     RunRows,
 )
-from trectools_plus.validation.views.order import Pairs, find_repeats
+from trectools_plus.validation.views.order import NO_PAIRS, Pairs, find_repeats
 from trectools_plus.validation.views.places import LineNumber, Lines, Places, Value
 
 if TYPE_CHECKING:
@@ -92,29 +92,20 @@ def shape_of(columns: Columns, kind: Literal["run", "qrels"]) -> Shape:
     other = other_format(columns.source.head, columns.n_rows) if kind == "run" else None
     if other is not None:
         return Shape("other-format", other, first_line=first_line)
-    is_other_kind = is_judgment if kind == "run" else is_result
-    lines = columns.misshapen
-    if not columns.n_rows and 0 < len(lines) == len(lines.where(is_other_kind)):
+    lines, other_kind = columns.misshapen, "qrels" if kind == "run" else "run"
+    if not columns.n_rows and len(lines) and all(is_row(text, other_kind) for text in lines.text):
         return Shape("wrong-kind", first_line=first_line)
     header, in_rows = _header(columns, first_line, kind)
     return Shape(header=header, header_in_rows=in_rows, first_line=first_line)
 
 
-def is_result(text: str) -> bool:
-    """Return whether a line is a row of a run, with Q0 or 0 in column 2."""
+def is_row(text: str, kind: str) -> bool:
+    """Return whether a line is a row of a run, with Q0 or 0 in column 2, or of qrels."""
     fields = fields_of(text)
-    return _is_row(fields, RUN_FIELDS) and fields[1].upper() in ("Q0", "0")
-
-
-def is_judgment(text: str) -> bool:
-    """Return whether a line is a row of qrels."""
-    return _is_row(fields_of(text), QRELS_FIELDS)
-
-
-def _is_row(fields: list[str], n_fields: int) -> bool:
-    """Return whether there is a number in the column of scores, or of grades."""
-    number, pattern = (5, DECIMAL) if n_fields == RUN_FIELDS else (4, INTEGER)
-    return len(fields) == n_fields and re.match(pattern, fields[number - 1]) is not None
+    if kind == "run":
+        is_result = len(fields) == RUN_FIELDS and fields[1].upper() in ("Q0", "0")
+        return is_result and re.match(DECIMAL, fields[4]) is not None
+    return len(fields) == QRELS_FIELDS and re.match(INTEGER, fields[3]) is not None
 
 
 def other_format(data: bytes, n_rows: int) -> str | None:
@@ -252,6 +243,16 @@ class TableView:
         return None if self.columns is None else self.columns.origin
 
     @property
+    def layout(self) -> str:
+        """The names of the values that each row must have, for messages."""
+        return " ".join(self.origin.required if self.origin else _USUAL_NAMES[self.kind])
+
+    @property
+    def form_notes(self) -> str:
+        """What the reading of a file in another form added, for messages."""
+        return "; ".join(["", *self.origin.notes]) if self.origin else ""
+
+    @property
     def systems(self) -> str | None:
         """The column of a table that may name several systems or types of judgment."""
         return self.origin.systems if self.origin else None
@@ -305,10 +306,7 @@ class TableView:
             return OddLines.of()
         if self.kind == "topics":
             return self.columns.comments.where(lambda text: "\t" in text)
-        n_fields = self.columns.n_fields
-        return self.columns.comments.where(
-            lambda text: _is_row(fields_of(text.lstrip("#")), n_fields)
-        )
+        return self.columns.comments.where(lambda text: is_row(text.lstrip("#"), self.kind))
 
     @property
     def blocks(self) -> QueryBlocks:
@@ -338,12 +336,8 @@ class TableView:
     @cached_property
     def repeats(self) -> Pairs:
         """Rows whose (query, document) occurred before, and its first row, if ids are known."""
-        return self.find_repeats()
-
-    def find_repeats(self) -> Pairs:
-        """Return :attr:`repeats`."""
         if self.ids_are_unknown:
-            return Pairs.none()
+            return NO_PAIRS
         return find_repeats(self.blocks.query, self.doc_ids)
 
     @cached_property
@@ -392,4 +386,9 @@ FIELD_NAMES = {
     "qrels": ("query_id", "second", "doc_id", "grade"),
 }
 """The names of the fields in templates, by kind."""
+_USUAL_NAMES = {
+    "run": ("qid", "Q0", "docid", "rank", "score", "tag"),
+    "qrels": ("qid", "iter", "docid", "grade"),
+}
+"""The usual names of the columns, by kind."""
 _FEW_ROWS = 1000

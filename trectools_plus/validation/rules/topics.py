@@ -1,0 +1,279 @@
+"""Rules on topics and test sets: their lines, syntax, fields, ids, values and texts.
+
+The reader of a file finds the places that break a rule without cases.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+
+import polars as pl
+
+from trectools_plus.formats.writing import UNWRITABLE, UNWRITABLE_STARTS
+from trectools_plus.validation.registry import Case, rule
+from trectools_plus.validation.topics.view import TopicsView
+
+MAX_WORDS = 1000
+"""Highest number of words in a query."""
+
+
+def _repeated(topics: TopicsView, *, same: bool) -> pl.DataFrame:
+    """Return topics whose id occurred before, with the same text or another one."""
+    frame = topics.frame.filter(pl.col("query_id").is_not_null())
+    firsts = pl.col("line", "text").first().over("query_id").name.prefix("first_")
+    again = frame.with_columns(firsts).filter(pl.col("query_id").is_first_distinct().not_())
+    return again.filter(pl.col("text").eq_missing(pl.col("first_text")) == same)
+
+
+def _unwritable(topics: TopicsView) -> pl.DataFrame:
+    """Return the ids that cannot be written to a run or to qrels."""
+    starts = pl.any_horizontal(
+        pl.col("query_id").str.starts_with(start) for start in UNWRITABLE_STARTS
+    )
+    ids = topics.frame.filter(pl.col("query_id").str.contains(UNWRITABLE) | starts)
+    documents = topics.judged.filter(pl.col("doc_id").str.contains(UNWRITABLE))
+    parts = [
+        ids.select("line", "query_id", text="query_id", what=pl.lit("id")),
+        documents.select("line", "doc_id", text="doc_id", what=pl.lit("document id")),
+    ]
+    return pl.concat(parts, how="diagonal_relaxed").sort("line", maintain_order=True)
+
+
+def normalised(texts: pl.Series) -> pl.Series:
+    """Return texts case-folded and NFKC-normalised, without extra white space and final marks."""
+    if texts.str.len_bytes().sum() != texts.str.len_chars().sum():
+        texts = texts.map_elements(
+            lambda text: unicodedata.normalize("NFKC", text).casefold(), return_dtype=pl.String
+        )
+    return (
+        texts.str.to_lowercase()
+        .str.replace_all(r"\s+", " ")
+        .str.strip_chars(" ")
+        .str.replace(r"[\s?.!]+$", "")
+    )
+
+
+def _same_texts(topics: TopicsView) -> pl.DataFrame:
+    """Return topics with the text of an earlier one with another id."""
+    frame = topics.frame.drop_nulls(["query_id", "text"])
+    frame = frame.with_columns(norm=normalised(frame["text"])).filter(pl.col("norm") != "")
+    frame = frame.with_columns(first_id=pl.col("query_id").first().over("norm"), line="text_line")
+    return frame.filter(pl.col("query_id") != pl.col("first_id"))
+
+
+def _long_texts(topics: TopicsView) -> pl.DataFrame:
+    words = pl.col("text").str.count_matches(r"\S+")
+    return topics.frame.with_columns(words=words, line="text_line").filter(words > MAX_WORDS)
+
+
+RULES = (
+    rule(
+        "T101",
+        "separator",
+        "error",
+        "TSV row without a tab",
+        "A reader that splits at the tab uses the whole line as the id, or stops. If blanks "
+        "separate id and text, only the owner of the file knows whether ids contain blanks.",
+        "topics.tsv:1: error T101: no tab between id and text in '1 first query'. Write id, tab, "
+        "text on each line.",
+        "Write id, tab, text on each line",
+    ),
+    rule(
+        "T102",
+        "extra-tab",
+        "warning",
+        "second tab in a TSV row",
+        "Readers with a fixed number of columns stop, or cut the text at the second tab.",
+        "topics.tsv:2: warning T102: tab inside the text, read as a blank. Replace it with a "
+        "blank.",
+        "Replace it with a blank",
+    ),
+    rule(
+        "T103",
+        "header-line",
+        "error",
+        "first row names columns",
+        "Topics in TREC form have no header. Other tools take it for a query 'qid' with the text "
+        "'text', which is then in every run but not in the qrels. trectools-plus skips it.",
+        "topics.tsv:1: error T103: header line 'qid text'. trectools-plus skips it; remove it for "
+        "other tools.",
+        "trectools-plus skips it; remove it for other tools",
+        blocks_scoring=False,
+    ),
+    rule(
+        "T104",
+        "syntax",
+        "error",
+        "YAML, JSON or XML that cannot be parsed, NaN in JSON, tab used to indent YAML",
+        "A parser stops here, or reads other values than the author wrote. Python writes NaN into "
+        "JSON; parsers in other languages reject it.",
+        "set.yaml:2: error T104: tab used to indent. Correct the line; nothing after it could be "
+        "checked.",
+        "Correct the line; nothing after it could be checked",
+    ),
+    rule(
+        "T105",
+        "missing-field",
+        "error",
+        "id or text missing or null",
+        "A query without an id cannot be matched with its results, and a query without text "
+        "cannot be searched. Some programs read null as the id 'None'.",
+        "set.yaml:2: error T105: id is null. Give every topic an id and a text.",
+        "Give every topic an id and a text",
+    ),
+    rule(
+        "T106",
+        "unknown-field",
+        "error",
+        "key not in the schema; the most similar key is suggested",
+        "A misspelled key is ignored without a warning: 'relevent' makes a test case without "
+        "judgments.",
+        "set.yaml:4: error T106: unknown key 'relevent'; did you mean 'relevant'? Rename it.",
+        "Rename it",
+    ),
+    rule(
+        "T114",
+        "id-not-text",
+        "error",
+        "YAML or JSON id that is not a string; a warning for a plain integer",
+        "YAML 1.1 reads 010 as 8, 12:30 as 750, 1.10 as 1.1 and no as false. The id in the run "
+        "then differs from the id in the file.",
+        'set.yaml:2: error T114: id 010 is read as 8. Quote it: "010".',
+        "Quote it",
+    ),
+    rule(
+        "T115",
+        "boolean-value",
+        "error",
+        "NO, yes, on, off or true in place of a text or grade; another type in place of a text",
+        "YAML 1.1 reads NO, the country code, as false. Some programs read the grade 'true' as 1; "
+        "others stop.",
+        'set.yaml:3: error T115: text NO is the boolean false. Quote it: "NO".',
+        "Quote it",
+    ),
+    rule(
+        "T116",
+        "duplicate-key",
+        "error",
+        "mapping key twice (PyYAML, json and orjson keep the last)",
+        "Loaders keep the last of two equal keys and give no warning, so a judgment or a whole "
+        "query is lost.",
+        "set.yaml:6: error T116: key d01 is repeated (line 5: 2; here: 0); loaders keep the last "
+        "value. Keep one of them.",
+        "Keep one of them",
+    ),
+    rule(
+        "T117",
+        "text-cut",
+        "warning",
+        "text as a plain YAML scalar followed by ' #'",
+        "A blank followed by '#' begins a comment, so 'C # language' is read as 'C'.",
+        "set.yaml:3: warning T117: text is cut at '#': 'C'. Quote the text if the rest belongs to "
+        "it.",
+        "Quote the text if the rest belongs to it",
+    ),
+    rule(
+        "T118",
+        "field-value",
+        "error",
+        "category, difficulty or query_type with an unknown word; metadata or a remark that is "
+        "not text",
+        "Figures are reported for each category and difficulty, so an unknown word forms a "
+        "separate group. Version 1.10 without quotes is the number 1.1.",
+        "set.yaml:5: error T118: difficulty is 'simple', not one of easy, medium, hard. Write one "
+        "of the known words, or a text in quotes.",
+        "Write one of the known words, or a text in quotes",
+    ),
+    rule(
+        "T121",
+        "empty-text",
+        "error",
+        "empty query text",
+        "For an empty query, search engines return nothing, everything or an error.",
+        "topics.tsv:2: error T121: topic 2 has no text. Write a text, or remove the topic.",
+        "Write a text, or remove the topic",
+    ),
+    rule(
+        "T131",
+        "no-judgments",
+        "warning",
+        "test case with empty judgments",
+        "No result is right or wrong for such a query, so it has no score, and the mean covers "
+        "only the other queries.",
+        "set.yaml:4: warning T131: no judgments for query 1; it is left out of the mean. Add its "
+        "relevant documents, or remove the query.",
+        "Add its relevant documents, or remove the query",
+    ),
+    rule(
+        "T111",
+        "duplicate-id-same",
+        "warning",
+        "id twice, with the same text",
+        "Readers stop at the second one, or search it twice and write every result twice.",
+        "topics.tsv:4: warning T111: topic 2 is repeated (first on line 2). Remove the repeated "
+        "topic.",
+        "Remove the repeated topic",
+        Case(
+            "warning",
+            "topic {query_id!v} is repeated (first on line {first_line})[ ({count:such topic})]",
+            lambda topics: _repeated(topics, same=True),
+        ),
+    ),
+    rule(
+        "T112",
+        "duplicate-id-other",
+        "error",
+        "id twice, with different texts",
+        "Two queries have one id: their results are mixed and scored with the same judgments.",
+        "topics.tsv:4: error T112: topic 2 has another text on line 2. Give each query its own id.",
+        "Give each query its own id",
+        Case(
+            "error",
+            "topic {query_id!v} has another text on line {first_line}[ ({count:such topic})]",
+            lambda topics: _repeated(topics, same=False),
+        ),
+    ),
+    rule(
+        "T113",
+        "space-in-id",
+        "error",
+        "white space or control character in a query or document id, or '#' at the start of a "
+        "query id",
+        "Blanks separate the columns of runs and qrels, so an id with a blank cannot be written "
+        "there, and a line that starts with '#' is a comment.",
+        "topics.tsv:2: error T113: id 'q 2' has white space, a control character or '#' at its "
+        "start; it cannot be written to runs and qrels. Write an id without it.",
+        "Write an id without it",
+        Case(
+            "error",
+            "{what} {text!q} has white space, a control character or '#' at its start[ "
+            "({count:such id})]; it cannot be written to runs and qrels",
+            _unwritable,
+        ),
+    ),
+    rule(
+        "T122",
+        "same-text",
+        "warning",
+        "same normalised text under two ids",
+        "The query counts twice in every mean, and its two sets of judgments may disagree.",
+        "topics.tsv:2: warning T122: topics 1 and 2 have the same text. Merge them, or remove one.",
+        "Merge them, or remove one",
+        Case(
+            "warning",
+            "topics {first_id!v} and {query_id!v} have the same text[ ({count:repeat})]",
+            _same_texts,
+        ),
+    ),
+    rule(
+        "T123",
+        "long-text",
+        "warning",
+        f"over {MAX_WORDS:,} words",
+        "No query is this long: a document was inserted by mistake, or a quote was not closed. "
+        "Models truncate such a text, each at a different length.",
+        "topics.tsv:1: warning T123: text of 5,000 words. Check that this is a query.",
+        "Check that this is a query",
+        Case("warning", "text of {words} words[ ({count:such topic})]", _long_texts),
+    ),
+)
