@@ -30,7 +30,6 @@ __getattr__, __dir__ = import_lazily(
         ],
         "benchmark.run.dataset": [
             "load_collection",
-            "load_hpo_collection",
             "open_collection",
             "open_corpus",
         ],

@@ -153,9 +153,6 @@ def test_the_deciding_test(tmp_path: Path) -> None:
         ({"runs": {".x": "a"}, "qrels": "q"}, "run name '.x'"),
         ({"runs": {"A": "a", "a": "b"}, "qrels": "q"}, "lower case"),
         ({"runs": {}, "qrels": "q"}, "write NAME=FILE"),
-        ({"dataset": "hpo", "cutoffs": "1", "measures": ["AP"]}, "cutoffs"),
-        ({"dataset": "hpo", "cutoffs": "0"}, "at least 1"),
-        ({"dataset": "hpo", "cutoffs": "1,x"}, "got 'x' — cutoffs"),
         ({"dataset": "hpo", "annotations": "x"}, "annotations — add one"),
     ],
 )
@@ -182,19 +179,6 @@ def test_default_measures_and_those_for_terms() -> None:
     assert len(over_terms) == 25
     assert BenchmarkConfig(**RUNS, ontology="x.obo").measure_names == over_terms
     assert BenchmarkConfig(dataset="hpo", measures=("AP@5",)).measure_names == ("AP@5",)
-
-
-def test_cutoffs_of_the_default_measures() -> None:
-    over_terms = load_config(options={"dataset": "hpo", "cutoffs": "20, 1,5,5"}).measure_names
-    assert over_terms[:4] == ("RR", "HitRate@1", "HitRate@5", "HitRate@20")
-    assert len(over_terms) == 1 + 6 * 3
-    config = load_config(options={**FILES, "cutoffs": [1, 7]})
-    assert config.measure_names == (
-        "nDCG@1", "nDCG@7", "AP@1", "AP@7", "RR@1", "RR@7", "R@1", "R@7", "HitRate@1", "HitRate@7",
-    )  # fmt: skip
-    assert "cutoffs" not in config.as_manifest()
-    again = load_config(options=config.as_manifest())
-    assert again.as_manifest() == config.as_manifest()
 
 
 def test_files_about_terms(tmp_path: Path) -> None:
@@ -234,7 +218,6 @@ def test_headline_measures_are_measures_of_the_benchmark() -> None:
     seven = [f"P@{cutoff}" for cutoff in range(1, 8)]
     manifest = load_config(options={**FILES, "measures": seven}).as_manifest()
     assert manifest["headline_measures"] == seven
-    assert "headline_measures" not in load_config(options={**FILES, "cutoffs": [3]}).as_manifest()
 
 
 def test_labels() -> None:

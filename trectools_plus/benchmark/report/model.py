@@ -336,14 +336,8 @@ class BestOverall(ReportModel):
 
     mode: str
     """The mode."""
-    measure: str
-    """The primary measure."""
     settled: bool
     """True if the mode differs significantly from every other mode."""
-    not_different: list[str]
-    """The modes that do not differ significantly from it; empty if it is settled."""
-    rule: str
-    """The rule in words, without a full stop."""
 
 
 class Verdict(WithoutUnset):

@@ -69,32 +69,6 @@ def choose_headlines(report: BenchmarkReport, primary: str) -> list[str]:
     return list(dict.fromkeys([*known, *report.measure_names]))[:_MOST_HEADLINES]
 
 
-def find_best_overall(report: BenchmarkReport, measure: str) -> BestOverall | None:
-    """Return the best mode on a measure; ``None`` without one (see ``best_mode``).
-
-    Args:
-        report: The report.
-        measure: One of its measures, usually the primary one.
-    """
-    best = report.best_mode.get(measure)
-    if best is None:
-        return None
-    settled = report.best_mode_significant.get(measure, False)
-    others = []
-    for mode in report.modes:
-        entry = report.find_comparison(best, mode, measure)
-        if mode != best and not (settled or (entry and entry.significant)):
-            others.append(mode)
-    return BestOverall(
-        mode=best,
-        measure=measure,
-        settled=settled,
-        not_different=others,
-        rule=f"the best mean {measure}; settled if significantly better than every other "
-        f"{report.noun}",
-    )
-
-
 def make_verdict(report: BenchmarkReport, measure: str) -> Verdict | None:
     """Return the result on a measure; ``None`` if the report has no modes or not this measure.
 
@@ -132,7 +106,7 @@ def _judge_pair(
     has_baseline: bool,
 ) -> Verdict:
     """Return the verdict on the best mode and the one that it is compared with."""
-    (best, second), noun = pair, report.noun
+    best, second = pair
     first, other = (report.modes[mode].label for mode in pair)
     entry, lead = report.find_comparison(second, best, measure), means[best] - means[second]
     significant, ci, n = None, None, report.manifest.dataset.queries
@@ -150,15 +124,11 @@ def _judge_pair(
             "does not differ significantly from"
         )  # fmt: skip
         text = f"{first} {differs} {other} on {measure} with {queries}: {figures}{interval}"
-        if counts["compared"] > 1:
-            text += f"; {counts['better']} of {plural(counts['compared'], noun)} are significantly "
-            text += f"better and {counts['worse']} worse"
     else:
         is_best = report.best_mode_significant.get(measure, False)
         rank = "is best" if is_best else f"scores {'highest' if is_higher else 'lowest (best)'}"
-        against = f"against every other {noun} " if is_best and len(report.modes) > 2 else ""
+        against = f"against every other {report.noun} " if is_best and len(means) > 2 else ""
         proof = f"{'' if significant else 'not '}significant {against}with {queries}"
-        proof = "this difference was not tested" if significant is None else proof
         text = f"{first} {rank} on {measure}: {figures} over {other}{interval}; {proof}"
     return Verdict(
         text=text,
@@ -241,7 +211,10 @@ def add_result(report: BenchmarkReport) -> BenchmarkReport:
     measure = report.primary_measure or find_primary(config, names)
     headlines = report.headline_measures or choose_headlines(report, measure)
     named = report.model_copy(update={"primary_measure": measure, "headline_measures": headlines})
-    overall, verdict = find_best_overall(named, measure), make_verdict(named, measure)
+    best, overall = named.best_mode.get(measure), None
+    if best is not None:
+        overall = BestOverall(mode=best, settled=named.best_mode_significant.get(measure, False))
+    verdict = make_verdict(named, measure)
     return named.model_copy(update={"best_overall": overall, "verdict": verdict})
 
 

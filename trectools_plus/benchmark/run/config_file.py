@@ -35,8 +35,6 @@ _SUPERSEDES = {
         *("corpus", "modes", "depth", "retrieval", "exclude_self"),
         *BackendSettings.model_fields,
     ),
-    "measures": ("cutoffs",),
-    "cutoffs": ("measures",),
 }
 """By option, the settings of the file that it replaces."""
 _MODELS = ("embedding_model", "splade_model")

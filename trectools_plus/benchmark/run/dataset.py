@@ -47,11 +47,12 @@ from trectools_plus.validation.findings import Finding
 from trectools_plus.validation.loading import load_qrels, load_qrels_with_findings
 
 
-def load_hpo_collection(
+def load_hpo(
     test_file: str | Path | None = None,
     ontology: str | Path | None = None,
     unknown_terms: UnknownTerms = "error",
-) -> Collection:
+    language: str | None = None,
+) -> tuple[Collection, list[str], list[Finding]]:
     """Load all live terms of the Human Phenotype Ontology, and test cases to search them with.
 
     A document is a term: its id, its label as title, its synonyms and definition as text.
@@ -63,35 +64,16 @@ def load_hpo_collection(
         ontology: An OBO file; ``None`` is the installed one.
         unknown_terms: The treatment of expected ids that are not terms: ``error`` or ``drop``; see
             :func:`trectools_plus.testsets.validation.resolve_terms`.
-
-    Raises:
-        MissingExtraError: If no ontology is given and the extra ``hpo`` is not installed.
-        InputError: If a file cannot be read.
-        FormatError: If a file is malformed, no query is in the language, or the test file expects
-            an id that is not a term and ``unknown_terms`` is ``error``.
-    """
-    return load_hpo(test_file, ontology, unknown_terms)[0]
-
-
-def load_hpo(
-    test_file: str | Path | None = None,
-    ontology: str | Path | None = None,
-    unknown_terms: UnknownTerms = "error",
-    language: str | None = None,
-) -> tuple[Collection, list[str], list[Finding]]:
-    """Load the collection ``hpo``; see :func:`load_hpo_collection`.
-
-    Args:
-        test_file: As in :func:`load_hpo_collection`.
-        ontology: As in :func:`load_hpo_collection`.
-        unknown_terms: As in :func:`load_hpo_collection`.
         language: Use only the queries in this language, as ISO 639-1 code.
 
     Returns:
         Terms and test cases, notes on languages and changed ids, and findings on the ids.
 
     Raises:
-        TrectoolsPlusError: As :func:`load_hpo_collection`.
+        MissingExtraError: If no ontology is given and the extra ``hpo`` is not installed.
+        InputError: If a file cannot be read.
+        FormatError: If a file is malformed, no query is in the language, or the test file expects
+            an id that is not a term and ``unknown_terms`` is ``error``.
     """
     where = str(DEFAULT_TEST_SET if test_file is None else test_file)
     test_set = load_test_set(where)
@@ -112,7 +94,7 @@ def collection_of(test_set: TestSet, where: str) -> Collection:
 
     Raises:
         MissingExtraError: If it has ids of the HPO, and the extra ``hpo`` is not installed.
-        FormatError: As :func:`load_hpo_collection`.
+        FormatError: As :func:`load_hpo`.
     """
     terms = ontology_of(term.doc_id for query in test_set.queries for term in query.relevant)
     if terms is not None:
@@ -396,7 +378,7 @@ def open_collection(
         UsageError: If there is no such collection.
     """
     if name == "hpo":
-        return load_hpo_collection(test_file, ontology, unknown_terms)
+        return load_hpo(test_file, ontology, unknown_terms)[0]
     return load_collection(name)
 
 

@@ -130,7 +130,7 @@ def benchmark_run(
 
     \b
     Examples:
-      benchmark run --dataset hpo --modes lexical,vector,hybrid --set cutoffs=1,5,20
+      benchmark run --dataset hpo --modes lexical,vector,hybrid
       benchmark run --corpus corpus.jsonl --topics topics.tsv --qrels qrels.txt
       benchmark run --runs bm25=bm25.run --runs mine=mine.run --qrels qrels.txt --baseline bm25
       benchmark run --dataset irds:cranfield --runs bm25=bm25.run --runs mine=mine.run
