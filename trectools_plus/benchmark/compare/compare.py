@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from trectools_plus.benchmark.report import MeasureDefinition, MeasureResult, StratumResult
+from trectools_plus.benchmark.report.model import MeasureDefinition, MeasureResult, StratumResult
 from trectools_plus.benchmark.report.verdict import find_primary
 from trectools_plus.benchmark.run.config import Comparing
 from trectools_plus.benchmark.run.targets import Target, find_uplift_baseline, judge_mean

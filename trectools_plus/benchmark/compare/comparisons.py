@@ -14,7 +14,7 @@ from trectools_plus.benchmark.compare.compare import (
     refuse_different_queries,
     summarise,
 )
-from trectools_plus.benchmark.report import (
+from trectools_plus.benchmark.report.model import (
     BenchmarkReport,
     DatasetInfo,
     Diagnostics,

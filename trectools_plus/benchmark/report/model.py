@@ -200,10 +200,7 @@ class FindingRecord(ReportModel):
 
 def record_findings(findings: Iterable[Finding]) -> list[FindingRecord]:
     """Return findings as parts of the report, in the same order."""
-    names = FindingRecord.model_fields
-    return [
-        FindingRecord(**{name: getattr(finding, name) for name in names}) for finding in findings
-    ]
+    return [FindingRecord.model_validate(finding, from_attributes=True) for finding in findings]
 
 
 def hash_config(config: Mapping[str, Any]) -> str:

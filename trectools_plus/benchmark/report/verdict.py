@@ -24,8 +24,8 @@ from trectools_plus.errors import InputError
 from trectools_plus.formats.files.closed import read_document
 from trectools_plus.plugins import without_user_code
 from trectools_plus.statistics.comparison import Comparison, ConfidenceInterval
-from trectools_plus.statistics.method import EQUAL, FEW
-from trectools_plus.text import join_names, listed, plural
+from trectools_plus.statistics.method import EQUAL
+from trectools_plus.text import join_names, plural
 
 _MOST_HEADLINES = 6
 _PRIMARY = "nDCG@10"
@@ -130,6 +130,12 @@ def _judge_pair(
         against = f"against every other {report.noun} " if is_best and len(means) > 2 else ""
         proof = f"{'' if significant else 'not '}significant {against}with {queries}"
         text = f"{first} {rank} on {measure}: {figures} over {other}{interval}; {proof}"
+    steps = []
+    if entry and not significant and entry.detectable_difference is not None:
+        steps.append(
+            f"With {queries}, a true difference of {_show(entry.detectable_difference)} between "
+            f"{first} and {other} is detected in at least 80 of 100 cases."
+        )
     return Verdict(
         text=text,
         measure=measure,
@@ -142,7 +148,7 @@ def _judge_pair(
         significant=significant,
         **counts,
         queries=n,
-        next_steps=list_next_steps(report, measure, entry),
+        next_steps=steps,
     )
 
 
@@ -192,7 +198,6 @@ def _judge_means(
         p_adjusted=None,
         significant=None,
         queries=n,
-        next_steps=list_next_steps(report, measure),
     )
 
 
@@ -224,34 +229,6 @@ def _is_over_terms(config: Mapping[str, Any]) -> bool:
 
 def _join(report: BenchmarkReport, modes: Sequence[str]) -> str:
     return join_names([report.modes[mode].label for mode in modes], f"{report.noun}s", _NAMED)
-
-
-def list_next_steps(
-    report: BenchmarkReport, measure: str, entry: Comparison | None = None
-) -> list[str]:
-    """List what to look at next, a sentence each: power, failing queries.
-
-    Args:
-        report: The report.
-        measure: The measure of the verdict.
-        entry: The comparison that the verdict is about.
-    """
-    steps = []
-    if entry and entry.n > 1 and entry.changed < FEW:
-        few = " Fewer than a significant difference needs." if entry.reason == "few_changed" else ""
-        steps.append(f"{entry.changed} of {plural(entry.n, *_QUERIES)} differ on {measure}.{few}")
-    if entry and not entry.significant and entry.detectable_difference is not None:
-        steps.append(
-            f"With {plural(entry.n, *_QUERIES)}, a true difference of "
-            f"{_show(entry.detectable_difference)} between {_join(report, [entry.contrast])} and "
-            f"{_join(report, [entry.baseline])} on {measure} is detected in at least 80 of 100 "
-            "cases."
-        )
-    if failing := report.failing_queries:
-        queries = plural(report.manifest.dataset.queries, *_QUERIES)
-        ids = listed([query.query_id for query in failing])
-        steps.append(f"Value 0 on {failing[0].measure}: {len(failing):,} of {queries}: {ids}.")
-    return steps
 
 
 def _show(value: float | None, sign: str = "") -> str:

@@ -9,8 +9,12 @@ from pathlib import Path
 
 import polars as pl
 
-from trectools_plus.benchmark.report import DatasetInfo, FindingRecord, SourceFile
-from trectools_plus.benchmark.report.model import record_findings
+from trectools_plus.benchmark.report.model import (
+    DatasetInfo,
+    FindingRecord,
+    SourceFile,
+    record_findings,
+)
 from trectools_plus.benchmark.run.config import BenchmarkConfig
 from trectools_plus.choices import UnknownTerms
 from trectools_plus.errors import CheckFailedError, InputError, UsageError

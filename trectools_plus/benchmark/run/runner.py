@@ -18,18 +18,19 @@ from trectools_plus.benchmark.compare.compare import (
     refuse_different_queries,
     summarise,
 )
-from trectools_plus.benchmark.report import (
-    BenchmarkReport,
-    Manifest,
-    ModeResult,
-)
 from trectools_plus.benchmark.report.diagnostics import (
     diagnose,
     find_diagnostics,
     find_failing,
     retrieval_notes,
 )
-from trectools_plus.benchmark.report.model import hash_config, make_experiment_id
+from trectools_plus.benchmark.report.model import (
+    BenchmarkReport,
+    Manifest,
+    ModeResult,
+    hash_config,
+    make_experiment_id,
+)
 from trectools_plus.benchmark.report.verdict import add_result
 from trectools_plus.benchmark.run.config import BenchmarkConfig
 from trectools_plus.benchmark.run.dataset import Dataset, load_dataset
@@ -252,7 +253,7 @@ def make_result(
         if dataset.topics is None
         else make_strata(dataset.topics, evaluation, config.comparing.options),
         failing_queries=find_failing(dataset, runs, values, primary, definition),
-        diagnosis=diagnose(results, compared.comparisons, primary, pooled=pooled),
+        diagnosis=diagnose(results, pooled=pooled),
         notes=[
             *(f"{note[0].upper()}{note[1:]}." for note in notes_on_judges(dataset.qrels)),
             *retrieval_notes(config, dataset),

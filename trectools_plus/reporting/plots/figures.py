@@ -12,7 +12,7 @@ import polars as pl
 
 from trectools_plus.benchmark.analyses import Curves, measure_curves
 from trectools_plus.benchmark.compare.compare import summarise
-from trectools_plus.benchmark.report import BenchmarkReport, MeasureResult
+from trectools_plus.benchmark.report.model import BenchmarkReport, MeasureResult
 from trectools_plus.benchmark.run.config import Comparing, resampling_of
 from trectools_plus.benchmark.run.output_folder import PLOTS_FOLDER
 from trectools_plus.errors import UsageError
