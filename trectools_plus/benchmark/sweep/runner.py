@@ -174,7 +174,7 @@ def run_sweep(
     with opened_output(config, SWEEP_FILES, clock()) as (folder, _):
         progress("reading the data", 0, 1)
         dataset = load_dataset(config)
-        variants, baselines = list_variants(config, dataset, progress)
+        variants, baselines = list_variants(config, dataset)
         scored = [*variants, *(one for one in baselines if one not in variants)]
         evaluation = _score(config, dataset, scored, progress)
         report = _choose(config, dataset, variants, baselines, evaluation)
