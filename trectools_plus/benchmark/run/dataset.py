@@ -7,8 +7,6 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
-import polars as pl
-
 from trectools_plus.benchmark.report.model import (
     DatasetInfo,
     FindingRecord,
@@ -312,11 +310,8 @@ def _load_files(config: BenchmarkConfig, name: str, paths: Mapping[str, str | No
 def hash_qrels(qrels: Qrels) -> str:
     """Return the SHA-256 of the judgments (query, document, grade), independent of their order."""
     columns = ["query_id", "doc_id", "relevance"]
-    rows = qrels.frame.select(columns).sort(columns)
-    is_new = pl.any_horizontal(pl.col(name).ne_missing(pl.col(name).shift()) for name in columns)
-    return sha256_text(
-        rows.filter(is_new).write_csv(include_header=False, separator="\t", quote_style="never")
-    )
+    rows = qrels.frame.select(columns).unique().sort(columns)
+    return sha256_text(rows.write_csv(include_header=False, separator="\t", quote_style="never"))
 
 
 def hash_query_fields(topics: Topics) -> str | None:

@@ -264,18 +264,18 @@ def make_result(
 
 
 def _list_models(config: BenchmarkConfig) -> dict[str, ModelRecord]:
-    """Return the local models of all modes, by role; with the mode if modes use several."""
+    """Return the local models of all modes, by role; further ones of a role with their mode."""
     if config.runs is not None:
         return {}
     if config.is_embedded:
         return models_used(config.mode_keys, config.retrieval)
     backend, modes = config.make_backend(), config.mode_keys
-    by_mode = {mode: backend.models(mode, modes, config.retrieval) for mode in modes}
-    models = [(role, mode, one) for mode in by_mode for role, one in by_mode[mode].items()]
-    found = {role: model for role, _, model in models}
-    if all(found[role] == model for role, _, model in models):
-        return found
-    return {f"{role}-{mode}": model for role, mode, model in models}
+    models: dict[str, ModelRecord] = {}
+    for mode in modes:
+        for role, model in backend.models(mode, modes, config.retrieval).items():
+            is_other = models.get(role, model) != model
+            models[f"{role}-{mode}" if is_other else role] = model
+    return models
 
 
 def input_notes(report: BenchmarkReport) -> list[str]:
