@@ -231,7 +231,13 @@ def combine(
         }
         for mode in first.modes
     }
-    is_parallel = _are_parallel(results)
+    expected = [find_expected_terms(one.dataset.qrels) for one in results.values() if one.dataset]
+    # With missing="drop", a mode can leave out queries in one language only.
+    scored = [
+        one.per_query.select("run", "query_id").unique().sort("run", "query_id")
+        for one in results.values()
+    ]
+    is_parallel = expected == expected[:1] * len(expected) and all(map(scored[0].equals, scored))
     version = (first.manifest.dataset.version or "").partition(" with ")[0]
     reciprocal_rank = first.find_measure("RR")
     compared = first.modes if is_parallel else ()
@@ -247,19 +253,6 @@ def combine(
         parallel=is_parallel,
         differences={mode: _compare_languages(mode, results) for mode in compared},
         command=command,
-    )
-
-
-def _are_parallel(results: Mapping[str, BenchmarkResult]) -> bool:
-    """Return whether the scored queries expect the same terms in every language."""
-    expected = [find_expected_terms(one.dataset.qrels) for one in results.values() if one.dataset]
-    # With missing="drop", a mode can leave out queries in one language only.
-    scored = [
-        one.per_query.select("run", "query_id").unique().sort("run", "query_id")
-        for one in results.values()
-    ]
-    return all(one == expected[0] for one in expected) and all(
-        one.equals(scored[0]) for one in scored
     )
 
 

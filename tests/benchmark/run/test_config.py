@@ -14,7 +14,6 @@ from trectools_plus.benchmark.run.config import BenchmarkConfig
 from trectools_plus.benchmark.run.config_file import (
     compare_vectors_options,
     load_config,
-    load_search_settings,
 )
 from trectools_plus.benchmark.run.targets import Target
 from trectools_plus.errors import InputError, UsageError
@@ -88,21 +87,6 @@ def test_weights_alone_mean_the_weighted_fusion(
 def test_weights_that_are_refused(text: str, words: str, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=re.escape(words)):
         load_config(write(tmp_path, f"dataset: hpo\n{text}\n"))
-
-
-def test_the_settings_of_a_search_alone(tmp_path: Path) -> None:
-    """``serve --config`` reads the same file as ``benchmark run``."""
-    text = "dataset: data\nmodes: bm25,hybrid\ndepth: 20\nweights: {bm25: 1, dense: 2}\nseed: 7\n"
-    assert load_search_settings(write(tmp_path, text)) == {
-        "dataset": str(tmp_path / "data"),
-        "modes": ("bm25", "hybrid"),
-        "depth": 20,
-        "retrieval": {"weights": {"bm25": "1", "dense": "2"}},
-    }
-    with pytest.raises(UsageError, match=r"mode.*modes"):
-        load_search_settings(write(tmp_path, "mode: lexical"))
-    with pytest.raises(UsageError, match="depth"):
-        load_search_settings(write(tmp_path, "depth: 0"))
 
 
 def test_the_deciding_test(tmp_path: Path) -> None:
