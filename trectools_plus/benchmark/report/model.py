@@ -28,6 +28,7 @@ from trectools_plus.statistics.arrays import DEFAULT_CONFIDENCE
 from trectools_plus.statistics.comparison import (
     Comparison,
     ConfidenceInterval,
+    ends_of,
     without_interval_of_one,
 )
 from trectools_plus.text import plural
@@ -552,10 +553,9 @@ class BenchmarkReport(ReportModel):
 def _show(result: MeasureResult, queries: int) -> str:
     if result.mean is None:
         return "–"
-    count = "" if result.n == queries else f" (n = {result.n:,})"
-    if result.ci is None or result.ci.low is None or result.ci.high is None:
-        return f"{result.mean:.4f}{count}"
-    return f"{result.mean:.4f} [{result.ci.low:.3f}, {result.ci.high:.3f}]{count}"
+    low, high = ends_of(result.ci)
+    interval = "" if low is None else f" [{low:.3f}, {high:.3f}]"
+    return f"{result.mean:.4f}{interval}" + f" (n = {result.n:,})" * (result.n != queries)
 
 
 def report_json_schema() -> dict[str, Any]:

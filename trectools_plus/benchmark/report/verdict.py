@@ -23,7 +23,7 @@ from trectools_plus.choices import DEFAULT_MEASURES
 from trectools_plus.errors import InputError
 from trectools_plus.formats.files.closed import read_document
 from trectools_plus.plugins import without_user_code
-from trectools_plus.statistics.comparison import Comparison, ConfidenceInterval
+from trectools_plus.statistics.comparison import Comparison, ConfidenceInterval, ends_of
 from trectools_plus.statistics.method import EQUAL
 from trectools_plus.text import join_names, plural
 
@@ -243,10 +243,9 @@ def _show_interval(
     ci: ConfidenceInterval | None, sign: str = "", entry: Comparison | None = None
 ) -> str:
     """Return an interval; that of a comparison is labelled unless it belongs to the decision."""
-    if ci is None or ci.low is None or ci.high is None:
-        return ""
+    low, high = ends_of(ci)
     label = "" if entry is None or entry.has_own_level else ", unadjusted"
-    return f" [{_show(ci.low, sign)}, {_show(ci.high, sign)}{label}]"
+    return "" if low is None else f" [{_show(low, sign)}, {_show(high, sign)}{label}]"
 
 
 def report_of_mode(

@@ -182,20 +182,16 @@ class Dataset:
         """The judgments for scoring; the judged documents of each run are found once."""
         return JudgedQueries.of(self.qrels)
 
-    def describe(self, queries: int, contents: Mapping[str, str]) -> DatasetInfo:
-        """Return the entry in the manifest.
-
-        Args:
-            queries: Number of queries in the means.
-            contents: From :meth:`hash_contents`.
-        """
+    def describe(self, queries: int) -> DatasetInfo:
+        """Return the entry in the manifest, with the number of queries in the means."""
+        contents = self.hash_contents()
         return DatasetInfo(
             id=self.id,
             version=self.version,
             queries=queries,
             documents=None if self.corpus is None else len(self.corpus),
             sha256=sha256_text("".join(f"{kind} {digest}\n" for kind, digest in contents.items())),
-            contents=dict(contents),
+            contents=contents,
             files=self.files,
             findings=self.findings,
         )

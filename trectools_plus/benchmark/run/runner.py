@@ -204,7 +204,7 @@ def make_manifest(
     return Manifest(
         experiment_id=make_experiment_id(moment, config_hash),
         **describe_conditions(moment),
-        dataset=dataset.describe(queries, dataset.hash_contents()),
+        dataset=dataset.describe(queries),
         config=settings,
         config_hash=config_hash,
         index_snapshots={name: key for name, key in keys.items() if key is not None},

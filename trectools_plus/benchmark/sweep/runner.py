@@ -240,7 +240,7 @@ def _choose(
         gain = choose(baseline=columns[baseline])
     notes = (*notes_on_judges(dataset.qrels), *notes_on_unjudged(evaluation.judged))
     return SweepReport(
-        dataset=dataset.describe(len(table), dataset.hash_contents()),
+        dataset=dataset.describe(len(table)),
         packages=package_versions(),
         platform=describe_machine()["platform"],
         measure=primary_name,
