@@ -163,7 +163,7 @@ def test_a_mean_does_not_improve_by_leaving_out_queries(bench: Any) -> None:
     ("settings", "words"),
     [
         ({"grade": 2}, "different qrels"),
-        ({"queries": 59}, "means over 59 and 60 queries"),
+        ({"queries": 59}, "numbers of queries .59 and 60."),
         ({"missing": "drop"}, "drop and zero"),
     ],
 )
@@ -192,7 +192,7 @@ def test_other_data_are_refused(bench: Any, settings: dict[str, Any], words: str
         (
             lambda d: d["manifest"]["dataset"].update(version="2"),
             IncomparableError,
-            "dataset versions",
+            "versions of the dataset",
         ),
         (
             lambda d: d["manifest"]["dataset"]["contents"].clear(),

@@ -124,7 +124,7 @@ def test_reports_with_different_settings_are_not_compared(
     shared: Path, compare: Any, one: str, other: str
 ) -> None:
     counted = [{"before": "drop"}.get(name, name) for name in (one, other)]
-    message = f"queries without a relevant document count as {counted[0]} and {counted[1]}"
+    message = rf"no_relevant \({counted[0]} and {counted[1]}\)"
     with pytest.raises(IncomparableError, match=message) as refused:
         compare(shared / one, shared / other)
     assert refused.value.exit_code == 3

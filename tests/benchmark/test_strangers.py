@@ -17,8 +17,8 @@ from harness.forging import JSON, edit_json, reseal
 
 from trectools_plus.benchmark import run_benchmark, verify_report
 from trectools_plus.benchmark.gate import GateRules, run_gate
-from trectools_plus.benchmark.report import BenchmarkReport
 from trectools_plus.benchmark.report.folder import FILES, ReportFolder, list_reports
+from trectools_plus.benchmark.report.model import BenchmarkReport
 from trectools_plus.benchmark.run.config import BenchmarkConfig, FileName
 from trectools_plus.benchmark.run.config_file import load_config
 from trectools_plus.errors import TrectoolsPlusError
@@ -326,8 +326,8 @@ TEXTS = """
     BenchmarkReport.best_mode BenchmarkReport.best_mode_significant BenchmarkReport.groups
     BenchmarkReport.headline_measures BenchmarkReport.modes BenchmarkReport.notes
     BenchmarkReport.primary_measure BenchmarkReport.strata BenchmarkReport.unranked
-    BenchmarkReport.unscored BestOverall.measure BestOverall.mode BestOverall.not_different
-    BestOverall.rule Comparison.baseline Comparison.contrast Comparison.correction
+    BenchmarkReport.unscored BestOverall.mode
+    Comparison.baseline Comparison.contrast Comparison.correction
     Comparison.family Comparison.measure Comparison.test ConfidenceInterval.method
     ConfidenceInterval.note DatasetInfo.contents DatasetInfo.files DatasetInfo.id
     DatasetInfo.sha256 DatasetInfo.version Diagnosis.mode Diagnosis.observed Diagnosis.sign

@@ -1,4 +1,4 @@
-"""``benchmark sweep``: variants that are given, fused or searched, and the best of them."""
+"""``benchmark sweep``: variants that are given or fused, and the best of them."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ from typing import Any
 
 import pytest
 
-from trectools_plus import evaluate, load_qrels
+from trectools_plus import evaluate
 from trectools_plus.benchmark import load_config, load_sweep_config, run_benchmark, run_sweep
 from trectools_plus.errors import CheckFailedError, IncomparableError, InputError, UsageError
 from trectools_plus.reporting import write_reports, write_sweep_report
 from trectools_plus.reporting.results.sweep import sweep_blocks
+from trectools_plus.retrieval.fusion import Fusion, fuse
 from trectools_plus.statistics import compare_columns, select_winner
 
 SAMPLE = Path(__file__).parents[2] / "trectools_plus/formats/sample"
@@ -117,45 +118,30 @@ def test_runs_of_variants_that_were_made_elsewhere(call, tmp_path):
     assert (tmp_path / "out/winner.run").read_text().startswith("1 Q0")
 
 
-@pytest.mark.parametrize("mode", ["lexical", "hybrid"])
-def test_a_searched_variant_has_the_figures_of_a_benchmark(small, tmp_path, mode):
-    options = {**small.options, "measures": "nDCG@10", "modes": mode, **FEW}
-    grid = {"k1": "0.5,1.2", "depth": "2,5"}
-    result = sweep(tmp_path / "sweep", grid=grid, **options)
+def test_a_fused_variant_is_the_fusion_of_the_runs(tmp_path):
+    result = fused(tmp_path / "out", grid={"fusion.weights": "0.3,0.6", "depth": "5,20"})
     assert len(result.report.variants) == 4
     for one in result.report.variants:
-        config = load_config(
-            None,
-            {
-                **options,
-                "depth": int(one.settings["depth"]),
-                "retrieval": {"k1": one.settings["k1"]},
-                "output_dir": tmp_path / one.name,
-            },
-        )
-        expected = run_benchmark(config).report.modes[mode].measures["nDCG@10"]
-        assert one.mean == pytest.approx(expected.mean), one.name
-        assert one.ci == expected.ci
-    assert result.run.name == result.report.winner.name
-    scored = evaluate(load_qrels(small.qrels), result.run, ["nDCG@10"])
+        weight = float(one.settings["fusion.weights"])
+        fusion = Fusion(method="weighted", weights=(weight, 1 - weight))
+        run = fuse(RUNS, fusion, int(one.settings["depth"]))
+        assert one.mean == pytest.approx(evaluate(QRELS, run, ["nDCG@10"]).mean("nDCG@10"))
+    scored = evaluate(QRELS, result.run, ["nDCG@10"])
     assert scored.mean("nDCG@10") == pytest.approx(result.report.winner.mean)
 
 
-def test_a_setting_that_some_variants_do_not_use_is_left_out_there(small, tmp_path):
-    result = sweep(
-        tmp_path / "out",
-        grid={"fusion.method": "rrf,weighted", "fusion.k": "20,60", "weights": "0.3,0.7"},
-        **small.options,
-    )
+def test_a_setting_that_some_variants_do_not_use_is_left_out_there(tmp_path):
+    grid = {"fusion.method": "rrf,weighted", "fusion.k": "20,60", "fusion.weights": "0.3,0.7"}
+    result = fused(tmp_path / "out", grid=grid)
     assert {one.name for one in result.report.variants} == {
         "fusion.method=rrf fusion.k=20",
         "fusion.method=rrf fusion.k=60",
-        "fusion.method=weighted weights=0.3",
-        "fusion.method=weighted weights=0.7",
+        "fusion.method=weighted fusion.weights=0.3",
+        "fusion.method=weighted fusion.weights=0.7",
     }
 
 
-def test_the_grid_of_a_file(small, tmp_path):
+def test_the_grid_of_a_file(tmp_path):
     runs = tmp_path / "runs.yaml"
     runs.write_text(
         f"runs: {json.dumps(RUNS)}\nqrels: {QRELS}\nprimary_measure: AP\nresamples: 100\n"
@@ -180,7 +166,7 @@ def test_the_grid_of_a_file(small, tmp_path):
         ({"grid": {"fusion.weights": ""}}, "has no value"),
         ({"grid": {"fusion.weights": "0.4"}}, "nothing to choose"),
         ({"grid": {"depth": "10,none"}}, "whole number"),
-        ({"grid": {"fusion.k": "10,20", "fusion.method": "combsum"}}, "changes nothing"),
+        ({"grid": {"fusion.k": "10,20", "fusion.method": "combsum"}}, "nothing to choose"),
         ({"grid": {"fusion.k": "x,20"}}, "k"),
         ({"runs": {"lexical": RUNS["lexical"]}}, "one run"),
         ({"runs": {"lexical": RUNS["lexical"]}, "grid": {}}, "nothing to choose"),
@@ -194,18 +180,9 @@ def test_wrong_sweeps_are_refused(tmp_path, options, message):
     assert not (tmp_path / "out").exists()
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"grid": {"k1": "0.5,-1"}}, "--grid k1=-1"),
-        ({"grid": {"kl": "0.5,1"}}, "unknown setting 'kl'"),
-        ({"modes": "lexical,vector", "grid": {"b": "0.1,0.9"}}, "sweep has one"),
-        ({"http": {"url": "http://a"}, "modes": "lexical"}, "embedded"),
-    ],
-)
-def test_wrong_settings_of_a_search_are_refused(small, tmp_path, options, message):
-    with pytest.raises(UsageError, match=message):
-        sweep(tmp_path / "out", **small.options, **options)
+def test_a_sweep_needs_runs(small, tmp_path):
+    with pytest.raises(UsageError, match="a sweep needs them"):
+        sweep(tmp_path / "out", **small.options, grid={"fusion.weights": "0.1,0.9"})
 
 
 def test_variants_over_different_queries_are_refused(small, tmp_path):

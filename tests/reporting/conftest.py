@@ -8,11 +8,10 @@ from typing import Any
 
 import pytest
 
-from trectools_plus.benchmark.report import (
+from trectools_plus.benchmark.report.model import (
     BenchmarkReport,
     DatasetInfo,
     Diagnostics,
-    Latency,
     Manifest,
     MeasureDefinition,
     MeasureResult,
@@ -22,6 +21,7 @@ from trectools_plus.benchmark.report import (
 from trectools_plus.benchmark.report.verdict import add_result
 from trectools_plus.benchmark.run.targets import AD_HOC_TARGETS, judge_mean
 from trectools_plus.measures.scoring.bounds import Ties
+from trectools_plus.retrieval.fetch.outcome import Latency
 from trectools_plus.statistics.comparison import Comparison, ConfidenceInterval
 
 LABELS = {"lexical": "Lexical-Only", "vector": "Vector-Only", "hybrid": "Hybrid"}

@@ -8,7 +8,7 @@ from typing import Any
 
 import polars as pl
 
-from trectools_plus.benchmark.report import load_report
+from trectools_plus.benchmark.report.verdict import load_report
 from trectools_plus.benchmark.run.output_folder import OutputFolder
 from trectools_plus.benchmark.run.runner import BenchmarkResult
 from trectools_plus.reporting.export import render_json

@@ -67,7 +67,6 @@ def renderings(result: BenchmarkResult) -> Iterator[tuple[str, str]]:
         yield "table", table_as_text(result.report, "markdown", layout=layout)
     yield "family", result.report.comparisons[0].family
     yield "verdict", result.report.verdict.text + " ".join(result.report.verdict.next_steps)
-    yield "rule", result.report.best_overall.rule if result.report.best_overall else ""
     yield "notebook", re.sub(r"<[^>]+>", " ", result.report._repr_html_())
 
 

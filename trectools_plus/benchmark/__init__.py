@@ -26,11 +26,9 @@ __getattr__, __dir__ = import_lazily(
             "compare_vectors_options",
             "load_config",
             "load_fetch_settings",
-            "load_search_settings",
         ],
         "benchmark.run.dataset": [
             "load_collection",
-            "load_hpo_collection",
             "open_collection",
             "open_corpus",
         ],

@@ -29,9 +29,7 @@ from trectools_plus.benchmark.run.config_file import (
 )
 from trectools_plus.benchmark.run.config_file import load_config as load_config
 from trectools_plus.benchmark.run.config_file import load_fetch_settings as load_fetch_settings
-from trectools_plus.benchmark.run.config_file import load_search_settings as load_search_settings
 from trectools_plus.benchmark.run.dataset import load_collection as load_collection
-from trectools_plus.benchmark.run.dataset import load_hpo_collection as load_hpo_collection
 from trectools_plus.benchmark.run.dataset import open_collection as open_collection
 from trectools_plus.benchmark.run.dataset import open_corpus as open_corpus
 from trectools_plus.benchmark.run.output_folder import (

@@ -18,8 +18,8 @@ from trectools_plus.benchmark.compare.compare_reports import (
     read_scores,
     refuse_incomparable,
 )
-from trectools_plus.benchmark.report import BenchmarkReport
 from trectools_plus.benchmark.report.folder import ReportFolder, read_report_topics
+from trectools_plus.benchmark.report.model import BenchmarkReport
 from trectools_plus.benchmark.run.config import resampling_of
 from trectools_plus.display import Displayed
 from trectools_plus.errors import IncomparableError, InputError, TrectoolsPlusError, UsageError

@@ -20,10 +20,9 @@ from typing import Any, Literal
 
 import numpy as np
 import polars as pl
-from pydantic import Field
 
 from trectools_plus.benchmark.compare.compare import compare_modes
-from trectools_plus.benchmark.report import StratumResult
+from trectools_plus.benchmark.report.model import StratumResult
 from trectools_plus.benchmark.run.config import Comparing
 from trectools_plus.benchmark.run.config_file import ConfigOptions, load_config
 from trectools_plus.benchmark.run.runner import BenchmarkResult, run_benchmark
@@ -40,7 +39,6 @@ from trectools_plus.statistics.comparison import Comparison
 from trectools_plus.testsets.languages import languages_in
 from trectools_plus.testsets.loading import load_test_set
 
-SCHEMA_VERSION: Literal["1.1"] = "1.1"
 PARALLEL_SETS = tuple(f"hpo-{language}-standard" for language in ("en", "de", "fr", "es", "nl"))
 """The default test sets: the same meanings in five languages."""
 REPORT_FILE = "MultilingualReport.json"
@@ -63,35 +61,25 @@ class LanguageResult(ReportModel):
     """The folder of the report."""
     modes: dict[str, dict[str, StratumResult]]
     """By mode and measure."""
-    notes: list[str] = Field(default_factory=list)
+    notes: list[str]
     """The notes of the report."""
 
 
 class CrossLingual(ReportModel):
     """One measure of one mode across languages: figures of their means, with equal weights."""
 
-    mean: float | None = None
+    mean: float | None
     """Unweighted mean of the languages' means; null if one of them is undefined."""
-    variance: float | None = None
-    """Sample variance of the languages' means (ddof 1)."""
-    cross_lingual_variance: float | None = None
+    cross_lingual_variance: float | None
     """Population variance of the languages' means (ddof 0)."""
-    best: float | None = None
-    """The best of the languages' means."""
-    best_language: str | None = None
-    """Its language; on a tie, the first."""
-    worst: float | None = None
-    """The worst of them."""
-    worst_language: str | None = None
-    """Its language; on a tie, the first."""
-    gap: float | None = None
-    """Difference between the best and the worst, not negative."""
+    gap: float | None
+    """Difference between the highest and the lowest of them."""
 
 
 class MultilingualReport(ReportModel):
     """The content of ``MultilingualReport.json``."""
 
-    schema_version: Literal["1.0", "1.1"] = SCHEMA_VERSION
+    schema_version: Literal["1.1"] = "1.1"
     corpus: str
     """The searched collection with its version."""
     mode_names: dict[str, str]
@@ -102,13 +90,13 @@ class MultilingualReport(ReportModel):
     """By ISO 639-1 code, in the given order."""
     across: dict[str, dict[str, CrossLingual]]
     """By mode and measure."""
-    average_mrr: dict[str, float | None] = Field(default_factory=dict)
+    average_mrr: dict[str, float | None]
     """By mode, the mean over the languages of the mean reciprocal rank; empty if ``RR`` is not one
     of the measures."""
-    parallel: bool | None = None
-    """True if the sets have the same query ids and, id by id, the same terms of the highest grade;
-    null in reports of schema version 1.0."""
-    differences: dict[str, list[Comparison]] = Field(default_factory=dict)
+    parallel: bool
+    """True if the sets have the same query ids and, id by id, the same terms of the highest
+    grade."""
+    differences: dict[str, list[Comparison]]
     """By mode, the paired difference of every two languages on each measure, with languages in the
     place of modes; empty if the sets are not parallel."""
     command: str | None = None
@@ -199,7 +187,7 @@ def languages_of(sets: Sequence[str]) -> dict[str, str]:
         UsageError: If there are fewer than two languages, a set or some of its queries declare no
             language, or a language is in two sets.
     """
-    found: dict[str, str] = {}
+    by_language: dict[str, str] = {}
     for name in sets:
         for language in languages_in(load_test_set(name)):
             if not language:
@@ -209,18 +197,18 @@ def languages_of(sets: Sequence[str]) -> dict[str, str]:
                     remedy=f"declare it: testset convert {name} OUT.json --language de, or add the "
                     "field language to each query",
                 )
-            if language in found:
+            if language in by_language:
                 raise UsageError(
-                    f"two sets are in {language}: {found[language]} and {name}",
+                    f"two sets are in {language}: {by_language[language]} and {name}",
                     remedy="use one set per language; the queries of two sets are not pooled",
                 )
-            found[language] = name
-    if len(found) < 2:
+            by_language[language] = name
+    if len(by_language) < 2:
         raise UsageError(
             "expected test sets of at least two languages",
             remedy="for one language use benchmark run --dataset hpo --test-file SET",
         )
-    return found
+    return by_language
 
 
 def combine(
@@ -236,20 +224,20 @@ def combine(
     reports = {language: result.report for language, result in results.items()}
     first = next(iter(reports.values()))
 
-    def across(mode: str, name: str) -> CrossLingual:
-        figures = {code: report.modes[mode].measures[name] for code, report in reports.items()}
-        return summarise(
-            {code: one.mean for code, one in figures.items()},
-            higher_is_better=first.higher_is_better(name),
-            ranked=all(
-                one.n == reports[code].manifest.dataset.queries for code, one in figures.items()
-            ),
-        )
-
     summaries = {
-        mode: {name: across(mode, name) for name in first.measure_names} for mode in first.modes
+        mode: {
+            name: summarise([report.modes[mode].measures[name].mean for report in reports.values()])
+            for name in first.measure_names
+        }
+        for mode in first.modes
     }
-    is_parallel = _are_parallel(results)
+    expected = [find_expected_terms(one.dataset.qrels) for one in results.values() if one.dataset]
+    # With missing="drop", a mode can leave out queries in one language only.
+    scored = [
+        one.per_query.select("run", "query_id").unique().sort("run", "query_id")
+        for one in results.values()
+    ]
+    is_parallel = expected == expected[:1] * len(expected) and all(map(scored[0].equals, scored))
     version = (first.manifest.dataset.version or "").partition(" with ")[0]
     reciprocal_rank = first.find_measure("RR")
     compared = first.modes if is_parallel else ()
@@ -265,19 +253,6 @@ def combine(
         parallel=is_parallel,
         differences={mode: _compare_languages(mode, results) for mode in compared},
         command=command,
-    )
-
-
-def _are_parallel(results: Mapping[str, BenchmarkResult]) -> bool:
-    """Return whether the scored queries expect the same terms in every language."""
-    expected = [find_expected_terms(one.dataset.qrels) for one in results.values() if one.dataset]
-    # With missing="drop", a mode can leave out queries in one language only.
-    scored = [
-        one.per_query.select("run", "query_id").unique().sort("run", "query_id")
-        for one in results.values()
-    ]
-    return all(one == expected[0] for one in expected) and all(
-        one.equals(scored[0]) for one in scored
     )
 
 
@@ -308,37 +283,15 @@ def multilingual_report_schema() -> dict[str, Any]:
     return MultilingualReport.model_json_schema(mode="serialization")
 
 
-def summarise(
-    means: Mapping[str, float | None], *, higher_is_better: bool = True, ranked: bool = True
-) -> CrossLingual:
-    """Compute mean, variance and gap of the languages' means.
-
-    Args:
-        means: By language, at least two; one undefined mean (``None``) makes all figures undefined.
-        higher_is_better: True if the highest mean is the best.
-        ranked: True if each mean is over all queries of its language. Otherwise no language is
-            best or worst, because omitting the hardest queries would make a language the best.
-    """
-    known = {code: mean for code, mean in means.items() if mean is not None}
-    if len(known) < len(means):
-        return CrossLingual()
-    values, ends = list(known.values()), CrossLingual()
-    if ranked:
-        choose = (max, min) if higher_is_better else (min, max)
-        best, worst = (function(known, key=known.__getitem__) for function in choose)
-        ends = CrossLingual(
-            best=known[best],
-            best_language=best,
-            worst=known[worst],
-            worst_language=worst,
-            gap=abs(known[best] - known[worst]),
-        )
-    figures = {
-        "mean": statistics.fmean(values),
-        "variance": statistics.variance(values),
-        "cross_lingual_variance": statistics.pvariance(values),
-    }
-    return ends.model_copy(update=figures)
+def summarise(means: Sequence[float | None]) -> CrossLingual:
+    """Compute mean, variance and gap of the languages' means; one undefined mean leaves none."""
+    known = [mean for mean in means if mean is not None]
+    is_known = len(known) == len(means)
+    return CrossLingual(
+        mean=statistics.fmean(known) if is_known else None,
+        cross_lingual_variance=statistics.pvariance(known) if is_known else None,
+        gap=max(known) - min(known) if is_known else None,
+    )
 
 
 def _language_result(name: str, result: BenchmarkResult) -> LanguageResult:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from trectools_plus.benchmark.report import BenchmarkReport, MeasureResult, StratumResult
+from trectools_plus.benchmark.report.model import BenchmarkReport, MeasureResult, StratumResult
 from trectools_plus.benchmark.report.verdict import baselines_of
 from trectools_plus.display import Cell, TableColumn, TextTable, make_row
 from trectools_plus.errors import UsageError

@@ -11,7 +11,7 @@ from typing import Any
 import polars as pl
 from pydantic import BaseModel
 
-from trectools_plus.benchmark.report import BenchmarkReport
+from trectools_plus.benchmark.report.model import BenchmarkReport
 from trectools_plus.benchmark.report.verdict import baselines_of
 from trectools_plus.display import Cell, TextTable
 from trectools_plus.errors import UsageError

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from trectools_plus.benchmark.report import (
+from trectools_plus.benchmark.report.diagnostics import diagnose
+from trectools_plus.benchmark.report.model import (
     Diagnostics,
     MeasureDefinition,
     MeasureResult,
     ModeResult,
     RunFile,
 )
-from trectools_plus.benchmark.report.diagnostics import diagnose
 from trectools_plus.benchmark.run.targets import AD_HOC_TARGETS, Target, judge_mean
-from trectools_plus.statistics.comparison import Comparison, ConfidenceInterval
+from trectools_plus.statistics.comparison import ConfidenceInterval
 
 GOOD = {
     "nDCG@10": 0.5,
@@ -85,60 +85,13 @@ def mode_of(means: dict[str, float], n: int = 50, judged: float = 1.0) -> ModeRe
     ],
 )
 def test_patterns_of_one_mode(changes: dict[str, float], signs: list[str]) -> None:
-    found = diagnose({"m": mode_of({**GOOD, **changes})}, [], "nDCG@10", pooled=True)
+    found = diagnose({"m": mode_of({**GOOD, **changes})}, pooled=True)
     assert [item.sign for item in found] == signs
     assert all(item.mode == "m" and item.observed and item.suggests for item in found)
 
 
-def with_interval(name: str, mean: float, low: float, high: float) -> ModeResult:
-    """A good mode but for one measure, whose interval is known."""
-    result = mode_of({**GOOD, name: mean})
-    ci = INTERVAL.model_copy(update={"low": low, "high": high})
-    target = judge_mean(mean, TARGETS[name], (low, high))
-    figures = result.measures[name].model_copy(update={"ci": ci, "target": target})
-    return result.model_copy(update={"measures": {**result.measures, name: figures}})
-
-
-@pytest.mark.parametrize(("high", "reaches"), [(0.62, True), (0.59, False)])
-def test_low_says_whether_the_interval_reaches_the_baseline(high: float, reaches: bool) -> None:
-    (found,) = diagnose({"m": with_interval("R@100", 0.55, 0.5, high)}, [], "nDCG@10", pooled=True)
-    assert found.sign == "low-recall"
-    assert ("though the interval reaches the baseline" in found.observed) is reaches
-
-
-def compared(baseline: str, contrast: str, difference: float, significant: bool) -> Comparison:
-    return Comparison(
-        baseline=baseline,
-        contrast=contrast,
-        measure="nDCG@10",
-        n=50,
-        difference=difference,
-        ci=INTERVAL,
-        significant=significant,
-        effect_size=None,
-        wins=1,
-        ties=1,
-        losses=1,
-    )
-
-
-@pytest.mark.parametrize(
-    ("comparison", "signs"),
-    [
-        (compared("lexical", "hybrid", 0.1, True), []),
-        (compared("lexical", "hybrid", 0.1, False), []),
-        (compared("lexical", "hybrid", -0.1, True), ["fusion-loses"]),
-        (compared("hybrid", "lexical", 0.1, False), ["fusion-loses"]),
-        (compared("hybrid", "lexical", -0.1, True), []),
-    ],
-)
-def test_fusion_against_its_parts(comparison: Comparison, signs: list[str]) -> None:
-    modes = {"lexical": mode_of(GOOD), "hybrid": mode_of(GOOD)}
-    assert [item.sign for item in diagnose(modes, [comparison], "nDCG@10", pooled=True)] == signs
-
-
 def test_few_judgments_are_reported_once_and_few_queries_are_not() -> None:
     modes = {"a": mode_of(GOOD, n=9, judged=0.3), "b": mode_of(GOOD, n=9, judged=0.4)}
-    found = diagnose(modes, [], "nDCG@10", pooled=True)
+    found = diagnose(modes, pooled=True)
     assert [item.sign for item in found] == ["few-judged"]
-    assert diagnose(modes, [], "nDCG@10", pooled=False) == []
+    assert diagnose(modes, pooled=False) == []

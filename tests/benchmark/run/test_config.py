@@ -14,7 +14,6 @@ from trectools_plus.benchmark.run.config import BenchmarkConfig
 from trectools_plus.benchmark.run.config_file import (
     compare_vectors_options,
     load_config,
-    load_search_settings,
 )
 from trectools_plus.benchmark.run.targets import Target
 from trectools_plus.errors import InputError, UsageError
@@ -90,21 +89,6 @@ def test_weights_that_are_refused(text: str, words: str, tmp_path: Path) -> None
         load_config(write(tmp_path, f"dataset: hpo\n{text}\n"))
 
 
-def test_the_settings_of_a_search_alone(tmp_path: Path) -> None:
-    """``serve --config`` reads the same file as ``benchmark run``."""
-    text = "dataset: data\nmodes: bm25,hybrid\ndepth: 20\nweights: {bm25: 1, dense: 2}\nseed: 7\n"
-    assert load_search_settings(write(tmp_path, text)) == {
-        "dataset": str(tmp_path / "data"),
-        "modes": ("bm25", "hybrid"),
-        "depth": 20,
-        "retrieval": {"weights": {"bm25": "1", "dense": "2"}},
-    }
-    with pytest.raises(UsageError, match=r"mode.*modes"):
-        load_search_settings(write(tmp_path, "mode: lexical"))
-    with pytest.raises(UsageError, match="depth"):
-        load_search_settings(write(tmp_path, "depth: 0"))
-
-
 def test_the_deciding_test(tmp_path: Path) -> None:
     config = load_config(options={"dataset": "hpo"}).as_manifest()
     assert (config["test"], config["correction"]) == ("t_test", "holm")
@@ -153,9 +137,6 @@ def test_the_deciding_test(tmp_path: Path) -> None:
         ({"runs": {".x": "a"}, "qrels": "q"}, "run name '.x'"),
         ({"runs": {"A": "a", "a": "b"}, "qrels": "q"}, "lower case"),
         ({"runs": {}, "qrels": "q"}, "write NAME=FILE"),
-        ({"dataset": "hpo", "cutoffs": "1", "measures": ["AP"]}, "cutoffs"),
-        ({"dataset": "hpo", "cutoffs": "0"}, "at least 1"),
-        ({"dataset": "hpo", "cutoffs": "1,x"}, "got 'x' — cutoffs"),
         ({"dataset": "hpo", "annotations": "x"}, "annotations — add one"),
     ],
 )
@@ -182,19 +163,6 @@ def test_default_measures_and_those_for_terms() -> None:
     assert len(over_terms) == 25
     assert BenchmarkConfig(**RUNS, ontology="x.obo").measure_names == over_terms
     assert BenchmarkConfig(dataset="hpo", measures=("AP@5",)).measure_names == ("AP@5",)
-
-
-def test_cutoffs_of_the_default_measures() -> None:
-    over_terms = load_config(options={"dataset": "hpo", "cutoffs": "20, 1,5,5"}).measure_names
-    assert over_terms[:4] == ("RR", "HitRate@1", "HitRate@5", "HitRate@20")
-    assert len(over_terms) == 1 + 6 * 3
-    config = load_config(options={**FILES, "cutoffs": [1, 7]})
-    assert config.measure_names == (
-        "nDCG@1", "nDCG@7", "AP@1", "AP@7", "RR@1", "RR@7", "R@1", "R@7", "HitRate@1", "HitRate@7",
-    )  # fmt: skip
-    assert "cutoffs" not in config.as_manifest()
-    again = load_config(options=config.as_manifest())
-    assert again.as_manifest() == config.as_manifest()
 
 
 def test_files_about_terms(tmp_path: Path) -> None:
@@ -234,7 +202,6 @@ def test_headline_measures_are_measures_of_the_benchmark() -> None:
     seven = [f"P@{cutoff}" for cutoff in range(1, 8)]
     manifest = load_config(options={**FILES, "measures": seven}).as_manifest()
     assert manifest["headline_measures"] == seven
-    assert "headline_measures" not in load_config(options={**FILES, "cutoffs": [3]}).as_manifest()
 
 
 def test_labels() -> None:

@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from trectools_plus.benchmark.run.config import BenchmarkConfig
-from trectools_plus.benchmark.run.dataset import load_hpo, load_hpo_collection
+from trectools_plus.benchmark.run.dataset import load_hpo
 from trectools_plus.benchmark.run.runner import run_benchmark
 from trectools_plus.errors import FormatError
 from trectools_plus.ontology.hpo import load_ontology
@@ -28,7 +28,7 @@ def ontology():
 
 @pytest.fixture(scope="module")
 def collection():
-    return load_hpo_collection()
+    return load_hpo()[0]
 
 
 def test_every_live_term_is_a_document(collection, ontology):
@@ -44,14 +44,14 @@ def test_every_live_term_is_a_document(collection, ontology):
 
 @pytest.mark.parametrize("name", ["own-form.yaml", "phentrieve-list.json", "phentrieve-cases.json"])
 def test_test_files_of_the_user(name):
-    collection = load_hpo_collection(FOLDER / name)
+    collection = load_hpo(FOLDER / name)[0]
     expected = load_test_set(FOLDER / name)
     assert collection.topics.query_ids == [query.query_id for query in expected.queries]
     assert collection.topics.path == str(FOLDER / name)
 
 
 def test_shipped_sets_by_name():
-    collection = load_hpo_collection("hpo-fr-tiny")
+    collection = load_hpo("hpo-fr-tiny")[0]
     assert len(collection.topics.query_ids) == 9
     assert collection.version.endswith(" with hpo-fr-tiny 3.0.0")
 
@@ -90,19 +90,19 @@ def test_ids_of_merged_terms_become_the_term_they_were_merged_into(tmp_path, ont
         for other in ontology.term("HP:0000003").alternative_ids
         if ontology.resolve(other).status == "alternative"
     )
-    collection = load_hpo_collection(cases(tmp_path, alternative, "HP:0000003"))
+    collection = load_hpo(cases(tmp_path, alternative, "HP:0000003"))[0]
     assert collection.qrels.to_dict() == {"case-001": {"HP:0000003": 1}}
 
 
 def test_a_merged_id_with_an_obsolete_stanza_becomes_its_term(tmp_path):
-    collection = load_hpo_collection(cases(tmp_path, "HP:0002744"))
+    collection = load_hpo(cases(tmp_path, "HP:0002744"))[0]
     assert collection.qrels.to_dict() == {"case-001": {"HP:0100337": 1}}
 
 
 def test_ids_that_are_not_live_terms_are_refused_with_the_replacement(tmp_path):
     path = cases(tmp_path, "HP:0004038", "HP:9999999", "HP:0001250")
     with pytest.raises(FormatError) as caught:
-        load_hpo_collection(path)
+        load_hpo(path)[0]
     message = str(caught.value)
     assert "2 expected ids" in message
     assert "HP:0004038 of query case-001 is obsolete" in message

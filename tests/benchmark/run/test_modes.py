@@ -10,7 +10,8 @@ import jsonschema
 import pytest
 from typer.testing import CliRunner
 
-from trectools_plus.benchmark.report import load_report, report_json_schema
+from trectools_plus.benchmark.report.model import report_json_schema
+from trectools_plus.benchmark.report.verdict import load_report
 from trectools_plus.benchmark.run.config_file import load_config, load_fetch_settings
 from trectools_plus.benchmark.run.runner import BenchmarkResult, run_benchmark
 from trectools_plus.cli.app import benchmark_app

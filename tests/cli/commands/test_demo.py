@@ -41,7 +41,6 @@ FAST = "-m RR@10 --set resamples=100"
 COMMANDS = {
     "trectools-plus benchmark run": f"--modes lexical {FAST} --output-dir out",
     "trectools-plus benchmark compare-vectors": "--strategies all_max --set resamples=100 -o out",
-    "trectools-plus benchmark sweep": "--modes lexical --grid k1=0.9,1.2 --resamples 100",
     "trectools-plus runs fetch": "--modes lexical --output-dir out",
     "trectools-plus query": "mould --mode lexical",
     "trectools-plus index build": "--modes lexical",

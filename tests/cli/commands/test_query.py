@@ -119,10 +119,10 @@ def test_nothing_found_is_said_on_stderr() -> None:
             ["benchmark", "compare-vectors", "--set", "multi_vector=true"],
             "cannot be set",
         ),
-        (["benchmark", "compare-vectors", "--set", "cutoffs=x"], "got 'x' — cutoffs"),
+        (["benchmark", "compare-vectors", "--set", "depth=x"], "got 'x' — depth"),
         (
-            ["benchmark", "multilingual", "hpo-en-tiny", "hpo-de-tiny", "--set", "cutoffs=0"],
-            "expected at least 1 but got '0' — cutoffs",
+            ["benchmark", "multilingual", "hpo-en-tiny", "hpo-de-tiny", "--set", "depth=0"],
+            "expected at least 1 but got 0 — depth",
         ),
         (["query", "x", "--mode", "bm52"], "unknown mode 'bm52'"),
         (["query", "x", "--corpus", "c", "--ontology", "o"], "exclude each other"),

@@ -10,9 +10,7 @@ import pytest
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from trectools_plus.benchmark.analyses import Curves
 from trectools_plus.reporting.plots.figures import (
-    _plot_curves,
     _plot_differences,
 )
 from trectools_plus.reporting.plots.style import label_text, mode_style
@@ -25,14 +23,6 @@ def axes() -> Axes:
     return Figure().subplots()
 
 
-def curves(modes: list[str]) -> Curves:
-    at = np.array([0.0, 0.5, 1.0])
-    mean = {mode: np.array([0.6, 0.4, 0.1]) - place / 100 for place, mode in enumerate(modes)}
-    low = {mode: values - 0.05 for mode, values in mean.items()}
-    high = {mode: values + 0.1 for mode, values in mean.items()}
-    return Curves("IPrec", at, mean, low, high, 5, 0.95)
-
-
 def per_query(values: dict[str, list[float | None]], measure: str = "nDCG@10") -> pl.DataFrame:
     rows = [
         {"run": mode, "query_id": f"q{number}", "measure": measure, "value": value}
@@ -40,29 +30,6 @@ def per_query(values: dict[str, list[float | None]], measure: str = "nDCG@10") -
         for number, value in enumerate(column)
     ]
     return pl.DataFrame(rows, schema_overrides={"value": pl.Float64})
-
-
-def test_curves_show_lines_and_bands(axes: Axes) -> None:
-    data = curves(["a", "b"])
-    _plot_curves(axes, data, {"a": "First", "b": "b"})
-    assert [line.get_ydata().tolist() for line in axes.lines] == [
-        data.mean["a"].tolist(),
-        data.mean["b"].tolist(),
-    ]
-    for band, mode in zip(axes.collections, "ab", strict=True):
-        heights = band.get_paths()[0].vertices[:, 1]
-        assert heights.min() == pytest.approx(data.low[mode].min())
-        assert heights.max() == pytest.approx(data.high[mode].max())
-    assert axes.get_legend_handles_labels()[1] == ["First", "b"]
-
-
-def test_hit_rate_is_over_a_logarithmic_k(axes: Axes) -> None:
-    data = curves(["a"])
-    ranks = Curves("HitRate", np.array([1.0, 10.0, 100.0]), data.mean, data.low, data.high, 5, 0.95)
-    _plot_curves(axes, ranks, {"a": "First"})
-    assert axes.get_xscale() == "log"
-    assert {"1", "10", "100"} <= {tick.get_text() for tick in axes.get_xticklabels()}
-    assert axes.get_ylim()[0] == 0.0
 
 
 def test_differences_are_sorted_and_carry_the_reports_interval(

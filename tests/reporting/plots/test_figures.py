@@ -17,10 +17,12 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 
 from trectools_plus import Qrels, Run
-from trectools_plus.benchmark.report import BenchmarkReport
+from trectools_plus.benchmark.report.model import BenchmarkReport
 from trectools_plus.benchmark.run.output_folder import OutputFolder
 from trectools_plus.benchmark.run.runner import BenchmarkResult
 from trectools_plus.errors import InputError, UsageError
+from trectools_plus.measures.evaluation import Averaging, score_runs
+from trectools_plus.measures.parser import parse_measures
 from trectools_plus.reporting import write_plots
 from trectools_plus.reporting.plots import draw_plots, save_plots
 from trectools_plus.reporting.plots.style import as_image
@@ -40,7 +42,7 @@ def data(modes: list[str]) -> tuple[pl.DataFrame, dict[str, Run]]:
     return pl.DataFrame(rows), dict.fromkeys(modes, run)
 
 
-PLOT_NAMES = ("measures", "precision_recall", "hit_rate", "differences")
+PLOT_NAMES = ("measures", "precision_recall", "differences")
 
 
 def all_plots(make_report: Any, count: int, **fields: Any) -> dict[str, Figure]:
@@ -106,7 +108,18 @@ def test_only_what_there_are_figures_for_is_drawn(make_report: Any) -> None:
     table, runs = data(["a"])
     assert [*draw_plots(report, table)] == ["measures"]
     names = [*draw_plots(report, table, QRELS, runs)]
-    assert names == ["measures", "precision_recall", "hit_rate"]
+    assert names == ["measures", "precision_recall"]
+
+
+def test_precision_is_drawn_at_eleven_levels_of_recall(make_report: Any) -> None:
+    table, runs = data(["a", "b"])
+    report = make_report({"a": {"nDCG@10": 0.2}, "b": {"nDCG@10": 0.3}})
+    (axes,) = draw_plots(report, table, QRELS, runs)["precision_recall"].axes
+    names = [f"IPrec@{step / 10:g}" for step in range(11)]
+    for line, run in zip(axes.lines, runs.values(), strict=True):
+        expected = score_runs(QRELS, {"a": run}, parse_measures(names), Averaging("zero", "drop"))
+        assert line.get_ydata() == pytest.approx([expected.mean("a", name) for name in names])
+    assert len(axes.collections) == 2
 
 
 def measures_of(report: BenchmarkReport) -> Figure:

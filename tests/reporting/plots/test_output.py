@@ -31,7 +31,7 @@ def test_a_benchmark_writes_its_plots(config: BenchmarkConfig) -> None:
     files = write_reports(run_benchmark(config), plots=True)
     folder = files["json"].parent
     found = {path.name for path in (folder / "visualizations").iterdir()}
-    drawn = ("measures", "precision_recall", "hit_rate", "differences")
+    drawn = ("measures", "precision_recall", "differences")
     assert found == {f"{name}.{ending}" for name in drawn for ending in FORMATS}
 
 

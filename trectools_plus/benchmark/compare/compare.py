@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from trectools_plus.benchmark.report import MeasureDefinition, MeasureResult, StratumResult
+from trectools_plus.benchmark.report.model import MeasureDefinition, MeasureResult, StratumResult
 from trectools_plus.benchmark.report.verdict import find_primary
 from trectools_plus.benchmark.run.config import Comparing
 from trectools_plus.benchmark.run.targets import Target, find_uplift_baseline, judge_mean
@@ -140,7 +140,11 @@ def find_strata(topics: Topics, query_ids: list[str]) -> dict[str, dict[str, Row
         By field, then by value with most queries first (equal ones by name): ascending positions
         in ``query_ids``.
     """
-    by_field = {field: group_queries(topics, query_ids, field) for field in further_fields(topics)}
+    by_field = {
+        field: group_queries(topics, query_ids, field)
+        for field, dtype in topics.frame.schema.items()
+        if field not in TOPICS_SCHEMA and not dtype.is_nested()
+    }
     return {
         field: groups
         for field, groups in by_field.items()
@@ -162,15 +166,6 @@ def group_queries(topics: Topics, query_ids: list[str], field: str) -> dict[str,
             rows.setdefault(value, []).append(row)
     ordered = sorted(rows, key=lambda value: (-len(rows[value]), value))
     return {value: np.array(rows[value], np.intp) for value in ordered}
-
-
-def further_fields(topics: Topics) -> list[str]:
-    """List the fields other than id and text with plain values, in the topics' order."""
-    return [
-        name
-        for name, dtype in topics.frame.schema.items()
-        if name not in TOPICS_SCHEMA and not dtype.is_nested()
-    ]
 
 
 def summarise_rows(

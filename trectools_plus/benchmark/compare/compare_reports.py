@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
@@ -12,8 +12,8 @@ from typing import Any, ClassVar
 import numpy as np
 import polars as pl
 
-from trectools_plus.benchmark.report import BenchmarkReport
 from trectools_plus.benchmark.report.folder import ReportFolder
+from trectools_plus.benchmark.report.model import BenchmarkReport
 from trectools_plus.benchmark.run.config import resampling_of
 from trectools_plus.benchmark.run.output_folder import PER_QUERY_FILE
 from trectools_plus.display import Displayed
@@ -27,13 +27,7 @@ from trectools_plus.text import plural
 _MOST_CHANGED = 10
 _NEAR = 1e-9
 """Tolerance for a mean and the mean of its per-query values: the last bits of a sum."""
-_PARTS = {
-    "qrels": "different qrels",
-    "topics": "different queries",
-    "corpus": "different documents",
-    "ontology": "different ontologies",
-    "annotations": "different annotations",
-}
+_PARTS = ("qrels", "topics", "corpus", "ontology", "annotations")
 _Reports = tuple[ReportFolder, ReportFolder]
 
 
@@ -317,8 +311,13 @@ def refuse_incomparable(sources: _Reports) -> None:
     Raises:
         IncomparableError: If the data differ; it lists all differences.
     """
-    first, second = (source.report for source in sources)
-    if differences := [*_list_differences(first, second)]:
+    first, second = (_list_facts(source.report) for source in sources)
+    differences = [
+        f"different {name} ({first[name]} and {second[name]})"
+        for name in first
+        if None not in (first[name], second[name]) and first[name] != second[name]
+    ]
+    if differences:
         raise IncomparableError(
             f"the reports cannot be compared: {'; '.join(differences)}",
             where=" and ".join(str(source.path) for source in sources),
@@ -326,26 +325,17 @@ def refuse_incomparable(sources: _Reports) -> None:
         )
 
 
-def _list_differences(first: BenchmarkReport, second: BenchmarkReport) -> Iterator[str]:
-    """Yield the differences between the data of two reports."""
-    a, b = first.manifest.dataset, second.manifest.dataset
-    if a.version != b.version:
-        yield f"different dataset versions ({a.version} and {b.version})"
-    for kind, description in _PARTS.items():
-        hashes = a.contents.get(kind), b.contents.get(kind)
-        if None not in hashes and hashes[0] != hashes[1]:
-            yield f"{description} (sha256 {str(hashes[0])[:8]} and {str(hashes[1])[:8]})"
-    if "qrels" not in a.contents or "qrels" not in b.contents:
-        yield "a report has no hash of its qrels"
-    if a.queries != b.queries:
-        yield f"means over {a.queries} and {b.queries} queries"
-    one, other = first.manifest.averaging, second.manifest.averaging
-    if one.missing != other.missing:
-        yield f"queries without results count as {one.missing} and {other.missing}"
-    modes = (*first.modes.values(), *second.modes.values())
-    has_such = any(mode.diagnostics.queries_without_relevant for mode in modes)
-    if one.no_relevant != other.no_relevant and has_such:
-        yield (
-            "queries without a relevant document count as "
-            f"{one.no_relevant} and {other.no_relevant} (no_relevant)"
-        )
+def _list_facts(report: BenchmarkReport) -> dict[str, object]:
+    """Return what reports must have in common, by name; ``None`` is compared with nothing."""
+    data, averaging = report.manifest.dataset, report.manifest.averaging
+    without = any(mode.diagnostics.queries_without_relevant for mode in report.modes.values())
+    hashes = {name: data.contents.get(name) for name in _PARTS}
+    if hashes["qrels"] is None:
+        raise IncomparableError("a report has no hash of its qrels")
+    return {
+        **{name: digest and digest[:12] for name, digest in hashes.items()},
+        "versions of the dataset": str(data.version),
+        "numbers of queries": data.queries,
+        "values of missing": averaging.missing,
+        "values of no_relevant": averaging.no_relevant if without else None,
+    }

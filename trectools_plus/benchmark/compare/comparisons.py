@@ -14,7 +14,7 @@ from trectools_plus.benchmark.compare.compare import (
     refuse_different_queries,
     summarise,
 )
-from trectools_plus.benchmark.report import (
+from trectools_plus.benchmark.report.model import (
     BenchmarkReport,
     DatasetInfo,
     Diagnostics,
@@ -323,46 +323,10 @@ def make_comparisons(
     refuse_different_queries(evaluation)
     notes = dict.fromkeys([*notes_on_unjudged(evaluation.judged), *evaluation.notes])
     evaluation = replace(evaluation, notes=[*notes])
-    manifest = _describe(evaluation, comparing, source, primary_measure)
-    primary = find_primary_of(manifest.config, evaluation)
-    report = BenchmarkReport(
-        manifest=manifest,
-        primary_measure=primary,
-        modes=_list_systems(evaluation, comparing),
-        **compare_modes(comparing, evaluation, primary, "run")._asdict(),
-    )
-    if primary_measure is not None and report.find_measure(primary_measure) is None:
-        raise UsageError(
-            f"the primary measure {primary_measure} is not one of the measures",
-            remedy=f"use one of {', '.join(report.measure_names)}",
-        )
-    return Comparisons(evaluation, add_result(report))
-
-
-def _list_systems(evaluation: Evaluation, comparing: Comparing) -> dict[str, ModeResult]:
-    measures = summarise(evaluation, comparing)
-    return {
-        name: ModeResult(
-            label=name,
-            run=RunFile(queries=evaluation.counts[name].n_run),
-            measures=measures[name],
-            diagnostics=Diagnostics(
-                queries_without_relevant=evaluation.queries_without_relevant,
-                status="incomplete" if evaluation.counts[name].n_missing else "complete",
-            ),
-        )
-        for name in evaluation.run_names
-    }
-
-
-def _describe(
-    evaluation: Evaluation, comparing: Comparing, source: str, primary_measure: str | None
-) -> Manifest:
-    """Describe the settings; without files, versions and times."""
-    queries = max(map(len, evaluation.query_ids.values()))
     options = resampling_of(comparing.options)
-    return Manifest(
-        dataset=DatasetInfo(id=source, queries=queries),
+    # Without files, versions and times, which a report of compare does not have.
+    manifest = Manifest(
+        dataset=DatasetInfo(id=source, queries=max(map(len, evaluation.query_ids.values()))),
         config={
             "measures": evaluation.measure_names,
             "primary_measure": primary_measure,
@@ -376,3 +340,28 @@ def _describe(
         },
         seed=options["seed"],
     )
+    primary = find_primary_of(manifest.config, evaluation)
+    measures = summarise(evaluation, comparing)
+    report = BenchmarkReport(
+        manifest=manifest,
+        primary_measure=primary,
+        modes={
+            name: ModeResult(
+                label=name,
+                run=RunFile(queries=counts.n_run),
+                measures=measures[name],
+                diagnostics=Diagnostics(
+                    queries_without_relevant=evaluation.queries_without_relevant,
+                    status="incomplete" if counts.n_missing else "complete",
+                ),
+            )
+            for name, counts in evaluation.counts.items()
+        },
+        **compare_modes(comparing, evaluation, primary, "run")._asdict(),
+    )
+    if primary_measure is not None and report.find_measure(primary_measure) is None:
+        raise UsageError(
+            f"the primary measure {primary_measure} is not one of the measures",
+            remedy=f"use one of {', '.join(report.measure_names)}",
+        )
+    return Comparisons(evaluation, add_result(report))

@@ -7,12 +7,11 @@ without a target is not low.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Collection, Mapping, Sequence
 
 import polars as pl
 
-from trectools_plus.benchmark.report import (
+from trectools_plus.benchmark.report.model import (
     Diagnosis,
     Diagnostics,
     FailingQuery,
@@ -39,7 +38,6 @@ from trectools_plus.retrieval.backends.embedded.modes import (
 )
 from trectools_plus.retrieval.languages import language_note
 from trectools_plus.statistics.arrays import none_if_nan
-from trectools_plus.statistics.comparison import Comparison
 from trectools_plus.text import listed, plural
 
 
@@ -159,83 +157,62 @@ def _score(
 _LOW_JUDGED = 0.8
 
 
-class _Pattern(NamedTuple):
-    """A measure whose mean is below its baseline target.
-
-    Attributes:
-        sign: Its name.
-        measure: The measure, without its cutoff; of several cutoffs, the deepest counts.
-        name: The measure in words.
-        suggests: The suggestion.
-    """
-
-    sign: str
-    measure: str
-    name: str
-    suggests: str
-
-
 _PATTERNS = (
-    _Pattern(
+    (
         "low-recall",
         "R",
-        "recall",
         "relevant documents are missing from the pool, and no re-ranking brings them back: look at "
         "tokenisation, vocabulary and the indexed fields, or widen the pool (another mode beside "
         "this one, query expansion, synonyms)",
     ),
-    _Pattern(
+    (
         "low-reciprocal-rank",
         "RR",
-        "reciprocal rank",
         "many queries have no relevant document near the top: read the failing queries below; if "
         "documents are found but not at the top, re-rank the first results",
     ),
-    _Pattern(
+    (
         "low-ndcg",
-        "nDCG",
         "nDCG",
         "relevant documents are too few or too far down: raise recall first, then look at the "
         "order (a re-ranker, other fusion weights)",
     ),
 )
+"""Name, measure and suggestion, for a measure whose mean is below its baseline target.
+
+The measure is named without its cutoff; of several cutoffs, the deepest counts.
+"""
 
 
-def diagnose(
-    modes: Mapping[str, ModeResult],
-    comparisons: Sequence[Comparison],
-    measure: str,
-    *,
-    pooled: bool,
-) -> list[Diagnosis]:
-    """Find the patterns, mode by mode and then between modes.
+def diagnose(modes: Mapping[str, ModeResult], *, pooled: bool) -> list[Diagnosis]:
+    """Find the patterns, mode by mode and then of all modes.
 
     Args:
         modes: Results by mode, in the order of the report.
-        comparisons: Paired differences between them.
-        measure: The primary measure, on which fusions are compared with their components.
         pooled: True if the qrels contain documents that are judged as not relevant. If they
             contain only relevant ones, unjudged documents are not a problem.
     """
-    diagnosis = [item for mode, result in modes.items() for item in _diagnose_mode(mode, result)]
-    for pair in comparisons:
-        if pair.measure != measure or "hybrid" not in (pair.baseline, pair.contrast):
+    patterns = []
+    for mode, result in modes.items():
+        if result.status == "empty":
+            observed = "nothing was found for any query"
+            suggests = "no word of the queries is a term of the index: look at the language of "
+            suggests += "both, at stemming and stop words, and at what of the documents is indexed"
+            patterns.append((mode, "nothing-found", observed, suggests))
             continue
-        entry = pair if pair.contrast == "hybrid" else pair.turned()
-        change = entry.difference or 0.0
-        higher = modes["hybrid"].measures[measure].definition.direction_of(measure)
-        if change and (change < 0) == higher:
-            proof = "" if entry.significant else ", though not significantly"
-            diagnosis.append(
-                Diagnosis(
-                    mode="hybrid",
-                    sign="fusion-loses",
-                    observed=f"{measure} is {abs(change):.4f} {'below' if higher else 'above'} "
-                    f"{modes[entry.baseline].label} alone{proof}",
-                    suggests="the weaker component pulls the fusion down: weigh it less, or fuse "
-                    "fewer of its results",
-                )
-            )
+        for sign, label, suggests in _PATTERNS:
+            named = [
+                (one.definition.cutoff or 0, name, one.mean, one.target.status)
+                for name, one in result.measures.items()
+                if (one.definition.name or name).partition("@")[0] == label and one.target
+            ]
+            _, name, mean, status = max(named, default=(0, "", None, None))
+            if status == "below_baseline":
+                patterns.append((mode, sign, f"low {name}: {mean:.4f}", suggests))
+    diagnosis = [
+        Diagnosis(mode=mode, sign=sign, observed=observed, suggests=suggests)
+        for mode, sign, observed, suggests in patterns
+    ]
     shares = {one.label: one.diagnostics.judged.get(JUDGED) for one in modes.values()}
     low = [
         f"{label} {share:.0%}"
@@ -254,36 +231,6 @@ def diagnose(
             )
         )
     return diagnosis
-
-
-def _diagnose_mode(mode: str, result: ModeResult) -> Iterator[Diagnosis]:
-    if result.status == "empty":
-        yield Diagnosis(
-            mode=mode,
-            sign="nothing-found",
-            observed="nothing was found for any query",
-            suggests="no word of the queries is a term of the index: look at the language of both, "
-            "at stemming and stop words, and at what of the documents is indexed",
-        )
-        return
-    for pattern in _PATTERNS:
-        named = [
-            (figures.definition.cutoff or 0, name)
-            for name, figures in result.measures.items()
-            if (figures.definition.name or name).partition("@")[0] == pattern.measure
-            and figures.target is not None
-        ]
-        name = max(named, default=(0, ""))[1]
-        target = result.measures[name].target if name else None
-        if target is not None and target.status == "below_baseline":
-            reaches = target.status_high not in (None, "below_baseline")
-            end = ", though the interval reaches the baseline" if reaches else ""
-            yield Diagnosis(
-                mode=mode,
-                sign=pattern.sign,
-                observed=f"low {pattern.name} ({name} {result.measures[name].mean:.4f}{end})",
-                suggests=pattern.suggests,
-            )
 
 
 def retrieval_notes(config: BenchmarkConfig, dataset: Dataset) -> list[str]:

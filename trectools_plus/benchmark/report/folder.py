@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import polars as pl
 from pydantic import ValidationError
 
-from trectools_plus.benchmark.report import BenchmarkReport, load_report
+from trectools_plus.benchmark.report.model import BenchmarkReport
+from trectools_plus.benchmark.report.verdict import load_report
 from trectools_plus.benchmark.run.config import BenchmarkConfig, resampling_of
 from trectools_plus.benchmark.run.dataset import (
     TERM_FILES,

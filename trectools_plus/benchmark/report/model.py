@@ -28,6 +28,7 @@ from trectools_plus.statistics.arrays import DEFAULT_CONFIDENCE
 from trectools_plus.statistics.comparison import (
     Comparison,
     ConfidenceInterval,
+    ends_of,
     without_interval_of_one,
 )
 from trectools_plus.text import plural
@@ -200,10 +201,7 @@ class FindingRecord(ReportModel):
 
 def record_findings(findings: Iterable[Finding]) -> list[FindingRecord]:
     """Return findings as parts of the report, in the same order."""
-    names = FindingRecord.model_fields
-    return [
-        FindingRecord(**{name: getattr(finding, name) for name in names}) for finding in findings
-    ]
+    return [FindingRecord.model_validate(finding, from_attributes=True) for finding in findings]
 
 
 def hash_config(config: Mapping[str, Any]) -> str:
@@ -336,14 +334,8 @@ class BestOverall(ReportModel):
 
     mode: str
     """The mode."""
-    measure: str
-    """The primary measure."""
     settled: bool
     """True if the mode differs significantly from every other mode."""
-    not_different: list[str]
-    """The modes that do not differ significantly from it; empty if it is settled."""
-    rule: str
-    """The rule in words, without a full stop."""
 
 
 class Verdict(WithoutUnset):
@@ -561,10 +553,9 @@ class BenchmarkReport(ReportModel):
 def _show(result: MeasureResult, queries: int) -> str:
     if result.mean is None:
         return "–"
-    count = "" if result.n == queries else f" (n = {result.n:,})"
-    if result.ci is None or result.ci.low is None or result.ci.high is None:
-        return f"{result.mean:.4f}{count}"
-    return f"{result.mean:.4f} [{result.ci.low:.3f}, {result.ci.high:.3f}]{count}"
+    low, high = ends_of(result.ci)
+    interval = "" if low is None else f" [{low:.3f}, {high:.3f}]"
+    return f"{result.mean:.4f}{interval}" + f" (n = {result.n:,})" * (result.n != queries)
 
 
 def report_json_schema() -> dict[str, Any]:

@@ -23,9 +23,9 @@ from trectools_plus.choices import DEFAULT_MEASURES
 from trectools_plus.errors import InputError
 from trectools_plus.formats.files.closed import read_document
 from trectools_plus.plugins import without_user_code
-from trectools_plus.statistics.comparison import Comparison, ConfidenceInterval
-from trectools_plus.statistics.method import EQUAL, FEW
-from trectools_plus.text import join_names, listed, plural
+from trectools_plus.statistics.comparison import Comparison, ConfidenceInterval, ends_of
+from trectools_plus.statistics.method import EQUAL
+from trectools_plus.text import join_names, plural
 
 _MOST_HEADLINES = 6
 _PRIMARY = "nDCG@10"
@@ -69,32 +69,6 @@ def choose_headlines(report: BenchmarkReport, primary: str) -> list[str]:
     return list(dict.fromkeys([*known, *report.measure_names]))[:_MOST_HEADLINES]
 
 
-def find_best_overall(report: BenchmarkReport, measure: str) -> BestOverall | None:
-    """Return the best mode on a measure; ``None`` without one (see ``best_mode``).
-
-    Args:
-        report: The report.
-        measure: One of its measures, usually the primary one.
-    """
-    best = report.best_mode.get(measure)
-    if best is None:
-        return None
-    settled = report.best_mode_significant.get(measure, False)
-    others = []
-    for mode in report.modes:
-        entry = report.find_comparison(best, mode, measure)
-        if mode != best and not (settled or (entry and entry.significant)):
-            others.append(mode)
-    return BestOverall(
-        mode=best,
-        measure=measure,
-        settled=settled,
-        not_different=others,
-        rule=f"the best mean {measure}; settled if significantly better than every other "
-        f"{report.noun}",
-    )
-
-
 def make_verdict(report: BenchmarkReport, measure: str) -> Verdict | None:
     """Return the result on a measure; ``None`` if the report has no modes or not this measure.
 
@@ -132,7 +106,7 @@ def _judge_pair(
     has_baseline: bool,
 ) -> Verdict:
     """Return the verdict on the best mode and the one that it is compared with."""
-    (best, second), noun = pair, report.noun
+    best, second = pair
     first, other = (report.modes[mode].label for mode in pair)
     entry, lead = report.find_comparison(second, best, measure), means[best] - means[second]
     significant, ci, n = None, None, report.manifest.dataset.queries
@@ -150,16 +124,18 @@ def _judge_pair(
             "does not differ significantly from"
         )  # fmt: skip
         text = f"{first} {differs} {other} on {measure} with {queries}: {figures}{interval}"
-        if counts["compared"] > 1:
-            text += f"; {counts['better']} of {plural(counts['compared'], noun)} are significantly "
-            text += f"better and {counts['worse']} worse"
     else:
         is_best = report.best_mode_significant.get(measure, False)
         rank = "is best" if is_best else f"scores {'highest' if is_higher else 'lowest (best)'}"
-        against = f"against every other {noun} " if is_best and len(report.modes) > 2 else ""
+        against = f"against every other {report.noun} " if is_best and len(means) > 2 else ""
         proof = f"{'' if significant else 'not '}significant {against}with {queries}"
-        proof = "this difference was not tested" if significant is None else proof
         text = f"{first} {rank} on {measure}: {figures} over {other}{interval}; {proof}"
+    steps = []
+    if entry and not significant and entry.detectable_difference is not None:
+        steps.append(
+            f"With {queries}, a true difference of {_show(entry.detectable_difference)} between "
+            f"{first} and {other} is detected in at least 80 of 100 cases."
+        )
     return Verdict(
         text=text,
         measure=measure,
@@ -172,7 +148,7 @@ def _judge_pair(
         significant=significant,
         **counts,
         queries=n,
-        next_steps=list_next_steps(report, measure, entry),
+        next_steps=steps,
     )
 
 
@@ -222,7 +198,6 @@ def _judge_means(
         p_adjusted=None,
         significant=None,
         queries=n,
-        next_steps=list_next_steps(report, measure),
     )
 
 
@@ -241,7 +216,10 @@ def add_result(report: BenchmarkReport) -> BenchmarkReport:
     measure = report.primary_measure or find_primary(config, names)
     headlines = report.headline_measures or choose_headlines(report, measure)
     named = report.model_copy(update={"primary_measure": measure, "headline_measures": headlines})
-    overall, verdict = find_best_overall(named, measure), make_verdict(named, measure)
+    best, overall = named.best_mode.get(measure), None
+    if best is not None:
+        overall = BestOverall(mode=best, settled=named.best_mode_significant.get(measure, False))
+    verdict = make_verdict(named, measure)
     return named.model_copy(update={"best_overall": overall, "verdict": verdict})
 
 
@@ -251,34 +229,6 @@ def _is_over_terms(config: Mapping[str, Any]) -> bool:
 
 def _join(report: BenchmarkReport, modes: Sequence[str]) -> str:
     return join_names([report.modes[mode].label for mode in modes], f"{report.noun}s", _NAMED)
-
-
-def list_next_steps(
-    report: BenchmarkReport, measure: str, entry: Comparison | None = None
-) -> list[str]:
-    """List what to look at next, a sentence each: power, failing queries.
-
-    Args:
-        report: The report.
-        measure: The measure of the verdict.
-        entry: The comparison that the verdict is about.
-    """
-    steps = []
-    if entry and entry.n > 1 and entry.changed < FEW:
-        few = " Fewer than a significant difference needs." if entry.reason == "few_changed" else ""
-        steps.append(f"{entry.changed} of {plural(entry.n, *_QUERIES)} differ on {measure}.{few}")
-    if entry and not entry.significant and entry.detectable_difference is not None:
-        steps.append(
-            f"With {plural(entry.n, *_QUERIES)}, a true difference of "
-            f"{_show(entry.detectable_difference)} between {_join(report, [entry.contrast])} and "
-            f"{_join(report, [entry.baseline])} on {measure} is detected in at least 80 of 100 "
-            "cases."
-        )
-    if failing := report.failing_queries:
-        queries = plural(report.manifest.dataset.queries, *_QUERIES)
-        ids = listed([query.query_id for query in failing])
-        steps.append(f"Value 0 on {failing[0].measure}: {len(failing):,} of {queries}: {ids}.")
-    return steps
 
 
 def _show(value: float | None, sign: str = "") -> str:
@@ -293,10 +243,9 @@ def _show_interval(
     ci: ConfidenceInterval | None, sign: str = "", entry: Comparison | None = None
 ) -> str:
     """Return an interval; that of a comparison is labelled unless it belongs to the decision."""
-    if ci is None or ci.low is None or ci.high is None:
-        return ""
+    low, high = ends_of(ci)
     label = "" if entry is None or entry.has_own_level else ", unadjusted"
-    return f" [{_show(ci.low, sign)}, {_show(ci.high, sign)}{label}]"
+    return "" if low is None else f" [{_show(low, sign)}, {_show(high, sign)}{label}]"
 
 
 def report_of_mode(

@@ -7,11 +7,11 @@ import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import product
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 from pydantic import (
     BeforeValidator,
-    Field,
     ValidationError,
     ValidationInfo,
     field_validator,
@@ -114,33 +114,22 @@ TERM_CUTOFFS = (1, 3, 5, 10)
 _TERM_MEASURES = ("HitRate", "nDCG", "R", "P", "APcap", "MaxOntSim")
 
 
-def name_default_measures(*, terms: bool, cutoffs: Sequence[int] | None = None) -> tuple[str, ...]:
+def name_default_measures(*, terms: bool) -> tuple[str, ...]:
     """Name the default measures.
 
     Args:
         terms: Name the measures for terms of an ontology: the reciprocal rank, and HitRate, nDCG,
             R, P, APcap and MaxOntSim at each cutoff. Otherwise those of ``eval``.
-        cutoffs: Cutoffs of each measure, instead of the default ones.
     """
-    if not terms and not cutoffs:
+    if not terms:
         return DEFAULT_MEASURES
-    usual = dict.fromkeys(name.partition("@")[0] for name in DEFAULT_MEASURES)
-    named = [
-        f"{label}@{cutoff}"
-        for label in (_TERM_MEASURES if terms else usual)
-        for cutoff in sorted({*(cutoffs or TERM_CUTOFFS)})
-    ]
-    return ("RR", *named) if terms else tuple(named)
+    return ("RR", *map("@".join, product(_TERM_MEASURES, map(str, TERM_CUTOFFS))))
 
 
 def _split_measures(value: Any) -> Any:
     from trectools_plus.measures.parser import split_names
 
     return split_names(value) if isinstance(value, str) else value
-
-
-def _split(value: Any) -> Any:
-    return split_list(value) if isinstance(value, str) else value
 
 
 MeasureNames = Annotated[tuple[str, ...], BeforeValidator(_split_measures)]
@@ -356,13 +345,6 @@ class BenchmarkConfig(FetchSettings):
             is_repeated=True,
         ),
     )
-    cutoffs: Annotated[tuple[Annotated[WholeNumber, Field(ge=1)], ...], BeforeValidator(_split)] = (
-        setting(
-            (),
-            "Cutoffs of the default measures, comma-separated, for example 1,5,20; not with "
-            "--measure.",
-        )
-    )
     primary_measure: str | None = setting(
         None,
         "Measure of the verdict, the order of rows, groups and failing queries.",
@@ -461,9 +443,7 @@ class BenchmarkConfig(FetchSettings):
             return targets
         data = info.data
         terms = data.get("dataset") == "hpo" or data.get("ontology") is not None
-        names = data.get("measures") or name_default_measures(
-            terms=terms, cutoffs=data.get("cutoffs")
-        )
+        names = data.get("measures") or name_default_measures(terms=terms)
         presets = split_list(targets) if isinstance(targets, str) else list(map(str, targets))
         with _reported():
             return find_presets(presets, [measure.name for measure in _parsed(names)])
@@ -511,7 +491,6 @@ class BenchmarkConfig(FetchSettings):
             (self.test_file and not is_hpo and not self.corpus, "test_file", "hpo or a corpus"),
             *((name in given and not is_hpo, name, "dataset hpo") for name in _TEST_CASES),
             *((name in given and not self.topics, name, "topics") for name in _OF_TOPICS),
-            (self.measures and self.cutoffs, "cutoffs", "the default measures"),
             *((self.runs is not None, name, "a search: `runs` are scored as given")
               for name in fetching),
         )  # fmt: skip
@@ -579,20 +558,16 @@ class BenchmarkConfig(FetchSettings):
     @property
     def measure_names(self) -> tuple[str, ...]:
         """The requested measures, or the default ones for this dataset."""
-        return self.measures or name_default_measures(terms=self.over_terms, cutoffs=self.cutoffs)
+        return self.measures or name_default_measures(terms=self.over_terms)
 
     @property
     def named_measures(self) -> tuple[str, ...]:
-        """The measures that the user names; empty if they are the default ones, with any cutoffs.
+        """The measures that the user names; empty if they are the default ones.
 
         The configuration of a manifest has the default measures too.
         """
-        ends = {name.rpartition("@")[2] for name in self.measures}
-        cutoffs = sorted(int(end) for end in ends if end.isdecimal())
-        defaults = [
-            name_default_measures(terms=self.over_terms, cutoffs=one) for one in (None, cutoffs)
-        ]
-        return () if self.measures in defaults else self.measures
+        defaults = name_default_measures(terms=self.over_terms)
+        return () if self.measures == defaults else self.measures
 
     @property
     def over_terms(self) -> bool:
@@ -641,8 +616,8 @@ class BenchmarkConfig(FetchSettings):
             for name in (*further, *_TEST_CASES)
             if getattr(self, name) == type(self).model_fields[name].default
         }
-        # Measure names contain the cutoffs. The embedded backend has no further settings.
-        unused |= {"cutoffs", *(_BACKEND if self.is_embedded else ("retrieval",))}
+        # The embedded backend has no further settings.
+        unused |= {*(_BACKEND if self.is_embedded else ("retrieval",))}
         unused |= {*(_FETCHING if self.runs is not None else ())}
         unused |= {*(("exclude_self",) if self.runs is not None else ())}
         settings = self.model_dump(mode="json", exclude={*unused, "headline_measures"})

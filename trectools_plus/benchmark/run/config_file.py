@@ -35,16 +35,12 @@ _SUPERSEDES = {
         *("corpus", "modes", "depth", "retrieval", "exclude_self"),
         *BackendSettings.model_fields,
     ),
-    "measures": ("cutoffs",),
-    "cutoffs": ("measures",),
 }
 """By option, the settings of the file that it replaces."""
 _MODELS = ("embedding_model", "splade_model")
 """Folders among the settings of ``retrieval`` and ``http``."""
 _MERGED = ("retrieval", "http", "collapse")
 """Mappings of which the command line may set a part."""
-_SEARCH = ("dataset", "corpus", "test_file", "modes", "depth", "retrieval")
-"""Settings of a search that is not compared with another one."""
 _PATHS = (
     *("test_file", "corpus", "topics", "qrels", "runs", "exclude"),
     *("ontology", "annotations", "output_dir"),
@@ -97,26 +93,6 @@ def load_fetch_settings(
     ignored = BenchmarkConfig.model_fields.keys() - FetchSettings.model_fields.keys()
     # Judgments and given runs are not fetched.
     return file.validate(FetchSettings, ignored | {"qrels", "runs", "unknown_terms"})
-
-
-def load_search_settings(path: str | Path) -> dict[str, Any]:
-    """Read the documents, the test set and the modes from the same file; ignore the rest.
-
-    Returns:
-        Those of ``dataset``, ``corpus``, ``test_file``, ``modes``, ``depth`` and ``retrieval``
-        that the file contains; ``retrieval`` is not validated.
-
-    Raises:
-        InputError: If the file cannot be read.
-        UsageError: If it is not a YAML mapping, or a setting is unknown or invalid.
-    """
-    file, checked = _SettingsFile(path), ("modes", "depth")
-    settings = file.validate(FetchSettings, BenchmarkConfig.model_fields.keys() - checked)
-    return {
-        name: getattr(settings, name) if name in checked else file.values[name]
-        for name in _SEARCH
-        if name in file.values
-    }
 
 
 class _SettingsFile:

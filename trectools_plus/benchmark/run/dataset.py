@@ -7,10 +7,12 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
-import polars as pl
-
-from trectools_plus.benchmark.report import DatasetInfo, FindingRecord, SourceFile
-from trectools_plus.benchmark.report.model import record_findings
+from trectools_plus.benchmark.report.model import (
+    DatasetInfo,
+    FindingRecord,
+    SourceFile,
+    record_findings,
+)
 from trectools_plus.benchmark.run.config import BenchmarkConfig
 from trectools_plus.choices import UnknownTerms
 from trectools_plus.errors import CheckFailedError, InputError, UsageError
@@ -47,11 +49,12 @@ from trectools_plus.validation.findings import Finding
 from trectools_plus.validation.loading import load_qrels, open_valid_qrels
 
 
-def load_hpo_collection(
+def load_hpo(
     test_file: str | Path | None = None,
     ontology: str | Path | None = None,
     unknown_terms: UnknownTerms = "error",
-) -> Collection:
+    language: str | None = None,
+) -> tuple[Collection, list[str], list[Finding]]:
     """Load all live terms of the Human Phenotype Ontology, and test cases to search them with.
 
     A document is a term: its id, its label as title, its synonyms and definition as text.
@@ -63,35 +66,16 @@ def load_hpo_collection(
         ontology: An OBO file; ``None`` is the installed one.
         unknown_terms: The treatment of expected ids that are not terms: ``error`` or ``drop``; see
             :func:`trectools_plus.testsets.validation.resolve_terms`.
-
-    Raises:
-        MissingExtraError: If no ontology is given and the extra ``hpo`` is not installed.
-        InputError: If a file cannot be read.
-        FormatError: If a file is malformed, no query is in the language, or the test file expects
-            an id that is not a term and ``unknown_terms`` is ``error``.
-    """
-    return load_hpo(test_file, ontology, unknown_terms)[0]
-
-
-def load_hpo(
-    test_file: str | Path | None = None,
-    ontology: str | Path | None = None,
-    unknown_terms: UnknownTerms = "error",
-    language: str | None = None,
-) -> tuple[Collection, list[str], list[Finding]]:
-    """Load the collection ``hpo``; see :func:`load_hpo_collection`.
-
-    Args:
-        test_file: As in :func:`load_hpo_collection`.
-        ontology: As in :func:`load_hpo_collection`.
-        unknown_terms: As in :func:`load_hpo_collection`.
         language: Use only the queries in this language, as ISO 639-1 code.
 
     Returns:
         Terms and test cases, notes on languages and changed ids, and findings on the ids.
 
     Raises:
-        TrectoolsPlusError: As :func:`load_hpo_collection`.
+        MissingExtraError: If no ontology is given and the extra ``hpo`` is not installed.
+        InputError: If a file cannot be read.
+        FormatError: If a file is malformed, no query is in the language, or the test file expects
+            an id that is not a term and ``unknown_terms`` is ``error``.
     """
     where = str(DEFAULT_TEST_SET if test_file is None else test_file)
     test_set = load_test_set(where)
@@ -112,7 +96,7 @@ def collection_of(test_set: TestSet, where: str) -> Collection:
 
     Raises:
         MissingExtraError: If it has ids of the HPO, and the extra ``hpo`` is not installed.
-        FormatError: As :func:`load_hpo_collection`.
+        FormatError: As :func:`load_hpo`.
     """
     terms = ontology_of(term.doc_id for query in test_set.queries for term in query.relevant)
     if terms is not None:
@@ -198,20 +182,16 @@ class Dataset:
         """The judgments for scoring; the judged documents of each run are found once."""
         return JudgedQueries.of(self.qrels)
 
-    def describe(self, queries: int, contents: Mapping[str, str]) -> DatasetInfo:
-        """Return the entry in the manifest.
-
-        Args:
-            queries: Number of queries in the means.
-            contents: From :meth:`hash_contents`.
-        """
+    def describe(self, queries: int) -> DatasetInfo:
+        """Return the entry in the manifest, with the number of queries in the means."""
+        contents = self.hash_contents()
         return DatasetInfo(
             id=self.id,
             version=self.version,
             queries=queries,
             documents=None if self.corpus is None else len(self.corpus),
             sha256=sha256_text("".join(f"{kind} {digest}\n" for kind, digest in contents.items())),
-            contents=dict(contents),
+            contents=contents,
             files=self.files,
             findings=self.findings,
         )
@@ -327,11 +307,8 @@ def _load_files(config: BenchmarkConfig, name: str, paths: Mapping[str, str | No
 def hash_qrels(qrels: Qrels) -> str:
     """Return the SHA-256 of the judgments (query, document, grade), independent of their order."""
     columns = ["query_id", "doc_id", "relevance"]
-    rows = qrels.frame.select(columns).sort(columns)
-    is_new = pl.any_horizontal(pl.col(name).ne_missing(pl.col(name).shift()) for name in columns)
-    return sha256_text(
-        rows.filter(is_new).write_csv(include_header=False, separator="\t", quote_style="never")
-    )
+    rows = qrels.frame.select(columns).unique().sort(columns)
+    return sha256_text(rows.write_csv(include_header=False, separator="\t", quote_style="never"))
 
 
 def hash_query_fields(topics: Topics) -> str | None:
@@ -397,7 +374,7 @@ def open_collection(
         UsageError: If there is no such collection.
     """
     if name == "hpo":
-        return load_hpo_collection(test_file, ontology, unknown_terms)
+        return load_hpo(test_file, ontology, unknown_terms)[0]
     return load_collection(name)
 
 

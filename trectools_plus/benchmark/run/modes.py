@@ -14,14 +14,14 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from trectools_plus.benchmark.report import (
+from trectools_plus.benchmark.report.model import (
     FindingRecord,
     ResultStatus,
     RunFile,
     SourceFile,
     UnscoredMode,
+    record_findings,
 )
-from trectools_plus.benchmark.report.model import record_findings
 from trectools_plus.benchmark.run.config import BenchmarkConfig
 from trectools_plus.benchmark.run.dataset import Dataset
 from trectools_plus.benchmark.run.output_folder import (

@@ -18,18 +18,19 @@ from trectools_plus.benchmark.compare.compare import (
     refuse_different_queries,
     summarise,
 )
-from trectools_plus.benchmark.report import (
-    BenchmarkReport,
-    Manifest,
-    ModeResult,
-)
 from trectools_plus.benchmark.report.diagnostics import (
     diagnose,
     find_diagnostics,
     find_failing,
     retrieval_notes,
 )
-from trectools_plus.benchmark.report.model import hash_config, make_experiment_id
+from trectools_plus.benchmark.report.model import (
+    BenchmarkReport,
+    Manifest,
+    ModeResult,
+    hash_config,
+    make_experiment_id,
+)
 from trectools_plus.benchmark.report.verdict import add_result
 from trectools_plus.benchmark.run.config import BenchmarkConfig
 from trectools_plus.benchmark.run.dataset import Dataset, load_dataset
@@ -203,7 +204,7 @@ def make_manifest(
     return Manifest(
         experiment_id=make_experiment_id(moment, config_hash),
         **describe_conditions(moment),
-        dataset=dataset.describe(queries, dataset.hash_contents()),
+        dataset=dataset.describe(queries),
         config=settings,
         config_hash=config_hash,
         index_snapshots={name: key for name, key in keys.items() if key is not None},
@@ -252,7 +253,7 @@ def make_result(
         if dataset.topics is None
         else make_strata(dataset.topics, evaluation, config.comparing.options),
         failing_queries=find_failing(dataset, runs, values, primary, definition),
-        diagnosis=diagnose(results, compared.comparisons, primary, pooled=pooled),
+        diagnosis=diagnose(results, pooled=pooled),
         notes=[
             *(f"{note[0].upper()}{note[1:]}." for note in notes_on_judges(dataset.qrels)),
             *retrieval_notes(config, dataset),
@@ -263,18 +264,18 @@ def make_result(
 
 
 def _list_models(config: BenchmarkConfig) -> dict[str, ModelRecord]:
-    """Return the local models of all modes, by role; with the mode if modes use several."""
+    """Return the local models of all modes, by role; further ones of a role with their mode."""
     if config.runs is not None:
         return {}
     if config.is_embedded:
         return models_used(config.mode_keys, config.retrieval)
     backend, modes = config.make_backend(), config.mode_keys
-    by_mode = {mode: backend.models(mode, modes, config.retrieval) for mode in modes}
-    models = [(role, mode, one) for mode in by_mode for role, one in by_mode[mode].items()]
-    found = {role: model for role, _, model in models}
-    if all(found[role] == model for role, _, model in models):
-        return found
-    return {f"{role}-{mode}": model for role, mode, model in models}
+    models: dict[str, ModelRecord] = {}
+    for mode in modes:
+        for role, model in backend.models(mode, modes, config.retrieval).items():
+            is_other = models.get(role, model) != model
+            models[f"{role}-{mode}" if is_other else role] = model
+    return models
 
 
 def input_notes(report: BenchmarkReport) -> list[str]:

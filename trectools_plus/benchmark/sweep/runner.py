@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 from pydantic import Field
 
-from trectools_plus.benchmark.compare.compare import refuse_different_queries
+from trectools_plus.benchmark.compare.compare import compare_modes, refuse_different_queries
 from trectools_plus.benchmark.report.model import DatasetInfo, hash_config
 from trectools_plus.benchmark.run.dataset import Dataset, load_dataset
 from trectools_plus.benchmark.run.output_folder import SWEEP_FILES, OutputFolder
@@ -29,7 +29,7 @@ from trectools_plus.provenance import Clock, describe_machine, package_versions,
 from trectools_plus.statistics.arrays import none_if_nan
 from trectools_plus.statistics.comparison import ConfidenceInterval
 from trectools_plus.statistics.intervals import MIN_VALUES, mean_intervals
-from trectools_plus.statistics.scores import PairedScores, compare_scores, interval_of
+from trectools_plus.statistics.scores import interval_of
 from trectools_plus.statistics.selection import Winner, select_winner
 
 SCHEMA_VERSION = "1.0"
@@ -174,7 +174,7 @@ def run_sweep(
     with opened_output(config, SWEEP_FILES, clock()) as (folder, _):
         progress("reading the data", 0, 1)
         dataset = load_dataset(config)
-        variants, baselines = list_variants(config, dataset, progress)
+        variants, baselines = list_variants(config, dataset)
         scored = [*variants, *(one for one in baselines if one not in variants)]
         evaluation = _score(config, dataset, scored, progress)
         report = _choose(config, dataset, variants, baselines, evaluation)
@@ -193,6 +193,7 @@ def _choose(
     """Choose the best variant by the primary measure, which is the first one."""
     primary, settings = evaluation.measures[0], config.as_manifest()
     is_better, names = bool(primary.higher_is_better), [one.name for one in variants]
+    primary_name = primary.requested_name
     columns = {name: evaluation.values(name, primary) for name in evaluation.run_names}
     means = {name: float(values.mean()) for name, values in columns.items()}
     sign = -1.0 if is_better else 1.0
@@ -208,7 +209,16 @@ def _choose(
     )
     winner = choose()
     intervals = mean_intervals(table, proportions=is_better, **config.comparing.options)
-    advantages = _compare(config, evaluation, names, baseline)
+    advantages = {}
+    if baseline is not None:
+        tables = {name: evaluation.tables[name] for name in dict.fromkeys((baseline, *names))}
+        comparing = replace(config.comparing, baseline=(baseline,))
+        compared = compare_modes(comparing, replace(evaluation, tables=tables), primary_name, "run")
+        advantages = {
+            entry.contrast: Advantage.model_validate(entry, from_attributes=True)
+            for entry in compared.comparisons
+            if entry.measure == primary_name
+        }
     listed = [
         SweepVariant(
             name=one.name,
@@ -230,10 +240,10 @@ def _choose(
         gain = choose(baseline=columns[baseline])
     notes = (*notes_on_judges(dataset.qrels), *notes_on_unjudged(evaluation.judged))
     return SweepReport(
-        dataset=dataset.describe(len(table), dataset.hash_contents()),
+        dataset=dataset.describe(len(table)),
         packages=package_versions(),
         platform=describe_machine()["platform"],
-        measure=primary.requested_name,
+        measure=primary_name,
         higher_is_better=is_better,
         n_queries=len(table),
         winner=SweepWinner(
@@ -294,36 +304,6 @@ def _score(
             remedy="choose the winner by another measure",
         )
     return scores
-
-
-def _compare(
-    config: SweepConfig, evaluation: Evaluation, names: list[str], baseline: str | None
-) -> dict[str, Advantage]:
-    """Return the differences from the baseline by variant, as one family."""
-    if baseline is None:
-        return {}
-    primary, ids = evaluation.measures[0], evaluation.query_ids[baseline]
-    scores = [
-        PairedScores(
-            baseline,
-            name,
-            primary.requested_name,
-            ids,
-            evaluation.values(baseline, primary),
-            evaluation.values(name, primary),
-        )
-        for name in names
-        if name != baseline
-    ]
-    return {
-        found.contrast: Advantage(
-            difference=found.difference or 0.0,
-            ci=found.ci,
-            p_adjusted=found.p_adjusted,
-            significant=found.significant,
-        )
-        for found in compare_scores(scores, config.comparing.by(""))
-    }
 
 
 def _corrected_interval(config: SweepConfig, winner: Winner) -> ConfidenceInterval | None:

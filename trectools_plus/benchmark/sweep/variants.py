@@ -9,19 +9,16 @@ from itertools import product
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import BeforeValidator, ValidationInfo, field_validator
+from pydantic import BeforeValidator, field_validator
 
 from trectools_plus.benchmark.run.config import BenchmarkConfig, MeasureNames
 from trectools_plus.benchmark.run.config_file import ConfigOptions, load_config
 from trectools_plus.benchmark.run.dataset import Dataset
 from trectools_plus.choices import MEASURE_HELP
-from trectools_plus.errors import InputError, UsageError
+from trectools_plus.errors import UsageError
 from trectools_plus.formats.tables import Run
-from trectools_plus.progress import Progress, no_progress
-from trectools_plus.retrieval.backends.embedded.modes import unused_settings
 from trectools_plus.retrieval.fusion import Fusion, fuse
 from trectools_plus.retrieval.setting_types import Names, Option, setting
-from trectools_plus.retrieval.settings import RetrievalSettings, make_settings
 from trectools_plus.text import split_list
 from trectools_plus.validation import check_pair, refuse_errors
 from trectools_plus.validation.loading import load_run_with_findings
@@ -41,19 +38,13 @@ def _read_grid(grid: Any) -> Any:
 
 
 class SweepConfig(BenchmarkConfig):
-    """The settings of a sweep: those of a benchmark and ``grid``.
-
-    ``retrieval`` has only the settings that were given: the others depend on the varied ones.
-    """
+    """The settings of a sweep: those of a benchmark of given runs, and ``grid``."""
 
     grid: Annotated[dict[str, tuple[str, ...]], BeforeValidator(_read_grid)] = setting(
         dict,
         "Values of a setting, comma-separated, for example fusion.weights=0.4,0.5,0.6; the parts "
         "of one value are separated by colons, for example 0.2:0.3:0.5. Repeatable: every "
         "combination is a variant.",
-    )
-    modes: Names = setting(
-        ("hybrid",), "The mode whose settings are varied.", Option("NAME", default="hybrid")
     )
     measures: MeasureNames = setting(
         (),
@@ -71,16 +62,6 @@ class SweepConfig(BenchmarkConfig):
         Option("NAME", default="the best of the runs that are fused; otherwise none"),
     )
 
-    @field_validator("retrieval")
-    @classmethod
-    def _for_documents(
-        cls,
-        settings: RetrievalSettings,
-        info: ValidationInfo,  # noqa: ARG003
-    ) -> RetrievalSettings:
-        """Leave the settings open that depend on the documents and on the grid."""
-        return settings
-
     @field_validator("grid")
     @classmethod
     def _has_values(cls, grid: dict[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
@@ -90,17 +71,13 @@ class SweepConfig(BenchmarkConfig):
         return grid
 
     def _check_names(self) -> None:
-        """Check that a sweep can make the variants: a variant or a run is one baseline."""
-        if self.runs is None and not self.is_embedded:
-            raise ValueError(
-                f"`backend`: a sweep searches with the embedded modes, not with {self.backend} — "
-                "fetch a run for each variant, and give them with `runs`"
-            )
+        """Check that there are runs, and one baseline: a variant or a run."""
+        if self.runs is None:
+            raise ValueError("`runs`: a sweep needs them — fetch a run for each variant")
         if self.exclude is not None:
             raise ValueError("`exclude`: a sweep leaves out no documents — leave them out before")
-        for name, values in (("modes", self.modes), ("baseline", self.baseline or ())):
-            if len(values) > 1:
-                raise ValueError(f"`{name}`: a sweep has one — name one")
+        if len(self.baseline or ()) > 1:
+            raise ValueError("`baseline`: a sweep has one — name one")
 
     def _check_headlines(self) -> None:
         """Check the names only: a sweep also scores a primary measure beside its measures."""
@@ -122,14 +99,8 @@ def load_sweep_config(
     return config
 
 
-_FUSION = {
-    "fusion": "method",
-    "rrf_k": "k",
-    "weights": "weights",
-    "normalisation": "normalisation",
-}
-"""Fields of :class:`Fusion` by setting; a grid also names them ``fusion.method`` and so on."""
-_SETTINGS = {f"fusion.{field}": name for name, field in _FUSION.items()}
+_FIELDS = ("method", "k", "weights", "normalisation")
+"""The fields of :class:`Fusion` that a grid varies, as ``fusion.method`` and so on."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -147,32 +118,22 @@ class Variant:
     make: Callable[[], Run]
 
 
-_Prepared = tuple[Mapping[str, str], Callable[[str], Run]]
-"""The settings that a variant ignores, each with the reason; and its run by its name."""
-
-
-def list_variants(
-    config: SweepConfig, dataset: Dataset, progress: Progress = no_progress
-) -> tuple[list[Variant], list[Variant]]:
+def list_variants(config: SweepConfig, dataset: Dataset) -> tuple[list[Variant], list[Variant]]:
     """Return the variants of a configuration, and those of which the best one is the baseline.
 
     Args:
         config: The settings.
-        dataset: The data to search, and the judgments.
-        progress: Called as ``progress(description, done, total)``.
+        dataset: The judgments, and the queries if they are known.
 
     Raises:
-        UsageError: If a setting is unknown, not used or out of range, there is one variant only,
-            or no variant or run has the name of the baseline.
+        UsageError: If a setting is unknown or out of range, there is one variant only, or no
+            variant or run has the name of the baseline.
     """
     runs = [
         Variant(name, {}, partial(_read_run, name, path, dataset))
         for name, path in (config.runs or {}).items()
     ]
-    variants, baselines = runs, []
-    if config.grid or not runs:
-        prepare = _prepare_fusions(runs) if runs else _prepare_search(config, dataset, progress)
-        variants, baselines = _combine(config.grid, prepare), runs
+    variants, baselines = (_fuse_runs(config.grid, runs), runs) if config.grid else (runs, [])
     if len(variants) < 2:
         raise UsageError(
             f"there is nothing to choose from: {len(variants)} variant",
@@ -192,93 +153,53 @@ def _read_run(name: str, path: str, dataset: Dataset) -> Run:
     return Run(run.frame, name)
 
 
-def _prepare_fusions(runs: list[Variant]) -> Callable[..., _Prepared]:
+def _fuse_runs(grid: Mapping[str, tuple[str, ...]], runs: list[Variant]) -> list[Variant]:
+    """Return a variant for each combination of values, without the settings that it ignores."""
     if len(runs) < 2:
         raise UsageError("one run cannot be fused", where="--runs", remedy="name two or more")
+    known = ("depth", *(f"fusion.{field}" for field in _FIELDS))
+    if unknown := {*grid} - {*known}:
+        raise UsageError(f"'{min(unknown)}' cannot be varied", remedy=f"use {', '.join(known)}")
     read = cache(lambda: {run.name: run.make() for run in runs})
-
-    def prepare(values: dict[str, Any], depth: int | None) -> _Prepared:
-        if unknown := {*values} - {*_FUSION}:
-            raise UsageError(
-                f"'{min(unknown)}' cannot be varied", remedy=f"use {', '.join(_SETTINGS)}"
-            )
-        method = values.get("fusion") or ("weighted" if "weights" in values else "rrf")
-        unused = unused_settings(["hybrid"], make_settings({"fusion": method}))
-        fields = {_FUSION[name]: value for name, value in values.items() if name not in unused}
-        fusion = Fusion(**{**fields, "method": method})
-        fusion.check_count(len(runs))
-        return unused, lambda name: fuse(read(), fusion, depth, name)
-
-    return prepare
-
-
-def _prepare_search(
-    config: SweepConfig, dataset: Dataset, progress: Progress
-) -> Callable[..., _Prepared]:
-    from trectools_plus.retrieval.fetch.fetch import FetchRequest, fetch_runs
-    from trectools_plus.retrieval.fetch.outcome import refuse_unscorable
-    from trectools_plus.retrieval.source import FetchOptions
-
-    topics, corpus, modes = dataset.topics, dataset.corpus, config.modes
-    if topics is None or corpus is None:
-        raise InputError("nothing to search: no corpus or no topics", where=dataset.id)
-    base = config.retrieval.model_dump(include=config.retrieval.model_fields_set)
-
-    def prepare(values: dict[str, Any], depth: int | None) -> _Prepared:
-        settings = make_settings({**base, **values}).for_documents(has_parts=config.has_terms)
-        options = FetchOptions(depth or config.depth, config.exclude_self)
-        request = FetchRequest(corpus, topics, modes, options, settings)
-
-        def search(name: str) -> Run:
-            fetched = fetch_runs(request, progress=progress)
-            refuse_unscorable(fetched)
-            return Run(fetched[modes[0]].run.frame, name)
-
-        return unused_settings(modes, settings), search
-
-    return prepare
-
-
-def _combine(
-    grid: Mapping[str, tuple[str, ...]], prepare: Callable[..., _Prepared]
-) -> list[Variant]:
-    """Return a variant for each combination of values, without the settings that it ignores."""
     variants: dict[str, Variant] = {}
-    ignored: dict[str, str] = {}
     for texts in product(*grid.values()):
         settings = dict(zip(grid, texts, strict=True))
-        values: dict[str, Any] = {
-            _SETTINGS.get(name, name): _read_value(name, text) for name, text in settings.items()
-        }
+        default = "weighted" if "fusion.weights" in grid else "rrf"
+        method = settings.get("fusion.method", default)
+        for field, is_used in (
+            ("k", method == "rrf"),
+            ("normalisation", method != "rrf"),
+            ("weights", method == "weighted"),
+        ):
+            if not is_used:
+                settings.pop(f"fusion.{field}", None)
+        name = " ".join(map("=".join, settings.items()))
         try:
-            depth = _read_depth(values.pop("depth", None))
-            unused, make = prepare(values, depth)
+            fusion, depth = _read_fusion(settings, method, len(runs))
         except UsageError as error:
-            error.where = " ".join(["--grid", *map("=".join, settings.items())])
+            error.where = f"--grid {name}"
             raise
-        ignored |= {name: unused.get(_SETTINGS.get(name, name), "") for name in grid}
-        used = {name: text for name, text in settings.items() if not ignored[name]}
-        name = " ".join(map("=".join, used.items()))
-        variants.setdefault(name, Variant(name, used, partial(make, name)))
-    for name in grid:
-        if not any(name in one.settings for one in variants.values()):
-            what = f"'{name}' changes nothing: {ignored[name]}"
-            raise UsageError(what, where="--grid", remedy="leave it out")
+        make = partial(_fuse, read, fusion, depth, name)
+        variants.setdefault(name, Variant(name, settings, make))
     return list(variants.values())
 
 
-def _read_depth(text: str | None) -> int | None:
-    if text is not None and not (text.isdecimal() and int(text)):
-        raise UsageError(f"expected a whole number of at least 1 but got '{text}'")
-    return None if text is None else int(text)
+def _fuse(read: Callable[[], dict[str, Run]], fusion: Fusion, depth: int | None, name: str) -> Run:
+    return fuse(read(), fusion, depth, name)
 
 
-def _read_value(name: str, text: str) -> Any:
-    """Return a value as in a configuration; a single weight w means w and 1 - w."""
-    if not name.endswith("weights"):
-        return text.replace(":", ",") if name == "components" else text
-    try:
-        weights = [float(part) for part in text.split(":")]
-    except ValueError as error:
-        raise UsageError(f"expected weights but got '{text}'", where=f"--grid {name}") from error
-    return weights if len(weights) > 1 else [*weights, round(1.0 - weights[0], 12)]
+def _read_fusion(settings: Mapping[str, str], method: str, count: int) -> tuple[Fusion, int | None]:
+    """Return the fusion and its depth; a single weight w means w and 1 - w."""
+    values: dict[str, Any] = {name.removeprefix("fusion."): text for name, text in settings.items()}
+    depth = values.pop("depth", None)
+    if depth is not None and not (depth.isdecimal() and int(depth)):
+        raise UsageError(f"expected a whole number of at least 1 but got '{depth}'")
+    if "weights" in values:
+        try:
+            weights = [float(part) for part in values["weights"].split(":")]
+        except ValueError as error:
+            raise UsageError(f"expected weights but got '{values['weights']}'") from error
+        values["weights"] = weights if len(weights) > 1 else [*weights, round(1.0 - weights[0], 12)]
+    fusion = Fusion(**{**values, "method": method})
+    fusion.check_count(count)
+    return fusion, None if depth is None else int(depth)

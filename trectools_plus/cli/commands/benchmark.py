@@ -130,7 +130,7 @@ def benchmark_run(
 
     \b
     Examples:
-      benchmark run --dataset hpo --modes lexical,vector,hybrid --set cutoffs=1,5,20
+      benchmark run --dataset hpo --modes lexical,vector,hybrid
       benchmark run --corpus corpus.jsonl --topics topics.tsv --qrels qrels.txt
       benchmark run --runs bm25=bm25.run --runs mine=mine.run --qrels qrels.txt --baseline bm25
       benchmark run --dataset irds:cranfield --runs bm25=bm25.run --runs mine=mine.run
@@ -256,7 +256,7 @@ def benchmark_multilingual(
 _SWEEP_SETTINGS = SettingOptions(
     benchmark.SweepConfig,
     *("dataset", "test_file", "unknown_terms", "language"),
-    *("corpus", "topics", "qrels", "ontology", "modes", "depth", "retrieval"),
+    *("topics", "qrels", "ontology"),
     *(
         "measures",
         "primary_measure",
@@ -289,8 +289,9 @@ def benchmark_sweep(
     therefore also reports its corrected mean, the value to expect on new queries: the best variant
     on resampled queries, scored on the other queries.
 
-    The settings of --grid are those of --set, depth, and fusion.weights, fusion.method, fusion.k
-    and fusion.normalisation. With two rankings, a weight w means w and 1 - w. The command writes
+    --grid varies the fusion of the runs: fusion.weights, fusion.method, fusion.k,
+    fusion.normalisation and depth. With two runs, a weight w means w and 1 - w. Without --grid, the
+    variants are the runs; `runs fetch --set` makes some. The command writes
     SweepReport.json, SweepReport.md, SweepReport.html, per_query.parquet, winner.run and, with the
     extra plots, visualizations/sweep.png and .svg.
 
@@ -298,9 +299,6 @@ def benchmark_sweep(
     Examples:
       benchmark sweep --runs a.run b.run --qrels qrels.txt --grid fusion.weights=0.4,0.5,0.6
       benchmark sweep --runs variants/*.run --qrels qrels.txt --baseline bm25
-      benchmark sweep --dataset irds:cranfield --grid fusion.weights=0.4,0.6 --grid depth=50,100
-      benchmark sweep --dataset hpo --modes lexical --grid k1=0.6,0.9,1.2 --grid b=0.3,0.5
-      benchmark sweep --test-file mine-used.json --grid rerank_depth=20,50 --enable-reranker
     """
     varied = split_assignments(grid or [], "--grid") or None
     settings = {**given, "runs": files.by_name(), "grid": varied}

@@ -15,6 +15,7 @@ from trectools_plus.cli.options.settings import Given, IndexSettings, SettingOpt
 _SETTINGS = SettingOptions(
     benchmark.BenchmarkConfig, "dataset", "corpus", "test_file", "modes", "depth", assigns=False
 )
+_OF_FILE = ("dataset", "corpus", "test_file", "modes", "depth", "retrieval")
 _REPLACED_BY_DOCUMENTS = ("dataset", "corpus", "test_file")
 """Settings of the configuration file that are ignored if --dataset or --corpus is given."""
 
@@ -85,7 +86,8 @@ def serve(
     replaces = "dataset" in given or "corpus" in given
     values: dict[str, Any] = {}
     if config is not None:
-        values = benchmark.load_search_settings(config)
+        of_file = benchmark.load_fetch_settings(config).model_dump(exclude_unset=True)
+        values = {name: of_file[name] for name in _OF_FILE if name in of_file}
     for name in _REPLACED_BY_DOCUMENTS if replaces else ():
         values.pop(name, None)
     retrieved = {**values.pop("retrieval", {}), **searching}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from trectools_plus.benchmark.report import BenchmarkReport, Verdict
+from trectools_plus.benchmark.report.model import BenchmarkReport, Verdict
 from trectools_plus.benchmark.report.verdict import make_verdict
 from trectools_plus.reporting.comparison import (
     describe_dataset,

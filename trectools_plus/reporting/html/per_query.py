@@ -13,7 +13,7 @@ from typing import Any
 
 import polars as pl
 
-from trectools_plus.benchmark.report import BenchmarkReport
+from trectools_plus.benchmark.report.model import BenchmarkReport
 from trectools_plus.formats.ranking import rank_documents
 from trectools_plus.formats.tables import Corpus, Qrels, Run, Topics
 from trectools_plus.text import visible

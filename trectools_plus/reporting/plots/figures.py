@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import polars as pl
 
-from trectools_plus.benchmark.analyses import Curves, measure_curves
-from trectools_plus.benchmark.compare.compare import summarise
-from trectools_plus.benchmark.report import BenchmarkReport, MeasureResult
+from trectools_plus.benchmark.compare.compare import summarise, summarise_means
+from trectools_plus.benchmark.report.model import BenchmarkReport, MeasureResult
 from trectools_plus.benchmark.run.config import Comparing, resampling_of
 from trectools_plus.benchmark.run.output_folder import PLOTS_FOLDER
 from trectools_plus.errors import UsageError
 from trectools_plus.formats.files.atomic import atomic_write, make_folder
 from trectools_plus.formats.tables import Qrels, Run
-from trectools_plus.measures.evaluation import Evaluation
+from trectools_plus.measures.evaluation import Evaluation, score_runs
 from trectools_plus.measures.judged import JudgedQueries
+from trectools_plus.measures.parser import parse_measures
 from trectools_plus.reporting.comparison import best_first, describe_dataset, require_measure
 from trectools_plus.reporting.plots.style import (
     COLOURS,
@@ -44,14 +44,6 @@ if TYPE_CHECKING:
     from trectools_plus.benchmark.sweep.runner import ScoredVariant
 
 FORMATS: tuple[Literal["png", "svg"], ...] = ("png", "svg")
-_CURVES = {
-    "IPrec": ("precision_recall", "Interpolated precision at recall levels", "Recall"),
-    "HitRate": (
-        "hit_rate",
-        "Queries with a relevant document in the first k results",
-        "k (number of first results, logarithmic)",
-    ),
-}
 _MOST_PAIRS = 6
 _MOST_MODES = 10
 """With more modes, curves show only the best ones."""
@@ -108,8 +100,8 @@ def draw_plots(
 ) -> dict[str, Figure]:
     """Draw all plots of a report, by name.
 
-    There is always ``measures``; with judgments and runs ``precision_recall`` and ``hit_rate``; for
-    compared modes ``differences`` on the primary measure.
+    There is always ``measures``; with judgments and runs ``precision_recall``; for compared
+    modes ``differences`` on the primary measure.
 
     Args:
         report: The report.
@@ -119,7 +111,7 @@ def draw_plots(
     """
     figures = {"measures": plot_report(report)}
     if qrels is not None and runs:
-        figures |= _curves(report, qrels, runs)
+        figures["precision_recall"] = _draw_precision(report, qrels, runs)
     if report.comparisons:
         figures["differences"] = plot_differences(report, per_query)
     return figures
@@ -250,38 +242,32 @@ def plot_means(
     axes.grid(axis="both")
 
 
-def _curves(
+def _draw_precision(
     report: BenchmarkReport, qrels: Qrels | JudgedQueries, runs: Mapping[str, Run]
-) -> dict[str, Figure]:
-    """Draw curves of all modes, or of the best ten."""
+) -> Figure:
+    """Draw interpolated precision over recall, for all modes or for the best ten."""
     best = best_first(report)[:_MOST_MODES]
-    labels = {mode: result.label for mode, result in report.modes.items() if mode in best}
-    more = f" · the {len(best)} best {report.noun}s" * (len(best) < len(report.modes))
-    chosen = {mode: run for mode, run in runs.items() if mode in labels}
-    resampling = resampling_of({**report.manifest.config, "seed": report.manifest.seed})
-    figures = {}
-    for curves in measure_curves(qrels, chosen, report.manifest.averaging, resampling):
-        name, title, _ = _CURVES[curves.measure]
-        with house_style():
-            figures[name] = new_figure(4.0 + HEADING + 0.1 * len(labels))
-            _plot_curves(figures[name].subplots(), curves, labels)
-            finish(figures[name], title, describe_dataset(report) + more)
-    return figures
-
-
-def _plot_curves(axes: Axes, curves: Curves, labels: Mapping[str, str]) -> None:
-    """Draw the means over recall or k, with their intervals."""
-    for place, (mode, mean) in enumerate(curves.mean.items()):
-        draw_curve(axes, place, curves.at, mean, labels[mode])
-        if len(curves.mean) <= _MOST_BANDS:
-            ends = curves.low[mode], curves.high[mode]
-            axes.fill_between(curves.at, *ends, color=COLOURS[place], alpha=0.13)
-    axes.set_xlabel(_CURVES[curves.measure][2])
-    axes.set_ylim(bottom=0.0)
-    axes.grid(axis="both")
-    if curves.measure == "HitRate":
-        axes.set_xscale("log")
-        axes.xaxis.set_major_formatter("{x:g}")
+    chosen = {mode: run for mode, run in runs.items() if mode in best}
+    levels = [step / 10 for step in range(11)]
+    measures = parse_measures([f"IPrec@{level:g}" for level in levels])
+    scores = score_runs(qrels, chosen, measures, report.manifest.averaging)
+    options = resampling_of({**report.manifest.config, "seed": report.manifest.seed})
+    with house_style():
+        figure = new_figure(4.0 + HEADING + 0.1 * len(chosen))
+        axes = figure.subplots()
+        for place, (mode, figures) in enumerate(summarise_means(scores, options).items()):
+            means = [one.mean for one in figures.values()]
+            draw_curve(axes, place, levels, means, report.modes[mode].label)
+            if len(chosen) <= _MOST_BANDS:
+                ends = np.array([ends_of(one.ci) for one in figures.values()], np.float64).T
+                axes.fill_between(levels, *ends, color=COLOURS[place], alpha=0.13)
+        axes.set_xlabel("Recall")
+        axes.set_ylim(bottom=0.0)
+        axes.grid(axis="both")
+        more = f" · the {len(best)} best {report.noun}s" * (len(best) < len(report.modes))
+        title = "Interpolated precision at recall levels"
+        finish(figure, title, describe_dataset(report) + more)
+    return figure
 
 
 def _plot_differences(

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from trectools_plus.benchmark.report import BenchmarkReport
+from trectools_plus.benchmark.report.model import BenchmarkReport
 from trectools_plus.reporting.comparison import Layout
 from trectools_plus.reporting.export import (
     DEFAULT_LAYOUT,

@@ -25,9 +25,9 @@ from trectools_plus.reporting.wording import describe_difference_intervals, desc
 from trectools_plus.statistics.arrays import DEFAULT_CONFIDENCE
 
 _READING = (
-    "Each language has its own evaluation and test set. Mean, variance (ddof 1) and gap (best "
-    "minus worst) are over the means of the languages, with equal weights. No figure pools queries "
-    "of two languages."
+    "Each language has its own evaluation and test set. Mean, variance (ddof 0) and gap (highest "
+    "minus lowest) are over the means of the languages, with equal weights. No figure pools "
+    "queries of two languages."
 )
 
 
@@ -79,7 +79,7 @@ def multilingual_blocks(report: MultilingualReport) -> list[Block]:
                 for code, result in report.languages.items()
             },
             "Mean": across.mean,
-            "Variance": across.variance,
+            "Variance": across.cross_lingual_variance,
             "Gap": across.gap,
         }
         for mode, measures in report.across.items()
@@ -119,8 +119,7 @@ def _list_notes(report: MultilingualReport) -> list[str]:
 def _describe_pairs(report: MultilingualReport) -> str:
     """Return a line on the differences of parallel sets."""
     if not report.differences:
-        text = "The sets are not parallel, so languages are not compared query by query."
-        return "" if report.parallel is None else text
+        return "The sets are not parallel, so languages are not compared query by query."
     pair = next(pair for pairs in report.differences.values() for pair in pairs)
     levels = (
         figure.ci.level

@@ -131,16 +131,6 @@ def test_a_mode_without_results_is_reported_and_noted(
     assert "runs/lexical.run" not in Path("out/BenchmarkComparison.md").read_text("utf-8")
 
 
-def test_cutoffs_of_the_default_measures(call: Call, files: dict[str, str]) -> None:
-    given = ["--runs", files["good.run"], "--qrels", files["q.txt"]]
-    code, out, _ = call(*given, "--set", "cutoffs=1,2", "--format", "json")
-    assert code == 0
-    assert list(json.loads(out)["best_mode"])[:4] == ["nDCG@1", "nDCG@2", "AP@1", "AP@2"]
-    code, _, err = call(*given, "--set", "cutoffs=1,2", "--measures", "AP")
-    assert code == 2
-    assert "cutoffs" in err
-
-
 def test_given_runs_with_errors_that_change_no_figure(call: Call, tmp_path: Path) -> None:
     rows = "1 Q0 a - 2.0 t\n1 Q0 b - 1.0 t\n2 Q0 b - 2.0 t\n2 Q0 a - 1.0 t\n"
     (tmp_path / "q.txt").write_text("1 0 a 2.0\n1 0 b 0.0\n2 0 a 1.0\n2 0 b 0.0\n")
