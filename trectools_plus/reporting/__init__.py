@@ -7,7 +7,7 @@ __getattr__, __dir__ = import_lazily(
     {
         "reporting.comparison": ["Layout"],
         "reporting.export": ["write_table"],
-        "reporting.plots.figures": ["write_plots"],
+        "reporting.plots": ["write_plots"],
         "reporting.results.sweep": ["write_sweep_report"],
     },
     internal={
@@ -28,8 +28,7 @@ __getattr__, __dir__ = import_lazily(
             "post_comment",
         ],
         "reporting.html.page": ["render_html"],
-        "reporting.plots.figures": ["plot_differences", "plot_evaluation", "plot_report"],
-        "reporting.plots.style": ["can_draw"],
+        "reporting.plots": ["can_draw", "plot_differences", "plot_evaluation", "plot_report"],
         "reporting.results.benchmark": ["print_report", "render_markdown"],
         "reporting.results.compare_reports": ["contrast_blocks", "contrast_document"],
         "reporting.results.comparisons": [

@@ -19,11 +19,11 @@ from trectools_plus.reporting.github import append_step_summary as append_step_s
 from trectools_plus.reporting.github import find_pull_request as find_pull_request
 from trectools_plus.reporting.github import post_comment as post_comment
 from trectools_plus.reporting.html.page import render_html as render_html
-from trectools_plus.reporting.plots.figures import plot_differences as plot_differences
-from trectools_plus.reporting.plots.figures import plot_evaluation as plot_evaluation
-from trectools_plus.reporting.plots.figures import plot_report as plot_report
-from trectools_plus.reporting.plots.figures import write_plots as write_plots
-from trectools_plus.reporting.plots.style import can_draw as can_draw
+from trectools_plus.reporting.plots import can_draw as can_draw
+from trectools_plus.reporting.plots import plot_differences as plot_differences
+from trectools_plus.reporting.plots import plot_evaluation as plot_evaluation
+from trectools_plus.reporting.plots import plot_report as plot_report
+from trectools_plus.reporting.plots import write_plots as write_plots
 from trectools_plus.reporting.results.benchmark import print_report as print_report
 from trectools_plus.reporting.results.benchmark import render_markdown as render_markdown
 from trectools_plus.reporting.results.compare_reports import contrast_blocks as contrast_blocks

@@ -28,9 +28,8 @@ from trectools_plus.formats.files.atomic import make_folder
 from trectools_plus.formats.writing import write_parquet
 from trectools_plus.measures.judged import first_documents
 from trectools_plus.reporting.export import render_json, write_text
-from trectools_plus.reporting.html.page import render_html
-from trectools_plus.reporting.html.per_query import DEEPEST, QueryEvidence
-from trectools_plus.reporting.plots.figures import write_plots
+from trectools_plus.reporting.html.page import DEEPEST, QueryEvidence, render_html
+from trectools_plus.reporting.plots import write_plots
 from trectools_plus.reporting.results.benchmark import render_markdown
 
 

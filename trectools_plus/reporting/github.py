@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-import urllib.error
-import urllib.request
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from http.client import HTTPException
 from pathlib import Path
 from typing import Any
 
@@ -121,36 +118,25 @@ _PERMISSION = "the token needs `permissions: pull-requests: write`"
 _NETWORK = "check that the server in GITHUB_API_URL can be reached"
 
 
-class _NoRedirects(urllib.request.HTTPRedirectHandler):
-    """Refuses redirects, which would send the token to another host."""
-
-    def redirect_request(self, *_: Any, **__: Any) -> None:
-        return None
-
-
 def _call(request: PullRequest, method: str, place: str, body: Any = None) -> Any:
-    """Call the API and return its response as JSON values."""
-    call = urllib.request.Request(
-        f"{request.api}{place}",
-        data=None if body is None else json.dumps(body).encode(),
-        method=method,
-        headers={
-            "Accept": "application/vnd.github+json",
-            "Authorization": f"Bearer {request.token}",
-            "Content-Type": "application/json",
-            "User-Agent": "trectools-plus",
-            "X-GitHub-Api-Version": "2022-11-28",
-        },
-    )
+    """Call the API and return its response as JSON values; redirects would get the token."""
+    import httpx
+
+    headers = {
+        "Accept": "application/vnd.github+json",
+        "Authorization": f"Bearer {request.token}",
+        "User-Agent": "trectools-plus",
+        "X-GitHub-Api-Version": "2022-11-28",
+    }
     try:
-        opener = urllib.request.build_opener(_NoRedirects)
-        with opener.open(call, timeout=_TIMEOUT) as response:
-            return json.loads(response.read())
-    except (OSError, HTTPException, ValueError) as error:
-        reason, remedy = str(getattr(error, "reason", type(error).__name__)), _NETWORK
-        if isinstance(error, urllib.error.HTTPError):
-            error.close()
-            reason, remedy = f"HTTP status {error.code}, {reason}", _PERMISSION
+        url = f"{request.api}{place}"
+        response = httpx.request(method, url, json=body, headers=headers, timeout=_TIMEOUT)
+        response.raise_for_status()
+        return response.json()
+    except (httpx.HTTPError, httpx.InvalidURL, ValueError) as error:
+        reason, remedy = str(error) or type(error).__name__, _NETWORK
+        if isinstance(error, httpx.HTTPStatusError):
+            reason, remedy = f"HTTP status {error.response.status_code}", _PERMISSION
         raise InputError(
             f"the comment cannot be posted: {reason.replace(request.token, '***')}",
             where=f"{request.api}/repos/{request.repository}, pull request {request.number}",

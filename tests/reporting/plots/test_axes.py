@@ -8,16 +8,13 @@ import numpy as np
 import polars as pl
 import pytest
 from matplotlib.axes import Axes
+from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 
+from trectools_plus import Qrels, Run
 from trectools_plus.benchmark.analyses import Curves
-from trectools_plus.reporting.plots.figures import (
-    _plot_curves,
-    _plot_differences,
-)
-from trectools_plus.reporting.plots.style import label_text, mode_style
-
-MODES = ["lexical", "vector", "hybrid"]
+from trectools_plus.reporting import plots
+from trectools_plus.reporting.plots import COLOURS, label_text, mode_style
 
 
 @pytest.fixture
@@ -42,55 +39,63 @@ def per_query(values: dict[str, list[float | None]], measure: str = "nDCG@10") -
     return pl.DataFrame(rows, schema_overrides={"value": pl.Float64})
 
 
-def test_curves_show_lines_and_bands(axes: Axes) -> None:
-    data = curves(["a", "b"])
-    _plot_curves(axes, data, {"a": "First", "b": "b"})
-    assert [line.get_ydata().tolist() for line in axes.lines] == [
-        data.mean["a"].tolist(),
-        data.mean["b"].tolist(),
-    ]
-    for band, mode in zip(axes.collections, "ab", strict=True):
-        heights = band.get_paths()[0].vertices[:, 1]
-        assert heights.min() == pytest.approx(data.low[mode].min())
-        assert heights.max() == pytest.approx(data.high[mode].max())
-    assert axes.get_legend_handles_labels()[1] == ["First", "b"]
+def draw_curves(make_report: Any, monkeypatch: pytest.MonkeyPatch, name: str, data: Curves) -> Axes:
+    """The plot of these curves, whose modes are those of a report."""
+    monkeypatch.setattr(plots, "measure_curves", lambda *_: [data])
+    report = make_report({mode: {"nDCG@10": 0.4} for mode in data.mean})
+    run = Run.from_dict({"q": {"d": 1.0}})
+    qrels = Qrels.from_dict({"q": {"d": 1}})
+    drawn = plots.draw_plots(report, per_query({}), qrels, dict.fromkeys(data.mean, run))
+    (axes,) = drawn[name].axes
+    return axes
 
 
-def test_hit_rate_is_over_a_logarithmic_k(axes: Axes) -> None:
+def test_curves_show_lines_and_bands(make_report: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    data = curves(["a"])
+    axes = draw_curves(make_report, monkeypatch, "precision_recall", data)
+    assert [line.get_ydata().tolist() for line in axes.lines] == [data.mean["a"].tolist()]
+    heights = axes.collections[0].get_paths()[0].vertices[:, 1]
+    assert heights.min() == pytest.approx(data.low["a"].min())
+    assert heights.max() == pytest.approx(data.high["a"].max())
+    assert axes.get_legend_handles_labels()[1] == ["a"]
+
+
+def test_hit_rate_is_over_a_logarithmic_k(
+    make_report: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     data = curves(["a"])
     ranks = Curves("HitRate", np.array([1.0, 10.0, 100.0]), data.mean, data.low, data.high, 5, 0.95)
-    _plot_curves(axes, ranks, {"a": "First"})
+    axes = draw_curves(make_report, monkeypatch, "hit_rate", ranks)
     assert axes.get_xscale() == "log"
     assert {"1", "10", "100"} <= {tick.get_text() for tick in axes.get_xticklabels()}
     assert axes.get_ylim()[0] == 0.0
 
 
-def test_differences_are_sorted_and_carry_the_reports_interval(
-    make_report: Any, axes: Axes
-) -> None:
-    report = make_report()
+def test_differences_are_sorted_and_carry_the_reports_interval(make_report: Any) -> None:
+    report = make_report({"lexical": {"nDCG@10": 0.4}, "vector": {"nDCG@10": 0.5}})
     table = per_query({"lexical": [0.1, 0.9, 0.5, None, 0.2], "vector": [0.4, 0.3, 0.5, 0.2, 0.9]})
     entry = report.find_comparison("lexical", "vector", "nDCG@10")
-    _plot_differences(axes, report, table, entry)
+    (axes,) = plots.plot_differences(report, table).axes
     above, below = (patch.get_data().values for patch in axes.patches[:2])
     np.testing.assert_allclose(above, [0.7, 0.3, 0.0, 0.0])
     np.testing.assert_allclose(below, [0.0, 0.0, 0.0, -0.6])
     assert axes.lines[-1].get_ydata()[0] == entry.difference
     band = axes.patches[2].get_extents().transformed(axes.transData.inverted())
     assert (band.y0, band.y1) == pytest.approx((entry.ci.low, entry.ci.high))
-    assert axes.get_xlabel() == "Queries, sorted: 100 won, 25 tied, 100 lost"
-    assert axes.get_title().startswith("Vector-Only\n− Lexical-Only\nmean −0.0261 [")
+    assert axes.get_xlabel() == "Queries, sorted; won/tied/lost: 100/25/100"
+    names = [report.modes[mode].label for mode in (entry.contrast, entry.baseline)]
+    assert axes.get_title(loc="left").startswith("\n− ".join(names) + "\nmean ")
 
 
-def test_where_less_is_better_the_colours_change_sides(make_report: Any, axes: Axes) -> None:
+def test_where_less_is_better_the_colours_change_sides(make_report: Any) -> None:
     report = make_report({"a": {"MeanRank": 4.0}, "b": {"MeanRank": 2.0}})
     table = per_query({"a": [4.0, 4.0], "b": [1.0, 5.0]}, "MeanRank")
-    entry = report.find_comparison("a", "b", "MeanRank")
-    _plot_differences(axes, report, table, entry)
-    first, second = axes.patches[:2]
-    assert first.get_label() == "first mode better"
-    assert first.get_data().values.tolist() == [0.0, -3.0]
-    assert second.get_data().values.tolist() == [1.0, 0.0]
+    (axes,) = plots.plot_differences(report, table).axes
+    above, below = axes.patches[:2]
+    assert (above.get_label(), below.get_label()) == ("second mode better", "first mode better")
+    assert above.get_data().values.tolist() == [1.0, 0.0]
+    assert below.get_data().values.tolist() == [0.0, -3.0]
+    assert below.get_facecolor()[:3] == pytest.approx(to_rgb(COLOURS[0]))
 
 
 @pytest.mark.parametrize(

@@ -22,8 +22,7 @@ from trectools_plus.benchmark.run.output_folder import OutputFolder
 from trectools_plus.benchmark.run.runner import BenchmarkResult
 from trectools_plus.errors import InputError, UsageError
 from trectools_plus.reporting import write_plots
-from trectools_plus.reporting.plots import draw_plots, save_plots
-from trectools_plus.reporting.plots.style import as_image
+from trectools_plus.reporting.plots import as_image, draw_plots, save_plots
 
 LONG = "a run with a name as long as the folder it once came from, and then some more"
 QUERIES = [str(number) for number in range(20)]
@@ -214,7 +213,7 @@ def test_drawing_leaves_pyplot_alone() -> None:
         "import sys, polars, trectools_plus.reporting.plots as plots\n"
         "assert 'matplotlib' not in sys.modules, 'imported before it is used'\n"
         "from matplotlib.figure import Figure\n"
-        "from trectools_plus.reporting.plots.style import house_style\n"
+        "from trectools_plus.reporting.plots import house_style\n"
         "with house_style(): Figure().subplots()\n"
         "assert 'matplotlib.pyplot' not in sys.modules"
     )

@@ -40,7 +40,7 @@ from trectools_plus.models import ReportModel
 from trectools_plus.progress import Progress, no_progress
 from trectools_plus.provenance import describe_machine, package_versions
 from trectools_plus.reporting.files import render_files
-from trectools_plus.reporting.plots.style import can_draw
+from trectools_plus.reporting.plots import can_draw
 from trectools_plus.reporting.results.extraction import extraction_claims, write_extraction
 from trectools_plus.reporting.results.judgments import HTML_FILE as JUDGMENT_PAGE
 from trectools_plus.reporting.results.judgments import MARKDOWN_FILE as JUDGMENT_MARKDOWN
