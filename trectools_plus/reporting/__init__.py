@@ -14,7 +14,12 @@ __getattr__, __dir__ = import_lazily(
         "extraction.inputs": ["PREDICTIONS_FILE"],
         "reporting.document": ["Bullets", "html_table", "markdown", "print_blocks"],
         "reporting.export": [
+            "COMPARISON_SUFFIXES",
             "check_suffixes",
+            "comparisons_document",
+            "render_comparisons_json",
+            "render_comparisons_latex",
+            "write_comparisons",
             "frame_as_csv",
             "render_json",
             "table_as_frame",
@@ -31,13 +36,6 @@ __getattr__, __dir__ = import_lazily(
         "reporting.plots": ["can_draw", "plot_differences", "plot_evaluation", "plot_report"],
         "reporting.results.benchmark": ["print_report", "render_markdown"],
         "reporting.results.compare_reports": ["contrast_blocks", "contrast_document"],
-        "reporting.results.comparisons": [
-            "COMPARISON_SUFFIXES",
-            "comparisons_document",
-            "render_comparisons_json",
-            "render_comparisons_latex",
-            "write_comparisons",
-        ],
         "reporting.results.evaluation": ["evaluation_document"],
         "reporting.results.extraction": [
             "check_extraction_folder",

@@ -53,7 +53,7 @@ JUDGMENT_FILES = (
     *("people.qrels", "model.qrels"),
 )
 """The files that ``judge estimate`` writes."""
-NEAR = 1e-9
+_NEARNESS = {"rel_tol": 1e-9, "abs_tol": 1e-9}
 """Figures may differ by this: the last bits of sums differ between machines."""
 _LONGEST = 120
 _MOST_FINDINGS = 20
@@ -216,7 +216,7 @@ class _FolderComparison:
             return again
         ours, theirs = (table["value"].fill_null(np.nan).to_numpy() for table in (stored, again))
         is_right = stored.drop("value").equals(again.drop("value")) and np.allclose(
-            ours, theirs, rtol=NEAR, atol=NEAR, equal_nan=True
+            ours, theirs, 1e-9, 1e-9, equal_nan=True
         )
         return stored if is_right else again
 
@@ -262,25 +262,23 @@ class _FolderComparison:
         elif not again.is_file():
             changes = [_NOT_WRITTEN]
         elif path.read_bytes() != again.read_bytes():
-            changes = islice(self._find_changes(name, path, again), _MOST_FINDINGS)
+            folders = self._files, ClosedFolder(scratch)
+            changes = find_changes(*(_read_content(folder, name) for folder in folders))
+            changes = [*islice(changes, _MOST_FINDINGS)] or ["the bytes differ"]
+            if name.startswith(f"{PLOTS_FOLDER}/"):
+                changes = ["the plot differs from the plot of these figures"]
         self.problems += [f"{name}: {change}" for change in changes]
 
-    def _find_changes(self, name: str, path: Path, again: Path) -> Iterable[str]:
-        if name.startswith(f"{PLOTS_FOLDER}/"):
-            return ["the plot differs from the plot of these figures"]
-        changes: list[str] = []
-        if name.endswith(".json"):
-            changes = [*find_changes(read_json(path), read_json(again))]
-        elif name.endswith(".parquet"):
-            stored, made = self._files.read_table(name), pl.read_parquet(again)
-            rows = [] if stored is None else [stored.schema, *stored.rows()]
-            changes = [*find_changes(_number(rows), _number([made.schema, *made.rows()]))]
-        texts = (file.read_bytes().decode("utf-8", errors="replace") for file in (path, again))
-        reported, rebuilt = (_number(text.splitlines()) for text in texts)
-        return changes or [*find_changes(reported, rebuilt)] or ["the bytes differ"]
 
-
-def _number(lines: Iterable[object]) -> dict[str, str]:
+def _read_content(folder: ClosedFolder, name: str) -> Any:
+    """Return a document, or the lines of a table or a text by their numbers."""
+    path = folder.file(name)
+    if name.endswith(".json"):
+        return read_json(path)
+    table = folder.read_table(name) if name.endswith(".parquet") else None
+    lines: list[Any] = path.read_bytes().decode(errors="replace").splitlines()
+    if table is not None:
+        lines = [table.schema, *table.rows()]
     return {f"line {number}": str(line) for number, line in enumerate(lines, 1)}
 
 
@@ -299,11 +297,14 @@ def find_changes(reported: Any, rebuilt: Any, place: str = "") -> Iterator[str]:
             yield from find_changes(*pair, place + key)
         if theirs.keys() == ours.keys() and [*theirs] != [*ours]:
             yield f"{place.removeprefix('.') or 'the document'} (order): it differs"
-    elif not _is_near(reported, rebuilt):
+    elif type(reported) is not type(rebuilt) or not (
+        reported == rebuilt
+        or (isinstance(rebuilt, float) and math.isclose(reported, rebuilt, **_NEARNESS))
+    ):
         texts = ["nothing" if value is _NOTHING else repr(value) for value in (reported, rebuilt)]
         # Long texts from shortly before their difference.
         letters = enumerate(zip(*texts, strict=False))
-        start = max(0, next((at for at, pair in letters if pair[0] != pair[1]), 0) - 30)
+        start = max(0, next((at for at, pair in letters if len({*pair}) > 1), 0) - 30)
         shown = [text[start : start + _LONGEST] for text in texts]
         yield f"{place.removeprefix('.')}: reported {shown[0]}, recomputed {shown[1]}"
 
@@ -318,13 +319,6 @@ def _entries(value: Any) -> dict[str, Any]:
     if isinstance(value, dict):
         return {f".{key}": inner for key, inner in value.items()}
     return {f"[{place}]": inner for place, inner in enumerate(value)}
-
-
-def _is_near(reported: Any, rebuilt: Any) -> bool:
-    values = reported, rebuilt
-    if all(isinstance(value, int | float) and not isinstance(value, bool) for value in values):
-        return math.isclose(*values, rel_tol=NEAR, abs_tol=NEAR)
-    return type(reported) is type(rebuilt) and bool(reported == rebuilt)
 
 
 def _list_files(folder: Path) -> list[str]:
