@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -17,17 +16,16 @@ _LONGEST = 65_000
 """GitHub accepts comments of up to 65,536 characters."""
 
 
-def append_step_summary(markdown: str, environment: Mapping[str, str] = os.environ) -> None:
+def append_step_summary(markdown: str) -> None:
     """Append Markdown to the file in ``GITHUB_STEP_SUMMARY``; do nothing if it is not set.
 
     Args:
         markdown: The text.
-        environment: The environment variables.
 
     Raises:
         InputError: If the file cannot be written.
     """
-    path = environment.get("GITHUB_STEP_SUMMARY")
+    path = os.environ.get("GITHUB_STEP_SUMMARY")
     if not path:
         return
     try:
@@ -56,18 +54,15 @@ class PullRequest:
     token: str = field(repr=False)
 
 
-def find_pull_request(environment: Mapping[str, str] = os.environ) -> PullRequest:
+def find_pull_request() -> PullRequest:
     """Return the pull request of the current workflow, from the environment variables.
-
-    Args:
-        environment: The environment variables.
 
     Raises:
         UsageError: If a variable is missing, or the workflow does not run for a pull request.
     """
     names = ("GITHUB_TOKEN", "GITHUB_REPOSITORY", "GITHUB_EVENT_PATH")
-    token, repository, path = (environment.get(name, "") for name in names)
-    if missing := [name for name in names if not environment.get(name)]:
+    token, repository, path = (os.environ.get(name, "") for name in names)
+    if missing := [name for name in names if not os.environ.get(name)]:
         raise UsageError(
             f"the environment variable {missing[0]} is missing",
             where="--post-comment",
@@ -82,7 +77,7 @@ def find_pull_request(environment: Mapping[str, str] = os.environ) -> PullReques
             where="--post-comment",
             remedy="trigger the workflow on pull_request, or omit --post-comment",
         ) from None
-    api = environment.get("GITHUB_API_URL") or "https://api.github.com"
+    api = os.environ.get("GITHUB_API_URL") or "https://api.github.com"
     return PullRequest(api.rstrip("/"), repository, number, token)
 
 

@@ -48,7 +48,6 @@ if TYPE_CHECKING:
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "*")
-LINES = ("-", "--", "-.", ":")
 INK = "#222222"
 
 HEADING = 0.75
@@ -89,19 +88,10 @@ _MOST_BANDS = 4
 _MOST_VARIANTS = 50
 
 
-def mode_style(place: int) -> dict[str, str]:
+def mode_style(place: int) -> dict[str, Any]:
     """Return the look of the mode at a position, counted from 0; 70 modes look different."""
-    return {
-        "color": COLOURS[place % len(COLOURS)],
-        "marker": MARKERS[place % len(MARKERS)],
-        "linestyle": LINES[place % len(LINES)],
-    }
-
-
-def _draw_curve(axes: Axes, place: int, x: Any, y: Any, label: str) -> None:
-    """Draw the curve of the mode at a position."""
-    look: dict[str, Any] = mode_style(place)
-    axes.plot(x, y, label=label_text(label), clip_on=False, zorder=3, **look)
+    look = {"color": COLOURS[place % len(COLOURS)], "marker": MARKERS[place % len(MARKERS)]}
+    return {**look, "clip_on": False, "zorder": 3}
 
 
 def can_draw() -> bool:
@@ -285,8 +275,8 @@ def plot_differences(
             axes.set_title("\n− ".join(names) + f"\n{mean.rstrip()}")
             axes.set_xlabel(f"Queries, sorted; won/tied/lost: {show_wins(pair)}")
             if pair.difference is not None:
-                look: dict[str, Any] = {"color": INK, "linestyle": "--"}
-                axes.axhline(pair.difference, label="mean and its interval", **look)
+                label = "mean and its interval"
+                axes.axhline(pair.difference, label=label, color=INK, linestyle="--")
             low, high = ends_of(pair.ci)
             if low is not None and high is not None:
                 axes.axhspan(low, high, color=INK, alpha=0.22, linewidth=0, zorder=4)
@@ -379,11 +369,12 @@ def plot_means(
     """Draw the means of one measure with their intervals, in a row per mode."""
     for place, figure in enumerate(figures):
         if (mean := figure.mean) is not None:
-            look: dict[str, Any] = {**mode_style(place), "linestyle": "none"}
             # Some kinds of interval do not contain the mean; a length cannot be negative.
             low, high = (mean if end is None else end for end in ends_of(figure.ci))
             lengths = [[max(0.0, mean - low)], [max(0.0, high - mean)]]
-            axes.errorbar(mean, place, xerr=lengths, capsize=2.6, clip_on=False, zorder=3, **look)
+            axes.errorbar(
+                mean, place, xerr=lengths, capsize=2.6, linestyle="none", **mode_style(place)
+            )
     axes.set_yticks(range(len(labels)), list(map(label_text, labels)))
     axes.set_ylim(len(figures) - 0.4, -0.6)
     # From 0, so that small differences look small.
@@ -400,16 +391,17 @@ def _curves(
     resampling = resampling_of({**report.manifest.config, "seed": report.manifest.seed})
     figures = {}
     for curves in measure_curves(qrels, chosen, report.manifest.averaging, resampling):
-        name, title, label = _CURVES[curves.measure]
+        name, title, horizontal = _CURVES[curves.measure]
         with house_style():
             figures[name] = new_figure(4.0 + HEADING + 0.1 * len(chosen))
             axes = figures[name].subplots()
             for place, (mode, mean) in enumerate(curves.mean.items()):
-                _draw_curve(axes, place, curves.at, mean, report.modes[mode].label)
+                label = label_text(report.modes[mode].label)
+                axes.plot(curves.at, mean, label=label, **mode_style(place))
                 if len(curves.mean) <= _MOST_BANDS:
                     ends = curves.low[mode], curves.high[mode]
                     axes.fill_between(curves.at, *ends, color=COLOURS[place], alpha=0.13)
-            axes.set_xlabel(label)
+            axes.set_xlabel(horizontal)
             axes.set_ylim(bottom=0.0)
             if curves.measure == "HitRate":
                 axes.set_xscale("log")
@@ -440,7 +432,7 @@ def draw_tradeoff(sweep: Sweep) -> Figure:
         for place, curve in enumerate(sweep.curves):
             recalls = [point.recall for point in curve.points]
             precisions = [point.precision for point in curve.points]
-            _draw_curve(axes, place, recalls, precisions, curve.system)
+            axes.plot(recalls, precisions, label=label_text(curve.system), **mode_style(place))
         axes.set(
             xlabel="Recall (micro)", ylabel="Precision (micro)", xlim=(0, 1.02), ylim=(0, 1.02)
         )

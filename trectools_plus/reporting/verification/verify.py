@@ -42,17 +42,10 @@ from trectools_plus.provenance import describe_machine, package_versions
 from trectools_plus.reporting.files import render_files
 from trectools_plus.reporting.plots import can_draw
 from trectools_plus.reporting.results.extraction import extraction_claims, write_extraction
-from trectools_plus.reporting.results.judgments import HTML_FILE as JUDGMENT_PAGE
-from trectools_plus.reporting.results.judgments import MARKDOWN_FILE as JUDGMENT_MARKDOWN
-from trectools_plus.reporting.results.judgments import write_judgment_report
+from trectools_plus.reporting.results.judgments import JUDGMENT_FILES, write_judgment_report
 from trectools_plus.reporting.wording import CLAIMS_TITLE, list_claims
 from trectools_plus.text import plural
 
-JUDGMENT_FILES = (
-    *(JUDGMENT_REPORT_FILE, JUDGMENT_MARKDOWN, JUDGMENT_PAGE),
-    *("people.qrels", "model.qrels"),
-)
-"""The files that ``judge estimate`` writes."""
 _NEARNESS = {"rel_tol": 1e-9, "abs_tol": 1e-9}
 """Figures may differ by this: the last bits of sums differ between machines."""
 _LONGEST = 120
