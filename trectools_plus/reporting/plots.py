@@ -24,9 +24,7 @@ from trectools_plus.benchmark.compare.compare import summarise
 from trectools_plus.benchmark.report import BenchmarkReport, MeasureResult
 from trectools_plus.benchmark.run.config import Comparing, resampling_of
 from trectools_plus.benchmark.run.output_folder import PLOTS_FOLDER
-from trectools_plus.benchmark.sweep.runner import ScoredVariant, SweepReport
 from trectools_plus.errors import MissingExtraError, UsageError
-from trectools_plus.extraction.runner import Sweep
 from trectools_plus.formats.files.atomic import atomic_write, make_folder
 from trectools_plus.formats.tables import Qrels, Run
 from trectools_plus.measures.evaluation import Evaluation
@@ -45,6 +43,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from trectools_plus.benchmark.run.runner import BenchmarkResult
+    from trectools_plus.benchmark.sweep.runner import ScoredVariant, SweepReport
+    from trectools_plus.extraction.runner import Sweep
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "*")
