@@ -77,11 +77,9 @@ class TableRow:
 
     Attributes:
         cells: One per column.
-        alarming: Whether the whole row is emphasised as a failure.
     """
 
     cells: tuple[Cell, ...]
-    alarming: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,10 +185,10 @@ class TextTable:
                 yield "  ".join(aligns[at](row[at], widths[at]) for at in block)
 
 
-def make_row(cells: Iterable[str | Cell], *, alarming: bool = False) -> TableRow:
+def make_row(cells: Iterable[str | Cell]) -> TableRow:
     """Make a row of texts and cells."""
     made = (cell if isinstance(cell, Cell) else Cell(cell) for cell in cells)
-    return TableRow(tuple(made), alarming)
+    return TableRow(tuple(made))
 
 
 class Displayed:

@@ -240,7 +240,7 @@ def test_a_measure_that_is_undefined_for_a_query_cannot_choose(small, tmp_path):
 
 def test_the_plot_has_a_row_for_each_variant(tmp_path):
     pytest.importorskip("matplotlib")
-    from trectools_plus.reporting.plots.sweep import draw_variants
+    from trectools_plus.reporting.plots import draw_variants
 
     grid = {"fusion.weights": "0.2,0.4,0.6", "fusion.normalisation": "min-max,z-score"}
     report = fused(tmp_path / "out", grid=grid).report

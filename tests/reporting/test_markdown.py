@@ -62,6 +62,7 @@ def test_every_section_is_there_in_order(make_report: Any) -> None:
         "Targets",
         "Paired differences",
         "Diagnostics",
+        "Definitions",
         "Settings",
         "Reported by the writer, not verified",
     ]

@@ -164,12 +164,3 @@ def test_letters_end_with_the_alphabet(make_report: Any) -> None:
         assert bool(name_letters(report, SIX)) == (runs < 24)
         text = table_as_text(report, "markdown")
         assert ("A letter: significantly better" in text) == (runs < 24)
-
-
-def test_figures_of_a_column_are_aligned(make_report: Any) -> None:
-    report = make_report(
-        {"one": {"MeanRank": 12.5, "RR": 0.5}, "two": {"MeanRank": 9.0, "RR": 0.4}}
-    )
-    lines = [line for line in printed(report).splitlines() if line.startswith((" MeanRank", " RR"))]
-    assert lines[0].index("12.5000") + 1 == lines[1].index("0.5000")
-    assert lines[0].index("9.0000") == lines[1].index("0.4000")

@@ -7,11 +7,22 @@ from trectools_plus.reporting.document import Bullets as Bullets
 from trectools_plus.reporting.document import html_table as html_table
 from trectools_plus.reporting.document import markdown as markdown
 from trectools_plus.reporting.document import print_blocks as print_blocks
+from trectools_plus.reporting.export import COMPARISON_SUFFIXES as COMPARISON_SUFFIXES
 from trectools_plus.reporting.export import check_suffixes as check_suffixes
+from trectools_plus.reporting.export import (
+    comparisons_document as comparisons_document,
+)
 from trectools_plus.reporting.export import frame_as_csv as frame_as_csv
+from trectools_plus.reporting.export import (
+    render_comparisons_json as render_comparisons_json,
+)
+from trectools_plus.reporting.export import (
+    render_comparisons_latex as render_comparisons_latex,
+)
 from trectools_plus.reporting.export import render_json as render_json
 from trectools_plus.reporting.export import table_as_frame as table_as_frame
 from trectools_plus.reporting.export import table_as_text as table_as_text
+from trectools_plus.reporting.export import write_comparisons as write_comparisons
 from trectools_plus.reporting.export import write_table as write_table
 from trectools_plus.reporting.files import write_reports as write_reports
 from trectools_plus.reporting.github import PullRequest as PullRequest
@@ -19,26 +30,15 @@ from trectools_plus.reporting.github import append_step_summary as append_step_s
 from trectools_plus.reporting.github import find_pull_request as find_pull_request
 from trectools_plus.reporting.github import post_comment as post_comment
 from trectools_plus.reporting.html.page import render_html as render_html
-from trectools_plus.reporting.plots.figures import plot_differences as plot_differences
-from trectools_plus.reporting.plots.figures import plot_evaluation as plot_evaluation
-from trectools_plus.reporting.plots.figures import plot_report as plot_report
-from trectools_plus.reporting.plots.figures import write_plots as write_plots
-from trectools_plus.reporting.plots.style import can_draw as can_draw
+from trectools_plus.reporting.plots import can_draw as can_draw
+from trectools_plus.reporting.plots import plot_differences as plot_differences
+from trectools_plus.reporting.plots import plot_evaluation as plot_evaluation
+from trectools_plus.reporting.plots import plot_report as plot_report
+from trectools_plus.reporting.plots import write_plots as write_plots
 from trectools_plus.reporting.results.benchmark import print_report as print_report
 from trectools_plus.reporting.results.benchmark import render_markdown as render_markdown
 from trectools_plus.reporting.results.compare_reports import contrast_blocks as contrast_blocks
 from trectools_plus.reporting.results.compare_reports import contrast_document as contrast_document
-from trectools_plus.reporting.results.comparisons import COMPARISON_SUFFIXES as COMPARISON_SUFFIXES
-from trectools_plus.reporting.results.comparisons import (
-    comparisons_document as comparisons_document,
-)
-from trectools_plus.reporting.results.comparisons import (
-    render_comparisons_json as render_comparisons_json,
-)
-from trectools_plus.reporting.results.comparisons import (
-    render_comparisons_latex as render_comparisons_latex,
-)
-from trectools_plus.reporting.results.comparisons import write_comparisons as write_comparisons
 from trectools_plus.reporting.results.evaluation import evaluation_document as evaluation_document
 from trectools_plus.reporting.results.extraction import (
     check_extraction_folder as check_extraction_folder,

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 from typing import Literal
 
 from trectools_plus.benchmark.report.model import BenchmarkReport, MeasureResult, StratumResult
 from trectools_plus.benchmark.report.verdict import baselines_of
 from trectools_plus.display import Cell, TableColumn, TextTable, make_row
 from trectools_plus.errors import UsageError
+from trectools_plus.reporting.document import table_of
 from trectools_plus.reporting.wording import (
     describe_difference_intervals,
     method_line,
@@ -215,31 +217,31 @@ def differences_table(
         decimals: As for a table for a paper.
     """
     baselines, first = baselines_of(report), measures[0]
-    header = [report.noun.capitalize(), first, "Interval"]
-    if baselines:
-        header[2:] = ["Δ", name_interval(report.comparisons), "Adj. p", "W/T/L"]
+    interval = name_interval(report.comparisons)
     entries = {(pair.contrast, pair.baseline, pair.measure): pair for pair in report.comparisons}
     means = {name: mean_cells(report, name, {}, decimals) for name in measures}
     others = [mode for mode in modes or report.modes if mode not in baselines]
     rows = []
     for mode, baseline in [
         *zip(baselines, baselines, strict=True),
-        *((other, against) for other in others for against in baselines or [other]),
+        *product(others, baselines or [""]),
     ]:
-        pairs = [entries.get((mode, baseline, name)) for name in measures]
         label = report.modes[mode].label
         label = label if modes is None else cut_middle(label)
         if len(baselines) > 1 and mode != baseline:
             label += f" − {report.modes[baseline].label}"
-        cells = [
-            replace(means[name][mode], detail="", marks="*" if pair and pair.significant else "")
-            for name, pair in zip(measures, pairs, strict=True)
-        ]
-        shown = [Cell(means[first][mode].detail or "–")]
-        if baselines:
-            shown = _difference_cells(pairs[0], decimals)
-        rows.append(make_row([label, replace(cells[0], marks=""), *shown, *cells[1:]]))
-    return TextTable.of([*header, *measures[1:]], rows)
+        row: dict[str, object] = {report.noun.capitalize(): label}
+        for name in measures:
+            pair = entries.get((mode, baseline, name))
+            marks = "*" * (pair is not None and pair.significant)
+            row[name] = replace(means[name][mode], detail="", marks=marks * (name != first))
+            if name == first and baselines:
+                nothing = dict.fromkeys(("Δ", interval, "Adj. p", "W/T/L"), "–")
+                row |= _difference_cells(pair, interval, decimals) if pair else nothing
+            elif name == first:
+                row["Interval"] = means[name][mode].detail or "–"
+        rows.append(row)
+    return table_of(rows)
 
 
 def cut_middle(text: str, longest: int = 28) -> str:
@@ -248,27 +250,23 @@ def cut_middle(text: str, longest: int = 28) -> str:
     return text if len(text) <= longest else f"{text[:half]}…{text[len(text) - half + 1 :]}"
 
 
-def _difference_cells(pair: Comparison | None, decimals: int | None) -> list[Cell]:
+def _difference_cells(pair: Comparison, interval: str, decimals: int | None) -> dict[str, Cell]:
     """Return a difference, its interval, its adjusted p-value, and queries won, tied and lost."""
-    if pair is None or pair.difference is None:
-        return [Cell("–")] * 4
-    difference = show(pair.difference, "+", decimals=decimals)
-    interval = show_ci(pair.ci, "+", decimals=decimals) or "–"
-    others = map(Cell, (interval, show_p(pair.p_adjusted), show_wins(pair)))
-    return [Cell(difference, marks="*" * pair.significant), *others]
+    return {
+        "Δ": Cell(show(pair.difference, "+", decimals=decimals), marks="*" * pair.significant),
+        interval: Cell(show_ci(pair.ci, "+", decimals=decimals) or "–"),
+        "Adj. p": Cell(show_p(pair.p_adjusted)),
+        "W/T/L": Cell(show_wins(pair)),
+    }
 
 
 def difference_row(pair: Comparison, queries: int) -> dict[str, object]:
     """Return a comparison as a row of a table of all comparisons of a result."""
     return {
         "Metric": pair.measure + f" (n = {pair.n:,})" * (pair.n != queries),
-        "Difference": show(pair.difference, "+"),
-        name_interval([pair]): show_ci(pair.ci, "+", decimals=4) or "–",
+        **_difference_cells(pair, name_interval([pair]), 4),
         "p": show_p(pair.p),
-        "Adj. p": show_p(pair.p_adjusted),
-        "Significant": pair.significant,
         "d_z": show(pair.effect_size, "+", decimals=2),
-        "W/T/L": show_wins(pair),
     }
 
 

@@ -181,28 +181,25 @@ def _as_rich(table: TextTable) -> RichTable:
         box=box.SIMPLE_HEAD, header_style="bold", pad_edge=False, padding=(0, 1, 0, 0)
     )
     numeric = numeric_columns(table)
-    widths = [0] * len(table.columns)
     for place, column in enumerate(table.columns):
         cells = [row.cells[place] for row in table.rows]
         # Marks and intervals of different length would shift figures that are aligned on the right.
-        if numeric[place] and any(cell.marks or cell.detail for cell in cells):
-            widths[place] = max(len(cell.text) for cell in cells)
+        is_right = numeric[place] and not any(cell.marks or cell.detail for cell in cells)
         shown.add_column(
             printable(column.heading.marked),
-            justify="right" if numeric[place] and not widths[place] else "left",
+            justify="right" if is_right else "left",
             overflow="fold",
             no_wrap=column.whole or numeric[place],
             max_width=column.widest,
         )
 
-    def filled(cell: Cell, width: int) -> RichText:
-        """Return a cell; its figure is aligned on the right of so many characters."""
-        first = " ".join(filter(None, (printable(cell.text).rjust(width), cell.marks, cell.count)))
+    def filled(cell: Cell) -> RichText:
+        first = " ".join(filter(None, (printable(cell.text), cell.marks, cell.count)))
         text, below = RichText(first, "bold green" if cell.best else ""), printable(cell.detail)
         return text.append(f"\n{below}", style="not bold dim default") if below else text
 
     for row in table.rows:
-        shown.add_row(*map(filled, row.cells, widths), style="bold red" * row.alarming)
+        shown.add_row(*map(filled, row.cells))
     return shown
 
 

@@ -28,9 +28,8 @@ from trectools_plus.formats.files.atomic import make_folder
 from trectools_plus.formats.writing import write_parquet
 from trectools_plus.measures.judged import first_documents
 from trectools_plus.reporting.export import render_json, write_text
-from trectools_plus.reporting.html.page import render_html
-from trectools_plus.reporting.html.per_query import DEEPEST, QueryEvidence
-from trectools_plus.reporting.plots.figures import write_plots
+from trectools_plus.reporting.html.page import DEEPEST, QueryEvidence, render_html
+from trectools_plus.reporting.plots import write_plots
 from trectools_plus.reporting.results.benchmark import render_markdown
 
 
@@ -107,20 +106,14 @@ def render_files(result: BenchmarkResult, *, plots: bool) -> None:
             evidence = replace(evidence, corpus=StoredDocuments(titles, titles.height))
     write_text(folder / MARKDOWN_FILE, render_markdown(report))
     write_text(folder / REPORT_FILE, render_json(report))
-    _write_mode_reports(result, folder)
-    write_text(folder / HTML_FILE, render_html(report, evidence))
-    if plots:
-        write_plots(result, folder)
-
-
-def _write_mode_reports(result: BenchmarkResult, folder: Path) -> None:
-    report, dataset, primary = result.report, result.dataset, result.report.primary_measure
     make_folder(folder / MODE_REPORTS_FOLDER)
     for mode, of_mode in report.modes.items():
-        failing = report.failing_queries
+        failing, primary = report.failing_queries, report.primary_measure
         if dataset is not None:
             run, definition = {mode: result.runs[mode]}, of_mode.measures[primary].definition
             failing = find_failing(dataset, run, result.per_query, primary, definition)
-        write_text(
-            folder / mode_report_name(mode), render_json(report_of_mode(report, mode, failing))
-        )
+        text = render_json(report_of_mode(report, mode, failing))
+        write_text(folder / mode_report_name(mode), text)
+    write_text(folder / HTML_FILE, render_html(report, evidence))
+    if plots:
+        write_plots(result, folder)

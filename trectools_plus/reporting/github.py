@@ -4,11 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-import urllib.error
-import urllib.request
-from collections.abc import Mapping
 from dataclasses import dataclass, field
-from http.client import HTTPException
 from pathlib import Path
 from typing import Any
 
@@ -20,17 +16,16 @@ _LONGEST = 65_000
 """GitHub accepts comments of up to 65,536 characters."""
 
 
-def append_step_summary(markdown: str, environment: Mapping[str, str] = os.environ) -> None:
+def append_step_summary(markdown: str) -> None:
     """Append Markdown to the file in ``GITHUB_STEP_SUMMARY``; do nothing if it is not set.
 
     Args:
         markdown: The text.
-        environment: The environment variables.
 
     Raises:
         InputError: If the file cannot be written.
     """
-    path = environment.get("GITHUB_STEP_SUMMARY")
+    path = os.environ.get("GITHUB_STEP_SUMMARY")
     if not path:
         return
     try:
@@ -59,18 +54,15 @@ class PullRequest:
     token: str = field(repr=False)
 
 
-def find_pull_request(environment: Mapping[str, str] = os.environ) -> PullRequest:
+def find_pull_request() -> PullRequest:
     """Return the pull request of the current workflow, from the environment variables.
-
-    Args:
-        environment: The environment variables.
 
     Raises:
         UsageError: If a variable is missing, or the workflow does not run for a pull request.
     """
     names = ("GITHUB_TOKEN", "GITHUB_REPOSITORY", "GITHUB_EVENT_PATH")
-    token, repository, path = (environment.get(name, "") for name in names)
-    if missing := [name for name in names if not environment.get(name)]:
+    token, repository, path = (os.environ.get(name, "") for name in names)
+    if missing := [name for name in names if not os.environ.get(name)]:
         raise UsageError(
             f"the environment variable {missing[0]} is missing",
             where="--post-comment",
@@ -85,7 +77,7 @@ def find_pull_request(environment: Mapping[str, str] = os.environ) -> PullReques
             where="--post-comment",
             remedy="trigger the workflow on pull_request, or omit --post-comment",
         ) from None
-    api = environment.get("GITHUB_API_URL") or "https://api.github.com"
+    api = os.environ.get("GITHUB_API_URL") or "https://api.github.com"
     return PullRequest(api.rstrip("/"), repository, number, token)
 
 
@@ -121,36 +113,25 @@ _PERMISSION = "the token needs `permissions: pull-requests: write`"
 _NETWORK = "check that the server in GITHUB_API_URL can be reached"
 
 
-class _NoRedirects(urllib.request.HTTPRedirectHandler):
-    """Refuses redirects, which would send the token to another host."""
-
-    def redirect_request(self, *_: Any, **__: Any) -> None:
-        return None
-
-
 def _call(request: PullRequest, method: str, place: str, body: Any = None) -> Any:
-    """Call the API and return its response as JSON values."""
-    call = urllib.request.Request(
-        f"{request.api}{place}",
-        data=None if body is None else json.dumps(body).encode(),
-        method=method,
-        headers={
-            "Accept": "application/vnd.github+json",
-            "Authorization": f"Bearer {request.token}",
-            "Content-Type": "application/json",
-            "User-Agent": "trectools-plus",
-            "X-GitHub-Api-Version": "2022-11-28",
-        },
-    )
+    """Call the API and return its response as JSON values; redirects would get the token."""
+    import httpx
+
+    headers = {
+        "Accept": "application/vnd.github+json",
+        "Authorization": f"Bearer {request.token}",
+        "User-Agent": "trectools-plus",
+        "X-GitHub-Api-Version": "2022-11-28",
+    }
     try:
-        opener = urllib.request.build_opener(_NoRedirects)
-        with opener.open(call, timeout=_TIMEOUT) as response:
-            return json.loads(response.read())
-    except (OSError, HTTPException, ValueError) as error:
-        reason, remedy = str(getattr(error, "reason", type(error).__name__)), _NETWORK
-        if isinstance(error, urllib.error.HTTPError):
-            error.close()
-            reason, remedy = f"HTTP status {error.code}, {reason}", _PERMISSION
+        url = f"{request.api}{place}"
+        response = httpx.request(method, url, json=body, headers=headers, timeout=_TIMEOUT)
+        response.raise_for_status()
+        return response.json()
+    except (httpx.HTTPError, httpx.InvalidURL, ValueError) as error:
+        reason, remedy = str(error) or type(error).__name__, _NETWORK
+        if isinstance(error, httpx.HTTPStatusError):
+            reason, remedy = f"HTTP status {error.response.status_code}", _PERMISSION
         raise InputError(
             f"the comment cannot be posted: {reason.replace(request.token, '***')}",
             where=f"{request.api}/repos/{request.repository}, pull request {request.number}",

@@ -64,7 +64,8 @@ def list_claims(report: BenchmarkReport) -> list[str]:
     facts = {
         "Experiment": f"{manifest.experiment_id}, created {manifest.created_at}",
         "Command": manifest.command or "called from Python",
-        "Machine": f"{manifest.python} on {manifest.platform}; {list_versions(manifest.packages)}",
+        "Machine": f"{manifest.python} on {manifest.platform}",
+        **{f"Package {name}": version for name, version in manifest.packages.items()},
         "Limit of threads of matrix products": manifest.blas_threads,
         "Version of the dataset": manifest.dataset.version,
         "Documents": manifest.dataset.documents,
@@ -90,11 +91,6 @@ def list_claims(report: BenchmarkReport) -> list[str]:
         for label, items in findings
         for item in items
     ]
-
-
-def list_versions(packages: Mapping[str, str]) -> str:
-    """Return packages with their versions, separated by commas."""
-    return ", ".join(f"{name} {version}" for name, version in packages.items())
 
 
 def narrow_lines(intervals: Iterable[ConfidenceInterval | None]) -> list[str]:

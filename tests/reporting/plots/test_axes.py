@@ -8,14 +8,11 @@ import numpy as np
 import polars as pl
 import pytest
 from matplotlib.axes import Axes
+from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 
-from trectools_plus.reporting.plots.figures import (
-    _plot_differences,
-)
-from trectools_plus.reporting.plots.style import label_text, mode_style
-
-MODES = ["lexical", "vector", "hybrid"]
+from trectools_plus.reporting import plots
+from trectools_plus.reporting.plots import COLOURS, label_text, mode_style
 
 
 @pytest.fixture
@@ -32,32 +29,31 @@ def per_query(values: dict[str, list[float | None]], measure: str = "nDCG@10") -
     return pl.DataFrame(rows, schema_overrides={"value": pl.Float64})
 
 
-def test_differences_are_sorted_and_carry_the_reports_interval(
-    make_report: Any, axes: Axes
-) -> None:
-    report = make_report()
+def test_differences_are_sorted_and_carry_the_reports_interval(make_report: Any) -> None:
+    report = make_report({"lexical": {"nDCG@10": 0.4}, "vector": {"nDCG@10": 0.5}})
     table = per_query({"lexical": [0.1, 0.9, 0.5, None, 0.2], "vector": [0.4, 0.3, 0.5, 0.2, 0.9]})
     entry = report.find_comparison("lexical", "vector", "nDCG@10")
-    _plot_differences(axes, report, table, entry)
+    (axes,) = plots.plot_differences(report, table).axes
     above, below = (patch.get_data().values for patch in axes.patches[:2])
     np.testing.assert_allclose(above, [0.7, 0.3, 0.0, 0.0])
     np.testing.assert_allclose(below, [0.0, 0.0, 0.0, -0.6])
     assert axes.lines[-1].get_ydata()[0] == entry.difference
     band = axes.patches[2].get_extents().transformed(axes.transData.inverted())
     assert (band.y0, band.y1) == pytest.approx((entry.ci.low, entry.ci.high))
-    assert axes.get_xlabel() == "Queries, sorted: 100 won, 25 tied, 100 lost"
-    assert axes.get_title().startswith("Vector-Only\n− Lexical-Only\nmean −0.0261 [")
+    assert axes.get_xlabel() == "Queries, sorted; won/tied/lost: 100/25/100"
+    names = [report.modes[mode].label for mode in (entry.contrast, entry.baseline)]
+    assert axes.get_title(loc="left").startswith("\n− ".join(names) + "\nmean ")
 
 
-def test_where_less_is_better_the_colours_change_sides(make_report: Any, axes: Axes) -> None:
+def test_where_less_is_better_the_colours_change_sides(make_report: Any) -> None:
     report = make_report({"a": {"MeanRank": 4.0}, "b": {"MeanRank": 2.0}})
     table = per_query({"a": [4.0, 4.0], "b": [1.0, 5.0]}, "MeanRank")
-    entry = report.find_comparison("a", "b", "MeanRank")
-    _plot_differences(axes, report, table, entry)
-    first, second = axes.patches[:2]
-    assert first.get_label() == "first mode better"
-    assert first.get_data().values.tolist() == [0.0, -3.0]
-    assert second.get_data().values.tolist() == [1.0, 0.0]
+    (axes,) = plots.plot_differences(report, table).axes
+    above, below = axes.patches[:2]
+    assert (above.get_label(), below.get_label()) == ("second mode better", "first mode better")
+    assert above.get_data().values.tolist() == [1.0, 0.0]
+    assert below.get_data().values.tolist() == [0.0, -3.0]
+    assert below.get_facecolor()[:3] == pytest.approx(to_rgb(COLOURS[0]))
 
 
 @pytest.mark.parametrize(

@@ -24,8 +24,7 @@ from trectools_plus.errors import InputError, UsageError
 from trectools_plus.measures.evaluation import Averaging, score_runs
 from trectools_plus.measures.parser import parse_measures
 from trectools_plus.reporting import write_plots
-from trectools_plus.reporting.plots import draw_plots, save_plots
-from trectools_plus.reporting.plots.style import as_image
+from trectools_plus.reporting.plots import as_image, draw_plots, save_plots
 
 LONG = "a run with a name as long as the folder it once came from, and then some more"
 QUERIES = [str(number) for number in range(20)]
@@ -42,7 +41,7 @@ def data(modes: list[str]) -> tuple[pl.DataFrame, dict[str, Run]]:
     return pl.DataFrame(rows), dict.fromkeys(modes, run)
 
 
-PLOT_NAMES = ("measures", "precision_recall", "differences")
+PLOT_NAMES = ("measures", "precision_recall", "hit_rate", "differences")
 
 
 def all_plots(make_report: Any, count: int, **fields: Any) -> dict[str, Figure]:
@@ -108,18 +107,31 @@ def test_only_what_there_are_figures_for_is_drawn(make_report: Any) -> None:
     table, runs = data(["a"])
     assert [*draw_plots(report, table)] == ["measures"]
     names = [*draw_plots(report, table, QRELS, runs)]
-    assert names == ["measures", "precision_recall"]
+    assert names == ["measures", "precision_recall", "hit_rate"]
 
 
-def test_precision_is_drawn_at_eleven_levels_of_recall(make_report: Any) -> None:
+@pytest.mark.parametrize(
+    ("plot", "measure", "points"),
+    [
+        ("precision_recall", "IPrec", [step / 10 for step in range(11)]),
+        ("hit_rate", "HitRate", [1, 2, 3, 4, 5, 7, 10, 15, 20, 30, 50, 70, 100]),
+    ],
+)
+def test_curves_are_means_at_points(
+    make_report: Any, plot: str, measure: str, points: list[float]
+) -> None:
     table, runs = data(["a", "b"])
     report = make_report({"a": {"nDCG@10": 0.2}, "b": {"nDCG@10": 0.3}})
-    (axes,) = draw_plots(report, table, QRELS, runs)["precision_recall"].axes
-    names = [f"IPrec@{step / 10:g}" for step in range(11)]
+    (axes,) = draw_plots(report, table, QRELS, runs)[plot].axes
     for line, run in zip(axes.lines, runs.values(), strict=True):
+        shown = [point for point in points if point <= max(1, run.rows.blocks.sizes.max())]
+        names = [f"{measure}@{point:g}" for point in shown]
         expected = score_runs(QRELS, {"a": run}, parse_measures(names), Averaging("zero", "drop"))
+        assert line.get_xdata() == pytest.approx(shown)
         assert line.get_ydata() == pytest.approx([expected.mean("a", name) for name in names])
     assert len(axes.collections) == 2
+    assert (axes.get_xscale() == "log") == (plot == "hit_rate")
+    assert axes.get_ylim()[0] == 0.0
 
 
 def measures_of(report: BenchmarkReport) -> Figure:
@@ -227,7 +239,7 @@ def test_drawing_leaves_pyplot_alone() -> None:
         "import sys, polars, trectools_plus.reporting.plots as plots\n"
         "assert 'matplotlib' not in sys.modules, 'imported before it is used'\n"
         "from matplotlib.figure import Figure\n"
-        "from trectools_plus.reporting.plots.style import house_style\n"
+        "from trectools_plus.reporting.plots import house_style\n"
         "with house_style(): Figure().subplots()\n"
         "assert 'matplotlib.pyplot' not in sys.modules"
     )

@@ -11,7 +11,7 @@ import pytest
 from trectools_plus import BenchmarkConfig, run_benchmark, write_reports
 from trectools_plus.benchmark.run.output_folder import OutputFolder
 from trectools_plus.benchmark.run.runner import BenchmarkResult
-from trectools_plus.reporting.plots.figures import FORMATS
+from trectools_plus.reporting.plots import FORMATS
 
 GARDEN = Path(__file__).parents[3] / "fixtures" / "garden-trec"
 
@@ -31,7 +31,7 @@ def test_a_benchmark_writes_its_plots(config: BenchmarkConfig) -> None:
     files = write_reports(run_benchmark(config), plots=True)
     folder = files["json"].parent
     found = {path.name for path in (folder / "visualizations").iterdir()}
-    drawn = ("measures", "precision_recall", "differences")
+    drawn = ("measures", "precision_recall", "hit_rate", "differences")
     assert found == {f"{name}.{ending}" for name in drawn for ending in FORMATS}
 
 

@@ -1,12 +1,24 @@
-"""``BenchmarkReport.html``: one file of blocks, styles and scripts."""
+"""``BenchmarkReport.html``: one file of blocks, styles and scripts.
+
+The data of every query is compact JSON, from which scripts of the page draw plots and lists. Values
+are arrays of 32-bit numbers as base64, mode by mode. Ids and texts are columns, in which each
+appears once; results refer to documents by number.
+"""
 
 from __future__ import annotations
 
+from base64 import b64encode
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+import polars as pl
+
 from trectools_plus.benchmark.report.model import BenchmarkReport, Verdict
 from trectools_plus.benchmark.report.verdict import make_verdict
+from trectools_plus.formats.tables import Corpus, Qrels, Run, Topics
+from trectools_plus.measures.judged import first_documents
 from trectools_plus.reporting.comparison import (
     describe_dataset,
     explain,
@@ -14,11 +26,10 @@ from trectools_plus.reporting.comparison import (
     name_letters,
 )
 from trectools_plus.reporting.document import html, make_policy, read_asset
-from trectools_plus.reporting.html.per_query import QueryEvidence, collect_queries
 from trectools_plus.reporting.results.benchmark import list_notes, report_sections
 from trectools_plus.reporting.wording import method_line, show_p
 from trectools_plus.statistics.comparison import ends_of
-from trectools_plus.text import join_names
+from trectools_plus.text import join_names, visible
 
 if TYPE_CHECKING:
     from jinja2 import Template
@@ -28,6 +39,36 @@ _SCRIPTS = (
     *("elements.js", "axes.js", "sorting.js", "data.js"),
     *("plots.js", "details.js", "queries.js", "switch.js"),
 )
+
+DEEPEST, _LESS_DEEP = 10, 3
+"""Results of a query in the page; fewer of very many queries and modes."""
+_MANY = 5_000
+"""Queries times modes that have fewer results."""
+_MOST_VALUES = 350_000
+"""Values in the page, apart from those of the first measure."""
+_MOST_TEXT = 300_000
+"""Letters of all queries, unless each would have fewer than 50."""
+_SHORTEST_TEXT, _LONGEST_TITLE = 50, 90
+_CELL, _RESULT = ["run", "query_id"], ["query_id", "doc_id"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class QueryEvidence:
+    """Values, results and texts of the queries of a report.
+
+    Attributes:
+        per_query: ``run, query_id, measure, value``; undefined values are null.
+        runs: The runs as scored, by mode.
+        qrels: The judgments; without them results have no grades.
+        topics: The texts of the queries.
+        corpus: The titles of the documents.
+    """
+
+    per_query: pl.DataFrame
+    runs: Mapping[str, Run] = field(default_factory=dict)
+    qrels: Qrels | None = None
+    topics: Topics | None = None
+    corpus: Corpus | None = None
 
 
 def render_html(report: BenchmarkReport, evidence: QueryEvidence | None = None) -> str:
@@ -46,7 +87,7 @@ def render_html(report: BenchmarkReport, evidence: QueryEvidence | None = None) 
     measures = [*dict.fromkeys([report.primary_measure, *headlines, *report.measure_names])]
     queries = None
     if evidence is not None:
-        queries = collect_queries(report, evidence, measures)
+        queries = _collect_queries(report, evidence, measures)
         measures = queries["measures"]
     verdicts = [make_verdict(report, name) for name in measures]
     texts = ["" if verdict is None else verdict.text for verdict in verdicts]
@@ -104,6 +145,75 @@ def _list_comparisons(report: BenchmarkReport, measure: str) -> list[list[Any]]:
         for entry in report.comparisons
         if entry.measure == measure
     ]
+
+
+def _collect_queries(
+    report: BenchmarkReport, evidence: QueryEvidence, measures: Sequence[str]
+) -> dict[str, Any]:
+    """Return values and first results of every query, for JSON.
+
+    Returns:
+        ``modes`` (labels), ``measures`` (as many names as a page can have), ``lower`` (whether less
+        is better), ``level`` (the lowest relevant grade), ``ids`` and ``texts`` of the queries (no
+        texts if none is known), ``values`` (packed by measure, NaN if undefined), and by mode and
+        query ``results`` (positions in ``documents`` and ``titles``) and ``grades``, for the first
+        ``depth`` ranks.
+    """
+    query_ids = evidence.per_query["query_id"].unique(maintain_order=True)
+    cells = pl.DataFrame({"run": [*report.modes]}).join(query_ids.to_frame(), how="cross")
+    measures = measures[: 1 + _MOST_VALUES // max(1, cells.height)]
+    first = next(iter(report.modes.values())).measures[measures[0]]
+    texts = {} if evidence.topics is None else evidence.topics.to_dict()
+    longest = max(_SHORTEST_TEXT, _MOST_TEXT // max(1, len(query_ids)))
+    packed = []
+    for name in measures:
+        values = evidence.per_query.filter(measure=name)
+        ordered = cells.join(values, on=_CELL, how="left", maintain_order="left")["value"]
+        packed.append(b64encode(ordered.to_numpy().astype("<f4").tobytes()).decode())
+    return {
+        "modes": [result.label for result in report.modes.values()],
+        "noun": report.noun,
+        "measures": measures,
+        "lower": [not report.higher_is_better(measure) for measure in measures],
+        "level": first.definition.relevance_level,
+        "ids": query_ids.to_list(),
+        "texts": [_shorten(texts.get(query_id, ""), longest) for query_id in query_ids if texts],
+        "values": packed,
+        **(_collect_results(evidence, cells) if evidence.runs else {"depth": 0}),
+    }
+
+
+def _shorten(text: str, longest: int) -> str:
+    return visible(" ".join(text.split()), longest)
+
+
+def _collect_results(evidence: QueryEvidence, cells: pl.DataFrame) -> dict[str, Any]:
+    """Return the first results of each mode and query with their grades, and the documents."""
+    depth = DEEPEST if cells.height <= _MANY else _LESS_DEEP
+    tops = (
+        first_documents(run, depth).with_columns(run=pl.lit(mode))
+        for mode, run in evidence.runs.items()
+    )
+    top = pl.concat(tops).with_columns(relevance=pl.lit(None, pl.Int64))
+    if evidence.qrels is not None:
+        judged = evidence.qrels.frame.unique(_RESULT, keep="first").select(*_RESULT, "relevance")
+        top = top.drop("relevance").join(judged, _RESULT, "left", maintain_order="left")
+    documents = top.select(pl.col("doc_id").unique(maintain_order=True)).with_row_index("number")
+    numbered = top.join(documents, on="doc_id", maintain_order="left")
+    results = numbered.group_by(_CELL).agg("number", "relevance")
+    cells = cells.join(results, on=_CELL, how="left", maintain_order="left")
+    titles: dict[str, str] = {}
+    if evidence.corpus is not None:
+        known = evidence.corpus.find(documents["doc_id"])
+        titles = dict(known.filter(pl.col("title") != "").select("doc_id", "title").iter_rows())
+    names = documents["doc_id"].to_list()
+    return {
+        "documents": names,
+        "titles": [_shorten(titles.get(name, ""), _LONGEST_TITLE) for name in names if titles],
+        "depth": depth,
+        "results": cells["number"].to_list(),
+        "grades": cells["relevance"].to_list(),
+    }
 
 
 @cache

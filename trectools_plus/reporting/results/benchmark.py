@@ -54,7 +54,7 @@ _MOST_PAIRS = 60
 _NAMED = 8
 """Of more modes, a sentence gives only the number."""
 _LONGEST_TEXT = 120
-_NOT_PRINTED = ("others", "runs", "settings", "claims")
+_NOT_PRINTED = ("others", "runs", "definitions", "settings", "claims")
 """Sections that the terminal does not show; they are in files."""
 
 
@@ -185,6 +185,7 @@ def report_sections(report: BenchmarkReport) -> list[Fold]:
         Fold("Diagnosis", [Bullets(diagnosis)], "diagnosis"),
         Fold(f"Queries that fail in every {report.noun}", _failing(report), "failing"),
         Fold("Diagnostics", _runs(report), "runs"),
+        Fold("Definitions", [_definitions(report)], "definitions"),
         Fold("Settings", _settings(report), "settings"),
         Fold(CLAIMS_TITLE, [Bullets(claims)], "claims"),
     ]
@@ -224,8 +225,8 @@ def _differences(report: BenchmarkReport) -> list[Block]:
     return [
         table_of(rows),
         Paragraph(
-            f"Each row compares two {noun}s query by query. W/T/L: queries won, tied, lost. d_z: "
-            "the mean difference divided by the standard deviation of the differences. "
+            f"Δ: first minus second {noun}, query by query. *: significant. W/T/L: queries won, "
+            "tied, lost. d_z: mean divided by standard deviation of the differences. "
             f"{describe_difference_intervals(entries[0])} {method_line(report)} Nothing corrects "
             "for the number of measures, so choose one measure before looking at the results.",
             "small",
@@ -300,6 +301,19 @@ def _runs(report: BenchmarkReport) -> list[Block]:
         f"({report.manifest.averaging})."
     )
     return [table_of(rows), Paragraph(reading, "small")]
+
+
+def _definitions(report: BenchmarkReport) -> TextTable:
+    figures = next(iter(report.modes.values())).measures
+    return table_of(
+        {
+            "Metric": name,
+            "Definition": f"{what.formula}; gain: {what.gain}; divided by: {what.denominator}",
+            "Relevant from grade": what.relevance_level,
+            "Computed by": what.provider,
+        }
+        for name, what in ((name, figure.definition) for name, figure in figures.items())
+    )
 
 
 def _settings(report: BenchmarkReport) -> list[Block]:

@@ -55,7 +55,9 @@ def contrast_blocks(contrast: ReportComparison, *, full: bool = True) -> list[Bl
         *(Paragraph(f"{place}  {name}") for place, name in zip("AB", contrast.names, strict=True)),
         table_of(means),
         Paragraph(f"{plural(more, 'more measure')}: --all" if more else ""),
-        Paragraph(f"Difference: B − A. {method} {describe_difference_intervals(first)}", "small"),
+        Paragraph(
+            f"Δ: B − A; * significant. {method} {describe_difference_intervals(first)}", "small"
+        ),
         Paragraph(f"Settings that differ (A to B): {values}." if values else ""),
         Bullets([f"Note: {note}." for note in contrast.notes]),
         Fold("Queries that changed most", [table_of(changes)]),

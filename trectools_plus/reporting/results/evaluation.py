@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
+
+from trectools_plus.statistics.arrays import none_if_nan
 
 if TYPE_CHECKING:
     from trectools_plus.formats import NamedRun
@@ -60,20 +61,16 @@ def evaluation_document(
 
 
 def _measured(evaluation: Evaluation, run: str, measure: str, *, per_query: bool) -> dict[str, Any]:
-    n, mean = evaluation.n(run, measure), _or_none(evaluation.mean(run, measure))
+    n, mean = evaluation.n(run, measure), none_if_nan(evaluation.mean(run, measure))
     values: dict[str, Any] = {
         "mean": mean,
         "n": n,
         "undefined": evaluation.counts[run].n_scored - n,
     }
     if per_query:
-        column = map(_or_none, evaluation.values(run, measure).tolist())
+        column = map(none_if_nan, evaluation.values(run, measure).tolist())
         values["per_query"] = dict(zip(evaluation.query_ids[run], column, strict=True))
     return values
-
-
-def _or_none(value: float) -> float | None:
-    return None if math.isnan(value) else value
 
 
 def _sha256(path: str | None) -> str | None:

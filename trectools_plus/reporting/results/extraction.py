@@ -24,13 +24,10 @@ from trectools_plus.reporting.document import (
     table_of,
 )
 from trectools_plus.reporting.export import render_json, write_text, write_texts
-from trectools_plus.reporting.plots.figures import save_plots
-from trectools_plus.reporting.plots.style import can_draw
-from trectools_plus.reporting.plots.sweep import draw_tradeoff
+from trectools_plus.reporting.plots import can_draw, draw_tradeoff, save_plots
 from trectools_plus.reporting.wording import (
     CLAIMS_TITLE,
     TEST_NAMES,
-    list_versions,
     show_ci,
     show_p,
 )
@@ -117,7 +114,8 @@ def extraction_claims(report: ExtractionReport) -> list[str]:
     facts = {
         "Created": manifest.created_at,
         "Command": manifest.command or "called from Python",
-        "Machine": f"{manifest.python} on {manifest.platform}; {list_versions(manifest.packages)}",
+        "Machine": f"{manifest.python} on {manifest.platform}",
+        **{f"Package {name}": version for name, version in manifest.packages.items()},
         "Ontology": manifest.ontology,
         "Documents": report.dataset.path,
         "SHA-256 of the documents": report.dataset.sha256,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 from trectools_plus.benchmark.gate import GateEntry, GateResult, GateRules
@@ -17,7 +16,6 @@ from trectools_plus.reporting.document import (
 )
 from trectools_plus.reporting.wording import describe_method, name_test, show, show_p
 from trectools_plus.statistics.comparison import ends_of
-from trectools_plus.statistics.method import EQUAL
 from trectools_plus.text import plural, visible
 
 MARKER = "<!-- trectools-plus benchmark gate -->"
@@ -39,11 +37,6 @@ def gate_blocks(result: GateResult) -> list[Block]:
     """
     head = "passed ✅" if result.passed else "failed ❌" if result.decidable else "not decidable ⚠️"
     noun, entries = result.current.noun.capitalize(), result.entries
-    means = table_of({noun: entry.label, **_row(entry, result.rules)} for entry in entries)
-    rows = (
-        replace(row, alarming=entry.failed or not entry.decidable)
-        for row, entry in zip(means.rows, entries, strict=True)
-    )
     fallen = [
         {
             "Query": query.query_id,
@@ -65,10 +58,10 @@ def gate_blocks(result: GateResult) -> list[Block]:
     return [
         Heading(f"Retrieval benchmark: {head}", 3),
         Paragraph(_state_result(result), "result"),
-        replace(means, rows=tuple(rows)),
+        table_of({noun: entry.label, **_row(entry, result.rules)} for entry in entries),
         Paragraph(_describe_rules(result)),
         Bullets([f"Note: {note}." for note in result.notes]),
-        Paragraph(remark if _should_rise(result) else ""),
+        Paragraph(remark if better and result.passed else ""),
         Fold(f"Queries that got worse, at most {_NAMED} for each mean", [table_of(fallen)]),
     ]
 
@@ -101,7 +94,7 @@ def gate_document(result: GateResult) -> dict[str, Any]:
         "current": result.current.manifest.experiment_id,
         "baseline": result.baseline.manifest.experiment_id,
         "entries": [_entry_document(entry, result) for entry in result.entries],
-        "raise_baseline": _should_rise(result),
+        "raise_baseline": result.passed and any(entry.higher for entry in result.entries),
         "notes": result.notes,
     }
 
@@ -143,7 +136,7 @@ def _state_entry(entry: GateEntry, result: GateResult) -> str:
             f"{show(after - before, '+')} to {show(after)}. Judge these documents"
         )
     change = _show_change(entry.current - entry.baseline, entry, result.rules)
-    if _is_beyond(entry, result.rules) or entry.margin is None:
+    if entry.non_inferior is not False:
         return f"{name} changed by {change}"
     interval = _show_ends(entry, result.rules)
     return f"{name} is not shown to be non-inferior: {change}, interval {interval}"
@@ -185,22 +178,8 @@ def _show_ends(entry: GateEntry, rules: GateRules) -> str:
     return f"[{', '.join(ends)}]" if ends else "–"
 
 
-def _should_rise(result: GateResult) -> bool:
-    return result.passed and any(entry.higher for entry in result.entries)
-
-
-def _is_beyond(entry: GateEntry, rules: GateRules) -> bool:
-    return rules.max_drop is not None and entry.drop > rules.max_drop + EQUAL
-
-
 def _row(entry: GateEntry, rules: GateRules) -> dict[str, object]:
-    state = "better" if entry.higher else "ok"
-    if not entry.decidable:
-        state = "not decidable"
-    elif _is_beyond(entry, rules):
-        state = "failed" if entry.failed else "not significant"
-    elif entry.failed:
-        state = "not shown"
+    state = "failed" if entry.failed else "better" if entry.higher else "ok"
     return {
         "Metric": entry.measure,
         "Baseline": entry.baseline,
@@ -208,5 +187,5 @@ def _row(entry: GateEntry, rules: GateRules) -> dict[str, object]:
         "Change": _show_change(entry.current - entry.baseline, entry, rules),
         **({} if rules.non_inferior is None else {"Interval": _show_ends(entry, rules)}),
         "Adj. p": show_p(entry.comparison.p_adjusted),
-        "Verdict": state,
+        "Verdict": state if entry.decidable else "not decidable",
     }

@@ -34,6 +34,8 @@ from trectools_plus.text import plural
 
 MARKDOWN_FILE = "JudgmentReport.md"
 HTML_FILE = "JudgmentReport.html"
+JUDGMENT_FILES = (REPORT_FILE, MARKDOWN_FILE, HTML_FILE, *QRELS_FILES.values())
+"""The files that ``judge estimate`` writes."""
 
 
 def check_judgment_folder(folder: str | Path) -> None:
@@ -42,8 +44,7 @@ def check_judgment_folder(folder: str | Path) -> None:
     Raises:
         InputError: If a file exists, and no report of an estimate is beside it.
     """
-    names = (REPORT_FILE, MARKDOWN_FILE, HTML_FILE, *QRELS_FILES.values())
-    refuse_foreign_beside(folder, names, REPORT_FILE, ("counts", "estimates", "measures"))
+    refuse_foreign_beside(folder, JUDGMENT_FILES, REPORT_FILE, ("counts", "estimates", "measures"))
 
 
 def write_judgment_report(report: JudgmentReport, folder: str | Path) -> dict[str, Path]:

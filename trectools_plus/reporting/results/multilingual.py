@@ -102,18 +102,13 @@ def multilingual_blocks(report: MultilingualReport) -> list[Block]:
         Fold("Differences of languages", [table_of(differences)]),
         Paragraph(_READING, "small"),
         Paragraph(_describe_pairs(report), "small"),
-        *(Paragraph(note, "note") for note in _list_notes(report)),
+        *(
+            Paragraph(f"Note on {language}: {note}", "note")
+            for language, result in report.languages.items()
+            for note in result.notes
+        ),
         Paragraph(f"Created by: {report.command}" if report.command else ""),
     ]
-
-
-def _list_notes(report: MultilingualReport) -> list[str]:
-    """Return each note of the reports, with its languages."""
-    languages_of: dict[str, list[str]] = {}
-    for language, result in report.languages.items():
-        for note in result.notes:
-            languages_of.setdefault(note, []).append(language)
-    return [f"Note on {', '.join(names)}: {note}" for note, names in languages_of.items()]
 
 
 def _describe_pairs(report: MultilingualReport) -> str:

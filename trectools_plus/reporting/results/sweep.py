@@ -28,9 +28,7 @@ from trectools_plus.reporting.document import (
     table_of,
 )
 from trectools_plus.reporting.export import render_json, write_texts
-from trectools_plus.reporting.plots.figures import save_plots
-from trectools_plus.reporting.plots.style import can_draw
-from trectools_plus.reporting.plots.sweep import draw_variants
+from trectools_plus.reporting.plots import can_draw, draw_variants, save_plots
 from trectools_plus.reporting.wording import (
     name_test,
     narrow_lines,

@@ -5,14 +5,15 @@ from __future__ import annotations
 import math
 import tempfile
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from itertools import islice
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, TypeVar
 
-import numpy as np
 import polars as pl
+from polars.testing import assert_frame_equal
 
 from trectools_plus.benchmark.rebuild import find_other_version, rebuild_result
 from trectools_plus.benchmark.report.folder import ReportFolder
@@ -40,20 +41,13 @@ from trectools_plus.models import ReportModel
 from trectools_plus.progress import Progress, no_progress
 from trectools_plus.provenance import describe_machine, package_versions
 from trectools_plus.reporting.files import render_files
-from trectools_plus.reporting.plots.style import can_draw
+from trectools_plus.reporting.plots import can_draw
 from trectools_plus.reporting.results.extraction import extraction_claims, write_extraction
-from trectools_plus.reporting.results.judgments import HTML_FILE as JUDGMENT_PAGE
-from trectools_plus.reporting.results.judgments import MARKDOWN_FILE as JUDGMENT_MARKDOWN
-from trectools_plus.reporting.results.judgments import write_judgment_report
+from trectools_plus.reporting.results.judgments import JUDGMENT_FILES, write_judgment_report
 from trectools_plus.reporting.wording import CLAIMS_TITLE, list_claims
 from trectools_plus.text import plural
 
-JUDGMENT_FILES = (
-    *(JUDGMENT_REPORT_FILE, JUDGMENT_MARKDOWN, JUDGMENT_PAGE),
-    *("people.qrels", "model.qrels"),
-)
-"""The files that ``judge estimate`` writes."""
-NEAR = 1e-9
+_NEAR = 1e-9
 """Figures may differ by this: the last bits of sums differ between machines."""
 _LONGEST = 120
 _MOST_FINDINGS = 20
@@ -212,13 +206,11 @@ class _FolderComparison:
         self._files.file(PER_QUERY_FILE)
         stored = self._files.read_table(PER_QUERY_FILE)
         self.values += again.height * again.width
-        if stored is None or stored.schema != again.schema:
-            return again
-        ours, theirs = (table["value"].fill_null(np.nan).to_numpy() for table in (stored, again))
-        is_right = stored.drop("value").equals(again.drop("value")) and np.allclose(
-            ours, theirs, rtol=NEAR, atol=NEAR, equal_nan=True
-        )
-        return stored if is_right else again
+        with suppress(AssertionError):
+            if stored is not None:
+                assert_frame_equal(stored, again, rel_tol=_NEAR, abs_tol=_NEAR)
+                return stored
+        return again
 
     def draws_again(self, platform: str) -> bool:
         """Return whether plots are drawn again; otherwise they are unproven."""
@@ -262,25 +254,23 @@ class _FolderComparison:
         elif not again.is_file():
             changes = [_NOT_WRITTEN]
         elif path.read_bytes() != again.read_bytes():
-            changes = islice(self._find_changes(name, path, again), _MOST_FINDINGS)
+            folders = self._files, ClosedFolder(scratch)
+            changes = find_changes(*(_read_content(folder, name) for folder in folders))
+            changes = [*islice(changes, _MOST_FINDINGS)] or ["the bytes differ"]
+            if name.startswith(f"{PLOTS_FOLDER}/"):
+                changes = ["the plot differs from the plot of these figures"]
         self.problems += [f"{name}: {change}" for change in changes]
 
-    def _find_changes(self, name: str, path: Path, again: Path) -> Iterable[str]:
-        if name.startswith(f"{PLOTS_FOLDER}/"):
-            return ["the plot differs from the plot of these figures"]
-        changes: list[str] = []
-        if name.endswith(".json"):
-            changes = [*find_changes(read_json(path), read_json(again))]
-        elif name.endswith(".parquet"):
-            stored, made = self._files.read_table(name), pl.read_parquet(again)
-            rows = [] if stored is None else [stored.schema, *stored.rows()]
-            changes = [*find_changes(_number(rows), _number([made.schema, *made.rows()]))]
-        texts = (file.read_bytes().decode("utf-8", errors="replace") for file in (path, again))
-        reported, rebuilt = (_number(text.splitlines()) for text in texts)
-        return changes or [*find_changes(reported, rebuilt)] or ["the bytes differ"]
 
-
-def _number(lines: Iterable[object]) -> dict[str, str]:
+def _read_content(folder: ClosedFolder, name: str) -> Any:
+    """Return a document, or the lines of a table or a text by their numbers."""
+    path = folder.file(name)
+    if name.endswith(".json"):
+        return read_json(path)
+    table = folder.read_table(name) if name.endswith(".parquet") else None
+    lines: list[Any] = path.read_bytes().decode(errors="replace").splitlines()
+    if table is not None:
+        lines = [table.schema, *table.rows()]
     return {f"line {number}": str(line) for number, line in enumerate(lines, 1)}
 
 
@@ -299,11 +289,17 @@ def find_changes(reported: Any, rebuilt: Any, place: str = "") -> Iterator[str]:
             yield from find_changes(*pair, place + key)
         if theirs.keys() == ours.keys() and [*theirs] != [*ours]:
             yield f"{place.removeprefix('.') or 'the document'} (order): it differs"
-    elif not _is_near(reported, rebuilt):
+    elif type(reported) is not type(rebuilt) or not (
+        reported == rebuilt
+        or (
+            isinstance(rebuilt, float)
+            and math.isclose(reported, rebuilt, rel_tol=_NEAR, abs_tol=_NEAR)
+        )
+    ):
         texts = ["nothing" if value is _NOTHING else repr(value) for value in (reported, rebuilt)]
         # Long texts from shortly before their difference.
         letters = enumerate(zip(*texts, strict=False))
-        start = max(0, next((at for at, pair in letters if pair[0] != pair[1]), 0) - 30)
+        start = max(0, next((at for at, pair in letters if len({*pair}) > 1), 0) - 30)
         shown = [text[start : start + _LONGEST] for text in texts]
         yield f"{place.removeprefix('.')}: reported {shown[0]}, recomputed {shown[1]}"
 
@@ -318,13 +314,6 @@ def _entries(value: Any) -> dict[str, Any]:
     if isinstance(value, dict):
         return {f".{key}": inner for key, inner in value.items()}
     return {f"[{place}]": inner for place, inner in enumerate(value)}
-
-
-def _is_near(reported: Any, rebuilt: Any) -> bool:
-    values = reported, rebuilt
-    if all(isinstance(value, int | float) and not isinstance(value, bool) for value in values):
-        return math.isclose(*values, rel_tol=NEAR, abs_tol=NEAR)
-    return type(reported) is type(rebuilt) and bool(reported == rebuilt)
 
 
 def _list_files(folder: Path) -> list[str]:

@@ -3,7 +3,7 @@ class Queries {
   constructor(data) {
     Object.assign(this, data);
     this.size = data.ids.length;
-    this.queries = data.ids.map((id, query) => [id, data.texts[query] ?? "", data.relevant?.[query] ?? null]);
+    this.queries = data.ids.map((id, query) => [id, data.texts[query] ?? ""]);
     this.decoded = {};
   }
 
@@ -33,11 +33,6 @@ class Queries {
       furthest = reach > furthest ? reach : furthest; // NaN if a value is undefined
     }
     return furthest;
-  }
-
-  /** Return the rank of the first relevant document; 0 if not found, null if unknown. */
-  firstOf(mode, query) {
-    return this.first === null ? null : this.first[mode * this.size + query];
   }
 
   /** Return [doc_id, title, grade or null] of the first results. */

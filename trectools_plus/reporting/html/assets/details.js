@@ -14,13 +14,6 @@ function makeMeasures(queries, query, measure) {
     return make("tr", { className: one === measure ? "chosen" : "" },
       make("th", { scope: "row" }, queries.measures[one]), ...cells);
   });
-  if (queries.first !== null) {
-    const cells = queries.modes.map((_, mode) => {
-      const rank = queries.firstOf(mode, query);
-      return make("td", null, rank ? count(rank) : "not found");
-    });
-    rows.splice(1, 0, make("tr", null, make("th", { scope: "row" }, "Rank of the first relevant"), ...cells));
-  }
   const table = make("table", null, make("caption", { className: "unseen" }, "All measures of this query"),
     make("thead", null, header), make("tbody", null, ...rows));
   return make("div", { className: "scroll", role: "group", tabIndex: 0,
@@ -104,21 +97,17 @@ class QueryDialog {
 
   draw() {
     const { queries, query } = this;
-    const [id, text, relevant] = queries.queries[query];
+    const [id, text] = queries.queries[query];
     const place = this.order.indexOf(query);
     const button = (label, className, onClick, disabled) => {
       const made = make("button", { type: "button", className, disabled }, label);
       made.addEventListener("click", onClick);
       return made;
     };
-    const facts = [`${count(place + 1)} of ${count(this.order.length)}`];
-    if (relevant !== null) {
-      facts.push(`${count(relevant)} relevant ${relevant === 1 ? "document" : "documents"}`);
-    }
     const head = make("div", { className: "head" },
       make("h2", { id: "query-heading" }, make("a", { href: `#q=${encodeURIComponent(id)}`,
         title: "Link to this query" }, id)),
-      make("span", { className: "facts" }, facts.join(" · ")),
+      make("span", { className: "facts" }, `${count(place + 1)} of ${count(this.order.length)}`),
       button("Previous", "", () => this.step(-1), place <= 0),
       button("Next", "", () => this.step(1), place === this.order.length - 1),
       button("Close", "close", () => this.dialog.close(), false));

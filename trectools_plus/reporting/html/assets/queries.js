@@ -9,7 +9,6 @@ class QueryList {
     this.pages = find("query-pages");
     [this.search, this.filter] = ["search", "filter"].map((name) => find(`query-${name}`));
     [this.key, this.direction] = [queries.modes.length > 1 ? "spread" : 0, "descending"];
-    this.failing = new Set(queries.failing);
     this.texts = null;
     this.addHeader();
     this.search.addEventListener("input", () => this.update());
@@ -85,7 +84,7 @@ class QueryList {
     this.shown = [...queries.queries.keys()].filter((query) =>
       words.every((word) => this.texts[query].includes(word))
       && (!this.origin || this.origin.has(query))
-      && (this.filter.value !== "fail" || this.failing.has(query))
+      && (this.filter.value !== "fail" || this.valuesOf(query).every((value) => value === 0))
       && (this.filter.value !== "differ" || spreadOf(this.valuesOf(query)) > 0));
     const keyed = this.shown.map((query) => [this.sortValue(query), query]);
     keyed.sort((one, other) => compareValues(one[0], other[0], this.direction) || one[1] - other[1]);
