@@ -16,6 +16,7 @@ from trectools_plus.reporting.document import (
 )
 from trectools_plus.reporting.wording import describe_method, name_test, show, show_p
 from trectools_plus.statistics.comparison import ends_of
+from trectools_plus.statistics.method import EQUAL
 from trectools_plus.text import plural, visible
 
 MARKER = "<!-- trectools-plus benchmark gate -->"
@@ -179,7 +180,12 @@ def _show_ends(entry: GateEntry, rules: GateRules) -> str:
 
 
 def _row(entry: GateEntry, rules: GateRules) -> dict[str, object]:
-    state = "failed" if entry.failed else "better" if entry.higher else "ok"
+    is_large = rules.max_drop is not None and entry.drop > rules.max_drop + EQUAL
+    state = "better" if entry.higher else "ok"
+    if entry.failed:
+        state = "not shown" if entry.non_inferior is False and not is_large else "failed"
+    elif is_large:
+        state = "not significant"
     return {
         "Metric": entry.measure,
         "Baseline": entry.baseline,
