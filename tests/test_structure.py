@@ -143,25 +143,25 @@ def test_public_classes_have_names_of_their_own() -> None:
 
 
 CEILINGS = {
-    "formats": Size(3_751, 50_964),
-    "validation": Size(2_781, 45_482),
-    "retrieval": Size(3_020, 43_328),
-    "benchmark": Size(2_682, 40_663),
-    "reporting": Size(1_620, 26_963),
-    "service": Size(1_264, 17_442),
-    "cli": Size(1_260, 20_821),
-    "measures": Size(1_342, 19_754),
-    "extraction": Size(1_357, 20_076),
-    "judging": Size(1_503, 21_481),
-    "statistics": Size(1_198, 17_620),
-    "trec_eval": Size(948, 13_063),
-    ".": Size(464, 5_497),
-    "testsets": Size(539, 7_990),
+    "formats": Size(3_194, 43_781),
+    "validation": Size(2_226, 36_354),
+    "retrieval": Size(2_800, 39_996),
+    "benchmark": Size(2_357, 35_270),
+    "reporting": Size(1_400, 22_859),
+    "service": Size(1_262, 17_428),
+    "cli": Size(1_248, 20_602),
+    "measures": Size(1_342, 19_684),
+    "extraction": Size(1_249, 17_991),
+    "judging": Size(1_503, 21_478),
+    "statistics": Size(1_108, 16_180),
+    "trec_eval": Size(948, 13_060),
+    ".": Size(461, 5_442),
+    "testsets": Size(539, 7_987),
     "ontology": Size(421, 6_067),
-    "distributed": Size(113, 1_397),
+    "distributed": Size(111, 1_367),
 }
 """The greatest sizes of the folders of the package. A ceiling is only ever lowered."""
-TESTS_CEILING = Size(27_576, 439_826)
+TESTS_CEILING = Size(21_449, 355_728)
 MOST_MODULES = 374
 MOST_SCRIPT_LINES = 1_447
 
