@@ -173,7 +173,7 @@ class RunFile(ReportModel):
     """Rows."""
     depth: int = 0
     """Most results of any query."""
-    ties: Ties = Ties(0, 0, 0, {})
+    ties: Ties = Field(default_factory=lambda: Ties(0, 0, 0, {}))
     """Ties of the whole run, as it was given or fetched: document ids decide their order. The file
     in the report's folder has the same order without ties."""
 
