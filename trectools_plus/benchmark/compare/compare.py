@@ -21,7 +21,7 @@ from trectools_plus.statistics import indistinguishable_groups, mean_intervals, 
 from trectools_plus.statistics.arrays import IntervalOptions, none_if_nan
 from trectools_plus.statistics.comparison import Comparison, ends_of
 from trectools_plus.statistics.method import EQUAL, describe_family
-from trectools_plus.statistics.scores import PairedScores, compare_scores, interval_of
+from trectools_plus.statistics.scores import Method, PairedScores, compare_scores, interval_of
 
 
 def summarise(
@@ -232,7 +232,8 @@ def compare_modes(
         pairs = [one[::-1] if _is_behind(pair(one, primary)) else one for one in pairs]
     family = describe_family(len(pairs), len(modes), baselines, noun)
     scores = [pair(one, measure) for one in pairs for measure in names]
-    entries = compare_scores(scores, comparing.by(family)) if scores else []
+    method = Method(comparing.options, comparing.test, comparing.correction, family)
+    entries = compare_scores(scores, method) if scores else []
     unranked = [name for name in names if evaluation.is_over_different_queries(name)]
     compared = Compared(entries, dict.fromkeys(names), {}, unranked, {})
     for name in names:

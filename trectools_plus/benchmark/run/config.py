@@ -66,7 +66,6 @@ from trectools_plus.text import split_list
 
 if TYPE_CHECKING:
     from trectools_plus.measures.definitions.base import Measure
-    from trectools_plus.statistics.scores import Method
 
 
 def resampling_of(config: Mapping[str, Any]) -> IntervalOptions:
@@ -101,12 +100,6 @@ class Comparing:
         test = settings.get("test", DEFAULT_TEST)
         correction = settings.get("correction", DEFAULT_CORRECTION)
         return cls(baseline, TEST_ALIASES.get(test, test), correction, resampling_of(settings))
-
-    def by(self, family: str) -> Method:
-        """Return the method of the comparisons of a family."""
-        from trectools_plus.statistics.scores import Method
-
-        return Method(self.options, self.test, self.correction, family)
 
 
 TERM_CUTOFFS = (1, 3, 5, 10)
