@@ -23,7 +23,7 @@ def lacking(
     ids: Collection[str] | None, known: Collection[str] | None, table: TableView | None = None
 ) -> Places:
     """Return ids that are not among the known ones, with the first line of each in a file."""
-    others = {*(known or ())}
+    others = set(known or ())
     missing = [query_id for query_id in ids or () if query_id not in others]
     if not missing:
         return Places()

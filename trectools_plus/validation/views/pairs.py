@@ -96,7 +96,7 @@ class PairView:
             unjudged=() if len(rows) else tuple(self.run.doc_ids.texts(of_judged[:N_SHOWN_IDS])),
             near=near_places(self.run, spelled, theirs),
             tie_change=float(changes.sum()),
-            n_tie_changes=int((changes > 1e-9).sum()),
+            n_tie_changes=int(np.count_nonzero(changes > 1e-9)),
         )
 
     @property
@@ -133,7 +133,7 @@ class PairView:
     @cached_property
     def near_queries(self) -> dict[str, str]:
         """For query ids of the run that the qrels spell differently: the other id."""
-        theirs, topics = self.qrels.query_ids if self.qrels else (), {*(self.topic_ids or ())}
+        theirs, topics = self.qrels.query_ids if self.qrels else (), set(self.topic_ids or ())
         near = near_matches(self.run.query_ids, theirs)
         # Two topics are two queries, even if their ids are similar.
         return {ours: theirs for ours, theirs in near.items() if not {ours, theirs} <= topics}
@@ -143,8 +143,8 @@ class PairView:
         """For each row of the run: the number of its query in the qrels; -1 if it is not judged."""
         assert self.qrels is not None
         numbers = {query_id: number for number, query_id in enumerate(self.qrels.query_ids)}
-        of_query = np.array([numbers.get(text, -1) for text in self.run.query_ids], np.int64)
-        return of_query.take(self.run.blocks.query)
+        of_queries = [numbers.get(query_id, -1) for query_id in self.run.query_ids]
+        return np.array(of_queries, np.int64).take(self.run.blocks.query)
 
     @cached_property
     def judgments(self) -> tuple[Rows, Rows]:
@@ -177,21 +177,22 @@ def tie_changes(pair: PairView) -> Numbers:
     """
     run, qrels = pair.run, pair.qrels
     assert qrels is not None
-    n_queries = len(qrels.query_ids)
-    if not len(run.ties32) or len(run.repeats) or not np.isfinite(run.score).all():
-        return np.zeros(n_queries)
+    # Not a number: also without differences in the other chunks of the run.
+    is_sound = np.isfinite(run.score).all() and not len(run.repeats)
+    if not is_sound or not len(run.ties32):
+        return np.full(qrels.n_queries, 0.0 if is_sound else np.nan)
     # Of repeated judgments, the first counts.
     is_relevant = (qrels.grade >= 1) & ~np.isin(np.arange(qrels.n_rows), qrels.repeats.rows)
-    n_relevant = np.bincount(qrels.blocks.query[is_relevant], minlength=n_queries)
+    n_relevant = np.bincount(qrels.blocks.query[is_relevant], minlength=qrels.n_queries)
     retrieved, judgments = pair.judgments
     relevant = np.zeros(run.n_rows, np.bool_)
     relevant[retrieved] = is_relevant[judgments]
-    rows = np.flatnonzero(pair.judged_query >= 0)
-    query, relevant = pair.judged_query[rows], relevant[rows]
+    judged = pair.judged_query >= 0
+    query, relevant = pair.judged_query[judged], relevant[judged]
     with np.errstate(over="ignore", under="ignore"):
-        score = run.score[rows].astype(np.float32)
+        score = run.score[judged].astype(np.float32)
     worst, best = (
-        _sums_of_precisions(query, relevant[np.lexsort((key, -score, query))], n_queries)
+        _sums_of_precisions(query, relevant[np.lexsort((key, -score, query))], qrels.n_queries)
         for key in (relevant, ~relevant)
     )
     return (best - worst) / np.maximum(n_relevant, 1)
