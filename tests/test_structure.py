@@ -161,7 +161,7 @@ CEILINGS = {
     "distributed": Size(111, 1_367),
 }
 """The greatest sizes of the folders of the package. A ceiling is only ever lowered."""
-TESTS_CEILING = Size(21_449, 355_728)
+TESTS_CEILING = Size(21_448, 355_727)
 MOST_MODULES = 374
 MOST_SCRIPT_LINES = 1_447
 

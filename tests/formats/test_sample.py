@@ -1,7 +1,5 @@
 """The collection that the package contains."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -168,7 +168,7 @@ def test_each_rule_has_the_same_finding_in_parts(code: str, n_queries: int) -> N
 @example([b"# a comment", b"", b"#1 Q0 a 1 2 t"], 1, None)
 @example([b"# a comment", b""], 1, None)
 @example([b"#1 Q0 a 1 2 t"], 1, None)
-@example([b"0 Q0 d1 1 - t", b"1 Q0 d1 1 7 t", b"1 Q0 d2 2 7 t"], 1, None)
+@example([b"0 Q0 a 1 - t", b"1 Q0 d1 1 7 t", b"1 Q0 d2 2 7 t"], 1, None)
 def test_random_runs_have_the_same_findings_in_parts(
     lines: list[bytes], n_queries: int, data: st.DataObject | None
 ) -> None:

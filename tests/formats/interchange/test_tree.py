@@ -1,7 +1,5 @@
 """Topics as tables with a header."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
@@ -25,7 +23,6 @@ def test_topics(tmp_path: Path, text: str) -> None:
 
 
 def test_an_empty_table_has_no_topics(tmp_path: Path) -> None:
-    path = tmp_path / "topics.csv"
-    path.write_text("query_id,text\n", "utf-8")
+    (tmp_path / "a.csv").write_text("query_id,text\n")
     with pytest.raises(FindingsError, match="F101"):
-        load_topics(path)
+        load_topics(tmp_path / "a.csv")
