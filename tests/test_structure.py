@@ -143,7 +143,7 @@ def test_public_classes_have_names_of_their_own() -> None:
 
 
 CEILINGS = {
-    "formats": Size(3_194, 43_781),
+    "formats": Size(3_191, 43_759),
     "validation": Size(2_226, 36_354),
     "retrieval": Size(2_800, 39_996),
     "benchmark": Size(2_356, 35_247),

@@ -112,7 +112,7 @@ class Label(ReportModel):
 
     @property
     def judge(self) -> LabelOrigin:
-        """What determines the answers of the model."""
+        """The model and the prompt, which determine the answers."""
         return self.origin or LabelOrigin(model=self.annotator, prompt_sha256="")
 
     def as_line(self) -> bytes:

@@ -29,7 +29,6 @@ Floats = npt.NDArray[np.float64]
 
 DECIMAL = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 INTEGER = r"^[+-]?[0-9]+$"
-INTEGRAL = r"^[+-]?[0-9]+\.0*$"
 _DECIMAL = re.compile(DECIMAL)
 _NOT_FINITE = re.compile(r"(?i)[+-]?(?:nan|inf|infinity)")
 

@@ -69,7 +69,4 @@ GRADE_KEYS = ("grade", "relevance", "rel", "relevance_grade")
 """Names of the grade in a judgment."""
 SPAN_KEY = "span"
 """The name of the words of the text that name a document, in its judgment."""
-TERM_KEYS = (*DOC_ID_KEYS, *GRADE_KEYS, SPAN_KEY)
-TERM_SPELLINGS = {"doc_id": DOC_ID_KEYS, "grade": GRADE_KEYS}
-"""The accepted names of a field of a judgment, by the name that this package uses."""
 TOP_KEYS = ("metadata", "queries", "test_cases")

@@ -249,7 +249,7 @@ class TableView:
 
     @property
     def form_notes(self) -> str:
-        """What the reading of a file in another form added, for messages."""
+        """The notes on the reading of a file in another form, for messages."""
         return "; ".join(["", *self.origin.notes]) if self.origin else ""
 
     @property
