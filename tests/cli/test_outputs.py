@@ -13,7 +13,7 @@ import pytest
 from typer.testing import CliRunner
 
 from trectools_plus.cli import app as commands
-from trectools_plus.cli.lazy import CommandEntry, load_command
+from trectools_plus.cli.app import CommandEntry, load_command
 from trectools_plus.errors import TrectoolsPlusError
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from harness.program import Program
 
-from trectools_plus.cli import verbosity
+from trectools_plus.cli import printing
 from trectools_plus.text import MinorNote
 
 pytestmark = pytest.mark.process
@@ -58,11 +58,11 @@ class Terminal(io.StringIO):
 @pytest.mark.parametrize("level", ["quiet", "normal", "verbose"])
 @pytest.mark.parametrize("stream", [io.StringIO, Terminal])
 def test_minor_notes_are_printed_on_a_terminal_or_with_v(stream, level, monkeypatch):
-    options = verbosity.Verbosity(quiet=level == "quiet", verbose=level == "verbose")
-    monkeypatch.setattr(verbosity.Verbosity, "current", options)
+    options = printing.Verbosity(quiet=level == "quiet", verbose=level == "verbose")
+    monkeypatch.setattr(printing.Verbosity, "current", options)
     monkeypatch.setattr(sys, "stderr", stream())
-    verbosity.note(MinorNote("changes nothing"))
-    verbosity.note("lowers figures")
+    printing.note(MinorNote("changes nothing"))
+    printing.note("lowers figures")
     minor = level == "verbose" or (level == "normal" and stream is Terminal)
     expected = "note: changes nothing\n" if minor else ""
     if level != "quiet":

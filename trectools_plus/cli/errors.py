@@ -14,7 +14,7 @@ from typing import Any
 
 import typer
 
-from trectools_plus.cli.verbosity import Verbosity
+from trectools_plus.cli.printing import Verbosity
 from trectools_plus.errors import TrectoolsPlusError, UsageError, missing_package
 from trectools_plus.redaction import hide_secrets
 from trectools_plus.text import printable
@@ -157,7 +157,7 @@ def _report_usage(error: Any) -> int:
     remedy = next((_REMOVED[word] for word in words if word in _REMOVED), None)
     parameters: Any = context.command.params if context and option else ()
     if remedy is None and any("--set" in each.opts for each in parameters):
-        from trectools_plus.cli.options.settings import moved_option
+        from trectools_plus.cli.settings import moved_option
 
         assignment = moved_option(str(option))
         remedy = assignment and f"write --set {assignment}"

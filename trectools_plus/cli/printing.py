@@ -1,4 +1,4 @@
-"""Output of commands, to a file or to stdout."""
+"""Output of commands: results to a file or stdout, notes and progress to stderr."""
 
 from __future__ import annotations
 
@@ -6,22 +6,66 @@ import json
 import sys
 import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import typer
 
 from trectools_plus import formats, reporting
-from trectools_plus.cli.verbosity import note
 from trectools_plus.display import TextTable, as_cell
-from trectools_plus.text import plural, printable, visible
+from trectools_plus.progress import Progress, progress_bar
+from trectools_plus.text import MinorNote, plural, printable, visible
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
     from trectools_plus.measures import Evaluation
     from trectools_plus.reporting.document import Block
+
+
+@dataclass(frozen=True)
+class Verbosity:
+    """The options of every command that control its output on stderr."""
+
+    quiet: Annotated[
+        bool, typer.Option("--quiet", "-q", help="Print no notes and no progress.")
+    ] = False
+    verbose: Annotated[
+        bool,
+        typer.Option(
+            "--verbose",
+            "-v",
+            help="Print minor notes, and the traceback of an error.",
+        ),
+    ] = False
+
+    current: ClassVar[Verbosity]
+    """Those of the command that runs in this process."""
+
+
+Verbosity.current = Verbosity()
+
+
+def note(message: str) -> None:
+    """Print a note to stderr, except with ``-q``; a minor one only on a terminal or with ``-v``."""
+    is_minor = isinstance(message, MinorNote)
+    if not is_minor or Verbosity.current.verbose or sys.stderr.isatty():
+        inform(f"note: {message}")
+
+
+def inform(text: str, *, newline: bool = True) -> None:
+    """Print a text to stderr, except with ``-q``."""
+    if not Verbosity.current.quiet:
+        typer.echo(printable(text, breaks=True), nl=newline, err=True)
+
+
+def show_progress() -> AbstractContextManager[Progress]:
+    """Return a context that shows progress, except with ``-q``; see ``progress_bar``."""
+    return progress_bar(shown=not Verbosity.current.quiet)
+
 
 WIDTH = 100
 """The width to which text is wrapped, in characters."""

@@ -1,7 +1,7 @@
 """Declaration of settings, and types of those that users write as text, with their errors.
 
 A field that :func:`setting` makes is declared once: commands make their option from it, see
-``cli/options/settings.py``.
+``cli/settings.py``.
 
 A setting arrives as a Python value, from the command line, or from a YAML file, whose scalars are
 read as text. Texts that YAML 1.1 would convert, such as ``010`` (8), ``yes`` (true) or ``1:40``

@@ -10,9 +10,8 @@ from typer import Argument, Option
 
 from trectools_plus import formats, retrieval, validation
 from trectools_plus.choices import FusionMethod, Normalisation
-from trectools_plus.cli.options.common import Columns, TextOrJson, numbers
-from trectools_plus.cli.printing import write_document
-from trectools_plus.cli.verbosity import note
+from trectools_plus.cli.options import Columns, TextOrJson, numbers
+from trectools_plus.cli.printing import note, write_document
 from trectools_plus.errors import UsageError
 from trectools_plus.text import plural
 

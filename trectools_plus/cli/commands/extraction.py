@@ -10,7 +10,7 @@ from typing import Annotated
 from typer import Argument, Option
 
 from trectools_plus import extraction, reporting, statistics
-from trectools_plus.cli.options.common import (
+from trectools_plus.cli.options import (
     Confidence,
     OntologyFile,
     Seed,
@@ -19,9 +19,8 @@ from trectools_plus.cli.options.common import (
     numbers,
     output_dir_option,
 )
-from trectools_plus.cli.options.settings import Given, SettingOptions
-from trectools_plus.cli.printing import print_result, write_document
-from trectools_plus.cli.verbosity import show_progress
+from trectools_plus.cli.printing import print_result, show_progress, write_document
+from trectools_plus.cli.settings import Given, SettingOptions
 from trectools_plus.formats.files.atomic import make_folder
 from trectools_plus.provenance import format_command
 from trectools_plus.text import split_list

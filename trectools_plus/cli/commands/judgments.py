@@ -22,7 +22,7 @@ from trectools_plus import (
     validation,
 )
 from trectools_plus.choices import DEFAULT_PEOPLE, DEFAULT_POOL_DEPTH
-from trectools_plus.cli.options.common import (
+from trectools_plus.cli.options import (
     Confidence,
     Host,
     KeyFromEnv,
@@ -32,18 +32,17 @@ from trectools_plus.cli.options.common import (
     TextOrJson,
     measure_names,
     output_dir_option,
+    parse_runs,
     refuse_options,
     split_assignments,
 )
-from trectools_plus.cli.options.runs import parse_runs
-from trectools_plus.cli.options.settings import (
+from trectools_plus.cli.printing import inform, print_result, show_progress, write_document
+from trectools_plus.cli.settings import (
     Given,
     SettingOptions,
     open_data,
     open_documents,
 )
-from trectools_plus.cli.printing import print_result, write_document
-from trectools_plus.cli.verbosity import inform, show_progress
 from trectools_plus.errors import UsageError
 from trectools_plus.text import split_list
 

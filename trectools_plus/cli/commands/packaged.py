@@ -11,7 +11,7 @@ from typer import Argument
 import trectools_plus
 from trectools_plus import benchmark, formats
 from trectools_plus.cli.commands.benchmark import ReportOptions
-from trectools_plus.cli.options.common import output_dir_option
+from trectools_plus.cli.options import output_dir_option
 from trectools_plus.cli.printing import write_document
 from trectools_plus.errors import InputError, TrectoolsPlusError, UsageError
 

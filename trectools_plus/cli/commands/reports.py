@@ -11,7 +11,7 @@ import typer
 from typer import Argument, Option
 
 from trectools_plus import benchmark, reporting, service
-from trectools_plus.cli.options.common import (
+from trectools_plus.cli.options import (
     Everything,
     Measures,
     Report,
@@ -20,8 +20,14 @@ from trectools_plus.cli.options.common import (
     TextOrJson,
     measure_names,
 )
-from trectools_plus.cli.printing import print_result, write_document
-from trectools_plus.cli.verbosity import Verbosity, inform, note, show_progress
+from trectools_plus.cli.printing import (
+    Verbosity,
+    inform,
+    note,
+    print_result,
+    show_progress,
+    write_document,
+)
 from trectools_plus.errors import TrectoolsPlusError
 from trectools_plus.text import plural
 

@@ -12,9 +12,8 @@ from typer import Argument, Option
 
 from trectools_plus import reporting, testsets
 from trectools_plus.choices import TestSetForm
-from trectools_plus.cli.options.common import Seed, TextOrJson, output_dir_option
-from trectools_plus.cli.printing import write_document
-from trectools_plus.cli.verbosity import note
+from trectools_plus.cli.options import Seed, TextOrJson, output_dir_option
+from trectools_plus.cli.printing import note, write_document
 from trectools_plus.errors import UsageError
 from trectools_plus.text import plural
 

@@ -14,8 +14,8 @@ import typer
 from typer import Argument, Option
 
 from trectools_plus import formats, testsets, validation
-from trectools_plus.cli.options.common import Columns, OntologyFile, TopicFieldOptions
-from trectools_plus.cli.verbosity import inform, note
+from trectools_plus.cli.options import Columns, OntologyFile, TopicFieldOptions
+from trectools_plus.cli.printing import inform, note
 from trectools_plus.errors import (
     CheckFailedError,
     InputError,

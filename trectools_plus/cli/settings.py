@@ -12,9 +12,8 @@ from pydantic.fields import FieldInfo
 
 from trectools_plus import benchmark, formats, retrieval
 from trectools_plus.choices import Panel
-from trectools_plus.cli.options.common import refuse_options, split_assignments
-from trectools_plus.cli.options.groups import Parameters
-from trectools_plus.cli.verbosity import note
+from trectools_plus.cli.options import Parameters, refuse_options, split_assignments
+from trectools_plus.cli.printing import note
 from trectools_plus.errors import UsageError
 from trectools_plus.retrieval.setting_types import Option
 
