@@ -37,7 +37,7 @@ from trectools_plus.judging.review.store import open_store
 from trectools_plus.judging.values import find_complete
 from trectools_plus.service.review.app import review_app
 from trectools_plus.service.review.controller import Reviewer
-from trectools_plus.service.review.importing import import_judgments
+from trectools_plus.service.review.material import import_judgments
 
 
 class Judge:

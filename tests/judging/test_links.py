@@ -17,7 +17,7 @@ from trectools_plus.judging.review.shown import load_plan_material
 from trectools_plus.judging.review.store import open_store, read_store
 from trectools_plus.reporting.results.extraction import check_extraction_folder
 from trectools_plus.reporting.results.judgments import JUDGMENT_FILES
-from trectools_plus.service.review.importing import import_judgments
+from trectools_plus.service.review.material import import_judgments
 from trectools_plus.validation.loading import load_qrels
 
 Call = Callable[..., tuple[int, str, str]]

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-from trectools_plus.service.api.settings import Limits, ServiceSettings
-from trectools_plus.service.problems import ProblemDocument
+from trectools_plus.service.guard import ProblemDocument
+from trectools_plus.service.settings import Limits, ServiceSettings
 
 KEY = "correct-horse-battery-staple"
 Check = Callable[..., dict[str, Any]]
@@ -204,7 +204,7 @@ def test_what_is_unexpected_tells_nothing(
         raise RuntimeError("secret detail")
 
     with open_service(limited()) as client:
-        monkeypatch.setattr("trectools_plus.service.api.app.read_uploads", broken)
+        monkeypatch.setattr("trectools_plus.service.app.read_uploads", broken)
         answer = client.post("/v1/validate?kind=run", content=b"x")
     check_problem(answer, 500, "internal-error")
     assert "secret" not in answer.text

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from trectools_plus.service.api.snapshots import dataset_name
+from trectools_plus.service.metrics import dataset_name
 
 
 @pytest.mark.parametrize(

@@ -12,9 +12,9 @@ from typing import Any
 import anyio
 import pytest
 
-from trectools_plus.service.api.parameters import ValidateParameters
-from trectools_plus.service.api.settings import Limits, ServiceSettings
-from trectools_plus.service.problems import ProblemError
+from trectools_plus.service.guard import ProblemError
+from trectools_plus.service.models import ValidateParameters
+from trectools_plus.service.settings import Limits, ServiceSettings
 from trectools_plus.service.work import Outcome, RequestWork
 
 Ask = Callable[..., Awaitable[Any]]

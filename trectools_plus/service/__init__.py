@@ -5,19 +5,23 @@ from trectools_plus.lazy_names import import_lazily
 __getattr__, __dir__ = import_lazily(
     __name__,
     {
-        "service.api.app": ["create_app"],
+        "service.app": ["create_app"],
         "service.review.app": ["review_app"],
     },
     internal={
         "judging.review.judgments": ["export_qrels"],
         "judging.review.store": ["read_store"],
-        "service.api.metrics": ["render_metrics", "write_textfile"],
-        "service.api.settings": ["Limits", "ServiceSettings"],
-        "service.api.snapshots": ["read_snapshots"],
+        "service.metrics": ["read_snapshots", "render_metrics", "write_textfile"],
         "service.review.app": ["ReviewOptions", "run_review"],
-        "service.review.importing": ["import_judgments"],
-        "service.review.plan_summary": ["PlanSummary", "summarise_plan"],
-        "service.review.summary": ["Remark", "ReviewSummary", "summarise_review"],
+        "service.review.material": ["import_judgments"],
+        "service.review.summary": [
+            "PlanSummary",
+            "Remark",
+            "ReviewSummary",
+            "summarise_plan",
+            "summarise_review",
+        ],
         "service.server": ["read_key", "run_server"],
+        "service.settings": ["Limits", "ServiceSettings"],
     },
 )

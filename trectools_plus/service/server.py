@@ -22,7 +22,7 @@ except ImportError as error:
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from trectools_plus.formats.collection import find_collection_files, is_named_collection
-from trectools_plus.service.api.settings import ServiceSettings
+from trectools_plus.service.settings import ServiceSettings
 from trectools_plus.testsets.loading import find_test_set, read_test_set
 
 REQUEST_HEADER_SECONDS = 15.0
@@ -103,8 +103,8 @@ def run_server(
         UsageError: If other machines can reach the service and there is no key.
         InputError: If the server cannot listen, or documents or reports cannot be read.
     """
-    from trectools_plus.service.api.app import create_app
-    from trectools_plus.service.api.snapshots import read_snapshots
+    from trectools_plus.service.app import create_app
+    from trectools_plus.service.metrics import read_snapshots
 
     _check_documents(settings)
     for report in settings.reports:

@@ -27,18 +27,18 @@ from anyio import to_process
 
 from trectools_plus.errors import TrectoolsPlusError
 from trectools_plus.formats.files.limits import usable_memory
-from trectools_plus.service.api.parameters import (
+from trectools_plus.service.guard import ProblemDocument, ProblemError, as_problem, to_json
+from trectools_plus.service.models import (
     EvaluateParameters,
     ScoreParameters,
     ValidateParameters,
 )
-from trectools_plus.service.api.settings import Limits, ServiceSettings
-from trectools_plus.service.api.uploads import Upload
-from trectools_plus.service.problems import ProblemDocument, ProblemError, as_problem, to_json
+from trectools_plus.service.settings import Limits, ServiceSettings
+from trectools_plus.service.uploads import Upload
 
 if TYPE_CHECKING:
-    from trectools_plus.service.api.evaluation import Search
-    from trectools_plus.service.api.snapshots import Snapshot
+    from trectools_plus.service.answers import Search
+    from trectools_plus.service.metrics import Snapshot
 
 Parameters = EvaluateParameters | ValidateParameters | ScoreParameters
 
@@ -207,7 +207,7 @@ def open_documents(settings: ServiceSettings) -> list[str]:
         TrectoolsPlusError: If they cannot be opened.
     """
     prepare_process(settings.limits)
-    from trectools_plus.service.api import validate_and_score  # noqa: F401  for the next request
+    from trectools_plus.service import answers  # noqa: F401  for the next request
 
     return list(_get_search(settings).retrievers) if settings.searches else []
 
@@ -221,8 +221,7 @@ def perform(
         ProblemError: If the uploads are invalid.
     """
     prepare_process(settings.limits)
-    # A process that only validates does not need the modules for evaluations.
-    from trectools_plus.service.api.validate_and_score import score_uploads, validate_uploads
+    from trectools_plus.service.answers import evaluate_test_set, score_uploads, validate_uploads
 
     tempfile.tempdir = str(folder)
     snapshot = None
@@ -232,8 +231,6 @@ def perform(
         elif isinstance(parameters, ScoreParameters):
             answer = score_uploads(uploads, parameters, settings.limits)
         else:
-            from trectools_plus.service.api.evaluation import evaluate_test_set
-
             evaluated, snapshot = evaluate_test_set(uploads, parameters, _get_search(settings))
             answer = evaluated.model_dump(mode="json")
         return Outcome(_without_paths(answer, folder), snapshot)
@@ -251,7 +248,7 @@ def perform(
 
 def _get_search(settings: ServiceSettings) -> Search:
     global _search
-    from trectools_plus.service.api.evaluation import Search
+    from trectools_plus.service.answers import Search
 
     if _search is None or _search.settings != settings:
         _search = Search(settings)

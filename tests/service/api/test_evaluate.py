@@ -18,10 +18,10 @@ from trectools_plus.benchmark.run.runner import run_benchmark
 from trectools_plus.errors import UsageError
 from trectools_plus.formats.topics import write_topics
 from trectools_plus.formats.trec_files import write_qrels
-from trectools_plus.service.api.evaluation import choose_mode, components_of
-from trectools_plus.service.api.models import EvaluationAnswer
-from trectools_plus.service.api.settings import ServiceSettings
-from trectools_plus.service.problems import ProblemError
+from trectools_plus.service.answers import choose_mode, components_of
+from trectools_plus.service.guard import ProblemError
+from trectools_plus.service.models import EvaluationAnswer
+from trectools_plus.service.settings import ServiceSettings
 from trectools_plus.testsets.model import qrels_of, topics_of
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -298,8 +298,8 @@ def test_nothing_to_search(
 def test_documents_that_cannot_be_opened(
     cache: Path, garden_set: dict[str, Any], check_problem: Check
 ) -> None:
-    from trectools_plus.service.api.app import create_app
-    from trectools_plus.service.api.settings import ServiceSettings
+    from trectools_plus.service.app import create_app
+    from trectools_plus.service.settings import ServiceSettings
 
     app = create_app(ServiceSettings(dataset="nowhere"))
     with TestClient(app, base_url="http://localhost") as client:

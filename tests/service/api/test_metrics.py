@@ -21,18 +21,16 @@ from trectools_plus.benchmark.report.verdict import load_report
 from trectools_plus.cli.app import benchmark_app
 from trectools_plus.errors import InputError, MissingExtraError, UsageError
 from trectools_plus.measures.parser import measure_labels
-from trectools_plus.service.api.metrics import (
+from trectools_plus.service.metrics import (
     BUCKETS,
-    render_metrics,
-    write_textfile,
-)
-from trectools_plus.service.api.settings import DEFAULT_PREFIX, ServiceSettings
-from trectools_plus.service.api.snapshots import (
     Snapshot,
     answer_key,
     read_snapshots,
+    render_metrics,
     split_measure,
+    write_textfile,
 )
+from trectools_plus.service.settings import DEFAULT_PREFIX, ServiceSettings
 
 GARDEN = Path(__file__).resolve().parents[3] / "fixtures/garden-trec"
 Samples = dict[tuple[str, frozenset[tuple[str, str]]], float]
@@ -238,6 +236,6 @@ def test_textfile(report: Path, tmp_path: Path) -> None:
 
 def test_without_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "prometheus_client", None)
-    monkeypatch.delitem(sys.modules, "trectools_plus.service.api.metrics")
+    monkeypatch.delitem(sys.modules, "trectools_plus.service.metrics")
     with pytest.raises(MissingExtraError, match="service"):
-        importlib.import_module("trectools_plus.service.api.metrics")
+        importlib.import_module("trectools_plus.service.metrics")

@@ -10,8 +10,8 @@ from typing import Any
 import yaml
 from prometheus_client.parser import text_string_to_metric_families
 
-from trectools_plus.service.api.settings import ServiceSettings
-from trectools_plus.service.api.snapshots import split_measure
+from trectools_plus.service.metrics import split_measure
+from trectools_plus.service.settings import ServiceSettings
 
 MONITORED_MEASURE = "R@10"
 """The measure that the shipped alerts name."""

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-from trectools_plus.service.api.settings import ServiceSettings
+from trectools_plus.service.settings import ServiceSettings
 
 pytestmark = [pytest.mark.process, pytest.mark.slow("starts servers")]
 

@@ -23,7 +23,7 @@ from schemathesis.specs.openapi.checks import (
 )
 from starlette.testclient import TestClient
 
-from trectools_plus.service.api.settings import ServiceSettings
+from trectools_plus.service.settings import ServiceSettings
 
 GARDEN = Path(__file__).resolve().parents[3] / "fixtures/garden-trec"
 OPERATIONS = [

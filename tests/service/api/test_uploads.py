@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-from trectools_plus.service.api.settings import VALUES_PER_QUERY, Limits
-from trectools_plus.service.api.uploads import check_size
-from trectools_plus.service.problems import ProblemError
+from trectools_plus.service.guard import ProblemError
+from trectools_plus.service.settings import VALUES_PER_QUERY, Limits
+from trectools_plus.service.uploads import check_size
 
 Check = Callable[..., dict[str, Any]]
 DEEP = "---\na: &a [x, x]\n" + "".join(

@@ -17,8 +17,7 @@ from trectools_plus.errors import UsageError
 from trectools_plus.judging.plan import find_plan
 from trectools_plus.judging.review.store import DATABASE_NAME, open_store
 from trectools_plus.service.guard import Rules, protect
-from trectools_plus.service.review.controller import ReviewController
-from trectools_plus.service.review.endpoints import router
+from trectools_plus.service.review.controller import ReviewController, router
 from trectools_plus.service.review.material import DEFAULT_DEPTH, load_material, open_plan
 from trectools_plus.service.server import listen, make_server, url_of
 

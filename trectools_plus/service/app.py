@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 from typing import Annotated
 
 from trectools_plus.errors import MissingExtraError
-from trectools_plus.service.api.settings import ServiceSettings
+from trectools_plus.service.settings import ServiceSettings
 
 try:
     import python_multipart  # noqa: F401  which Starlette imports only at the first upload
@@ -24,16 +24,15 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
-from trectools_plus.service.api import models
-from trectools_plus.service.api.metrics import ServiceMetrics
-from trectools_plus.service.api.parameters import (
+from trectools_plus.service import models
+from trectools_plus.service.guard import Rules, protect
+from trectools_plus.service.metrics import ServiceMetrics, SnapshotStore
+from trectools_plus.service.models import (
     EvaluateParameters,
     ScoreParameters,
     ValidateParameters,
 )
-from trectools_plus.service.api.snapshots import SnapshotStore
-from trectools_plus.service.api.uploads import Expected, read_uploads
-from trectools_plus.service.guard import Rules, protect
+from trectools_plus.service.uploads import Expected, read_uploads
 from trectools_plus.service.work import Documents, Parameters, RequestWork
 
 OPEN_PATHS = frozenset({"/healthz", "/readyz"})

@@ -17,8 +17,8 @@ from starlette.datastructures import UploadFile
 from starlette.requests import Request
 
 from trectools_plus.formats.files.compression import detect
-from trectools_plus.service.api.settings import Limits
-from trectools_plus.service.problems import ProblemError
+from trectools_plus.service.guard import ProblemError
+from trectools_plus.service.settings import Limits
 
 MULTIPART = "multipart/form-data"
 SUFFIXES = {

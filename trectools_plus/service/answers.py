@@ -1,11 +1,13 @@
-"""``POST /v1/evaluate``: search the documents of the service, score and summarise a test set."""
+"""The work of requests: evaluate a test set, validate and score uploaded files."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -13,39 +15,50 @@ import numpy.typing as npt
 from trectools_plus.benchmark.compare.compare import group_queries, summarise_rows
 from trectools_plus.benchmark.report.model import StratumResult
 from trectools_plus.benchmark.run.dataset import check_id_overlap, load_collection, open_corpus
-from trectools_plus.errors import TrectoolsPlusError
+from trectools_plus.errors import TrectoolsPlusError, UsageError
 from trectools_plus.formats.collection import Collection, is_named_collection
 from trectools_plus.formats.corpus import load_corpus
+from trectools_plus.formats.run_names import name_runs
 from trectools_plus.formats.tables import Corpus, Run, Topics
-from trectools_plus.measures.evaluation import Averaging, Evaluation, score_runs
+from trectools_plus.measures.definitions.base import Measure
+from trectools_plus.measures.evaluation import DEFAULT_MEASURES, Averaging, Evaluation, score_runs
+from trectools_plus.measures.parser import parse_measures, split_names
+from trectools_plus.measures.scoring.scored_files import open_files
 from trectools_plus.ontology.hpo import load_ontology
 from trectools_plus.ontology.ontology import Ontology
 from trectools_plus.provenance import format_time, utc_now
+from trectools_plus.reporting.results.evaluation import evaluation_document
 from trectools_plus.retrieval.backends.embedded.backend import EmbeddedBackend, build_retrievers
 from trectools_plus.retrieval.backends.embedded.modes import canonical_mode, merged_modes
 from trectools_plus.retrieval.fetch.fetch import FetchRequest, fetch_runs
 from trectools_plus.retrieval.fetch.outcome import summarise_latency
 from trectools_plus.retrieval.hpo.ontology_terms import corpus_of
 from trectools_plus.retrieval.source import FetchOptions
-from trectools_plus.service.api.models import (
+from trectools_plus.service.guard import ProblemError
+from trectools_plus.service.metrics import Snapshot, answer_key, dataset_name, group_field
+from trectools_plus.service.models import (
+    EvaluateParameters,
     EvaluationAnswer,
     Figures,
     QueryCounts,
+    ScoreParameters,
+    ValidateParameters,
 )
-from trectools_plus.service.api.parameters import EvaluateParameters
-from trectools_plus.service.api.settings import ServiceSettings
-from trectools_plus.service.api.snapshots import Snapshot, answer_key, dataset_name, group_field
-from trectools_plus.service.api.uploads import Upload, check_size
-from trectools_plus.service.api.validate_and_score import check_query_count, choose_measures
-from trectools_plus.service.problems import ProblemError
+from trectools_plus.service.settings import Limits, ServiceSettings
+from trectools_plus.service.uploads import Upload, check_size
 from trectools_plus.statistics.arrays import DEFAULT_SEED, IntervalOptions
 from trectools_plus.testsets.loading import DEFAULT_TEST_SET, find_test_set, read_test_set
 from trectools_plus.testsets.model import TestSet, qrels_of, topics_of
-from trectools_plus.testsets.validation import resolve_terms
+from trectools_plus.testsets.validation import resolve_terms, validate_test_sets
 from trectools_plus.text import split_list
 from trectools_plus.validation import check_qrels, refuse_errors
+from trectools_plus.validation.engine import validate_qrels, validate_run
+from trectools_plus.validation.findings import FileReport
+from trectools_plus.validation.rendering import as_document
+from trectools_plus.validation.settings import Choices, Profile
+from trectools_plus.validation.topics.engine import validate_topics
 
-DEFAULT_MEASURES = ("R@10", "nDCG@10", "RR", "HitRate@10")
+EVALUATED_MEASURES = ("R@10", "nDCG@10", "RR", "HitRate@10")
 """The default measures, which the shipped alerts and dashboard name."""
 
 
@@ -202,7 +215,7 @@ def evaluate_test_set(
     """
     settings = search.settings
     mode = choose_mode(parameters.components, settings)
-    measures = choose_measures(parameters.measures, DEFAULT_MEASURES, always=not uploads)
+    measures = choose_measures(parameters.measures, EVALUATED_MEASURES, always=not uploads)
     queries = _read_upload(uploads[0], search) if uploads else search.own_test_set
     topics = queries.topics
     if not (queries.qrels.frame["relevance"] > 0).any():
@@ -269,3 +282,116 @@ def _summarise(evaluation: Evaluation, mode: str, topics: Topics) -> dict[str | 
         results = summarise_rows(evaluation, rows, IntervalOptions())[mode]
         groups[value] = {canonical[name]: figures for name, figures in results.items()}
     return groups
+
+
+_NEEDS_FILES = re.compile(r":|ontology|annotations", re.IGNORECASE)
+
+
+def choose_measures(
+    text: str | None, default: tuple[str, ...], *, always: bool = False
+) -> list[Measure]:
+    """Parse the names of measures.
+
+    Args:
+        text: Names, separated by commas; ``None`` selects the default.
+        default: The names of the default measures.
+        always: True to add the default measures to those of the text.
+
+    Raises:
+        ProblemError: 422 if a measure loads a module or reads a file.
+        UsageError: If a measure is unknown.
+    """
+    if text is not None and _NEEDS_FILES.search(text):
+        raise ProblemError(
+            422,
+            "unknown-measure",
+            "the service does not compute measures from modules, ontologies or annotations",
+            "use measures by name, for example nDCG@10,RR",
+        )
+    names = split_names(text) if text is not None else []
+    try:
+        return parse_measures([*names, *(default if always or not names else ())])
+    except (RecursionError, MemoryError, SyntaxError, ValueError) as error:
+        raise UsageError("the name of a measure is malformed") from error
+
+
+def check_query_count(queries: int, limit: int) -> None:
+    """Check the number of queries.
+
+    Raises:
+        ProblemError: 413 if it exceeds the limit.
+    """
+    if queries > limit:
+        raise ProblemError(
+            413,
+            "too-many-queries",
+            f"{queries:,} queries exceed the limit of {limit:,}",
+            "send fewer queries, or restart the service with a larger --max-queries",
+        )
+
+
+def validate_uploads(
+    uploads: Sequence[Upload], parameters: ValidateParameters, limits: Limits
+) -> dict[str, Any]:
+    """Validate an uploaded file; findings are part of the answer.
+
+    Args:
+        uploads: ``file``, and for a run optionally ``qrels`` to check it against.
+        parameters: Kind, strictness and profile.
+        limits: The maximum number of queries, and the maximum size of a document.
+
+    Raises:
+        ProblemError: If a limit is exceeded.
+    """
+    choices = Choices.of(parameters.profile, strict=parameters.strict)
+    parts = {part.name: part for part in uploads}
+    report = choices.apply(_validate(parts, parameters, choices.profile, limits))
+    check_query_count(report.queries, limits.queries)
+    return {"passed": not choices.fails(report), **as_document([report])}
+
+
+def _validate(
+    parts: dict[str, Upload], parameters: ValidateParameters, profile: Profile, limits: Limits
+) -> FileReport:
+    part, kind = parts["file"], parameters.kind
+    path = part.path
+    if kind in ("topics", "testset"):
+        if kind == "testset" or part.suffix:
+            path = part.as_document()
+        check_size(path, limits)
+        return next(validate_test_sets(path)) if kind == "testset" else validate_topics(path)
+    if kind == "qrels":
+        return validate_qrels(path)
+    return validate_run(
+        path,
+        qrels=parts["qrels"].path if "qrels" in parts else None,
+        max_depth=profile.max_depth,
+        max_tag_length=profile.max_tag_length,
+    )
+
+
+def score_uploads(
+    uploads: Sequence[Upload], parameters: ScoreParameters, limits: Limits
+) -> dict[str, Any]:
+    """Score uploaded runs against uploaded qrels.
+
+    Args:
+        uploads: ``qrels``, and one ``run`` or more.
+        parameters: The measures, the treatment of queries in means, and whether to include
+            per-query values.
+        limits: The maximum number of queries.
+
+    Raises:
+        ProblemError: If a limit is exceeded.
+        TrectoolsPlusError: If an upload cannot be scored.
+    """
+    measures = choose_measures(parameters.measures, DEFAULT_MEASURES)
+    runs = [part for part in uploads if part.name == "run"]
+    paths = [str(part.path) for part in runs]
+    qrels_path = next(str(part.path) for part in uploads if part.name == "qrels")
+    opened = open_files(qrels_path, paths, measures, strict_input=parameters.strict_input)
+    by_name = name_runs(opened.runs, files=[part.file for part in runs])
+    check_query_count(len(opened.qrels.query_ids), limits.queries)
+    averaging = Averaging(parameters.missing, parameters.no_relevant)
+    evaluation = score_runs(opened.qrels, by_name, measures, averaging, notes=opened.notes)
+    return evaluation_document(qrels_path, by_name, evaluation, per_query=parameters.per_query)

@@ -1,1 +1,0 @@
-"""The REST service: evaluation, validation, scoring, and metrics for Prometheus."""
