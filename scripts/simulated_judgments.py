@@ -12,7 +12,7 @@ import polars as pl
 
 from trectools_plus import Evaluation, Qrels, Run, evaluate
 from trectools_plus.formats.ranking import rank_documents
-from trectools_plus.judging.estimates.combined import combine_judgments
+from trectools_plus.judging.combined import combine_judgments
 from trectools_plus.statistics import cohens_kappa
 from trectools_plus.validation.loading import load_qrels, load_run
 

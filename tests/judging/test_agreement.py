@@ -7,9 +7,9 @@ import pytest
 from harness.plans import grades_of, label, label_all
 from sklearn.metrics import cohen_kappa_score, confusion_matrix
 
-from trectools_plus.judging.agreement import PEOPLE, find_agreement
 from trectools_plus.judging.labels import Label, LabelOrigin
 from trectools_plus.judging.plan import PlanFolder
+from trectools_plus.judging.values import PEOPLE, find_agreement
 from trectools_plus.statistics.agreement import krippendorffs_alpha
 from trectools_plus.statistics.arrays import Resampling
 

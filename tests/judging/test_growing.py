@@ -13,28 +13,31 @@ from harness.plans import label_all, make_small, topics_of, write_corpus, write_
 from trectools_plus.errors import UsageError
 from trectools_plus.formats.corpus import load_corpus
 from trectools_plus.formats.tables import Qrels
-from trectools_plus.judging.endpoint import Reply, read_reply
-from trectools_plus.judging.estimates.checks import check_order, record_estimate
-from trectools_plus.judging.estimates.estimate import (
+from trectools_plus.judging.endpoint import (
+    DEFAULT_PROMPT,
+    Prompt,
+    Reply,
+    find_relevant_level,
+    read_reply,
+)
+from trectools_plus.judging.estimates import (
     estimate,
     write_judgments,
 )
-from trectools_plus.judging.estimates.verification import verify_plan
 from trectools_plus.judging.extending import extend_plan
-from trectools_plus.judging.labelling import Labelling, LabelOptions, LabelSummary
-from trectools_plus.judging.labels import Label, LabelOrigin, Usage, read_labels
-from trectools_plus.judging.people import read_people
-from trectools_plus.judging.plan import PlanFolder, PlanOptions, make_plan
-from trectools_plus.judging.prompt import DEFAULT_PROMPT, Prompt, find_relevant_level
-from trectools_plus.judging.review.judgments import (
+from trectools_plus.judging.judgments import (
     begin_session,
     find_annotator,
     find_session_annotator,
     record_labels,
 )
-from trectools_plus.judging.review.shown import load_plan_material
-from trectools_plus.judging.review.store import open_store
+from trectools_plus.judging.labelling import Labelling, LabelOptions, LabelSummary
+from trectools_plus.judging.labels import Label, LabelOrigin, Usage, read_labels, read_people
+from trectools_plus.judging.plan import PlanFolder, PlanOptions, make_plan
+from trectools_plus.judging.report import check_order, record_estimate
+from trectools_plus.judging.store import load_plan_material, open_store
 from trectools_plus.judging.values import find_complete
+from trectools_plus.judging.verification import verify_plan
 from trectools_plus.service.review.app import review_app
 from trectools_plus.service.review.controller import Reviewer
 from trectools_plus.service.review.material import import_judgments

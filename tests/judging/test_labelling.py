@@ -19,6 +19,7 @@ from trectools_plus.judging.endpoint import (
     FunctionLabeller,
     Labeller,
     ModelLabeller,
+    Prompt,
     complete_url,
 )
 from trectools_plus.judging.labelling import (
@@ -29,7 +30,6 @@ from trectools_plus.judging.labelling import (
 )
 from trectools_plus.judging.labels import Label, LabelOrigin, read_labels
 from trectools_plus.judging.plan import PlanFolder, PlanOptions, make_plan
-from trectools_plus.judging.prompt import Prompt
 from trectools_plus.retrieval.backends.http.client import RequestLimits
 
 QUERIES = {"q1": "wing flutter", "q2": "heat transfer in air"}

@@ -11,10 +11,9 @@ from harness.plans import label_all, make_small, write_labels
 from trectools_plus.errors import InputError
 from trectools_plus.extraction.report import REPORT_FILE as EXTRACTION_FILE
 from trectools_plus.formats.files.outputs import refuse_foreign, refuse_link_out
-from trectools_plus.judging.people import read_people
+from trectools_plus.judging.labels import read_people
 from trectools_plus.judging.plan import PlanFolder
-from trectools_plus.judging.review.shown import load_plan_material
-from trectools_plus.judging.review.store import open_store, read_store
+from trectools_plus.judging.store import load_plan_material, open_store, read_store
 from trectools_plus.reporting.results.extraction import check_extraction_folder
 from trectools_plus.reporting.results.judgments import JUDGMENT_FILES
 from trectools_plus.service.review.material import import_judgments

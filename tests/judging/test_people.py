@@ -9,11 +9,10 @@ from pathlib import Path
 import pytest
 
 from trectools_plus.errors import InputError
-from trectools_plus.judging.people import read_people
-from trectools_plus.judging.review import judgments
-from trectools_plus.judging.review.judgments import Annotator, Grade
-from trectools_plus.judging.review.shown import ReviewMaterial, ReviewQuery
-from trectools_plus.judging.review.store import Store, open_store
+from trectools_plus.judging import judgments
+from trectools_plus.judging.judgments import Annotator, Grade
+from trectools_plus.judging.labels import read_people
+from trectools_plus.judging.store import ReviewMaterial, ReviewQuery, Store, open_store
 
 QUERIES = ("q1", "q2")
 MATERIAL = ReviewMaterial(

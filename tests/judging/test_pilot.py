@@ -11,13 +11,12 @@ from harness.plans import label, make_small, write_labels
 from scipy import stats
 
 from trectools_plus.errors import CheckFailedError, UsageError
+from trectools_plus.judging import judgments
 from trectools_plus.judging import pilot as module
+from trectools_plus.judging.judgments import Grade
 from trectools_plus.judging.pilot import plan_people
 from trectools_plus.judging.plan import PlanFolder
-from trectools_plus.judging.review import judgments
-from trectools_plus.judging.review.judgments import Grade
-from trectools_plus.judging.review.shown import ReviewMaterial, ReviewQuery
-from trectools_plus.judging.review.store import open_store
+from trectools_plus.judging.store import ReviewMaterial, ReviewQuery, open_store
 from trectools_plus.judging.values import values_of
 
 QUERIES = 80

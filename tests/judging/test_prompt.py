@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trectools_plus.errors import InputError, UsageError
-from trectools_plus.judging.prompt import (
+from trectools_plus.judging.endpoint import (
     DEFAULT_PROMPT,
     Prompt,
     ReadGrade,

@@ -1,19 +1,16 @@
 # Names that are imported on first use, and their modules: see lazy_names.py. Public names are in
 # __all__.
 
-from trectools_plus.judging.agreement import LabelAgreement as LabelAgreement
+from trectools_plus.judging.combined import CombinedMean as CombinedMean
+from trectools_plus.judging.combined import combine_judgments as combine_judgments
 from trectools_plus.judging.endpoint import FunctionLabeller as FunctionLabeller
 from trectools_plus.judging.endpoint import Labeller as Labeller
 from trectools_plus.judging.endpoint import ModelLabeller as ModelLabeller
-from trectools_plus.judging.estimates.checks import record_estimate as record_estimate
-from trectools_plus.judging.estimates.combined import CombinedMean as CombinedMean
-from trectools_plus.judging.estimates.combined import combine_judgments as combine_judgments
-from trectools_plus.judging.estimates.estimate import JudgedBy as JudgedBy
-from trectools_plus.judging.estimates.estimate import estimate as estimate
-from trectools_plus.judging.estimates.estimate import select_labels as select_labels
-from trectools_plus.judging.estimates.estimate import write_judgments as write_judgments
-from trectools_plus.judging.estimates.report import JudgmentReport as JudgmentReport
-from trectools_plus.judging.estimates.verification import verify_plan as verify_plan
+from trectools_plus.judging.endpoint import read_prompt as read_prompt
+from trectools_plus.judging.estimates import JudgedBy as JudgedBy
+from trectools_plus.judging.estimates import estimate as estimate
+from trectools_plus.judging.estimates import select_labels as select_labels
+from trectools_plus.judging.estimates import write_judgments as write_judgments
 from trectools_plus.judging.extending import extend_plan as extend_plan
 from trectools_plus.judging.labelling import Labelling as Labelling
 from trectools_plus.judging.labelling import LabelOptions as LabelOptions
@@ -28,7 +25,10 @@ from trectools_plus.judging.plan import PlanFolder as PlanFolder
 from trectools_plus.judging.plan import PlanOptions as PlanOptions
 from trectools_plus.judging.plan import find_plan as find_plan
 from trectools_plus.judging.plan import make_plan as make_plan
-from trectools_plus.judging.prompt import read_prompt as read_prompt
+from trectools_plus.judging.report import JudgmentReport as JudgmentReport
+from trectools_plus.judging.report import record_estimate as record_estimate
+from trectools_plus.judging.values import LabelAgreement as LabelAgreement
+from trectools_plus.judging.verification import verify_plan as verify_plan
 from trectools_plus.retrieval.backends.http.client import RequestLimits as RequestLimits
 from trectools_plus.retrieval.backends.secrets import read_key as read_key
 

@@ -12,7 +12,6 @@ from trectools_plus.formats.files.atomic import atomic_write, make_folder
 from trectools_plus.formats.files.closed import find_inside, is_unchanged
 from trectools_plus.formats.hashing import sha256_file
 from trectools_plus.formats.tables import Corpus, Run
-from trectools_plus.judging.estimates.checks import LOOKS_FILE
 from trectools_plus.judging.labelling import PROMPTS_FOLDER
 from trectools_plus.judging.labels import LABELS_FILE
 from trectools_plus.judging.plan import (
@@ -25,8 +24,8 @@ from trectools_plus.judging.plan import (
     ranks_of,
     refuse_files,
 )
-from trectools_plus.judging.review.shown import load_plan_material
-from trectools_plus.judging.review.store import DATABASE_NAME, copy_store
+from trectools_plus.judging.report import LOOKS_FILE
+from trectools_plus.judging.store import DATABASE_NAME, copy_store, load_plan_material
 from trectools_plus.text import listed
 
 

@@ -17,7 +17,14 @@ from trectools_plus.errors import CheckFailedError, InputError, UsageError
 from trectools_plus.formats.files.appending import AppendedFile
 from trectools_plus.formats.files.atomic import write_new
 from trectools_plus.formats.hashing import sha256_text
-from trectools_plus.judging.endpoint import Labeller, Reply, is_local
+from trectools_plus.judging.endpoint import (
+    Labeller,
+    Reply,
+    cut_text,
+    find_relevant_level,
+    is_local,
+    read_grade,
+)
 from trectools_plus.judging.labels import (
     LABELS_FILE,
     Label,
@@ -27,7 +34,6 @@ from trectools_plus.judging.labels import (
     read_labels,
 )
 from trectools_plus.judging.plan import PlanFolder
-from trectools_plus.judging.prompt import cut_text, find_relevant_level, read_grade
 from trectools_plus.progress import Progress, no_progress
 from trectools_plus.provenance import format_time, utc_now
 from trectools_plus.retrieval.fetch.concurrency import call_concurrently

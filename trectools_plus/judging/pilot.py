@@ -10,17 +10,16 @@ from itertools import combinations
 import numpy as np
 
 from trectools_plus.errors import CheckFailedError, UsageError
-from trectools_plus.judging.estimates.checks import check_order
-from trectools_plus.judging.estimates.combined import (
+from trectools_plus.judging.combined import (
     WORTHWHILE,
     combine_judgments,
     people_needed,
     simultaneous_level,
 )
 from trectools_plus.judging.labelling import relevant_level
-from trectools_plus.judging.labels import LABELS_FILE, group_models, read_labels
-from trectools_plus.judging.people import read_people
+from trectools_plus.judging.labels import LABELS_FILE, group_models, read_labels, read_people
 from trectools_plus.judging.plan import PlanFolder
+from trectools_plus.judging.report import check_order
 from trectools_plus.judging.values import PlanValues, values_of
 from trectools_plus.statistics.arrays import DEFAULT_CONFIDENCE, FloatArray, none_if_nan
 from trectools_plus.text import plural

@@ -9,8 +9,8 @@ __getattr__, __dir__ = import_lazily(
         "service.review.app": ["review_app"],
     },
     internal={
-        "judging.review.judgments": ["export_qrels"],
-        "judging.review.store": ["read_store"],
+        "judging.judgments": ["export_qrels"],
+        "judging.store": ["read_store"],
         "service.metrics": ["read_snapshots", "render_metrics", "write_textfile"],
         "service.review.app": ["ReviewOptions", "run_review"],
         "service.review.material": ["import_judgments"],

@@ -1,8 +1,8 @@
 # Names that are imported on first use, and their modules: see lazy_names.py. Public names are in
 # __all__.
 
-from trectools_plus.judging.review.judgments import export_qrels as export_qrels
-from trectools_plus.judging.review.store import read_store as read_store
+from trectools_plus.judging.judgments import export_qrels as export_qrels
+from trectools_plus.judging.store import read_store as read_store
 from trectools_plus.service.app import create_app as create_app
 from trectools_plus.service.metrics import read_snapshots as read_snapshots
 from trectools_plus.service.metrics import render_metrics as render_metrics

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from trectools_plus.errors import UsageError
-from trectools_plus.judging.estimates.combined import (
+from trectools_plus.judging.combined import (
     WORTHWHILE,
     combine_judgments,
     people_needed,

@@ -11,14 +11,14 @@ from harness.plans import grades_of, label_all, make_small, write_labels
 
 from trectools_plus.errors import CheckFailedError, UsageError
 from trectools_plus.formats.tables import Qrels
-from trectools_plus.judging.estimates.combined import combine_judgments
-from trectools_plus.judging.estimates.estimate import estimate
-from trectools_plus.judging.estimates.report import JudgmentReport, RunEstimate
+from trectools_plus.judging.combined import combine_judgments
+from trectools_plus.judging.estimates import estimate
 from trectools_plus.judging.labels import LABELS_FILE, Label, LabelOrigin
 from trectools_plus.judging.plan import PlanFolder
+from trectools_plus.judging.report import JudgmentReport, RunEstimate
 from trectools_plus.measures.evaluation import evaluate
 
-READ = "trectools_plus.judging.estimates.estimate.read_people"
+READ = "trectools_plus.judging.estimates.read_people"
 ORIGIN = LabelOrigin(model="judge", host="localhost", prompt_sha256="0" * 64)
 
 

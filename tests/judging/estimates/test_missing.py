@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from harness.plans import label_all, make_small, write_labels
 
-from trectools_plus.judging.estimates.estimate import estimate
-from trectools_plus.judging.estimates.report import JudgmentReport
+from trectools_plus.judging.estimates import estimate
 from trectools_plus.judging.labels import Label
 from trectools_plus.judging.plan import PlanFolder
+from trectools_plus.judging.report import JudgmentReport
 
 
 @pytest.fixture

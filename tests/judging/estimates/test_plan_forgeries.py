@@ -16,11 +16,11 @@ from harness.plans import TIME, label_all, make_small
 from trectools_plus.benchmark import verify_report
 from trectools_plus.errors import InputError, TrectoolsPlusError, UsageError
 from trectools_plus.formats.hashing import sha256_file
-from trectools_plus.judging.estimates.estimate import estimate, write_judgments
+from trectools_plus.judging.endpoint import Prompt
+from trectools_plus.judging.estimates import estimate, write_judgments
 from trectools_plus.judging.labelling import LabelOptions, iter_questions
 from trectools_plus.judging.labels import Label, LabelOrigin
 from trectools_plus.judging.plan import PlanFolder
-from trectools_plus.judging.prompt import Prompt
 from trectools_plus.judging.values import values_of
 from trectools_plus.reporting import write_judgment_report
 
@@ -64,8 +64,8 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[Label]]:
 @pytest.fixture
 def folder(made: tuple[Path, list[Label]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     source, people = made
-    for module in ("verification", "estimate"):
-        name = f"trectools_plus.judging.estimates.{module}.read_people"
+    for module in ("verification", "estimates"):
+        name = f"trectools_plus.judging.{module}.read_people"
         monkeypatch.setattr(name, lambda _: people)
     return Path(shutil.copytree(source, tmp_path / "plan"))
 

@@ -9,10 +9,9 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trectools_plus.judging.review import judgments
-from trectools_plus.judging.review.judgments import Grade, QueryJudgments
-from trectools_plus.judging.review.shown import ReviewMaterial, ReviewQuery
-from trectools_plus.judging.review.store import open_store
+from trectools_plus.judging import judgments
+from trectools_plus.judging.judgments import Grade, QueryJudgments
+from trectools_plus.judging.store import ReviewMaterial, ReviewQuery, open_store
 
 MODES = ("a", "b")
 QUERIES = ("q1", "q2")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from trectools_plus.errors import UsageError
-from trectools_plus.judging.review.judgments import clean_name, key_of
+from trectools_plus.judging.judgments import clean_name, key_of
 
 
 @pytest.mark.parametrize(

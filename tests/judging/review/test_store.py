@@ -11,12 +11,11 @@ from pathlib import Path
 import pytest
 
 from trectools_plus.errors import IncomparableError, InputError, UsageError
-from trectools_plus.judging.review.judgments import (
+from trectools_plus.judging.judgments import (
     begin_session,
     list_annotators,
 )
-from trectools_plus.judging.review.shown import ReviewMaterial, ReviewQuery
-from trectools_plus.judging.review.store import Store, open_store, read_store
+from trectools_plus.judging.store import ReviewMaterial, ReviewQuery, Store, open_store, read_store
 
 MATERIAL = ReviewMaterial(
     "toy", ("a", "b"), 2, (ReviewQuery("q1", "text", {"a": ("d1", "d2"), "b": ("d2",)}),)

@@ -17,12 +17,12 @@ from harness.review_page import (
     worked,
 )
 
-from trectools_plus.judging.review.judgments import (
+from trectools_plus.judging.judgments import (
     QueryJudgments,
     find_annotator,
     read_all_judgments,
 )
-from trectools_plus.judging.review.store import read_store
+from trectools_plus.judging.store import read_store
 
 pytestmark = [pytest.mark.process, pytest.mark.slow("starts a browser")]
 

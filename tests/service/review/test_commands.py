@@ -12,8 +12,8 @@ from urllib.error import HTTPError
 import pytest
 from harness.program import Done, Program
 
-from trectools_plus.judging.review.judgments import find_annotator, read_all_judgments
-from trectools_plus.judging.review.store import read_store
+from trectools_plus.judging.judgments import find_annotator, read_all_judgments
+from trectools_plus.judging.store import read_store
 
 pytestmark = [pytest.mark.process, pytest.mark.slow("starts servers")]
 

@@ -13,10 +13,9 @@ from hypothesis import strategies as st
 
 from trectools_plus.errors import CheckFailedError, UsageError
 from trectools_plus.formats.tables import Qrels
-from trectools_plus.judging.review import judgments
-from trectools_plus.judging.review.judgments import Grade, export_qrels, merge_grades
-from trectools_plus.judging.review.shown import ReviewMaterial, ReviewQuery
-from trectools_plus.judging.review.store import Store, open_store
+from trectools_plus.judging import judgments
+from trectools_plus.judging.judgments import Grade, export_qrels, merge_grades
+from trectools_plus.judging.store import ReviewMaterial, ReviewQuery, Store, open_store
 from trectools_plus.service.review.summary import share_choices, summarise_review
 from trectools_plus.statistics.arrays import Resampling
 

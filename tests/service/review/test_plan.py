@@ -14,7 +14,7 @@ from harness.plans import make_small
 from starlette.testclient import TestClient
 
 from trectools_plus.errors import IncomparableError, UsageError
-from trectools_plus.judging.people import read_people
+from trectools_plus.judging.labels import read_people
 from trectools_plus.judging.plan import PlanFolder
 from trectools_plus.judging.values import find_complete
 from trectools_plus.service.review.app import review_app

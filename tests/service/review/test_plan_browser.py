@@ -9,7 +9,7 @@ import pytest
 from harness.plans import make_small
 from harness.review_page import begin, is_saved, press, reload, start_anew, worked
 
-from trectools_plus.judging.people import read_people
+from trectools_plus.judging.labels import read_people
 from trectools_plus.judging.plan import PlanFolder
 from trectools_plus.judging.values import find_complete
 

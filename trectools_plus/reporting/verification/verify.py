@@ -33,10 +33,10 @@ from trectools_plus.extraction.report import load_extraction_report
 from trectools_plus.extraction.runner import rebuild_extraction
 from trectools_plus.formats.files.closed import ClosedFolder, hash_original, read_json
 from trectools_plus.formats.hashing import sha256_file
-from trectools_plus.judging.estimates.estimate import write_judgments
-from trectools_plus.judging.estimates.report import REPORT_FILE as JUDGMENT_REPORT_FILE
-from trectools_plus.judging.estimates.verification import verify_plan
+from trectools_plus.judging.estimates import write_judgments
 from trectools_plus.judging.plan import PlanFolder, find_plan
+from trectools_plus.judging.report import REPORT_FILE as JUDGMENT_REPORT_FILE
+from trectools_plus.judging.verification import verify_plan
 from trectools_plus.models import ReportModel
 from trectools_plus.progress import Progress, no_progress
 from trectools_plus.provenance import describe_machine, package_versions

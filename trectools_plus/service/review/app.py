@@ -15,7 +15,7 @@ from fastapi.responses import HTMLResponse, Response
 
 from trectools_plus.errors import UsageError
 from trectools_plus.judging.plan import find_plan
-from trectools_plus.judging.review.store import DATABASE_NAME, open_store
+from trectools_plus.judging.store import DATABASE_NAME, open_store
 from trectools_plus.service.guard import Rules, protect
 from trectools_plus.service.review.controller import ReviewController, router
 from trectools_plus.service.review.material import DEFAULT_DEPTH, load_material, open_plan

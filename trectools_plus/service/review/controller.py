@@ -15,9 +15,8 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Body, Depends, Header, Path, Request
 
 from trectools_plus.errors import UsageError
-from trectools_plus.judging.plan import has_too_many_missing
-from trectools_plus.judging.review import judgments
-from trectools_plus.judging.review.judgments import (
+from trectools_plus.judging import judgments
+from trectools_plus.judging.judgments import (
     MAX_NAME_LENGTH,
     NONE_CHOSEN,
     Annotator,
@@ -25,8 +24,8 @@ from trectools_plus.judging.review.judgments import (
     QueryJudgments,
     clean_name,
 )
-from trectools_plus.judging.review.shown import ReviewMaterial, ReviewQuery, ShownDocument
-from trectools_plus.judging.review.store import Store
+from trectools_plus.judging.plan import has_too_many_missing
+from trectools_plus.judging.store import ReviewMaterial, ReviewQuery, ShownDocument, Store
 from trectools_plus.service.guard import ProblemError
 
 NONE_OF_THEM = "none"

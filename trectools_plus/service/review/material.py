@@ -14,9 +14,7 @@ from trectools_plus.benchmark.run.dataset import Dataset
 from trectools_plus.errors import CheckFailedError, TrectoolsPlusError, UsageError
 from trectools_plus.formats.ranking import rank_documents
 from trectools_plus.formats.tables import Qrels, Run
-from trectools_plus.judging.labels import MAX_GRADE
-from trectools_plus.judging.plan import PlanFolder, has_too_many_missing
-from trectools_plus.judging.review.judgments import (
+from trectools_plus.judging.judgments import (
     QueryJudgments,
     begin_session,
     find_annotator,
@@ -24,13 +22,17 @@ from trectools_plus.judging.review.judgments import (
     read_all_judgments,
     record_labels,
 )
-from trectools_plus.judging.review.shown import (
+from trectools_plus.judging.labels import MAX_GRADE
+from trectools_plus.judging.plan import PlanFolder, has_too_many_missing
+from trectools_plus.judging.store import (
+    DATABASE_NAME,
     ReviewMaterial,
     ReviewQuery,
     ShownDocument,
+    Store,
     load_plan_material,
+    open_store,
 )
-from trectools_plus.judging.review.store import DATABASE_NAME, Store, open_store
 from trectools_plus.service.metrics import dataset_name
 
 DEFAULT_DEPTH = 10

@@ -11,16 +11,7 @@ from itertools import combinations
 from typing import Any
 
 from trectools_plus.errors import IncomparableError, UsageError
-from trectools_plus.judging.agreement import (
-    AGREEMENT_METHOD,
-    LabelAgreement,
-    find_agreement,
-    nan_as_null,
-)
-from trectools_plus.judging.labels import LABELS_FILE, Kind, Label, group_models, read_labels
-from trectools_plus.judging.people import read_people
-from trectools_plus.judging.plan import PlanFolder
-from trectools_plus.judging.review.judgments import (
+from trectools_plus.judging.judgments import (
     MERGE_RULE,
     NONE_CHOSEN,
     Annotator,
@@ -32,9 +23,23 @@ from trectools_plus.judging.review.judgments import (
     read_counted,
     read_shown,
 )
-from trectools_plus.judging.review.shown import POOL
-from trectools_plus.judging.review.store import Store
-from trectools_plus.judging.values import find_complete
+from trectools_plus.judging.labels import (
+    LABELS_FILE,
+    Kind,
+    Label,
+    group_models,
+    read_labels,
+    read_people,
+)
+from trectools_plus.judging.plan import PlanFolder
+from trectools_plus.judging.store import POOL, Store
+from trectools_plus.judging.values import (
+    AGREEMENT_METHOD,
+    LabelAgreement,
+    find_agreement,
+    find_complete,
+    nan_as_null,
+)
 from trectools_plus.statistics.agreement import Agreement, cohens_kappa
 from trectools_plus.statistics.arrays import Resampling, check_level
 from trectools_plus.statistics.intervals import wilson_intervals

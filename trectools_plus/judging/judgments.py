@@ -18,7 +18,7 @@ import polars as pl
 
 from trectools_plus.errors import CheckFailedError, UsageError
 from trectools_plus.formats.tables import QRELS_SCHEMA, Qrels
-from trectools_plus.judging.review.store import Store, utc_now
+from trectools_plus.judging.store import Store, utc_now
 
 NONE_CHOSEN = ""
 """The choice of an annotator who would choose none of the columns."""

@@ -22,8 +22,7 @@ from trectools_plus.display import Displayed
 from trectools_plus.errors import InputError, TrectoolsPlusError, UsageError
 from trectools_plus.formats.files.closed import read_json
 from trectools_plus.formats.hashing import sha256_text
-from trectools_plus.judging.estimates.estimate import choose_model, estimate
-from trectools_plus.judging.estimates.report import REPORT_FILE, JudgmentReport
+from trectools_plus.judging.estimates import choose_model, estimate
 from trectools_plus.judging.labelling import (
     PROMPTS_FOLDER,
     Question,
@@ -32,10 +31,10 @@ from trectools_plus.judging.labelling import (
     read_stored_prompt,
     reads_as,
 )
-from trectools_plus.judging.labels import LABELS_FILE, Label, iter_labels
-from trectools_plus.judging.people import read_people
+from trectools_plus.judging.labels import LABELS_FILE, Label, iter_labels, read_people
 from trectools_plus.judging.plan import PlanDraft, PlanFolder
-from trectools_plus.judging.review.store import DATABASE_NAME
+from trectools_plus.judging.report import REPORT_FILE, JudgmentReport
+from trectools_plus.judging.store import DATABASE_NAME
 from trectools_plus.measures.parser import parse_measures
 from trectools_plus.plugins import without_user_code
 

@@ -14,35 +14,38 @@ import numpy as np
 
 from trectools_plus.errors import CheckFailedError, UsageError
 from trectools_plus.formats.hashing import sha256_file, sha256_text
-from trectools_plus.judging.agreement import find_agreement, nan_as_null
-from trectools_plus.judging.estimates.checks import (
-    check_asked,
-    check_order,
-    describe_doubts,
-    describe_earlier,
-    describe_missing_intervals,
-    list_earlier,
-)
-from trectools_plus.judging.estimates.combined import (
+from trectools_plus.judging.combined import (
     MIN_PEOPLE,
     CombinedMean,
     MeanInterval,
     combine_judgments,
 )
-from trectools_plus.judging.estimates.report import (
+from trectools_plus.judging.labelling import relevant_level
+from trectools_plus.judging.labels import (
+    LABELS_FILE,
+    Label,
+    group_models,
+    read_labels,
+    read_people,
+    write_qrels,
+)
+from trectools_plus.judging.plan import PLAN_FILE, PlanFolder
+from trectools_plus.judging.report import (
     JudgmentCounts,
     JudgmentReport,
     LeftOutQuery,
     PopulationEstimate,
     RunEstimate,
     ShownInterval,
+    check_asked,
+    check_order,
+    describe_doubts,
+    describe_earlier,
+    describe_missing_intervals,
+    list_earlier,
     state_result,
 )
-from trectools_plus.judging.labelling import relevant_level
-from trectools_plus.judging.labels import LABELS_FILE, Label, group_models, read_labels, write_qrels
-from trectools_plus.judging.people import read_people
-from trectools_plus.judging.plan import PLAN_FILE, PlanFolder
-from trectools_plus.judging.values import merge_labels, values_of
+from trectools_plus.judging.values import find_agreement, merge_labels, nan_as_null, values_of
 from trectools_plus.statistics.arrays import (
     DEFAULT_CONFIDENCE,
     DEFAULT_SEED,

@@ -1,1 +1,0 @@
-"""Estimates of runs from judgments of people and of a model."""
