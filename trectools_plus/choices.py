@@ -23,7 +23,9 @@ Missing = Literal["zero", "drop"]
 """Judged queries without results count as zero, or are left out of the means."""
 NoRelevant = Literal["zero", "drop"]
 """Judged queries without a relevant document count as zero, or are left out of the means."""
-
+RELEVANT = 1
+"""A query has a relevant document if it has one of this grade or more; the same for all measures,
+whatever their relevance level."""
 
 MISSING_HELP = (
     "Judged queries without results: zero counts them as 0 (trec_eval -c), drop leaves them out of "
@@ -93,4 +95,3 @@ UnknownTerms = Literal["error", "drop"]
 """Expected ids that are not terms of the ontology are an error, or are left out."""
 
 View = Literal["present", "any", "strict"]
-Matching = Literal["exact", "soft"]

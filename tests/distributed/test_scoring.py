@@ -11,7 +11,7 @@ from trectools_plus.distributed import Place, current_workers, use_scheduler
 from trectools_plus.errors import TrectoolsPlusError, UsageError
 from trectools_plus.measures.evaluation import DEFAULT_MEASURES, score_runs
 from trectools_plus.measures.parser import parse_measures
-from trectools_plus.measures.scoring.scored_files import RunOpener, open_files
+from trectools_plus.measures.scoring import RunOpener, open_files
 from trectools_plus.validation import load_qrels
 
 from .conftest import kill

@@ -9,7 +9,7 @@ from harness.program import Program
 
 from trectools_plus.measures.judged import notes_on_judges
 from trectools_plus.measures.parser import parse_measures
-from trectools_plus.measures.scoring.scored_files import open_files
+from trectools_plus.measures.scoring import open_files
 from trectools_plus.validation.loading import load_qrels
 
 RUN = "1 Q0 a 1 3 r\n1 Q0 b 2 2 r\n2 Q0 a 1 2 r\n2 Q0 c 2 1 r\n"

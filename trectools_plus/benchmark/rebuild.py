@@ -39,7 +39,7 @@ from trectools_plus.errors import TrectoolsPlusError
 from trectools_plus.formats.files.closed import is_unchanged
 from trectools_plus.formats.tables import Topics
 from trectools_plus.formats.trec_files import write_qrels
-from trectools_plus.measures.scoring.scores import accept_unjudged
+from trectools_plus.measures.scoring import accept_unjudged
 from trectools_plus.plugins import without_user_code
 from trectools_plus.progress import Progress, no_progress
 from trectools_plus.provenance import package_versions

@@ -19,6 +19,6 @@ __getattr__, __dir__ = import_lazily(
         "measures.parser": ["ALIASES", "explain", "measure_labels", "parse_measure", "split_names"],
         "measures.providers.ir_measures": ["UNDEFINED", "ir_measures_labels"],
         "measures.providers.user": ["BaseMeasure", "BaseMetric"],
-        "measures.scoring.scored_files": ["open_files"],
+        "measures.scoring": ["open_files"],
     },
 )

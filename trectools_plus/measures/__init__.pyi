@@ -22,7 +22,7 @@ from trectools_plus.measures.providers.ir_measures import UNDEFINED as UNDEFINED
 from trectools_plus.measures.providers.ir_measures import ir_measures_labels as ir_measures_labels
 from trectools_plus.measures.providers.user import BaseMeasure as BaseMeasure
 from trectools_plus.measures.providers.user import BaseMetric as BaseMetric
-from trectools_plus.measures.scoring.scored_files import open_files as open_files
+from trectools_plus.measures.scoring import open_files as open_files
 
 __all__ = [
     "parse_measures",

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 from trectools_plus.arguments import checked
 from trectools_plus.choices import DEFAULT_MEASURES as DEFAULT_MEASURES
+from trectools_plus.choices import RELEVANT
 from trectools_plus.choices import Averaging as Averaging
 from trectools_plus.choices import Missing as Missing
 from trectools_plus.choices import NoRelevant as NoRelevant
@@ -30,7 +31,6 @@ from trectools_plus.measures.definitions.base import (
     Measure,
 )
 from trectools_plus.measures.parser import match_name, parse_measures
-from trectools_plus.measures.queries import RELEVANT
 from trectools_plus.progress import Progress, no_progress
 from trectools_plus.text import listed, plural, show
 from trectools_plus.validation.findings import Finding, notes_on_findings, refuse_errors
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
     from trectools_plus.formats.tables import Qrels, Run
     from trectools_plus.measures.judged import JudgedQueries
-    from trectools_plus.measures.scoring.scores import JudgedFile
+    from trectools_plus.measures.scoring import JudgedFile
     from trectools_plus.validation.views.qrels import QrelsView
 
 
@@ -358,7 +358,7 @@ def evaluate(
     """
     averaging = check_averaging(missing, no_relevant)
     from trectools_plus.measures.judged import notes_on_judges
-    from trectools_plus.measures.scoring.scores import accept_unjudged
+    from trectools_plus.measures.scoring import accept_unjudged
     from trectools_plus.validation.inputs import as_qrels, as_runs, is_path
     from trectools_plus.validation.loading import (
         RunLoader,
@@ -431,7 +431,7 @@ def score_runs(
 
     from trectools_plus.measures.definitions.builtin import Judged
     from trectools_plus.measures.judged import JudgedQueries, has_nonrelevant
-    from trectools_plus.measures.scoring.scores import find_judged, score_judged
+    from trectools_plus.measures.scoring import find_judged, score_judged
 
     queries = JudgedQueries.of(qrels)
     highest, without = np.array(queries.highest), queries.without_relevant

@@ -18,9 +18,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from trectools_plus.choices import MODEL_JUDGED
+from trectools_plus.choices import MODEL_JUDGED, RELEVANT
 from trectools_plus.formats.columns.ids import Ids, PairTable
-from trectools_plus.measures.queries import RELEVANT
 from trectools_plus.text import listed
 from trectools_plus.validation.views.id_matching import unify_spellings
 from trectools_plus.validation.views.qrels import QrelsView

@@ -23,8 +23,9 @@ from trectools_plus.measures.definitions.trec_eval_measures import STANDARD_MEAS
 from trectools_plus.text import split_list
 
 BUILTIN = {
-    **dict.fromkeys(("APcap", "F1", "MeanRank", "MinRank", "RelRet", "Judged", "ERR"), "builtin"),
-    "RBP": "rbp",
+    **dict.fromkeys(
+        ("APcap", "F1", "MeanRank", "MinRank", "RelRet", "Judged", "ERR", "RBP"), "builtin"
+    ),
     "MaxOntSim": "max_ont_sim",
 }
 """The module of each measure that this package computes; the class has the name of the label."""
@@ -233,7 +234,7 @@ def _from_label(text: str) -> Measure:
 
 def _construct(parts: NameParts, text: str) -> Measure:
     """Construct the measure with a label, or suggest others."""
-    from trectools_plus.measures.providers import ir_measures, standard, user
+    from trectools_plus.measures.providers import ir_measures, pytrec_eval, user
 
     label, parameters, at = parts
     known = _standard_label(label)
@@ -241,10 +242,10 @@ def _construct(parts: NameParts, text: str) -> Measure:
         label, implied, _ = _parse_parts(known)
         parameters = {**implied, **parameters}
         if label not in BUILTIN:
-            row = standard.STANDARD[label]
+            row = pytrec_eval.STANDARD[label]
             if label == "IPrec":
-                return user.construct(standard.IPrec, parameters, None, row, at)
-            return user.construct(standard.TrecEvalMeasure, parameters, at, row)
+                return user.construct(pytrec_eval.IPrec, parameters, None, row, at)
+            return user.construct(pytrec_eval.TrecEvalMeasure, parameters, at, row)
         module = import_module(f"trectools_plus.measures.definitions.{BUILTIN[label]}")
         measure: type[Measure] = getattr(module, label)
         return user.construct(measure, parameters, at)

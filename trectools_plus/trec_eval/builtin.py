@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from trectools_plus.measures.definitions.base import FloatArray
-from trectools_plus.measures.definitions.rbp import discounts, rank_biased_sum, scale_gains
+from trectools_plus.measures.definitions.builtin import discounts, rank_biased_sum, scale_gains
 from trectools_plus.measures.judged import IntArray, JudgedRun, ordinals
 from trectools_plus.trec_eval.arguments import Arguments, Requested
 

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from trectools_plus.choices import RELEVANT
 from trectools_plus.errors import CheckFailedError
 from trectools_plus.measures.definitions.base import FloatArray
 from trectools_plus.measures.judged import JudgedPart, JudgedQueries, JudgedRun
 from trectools_plus.measures.providers.pytrec_eval import Request, score_requests
-from trectools_plus.measures.queries import RELEVANT
-from trectools_plus.measures.scoring.scores import PartJudge, judge_file
+from trectools_plus.measures.scoring import PartJudge, judge_file
 from trectools_plus.trec_eval.arguments import Arguments, Requested
 from trectools_plus.trec_eval.inputs import (
     Input,

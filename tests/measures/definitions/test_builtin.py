@@ -8,7 +8,7 @@ from trectools_plus.formats.tables import Qrels, Run
 from trectools_plus.measures import parse_measures
 from trectools_plus.measures.judged import JudgedQueries
 from trectools_plus.measures.parser import BUILTIN
-from trectools_plus.measures.scoring.scores import find_judged, score_judged
+from trectools_plus.measures.scoring import find_judged, score_judged
 
 GRADES = st.dictionaries(st.sampled_from("abcdefgh"), st.integers(-2, 3), min_size=1)
 RANKINGS = st.permutations("abcdefghxyz").flatmap(

@@ -8,7 +8,7 @@ from trectools_plus.formats.tables import Qrels, Run
 from trectools_plus.measures.definitions.max_ont_sim import MaxOntSim, bind_files, check_files_used
 from trectools_plus.measures.evaluation import evaluate
 from trectools_plus.measures.parser import parse_measure
-from trectools_plus.measures.scoring.scored_files import open_files
+from trectools_plus.measures.scoring import open_files
 from trectools_plus.ontology.similarity import FORMULAS
 
 TOY = Path(__file__).parents[3] / "fixtures" / "ontology" / "toy.obo"

@@ -12,7 +12,7 @@ from trectools_plus.errors import UsageError
 from trectools_plus.formats.tables import Qrels, Run
 from trectools_plus.measures import evaluate, parse_measure, parse_measures
 from trectools_plus.measures.judged import JudgedQueries
-from trectools_plus.measures.scoring.scores import find_judged, score_judged
+from trectools_plus.measures.scoring import find_judged, score_judged
 
 DOCUMENTS = st.permutations("abcdefgh").flatmap(lambda d: st.integers(1, 8).map(lambda n: d[:n]))
 GRADES = st.dictionaries(st.sampled_from("abcdefgh"), st.integers(0, 3), min_size=1)

@@ -14,7 +14,7 @@ from trectools_plus.formats.tables import Qrels, Run
 from trectools_plus.measures import parse_measure, parse_measures
 from trectools_plus.measures.evaluation import score_runs
 from trectools_plus.measures.judged import JudgedQueries
-from trectools_plus.measures.scoring.scores import find_judged, score_judged
+from trectools_plus.measures.scoring import find_judged, score_judged
 
 DOC_IDS = [
     "d1",

@@ -15,7 +15,7 @@ from trectools_plus.errors import CheckFailedError
 from trectools_plus.formats import query_chunks
 from trectools_plus.measures import evaluate, parse_measures
 from trectools_plus.measures.evaluation import score_runs
-from trectools_plus.measures.scoring.scored_files import open_files
+from trectools_plus.measures.scoring import open_files
 from trectools_plus.trec_eval.arguments import parse_arguments
 from trectools_plus.trec_eval.command import score_files
 from trectools_plus.validation import load_qrels, load_run, parts

@@ -13,10 +13,10 @@ from trectools_plus.distributed import copies
 from trectools_plus.errors import TrectoolsPlusError
 from trectools_plus.formats import name_runs, query_chunks
 from trectools_plus.measures import parse_measures, score_runs
+from trectools_plus.measures import scoring as files
 from trectools_plus.measures.definitions.base import Measure
 from trectools_plus.measures.judged import JudgedQueries
-from trectools_plus.measures.scoring import scored_files as files
-from trectools_plus.measures.scoring.scores import JudgedFile, PartJudge, judge_file, same
+from trectools_plus.measures.scoring import JudgedFile, PartJudge, judge_file, same
 from trectools_plus.validation import load_qrels, parts
 from trectools_plus.validation.parts import NotInPartsError
 

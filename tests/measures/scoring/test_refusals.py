@@ -15,7 +15,7 @@ from trectools_plus.formats import query_chunks
 from trectools_plus.formats.files import limits
 from trectools_plus.measures import parse_measures
 from trectools_plus.measures.evaluation import DEFAULT_MEASURES, score_runs
-from trectools_plus.measures.scoring.scored_files import RunOpener, open_files
+from trectools_plus.measures.scoring import RunOpener, open_files
 from trectools_plus.validation import FindingsError, load_qrels, load_run, parts
 
 MEASURES = parse_measures([*DEFAULT_MEASURES, "AP", "Bpref"])

@@ -4,7 +4,7 @@ import pytest
 
 from trectools_plus.formats.tables import Run
 from trectools_plus.measures.judged import view_of
-from trectools_plus.measures.scoring.bounds import count_ties
+from trectools_plus.measures.scoring import count_ties
 from trectools_plus.validation.loading import load_run
 
 

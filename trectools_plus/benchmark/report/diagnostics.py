@@ -22,6 +22,7 @@ from trectools_plus.benchmark.report.model import (
 from trectools_plus.benchmark.run.config import BenchmarkConfig
 from trectools_plus.benchmark.run.dataset import Dataset
 from trectools_plus.benchmark.run.modes import ModeRun
+from trectools_plus.choices import RELEVANT
 from trectools_plus.formats.tables import Run
 from trectools_plus.measures.evaluation import (
     JUDGED,
@@ -32,7 +33,6 @@ from trectools_plus.measures.evaluation import (
 )
 from trectools_plus.measures.judged import JudgedQueries
 from trectools_plus.measures.parser import parse_measures
-from trectools_plus.measures.queries import RELEVANT
 from trectools_plus.retrieval.backends.embedded.modes import (
     uses_builtin_embeddings,
 )

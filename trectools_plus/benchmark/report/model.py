@@ -20,7 +20,7 @@ from trectools_plus.arguments import checked
 from trectools_plus.choices import Averaging, TargetStatus
 from trectools_plus.display import TextTable
 from trectools_plus.lazy_names import render
-from trectools_plus.measures.scoring.bounds import Ties
+from trectools_plus.measures.scoring import Ties
 from trectools_plus.models import BaseManifest, ReportModel, WithoutUnset
 from trectools_plus.retrieval.fetch.outcome import Latency
 from trectools_plus.retrieval.index.models import ModelRecord

@@ -37,8 +37,7 @@ from trectools_plus.formats.ranking import separate_scores
 from trectools_plus.formats.tables import RUN_SCHEMA, Run
 from trectools_plus.formats.trec_files import write_qrels, write_run
 from trectools_plus.measures.judged import view_of
-from trectools_plus.measures.scoring.bounds import Ties, count_ties
-from trectools_plus.measures.scoring.scores import accept_unjudged
+from trectools_plus.measures.scoring import Ties, accept_unjudged, count_ties
 from trectools_plus.progress import Progress
 from trectools_plus.validation import FileReport, Severity, check_pair, refuse_errors
 from trectools_plus.validation.engine import check_pair_view, open_run

@@ -19,9 +19,9 @@ from functools import cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias
 
+from trectools_plus.choices import RELEVANT
 from trectools_plus.display import Displayed
 from trectools_plus.errors import UsageError
-from trectools_plus.measures.queries import RELEVANT
 
 if TYPE_CHECKING:
     import numpy as np

@@ -11,13 +11,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
 
+from trectools_plus.choices import RELEVANT
 from trectools_plus.errors import TrectoolsPlusError, UsageError
 from trectools_plus.measures.definitions.base import (
     Definition,
     FloatArray,
     Measure,
 )
-from trectools_plus.measures.queries import RELEVANT
 from trectools_plus.plugins import find_entry_point, import_object, is_code_refused
 
 if TYPE_CHECKING:

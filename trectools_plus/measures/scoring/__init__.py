@@ -1,1 +1,0 @@
-"""Scoring of rankings and run files, in this process or on workers."""
