@@ -29,11 +29,11 @@ from trectools_plus.benchmark.run.runner import run_benchmark
 from trectools_plus.errors import UsageError
 from trectools_plus.formats.tables import Qrels
 from trectools_plus.reporting.document import markdown as markdown_of
-from trectools_plus.reporting.results.multilingual import (
+from trectools_plus.reporting.files import (
     multilingual_blocks,
     write_multilingual,
 )
-from trectools_plus.reporting.verification.verify import verify_report
+from trectools_plus.reporting.verify import verify_report
 from trectools_plus.testsets.loading import load_test_set
 
 OPTIONS = {"modes": ["lexical"], "measures": ["RR@10", "HitRate@10", "MRR"], "resamples": 100}

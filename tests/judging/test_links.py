@@ -15,8 +15,8 @@ from trectools_plus.judging.people import read_people
 from trectools_plus.judging.plan import PlanFolder
 from trectools_plus.judging.review.shown import load_plan_material
 from trectools_plus.judging.review.store import open_store, read_store
-from trectools_plus.reporting.results.extraction import check_extraction_folder
-from trectools_plus.reporting.results.judgments import JUDGMENT_FILES
+from trectools_plus.reporting.extraction import check_extraction_folder
+from trectools_plus.reporting.judgments import JUDGMENT_FILES
 from trectools_plus.service.review.importing import import_judgments
 from trectools_plus.validation.loading import load_qrels
 

@@ -2,7 +2,7 @@
 
 The first block of a whole result is its title, a heading of another level than 2, which the
 terminal omits. Empty paragraphs, lists, tables and folds are not rendered. A function of
-:mod:`trectools_plus.reporting.results` returns the blocks of a result; nothing else renders it.
+:mod:`trectools_plus.reporting` returns the blocks of a result; nothing else renders it.
 Every text may be from outside: each rendering escapes all of them.
 """
 
@@ -338,8 +338,7 @@ def html_page(blocks: Sequence[Block]) -> str:
 @cache
 def read_asset(name: str) -> str:
     """Return a style sheet or a script of pages."""
-    folder = resources.files("trectools_plus.reporting.html") / "assets"
-    return (folder / name).read_text(encoding="utf-8")
+    return (resources.files(__package__) / "html" / name).read_text(encoding="utf-8")
 
 
 def make_policy(styles: str, scripts: str) -> str:

@@ -12,7 +12,7 @@ from trectools_plus.measures.definitions.base import Measure
 from trectools_plus.measures.evaluation import DEFAULT_MEASURES, Averaging, score_runs
 from trectools_plus.measures.parser import parse_measures, split_names
 from trectools_plus.measures.scoring.scored_files import open_files
-from trectools_plus.reporting.results.evaluation import evaluation_document
+from trectools_plus.reporting.export import evaluation_document
 from trectools_plus.service.api.parameters import ScoreParameters, ValidateParameters
 from trectools_plus.service.api.settings import Limits
 from trectools_plus.service.api.uploads import Upload, check_size
