@@ -179,15 +179,18 @@ class _FolderComparison:
                 "or run the command again"
             )
         hashes = {**further, **self._listed}
-        files = {name: self._files.find(name) for name in hashes}
-        actual = {name: sha256_file(file) for name, file in files.items() if file is not None}
-        available = {path: digest for path in originals if (digest := hash_original(path))}
-        self.hashed += len(hashes) + len(available)
-        self.problems += [f"{name}: the file is missing" for name in hashes if name not in actual]
+        actual: dict[str, str | None] = {}
+        for name in hashes:
+            file = self._files.find(name)
+            actual[name] = file and sha256_file(file)
+        self.problems += [f"{name}: the file is missing" for name in hashes if not actual[name]]
+        actual |= {path: digest for path in originals if (digest := hash_original(path))}
+        self.hashed += len(actual)
+        hashes |= originals
         self.problems += [
             f"{name}: the file changed (its hash differs)"
-            for name, digest in {**actual, **available}.items()
-            if digest != {**hashes, **originals}[name]
+            for name, digest in actual.items()
+            if digest not in (None, hashes[name])
         ]
 
     def choose_report(self, path: Path, again: _Report) -> _Report:
