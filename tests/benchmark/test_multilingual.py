@@ -178,7 +178,7 @@ def test_every_language_is_its_own_benchmark(tmp_path: Path) -> None:
     assert report.parallel is False
     assert report.differences == {}
     assert report.average_mrr == {"lexical": report.across["lexical"]["MRR"].mean}
-    markdown = files["markdown"].read_text("utf-8")
+    markdown = files["md"].read_text("utf-8")
     assert markdown == markdown_of(multilingual_blocks(report))
     assert f"{across.mean:.4f}" in markdown
     assert "sets are not parallel" in markdown

@@ -43,28 +43,27 @@ from trectools_plus.formats.trec_files import write_qrels, write_run
 from trectools_plus.formats.writing import write_parquet
 from trectools_plus.measures.judged import first_documents
 from trectools_plus.reporting.benchmark import render_markdown
-from trectools_plus.reporting.comparison import difference_row, mean_cell
+from trectools_plus.reporting.comparison import (
+    describe_difference_intervals,
+    describe_test,
+    difference_row,
+    mean_cell,
+    name_test,
+    narrow_lines,
+)
 from trectools_plus.reporting.document import (
     Block,
     Fold,
     Heading,
     Paragraph,
-    html_page,
-    markdown,
-    table_of,
-)
-from trectools_plus.reporting.export import render_json, write_text, write_texts
-from trectools_plus.reporting.page import DEEPEST, QueryEvidence, render_html
-from trectools_plus.reporting.plots import can_draw, draw_variants, save_plots, write_plots
-from trectools_plus.reporting.wording import (
-    describe_difference_intervals,
-    describe_test,
-    name_test,
-    narrow_lines,
     show,
     show_ci,
     show_p,
+    table_of,
 )
+from trectools_plus.reporting.export import render_json, write_renderings, write_text
+from trectools_plus.reporting.page import DEEPEST, QueryEvidence, render_html
+from trectools_plus.reporting.plots import can_draw, draw_variants, save_plots, write_plots
 from trectools_plus.statistics.arrays import DEFAULT_CONFIDENCE
 from trectools_plus.text import plural
 
@@ -169,20 +168,16 @@ def write_multilingual(result: MultilingualResult) -> dict[str, Path]:
         result: From :func:`run_multilingual`. It can be written once.
 
     Returns:
-        The files ``json`` and ``markdown``, and the HTML page of each language by its code.
+        The files ``json`` and ``md``, and the HTML page of each language by its code.
 
     Raises:
         InputError: If a file cannot be written; reports that are already written remain.
         UsageError: If this result was already written.
     """
     pages = {language: write_reports(one)["html"] for language, one in result.results.items()}
-    texts = {
-        LANGUAGES_FILE: render_json(result.report),
-        LANGUAGES_MARKDOWN_FILE: markdown(multilingual_blocks(result.report)),
-    }
-    return (
-        dict(zip(("json", "markdown"), write_texts(result.output_dir, texts), strict=True)) | pages
-    )
+    report, names = result.report, (LANGUAGES_FILE, LANGUAGES_MARKDOWN_FILE)
+    files = write_renderings(report, multilingual_blocks(report), result.output_dir, *names)
+    return files | pages
 
 
 def multilingual_blocks(report: MultilingualReport) -> list[Block]:
@@ -293,15 +288,11 @@ def write_sweep_report(result: SweepResult) -> dict[str, Path]:
 
 
 def _write_files(result: SweepResult, folder: Path) -> None:
-    report, blocks = result.report, sweep_blocks(result.report)
+    report = result.report
     if can_draw():
         save_plots({"sweep": draw_variants(report)}, folder / PLOTS_FOLDER)
-    texts = {
-        SWEEP_FILE: render_json(report),
-        SWEEP_MARKDOWN_FILE: markdown(blocks),
-        SWEEP_HTML_FILE: html_page(blocks),
-    }
-    write_texts(folder, texts)
+    names = SWEEP_FILE, SWEEP_MARKDOWN_FILE, SWEEP_HTML_FILE
+    write_renderings(report, sweep_blocks(report), folder, *names)
     write_parquet(result.per_query, folder / PER_QUERY_FILE)
     write_qrels(result.qrels, folder / QRELS_FILE)
     if len(result.run.frame):

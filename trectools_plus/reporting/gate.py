@@ -11,7 +11,13 @@ from typing import Any
 from trectools_plus.benchmark.compare.compare_reports import ReportComparison, state_verdict
 from trectools_plus.benchmark.gate import GateEntry, GateResult, GateRules
 from trectools_plus.errors import InputError, UsageError
-from trectools_plus.reporting.comparison import difference_row
+from trectools_plus.reporting.comparison import (
+    describe_difference_intervals,
+    describe_method,
+    describe_test,
+    difference_row,
+    name_test,
+)
 from trectools_plus.reporting.document import (
     Block,
     Bullets,
@@ -19,15 +25,9 @@ from trectools_plus.reporting.document import (
     Heading,
     Paragraph,
     markdown,
-    table_of,
-)
-from trectools_plus.reporting.wording import (
-    describe_difference_intervals,
-    describe_method,
-    describe_test,
-    name_test,
     show,
     show_p,
+    table_of,
 )
 from trectools_plus.statistics.comparison import ends_of
 from trectools_plus.statistics.method import EQUAL

@@ -25,13 +25,11 @@ from trectools_plus.reporting.document import (
     Fold,
     Heading,
     Paragraph,
-    html_page,
-    markdown,
+    show,
     table_of,
 )
-from trectools_plus.reporting.export import render_json, write_texts
-from trectools_plus.reporting.wording import show
-from trectools_plus.reporting.wording import show_interval as show_ends
+from trectools_plus.reporting.document import show_interval as show_ends
+from trectools_plus.reporting.export import write_renderings
 from trectools_plus.testsets.agreement import GradeAgreement
 from trectools_plus.text import plural
 
@@ -64,13 +62,8 @@ def write_judgment_report(report: JudgmentReport, folder: str | Path) -> dict[st
         InputError: If a file cannot be written.
     """
     check_judgment_folder(folder)
-    blocks = judgment_blocks(report)
-    texts = {
-        REPORT_FILE: render_json(report),
-        MARKDOWN_FILE: markdown(blocks),
-        HTML_FILE: html_page(blocks),
-    }
-    return {file.suffix.removeprefix("."): file for file in write_texts(folder, texts)}
+    names = REPORT_FILE, MARKDOWN_FILE, HTML_FILE
+    return write_renderings(report, judgment_blocks(report), folder, *names)
 
 
 def judgment_blocks(report: JudgmentReport) -> list[Block]:

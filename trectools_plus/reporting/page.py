@@ -24,10 +24,10 @@ from trectools_plus.reporting.comparison import (
     describe_dataset,
     explain,
     means_table,
+    method_line,
     name_letters,
 )
-from trectools_plus.reporting.document import html, make_policy, read_asset
-from trectools_plus.reporting.wording import method_line, show_p
+from trectools_plus.reporting.document import html, make_policy, read_asset, show_p
 from trectools_plus.statistics.comparison import ends_of
 from trectools_plus.text import join_names, visible
 

@@ -34,8 +34,9 @@ from trectools_plus.reporting.comparison import (
     cut_middle,
     describe_dataset,
     require_measure,
+    show_wins,
 )
-from trectools_plus.reporting.wording import show, show_ci, show_wins
+from trectools_plus.reporting.document import show, show_ci
 from trectools_plus.statistics.comparison import ends_of
 
 if TYPE_CHECKING:

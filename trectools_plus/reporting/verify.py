@@ -40,11 +40,11 @@ from trectools_plus.judging.plan import PlanFolder, find_plan
 from trectools_plus.models import ReportModel
 from trectools_plus.progress import Progress, no_progress
 from trectools_plus.provenance import describe_machine, package_versions
+from trectools_plus.reporting.benchmark import CLAIMS_TITLE, list_claims
 from trectools_plus.reporting.extraction import extraction_claims, write_extraction
 from trectools_plus.reporting.files import render_files
 from trectools_plus.reporting.judgments import JUDGMENT_FILES, write_judgment_report
 from trectools_plus.reporting.plots import can_draw
-from trectools_plus.reporting.wording import CLAIMS_TITLE, list_claims
 from trectools_plus.text import plural
 
 _NEAR = 1e-9
