@@ -15,7 +15,7 @@ from trectools_plus.benchmark.report.verdict import load_report
 from trectools_plus.benchmark.run.config import BenchmarkConfig
 from trectools_plus.benchmark.run.runner import BenchmarkResult, run_benchmark
 from trectools_plus.reporting.files import write_reports
-from trectools_plus.reporting.verification.verify import verify_report
+from trectools_plus.reporting.verify import verify_report
 
 
 @pytest.fixture(scope="module")

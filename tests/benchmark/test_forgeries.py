@@ -18,9 +18,9 @@ from trectools_plus.benchmark.report.verdict import load_report
 from trectools_plus.benchmark.run.config_file import load_config
 from trectools_plus.errors import TrectoolsPlusError
 from trectools_plus.reporting import render_markdown
+from trectools_plus.reporting.benchmark import CLAIMS_TITLE, list_claims
 from trectools_plus.reporting.files import write_reports
-from trectools_plus.reporting.html.page import render_html
-from trectools_plus.reporting.wording import CLAIMS_TITLE, list_claims
+from trectools_plus.reporting.page import render_html
 
 ROOT = Path(__file__).resolve().parents[2]
 TOY = ROOT / "tests/contract/inputs/testsets/toy.json"

@@ -29,11 +29,11 @@ from trectools_plus.benchmark.run.runner import run_benchmark
 from trectools_plus.errors import UsageError
 from trectools_plus.formats.tables import Qrels
 from trectools_plus.reporting.document import markdown as markdown_of
-from trectools_plus.reporting.results.multilingual import (
+from trectools_plus.reporting.files import (
     multilingual_blocks,
     write_multilingual,
 )
-from trectools_plus.reporting.verification.verify import verify_report
+from trectools_plus.reporting.verify import verify_report
 from trectools_plus.testsets.loading import load_test_set
 
 OPTIONS = {"modes": ["lexical"], "measures": ["RR@10", "HitRate@10", "MRR"], "resamples": 100}
@@ -178,7 +178,7 @@ def test_every_language_is_its_own_benchmark(tmp_path: Path) -> None:
     assert report.parallel is False
     assert report.differences == {}
     assert report.average_mrr == {"lexical": report.across["lexical"]["MRR"].mean}
-    markdown = files["markdown"].read_text("utf-8")
+    markdown = files["md"].read_text("utf-8")
     assert markdown == markdown_of(multilingual_blocks(report))
     assert f"{across.mean:.4f}" in markdown
     assert "sets are not parallel" in markdown

@@ -15,7 +15,7 @@ from trectools_plus.benchmark.run.config_file import load_config
 from trectools_plus.benchmark.run.runner import input_notes, run_benchmark
 from trectools_plus.errors import IncomparableError
 from trectools_plus.reporting.files import write_reports
-from trectools_plus.reporting.verification.verify import verify_report
+from trectools_plus.reporting.verify import verify_report
 
 QUERIES, WITHOUT = 16, ("q3", "q7")
 """With at most 13, exact p-values of tied differences would take most of the time."""

@@ -16,7 +16,7 @@ from trectools_plus.benchmark.run.config_file import load_config
 from trectools_plus.benchmark.run.runner import run_benchmark
 from trectools_plus.errors import InputError
 from trectools_plus.reporting.files import write_reports
-from trectools_plus.reporting.verification.verify import verify_report
+from trectools_plus.reporting.verify import verify_report
 
 
 def make(module_bench: Any, name: str, *, plots: bool = False) -> Path:

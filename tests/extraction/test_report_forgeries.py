@@ -19,12 +19,12 @@ from trectools_plus.extraction.report import load_extraction_report
 from trectools_plus.extraction.runner import ExtractionOptions, run_extraction
 from trectools_plus.extraction.settings import ExtractionSettings
 from trectools_plus.formats.hashing import sha256_file
+from trectools_plus.reporting.benchmark import CLAIMS_TITLE
 from trectools_plus.reporting.document import markdown
-from trectools_plus.reporting.results.extraction import (
+from trectools_plus.reporting.extraction import (
     extraction_blocks,
     write_extraction,
 )
-from trectools_plus.reporting.wording import CLAIMS_TITLE
 from trectools_plus.statistics.arrays import Resampling
 
 JSON, MARKDOWN = "ExtractionReport.json", "ExtractionReport.md"

@@ -8,7 +8,7 @@ from trectools_plus.extraction.report import extraction_report_schema, load_extr
 from trectools_plus.extraction.runner import ExtractionOptions, run_extraction
 from trectools_plus.extraction.settings import ExtractionSettings
 from trectools_plus.reporting.export import render_json
-from trectools_plus.reporting.results.extraction import write_extraction
+from trectools_plus.reporting.extraction import write_extraction
 from trectools_plus.statistics.arrays import Resampling
 
 DICTIONARY = ExtractionSettings(method="dictionary")

@@ -14,8 +14,8 @@ from trectools_plus.formats.files.outputs import refuse_foreign, refuse_link_out
 from trectools_plus.judging.labels import read_people
 from trectools_plus.judging.plan import PlanFolder
 from trectools_plus.judging.store import load_plan_material, open_store, read_store
-from trectools_plus.reporting.results.extraction import check_extraction_folder
-from trectools_plus.reporting.results.judgments import JUDGMENT_FILES
+from trectools_plus.reporting.extraction import check_extraction_folder
+from trectools_plus.reporting.judgments import JUDGMENT_FILES
 from trectools_plus.service.review.material import import_judgments
 from trectools_plus.validation.loading import load_qrels
 

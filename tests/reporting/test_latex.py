@@ -11,7 +11,8 @@ import pytest
 
 from trectools_plus.errors import UsageError
 from trectools_plus.reporting import Layout
-from trectools_plus.reporting.export import escape_latex, table_as_text
+from trectools_plus.reporting.document import escape_latex
+from trectools_plus.reporting.export import table_as_text
 
 ODD = (
     r"50% of {a}_b & $x$ #1 ~^ \input{x} | <b>",

@@ -20,7 +20,7 @@ from trectools_plus.reporting import (
 )
 from trectools_plus.reporting.document import print_blocks
 from trectools_plus.reporting.export import table_as_text
-from trectools_plus.reporting.results.gate import gate_blocks
+from trectools_plus.reporting.gate import gate_blocks
 
 ROOT = Path(__file__).parents[2]
 FIXTURES = ROOT / "fixtures"

@@ -8,8 +8,7 @@ import pytest
 
 from trectools_plus.display import TextTable
 from trectools_plus.reporting import print_blocks
-from trectools_plus.reporting.document import markdown_table, numeric_columns
-from trectools_plus.reporting.wording import show
+from trectools_plus.reporting.document import markdown_table, numeric_columns, show
 
 ROWS = [
     ["lexical", "0.3417", "+0.0190", "[+0.001, +0.038]", "1,400", "<0.001", "nDCG@10", "*"],

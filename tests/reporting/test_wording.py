@@ -2,8 +2,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from trectools_plus.reporting.benchmark import list_notes
 from trectools_plus.reporting.comparison import describe_dataset
-from trectools_plus.reporting.results.benchmark import list_notes
 
 
 def test_equal_notes_are_shown_once(make_report: Any) -> None:

@@ -10,7 +10,7 @@ __getattr__, __dir__ = import_lazily(
         "benchmark.report.model": ["BenchmarkReport"],
         "benchmark.sweep.variants": ["load_sweep_config"],
         "benchmark.sweep.runner": ["run_sweep"],
-        "reporting.verification.verify": ["verify_report"],
+        "reporting.verify": ["verify_report"],
     },
     internal={
         "benchmark.compare.compare_reports": ["compare_reports"],

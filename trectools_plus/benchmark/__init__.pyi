@@ -43,7 +43,7 @@ from trectools_plus.benchmark.sweep.runner import SweepResult as SweepResult
 from trectools_plus.benchmark.sweep.runner import run_sweep as run_sweep
 from trectools_plus.benchmark.sweep.variants import SweepConfig as SweepConfig
 from trectools_plus.benchmark.sweep.variants import load_sweep_config as load_sweep_config
-from trectools_plus.reporting.verification.verify import verify_report as verify_report
+from trectools_plus.reporting.verify import verify_report as verify_report
 from trectools_plus.statistics.comparison import Comparison as Comparison
 
 __all__ = [

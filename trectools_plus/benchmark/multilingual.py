@@ -141,7 +141,7 @@ def run_multilingual(
 
     Returns:
         The results. The folder is still unchanged:
-        :func:`trectools_plus.reporting.results.multilingual.write_multilingual` writes the files.
+        :func:`trectools_plus.reporting.files.write_multilingual` writes the files.
 
     Raises:
         UsageError: If there are fewer than two languages, a set or some of its queries declare no

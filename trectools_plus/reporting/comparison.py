@@ -1,30 +1,28 @@
-"""The comparison of a report: means by measure and mode, with the best mode marked."""
+"""Comparisons: means by measure and mode, differences, and the names of tests and intervals."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
-from typing import Literal
+from typing import Any, Literal
 
 from trectools_plus.benchmark.report.model import BenchmarkReport, MeasureResult, StratumResult
 from trectools_plus.benchmark.report.verdict import baselines_of
 from trectools_plus.display import Cell, TableColumn, TextTable, make_row
 from trectools_plus.errors import UsageError
-from trectools_plus.reporting.document import table_of
-from trectools_plus.reporting.wording import (
-    describe_difference_intervals,
-    method_line,
-    name_interval,
-    narrow_lines,
-    show,
-    show_ci,
-    show_p,
-    show_wins,
-)
-from trectools_plus.statistics.comparison import Comparison
+from trectools_plus.reporting.document import NARROW, show, show_ci, show_p, table_of
+from trectools_plus.statistics.comparison import Comparison, ConfidenceInterval
+from trectools_plus.statistics.method import DEFAULT_CORRECTION, DEFAULT_TEST, alpha_of
 from trectools_plus.text import plural
 
+TEST_NAMES = {
+    "t_test": "paired t-test",
+    "paired_bootstrap": "paired bootstrap test",
+    "randomisation": "randomisation test",
+    "wilcoxon": "Wilcoxon test",
+}
+CORRECTION_NAMES = {"holm": "Holm", "bh": "Benjamini-Hochberg", "none": "no correction"}
 SUPERSCRIPTS = "ᵃᵇᶜᵈᵉᶠᵍʰⁱʲᵏˡᵐⁿᵒᵖʳˢᵗᵘᵛʷˣʸᶻ"
 """The letters of modes."""
 MOST_COLUMNS = 5
@@ -331,3 +329,82 @@ def explain(
     elif letters:
         lines.append(f"A letter: significantly better than the {report.noun} with that letter.")
     return lines
+
+
+def show_wins(entry: Comparison) -> str:
+    """Return the numbers of queries won, tied and lost."""
+    return f"{entry.wins:,}/{entry.ties:,}/{entry.losses:,}"
+
+
+def narrow_lines(intervals: Iterable[ConfidenceInterval | None]) -> list[str]:
+    """Explain the mark of intervals that may be too narrow, a line for each reason."""
+    notes = dict.fromkeys(ci.note for ci in intervals if ci is not None and ci.note)
+    return [f"{NARROW} {note}." for note in notes]
+
+
+def name_interval(family: Iterable[Comparison]) -> str:
+    """Return the heading of a column of intervals of differences."""
+    return "Interval" if all(pair.has_own_level for pair in family) else "Unadjusted interval"
+
+
+def describe_difference_intervals(entry: Comparison) -> str:
+    """Return a sentence on the intervals of a family, of which one comparison is given."""
+    if entry.has_own_level and entry.test == "t_test":
+        return "An interval excludes 0 exactly if the difference is significant."
+    return (
+        "The intervals are those of a t-test, so one may exclude 0 although the difference is not "
+        "significant."
+    )
+
+
+def describe_test(entry: Comparison, confidence: float) -> str:
+    """Describe the test of a family, of which one comparison is given; see :func:`name_test`."""
+    return name_test(entry.family, confidence, entry.test, entry.correction)
+
+
+def name_test(
+    family: str,
+    confidence: float,
+    test: str = DEFAULT_TEST,
+    correction: str = DEFAULT_CORRECTION,
+) -> str:
+    """Name test, correction and family, for example in a report.
+
+    ``paired t-test, Holm over 19 comparisons with bm25 on one measure, p ≤ 0.05``.
+
+    Args:
+        family: A description of the family.
+        confidence: The confidence, between 0 and 1.
+        test: The test.
+        correction: The correction.
+    """
+    adjusted = f"{CORRECTION_NAMES.get(correction, correction)} over "
+    over = "" if family.startswith("1 comparison") else adjusted
+    return f"{TEST_NAMES.get(test, test)}, {over}{family}, p ≤ {alpha_of(confidence):g}"
+
+
+def method_line(report: BenchmarkReport) -> str:
+    """Name the method of the verdict and the tables in one line; empty without a comparison."""
+    if not report.comparisons:
+        return ""
+    test = describe_test(report.comparisons[0], report.confidence)
+    return describe_method(test, report.manifest.dataset.queries, report.manifest.config)
+
+
+def describe_method(test: str, queries: int, config: Mapping[str, Any]) -> str:
+    """Name test, correction, family and number of queries, and which queries count 0; one line.
+
+    Args:
+        test: From :func:`describe_test`.
+        queries: The number of queries in the means.
+        config: The configuration of the manifest.
+    """
+    counted = {"zero": "count 0", "drop": "are left out"}
+    missing, none = (
+        counted[config.get(name, default)]
+        for name, default in (("missing", "zero"), ("no_relevant", "drop"))
+    )
+    counts = f"those without results {missing}, those without a relevant document {none}"
+    if missing == none:
+        counts = f"those without results or without a relevant document {none}"
+    return f"{test[:1].upper()}{test[1:]}; {plural(queries, 'query', 'queries')}; {counts}."

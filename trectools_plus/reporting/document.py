@@ -2,13 +2,14 @@
 
 The first block of a whole result is its title, a heading of another level than 2, which the
 terminal omits. Empty paragraphs, lists, tables and folds are not rendered. A function of
-:mod:`trectools_plus.reporting.results` returns the blocks of a result; nothing else renders it.
+:mod:`trectools_plus.reporting` returns the blocks of a result; nothing else renders it.
 Every text may be from outside: each rendering escapes all of them.
 """
 
 from __future__ import annotations
 
 import re
+import unicodedata
 from base64 import b64encode
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -16,17 +17,20 @@ from functools import cache
 from hashlib import sha256
 from html import escape as escape_html
 from importlib import resources
+from itertools import zip_longest
 from textwrap import wrap
 from typing import TYPE_CHECKING, Literal, TextIO
 
 from trectools_plus.display import MAX_TABLE_ROWS, Cell, TextTable, as_cell
-from trectools_plus.reporting.wording import show
+from trectools_plus.statistics.comparison import ConfidenceInterval
 from trectools_plus.text import make_console, printable, visible
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
     from rich.table import Table as RichTable
 
+NARROW = "†"
+"""Marks an interval that may be too narrow, because it has a note."""
 _NUMBER = re.compile(r"[\[<+−-]*(\d[\d,.]*%?(?![\w:])|∞)|–?$")
 _LINK = re.compile(r"\]\((?!\w[\w./-]*\))")
 """The middle of a link or an image, unless it leads to a file beside the report."""
@@ -34,6 +38,27 @@ _BAR = re.compile(r"(\\*)\|")
 _TEXT_WIDTH = 24
 """Characters of a text in a table of the terminal; a longer one is broken where room is needed."""
 _STYLES = ("base.css", "tables.css", "print.css", "document.css")
+
+
+_SIGNS = str.maketrans(
+    {
+        **{sign: f"\\{sign}" for sign in "&%$#_{}"},
+        "\\": r"\textbackslash{}",
+        "~": r"\textasciitilde{}",
+        "^": r"\textasciicircum{}",
+        "<": r"\textless{}",
+        ">": r"\textgreater{}",
+        "|": r"\textbar{}",
+        "`": r"\`{}",
+        "–": "--",
+        "−": r"\(-\)",
+        "≤": r"\(\leq\)",
+        "Δ": r"\(\Delta\)",
+        "†": r"\textdagger{}",
+    }
+)
+_LAST_LETTER = "\u017f"
+"""LaTeX reads letters up to this one, those of Latin Extended-A, and further ones as errors."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +101,34 @@ class Fold:
 
 Block = Heading | Paragraph | Bullets | Fold | TextTable
 _STYLE_OF = {"result": "bold", "small": "dim", "note": "", "": ""}
+
+
+def show(value: float | None, sign: str = "", *, decimals: int | None = None) -> str:
+    """Return a figure with four decimals, or a dash if undefined; ``sign="+"`` adds plus signs."""
+    places = 4 if decimals is None else decimals
+    return "–" if value is None else f"{value:{sign},.{places}f}".replace("-", "−")
+
+
+def show_interval(
+    low: float | None, high: float | None, sign: str = "", *, decimals: int | None = None
+) -> str:
+    """Return an interval in square brackets, with three decimals; empty if undefined."""
+    if low is None or high is None:
+        return ""
+    places = 3 if decimals is None else decimals
+    return f"[{show(low, sign, decimals=places)}, {show(high, sign, decimals=places)}]"
+
+
+def show_ci(ci: ConfidenceInterval | None, sign: str = "", *, decimals: int | None = None) -> str:
+    """Return an interval as :func:`show_interval` does, with :data:`NARROW` if it has a note."""
+    if ci is None:
+        return ""
+    return show_interval(ci.low, ci.high, sign, decimals=decimals) + NARROW * bool(ci.note)
+
+
+def show_p(p: float | None) -> str:
+    """Return a p-value with four decimals, ``<0.0001`` for smaller ones, a dash if undefined."""
+    return "<0.0001" if p is not None and p < 0.0001 else show(p)
 
 
 def table_of(rows: Iterable[Mapping[str, object]]) -> TextTable:
@@ -252,6 +305,69 @@ def markdown_table(table: TextTable) -> str:
     return "\n".join(map(line, lines))
 
 
+def latex_document(table: TextTable, caption: str, notes: str, name: str | None = None) -> str:
+    r"""Return a table with caption and notes.
+
+    Args:
+        table: The table.
+        caption: Text; with a backslash in it, LaTeX.
+        notes: The text below the table.
+        name: The name for ``\ref``.
+    """
+    if "\\" not in caption:
+        caption = escape_latex(caption)
+    return "\n".join(
+        [
+            r"% \usepackage{booktabs}",
+            r"\begin{table}",
+            r"  \centering",
+            rf"  \caption{{{caption}}}",
+            *([] if name is None else [rf"  \label{{{name}}}"]),
+            r"  \small",
+            r"  \setlength{\tabcolsep}{4pt}",
+            rf"  \begin{{tabular}}{{{'l' * len(table.columns)}}}",
+            r"    \toprule",
+            *_latex_lines(column.heading for column in table.columns),
+            r"    \midrule",
+            *(line for row in table.rows for line in _latex_lines(row.cells)),
+            r"    \bottomrule",
+            r"  \end{tabular}",
+            r"  \par\smallskip",
+            rf"  \parbox{{\linewidth}}{{\footnotesize {escape_latex(notes)}}}",
+            r"\end{table}",
+            "",
+        ]
+    )
+
+
+def escape_latex(text: str) -> str:
+    """Return text from outside as LaTeX on one line, without commands, comments and formulas.
+
+    Letters beyond Latin ones, which pdfLaTeX refuses, become their code point: U+4E2D.
+    """
+    escaped = " ".join(unicodedata.normalize("NFC", text).split()).translate(_SIGNS)
+    return "".join(
+        sign if sign.isprintable() and sign <= _LAST_LETTER else f"U+{ord(sign):04X}"
+        for sign in escaped
+    )
+
+
+def _latex_lines(cells: Iterable[Cell]) -> list[str]:
+    """Return a line of a table, and one of the intervals below it: \\makecell needs a package."""
+    lines = zip_longest(*(_latex_cell(cell).split("\n") for cell in cells), fillvalue="")
+    # After the end of a line, LaTeX reads a bracket or a star as its option.
+    return [f"    {'{}' * line[0].startswith(('[', '*'))}{' & '.join(line)} \\\\" for line in lines]
+
+
+def _latex_cell(cell: Cell) -> str:
+    text = escape_latex(cell.text)
+    text = rf"\textbf{{{text}}}" if cell.best else text
+    marks = unicodedata.normalize("NFKC", cell.marks)
+    text += rf"\textsuperscript{{{marks}}}" if marks else ""
+    below = escape_latex(" ".join(filter(None, (cell.detail, cell.count))))
+    return f"{text}\n{{\\scriptsize {below}}}" if below else text
+
+
 def html(blocks: Iterable[Block]) -> str:
     """Return blocks as HTML: the body of a page, or a part of one."""
     return "\n".join(filter(None, map(_as_html, blocks)))
@@ -338,8 +454,7 @@ def html_page(blocks: Sequence[Block]) -> str:
 @cache
 def read_asset(name: str) -> str:
     """Return a style sheet or a script of pages."""
-    folder = resources.files("trectools_plus.reporting.html") / "assets"
-    return (folder / name).read_text(encoding="utf-8")
+    return (resources.files(__package__) / "html" / name).read_text(encoding="utf-8")
 
 
 def make_policy(styles: str, scripts: str) -> str:

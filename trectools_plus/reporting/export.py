@@ -1,11 +1,10 @@
-"""The comparison of a report as a file: Markdown, LaTeX or CSV; and other files."""
+"""Results as files: JSON, and comparisons as Markdown, LaTeX and CSV."""
 
 from __future__ import annotations
 
 import json
-import unicodedata
+import sys
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,9 +13,9 @@ from pydantic import BaseModel
 
 from trectools_plus.benchmark.report.model import BenchmarkReport
 from trectools_plus.benchmark.report.verdict import baselines_of
-from trectools_plus.display import Cell, TextTable
 from trectools_plus.errors import UsageError
 from trectools_plus.formats.files.atomic import atomic_write, make_folder
+from trectools_plus.formats.files.closed import hash_original
 from trectools_plus.reporting.comparison import (
     Layout,
     best_modes,
@@ -25,11 +24,14 @@ from trectools_plus.reporting.comparison import (
     paper_table,
     require_measure,
 )
-from trectools_plus.reporting.document import Paragraph, markdown
+from trectools_plus.reporting.document import Block, Paragraph, html_page, latex_document, markdown
+from trectools_plus.statistics.arrays import none_if_nan
 from trectools_plus.statistics.comparison import ends_of
 
 if TYPE_CHECKING:
     from trectools_plus.benchmark.compare.comparisons import Comparisons
+    from trectools_plus.formats import NamedRun
+    from trectools_plus.measures import Evaluation
 
 DEFAULT_LAYOUT = Layout()
 TABLE_KINDS = {".tex": "latex", ".md": "markdown", ".csv": "csv"}
@@ -57,25 +59,6 @@ _DIFFERENCES: dict[str, Any] = {
     "significant": pl.Boolean,
     **dict.fromkeys(("wins", "ties", "losses"), pl.Int64),
 }
-_SIGNS = str.maketrans(
-    {
-        **{sign: f"\\{sign}" for sign in "&%$#_{}"},
-        "\\": r"\textbackslash{}",
-        "~": r"\textasciitilde{}",
-        "^": r"\textasciicircum{}",
-        "<": r"\textless{}",
-        ">": r"\textgreater{}",
-        "|": r"\textbar{}",
-        "`": r"\`{}",
-        "–": "--",
-        "−": r"\(-\)",
-        "≤": r"\(\leq\)",
-        "Δ": r"\(\Delta\)",
-        "†": r"\textdagger{}",
-    }
-)
-_LAST_LETTER = "\u017f"
-"""LaTeX reads letters up to this one, those of Latin Extended-A, and further ones as errors."""
 
 
 def table_as_frame(report: BenchmarkReport, measures: Iterable[str] | None = None) -> pl.DataFrame:
@@ -276,16 +259,26 @@ def write_text(path: str | Path, text: str) -> None:
         stream.write(text)
 
 
-def write_texts(folder: str | Path, texts: Mapping[str, str]) -> list[Path]:
-    """Write texts by the names of their files into a folder, which is created; return the files.
+def write_renderings(
+    report: BaseModel, blocks: Sequence[Block], folder: str | Path, *names: str
+) -> dict[str, Path]:
+    """Write a result into a folder, which is created; return the files by their suffixes.
+
+    Args:
+        report: The content of files ending in ``.json``.
+        blocks: The content of files ending in ``.md`` and ``.html``.
+        folder: The folder.
+        names: The names of the files.
 
     Raises:
         InputError: If a file cannot be written.
     """
     make_folder(Path(folder))
-    for name, text in texts.items():
-        write_text(Path(folder, name), text)
-    return [Path(folder, name) for name in texts]
+    files = {Path(name).suffix[1:]: Path(folder, name) for name in names}
+    for kind, path in files.items():
+        rendered = {"md": markdown, "html": html_page}.get(kind)
+        write_text(path, rendered(blocks) if rendered else render_json(report))
+    return files
 
 
 def render_json(report: BaseModel) -> str:
@@ -299,64 +292,62 @@ def render_json(report: BaseModel) -> str:
     return report.model_dump_json(indent=2) + "\n"
 
 
-def latex_document(table: TextTable, caption: str, notes: str, name: str | None = None) -> str:
-    r"""Return a table with caption and notes.
+def evaluation_document(
+    qrels_path: str,
+    runs: Mapping[str, NamedRun],
+    evaluation: Evaluation,
+    *,
+    per_query: bool,
+) -> dict[str, Any]:
+    """Return the JSON document of ``eval``: means with their ``n``, counts, definitions, hashes.
+
+    An undefined mean is ``null``. ``undefined`` is the number of queries without a value, which the
+    mean omits.
 
     Args:
-        table: The table.
-        caption: Text; with a backslash in it, LaTeX.
-        notes: The text below the table.
-        name: The name for ``\ref``.
+        qrels_path: The file of the judgments.
+        runs: The scored runs, by name.
+        evaluation: Their scores.
+        per_query: Include the values of all queries.
     """
-    if "\\" not in caption:
-        caption = escape_latex(caption)
-    return "\n".join(
-        [
-            r"% \usepackage{booktabs}",
-            r"\begin{table}",
-            r"  \centering",
-            rf"  \caption{{{caption}}}",
-            *([] if name is None else [rf"  \label{{{name}}}"]),
-            r"  \small",
-            r"  \setlength{\tabcolsep}{4pt}",
-            rf"  \begin{{tabular}}{{{'l' * len(table.columns)}}}",
-            r"    \toprule",
-            *_latex_lines(column.heading for column in table.columns),
-            r"    \midrule",
-            *(line for row in table.rows for line in _latex_lines(row.cells)),
-            r"    \bottomrule",
-            r"  \end{tabular}",
-            r"  \par\smallskip",
-            rf"  \parbox{{\linewidth}}{{\footnotesize {escape_latex(notes)}}}",
-            r"\end{table}",
-            "",
-        ]
-    )
+    counts = next(iter(evaluation.counts.values()))
+    return {
+        "qrels": {
+            "path": qrels_path,
+            "sha256": hash_original(qrels_path, sys.maxsize),
+            "queries": counts.n_qrels,
+            "queries_without_relevant": evaluation.queries_without_relevant,
+        },
+        **evaluation.averaging._asdict(),
+        "notes": evaluation.notes,
+        "runs": [
+            {
+                "name": name,
+                "path": run.path,
+                "sha256": run.path and hash_original(run.path, sys.maxsize),
+                "counts": evaluation.counts[name].as_dict(),
+                "measures": {
+                    measure: _measured(evaluation, name, measure, per_query=per_query)
+                    for measure in evaluation.measure_names
+                },
+            }
+            for name, run in runs.items()
+        ],
+        "definitions": {
+            measure: evaluation.definition(measure).as_dict()
+            for measure in evaluation.measure_names
+        },
+    }
 
 
-def escape_latex(text: str) -> str:
-    """Return text from outside as LaTeX on one line, without commands, comments and formulas.
-
-    Letters beyond Latin ones, which pdfLaTeX refuses, become their code point: U+4E2D.
-    """
-    escaped = " ".join(unicodedata.normalize("NFC", text).split()).translate(_SIGNS)
-    return "".join(
-        sign if sign.isprintable() and sign <= _LAST_LETTER else f"U+{ord(sign):04X}"
-        for sign in escaped
-    )
-
-
-def _latex_lines(cells: Iterable[Cell]) -> list[str]:
-    """Return a line of a table, and one of the intervals below it: \\makecell needs a package."""
-    lines = zip_longest(*(_latex_cell(cell).split("\n") for cell in cells), fillvalue="")
-    # After the end of a line, LaTeX reads a bracket or a star as its option.
-    return [f"    {'{}' * line[0].startswith(('[', '*'))}{' & '.join(line)} \\\\" for line in lines]
-
-
-def _latex_cell(cell: Cell) -> str:
-    text = escape_latex(cell.text)
-    text = rf"\textbf{{{text}}}" if cell.best else text
-    marks = unicodedata.normalize("NFKC", cell.marks)
-    text += rf"\textsuperscript{{{marks}}}" if marks else ""
-    below = escape_latex(" ".join(filter(None, (cell.detail, cell.count))))
-    return f"{text}\n{{\\scriptsize {below}}}" if below else text
+def _measured(evaluation: Evaluation, run: str, measure: str, *, per_query: bool) -> dict[str, Any]:
+    n, mean = evaluation.n(run, measure), none_if_nan(evaluation.mean(run, measure))
+    values: dict[str, Any] = {
+        "mean": mean,
+        "n": n,
+        "undefined": evaluation.counts[run].n_scored - n,
+    }
+    if per_query:
+        column = map(none_if_nan, evaluation.values(run, measure).tolist())
+        values["per_query"] = dict(zip(evaluation.query_ids[run], column, strict=True))
+    return values

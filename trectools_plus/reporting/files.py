@@ -1,4 +1,4 @@
-"""The files of a benchmark's report."""
+"""The files of benchmarks, of several languages and of sweeps, and the blocks of the last two."""
 
 from __future__ import annotations
 
@@ -7,30 +7,65 @@ from pathlib import Path
 
 import polars as pl
 
+from trectools_plus.benchmark.multilingual import MARKDOWN_FILE as LANGUAGES_MARKDOWN_FILE
+from trectools_plus.benchmark.multilingual import REPORT_FILE as LANGUAGES_FILE
+from trectools_plus.benchmark.multilingual import (
+    MultilingualReport,
+    MultilingualResult,
+)
 from trectools_plus.benchmark.report.diagnostics import find_failing
 from trectools_plus.benchmark.report.folder import StoredDocuments
 from trectools_plus.benchmark.report.verdict import report_of_mode
 from trectools_plus.benchmark.run.output_folder import (
     CHECKSUMS_FILE,
     DOCUMENTS_FILE,
+    HTML_FILE,
     LATENCY_FILE,
+    MARKDOWN_FILE,
     MODE_REPORTS_FOLDER,
     PER_QUERY_FILE,
+    PLOTS_FOLDER,
+    QRELS_FILE,
     REPORT_FILE,
+    SWEEP_FILE,
+    SWEEP_HTML_FILE,
+    SWEEP_MARKDOWN_FILE,
     TOPICS_FILE,
+    WINNER_FILE,
     mode_report_name,
 )
-from trectools_plus.benchmark.run.output_folder import HTML_FILE as HTML_FILE
-from trectools_plus.benchmark.run.output_folder import MARKDOWN_FILE as MARKDOWN_FILE
 from trectools_plus.benchmark.run.runner import BenchmarkResult
-from trectools_plus.errors import UsageError
+from trectools_plus.benchmark.sweep.runner import SweepReport, SweepResult, SweepVariant
+from trectools_plus.display import Cell
+from trectools_plus.errors import InputError, UsageError
 from trectools_plus.formats.files.atomic import make_folder
+from trectools_plus.formats.trec_files import write_qrels, write_run
 from trectools_plus.formats.writing import write_parquet
 from trectools_plus.measures.judged import first_documents
-from trectools_plus.reporting.export import render_json, write_text
-from trectools_plus.reporting.html.page import DEEPEST, QueryEvidence, render_html
-from trectools_plus.reporting.plots import write_plots
-from trectools_plus.reporting.results.benchmark import render_markdown
+from trectools_plus.reporting.benchmark import render_markdown
+from trectools_plus.reporting.comparison import (
+    describe_difference_intervals,
+    describe_test,
+    difference_row,
+    mean_cell,
+    name_test,
+    narrow_lines,
+)
+from trectools_plus.reporting.document import (
+    Block,
+    Fold,
+    Heading,
+    Paragraph,
+    show,
+    show_ci,
+    show_p,
+    table_of,
+)
+from trectools_plus.reporting.export import render_json, write_renderings, write_text
+from trectools_plus.reporting.page import DEEPEST, QueryEvidence, render_html
+from trectools_plus.reporting.plots import can_draw, draw_variants, save_plots, write_plots
+from trectools_plus.statistics.arrays import DEFAULT_CONFIDENCE
+from trectools_plus.text import plural
 
 
 def write_reports(
@@ -117,3 +152,221 @@ def render_files(result: BenchmarkResult, *, plots: bool) -> None:
     write_text(folder / HTML_FILE, render_html(report, evidence))
     if plots:
         write_plots(result, folder)
+
+
+_READING = (
+    "Each language has its own evaluation and test set. Mean, variance (ddof 0) and gap (highest "
+    "minus lowest) are over the means of the languages, with equal weights. No figure pools "
+    "queries of two languages."
+)
+
+
+def write_multilingual(result: MultilingualResult) -> dict[str, Path]:
+    """Write the report of each language into a folder, then the summary of all languages.
+
+    Args:
+        result: From :func:`run_multilingual`. It can be written once.
+
+    Returns:
+        The files ``json`` and ``md``, and the HTML page of each language by its code.
+
+    Raises:
+        InputError: If a file cannot be written; reports that are already written remain.
+        UsageError: If this result was already written.
+    """
+    pages = {language: write_reports(one)["html"] for language, one in result.results.items()}
+    report, names = result.report, (LANGUAGES_FILE, LANGUAGES_MARKDOWN_FILE)
+    files = write_renderings(report, multilingual_blocks(report), result.output_dir, *names)
+    return files | pages
+
+
+def multilingual_blocks(report: MultilingualReport) -> list[Block]:
+    """Return the blocks: the languages, the means of each mode, and differences of languages.
+
+    Args:
+        report: The summary of all languages.
+    """
+    sets = (
+        {
+            "Language": code,
+            "Test set": result.test_set,
+            "Version": result.version,
+            "Queries": result.queries,
+            "Report": f"{Path(result.folder).name}/{HTML_FILE}",
+        }
+        for code, result in report.languages.items()
+    )
+    means = (
+        {
+            "Mode": report.mode_names[mode],
+            "Metric": measure,
+            **{
+                code: mean_cell(result.modes[mode][measure], result.queries)
+                for code, result in report.languages.items()
+            },
+            "Mean": across.mean,
+            "Variance": across.cross_lingual_variance,
+            "Gap": across.gap,
+        }
+        for mode, measures in report.across.items()
+        for measure, across in measures.items()
+    )
+    differences = (
+        {
+            "Mode": report.mode_names[mode],
+            "Languages": f"{pair.contrast} − {pair.baseline}",
+            **difference_row(pair, pair.n),
+        }
+        for mode, pairs in report.differences.items()
+        for pair in pairs
+    )
+    return [
+        Heading("Comparison of languages", 1),
+        Paragraph(f"Documents: {report.corpus}."),
+        table_of(sets),
+        table_of(means),
+        Fold("Differences of languages", [table_of(differences)]),
+        Paragraph(_READING, "small"),
+        Paragraph(_describe_pairs(report), "small"),
+        *(
+            Paragraph(f"Note on {language}: {note}", "note")
+            for language, result in report.languages.items()
+            for note in result.notes
+        ),
+        Paragraph(f"Created by: {report.command}" if report.command else ""),
+    ]
+
+
+def _describe_pairs(report: MultilingualReport) -> str:
+    """Return a line on the differences of parallel sets."""
+    if not report.differences:
+        return "The sets are not parallel, so languages are not compared query by query."
+    pair = next(pair for pairs in report.differences.values() for pair in pairs)
+    levels = (
+        figure.ci.level
+        for result in report.languages.values()
+        for measures in result.modes.values()
+        for figure in measures.values()
+        if figure.ci is not None
+    )
+    test = describe_test(pair, next(levels, DEFAULT_CONFIDENCE))
+    return (
+        "The sets are parallel: intervals and p-values are of differences query by query. "
+        f"{describe_difference_intervals(pair)} Adj. p: {test}."
+    )
+
+
+_SHOWN = 20
+"""Variants in the terminal."""
+
+
+def write_sweep_report(result: SweepResult) -> dict[str, Path]:
+    """Write all files of a sweep into its output folder, or none of them.
+
+    Args:
+        result: From :func:`trectools_plus.benchmark.run_sweep`. It can be written once.
+
+    Returns:
+        The files by suffix: ``json``, ``md``, ``html``, ``parquet``, ``run`` (of the winner), and
+        the plot as ``png`` and ``svg`` if Matplotlib is installed.
+
+    Raises:
+        InputError: If a file cannot be written, or the folder has the report of a benchmark.
+    """
+    folder = result.folder
+    with folder.discarded_on_errors():
+        if (folder.path / REPORT_FILE).exists():
+            raise InputError(
+                "the folder has the report of a benchmark",
+                where=str(folder.path),
+                remedy="use another one",
+            )
+        _write_files(result, folder.partial)
+        written = [path.relative_to(folder.partial) for path in folder.partial.rglob("*.*")]
+        folder.publish()
+    return {path.suffix.removeprefix("."): folder.path / path for path in written}
+
+
+def _write_files(result: SweepResult, folder: Path) -> None:
+    report = result.report
+    if can_draw():
+        save_plots({"sweep": draw_variants(report)}, folder / PLOTS_FOLDER)
+    names = SWEEP_FILE, SWEEP_MARKDOWN_FILE, SWEEP_HTML_FILE
+    write_renderings(report, sweep_blocks(report), folder, *names)
+    write_parquet(result.per_query, folder / PER_QUERY_FILE)
+    write_qrels(result.qrels, folder / QRELS_FILE)
+    if len(result.run.frame):
+        write_run(result.run, folder / WINNER_FILE, tag="winner")
+
+
+def sweep_blocks(report: SweepReport, *, full: bool = True) -> list[Block]:
+    """Return the blocks of a sweep: the result, the variants, and how to read them.
+
+    Args:
+        report: The sweep.
+        full: Show all variants instead of the first 20.
+    """
+    shown = report.variants if full else report.variants[:_SHOWN]
+    more = len(report.variants) - len(shown)
+    return [
+        Heading(f"Sweep on {report.dataset.id}", 1),
+        Paragraph(_state_result(report), "result"),
+        table_of(_row(report, variant) for variant in shown),
+        Paragraph(f"{plural(more, 'more variant')}: see {SWEEP_MARKDOWN_FILE}" if more else ""),
+        *(Paragraph(line, "small") for line in _list_lines(report)),
+        Paragraph(f"Created by: {report.command}" if report.command else ""),
+    ]
+
+
+def _row(report: SweepReport, variant: SweepVariant) -> dict[str, object]:
+    row: dict[str, object] = {
+        "Variant": variant.name,
+        report.measure: Cell(show(variant.mean), best=variant.name == report.winner.name),
+        "Interval": show_ci(variant.ci) or "–",
+        "Best in": f"{variant.chosen:.0%}",
+    }
+    if report.baseline is not None:
+        names, pair = (f"Δ {report.baseline}", "Interval of Δ", "Adj. p"), variant.advantage
+        values = ["–"] * 3
+        if pair is not None:
+            values[0] = show(pair.difference, "+") + " *" * pair.significant
+            values[1:] = show_ci(pair.ci, "+") or "–", show_p(pair.p_adjusted)
+        row |= zip(names, values, strict=True)
+    return row | {name: mean for name, mean in variant.measures.items() if name not in row}
+
+
+def _state_result(report: SweepReport) -> str:
+    """Return the result: the winner, and whether its value and its advantage will hold."""
+    best, count = report.winner, plural(len(report.variants), "variant")
+    text = f"{best.name} is the best of {count} on {report.measure}: {show(best.mean)}"
+    if best.corrected_mean is not None:
+        expected = f"{show(best.corrected_mean)} {show_ci(best.ci)}"
+        text += f"; on new queries, expect {expected} (optimism {show(best.optimism, '+')})"
+    if (advantage := best.advantage) is not None:
+        text += f". Difference from {report.baseline} ({show(report.baseline_mean)}): "
+        text += f"{show(advantage.difference, '+')}, {'not ' * (not advantage.significant)}"
+        text += f"significant among {count}"
+    if best.corrected_advantage is not None:
+        interval = show_ci(best.corrected_advantage_ci, "+")
+        text += f"; on new queries, expect {show(best.corrected_advantage, '+')} {interval}"
+    return f"{text}."
+
+
+def _list_lines(report: SweepReport) -> list[str]:
+    """Return the lines below the table: how to read it, and notes."""
+    config = report.config
+    lines = [
+        f"{report.n_queries:,} queries, {config['confidence'] * 100:g}% intervals. The corrected "
+        "mean: the best variant on resampled queries, scored on the others "
+        f"({config['resamples']:,} resamples). Best in: share of the resamples. Intervals in the "
+        "table are not corrected for the choice."
+    ]
+    advantages = [one.advantage for one in report.variants if one.advantage is not None]
+    if report.baseline is not None:
+        family = f"{plural(len(advantages), 'comparison')} with {report.baseline}"
+        test = name_test(family, config["confidence"], config["test"], config["correction"])
+        lines.append(
+            f"Δ: the difference from {report.baseline}, query by query; * significant ({test})."
+        )
+    intervals = [*(one.ci for one in report.variants), *(one.ci for one in advantages)]
+    return [*lines, *narrow_lines(intervals), *report.notes]

@@ -34,8 +34,9 @@ from trectools_plus.reporting.comparison import (
     cut_middle,
     describe_dataset,
     require_measure,
+    show_wins,
 )
-from trectools_plus.reporting.wording import show, show_ci, show_wins
+from trectools_plus.reporting.document import show, show_ci
 from trectools_plus.statistics.comparison import ends_of
 
 if TYPE_CHECKING:
@@ -66,9 +67,7 @@ _SETTINGS: dict[str, Any] = {
     "axes.axisbelow": True,
     "axes.grid": True,
     "grid.alpha": 0.12,
-    "figure.facecolor": "white",
     "legend.frameon": False,
-    "svg.fonttype": "path",
     "svg.hashsalt": "trectools-plus",
 }
 FORMATS: tuple[Literal["png", "svg"], ...] = ("png", "svg")
@@ -135,12 +134,6 @@ def label_text(text: str, longest: int = 36) -> str:
     return label.replace("\\$", "$").replace("$", r"\$").replace("_", " _", label[0] == "_")
 
 
-def new_figure(height: float) -> Figure:
-    """Return an empty figure of a height in inches, whose panels are laid out when it is drawn."""
-    dots = min(_DOTS_PER_INCH, _MOST_DOTS / height)
-    return _inline_figure()(figsize=(_WIDTH, height), dpi=dots, layout="constrained")
-
-
 @cache
 def _inline_figure() -> type[Figure]:
     """Return the class of figures that notebooks show once, with any backend and without pyplot."""
@@ -163,17 +156,40 @@ def as_image(figure: Figure, kind: Literal["png", "svg"]) -> bytes:
     return stream.getvalue()
 
 
-def _finish(figure: Figure, title: str, data: str) -> None:
-    """Add the heading with title and data above, and a legend of all panels below them."""
-    lines = (label_text(line, 90) for line in (title, data) if line)
-    figure.suptitle("\n".join(lines), x=0.01, ha="left", fontsize="large")
-    handles = {
-        label: handle
-        for axes in figure.axes
-        for handle, label in zip(*axes.get_legend_handles_labels(), strict=True)
-    }
-    if handles:
-        figure.legend(handles.values(), handles, loc="outside lower center", ncols=2)
+@contextmanager
+def drawing(
+    title: str, data: str, height: float, count: int = 1
+) -> Iterator[tuple[Figure, list[Axes]]]:
+    """Yield a figure and its panels, in two columns; its heading and legend are added at the end.
+
+    Args:
+        title: The first line of the heading.
+        data: The second line.
+        height: The height of a panel in inches.
+        count: The number of panels, whose vertical axes are equal.
+
+    Raises:
+        MissingExtraError: If Matplotlib is not installed.
+    """
+    with house_style():
+        columns = min(count, 2)
+        lines = ceil(count / columns)
+        total = lines * height + HEADING
+        dots = min(_DOTS_PER_INCH, _MOST_DOTS / total)
+        figure = _inline_figure()(figsize=(_WIDTH, total), dpi=dots, layout="constrained")
+        panels = figure.subplots(lines, columns, squeeze=False, sharey=True).ravel().tolist()
+        for axes in panels[count:]:
+            axes.remove()
+        yield figure, panels[:count]
+        heading = (label_text(line, 90) for line in (title, data) if line)
+        figure.suptitle("\n".join(heading), x=0.01, ha="left", fontsize="large")
+        handles = {
+            label: handle
+            for axes in figure.axes
+            for handle, label in zip(*axes.get_legend_handles_labels(), strict=True)
+        }
+        if handles:
+            figure.legend(handles.values(), handles, loc="outside lower center", ncols=2)
 
 
 def plot_report(report: BenchmarkReport, measures: Sequence[str] | None = None) -> Figure:
@@ -265,22 +281,23 @@ def plot_differences(
     labels = [f"{place} {report.noun} better" for place in ("first", "second")]
     if not report.higher_is_better(name):
         labels.reverse()
-    with house_style():
-        figure, panels = _panels(min(len(pairs), _MOST_PAIRS), 2.7)
+    title = f"Differences in {name}, query by query"
+    count = min(len(pairs), _MOST_PAIRS)
+    with drawing(title, describe_dataset(report), 2.7, count) as (figure, panels):
         for axes, pair in zip(panels, pairs, strict=False):
             defined = (values[pair.contrast] - values[pair.baseline]).drop_nulls()
             differences = defined.sort(descending=True).to_numpy()
             edges = np.arange(len(differences) + 1) + 0.5
-            sides = (differences.clip(min=0.0), labels[0]), (differences.clip(max=0.0), labels[1])
-            for bars, label in sides:
+            sides = differences.clip(min=0.0), differences.clip(max=0.0)
+            for bars, label in zip(sides, labels, strict=True):
                 colour = COLOURS["second" in label]
                 axes.stairs(bars, edges, fill=True, color=colour, label=label)
             axes.axhline(0.0, color=INK, linewidth=0.8)
-            names = [
+            names = (
                 label_text(report.modes[mode].label) for mode in (pair.contrast, pair.baseline)
-            ]
+            )
             mean = f"mean {show(pair.difference, '+')} {show_ci(pair.ci, '+', decimals=4)}"
-            axes.set_title("\n− ".join(names) + f"\n{mean.rstrip()}")
+            axes.set_title("\n− ".join([*names]) + f"\n{mean.rstrip()}")
             axes.set_xlabel(f"Queries, sorted; won/tied/lost: {show_wins(pair)}")
             if pair.difference is not None:
                 label = "mean and its interval"
@@ -288,7 +305,6 @@ def plot_differences(
             low, high = ends_of(pair.ci)
             if low is not None and high is not None:
                 axes.axhspan(low, high, color=INK, alpha=0.22, linewidth=0, zorder=4)
-        _finish(figure, f"Differences in {name}, query by query", describe_dataset(report))
     return figure
 
 
@@ -337,17 +353,6 @@ def save_plots(figures: Mapping[str, Figure], folder: str | Path) -> list[Path]:
     return paths
 
 
-def _panels(count: int, height: float) -> tuple[Figure, list[Axes]]:
-    """Return a figure with panels of a height, in two columns, whose vertical axes are equal."""
-    columns = min(count, 2)
-    lines = ceil(count / columns)
-    figure = new_figure(lines * height + HEADING)
-    grid = figure.subplots(lines, columns, squeeze=False, sharey=True)
-    for axes in grid.flat[count:]:
-        axes.remove()
-    return figure, [*grid.flat[:count]]
-
-
 def _draw_means(
     rows: Sequence[tuple[str, Mapping[str, MeasureResult]]],
     names: Sequence[str],
@@ -358,8 +363,7 @@ def _draw_means(
     """Draw a panel for each measure, with its own scale for all modes."""
     if not names:
         raise UsageError("no measure is named", remedy="name one, or leave measures out")
-    with house_style():
-        figure, panels = _panels(len(names), 0.19 * len(rows) + 0.62)
+    with drawing(title, data, 0.19 * len(rows) + 0.62, len(names)) as (figure, panels):
         for axes, name in zip(panels, names, strict=True):
             figures = [measures[name] for _, measures in rows]
             plot_means(axes, [label for label, _ in rows], figures)
@@ -367,7 +371,6 @@ def _draw_means(
             axes.set_title(label_text(name) + " ↓" * (not is_rising))
         note = f"Mean with its {confidence * 100:g}% interval; ↓: lower is better"
         figure.supxlabel(note, fontsize="medium")
-        _finish(figure, title, data)
     return figure
 
 
@@ -403,9 +406,8 @@ def _draw_curves(
         points = [point for point in every if point <= deepest]
         measures = parse_measures([f"{measure}@{point:g}" for point in points])
         scores = score_runs(qrels, chosen, measures, report.manifest.averaging)
-        with house_style():
-            figures[name] = new_figure(4.0 + HEADING + 0.1 * len(chosen))
-            axes = figures[name].subplots()
+        height = 4.0 + 0.1 * len(chosen)
+        with drawing(title, describe_dataset(report) + more, height) as (figures[name], [axes]):
             for place, (mode, summary) in enumerate(summarise_means(scores, options).items()):
                 means = np.array([one.mean for one in summary.values()], np.float64)
                 label = label_text(report.modes[mode].label)
@@ -418,7 +420,6 @@ def _draw_curves(
             if measure == "HitRate":
                 axes.set_xscale("log")
                 axes.xaxis.set_major_formatter("{x:g}")
-            _finish(figures[name], title, describe_dataset(report) + more)
     return figures
 
 
@@ -426,27 +427,22 @@ def draw_variants(report: SweepReport) -> Figure:
     """Return a figure of the means of at most fifty variants, the best first."""
     shown = report.variants[:_MOST_VARIANTS]
     title = f"{report.measure} by variant; the best is {report.winner.name}"
-    with house_style():
-        figure = new_figure(0.19 * len(shown) + 1.0 + HEADING)
-        axes = figure.subplots()
+    data = f"{report.dataset.id}, {report.n_queries:,} queries"
+    with drawing(title, data, 0.19 * len(shown) + 1.0) as (figure, [axes]):
         plot_means(axes, [variant.name for variant in shown], shown)
         axes.set_xlabel("Mean with its interval, without correction for choice")
-        _finish(figure, title, f"{report.dataset.id}, {report.n_queries:,} queries")
     return figure
 
 
 def draw_tradeoff(sweep: Sweep) -> Figure:
     """Return a figure of micro precision over micro recall."""
     title = f"Precision and recall by {sweep.parameter}"
-    with house_style():
-        figure = new_figure(5.2)
-        axes = figure.subplots()
+    data = f"{sweep.dataset}, {sweep.documents:,} documents"
+    with drawing(title, data, 4.4) as (figure, [axes]):
         for place, curve in enumerate(sweep.curves):
             recalls = [point.recall for point in curve.points]
             precisions = [point.precision for point in curve.points]
             axes.plot(recalls, precisions, label=label_text(curve.system), **mode_style(place))
-        axes.set(
-            xlabel="Recall (micro)", ylabel="Precision (micro)", xlim=(0, 1.02), ylim=(0, 1.02)
-        )
-        _finish(figure, title, f"{sweep.dataset}, {sweep.documents:,} documents")
+        ends = (0, 1.02)
+        axes.set(xlabel="Recall (micro)", ylabel="Precision (micro)", xlim=ends, ylim=ends)
     return figure

@@ -27,7 +27,7 @@ from trectools_plus.measures.scoring import open_files
 from trectools_plus.ontology.hpo import load_ontology
 from trectools_plus.ontology.ontology import Ontology
 from trectools_plus.provenance import format_time, utc_now
-from trectools_plus.reporting.results.evaluation import evaluation_document
+from trectools_plus.reporting.export import evaluation_document
 from trectools_plus.retrieval.backends.embedded.backend import EmbeddedBackend, build_retrievers
 from trectools_plus.retrieval.backends.embedded.modes import canonical_mode, merged_modes
 from trectools_plus.retrieval.fetch.fetch import FetchRequest, fetch_runs

@@ -13,7 +13,7 @@ import pytest
 from trectools_plus.benchmark.run.config_file import load_config
 from trectools_plus.benchmark.run.runner import BenchmarkResult, run_benchmark
 from trectools_plus.reporting.files import write_reports
-from trectools_plus.reporting.html.page import render_html
+from trectools_plus.reporting.page import render_html
 from trectools_plus.statistics.intervals import METHOD_NAMES, mean_intervals
 
 QUERIES = 24

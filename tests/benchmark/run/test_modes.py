@@ -17,7 +17,7 @@ from trectools_plus.benchmark.run.runner import BenchmarkResult, run_benchmark
 from trectools_plus.cli.app import benchmark_app
 from trectools_plus.errors import CheckFailedError, InputError, TrectoolsPlusError, UsageError
 from trectools_plus.reporting.files import write_reports
-from trectools_plus.reporting.verification.verify import verify_report
+from trectools_plus.reporting.verify import verify_report
 
 SEARCH = """
 CALLS = []

@@ -12,7 +12,7 @@ from trectools_plus.benchmark.run.config_file import load_config
 from trectools_plus.benchmark.run.runner import run_benchmark
 from trectools_plus.errors import UsageError
 from trectools_plus.reporting.files import write_reports
-from trectools_plus.reporting.verification.verify import verify_report
+from trectools_plus.reporting.verify import verify_report
 from trectools_plus.retrieval.backends.embedded.modes import expand_modes
 from trectools_plus.retrieval.settings import RetrievalSettings, make_settings
 

@@ -17,7 +17,7 @@ from trectools_plus.benchmark.report.model import (
     StratumResult,
 )
 from trectools_plus.formats.tables import Corpus, Qrels, Run, Topics
-from trectools_plus.reporting.html.page import QueryEvidence, render_html
+from trectools_plus.reporting.page import QueryEvidence, render_html
 
 pytestmark = [pytest.mark.process, pytest.mark.slow("starts a browser")]
 

@@ -14,12 +14,14 @@ from trectools_plus.reporting.comparison import (
     MOST_COLUMNS,
     best_first,
     describe_dataset,
+    describe_difference_intervals,
     difference_row,
     differences_table,
     explain,
     fold,
     headline_table,
     mean_cell,
+    method_line,
     name_letters,
 )
 from trectools_plus.reporting.document import (
@@ -33,18 +35,15 @@ from trectools_plus.reporting.document import (
     table_of,
     table_width,
 )
-from trectools_plus.reporting.wording import (
-    CLAIMS_TITLE,
-    MOST_QUERIES,
-    describe_difference_intervals,
-    list_claims,
-    method_line,
-)
 from trectools_plus.text import join_names, make_console, plural, visible
 
 if TYPE_CHECKING:
     from rich.console import Console
 
+MOST_QUERIES = 50
+"""Maximum number of queries in a list; the JSON report has all."""
+CLAIMS_TITLE = "Reported by the writer, not verified"
+"""The heading of what a report states and nobody can derive from the files beside it."""
 MOST_LINES = 40
 """The greatest number of lines of a report on the terminal, unless everything is printed."""
 _MOST_MODES = 12
@@ -328,3 +327,38 @@ def _settings(report: BenchmarkReport) -> list[Block]:
         f"version {manifest.packages.get('trectools-plus')}."
     )
     return [Paragraph(text), table_of(rows), Paragraph(f"SHA-256: {manifest.config_hash}.")]
+
+
+def list_claims(report: BenchmarkReport) -> list[str]:
+    """Return what the writer of a report states and ``verify`` cannot derive, a line each."""
+    manifest = report.manifest
+    facts = {
+        "Experiment": f"{manifest.experiment_id}, created {manifest.created_at}",
+        "Command": manifest.command or "called from Python",
+        "Machine": f"{manifest.python} on {manifest.platform}",
+        **{f"Package {name}": version for name, version in manifest.packages.items()},
+        "Limit of threads of matrix products": manifest.blas_threads,
+        "Version of the dataset": manifest.dataset.version,
+        "Documents": manifest.dataset.documents,
+        **{mode.label: mode.reason for mode in report.unscored.values()},
+        **{f"Index of {mode}": key for mode, key in manifest.index_snapshots.items()},
+        **{f"Model {role}": f"{one.path} {one.sha256}" for role, one in manifest.models.items()},
+    }
+    claims = [f"{name}: {fact}" for name, fact in facts.items() if fact is not None]
+    findings = [("the data", manifest.dataset.findings)]
+    for result in report.modes.values():
+        findings.append((result.label, result.diagnostics.findings))
+        if result.run.source is not None:
+            claims.append(f"Original of {result.label}: {result.run.source.path}")
+        claims.append(f"Ties of {result.label}, as fetched or given: {result.run.ties.pairs:,}")
+        if (ms := result.latency_ms) is not None:
+            timed = "" if ms.queries is None else f" of {ms.queries:,} timed queries"
+            claims.append(
+                f"Latency of {result.label}, ms per query{timed}: mean {ms.mean:,.2f}, "
+                f"p50 {ms.p50:,.2f}, p95 {ms.p95:,.2f}, p99 {ms.p99:,.2f}"
+            )
+    return claims + [
+        f"Finding on {label}: {item.shown_severity} {item.code}: {item.message}"
+        for label, items in findings
+        for item in items
+    ]

@@ -19,15 +19,15 @@ from trectools_plus.benchmark.report.model import BenchmarkReport, Verdict
 from trectools_plus.benchmark.report.verdict import make_verdict
 from trectools_plus.formats.tables import Corpus, Qrels, Run, Topics
 from trectools_plus.measures.judged import first_documents
+from trectools_plus.reporting.benchmark import list_notes, report_sections
 from trectools_plus.reporting.comparison import (
     describe_dataset,
     explain,
     means_table,
+    method_line,
     name_letters,
 )
-from trectools_plus.reporting.document import html, make_policy, read_asset
-from trectools_plus.reporting.results.benchmark import list_notes, report_sections
-from trectools_plus.reporting.wording import method_line, show_p
+from trectools_plus.reporting.document import html, make_policy, read_asset, show_p
 from trectools_plus.statistics.comparison import ends_of
 from trectools_plus.text import join_names, visible
 
@@ -221,7 +221,7 @@ def _read_template() -> Template:
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     environment = Environment(
-        loader=PackageLoader(__package__, "templates"),
+        loader=PackageLoader(__package__, "html"),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,

@@ -1,8 +1,10 @@
-"""An estimate from judgments of people and of a model: its blocks and files."""
+"""Judgments: estimates with a model, and agreement of annotators, as blocks and files."""
 
 from __future__ import annotations
 
 import math
+from dataclasses import asdict
+from math import isnan
 from pathlib import Path
 from typing import Any
 
@@ -23,13 +25,12 @@ from trectools_plus.reporting.document import (
     Fold,
     Heading,
     Paragraph,
-    html_page,
-    markdown,
+    show,
     table_of,
 )
-from trectools_plus.reporting.export import render_json, write_texts
-from trectools_plus.reporting.wording import show
-from trectools_plus.reporting.wording import show_interval as show_ends
+from trectools_plus.reporting.document import show_interval as show_ends
+from trectools_plus.reporting.export import write_renderings
+from trectools_plus.testsets.agreement import GradeAgreement
 from trectools_plus.text import plural
 
 MARKDOWN_FILE = "JudgmentReport.md"
@@ -61,13 +62,8 @@ def write_judgment_report(report: JudgmentReport, folder: str | Path) -> dict[st
         InputError: If a file cannot be written.
     """
     check_judgment_folder(folder)
-    blocks = judgment_blocks(report)
-    texts = {
-        REPORT_FILE: render_json(report),
-        MARKDOWN_FILE: markdown(blocks),
-        HTML_FILE: html_page(blocks),
-    }
-    return {file.suffix.removeprefix("."): file for file in write_texts(folder, texts)}
+    names = REPORT_FILE, MARKDOWN_FILE, HTML_FILE
+    return write_renderings(report, judgment_blocks(report), folder, *names)
 
 
 def judgment_blocks(report: JudgmentReport) -> list[Block]:
@@ -131,3 +127,50 @@ def _cell(interval: ShownInterval | None, row: RunEstimate) -> Cell:
     if interval is None:
         return Cell("–")
     return Cell(show_mean(interval, row.baseline), show_interval(interval, row.baseline))
+
+
+_SHOWN = 20
+
+
+def agreement_document(agreement: GradeAgreement) -> dict[str, Any]:
+    """Return the agreement as JSON values; undefined figures are null.
+
+    Args:
+        agreement: The agreement of two annotators.
+    """
+    document = asdict(agreement)
+    del document["queries"]
+    kappas = document.pop("kappas")
+    for figures in kappas.values():
+        figures.update({name: None if isnan(value) else value for name, value in figures.items()})
+    return {"accepted": agreement.accepted, "kappa": kappas, **document}
+
+
+def agreement_blocks(agreement: GradeAgreement, names: tuple[str, str]) -> list[Block]:
+    """Return the blocks: the verdict, the kappas and the disagreements.
+
+    Args:
+        agreement: The agreement of two annotators.
+        names: The files of the two annotators.
+    """
+    document = agreement_document(agreement)
+    kappas, differing = document["kappa"], document["disagreements"]
+    decisive, more = kappas[agreement.weights]["value"], len(differing) - _SHOWN
+    verdict = (
+        f"{'Accepted' if agreement.accepted else 'Not accepted'}: kappa {decisive:.3f}, needed: "
+        f"more than {agreement.threshold:g}"
+        if decisive is not None
+        else "Not accepted: kappa is undefined, because both annotators gave only one grade"
+    )
+    return [
+        Paragraph(verdict, "result"),
+        Paragraph(f"First: {names[0]}; second: {names[1]}."),
+        Paragraph(
+            f"{plural(agreement.pairs, 'pair')} graded by both, {agreement.agreed:,} with the same "
+            f"grade. Not counted: {agreement.only_first:,} graded only by the first, "
+            f"{agreement.only_second:,} only by the second."
+        ),
+        table_of({"weights": name, **figures} for name, figures in kappas.items()),
+        table_of(differing[:_SHOWN]),
+        Paragraph(f"… {more:,} more: list them with --format json" if more > 0 else ""),
+    ]

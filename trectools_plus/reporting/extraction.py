@@ -14,23 +14,20 @@ from trectools_plus.extraction.report import GOLD_FILE, REPORT_FILE, ExtractionR
 from trectools_plus.extraction.runner import ExtractionResult, Sweep
 from trectools_plus.extraction.scoring import ExtractionComparison
 from trectools_plus.formats.files.outputs import refuse_foreign_beside
+from trectools_plus.reporting.benchmark import CLAIMS_TITLE
+from trectools_plus.reporting.comparison import TEST_NAMES
 from trectools_plus.reporting.document import (
     Block,
     Bullets,
     Fold,
     Heading,
     Paragraph,
-    markdown,
-    table_of,
-)
-from trectools_plus.reporting.export import render_json, write_text, write_texts
-from trectools_plus.reporting.plots import can_draw, draw_tradeoff, save_plots
-from trectools_plus.reporting.wording import (
-    CLAIMS_TITLE,
-    TEST_NAMES,
     show_ci,
     show_p,
+    table_of,
 )
+from trectools_plus.reporting.export import render_json, write_renderings, write_text
+from trectools_plus.reporting.plots import can_draw, draw_tradeoff, save_plots
 from trectools_plus.statistics.comparison import ends_of
 from trectools_plus.text import plural
 
@@ -151,21 +148,18 @@ def write_extraction(result: ExtractionResult, folder: str | Path) -> dict[str, 
         folder: The output folder; it is created if necessary.
 
     Returns:
-        The files: ``json``, ``markdown``, ``predictions``, ``gold``.
+        The files: ``json``, ``md``, ``predictions``, ``gold``.
 
     Raises:
         InputError: If a file cannot be written.
     """
     check_extraction_folder(folder)
-    predictions = Path(folder, PREDICTIONS_FILE)
-    texts = {
-        GOLD_FILE: render_json(result.inputs),
-        MARKDOWN_FILE: markdown(extraction_blocks(result.report)),
-        REPORT_FILE: render_json(result.report),
-    }
-    gold, report, document = write_texts(folder, texts)
+    predictions, gold = Path(folder, PREDICTIONS_FILE), Path(folder, GOLD_FILE)
+    blocks = extraction_blocks(result.report)
+    files = write_renderings(result.report, blocks, folder, MARKDOWN_FILE, REPORT_FILE)
+    write_text(gold, render_json(result.inputs))
     write_predictions(result.predictions, predictions)
-    return {"predictions": predictions, "gold": gold, "markdown": report, "json": document}
+    return {"predictions": predictions, "gold": gold, **files}
 
 
 def write_sweep(sweep: Sweep, folder: str | Path) -> list[Path]:

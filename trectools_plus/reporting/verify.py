@@ -40,11 +40,11 @@ from trectools_plus.judging.verification import verify_plan
 from trectools_plus.models import ReportModel
 from trectools_plus.progress import Progress, no_progress
 from trectools_plus.provenance import describe_machine, package_versions
+from trectools_plus.reporting.benchmark import CLAIMS_TITLE, list_claims
+from trectools_plus.reporting.extraction import extraction_claims, write_extraction
 from trectools_plus.reporting.files import render_files
+from trectools_plus.reporting.judgments import JUDGMENT_FILES, write_judgment_report
 from trectools_plus.reporting.plots import can_draw
-from trectools_plus.reporting.results.extraction import extraction_claims, write_extraction
-from trectools_plus.reporting.results.judgments import JUDGMENT_FILES, write_judgment_report
-from trectools_plus.reporting.wording import CLAIMS_TITLE, list_claims
 from trectools_plus.text import plural
 
 _NEAR = 1e-9
@@ -179,15 +179,18 @@ class _FolderComparison:
                 "or run the command again"
             )
         hashes = {**further, **self._listed}
-        files = {name: self._files.find(name) for name in hashes}
-        actual = {name: sha256_file(file) for name, file in files.items() if file is not None}
-        available = {path: digest for path in originals if (digest := hash_original(path))}
-        self.hashed += len(hashes) + len(available)
-        self.problems += [f"{name}: the file is missing" for name in hashes if name not in actual]
+        actual: dict[str, str | None] = {}
+        for name in hashes:
+            file = self._files.find(name)
+            actual[name] = file and sha256_file(file)
+        self.problems += [f"{name}: the file is missing" for name in hashes if not actual[name]]
+        actual |= {path: digest for path in originals if (digest := hash_original(path))}
+        self.hashed += len(actual)
+        hashes |= originals
         self.problems += [
             f"{name}: the file changed (its hash differs)"
-            for name, digest in {**actual, **available}.items()
-            if digest != {**hashes, **originals}[name]
+            for name, digest in actual.items()
+            if digest not in (None, hashes[name])
         ]
 
     def choose_report(self, path: Path, again: _Report) -> _Report:

@@ -1,0 +1,424 @@
+"""Two reports: the result of a gate, its comment on GitHub, and comparisons, as blocks and JSON."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from trectools_plus.benchmark.compare.compare_reports import ReportComparison, state_verdict
+from trectools_plus.benchmark.gate import GateEntry, GateResult, GateRules
+from trectools_plus.errors import InputError, UsageError
+from trectools_plus.reporting.comparison import (
+    describe_difference_intervals,
+    describe_method,
+    describe_test,
+    difference_row,
+    name_test,
+)
+from trectools_plus.reporting.document import (
+    Block,
+    Bullets,
+    Fold,
+    Heading,
+    Paragraph,
+    markdown,
+    show,
+    show_p,
+    table_of,
+)
+from trectools_plus.statistics.comparison import ends_of
+from trectools_plus.statistics.method import EQUAL
+from trectools_plus.text import plural, visible
+
+MARKER = "<!-- trectools-plus benchmark gate -->"
+"""The first line of the comment, which identifies it."""
+_RULES = ("max_drop", "absolute", "require_significant", "non_inferior")
+_ENTRY = (
+    *("mode", "measure", "baseline", "current", "drop", "margin"),
+    *("non_inferior", "undecided", "failed", "decidable"),
+)
+_NAMED = 10
+_REASONS = 3
+
+
+def gate_blocks(result: GateResult) -> list[Block]:
+    """Return the blocks of a gate: the result, the means, the rules, and queries that got worse.
+
+    Args:
+        result: From :func:`run_gate`.
+    """
+    head = "passed ✅" if result.passed else "failed ❌" if result.decidable else "not decidable ⚠️"
+    noun, entries = result.current.noun.capitalize(), result.entries
+    fallen = [
+        {
+            "Query": query.query_id,
+            "Text": visible(result.texts.get(query.query_id) or "–", 80),
+            noun: entry.label,
+            "Metric": entry.measure,
+            "Baseline": query.before,
+            "Current": query.after,
+        }
+        for entry in entries
+        if entry.drop > 0
+        for query in entry.fallen[:_NAMED]
+    ]
+    better = ", ".join(f"{entry.label} {entry.measure}" for entry in entries if entry.higher)
+    remark = (
+        f"{better} is clearly better: make this report the new baseline, so that a later change "
+        "cannot lose the gain."
+    )
+    return [
+        Heading(f"Retrieval benchmark: {head}", 3),
+        Paragraph(_state_result(result), "result"),
+        table_of({noun: entry.label, **_row(entry, result.rules)} for entry in entries),
+        Paragraph(_describe_rules(result)),
+        Bullets([f"Note: {note}." for note in result.notes]),
+        Paragraph(remark if better and result.passed else ""),
+        Fold(f"Queries that got worse, at most {_NAMED} for each mean", [table_of(fallen)]),
+    ]
+
+
+def render_gate_markdown(result: GateResult) -> str:
+    """Return the result as Markdown for a comment on a pull request."""
+    return f"{MARKER}\n{markdown(gate_blocks(result))}"
+
+
+def render_refusal_markdown(reason: str) -> str:
+    """Return the comment on reports that cannot be compared; it replaces an earlier "passed".
+
+    Args:
+        reason: The error message.
+    """
+    title = Heading("Retrieval benchmark: not compared ❌", 3)
+    return f"{MARKER}\n{markdown([title, Paragraph(reason)])}"
+
+
+def gate_document(result: GateResult) -> dict[str, Any]:
+    """Return the result as JSON values.
+
+    Args:
+        result: From :func:`run_gate`.
+    """
+    return {
+        "passed": result.passed,
+        "decidable": result.decidable,
+        **{name: getattr(result.rules, name) for name in _RULES},
+        "current": result.current.manifest.experiment_id,
+        "baseline": result.baseline.manifest.experiment_id,
+        "entries": [_entry_document(entry, result) for entry in result.entries],
+        "raise_baseline": result.passed and any(entry.higher for entry in result.entries),
+        "notes": result.notes,
+    }
+
+
+def _entry_document(entry: GateEntry, result: GateResult) -> dict[str, Any]:
+    sides, judged = ("baseline", "current"), result.judged.get(entry.mode)
+    return {
+        **{name: getattr(entry, name) for name in _ENTRY},
+        "ci": None if entry.ci is None else entry.ci.model_dump(mode="json"),
+        "p_adjusted": entry.comparison.p_adjusted,
+        "significant": entry.comparison.significant,
+        "queries": entry.comparison.n,
+        "judged": judged and dict(zip(sides, judged, strict=True)),
+        "condensed": entry.condensed and dict(zip(sides, entry.condensed, strict=True)),
+        "fallen": [dict(zip(("query_id", *sides), query, strict=True)) for query in entry.fallen],
+    }
+
+
+def _state_result(result: GateResult) -> str:
+    """State in one sentence whether the gate passed, and why not."""
+    entries = [entry for entry in result.entries if entry.failed]
+    entries += [entry for entry in result.entries if not entry.decidable]
+    if entries:
+        reasons = [_state_entry(entry, result) for entry in entries[:_REASONS]]
+        reasons += [f"and {len(entries) - _REASONS} more"] * (len(entries) > _REASONS)
+        return f"gate {'failed' if entries[0].failed else 'not decidable'}: {'; '.join(reasons)}."
+    means = plural(len(result.entries), "mean")
+    return f"gate passed: {means} compared with the baseline, none worse than allowed."
+
+
+def _state_entry(entry: GateEntry, result: GateResult) -> str:
+    """State why an entry failed, or cannot be decided."""
+    name = f"{entry.label} {entry.measure}"
+    if entry.condensed is not None and not entry.decidable:
+        before, after = entry.condensed
+        return (
+            f"{name}: {1 - result.judged[entry.mode][1]:.0%} of the first ten documents of the "
+            "current report are unjudged; on judged documents alone it changes by "
+            f"{show(after - before, '+')} to {show(after)}. Judge these documents"
+        )
+    change = _show_change(entry.current - entry.baseline, entry, result.rules)
+    if entry.non_inferior is not False:
+        return f"{name} changed by {change}"
+    interval = _show_ends(entry, result.rules)
+    return f"{name} is not shown to be non-inferior: {change}, interval {interval}"
+
+
+def _describe_rules(result: GateResult) -> str:
+    """Describe the conditions of failure, and the test."""
+    rules, level = result.rules, result.current.confidence
+    scale, unit = (1, "") if rules.absolute else (100, "% of the baseline's mean")
+    sentences = []
+    if rules.non_inferior is not None:
+        sentences.append(
+            f"The gate passes only if each {level * 100:g}% interval of the difference excludes a "
+            f"drop of {rules.non_inferior * scale:g}{unit} or more (one-sided level "
+            f"{(1 - level) * 50:g}%; all must pass, so the intervals are unadjusted)."
+        )
+    if rules.max_drop is not None:
+        proof = " and the drop is significant" if rules.require_significant else ""
+        sentences.append(
+            f"The gate fails if a mean drops by more than {rules.max_drop * scale:g}{unit}{proof}."
+        )
+    compared = [entry.comparison for entry in result.entries]
+    tested = [pair.n for pair in compared if pair.p_adjusted is not None]
+    if tested:
+        family = f"{plural(len(tested), 'comparison')} of means with their baselines"
+        config = result.current.manifest.config
+        sentences.append(describe_method(name_test(family, level), max(tested), config))
+    return " ".join(sentences)
+
+
+def _show_change(change: float, entry: GateEntry, rules: GateRules) -> str:
+    """Return a change of a mean: a difference, or a percentage of the baseline."""
+    share = f"{change / abs(entry.baseline or 1.0):+.1%}"
+    return show(change, "+") if rules.absolute else share.replace("-", "−")
+
+
+def _show_ends(entry: GateEntry, rules: GateRules) -> str:
+    ends = [_show_change(end, entry, rules) for end in ends_of(entry.ci) if end is not None]
+    return f"[{', '.join(ends)}]" if ends else "–"
+
+
+def _row(entry: GateEntry, rules: GateRules) -> dict[str, object]:
+    is_large = rules.max_drop is not None and entry.drop > rules.max_drop + EQUAL
+    state = "better" if entry.higher else "ok"
+    if entry.failed:
+        state = "not shown" if entry.non_inferior is False and not is_large else "failed"
+    elif is_large:
+        state = "not significant"
+    return {
+        "Metric": entry.measure,
+        "Baseline": entry.baseline,
+        "Current": entry.current,
+        "Change": _show_change(entry.current - entry.baseline, entry, rules),
+        **({} if rules.non_inferior is None else {"Interval": _show_ends(entry, rules)}),
+        "Adj. p": show_p(entry.comparison.p_adjusted),
+        "Verdict": state if entry.decidable else "not decidable",
+    }
+
+
+_MOST_ROWS = 24
+
+
+def contrast_blocks(contrast: ReportComparison, *, full: bool = True) -> list[Block]:
+    """Return the blocks: the verdict, the differences, and the queries that changed most.
+
+    Args:
+        contrast: From :func:`compare_reports`.
+        full: Show all measures instead of as many headline measures as fit into 24 rows.
+    """
+    report, every = contrast.report, list(contrast.modes[0].means)
+    noun, queries = report.noun.capitalize(), report.manifest.dataset.queries
+    some = contrast.headline_measures[: max(1, _MOST_ROWS // len(contrast.modes))]
+    measures = every if full else some
+    means, changes = [], []
+    for mode in contrast.modes:
+        for pair in mode.comparisons:
+            if pair.measure in measures:
+                row = {noun: mode.label, "Metric": pair.measure}
+                before, after = mode.means[pair.measure]
+                means.append({**row, "A": before, "B": after, **difference_row(pair, queries)})
+                changes += [
+                    {
+                        "Query": change.query_id,
+                        **row,
+                        "A": change.before,
+                        "B": change.after,
+                        "B − A": show(change.after - change.before, "+"),
+                    }
+                    for change in mode.changed[pair.measure]
+                ]
+    first, more = contrast.modes[0].comparisons[0], len(every) - len(measures)
+    values = ", ".join(f"{name} {a} to {b}" for name, (a, b) in contrast.settings.items())
+    test = describe_test(first, report.confidence)
+    method = describe_method(test, queries, report.manifest.config)
+    return [
+        Paragraph(state_verdict(contrast), "result"),
+        *(Paragraph(f"{place}  {name}") for place, name in zip("AB", contrast.names, strict=True)),
+        table_of(means),
+        Paragraph(f"{plural(more, 'more measure')}: --all" if more else ""),
+        Paragraph(
+            f"Δ: B − A; * significant. {method} {describe_difference_intervals(first)}", "small"
+        ),
+        Paragraph(f"Settings that differ (A to B): {values}." if values else ""),
+        Bullets([f"Note: {note}." for note in contrast.notes]),
+        Fold("Queries that changed most", [table_of(changes)]),
+    ]
+
+
+def contrast_document(contrast: ReportComparison) -> dict[str, Any]:
+    """Return the comparison as JSON values.
+
+    Args:
+        contrast: From :func:`compare_reports`.
+    """
+    modes = []
+    for mode in contrast.modes:
+        measures = {}
+        for pair in mode.comparisons:
+            name = pair.measure
+            measures[name] = {
+                **dict(zip(("mean_a", "mean_b"), mode.means[name], strict=True)),
+                **dict(zip(("n_a", "n_b"), mode.counts[name], strict=True)),
+                "comparison": pair.model_dump(
+                    mode="json", exclude={"baseline", "contrast", "measure"}
+                ),
+                "changed_most": [
+                    {"query_id": change.query_id, "a": change.before, "b": change.after}
+                    for change in mode.changed[name]
+                ],
+            }
+        names = dict(zip(("mode_a", "mode_b"), mode.modes, strict=True))
+        modes.append({"label": mode.label, **names, "measures": measures})
+    return {
+        "a": contrast.names[0],
+        "b": contrast.names[1],
+        "queries": contrast.report.manifest.dataset.queries,
+        "verdict": state_verdict(contrast),
+        "modes": modes,
+        "notes": contrast.notes,
+        "settings": {name: {"a": a, "b": b} for name, (a, b) in contrast.settings.items()},
+    }
+
+
+_TIMEOUT = 30  # seconds
+_PAGE, _MOST_PAGES = 100, 50
+_LONGEST = 65_000
+"""GitHub accepts comments of up to 65,536 characters."""
+
+
+def append_step_summary(markdown: str) -> None:
+    """Append Markdown to the file in ``GITHUB_STEP_SUMMARY``; do nothing if it is not set.
+
+    Args:
+        markdown: The text.
+
+    Raises:
+        InputError: If the file cannot be written.
+    """
+    path = os.environ.get("GITHUB_STEP_SUMMARY")
+    if not path:
+        return
+    try:
+        with Path(path).open("a", encoding="utf-8") as stream:
+            stream.write(f"{markdown}\n")
+    except OSError as error:
+        raise InputError(
+            f"the step summary cannot be written: {error.strerror}", where=path
+        ) from error
+
+
+@dataclass(frozen=True, slots=True)
+class PullRequest:
+    """The pull request for the comment.
+
+    Attributes:
+        api: Base address of the REST API.
+        repository: ``owner/name``.
+        number: The pull request's number.
+        token: The token for the API; never shown.
+    """
+
+    api: str
+    repository: str
+    number: int
+    token: str = field(repr=False)
+
+
+def find_pull_request() -> PullRequest:
+    """Return the pull request of the current workflow, from the environment variables.
+
+    Raises:
+        UsageError: If a variable is missing, or the workflow does not run for a pull request.
+    """
+    names = ("GITHUB_TOKEN", "GITHUB_REPOSITORY", "GITHUB_EVENT_PATH")
+    token, repository, path = (os.environ.get(name, "") for name in names)
+    if missing := [name for name in names if not os.environ.get(name)]:
+        raise UsageError(
+            f"the environment variable {missing[0]} is missing",
+            where="--post-comment",
+            remedy="run this in a workflow with `env: GITHUB_TOKEN: ${{ github.token }}`",
+        )
+    try:
+        event = json.loads(Path(path).read_text(encoding="utf-8"))
+        number = int((event.get("pull_request") or event["issue"])["number"])
+    except (OSError, ValueError, LookupError, TypeError, AttributeError):
+        raise UsageError(
+            "this workflow does not run for a pull request",
+            where="--post-comment",
+            remedy="trigger the workflow on pull_request, or omit --post-comment",
+        ) from None
+    api = os.environ.get("GITHUB_API_URL") or "https://api.github.com"
+    return PullRequest(api.rstrip("/"), repository, number, token)
+
+
+def post_comment(request: PullRequest, markdown: str, marker: str) -> str:
+    """Post a comment, or update the existing comment that begins with ``marker``.
+
+    Args:
+        request: The pull request.
+        markdown: The comment; it begins with the marker. It is cut after 65,000 characters.
+        marker: The first line of the comment, which identifies it.
+
+    Returns:
+        The URL of the comment.
+
+    Raises:
+        InputError: If the API cannot be reached or refuses.
+    """
+    comments = f"/repos/{request.repository}/issues/{request.number}/comments"
+    body = {"body": markdown[:_LONGEST]}
+    known: list[Any] = []
+    for page in range(1, _MOST_PAGES + 1):
+        known += _call(request, "GET", f"{comments}?per_page={_PAGE}&page={page}")
+        if len(known) < page * _PAGE:
+            break
+    for comment in known:
+        if str(comment.get("body", "")).startswith(marker):
+            place = f"/repos/{request.repository}/issues/comments/{int(comment['id'])}"
+            return str(_call(request, "PATCH", place, body).get("html_url", ""))
+    return str(_call(request, "POST", comments, body).get("html_url", ""))
+
+
+_PERMISSION = "the token needs `permissions: pull-requests: write`"
+_NETWORK = "check that the server in GITHUB_API_URL can be reached"
+
+
+def _call(request: PullRequest, method: str, place: str, body: Any = None) -> Any:
+    """Call the API and return its response as JSON values; redirects would get the token."""
+    import httpx
+
+    headers = {
+        "Accept": "application/vnd.github+json",
+        "Authorization": f"Bearer {request.token}",
+        "User-Agent": "trectools-plus",
+        "X-GitHub-Api-Version": "2022-11-28",
+    }
+    try:
+        url = f"{request.api}{place}"
+        response = httpx.request(method, url, json=body, headers=headers, timeout=_TIMEOUT)
+        response.raise_for_status()
+        return response.json()
+    except (httpx.HTTPError, httpx.InvalidURL, ValueError) as error:
+        reason, remedy = str(error) or type(error).__name__, _NETWORK
+        if isinstance(error, httpx.HTTPStatusError):
+            reason, remedy = f"HTTP status {error.response.status_code}", _PERMISSION
+        raise InputError(
+            f"the comment cannot be posted: {reason.replace(request.token, '***')}",
+            where=f"{request.api}/repos/{request.repository}, pull request {request.number}",
+            remedy=remedy,
+        ) from None

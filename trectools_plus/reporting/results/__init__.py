@@ -1,1 +1,0 @@
-"""Paragraph, Markdown and HTML of each kind of result."""

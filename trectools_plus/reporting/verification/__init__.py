@@ -1,1 +1,0 @@
-"""Verification of reports: every file is made again and compared."""
