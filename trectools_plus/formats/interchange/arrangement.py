@@ -182,8 +182,6 @@ def _columns(source: FileContent, frame: pl.DataFrame, origin: Origin) -> Column
         source=source,
         n_fields=n_fields,
         n_rows=frame.height,
-        misshapen=OddLines.of(),
-        comments=OddLines.of(),
         facts=facts,
         body=body.encode(),
         separator=b"\t",
