@@ -173,13 +173,11 @@ class _Reader:
         queries: Any = root if isinstance(root, list) else [root]
         if isinstance(root, dict):
             names = _by_name(root)
-            form = next((form for form in FORMS if normalize(form.queries or "-") in names), None)
+            forms = (form for form in FORMS if form.queries)
+            form = next((form for form in forms if normalize(form.queries) in names), None)
             if form is not None:
-                self.label = form.label
-                is_mteb = form.queries == MTEB
-                queries = (
-                    _only_value(_only_value(root)) if is_mteb else names[normalize(form.queries)]
-                )
+                self.label, queries = form.label, names[normalize(form.queries)]
+                queries = _only_value(_only_value(root)) if form.queries == MTEB else queries
             elif self._row_of(root) is None and self._results_of(root) is None:
                 queries = root
         if not isinstance(queries, dict):
