@@ -6,7 +6,6 @@ them; for loaders, :meth:`Problems.refuse` raises the first one that prevents re
 
 from __future__ import annotations
 
-import csv
 import re
 from array import array
 from collections.abc import Iterator, Sequence
@@ -16,6 +15,8 @@ from typing import Any, Literal
 
 from trectools_plus.errors import FormatError
 from trectools_plus.formats.interchange.names import normalize
+from trectools_plus.formats.interchange.table_files import Header
+from trectools_plus.formats.interchange.table_files import read_table as read_headed_table
 from trectools_plus.formats.topic_records.names import (
     CASE_KEYS,
     JUDGED_KEYS,
@@ -224,24 +225,20 @@ def is_header(names: Sequence[str]) -> bool:
     return bool(ids) and any(name != ids[0] for name in plain if name in TABLE_TEXTS)
 
 
-def read_table(text: str, separator: str, problems: Problems) -> list[Topic]:
+def read_table(text: str, header: Header, problems: Problems) -> list[Topic]:
     """Return the rows of a table with a header; values that are empty are left out.
 
     Raises:
         TreeError: At a row with more values than names, or with quotes that do not match.
     """
-    lines = (line.removesuffix("\r") + "\n" for line in text.split("\n"))
-    rows = csv.DictReader(lines, delimiter=separator, skipinitialspace=True, strict=True)
-    topics: list[Topic] = []
-    try:
-        for row in rows:
-            if None in row:
-                raise TreeError("more values than names in the header", rows.line_num)
-            values = {name: (value or "").strip() for name, value in row.items()}
-            filled = {name: text_node(rows.line_num, text) for name, text in values.items() if text}
-            topics.append(Topic(rows.line_num, fields=filled))
-    except csv.Error as error:
-        raise TreeError(f"a row that cannot be read: {error}", rows.reader.line_num) from None
+    table = read_headed_table(text, header)
+    for line in table.misshapen.line.tolist():
+        raise TreeError("more values than names in the header, or quotes that do not match", line)
+    topics = [
+        Topic(line, fields={name: text_node(line, value) for name, value in row if value})
+        for line, *values in table.rows.iter_rows()
+        for row in [zip(header.names, values, strict=True)]
+    ]
     if topics:
         report_other_form(1, "a table with a header", problems)
     return topics
