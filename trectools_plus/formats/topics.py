@@ -138,8 +138,11 @@ def _fill(topics: list[Topic], options: TopicOptions, table: TopicTable) -> None
     named = {name: by_name.get(name) or by_name.get(normalize(name)) for name in wanted}
     if topics and None in named.values():
         absent, known = [name for name in named if named[name] is None], [*filter(None, names)]
-        what = f"no topic has a field {listed(absent)} (fields: {listed([*map(visible, known)])})"
-        table.problems.add("T105", topics[0].line, what)
+        table.problems.add(
+            "T105",
+            topics[0].line,
+            f"no topic has a field {listed(absent)} (fields: {listed([*map(visible, known)])})",
+        )
         return
     texts = [name for name in map(named.get, options.text_fields) if name] or _choose_texts(topics)
     id_field = named.get(options.id_field or "")
@@ -178,8 +181,12 @@ def _fill(topics: list[Topic], options: TopicOptions, table: TopicTable) -> None
 def _report_missing(topic: Topic, what: str, problems: Problems) -> None:
     seen = f" (fields: {listed([visible(name) for name in topic.fields if name])})"
     remedy = "Give every topic an id and a text, or name the field: --id-field, --text-fields NAME"
-    message = f"the {what} is missing in this topic{seen if topic.fields else ''}"
-    problems.add("T105", topic.line, message, remedy=remedy)
+    problems.add(
+        "T105",
+        topic.line,
+        f"the {what} is missing in this topic{seen if topic.fields else ''}",
+        remedy=remedy,
+    )
 
 
 def form_of(path: str, text: str) -> Form:
@@ -275,10 +282,14 @@ def read_topics(path: str | Path, options: TopicOptions = DEFAULTS) -> Topics:
         )
     table = read_any(text, form_of(source.path, text), options)
     if table.other is not None and not table.other.is_empty:
-        what = "expected a list of objects with an id and a text, or {id: text}"
-        table.problems.add("T105", table.other.line, what)
-    frame = _collect(table, source.path)
-    return Topics(frame, source.path, table.read_as and f"read as {table.read_as}")
+        table.problems.add(
+            "T105",
+            table.other.line,
+            "expected a list of objects with an id and a text, or {id: text}",
+        )
+    return Topics(
+        _collect(table, source.path), source.path, table.read_as and f"read as {table.read_as}"
+    )
 
 
 def write_topics(topics: Topics, path: str | Path) -> None:
@@ -300,8 +311,11 @@ def write_topics(topics: Topics, path: str | Path) -> None:
     rows = topics.frame.select("query_id", one_line)
     empty = rows.filter(pl.col("text") == "")
     if empty.height:
-        what = f"topic {shortened(empty['query_id'][0])} has no text"
-        raise InputError(what, where="topics", remedy="write the text, or remove the topic")
+        raise InputError(
+            f"topic {shortened(empty['query_id'][0])} has no text",
+            where="topics",
+            remedy="write the text, or remove the topic",
+        )
     write_rows([rows], path, separator="\t")
 
 
@@ -334,5 +348,9 @@ def report_empty_text(topic: Topic, problems: Problems) -> None:
     """Report a text without visible characters (T121)."""
     if topic.text is not None and not topic.text.strip():
         query_id = topic.query_id
-        what = "no text" if query_id is None else f"topic {visible(query_id)} has no text"
-        problems.add("T121", topic.text_line or topic.line, what, query_id=query_id)
+        problems.add(
+            "T121",
+            topic.text_line or topic.line,
+            "no text" if query_id is None else f"topic {visible(query_id)} has no text",
+            query_id=query_id,
+        )

@@ -121,8 +121,11 @@ class LineIndex:
         begin = int(self._ends[line - 2]) + 1 if line > 1 else self._start
         if line > len(self._ends):  # without an LF, a CR at the end of the file is part of the line
             return self._data[begin:].decode("utf-8", "replace")
-        text = self._data[begin : int(self._ends[line - 1])]
-        return text.removesuffix(b"\r").decode("utf-8", "replace")
+        return (
+            self._data[begin : int(self._ends[line - 1])]
+            .removesuffix(b"\r")
+            .decode("utf-8", "replace")
+        )
 
     def field(self, line: int, field: int) -> str:
         """Return a field (from 1) of a line (from 1), which must exist."""

@@ -99,8 +99,7 @@ class Ids:
     @classmethod
     def of_series(cls, texts: pl.Series) -> Ids:
         """Return the texts of a column of strings without nulls."""
-        lengths = texts.str.len_bytes().to_numpy()
-        return cls._of_bytes(join_texts(texts).encode(), lengths)
+        return cls._of_bytes(join_texts(texts).encode(), texts.str.len_bytes().to_numpy())
 
     @classmethod
     def of_texts(cls, texts: Iterable[str]) -> Ids:

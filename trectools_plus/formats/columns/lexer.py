@@ -225,8 +225,9 @@ class _Lexer:
     def tidy_part(self, rows: bytes | memoryview, n_rows: int, **facts: Any) -> Columns:
         """Return a chunk of tidy rows."""
         has_tabs = self.separator == b"\t"
-        found = FileFacts(n_lines=n_rows, has_tabs=has_tabs, has_spaces=not has_tabs, **facts)
-        return self.part(rows, found)
+        return self.part(
+            rows, FileFacts(n_lines=n_rows, has_tabs=has_tabs, has_spaces=not has_tabs, **facts)
+        )
 
     def lex(self, chunk: bytes) -> Columns:
         """Split a chunk with arrays into its rows, as tidy rows, and everything else."""

@@ -120,8 +120,9 @@ def _load_intact(folder: Path, recipe: IndexRecipe, load: Callable[[Path], T]) -
         DamagedIndexError: If they have, or cannot be loaded.
     """
     try:
-        stored = json.loads((folder / _CHECKSUMS_FILE).read_text(encoding="utf-8"))
-        if stored != _describe(folder, recipe):
+        if json.loads((folder / _CHECKSUMS_FILE).read_text(encoding="utf-8")) != _describe(
+            folder, recipe
+        ):
             raise ValueError("its files have changed")
         return load(folder)
     except TrectoolsPlusError:

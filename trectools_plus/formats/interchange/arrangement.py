@@ -87,8 +87,11 @@ def arrange_table(
     tags = {header.names[places["tag"]]: "tag"} if "tag" in places else {}
     candidates = {**tags, **further}
     arrange = _arrange_run if kind is RUN else _arrange_qrels
-    arranged = arrange(source, frame, origin, candidates)
-    return replace(arranged, misshapen=table.misshapen + incomplete, comments=table.comments)
+    return replace(
+        arrange(source, frame, origin, candidates),
+        misshapen=table.misshapen + incomplete,
+        comments=table.comments,
+    )
 
 
 def _value(

@@ -57,8 +57,9 @@ def frame_of(value: object, kind: Kind) -> pl.DataFrame:
             for column in frame
         )
     else:
-        values = _values_of(value, kind)
-        frame = pl.DataFrame([_column(name, items, kind) for name, items in values.items()])
+        frame = pl.DataFrame(
+            [_column(name, items, kind) for name, items in _values_of(value, kind).items()]
+        )
     if kind is RUN and "rank" not in frame.columns and "query_id" in frame.columns:
         frame = frame.with_columns(rank=pl.int_range(1, pl.len() + 1).over("query_id"))
     return frame
@@ -138,8 +139,10 @@ def to_pandas(frame: pl.DataFrame) -> pd.DataFrame:
     """
     import pandas as pd
 
-    columns = {column.name: column.to_list() for column in frame.iter_columns()}
-    return pd.DataFrame(columns, index=pd.RangeIndex(frame.height))
+    return pd.DataFrame(
+        {column.name: column.to_list() for column in frame.iter_columns()},
+        index=pd.RangeIndex(frame.height),
+    )
 
 
 def _values_of(value: object, kind: Kind) -> dict[str, list[Any]]:

@@ -127,8 +127,9 @@ def _lines_of(text: str, error: Exception) -> list[tuple[int, Any]]:
             try:
                 values.append((number, decode_json(line)))
             except (ValueError, RecursionError):
-                what = f"line {number} is not JSON" if values else f"not JSON: {error}"
-                raise UnknownFormError(what) from None
+                raise UnknownFormError(
+                    f"line {number} is not JSON" if values else f"not JSON: {error}"
+                ) from None
     return values
 
 
@@ -210,8 +211,9 @@ class _Reader:
             results = self._results_of(item)
             if results is None:
                 where = f"on line {line}" if key is None else f"in query {key!r}"
-                what = f"no query id and documents in the fields {where} ({_shown(item)})"
-                raise UnknownFormError(what, _SPLIT)
+                raise UnknownFormError(
+                    f"no query id and documents in the fields {where} ({_shown(item)})", _SPLIT
+                )
             query_id = key or _query_of(item)
         self.n_queries += 1
         pairs = [list(pair) for pair in results.items()] if isinstance(results, dict) else results
@@ -290,8 +292,10 @@ class _Reader:
         if query_id != item.get("query", query_id) and "query_id" not in values:
             raise UnknownFormError(f"results of other queries in {query_id!r}", _NAME_KEYS)
         if not self.kind.is_complete({"query_id", *values}):
-            what = f"a result has no document id or no {self.value} (fields: {_shown(item)})"
-            raise UnknownFormError(what, _NAME_KEYS)
+            raise UnknownFormError(
+                f"a result has no document id or no {self.value} (fields: {_shown(item)})",
+                _NAME_KEYS,
+            )
         return values
 
     def table(self, text: str) -> HeadedTable:
@@ -314,8 +318,13 @@ class _Reader:
         rows = pl.DataFrame([pl.Series("line", lines.astype(np.uint32)), *texts])
         notes = [LISTED] if self.is_listed and self.value == "relevance" else []
         notes += [unjudged(self.n_unjudged)] if self.n_unjudged else []
-        header = Header(0, "", tuple(names), "", self.label)
-        return HeadedTable(header, rows, has_lines=has_lines, places=places, notes=tuple(notes))
+        return HeadedTable(
+            Header(0, "", tuple(names), "", self.label),
+            rows,
+            has_lines=has_lines,
+            places=places,
+            notes=tuple(notes),
+        )
 
 
 def _is_flat(item: dict[str, Any]) -> bool:

@@ -85,8 +85,12 @@ class Problems:
         for problem in sorted(found, key=lambda problem: problem.line):
             if problem.blocks_scoring is not False:
                 remedy = problem.remedy and problem.remedy[:1].lower() + problem.remedy[1:]
-                what = f"{problem.message} ({problem.code})"
-                raise FormatError(what, path=path, line=problem.line, remedy=remedy)
+                raise FormatError(
+                    f"{problem.message} ({problem.code})",
+                    path=path,
+                    line=problem.line,
+                    remedy=remedy,
+                )
 
 
 @dataclass(slots=True)
@@ -146,8 +150,14 @@ def _read_scalar(
         message = f"{what} {shown} is read as {node.describe()}"
         # A whole number stays the same if it is converted back to text.
         severity, remedy = "warning" if node.is_whole else None, f'Quote it: "{shown}"'
-        further = {"query_id": query_id, "severity": severity, "remedy": remedy}
-        problems.add(code, node.line, message, **further)
+        problems.add(
+            code,
+            node.line,
+            message,
+            query_id=query_id,
+            severity=severity,
+            remedy=remedy,
+        )
     return node.text
 
 
@@ -214,8 +224,13 @@ def _are_topics(lines: Sequence[str], row: re.Pattern[str]) -> bool:
 
 def report_other_form(line: int, name: str, problems: Problems) -> None:
     """Report that a file is not TSV (T101)."""
-    what = f"{name}, not {_TSV}; trectools-plus reads them, other tools do not"
-    problems.add("T101", line, what, severity="warning", remedy=f"Write {_TSV}")
+    problems.add(
+        "T101",
+        line,
+        f"{name}, not {_TSV}; trectools-plus reads them, other tools do not",
+        severity="warning",
+        remedy=f"Write {_TSV}",
+    )
 
 
 def is_header(names: Sequence[str]) -> bool:
@@ -309,7 +324,8 @@ def _topic_of(mapping: Node) -> Topic:
     """
     for name, value in mapping.fields.items():
         if value.items and normalize(name) in _TURNS:
-            what = "turns of a conversation are not read; write one topic for each turn"
-            raise TreeError(what, value.line)
+            raise TreeError(
+                "turns of a conversation are not read; write one topic for each turn", value.line
+            )
     key = mapping.key or Node(mapping.line, None)
     return Topic(key.line, key.text or None, fields=mapping.fields)
