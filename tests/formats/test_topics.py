@@ -425,8 +425,8 @@ DEEP = '{"qid":' + "[" * 200_000
         ("<top>\n<num> 1\n\n<title> \n<desc> a\n</top>\n", 4, "no text (T121)"),
         ("<t>\n<topic id='1'>\n<title/>\n</topic></t>", 3, "no text (T121)"),
         ("1\ta\n 2\tb\n", 2, "query id ' 2' (T113)"),
-        ("query_id,text\n1,a,b\n", 2, "more values than names in the header (T104)"),
-        ('query_id,text\n1,"a"b\n', 2, "a row that cannot be read"),
+        ("query_id,text\n1,a,b\n", 2, "more values than names in the header"),
+        ('query_id,text\n1,"a"b\n', 2, "quotes that do not match (T104)"),
     ],
 )
 def test_loaders_refuse_what_the_validator_calls_an_error(

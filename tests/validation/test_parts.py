@@ -16,7 +16,7 @@ from trectools_plus.formats.columns.lexer import scan_columns
 from trectools_plus.formats.columns.rows import RUN_FIELDS
 from trectools_plus.formats.files import limits
 from trectools_plus.formats.files.content import BOM, content_of_chunk
-from trectools_plus.formats.query_chunks import Chunk, double_byte_order_mark, iter_query_chunks
+from trectools_plus.formats.query_chunks import Chunk, iter_query_chunks
 from trectools_plus.formats.tables import Qrels
 from trectools_plus.validation import CATALOGUE, Finding, Rule, parts
 from trectools_plus.validation.engine import check_pair_view, check_view, open_run
@@ -94,7 +94,7 @@ def in_parts(lines: list[bytes], n_queries: int, settings: ViewSettings) -> list
         for start in starts
     ]
     chunks = [
-        partial(double_byte_order_mark, text) if at else partial(bytes, text)
+        partial(bytes, BOM + text if at and text.startswith(BOM) else text)
         for at, text in enumerate(texts)
     ]
     try:

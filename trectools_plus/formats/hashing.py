@@ -47,8 +47,7 @@ def sha256_columns(frame: pl.DataFrame, names: list[str]) -> str:
     digest = hashlib.sha256()
     for part in frame.iter_slices(ROWS_PER_STEP):
         for column in part.select(names).iter_columns():
-            lengths = column.str.len_bytes().to_numpy()
-            digest.update(lengths.astype("<u8").tobytes())
+            digest.update(column.str.len_bytes().to_numpy().astype("<u8").tobytes())
             digest.update("".join(column.to_list()).encode())
     return digest.hexdigest()
 

@@ -117,8 +117,12 @@ class CatalogueDataset:
             (qrel.query_id, getattr(qrel, "iteration", None) or "0", qrel.doc_id, qrel.relevance)
             for qrel in self._dataset.qrels_iter()
         ]
-        names = ("query_id", "iteration", "doc_id", "relevance")
-        return Qrels(pl.DataFrame(rows, schema=names, orient="row"), self.name)
+        return Qrels(
+            pl.DataFrame(
+                rows, schema=("query_id", "iteration", "doc_id", "relevance"), orient="row"
+            ),
+            self.name,
+        )
 
     def _unreadable(self, what: str, error: Exception) -> InputError:
         lines = str(error.args[0] if error.args else "").splitlines() or [type(error).__name__]

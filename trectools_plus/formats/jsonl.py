@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NoReturn
 
 from trectools_plus.errors import FormatError
@@ -22,9 +22,7 @@ def iter_objects(lines: Iterable[bytes], path: str) -> Iterator[tuple[int, dict[
     """
     for line, text in decode_lines(lines, path):
         try:
-            value = _DECODER.decode(text)
-            if "\\u" in text:  # an unpaired surrogate is not a character
-                json.dumps(value, ensure_ascii=False).encode()
+            value = decode_json(text, parse_constant=_refuse_constant)
         except (ValueError, RecursionError) as error:
             what = str(error).partition(":")[0] or "nested too deeply"
             raise FormatError(
@@ -44,17 +42,30 @@ def iter_objects(lines: Iterable[bytes], path: str) -> Iterator[tuple[int, dict[
         yield line, value
 
 
-def _refuse_repeated_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def decode_json(text: str, parse_constant: Callable[[str], Any] | None = None) -> Any:
+    """Return the value of a JSON document.
+
+    Args:
+        text: The document.
+        parse_constant: Converts NaN and infinities.
+
+    Raises:
+        ValueError: If it is not JSON, or contains a key twice or an unpaired surrogate.
+        RecursionError: If it is nested too deeply.
+    """
+    hooks: Any = {"object_pairs_hook": _without_repeats, "parse_constant": parse_constant}
+    value = json.loads(text, **hooks)
+    if "\\u" in text:  # an unpaired surrogate is not a character
+        json.dumps(value, ensure_ascii=False).encode()
+    return value
+
+
+def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     record = dict(pairs)
-    if len(record) != len(pairs):
-        raise ValueError("a field occurs twice")
+    if len(record) < len(pairs):
+        raise ValueError("a field occurs twice in an object")
     return record
 
 
 def _refuse_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is not JSON")
-
-
-_DECODER = json.JSONDecoder(
-    object_pairs_hook=_refuse_repeated_keys, parse_constant=_refuse_constant
-)

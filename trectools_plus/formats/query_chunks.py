@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import functools
 import re
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 from trectools_plus.errors import FormatError
@@ -38,8 +38,38 @@ def iter_query_chunks(path: str | Path, size: int | None = None) -> Iterator[Chu
         FormatError: If a compressed stream ends early, is damaged or expands too much; when a chunk
             is read, if the file has become shorter.
     """
-    size = CHUNK_BYTES if size is None else size
-    return _split_file(Path(path), size) if is_plain_file(path) else _split_stream(path, size)
+    size = size or CHUNK_BYTES
+    is_plain = is_plain_file(path)
+    data, target, done = bytearray(), size, 0
+    for content in iter_content(path):
+        data += content
+        while len(data) >= target:
+            end = start_of_last_query(data[:target])
+            if not end and target - 1 - data.rfind(b"\n", 0, target) > limits.MAX_LINE_BYTES:
+                yield partial(_chunk, None if is_plain else bytes(data), path, done, len(data))
+                return
+            target = size if end else 2 * target  # for a single query, read twice as much
+            if end:
+                yield partial(_chunk, None if is_plain else bytes(data[:end]), path, done, end)
+                del data[:end]
+                done += end
+    if data:
+        yield partial(_chunk, None if is_plain else bytes(data), path, done, len(data))
+
+
+def _chunk(content: bytes | None, path: str | Path, begin: int, n_bytes: int) -> bytes:
+    """Return a chunk, or read it from the file if the content is not given.
+
+    A byte order mark at its start is doubled in the middle of a file, where it is part of the text:
+    readers of the chunk remove one mark.
+    """
+    if content is None:
+        with Path(path).open("rb", buffering=0) as file:
+            file.seek(begin)
+            content = file.read(n_bytes)
+    if len(content) < n_bytes:
+        raise FormatError("the file became shorter while it was read", path=str(path))
+    return BOM + content if begin and content.startswith(BOM) else content
 
 
 def start_of_last_query(data: bytes | bytearray) -> int:
@@ -59,71 +89,3 @@ def start_of_last_query(data: bytes | bytearray) -> int:
             break
         start = before
     return start
-
-
-def _split_file(path: Path, size: int) -> Iterator[Chunk]:
-    """Find the ends of the chunks, which can be read in parallel."""
-    n_bytes = path.stat().st_size
-    begin = 0
-    while begin < n_bytes:
-        end, is_overlong = _find_chunk_end(path, begin, size, n_bytes)
-        yield functools.partial(_read_chunk, path, begin, end)
-        begin = n_bytes if is_overlong else end
-
-
-def _find_chunk_end(path: Path, begin: int, size: int, n_bytes: int) -> tuple[int, bool]:
-    """Return the last position up to ``size`` bytes at which a query starts; else the next one.
-
-    If the line before a position is longer than ``limits.MAX_LINE_BYTES``, return that position and
-    true.
-    """
-    while begin + size < n_bytes:
-        data = _read(path, begin, begin + size)
-        if start := start_of_last_query(data):
-            return begin + start, False
-        if size - 1 - data.rfind(b"\n") > limits.MAX_LINE_BYTES:
-            return begin + size, True
-        size *= 2
-    return n_bytes, False
-
-
-def double_byte_order_mark(data: bytes) -> bytes:
-    """Double a byte order mark at the start of a chunk from the middle of a file.
-
-    There the mark is part of the text. Readers of the chunk remove one mark at its start.
-    """
-    return BOM + data if data.startswith(BOM) else data
-
-
-def _read_chunk(path: Path, begin: int, end: int) -> bytes:
-    data = _read(path, begin, end)
-    return double_byte_order_mark(data) if begin else data
-
-
-def _read(path: Path, begin: int, end: int) -> bytes:
-    with path.open("rb", buffering=0) as file:
-        file.seek(begin)
-        data = file.read(end - begin)
-    if len(data) < end - begin:
-        raise FormatError("the file became shorter while it was read", path=str(path))
-    return data
-
-
-def _split_stream(path: str | Path, size: int) -> Iterator[Chunk]:
-    """Cut chunks from a stream, which is read once and in order; a chunk is already in memory."""
-    data, target = bytearray(), size
-    finish: Callable[[bytes], bytes] = bytes
-    for content in iter_content(path):
-        data += content
-        if len(data) < target:
-            continue
-        end = start_of_last_query(data)
-        if not end and len(data) - 1 - data.rfind(b"\n") > limits.MAX_LINE_BYTES:
-            break
-        target = size if end else 2 * len(data)  # for a single query, read twice as much
-        if end:
-            yield functools.partial(finish, bytes(data[:end]))
-            del data[:end]
-            finish = double_byte_order_mark
-    if data:
-        yield functools.partial(finish, bytes(data))

@@ -74,8 +74,7 @@ class _Table(Displayed):
         frame = frame_of(self.frame, self._kind)
         missing = self._defaults.keys() - frame.columns
         frame = frame.with_columns(**{name: pl.lit(self._defaults[name]) for name in missing})
-        keeps_others = self._kind is TOPICS
-        frame = conform(frame, self._schema, self._kind.name, keep_others=keeps_others)
+        frame = conform(frame, self._schema, self._kind.name, keep_others=self._kind is TOPICS)
         object.__setattr__(self, "frame", frame)
 
     @classmethod
@@ -252,8 +251,9 @@ class Corpus(_Table):
     def __post_init__(self) -> None:
         _Table.__post_init__(self)
         if self.parts is not None:
-            parts = conform(self.parts, PARTS_SCHEMA, "parts of documents")
-            object.__setattr__(self, "parts", parts)
+            object.__setattr__(
+                self, "parts", conform(self.parts, PARTS_SCHEMA, "parts of documents")
+            )
 
     def __len__(self) -> int:
         return self.frame.height

@@ -13,6 +13,7 @@ import polars as pl
 from trectools_plus.errors import FormatError, InputError
 from trectools_plus.formats.files.content import read_file
 from trectools_plus.formats.interchange.names import normalize
+from trectools_plus.formats.interchange.table_files import BLANKS, Header, find_header
 from trectools_plus.formats.ir_datasets import is_catalogue_name, open_catalogue
 from trectools_plus.formats.tables import Topics
 from trectools_plus.formats.topic_records.markup import read_markup
@@ -53,7 +54,6 @@ _YAML_START = re.compile(
 _SUFFIX = re.compile(r"\.(ya?ml|jsonl|ndjson|json|tsv)(?:\.\w+)?$", re.IGNORECASE)
 _FORMS: dict[str, Form] = {"yml": "yaml", "yaml": "yaml", "ndjson": "jsonl", "jsonl": "jsonl"}
 """The forms of files with these suffixes, whatever is in them."""
-_TIP_OF_THE_TONGUE = frozenset({"redditid", "tomturl", "positivequeries"})
 _LANGUAGE = re.compile(r"^([a-z]{1,3})-(?=title$|desc$|narr$|num$)")
 
 
@@ -105,27 +105,29 @@ def read_any(text: str, form: Form, options: TopicOptions, *, test_sets: bool = 
         if form == "lines":
             table.topics += iter_lines(text, table.problems)
             return table
-        if form == "json":
-            table.other = parse_json(text, table.problems.add) if text.strip() else None
-        elif form == "yaml":
-            # Loading PyYAML takes a tenth of the time of a short command.
-            from trectools_plus.formats.topic_records.yaml_nodes import parse_yaml
-
-            table.other = parse_yaml(text, table.problems.add)
-        elif form == "markup":
+        if form == "markup":
             topics = read_markup(text, table.problems)
         elif form == "table":
-            topics = read_table(text, separator_of(text) or ",", table.problems)
-        else:
+            header = _header_of(text)
+            topics = [] if header is None else read_table(text, header, table.problems)
+        elif form == "jsonl":
             topics = read_json_lines(text, table.problems)
-        if table.other is not None:
-            root, table.other = table.other, None
+        elif root := _parse(text, form, table.problems):
             topics = find_topics(root, test_sets=test_sets)
             table.other = root if topics is None else None
     except TreeError as error:
         table.problems.add("T104", error.line, error.what)
     _fill(topics or [], options, table)
     return table
+
+
+def _parse(text: str, form: Form, problems: Problems) -> Node | None:
+    if form == "json":
+        return parse_json(text, problems.add) if text.strip() else None
+    # Loading PyYAML takes a tenth of the time of a short command.
+    from trectools_plus.formats.topic_records.yaml_nodes import parse_yaml
+
+    return parse_yaml(text, problems.add)
 
 
 def _fill(topics: list[Topic], options: TopicOptions, table: TopicTable) -> None:
@@ -136,8 +138,11 @@ def _fill(topics: list[Topic], options: TopicOptions, table: TopicTable) -> None
     named = {name: by_name.get(name) or by_name.get(normalize(name)) for name in wanted}
     if topics and None in named.values():
         absent, known = [name for name in named if named[name] is None], [*filter(None, names)]
-        what = f"no topic has a field {listed(absent)} (fields: {listed([*map(visible, known)])})"
-        table.problems.add("T105", topics[0].line, what)
+        table.problems.add(
+            "T105",
+            topics[0].line,
+            f"no topic has a field {listed(absent)} (fields: {listed([*map(visible, known)])})",
+        )
         return
     texts = [name for name in map(named.get, options.text_fields) if name] or _choose_texts(topics)
     id_field = named.get(options.id_field or "")
@@ -168,16 +173,20 @@ def _fill(topics: list[Topic], options: TopicOptions, table: TopicTable) -> None
     table.topics = topics
     is_usual = id_field in (*ID_KEYS, "number", "num") and len(texts) == 1 and texts[0] in TEXT_KEYS
     if topics and (wanted or not is_usual):
-        fields_of_text = ", ".join(map(visible, texts)) or "the element"
-        place = f"id from {visible(id_field or 'its place')}, text from {fields_of_text}"
+        shown = ", ".join(map(visible, texts)) or "the element"
+        place = f"id from {visible(id_field or 'its place')}, text from {shown}"
         table.read_as = f"{plural(len(topics), 'topic')}: {place}"
 
 
 def _report_missing(topic: Topic, what: str, problems: Problems) -> None:
     seen = f" (fields: {listed([visible(name) for name in topic.fields if name])})"
     remedy = "Give every topic an id and a text, or name the field: --id-field, --text-fields NAME"
-    message = f"the {what} is missing in this topic{seen if topic.fields else ''}"
-    problems.add("T105", topic.line, message, remedy=remedy)
+    problems.add(
+        "T105",
+        topic.line,
+        f"the {what} is missing in this topic{seen if topic.fields else ''}",
+        remedy=remedy,
+    )
 
 
 def form_of(path: str, text: str) -> Form:
@@ -187,8 +196,7 @@ def form_of(path: str, text: str) -> Form:
         path: The name of the file.
         text: Its text, without byte order mark.
     """
-    suffix = _SUFFIX.search(path)
-    named = suffix[1].lower() if suffix else ""
+    named = "".join(_SUFFIX.findall(path)).lower()
     first, _, rest = text.lstrip(" \t\r\n").partition("\n")
     if named in _FORMS:
         return _FORMS[named]
@@ -197,20 +205,17 @@ def form_of(path: str, text: str) -> Form:
         return "jsonl" if is_object else "json"
     if re.match(r"<|\.I[ \t]", first):
         return "markup"
-    if separator_of(text) is not None:
+    if _header_of(text) is not None:
         return "table"
     is_tsv = named == "tsv" or "\t" in first
     return "yaml" if not is_tsv and _YAML_START.match(text) else "lines"
 
 
-def separator_of(text: str) -> str | None:
-    """Return the separator of a table with a header, except two columns with a tab."""
-    first, _, _ = text.lstrip(" \t\r\n").partition("\n")
-    for separator in ",;|\t":
-        names = [name.strip('" \r') for name in first.split(separator)]
-        if len(names) > 1 + (separator == "\t") and is_header(names):
-            return separator
-    return None
+def _header_of(text: str) -> Header | None:
+    """Return the header of a table, except two columns with a tab."""
+    header = find_header(text, is_header)
+    least = 0 if header is None else {BLANKS: 1 << 30, "\t": 3}.get(header.separator, 2)
+    return header if header is not None and len(header.names) >= least else None
 
 
 def _choose_texts(topics: Sequence[Topic]) -> list[str]:
@@ -220,7 +225,8 @@ def _choose_texts(topics: Sequence[Topic]) -> list[str]:
     names = [*dict.fromkeys(name for name, _ in items)]
     filled = [name for name in names if name in are_texts]
     main = _ranked(filled, TOPIC_TEXTS) or _ranked(names, TOPIC_TEXTS)
-    if main and {*map(normalize, filled)} & _TIP_OF_THE_TONGUE:
+    tip_of_the_tongue = {"redditid", "tomturl", "positivequeries"}
+    if main and tip_of_the_tongue.intersection(map(normalize, filled)):
         return [main[0], "description"]
     joined = [name for name in filled if _plain(name) in JOINED_TEXTS]
     return main[:1] or [name for name in joined if _plain(name) not in LONG_TEXTS] or joined
@@ -276,10 +282,14 @@ def read_topics(path: str | Path, options: TopicOptions = DEFAULTS) -> Topics:
         )
     table = read_any(text, form_of(source.path, text), options)
     if table.other is not None and not table.other.is_empty:
-        what = "expected a list of objects with an id and a text, or {id: text}"
-        table.problems.add("T105", table.other.line, what)
-    frame = _collect(table, source.path)
-    return Topics(frame, source.path, table.read_as and f"read as {table.read_as}")
+        table.problems.add(
+            "T105",
+            table.other.line,
+            "expected a list of objects with an id and a text, or {id: text}",
+        )
+    return Topics(
+        _collect(table, source.path), source.path, table.read_as and f"read as {table.read_as}"
+    )
 
 
 def write_topics(topics: Topics, path: str | Path) -> None:
@@ -301,8 +311,11 @@ def write_topics(topics: Topics, path: str | Path) -> None:
     rows = topics.frame.select("query_id", one_line)
     empty = rows.filter(pl.col("text") == "")
     if empty.height:
-        what = f"topic {shortened(empty['query_id'][0])} has no text"
-        raise InputError(what, where="topics", remedy="write the text, or remove the topic")
+        raise InputError(
+            f"topic {shortened(empty['query_id'][0])} has no text",
+            where="topics",
+            remedy="write the text, or remove the topic",
+        )
     write_rows([rows], path, separator="\t")
 
 
@@ -319,15 +332,13 @@ def _collect(table: TopicTable, path: str) -> pl.DataFrame:
             table.problems.add("T112", topic.line, what, remedy="Keep one of them")
     table.problems.refuse(path)
     if not known:
-        remedy = "check that the program that wrote the file finished"
-        raise FormatError("no topics", path=path, remedy=remedy)
+        raise FormatError("no topics", path=path, remedy="check that the file is complete")
     names = dict.fromkeys(name for topic in known.values() for name in topic.fields)
     if len(names) > MAX_FIELDS:
         what = f"more than {MAX_FIELDS:,} different fields in {len(known):,} topics"
         raise FormatError(what, path=path, remedy="use the same few fields in every topic")
-    missing = text_node(0, "")
     columns = {"query_id": [*known], "text": [topic.text or "" for topic in known.values()]} | {
-        name: [topic.fields.get(name, missing).text or None for topic in known.values()]
+        name: [topic.fields.get(name, text_node(0, "")).text or None for topic in known.values()]
         for name in names
     }
     return pl.DataFrame(columns, schema=dict.fromkeys(columns, pl.String))
@@ -337,5 +348,9 @@ def report_empty_text(topic: Topic, problems: Problems) -> None:
     """Report a text without visible characters (T121)."""
     if topic.text is not None and not topic.text.strip():
         query_id = topic.query_id
-        what = "no text" if query_id is None else f"topic {visible(query_id)} has no text"
-        problems.add("T121", topic.text_line or topic.line, what, query_id=query_id)
+        problems.add(
+            "T121",
+            topic.text_line or topic.line,
+            "no text" if query_id is None else f"topic {visible(query_id)} has no text",
+            query_id=query_id,
+        )

@@ -66,8 +66,11 @@ def refuse_unwritable(frame: pl.DataFrame, columns: Iterable[str], kind: str) ->
             characters, or starts the line with ``#`` or a byte order mark.
     """
     if frame.is_empty():
-        what = "no rows to write, and readers refuse an empty file"
-        raise InputError(what, where=kind, remedy="check how the table was created")
+        raise InputError(
+            "no rows to write, and readers refuse an empty file",
+            where=kind,
+            remedy="check how the table was created",
+        )
     for position, column in enumerate(columns):
         texts = frame[column].unique()
         wrong = (texts == "") | texts.str.contains(UNWRITABLE)

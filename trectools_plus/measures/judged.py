@@ -211,14 +211,14 @@ class JudgedQueries:
     def _table(self) -> PairTable:
         if self.doc_ids is self.view.doc_ids:  # in the order of the rows
             return self.view.pairs
-        return PairTable.of(self.doc_ids, self.query)
+        return PairTable(self.doc_ids, self.query)
 
     @cached_property
     def _unified_table(self) -> PairTable:
         if self.doc_ids is self.view.doc_ids:
             return self.view.unified_pairs
         folds = unify_spellings(self.doc_ids)
-        return self._table if folds is self.doc_ids else PairTable.of(folds, self.query)
+        return self._table if folds is self.doc_ids else PairTable(folds, self.query)
 
     def has_any(self, doc_ids: Ids) -> bool:
         """Return whether one of the documents is judged for any query."""

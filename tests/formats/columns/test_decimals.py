@@ -30,7 +30,7 @@ NUMBER = DIGITS.filter(bool) | st.sampled_from([*OTHER, *NOT_FINITE, "0" * 500 +
 def bounds(texts: list[str]) -> tuple[Text, np.ndarray, np.ndarray]:
     data = [text.encode() for text in texts]
     ends = np.cumsum([len(one) + 1 for one in data]) - 1
-    return Text.of(b" ".join(data)), ends - [len(one) for one in data], ends
+    return Text(b" ".join(data)), ends - [len(one) for one in data], ends
 
 
 def decimals(texts: list[str]) -> Decimals:

@@ -75,7 +75,7 @@ def test_pairs_are_found_once(
     with pytest.MonkeyPatch.context() as patch:
         if collide:
             patch.setattr(Ids, "hashes", lambda ids: ids.words[0] & np.uint64(0))
-        table = PairTable.of(*columns(known))
+        table = PairTable(*columns(known))
         places, pairs = table.find(*columns(asked))
         unknown = table.find(columns(asked)[0], np.full(len(asked), -1))[0]
         has_any = table.has_any(columns(asked)[0])

@@ -10,13 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trectools_plus.formats.interchange import table_files
-from trectools_plus.formats.interchange.names import QRELS, RUN, TOPIC_FIELDS, find_fields
+from trectools_plus.formats.interchange.names import QRELS, RUN, TOPICS, find_fields
 from trectools_plus.formats.interchange.table_files import HeadedTable, find_header, read_table
 
 
 def table_of(text: str) -> HeadedTable:
     text = text.removeprefix("\ufeff")
-    header = find_header(text, lambda names: "query_id" in find_fields(names, TOPIC_FIELDS))
+    header = find_header(text, lambda names: "query_id" in find_fields(names, TOPICS.fields))
     assert header is not None
     return read_table(text, header)
 

@@ -8,11 +8,12 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from trectools_plus import Run, evaluate
-from trectools_plus.errors import FormatError, InputError
+from trectools_plus import evaluate
+from trectools_plus.errors import FormatError
 from trectools_plus.formats.files.content import FileContent
 from trectools_plus.formats.lexing import lex_qrels, lex_run
 from trectools_plus.validation import load_run, validate_qrels, validate_run
+from trectools_plus.validation.findings import FindingsError
 from trectools_plus.validation.fixing import fix_run
 from trectools_plus.validation.loading import convert_run
 
@@ -53,8 +54,8 @@ def test_a_table_of_several_systems_is_refused(tmp_path: Path, name: str) -> Non
 def test_frames_of_several_systems_are_refused() -> None:
     frame = pl.DataFrame(ROWS, schema=["method", "query_id", "doc_id", "score"], orient="row")
     for value in (frame, pytest.importorskip("pandas").DataFrame(frame.to_dict(as_series=False))):
-        with pytest.raises(InputError, match=r"method.*BM25.*DPH"):
-            Run(value)
+        with pytest.raises(FindingsError, match="R131"):
+            evaluate(QRELS, value)
     runs = {str(name): part for (name,), part in frame.partition_by("method", as_dict=True).items()}
     assert evaluate(QRELS, runs, ["RR"]).run_names == ["BM25", "DPH"]
 

@@ -17,9 +17,8 @@ from itertools import accumulate
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
-from trectools_plus.formats.columns.facts import FileFacts, OddLines
+from trectools_plus.formats.columns.facts import FileFacts, Lines, OddLines
 from trectools_plus.formats.columns.ids import Ids, Rows, Text
 from trectools_plus.formats.files.content import BOM, FileContent
 
@@ -28,8 +27,6 @@ if TYPE_CHECKING:
 
 CHUNK_BYTES = 1 << 20
 """The approximate size of the parts in which rows are split, which fit the caches."""
-
-_SPACE = ord(" ")
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,13 +54,10 @@ class Fields:
 
     def starts(self, number: int) -> Rows:
         """Return the first byte of a field, by its number from 1."""
-        starts: Rows
-        if number > 1:
-            starts = self.ends[number - 2] + 1
-            return starts
-        starts = np.empty_like(self.ends[0])
-        starts[:1] = self.first
-        np.add(self.ends[-1, :-1], 1, out=starts[1:])
+        starts: Rows = np.add(self.ends[number - 2], 1)
+        if number == 1:
+            starts[1:] = starts[:-1].copy()
+            starts[:1] = self.first
         return starts
 
     def bounds(self, number: int) -> tuple[Rows, Rows]:
@@ -91,8 +85,8 @@ def iter_fields(body: bytes, n_fields: int, separator: bytes) -> Iterator[Fields
     start, end = 0, -1
     while end < len(body):
         end = body.find(b"\n", min(start + CHUNK_BYTES, len(body)) - 1) + 1 or len(body)
-        text = Text.of(body[start:end].replace(b"\0", b"\xff"))
-        breaks = np.flatnonzero(text.data <= _SPACE)
+        text = Text(body[start:end].replace(b"\0", b"\xff"))
+        breaks = np.flatnonzero(text.data <= ord(" "))
         marks = text.data[breaks]
         is_end = (marks == separator[0]) | (marks == ord("\n"))
         if not is_end.all():  # control characters are part of fields
@@ -102,7 +96,6 @@ def iter_fields(body: bytes, n_fields: int, separator: bytes) -> Iterator[Fields
 
 
 _FIELD = re.compile(r"[^ \t\v\f]+")
-_LF = ord("\n")
 
 
 class LineIndex:
@@ -120,7 +113,7 @@ class LineIndex:
     def _ends(self) -> Rows:
         data = np.frombuffer(self._data, np.uint8)
         blocks = range(0, len(data), CHUNK_BYTES)
-        ends = [np.flatnonzero(data[at : at + CHUNK_BYTES] == _LF) + at for at in blocks]
+        ends = [np.flatnonzero(data[at : at + CHUNK_BYTES] == ord("\n")) + at for at in blocks]
         return np.concatenate([np.zeros(0, np.int64), *ends])
 
     def text(self, line: int) -> str:
@@ -128,13 +121,15 @@ class LineIndex:
         begin = int(self._ends[line - 2]) + 1 if line > 1 else self._start
         if line > len(self._ends):  # without an LF, a CR at the end of the file is part of the line
             return self._data[begin:].decode("utf-8", "replace")
-        text = self._data[begin : int(self._ends[line - 1])]
-        return text.removesuffix(b"\r").decode("utf-8", "replace")
+        return (
+            self._data[begin : int(self._ends[line - 1])]
+            .removesuffix(b"\r")
+            .decode("utf-8", "replace")
+        )
 
     def field(self, line: int, field: int) -> str:
         """Return a field (from 1) of a line (from 1), which must exist."""
-        fields: list[str] = _FIELD.findall(self.text(line))
-        return fields[field - 1]
+        return str(_FIELD.findall(self.text(line))[field - 1])
 
     def column_of_field(self, line: int, field: int) -> int:
         """Return the character column, from 1, at which a field (from 1) of a line begins."""
@@ -179,24 +174,24 @@ class Columns:
         source: The content of the file.
         n_fields: The number of fields of a row.
         n_rows: The number of rows.
-        misshapen: Lines with another number of fields.
-        comments: Lines that begin with ``#``.
         facts: Line ends, encoding, spacing.
         body: The rows, tidy and in valid UTF-8; see :func:`iter_fields`.
         separator: Space or tab, whichever occurs first in the file.
         row_lines: The line number of each row; ``None`` if they are 1, 2, 3, …
+        misshapen: Lines with another number of fields.
+        comments: Lines that begin with ``#``.
         origin: The layout of a file in another form; ``None`` for a file in TREC form.
     """
 
     source: FileContent
     n_fields: int
     n_rows: int
-    misshapen: OddLines
-    comments: OddLines
     facts: FileFacts
     body: bytes | memoryview = field(repr=False)
     separator: bytes = field(repr=False)
-    row_lines: npt.NDArray[np.uint32] | None = field(repr=False)
+    row_lines: Lines | None = field(default=None, repr=False)
+    misshapen: OddLines = field(default_factory=OddLines.of)
+    comments: OddLines = field(default_factory=OddLines.of)
     origin: Origin | None = None
 
     @classmethod
@@ -223,7 +218,7 @@ class Columns:
         )
 
     @cached_property
-    def lines(self) -> npt.NDArray[np.uint32]:
+    def lines(self) -> Lines:
         """The line number of each row."""
         numbers = self.row_lines
         return np.arange(1, self.n_rows + 1, dtype=np.uint32) if numbers is None else numbers

@@ -32,23 +32,15 @@ INTEGER = r"^[+-]?[0-9]+$"
 _DECIMAL = re.compile(DECIMAL)
 _NOT_FINITE = re.compile(r"(?i)[+-]?(?:nan|inf|infinity)")
 
-_WHOLE = re.compile(r"([+-]?[0-9]+)(\.0*)?")
-_MAX_DIGITS = 4000  # Python refuses to convert more by default
+_WHOLE = re.compile(r"([+-]?[0-9]{1,4000})(\.0*)?")  # Python refuses to convert more digits
 
 _POWERS: Floats = np.array([10.0**power for power in range(20)])
-_EXACT = 2.0**53
-_EXACT_LONG = 2.0**63
 _FEW = 1000
 """The number of texts that Python parses faster than Polars is imported."""
-_LONG_EPSILON = np.finfo(np.longdouble).eps
 _SHORT = 1e15
 
 _LAST = np.array([(((1 << 8 * n) - 1) << 8 * (8 - n)) for n in range(9)], np.uint64)
 """The mask of the last ``n`` bytes of a word."""
-
-_ZEROS = np.uint64(0x3030303030303030)
-_HIGH = np.uint64(0x8080808080808080)
-_ABOVE_NINE = np.uint64(0x7676767676767676)
 
 
 class _Numbers:
@@ -87,7 +79,7 @@ def parse_decimals(text: Text, starts: Rows, ends: Rows) -> Decimals:
     sign = text.data.take(starts)
     is_negative = sign == ord("-")
     begins = starts + (is_negative | (sign == ord("+")))
-    points = np.append(np.flatnonzero(text.data == ord(".")), text.n_bytes)
+    points = np.append(np.flatnonzero(text.data == ord(".")), len(text.data))
     point = np.minimum(points[np.searchsorted(points, begins)], ends)
     n_after = np.maximum(ends - point - 1, 0)
     whole, is_regular = _read_digits(text, point - begins, point, 8)
@@ -96,7 +88,7 @@ def parse_decimals(text: Text, starts: Rows, ends: Rows) -> Decimals:
     digits = whole * divisors + fraction
     values = digits / divisors
     is_regular &= is_fraction & (point - begins + n_after > 0)
-    rows = np.flatnonzero(digits >= _EXACT)
+    rows = np.flatnonzero(digits >= 2.0**53)
     values[rows], is_sure = _divide(whole[rows], fraction[rows], divisors[rows])
     is_regular[rows] &= is_sure
     np.negative(values, out=values, where=is_negative)
@@ -165,7 +157,7 @@ def parse_whole_numbers(text: Text, starts: Rows, ends: Rows) -> WholeNumbers:
 def _parse_whole_number(text: str) -> tuple[int | None, bool]:
     """Return the value, ``None`` if there is none in 64 bits, and whether there is a point."""
     found = _WHOLE.fullmatch(text)
-    if found is None or len(found[1]) > _MAX_DIGITS or not -(1 << 63) <= int(found[1]) < 1 << 63:
+    if found is None or not -(1 << 63) <= int(found[1]) < 1 << 63:
         return None, False
     return int(found[1]), bool(found[2])
 
@@ -181,9 +173,9 @@ def _divide(whole: Word, fraction: Word, divisors: Floats) -> tuple[Floats, Flag
     exact = divisors.astype(np.longdouble)  # on some machines not longer than float64
     digits = whole * exact + fraction
     quotient = digits / exact
-    margin = quotient * _LONG_EPSILON
+    margin = quotient * np.finfo(np.longdouble).eps
     values = (quotient - margin).astype(np.float64)
-    return values, (digits < _EXACT_LONG) & (values == (quotient + margin).astype(np.float64))
+    return values, (digits < 2.0**63) & (values == (quotient + margin).astype(np.float64))
 
 
 def _read_digits(text: Text, lengths: Rows, ends: Rows, longest: int) -> tuple[Word, Flags]:
@@ -201,11 +193,11 @@ def _read_digits(text: Text, lengths: Rows, ends: Rows, longest: int) -> tuple[W
     number, other = np.zeros(len(ends), np.uint64), np.zeros(len(ends), np.uint64)
     for at in range((min(longest, int(lengths.max(initial=0))) + 7) // 8):
         word = text.words_at(ends, -8 * (at + 1))
-        word ^= _ZEROS
+        word ^= np.uint64(0x3030303030303030)
         word &= _LAST.take(lengths - 8 * at, mode="clip")
-        other |= (word + _ABOVE_NINE) | word
+        other |= (word + np.uint64(0x7676767676767676)) | word
         number += _eight_digits(word) * np.uint64(10 ** (8 * at))
-    return number, ((other & _HIGH) == 0) & (lengths <= longest)
+    return number, ((other & np.uint64(0x8080808080808080)) == 0) & (lengths <= longest)
 
 
 def _eight_digits(word: Word) -> Word:

@@ -13,10 +13,9 @@ import numpy.typing as npt
 if TYPE_CHECKING:
     import polars as pl
 
+Lines = npt.NDArray[np.uint32]
 LONG_LINE_BYTES = 64 * 1024
 """Longer lines are reported as facts."""
-
-_GUESS_FROM_BYTES = 4096
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -29,7 +28,7 @@ class Occurrences:
     """
 
     count: int = 0
-    lines: npt.NDArray[np.uint32] = field(default_factory=lambda: np.zeros(0, np.uint32))
+    lines: Lines = field(default_factory=lambda: np.zeros(0, np.uint32))
 
     def __bool__(self) -> bool:
         return self.count > 0
@@ -118,10 +117,10 @@ class FileFacts:
     @classmethod
     def joined(cls, parts: Sequence[FileFacts]) -> FileFacts:
         """Return the facts of a file, given those of its parts, each of whole lines."""
-        first = parts[0]
         lines_before = list(accumulate((part.n_lines for part in parts[:-1]), initial=0))
         counts: dict[str, Any] = {
-            name: sum(getattr(part, name) for part in parts) for name in _COUNTS
+            name: sum(getattr(part, name) for part in parts)
+            for name in ("n_lines", "n_lf", "n_crlf")
         }
         occurrences: dict[str, Any] = {
             name: Occurrences.joined([getattr(part, name) for part in parts], lines_before)
@@ -134,12 +133,12 @@ class FileFacts:
             if part.bad_utf8 is not None
         ]
         return replace(
-            first,
+            parts[0],
             **counts,
             **occurrences,
             final_newline=parts[-1].final_newline,
             bad_utf8=bad[0] if bad else None,
-            encoding_guess=first.encoding_guess or ("latin-1" if bad else None),
+            encoding_guess=parts[0].encoding_guess or ("latin-1" if bad else None),
             longest_line=parts[longest].longest_line,
             longest_line_at=_moved(parts[longest].longest_line_at, lines_before[longest]),
             stopped_at=_moved(parts[-1].stopped_at, lines_before[-1]),
@@ -150,7 +149,6 @@ class FileFacts:
         )
 
 
-_COUNTS = ("n_lines", "n_lf", "n_crlf")
 _OCCURRENCES = ("bare_cr", "nul", "blank_lines", "loose_rows", "form_feed_lines", "long_lines")
 
 
@@ -169,7 +167,7 @@ def guess_encoding(data: bytes, bad_utf8: bool) -> str | None:
         return "utf-32"
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
         return "utf-16"
-    start = data[:_GUESS_FROM_BYTES]
+    start = data[:4096]
     tenths = start.count(0) * 10 // len(start) if len(start) >= 8 else 0
     if 4 <= tenths <= 7:  # half or three quarters of the bytes of a wide encoding are 0
         width, name = (4, "utf-32") if tenths == 7 else (2, "utf-16")
@@ -177,9 +175,6 @@ def guess_encoding(data: bytes, bad_utf8: bool) -> str | None:
         first, last = start[::width].count(0), start[width - 1 :: width].count(0)
         return name + ("be" if first > last else "le")
     return "latin-1" if bad_utf8 else None
-
-
-Lines = npt.NDArray[np.uint32]
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from hashlib import blake2b
 from typing import TYPE_CHECKING
 
@@ -35,50 +34,32 @@ np.empty(31 << 20, np.uint8)
 
 _FACTORS = np.cumprod(np.full(MAX_WORDS + 1, 0x9E3779B97F4A7C15, np.uint64))
 """Odd numbers with irregular bits, one for each word."""
-_MIX = np.uint64(0xFF51AFD7ED558CCD)
-_HALF = np.uint64(32)
+_HIGH = np.uint64(0x8080808080808080)
 _NUL, _FOR_NUL = b"\0", b"\xff"
 """A byte that is not in UTF-8 stands for NUL, so that NULs at the end of an id are kept."""
 
 
-@dataclass(frozen=True, eq=False)
 class Text:
-    """Bytes with a margin of zeros on both sides.
+    """A copy of some bytes with a margin of zeros on both sides.
+
+    Args:
+        data: The bytes.
 
     Attributes:
-        padded: The bytes with their margins.
-        n_bytes: The number of bytes without margins.
+        data: The bytes without margins.
     """
 
-    padded: Bytes
-    n_bytes: int
-
-    @classmethod
-    def of(cls, data: bytes) -> Text:
-        """Copy some bytes."""
+    def __init__(self, data: bytes) -> None:
         padded = np.empty(len(data) + 2 * MARGIN, np.uint8)
         padded[:MARGIN] = padded[-MARGIN:] = 0
-        padded[MARGIN:-MARGIN] = np.frombuffer(data, np.uint8)
-        return cls(padded, len(data))
-
-    @property
-    def data(self) -> Bytes:
-        """The bytes without margins."""
-        return self.padded[MARGIN : MARGIN + self.n_bytes]
-
-    @cached_property
-    def _words(self) -> Word:
-        """The word at each byte, in little-endian order; the first begins before the margin."""
-        n_words = len(self.padded) - 7
-        return np.ndarray((n_words,), np.dtype("<u8"), self.padded, 0, (1,))
+        self.data: Bytes = padded[MARGIN:-MARGIN]
+        self.data[:] = np.frombuffer(data, np.uint8)
+        # The word at each byte, in little-endian order; the first begins before the margin.
+        self._words: Word = np.ndarray((len(padded) - 7,), np.dtype("<u8"), padded, 0, (1,))
 
     def words_at(self, places: Rows, offset: int = 0) -> Word:
         """Return the eight bytes from ``offset`` bytes after each place."""
         return self._words[MARGIN + offset :][places]
-
-    def cut(self, begin: int, end: int) -> bytes:
-        """Return the bytes between two places."""
-        return self.padded[MARGIN + begin : MARGIN + end].tobytes()
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,7 +91,7 @@ class Ids:
         rests: dict[int, bytes] = {}
         hashes = np.zeros(len(starts), np.uint64)
         for row in np.flatnonzero(lengths > 0).tolist():
-            rest = text.cut(int(starts[row]) + MARGIN, int(ends[row]))
+            rest = text.data[int(starts[row]) + MARGIN : int(ends[row])].tobytes()
             key = int.from_bytes(blake2b(rest, digest_size=8).digest(), "little") or 1
             hashes[row], rests[key] = key, rest
         return cls((*words, hashes), rests)
@@ -118,8 +99,7 @@ class Ids:
     @classmethod
     def of_series(cls, texts: pl.Series) -> Ids:
         """Return the texts of a column of strings without nulls."""
-        lengths = texts.str.len_bytes().to_numpy()
-        return cls._of_bytes(join_texts(texts).encode(), lengths)
+        return cls._of_bytes(join_texts(texts).encode(), texts.str.len_bytes().to_numpy())
 
     @classmethod
     def of_texts(cls, texts: Iterable[str]) -> Ids:
@@ -132,7 +112,7 @@ class Ids:
         """Return texts that follow one another."""
         ends = np.cumsum(lengths, dtype=np.int64)
         starts = np.concatenate([[0], ends[:-1]]) if len(ends) else ends
-        return cls.of(Text.of(data.replace(_NUL, _FOR_NUL)), starts, ends)
+        return cls.of(Text(data.replace(_NUL, _FOR_NUL)), starts, ends)
 
     @classmethod
     def constant(cls, text: str, n_rows: int) -> Ids:
@@ -202,8 +182,8 @@ class Ids:
         mixed: Word = self.words[0] * _FACTORS[0]
         for number, word in enumerate(self.words[1:], 1):
             mixed += word * _FACTORS[number]
-        mixed ^= mixed >> _HALF
-        mixed *= _MIX
+        mixed ^= mixed >> np.uint64(32)
+        mixed *= np.uint64(0xFF51AFD7ED558CCD)
         return mixed
 
     def numbered(self) -> tuple[Rows, Rows]:
@@ -277,7 +257,12 @@ class Ids:
 
     def lower(self) -> Ids:
         """Return ASCII texts in lower case."""
-        return Ids(tuple(word | (_upper(word) >> np.uint64(2)) for word in self.words))
+        # The first sum sets the highest bit of a byte from "A" on, the second that above "Z".
+        from_a, above_z = np.uint64(0x3F3F3F3F3F3F3F3F), np.uint64(0x2525252525252525)
+        upper = (((word + from_a) ^ (word + above_z)) & _HIGH for word in self.words)
+        return Ids(
+            tuple(word | (bit >> np.uint64(2)) for word, bit in zip(self.words, upper, strict=True))
+        )
 
 
 def join_texts(texts: pl.Series, separator: str = "") -> str:
@@ -286,60 +271,27 @@ def join_texts(texts: pl.Series, separator: str = "") -> str:
     return texts.slice(0, texts.len()).str.join(separator).item() or ""  # null without texts
 
 
-_HIGH = np.uint64(0x8080808080808080)
-
-
-def _upper(word: Word) -> Word:
-    """Return words with the highest bit of each byte from A to Z."""
-    # A byte of at least "A" gets the highest bit by the first sum, one above "Z" by the second.
-    from_a = word + np.uint64(0x3F3F3F3F3F3F3F3F)
-    above_z = word + np.uint64(0x2525252525252525)
-    high: Word = (from_a ^ above_z) & _HIGH
-    return high
-
-
-_SLOTS_PER_PAIR = 16
-_MAX_SLOT_BITS = 26
-
-
-@dataclass(frozen=True, eq=False)
 class PairTable:
     """Pairs of query number and document, by keys with the query in the highest bits.
 
-    Attributes:
-        ids: The document of each pair.
+    Args:
+        ids: The document of each pair; pairs may be repeated.
         query: The query of each pair.
-        keys: The sorted keys.
-        order: The pair of each key.
-        is_used: For the highest bits of a key: whether such a key exists, to exclude most others.
-        n_bits: The number of bits for the query.
-        n_equal: The greatest number of equal keys, usually 1.
     """
 
-    ids: Ids
-    query: Rows
-    keys: Word
-    order: Rows
-    is_used: Flags
-    n_bits: int
-    n_equal: int
-
-    @classmethod
-    def of(cls, ids: Ids, query: Rows) -> PairTable:
-        """Return a table of some pairs, which may be repeated."""
+    def __init__(self, ids: Ids, query: Rows) -> None:
         n_queries = int(query.max(initial=0)) + 1
-        n_bits = n_queries.bit_length()
-        keys = _keys(ids, query, n_bits)
-        order = np.argsort(keys, kind="stable")
-        keys = keys[order]
+        self.ids, self.query, self._n_bits = ids, query, n_queries.bit_length()
+        keys = self._keys_of(ids, query)
+        self._order = np.argsort(keys, kind="stable")
+        self._keys = keys = keys[self._order]
         heads = np.flatnonzero(np.concatenate([[True], keys[1:] != keys[:-1], [True]]))
-        n_slots = _SLOTS_PER_PAIR * len(query) // n_queries
-        n_slot_bits = min(n_bits + n_slots.bit_length(), _MAX_SLOT_BITS)
-        is_used = np.zeros(1 << n_slot_bits, np.bool_)
-        n_equal = int(np.diff(heads).max(initial=0))
-        table = cls(ids, query, keys, order, is_used, n_bits, n_equal)
-        is_used[table._slots(keys)] = True
-        return table
+        self._n_equal = int(np.diff(heads).max(initial=0))  # usually 1
+        n_slots = 16 * len(query) // n_queries
+        self._n_slot_bits = min(self._n_bits + n_slots.bit_length(), 26)
+        # Whether a key with such highest bits exists, to exclude most others.
+        self._is_used = np.zeros(1 << self._n_slot_bits, np.bool_)
+        self._is_used[self._slots(keys)] = True
 
     def find(self, ids: Ids, query: Rows) -> tuple[Rows, Rows]:
         """Find pairs of document and query number; a negative number is never found.
@@ -348,14 +300,14 @@ class PairTable:
             The positions of the pairs that are in the table, ascending, and their pairs in it: the
             first of those that are equal.
         """
-        keys = _keys(ids, query, self.n_bits)
-        places = np.flatnonzero(self.is_used.take(self._slots(keys)))
+        keys = self._keys_of(ids, query)
+        places = np.flatnonzero(self._is_used.take(self._slots(keys)))
         keys = keys[places]
-        first = np.searchsorted(self.keys, keys)
+        first = np.searchsorted(self._keys, keys)
         pairs = np.full(len(places), -1)
-        for at in range(self.n_equal):
-            near = np.flatnonzero((pairs < 0) & (self.keys.take(first + at, mode="clip") == keys))
-            pair = self.order.take(first[near] + at, mode="clip")
+        for at in range(self._n_equal):
+            near = np.flatnonzero((pairs < 0) & (self._keys.take(first + at, mode="clip") == keys))
+            pair = self._order.take(first[near] + at, mode="clip")
             same = ids.take(places[near]).equal(self.ids.take(pair))
             same &= query[places[near]] == self.query[pair]
             pairs[near[same]] = pair[same]
@@ -364,15 +316,12 @@ class PairTable:
 
     def has_any(self, ids: Ids) -> bool:
         """Return whether a document is in the table, for any query."""
-        known = PairTable.of(self.ids, np.zeros(len(self.ids), np.int64))
+        known = PairTable(self.ids, np.zeros(len(self.ids), np.int64))
         return len(known.find(ids, np.zeros(len(ids), np.int64))[0]) > 0
 
     def _slots(self, keys: Word) -> Rows:
-        n_slot_bits = len(self.is_used).bit_length() - 1
-        return (keys >> np.uint64(64 - n_slot_bits)).view(np.int64)
+        return (keys >> np.uint64(64 - self._n_slot_bits)).view(np.int64)
 
-
-def _keys(ids: Ids, query: Rows, n_bits: int) -> Word:
-    keys = ids.hashes() >> np.uint64(n_bits)
-    keys |= query.astype(np.uint64) << np.uint64(64 - n_bits)
-    return keys
+    def _keys_of(self, ids: Ids, query: Rows) -> Word:
+        high = query.astype(np.uint64) << np.uint64(64 - self._n_bits)
+        return (ids.hashes() >> np.uint64(self._n_bits)) | high

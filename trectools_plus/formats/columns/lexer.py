@@ -7,11 +7,10 @@ ends and is used unchanged. Any other chunk is split with NumPy, without a loop 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from trectools_plus.formats.columns.columns import Columns as Columns
 from trectools_plus.formats.columns.columns import iter_fields as iter_fields
@@ -19,10 +18,12 @@ from trectools_plus.formats.columns.facts import (
     LONG_LINE_BYTES,
     BadByte,
     FileFacts,
+    Lines,
     Occurrences,
     OddLines,
     guess_encoding,
 )
+from trectools_plus.formats.columns.ids import Bytes, Flags, Rows
 from trectools_plus.formats.files import limits
 from trectools_plus.formats.files.content import BOM, FileContent
 
@@ -30,15 +31,12 @@ LF, CR, TAB, VT, FF, SPACE, HASH = 10, 13, 9, 11, 12, 32, 35
 _IS_BREAK = np.zeros(256, np.bool_)
 _IS_BREAK[[TAB, VT, FF, SPACE, LF]] = True
 
-Bytes = npt.NDArray[np.uint8]
-Flags = npt.NDArray[np.bool_]
-Counts = npt.NDArray[np.int64]
-Lines = npt.NDArray[np.uint32]
 
-
-@dataclass(frozen=True, slots=True, eq=False)
 class LineShapes:
-    """Lines and fields of a chunk; a break is a blank or a line end.
+    """Lines and fields of a chunk of complete lines; a break is a blank or a line end.
+
+    Args:
+        chunk: The lines, at least one byte, which end in LF alone; the last LF may be missing.
 
     Attributes:
         text: The chunk, with LF at the end of each line.
@@ -52,66 +50,32 @@ class LineShapes:
         n_breaks: The number of breaks of each line, with its end.
         is_comment: Whether each line begins with ``#``.
         has_controls: Whether there are control characters, except NUL and CR.
+        lengths: The number of bytes of each line without its end.
     """
 
-    text: Bytes
-    breaks: Counts
-    marks: Bytes
-    starts: Counts
-    ends: Counts
-    fields: Counts
-    line: Counts
-    n_fields: Counts
-    n_breaks: Counts
-    is_comment: Flags
-    has_controls: bool
-
-    @classmethod
-    def of(cls, chunk: bytes) -> LineShapes:
-        """Find the lines and fields of a chunk of complete lines, at least one byte.
-
-        Args:
-            chunk: The lines, which end in LF alone; the last line end may be missing.
-        """
-        text: Bytes = np.frombuffer(chunk if chunk.endswith(b"\n") else chunk + b"\n", np.uint8)
-        breaks = np.flatnonzero(text <= SPACE)
-        marks = text[breaks]
+    def __init__(self, chunk: bytes) -> None:
+        self.text: Bytes = np.frombuffer(chunk + b"\n" * (chunk[-1] != LF), np.uint8)
+        breaks = np.flatnonzero(self.text <= SPACE)
+        marks = self.text[breaks]
         is_break = _IS_BREAK[marks]
-        has_controls = False
-        if not is_break.all():
-            others = marks[~is_break]
-            has_controls = bool(((others != 0) & (others != CR)).any())
-            breaks, marks = breaks[is_break], marks[is_break]
-        last = np.flatnonzero(marks == LF)  # of each line
-        ends = breaks[last]
-        starts = np.concatenate([[0], ends[:-1] + 1])
-        fields = np.flatnonzero(np.diff(breaks, prepend=-1) > 1)
-        n_fields = np.diff(np.searchsorted(fields, last, "right"), prepend=0)
-        return cls(
-            text=text,
-            breaks=breaks,
-            marks=marks,
-            starts=starts,
-            ends=ends,
-            fields=fields,
-            line=np.repeat(np.arange(len(ends)), n_fields),
-            n_fields=n_fields,
-            n_breaks=np.diff(last, prepend=-1),
-            is_comment=text[starts] == HASH,
-            has_controls=has_controls,
-        )
-
-    @property
-    def lengths(self) -> Counts:
-        """The number of bytes of each line without its end."""
-        return self.ends - self.starts
+        self.breaks, self.marks = breaks[is_break], marks[is_break]
+        self.has_controls = bool((~is_break & (marks != 0) & (marks != CR)).any())
+        last = np.flatnonzero(self.marks == LF)  # of each line
+        self.ends = self.breaks[last]
+        self.starts = np.concatenate([[0], self.ends[:-1] + 1])
+        self.lengths = self.ends - self.starts
+        self.fields = np.flatnonzero(np.diff(self.breaks, prepend=-1) > 1)
+        self.n_fields = np.diff(np.searchsorted(self.fields, last, "right"), prepend=0)
+        self.line = np.repeat(np.arange(len(self.ends)), self.n_fields)
+        self.n_breaks = np.diff(last, prepend=-1)
+        self.is_comment = self.text[self.starts] == HASH
 
     def has_between(self, which: Flags, mark: int) -> bool:
         """Return whether a flagged line has a mark right before a field, except the first."""
         is_later = (self.line[1:] == self.line[:-1]) & which[self.line[1:]]
         return bool((self.marks[self.fields[1:] - 1][is_later] == mark).any())
 
-    def count(self, *values: int) -> Counts:
+    def count(self, *values: int) -> Rows:
         """Count the occurrences of some bytes on each line."""
         places = [np.flatnonzero(self.text == value) for value in values]
         lines = np.searchsorted(self.ends, np.concatenate(places))
@@ -232,20 +196,18 @@ class _Lexer:
         rows: bytes | memoryview,
         facts: FileFacts,
         lines: Lines | None = None,
-        misshapen: OddLines | None = None,
-        comments: OddLines | None = None,
+        **odd_lines: OddLines,
     ) -> Columns:
         """Return a part of the file; without ``lines``, all its lines are rows."""
         return Columns(
             source=self._source,
             n_fields=self._n_fields,
             n_rows=facts.n_lines if lines is None else len(lines),
-            misshapen=misshapen or OddLines.of(),
-            comments=comments or OddLines.of(),
             facts=facts,
             body=rows,
             separator=self.separator,
             row_lines=lines,
+            **odd_lines,
         )
 
     def count_tidy_rows(self, data: bytes, begin: int, end: int) -> int | None:
@@ -263,8 +225,9 @@ class _Lexer:
     def tidy_part(self, rows: bytes | memoryview, n_rows: int, **facts: Any) -> Columns:
         """Return a chunk of tidy rows."""
         has_tabs = self.separator == b"\t"
-        found = FileFacts(n_lines=n_rows, has_tabs=has_tabs, has_spaces=not has_tabs, **facts)
-        return self.part(rows, found)
+        return self.part(
+            rows, FileFacts(n_lines=n_rows, has_tabs=has_tabs, has_spaces=not has_tabs, **facts)
+        )
 
     def lex(self, chunk: bytes) -> Columns:
         """Split a chunk with arrays into its rows, as tidy rows, and everything else."""
@@ -285,7 +248,7 @@ class _Lexer:
             n_rows = self.count_tidy_rows(chunk, 0, len(chunk))
             if n_rows is not None:
                 return self.tidy_part(chunk, n_rows, n_crlf=n_crlf, bad_utf8=bad)
-        lines = LineShapes.of(chunk)
+        lines = LineShapes(chunk)
         blank = (lines.n_fields == 0) & ~lines.is_comment
         row = (lines.n_fields == self._n_fields) & ~lines.is_comment
         longest = int(lines.lengths.max())
@@ -310,8 +273,8 @@ class _Lexer:
             lines.tidy_rows(row, self.separator),
             facts,
             (np.flatnonzero(row) + 1).astype(np.uint32),
-            lines.odd_lines(~(row | blank | lines.is_comment)),
-            lines.odd_lines(lines.is_comment),
+            misshapen=lines.odd_lines(~(row | blank | lines.is_comment)),
+            comments=lines.odd_lines(lines.is_comment),
         )
 
 

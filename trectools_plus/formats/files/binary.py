@@ -47,8 +47,11 @@ class BinaryFileError(FormatError):
     """A file is not text."""
 
     def __init__(self, name: str, path: str) -> None:
-        remedy = "unpack or decompress it, or export the rows as CSV or as TREC columns"
-        super().__init__(f"this is {name}, not text", path=path, remedy=remedy)
+        super().__init__(
+            f"this is {name}, not text",
+            path=path,
+            remedy="unpack or decompress it, or export the rows as CSV or as TREC columns",
+        )
 
 
 def find_binary(head: bytes) -> str | None:

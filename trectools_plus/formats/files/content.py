@@ -241,8 +241,11 @@ def content_of_chunk(path: str, data: bytes) -> FileContent:
     start = find_overlong(data)
     if start is None:
         return FileContent(path, data)
-    line = data.count(b"\n", 0, start) + 1
-    return FileContent(path, data[:start], overlong=Overlong(line, data[start:][:HEAD_BYTES]))
+    return FileContent(
+        path,
+        data[:start],
+        overlong=Overlong(data.count(b"\n", 0, start) + 1, data[start:][:HEAD_BYTES]),
+    )
 
 
 def _join(chunks: Iterable[bytes], shown: str, *, is_text: bool = True) -> bytes:

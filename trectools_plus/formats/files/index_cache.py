@@ -17,7 +17,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -92,10 +92,8 @@ def open_index(
         InputError: If the cache folder cannot be written.
     """
     folder = recipe.folder
-    try:
+    with suppress(DamagedIndexError):
         return _load_intact(folder, recipe, load)
-    except DamagedIndexError:
-        pass
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
         with _build_lock(folder, progress):
@@ -122,8 +120,9 @@ def _load_intact(folder: Path, recipe: IndexRecipe, load: Callable[[Path], T]) -
         DamagedIndexError: If they have, or cannot be loaded.
     """
     try:
-        stored = json.loads((folder / _CHECKSUMS_FILE).read_text(encoding="utf-8"))
-        if stored != _describe(folder, recipe):
+        if json.loads((folder / _CHECKSUMS_FILE).read_text(encoding="utf-8")) != _describe(
+            folder, recipe
+        ):
             raise ValueError("its files have changed")
         return load(folder)
     except TrectoolsPlusError:
@@ -161,17 +160,15 @@ def _build(folder: Path, recipe: IndexRecipe, build: Callable[[Path], None]) -> 
     prefix = f".building-{folder.name}-"
     for abandoned in folder.parent.glob(f"{prefix}*"):
         shutil.rmtree(abandoned, ignore_errors=True)
-    temporary = Path(tempfile.mkdtemp(prefix=prefix, dir=folder.parent))
-    try:
-        build(temporary)
-        text = json.dumps(_describe(temporary, recipe), indent=1, sort_keys=True)
-        (temporary / _CHECKSUMS_FILE).write_text(text, encoding="utf-8")
+    with tempfile.TemporaryDirectory(prefix=prefix, dir=folder.parent) as temporary:
+        built = Path(temporary, "index")
+        built.mkdir()
+        build(built)
+        text = json.dumps(_describe(built, recipe), indent=1, sort_keys=True)
+        (built / _CHECKSUMS_FILE).write_text(text, encoding="utf-8")
         if folder.exists():
             shutil.rmtree(folder)
-        temporary.rename(folder)
-    except BaseException:
-        shutil.rmtree(temporary, ignore_errors=True)
-        raise
+        built.rename(folder)
 
 
 def _build_lock(folder: Path, progress: Progress) -> AbstractContextManager[object]:

@@ -17,7 +17,6 @@ from trectools_plus.formats.columns.decimals import parse_column
 from trectools_plus.formats.columns.facts import Occurrences, OddLines
 from trectools_plus.formats.columns.lexer import scan_columns
 from trectools_plus.formats.files.content import FileContent
-from trectools_plus.formats.interchange.frames import find_systems
 from trectools_plus.formats.interchange.names import (
     JUDGMENT_TYPES,
     RUN,
@@ -30,6 +29,7 @@ from trectools_plus.formats.interchange.names import (
 )
 from trectools_plus.formats.interchange.table_files import HeadedTable, unjudged
 from trectools_plus.formats.writing import tag_of_path
+from trectools_plus.text import listed, quoted
 
 RANK_AS_SCORE = "the ranks give the order, because there are no scores"
 """The note on a run whose scores are the negated ranks."""
@@ -87,8 +87,11 @@ def arrange_table(
     tags = {header.names[places["tag"]]: "tag"} if "tag" in places else {}
     candidates = {**tags, **further}
     arrange = _arrange_run if kind is RUN else _arrange_qrels
-    arranged = arrange(source, frame, origin, candidates)
-    return replace(arranged, misshapen=table.misshapen + incomplete, comments=table.comments)
+    return replace(
+        arrange(source, frame, origin, candidates),
+        misshapen=table.misshapen + incomplete,
+        comments=table.comments,
+    )
 
 
 def _value(
@@ -128,7 +131,7 @@ def _split_incomplete(
 def _arrange_qrels(
     source: FileContent, frame: pl.DataFrame, origin: Origin, candidates: Mapping[str, str]
 ) -> Columns:
-    types = find_systems(frame, candidates, JUDGMENT_TYPES)
+    types = _find_systems(frame, candidates, JUDGMENT_TYPES)
     pairs = frame.select("query_id", "doc_id").hash_rows().n_unique()
     if types and frame.select("query_id", "doc_id", "relevance").hash_rows().n_unique() > pairs:
         origin = replace(origin, systems=types)  # a document has several grades
@@ -145,7 +148,7 @@ def _arrange_run(
         is_rank = pl.col("rank").str.contains(_RANK)
         frame = frame.with_columns(score=pl.when(is_rank).then(negated).otherwise("rank"))
         origin = replace(origin, notes=(*origin.notes, RANK_AS_SCORE))
-    systems = find_systems(frame, candidates, SYSTEMS)
+    systems = _find_systems(frame, candidates, SYSTEMS)
     if "rank" not in frame.columns or (frame["rank"] == "").any():
         ranks = pl.col("value").rank("ordinal", descending=True).over("query_id")
         values = frame.select("query_id", value=parse_column(frame["score"]))
@@ -153,6 +156,29 @@ def _arrange_run(
     tag = _words(frame, "tag", tag_of_path(source.path))
     frame = frame.with_columns(q0=pl.lit("Q0"), tag=tag).select("line", *RUN.columns)
     return _columns(source, frame, replace(origin, systems=systems))
+
+
+def _find_systems(
+    rows: pl.DataFrame, candidates: Mapping[str, str], hints: Sequence[str]
+) -> str | None:
+    """Return the column that may name systems: ``column 'model' (BM25, DPH)``.
+
+    Args:
+        rows: ``query_id`` and the candidates, as texts.
+        candidates: The names of further columns in the file, with those in ``rows``.
+        hints: Names that such a column often has.
+
+    Returns:
+        The column, of which a query has several values; ``None`` if there is none.
+    """
+    usual = set(map(normalize, hints))
+    for name, column in candidates.items():
+        if normalize(name) in usual:
+            values = rows[column].unique(maintain_order=True)
+            n_pairs = rows.select("query_id", column).n_unique()
+            if rows["query_id"].n_unique() < n_pairs and len(values) < rows.height:
+                return f"column {quoted(name)} ({listed(values.to_list(), 5)})"
+    return None
 
 
 def _words(frame: pl.DataFrame, name: str, default: str) -> pl.Expr:
@@ -182,8 +208,6 @@ def _columns(source: FileContent, frame: pl.DataFrame, origin: Origin) -> Column
         source=source,
         n_fields=n_fields,
         n_rows=frame.height,
-        misshapen=OddLines.of(),
-        comments=OddLines.of(),
         facts=facts,
         body=body.encode(),
         separator=b"\t",

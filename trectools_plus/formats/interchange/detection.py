@@ -62,8 +62,9 @@ def as_table(
     except UnknownFormError as error:
         if columns is None:
             return None
-        remedy = error.remedy or _MAPPING_REMEDY
-        raise FormatError(str(error), path=source.path, remedy=remedy) from None
+        raise FormatError(
+            str(error), path=source.path, remedy=error.remedy or _MAPPING_REMEDY
+        ) from None
 
 
 def read_direct(source: FileContent, kind: KindName, columns: ColumnNames | None) -> Columns | None:
@@ -199,8 +200,7 @@ def as_headed(
     names = frame.columns[1:]
     places = {name: place for place, name in enumerate(names) if name in kind.fields}
     rows = frame.rename({name: f"c{at}" for at, name in enumerate(names, 1)})
-    header = Header(0, "", tuple(names), "", label)
-    return HeadedTable(header, rows, places=places, notes=notes)
+    return HeadedTable(Header(0, "", tuple(names), "", label), rows, places=places, notes=notes)
 
 
 _IDS = {"query_id": "", "doc_id": ""}

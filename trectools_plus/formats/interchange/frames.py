@@ -20,17 +20,13 @@ from trectools_plus.errors import InputError, UsageError
 from trectools_plus.formats.interchange.names import (
     CORPUS,
     RUN,
-    RUN_FIELDS,
-    SYSTEMS,
     TOPICS,
     ColumnNames,
-    ColumnValue,
     Kind,
     find_fields,
-    normalize,
-    value_of_column,
+    place_of_column,
 )
-from trectools_plus.text import listed, quoted, show
+from trectools_plus.text import show
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -50,16 +46,9 @@ def frame_of(value: object, kind: Kind) -> pl.DataFrame:
     """
     if is_frame(value):
         frame = polars_of(value)
-        if kind is RUN and (systems := _find_systems(frame)) is not None:
-            raise InputError(
-                f"{systems} may name several systems",
-                where=kind.name,
-                remedy="pass a dictionary with the rows of each system, or remove the column",
-            )
-        missing = [name for name in kind.fields if name not in frame.columns]
-        places = find_fields(frame.columns, kind.fields)
+        places = find_fields(frame.columns, kind.fields).items()
         frame = frame.rename(
-            {frame.columns[places[name]]: name for name in missing if name in places}
+            {frame.columns[at]: name for name, at in places if name not in frame.columns}
         )
         frame = pl.DataFrame(
             _column(column.name, column.to_list(), kind)
@@ -68,8 +57,9 @@ def frame_of(value: object, kind: Kind) -> pl.DataFrame:
             for column in frame
         )
     else:
-        values = _values_of(value, kind)
-        frame = pl.DataFrame([_column(name, items, kind) for name, items in values.items()])
+        frame = pl.DataFrame(
+            [_column(name, items, kind) for name, items in _values_of(value, kind).items()]
+        )
     if kind is RUN and "rank" not in frame.columns and "query_id" in frame.columns:
         frame = frame.with_columns(rank=pl.int_range(1, pl.len() + 1).over("query_id"))
     return frame
@@ -108,67 +98,22 @@ def rename_columns(value: Any, columns: ColumnNames | None) -> Any:
     frame = polars_of(value)
     fields: dict[str, str] = {}
     for field, name in columns.items():
-        column = value_of_column(frame.columns, name)
-        if column is None or column != ColumnValue(column.place):
+        if (place := place_of_column(frame.columns, name)) is None:
             raise InputError(
-                f"there is no column {name!r}" if column is None else f"{name!r} is not a column",
+                f"there is no column {name!r}",
                 where="columns",
                 remedy=f"the table has {', '.join(frame.columns)}; negate or split columns first",
             )
-        fields[frame.columns[column.place]] = field
+        fields[frame.columns[place]] = field
     replaced = [name for name in frame.columns if name in columns and name not in fields]
     return frame.drop(replaced).rename(fields)
 
 
-def find_systems(
-    rows: pl.DataFrame, candidates: Mapping[str, str], hints: Sequence[str]
-) -> str | None:
-    """Return the column that may name systems: ``column 'model' (BM25, DPH)``.
-
-    Args:
-        rows: ``query_id`` and the candidates, as texts.
-        candidates: The names of further columns in the file, with those in ``rows``.
-        hints: Names that such a column often has.
-
-    Returns:
-        The column, of which a query has several values; ``None`` if there is none.
-    """
-    usual = set(map(normalize, hints))
-    for name, column in candidates.items():
-        if normalize(name) in usual:
-            values = rows[column].unique(maintain_order=True)
-            n_pairs = rows.select("query_id", column).n_unique()
-            if rows["query_id"].n_unique() < n_pairs and len(values) < rows.height:
-                return f"column {quoted(name)} ({listed(values.to_list(), 5)})"
-    return None
-
-
-def _find_systems(frame: pl.DataFrame) -> str | None:
-    """Return the column that may name the systems of a run; ``None`` if there is only one."""
-    fields = find_fields(frame.columns, RUN_FIELDS)
-    if not {"query_id", "doc_id"} <= fields.keys():
-        return None
-    used = [frame.columns[place] for field, place in fields.items() if field != "tag"]
-    texts = [
-        column.cast(pl.String, strict=False).fill_null("")
-        for column in frame.drop(used)
-        if not (column.dtype.is_nested() or column.dtype == pl.Object)
-    ]
-    query_ids = frame[frame.columns[fields["query_id"]]].alias("query_id")
-    rows = pl.DataFrame([query_ids, *texts])
-    return find_systems(rows, {text.name: text.name for text in texts}, SYSTEMS)
-
-
 def is_frame(value: object) -> bool:
     """Return whether a value is a data frame of Polars or pandas."""
-    return isinstance(value, pl.DataFrame) or is_pandas(value)
-
-
-def is_pandas(value: object) -> bool:
-    """Return whether a value is a data frame of pandas, without importing pandas."""
-    return any(
+    return isinstance(value, pl.DataFrame) or any(
         base.__name__ == "DataFrame" and base.__module__.partition(".")[0] == "pandas"
-        for base in type(value).__mro__
+        for base in type(value).__mro__  # without importing pandas
     )
 
 
@@ -194,8 +139,10 @@ def to_pandas(frame: pl.DataFrame) -> pd.DataFrame:
     """
     import pandas as pd
 
-    columns = {column.name: column.to_list() for column in frame.iter_columns()}
-    return pd.DataFrame(columns, index=pd.RangeIndex(frame.height))
+    return pd.DataFrame(
+        {column.name: column.to_list() for column in frame.iter_columns()},
+        index=pd.RangeIndex(frame.height),
+    )
 
 
 def _values_of(value: object, kind: Kind) -> dict[str, list[Any]]:
@@ -233,10 +180,12 @@ def _column(name: str, values: Sequence[Any], kind: Kind) -> pl.Series:
         InputError: If a value has another type, or a number is too large.
     """
     numeric = name in ("score", "relevance", "rank")
-    expected = "a number" if numeric else "text" if name in _TEXTS else "text or a whole number"
+    is_text = name in ("text", "title")
+    expected = "a number" if numeric else "text" if is_text else "text or a whole number"
     wrong = [value for value in values if not _fits(value, expected)]
-    is_whole = not wrong and name != "score" and all(isinstance(one, _WHOLE) for one in values)
     if not wrong:
+        whole = (int, np.integer, np.bool_)
+        is_whole = name != "score" and all(isinstance(value, whole) for value in values)
         dtype = pl.String if not numeric else pl.Int64 if is_whole else pl.Float64
         convert = str if not numeric else int if is_whole else float
         with suppress(OverflowError):
@@ -247,10 +196,6 @@ def _column(name: str, values: Sequence[Any], kind: Kind) -> pl.Series:
         where=kind.name,
         remedy=f"make every {name} {expected}",
     )
-
-
-_TEXTS = ("text", "title")
-_WHOLE = (int, np.integer, np.bool_)
 
 
 def _fits(value: Any, expected: str) -> bool:

@@ -15,9 +15,7 @@ object has no meaning unless its form says so: a result has a score, a rank or a
 
 from __future__ import annotations
 
-import json
 import re
-from collections import Counter
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -34,12 +32,8 @@ from trectools_plus.formats.interchange.names import (
     normalize,
 )
 from trectools_plus.formats.interchange.table_files import HeadedTable, Header, unjudged
+from trectools_plus.formats.jsonl import decode_json
 from trectools_plus.text import listed
-
-_NO_QUERY = (
-    "write {query_id: response} for the response of each query, or fetch the run: "
-    "trectools-plus runs fetch --engine elasticsearch"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,25 +45,24 @@ class JsonForm:
         run: The key of the results of a query, or a path with points; empty if runs do not have
             this form, or a query is its results.
         qrels: The key of the judgments of a query.
-        queries: The path to the queries in the document; empty if each object or line is a query.
-            ``*`` is the only key besides ``mark``.
-        mark: The key by which a document with such queries is known; by default ``queries``.
+        queries: The key of the queries in the document; empty if each object or line is a query.
     """
 
     label: str
     run: str = ""
     qrels: str = ""
     queries: str = ""
-    mark: str = ""
 
 
+MTEB = "mteb_model_meta"
+"""The key of MTEB's predictions beside their only subset, whose only split has the queries."""
 FORMS = (
     JsonForm("Elasticsearch's rank_eval request", qrels="ratings", queries="requests"),
     JsonForm("Elasticsearch's rank_eval response", "hits", "hits", queries="details"),
     JsonForm("an OpenSearch judgment list", qrels="ratings", queries="judgmentRatings"),
     JsonForm("BioASQ", "documents", "documents", queries="questions"),
     JsonForm("a LlamaIndex data set", queries="relevant_docs"),
-    JsonForm("MTEB predictions", queries="*.*", mark="mteb_model_meta"),
+    JsonForm("MTEB predictions", queries=MTEB),
     JsonForm("TREC RAG JSON Lines", "references", "references"),
     JsonForm("TREC RAG JSON Lines", "candidates", "candidates"),
     JsonForm("DPR", "ctxs"),
@@ -80,19 +73,15 @@ FORMS = (
 )
 """The forms, in the order in which their keys are looked for."""
 
-_NESTED = ("metadata", "query", "topic")
 _TEXTS = ("topic", "q", "query", "querytext")
 """Names of ids that are those of texts too."""
 _IDS = (*(name for name in map(normalize, QUERY_IDS) if name not in _TEXTS), "id")
-_PARALLEL = {"scores", "distances", "similarities", "ranks", "grades"}
 _NAME_KEYS = (
     "name the keys of a result: --columns query=KEY,doc_id=KEY,score=KEY (or relevance=KEY)"
 )
 _SPLIT = "write {query_id: {doc_id: value}}, and several runs to a file each"
 LISTED = "listed documents have grade 1"
 """The note on qrels that list relevant documents."""
-_N_CACHED = 256
-_SURROGATE = re.compile(r"\\u[dD][89A-Fa-f]")
 _PAIR = re.compile(r'"(?:[^"\\]|\\.)*"\s*:\s*(?:-?[0-9][0-9.eE+-]*|NaN|-?Infinity|")')
 
 
@@ -122,27 +111,12 @@ def read_json(text: str, kind: Kind, columns: ColumnNames | None = None) -> Head
     """
     reader = _Reader(kind, columns)
     try:
-        documents = [(1, _decode(text))]
+        documents = [(1, decode_json(text))]
     except (ValueError, RecursionError) as error:
         documents, text = _lines_of(text, error), ""
     for line, document in documents:
         reader.add_document(line, document)
     return reader.table(text)
-
-
-def _decode(text: str) -> Any:
-    value = json.loads(text, object_pairs_hook=_without_repeats)
-    if _SURROGATE.search(text):  # an unpaired one is no character: UnicodeEncodeError
-        json.dumps(value, ensure_ascii=False).encode()
-    return value
-
-
-def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    values = dict(pairs)
-    if len(values) < len(pairs):
-        ((key, _),) = Counter(key for key, _ in pairs).most_common(1)
-        raise UnknownFormError(f"key {key!r} occurs twice in an object")
-    return values
 
 
 def _lines_of(text: str, error: Exception) -> list[tuple[int, Any]]:
@@ -151,10 +125,11 @@ def _lines_of(text: str, error: Exception) -> list[tuple[int, Any]]:
     for number, line in enumerate(text.split("\n"), 1):
         if line.strip():
             try:
-                values.append((number, _decode(line)))
+                values.append((number, decode_json(line)))
             except (ValueError, RecursionError):
-                what = f"line {number} is not JSON" if values else f"not JSON: {error}"
-                raise UnknownFormError(what) from None
+                raise UnknownFormError(
+                    f"line {number} is not JSON" if values else f"not JSON: {error}"
+                ) from None
     return values
 
 
@@ -166,15 +141,11 @@ def _shown(item: dict[str, Any]) -> str:
     return ", ".join([*item][:8])
 
 
-def _at(value: Any, path: str) -> Any:
-    """Return the value at a path of keys; the values in all objects of a list, joined."""
-    for key in path.split("."):
-        if not isinstance(value, dict):
-            return None
-        if key == "*" and len(value) != 1:
-            raise UnknownFormError(f"these are several runs: {_shown(value)}", _SPLIT)
-        value = next(iter(value.values())) if key == "*" else _by_name(value).get(normalize(key))
-    return value
+def _only_value(item: Any) -> Any:
+    values = [value for key, value in item.items() if key != MTEB] if isinstance(item, dict) else []
+    if len(values) != 1:
+        raise UnknownFormError("these are several runs, or none", _SPLIT)
+    return values[0]
 
 
 class _Reader:
@@ -189,8 +160,8 @@ class _Reader:
         fields: Fields = {**kind.fields, **own}
         of_results: Fields = {**kind.fields, "query_id": _IDS[:-1], "doc_id": ids, **own}
         # Most objects have the same keys.
-        self.find_row = lru_cache(_N_CACHED)(lambda names: find_fields(names, fields))
-        self.find_result = lru_cache(_N_CACHED)(lambda names: find_fields(names, of_results))
+        self.find_row = lru_cache(256)(lambda names: find_fields(names, fields))
+        self.find_result = lru_cache(256)(lambda names: find_fields(names, of_results))
         self.names = {name: keys.get(name, name) for name in kind.fields}
         self.label = "JSON"
         self.is_listed = False
@@ -203,12 +174,11 @@ class _Reader:
         queries: Any = root if isinstance(root, list) else [root]
         if isinstance(root, dict):
             names = _by_name(root)
-            marks = ((form, normalize(form.mark or form.queries)) for form in FORMS)
-            form = next((form for form, mark in marks if mark and mark in names), None)
+            forms = (form for form in FORMS if form.queries)
+            form = next((form for form in forms if normalize(form.queries) in names), None)
             if form is not None:
-                self.label = form.label
-                root = {key: value for key, value in root.items() if key != form.mark}
-                queries = _at(root, form.queries)
+                self.label, queries = form.label, names[normalize(form.queries)]
+                queries = _only_value(_only_value(root)) if form.queries == MTEB else queries
             elif self._row_of(root) is None and self._results_of(root) is None:
                 queries = root
         if not isinstance(queries, dict):
@@ -241,8 +211,9 @@ class _Reader:
             results = self._results_of(item)
             if results is None:
                 where = f"on line {line}" if key is None else f"in query {key!r}"
-                what = f"no query id and documents in the fields {where} ({_shown(item)})"
-                raise UnknownFormError(what, _SPLIT)
+                raise UnknownFormError(
+                    f"no query id and documents in the fields {where} ({_shown(item)})", _SPLIT
+                )
             query_id = key or _query_of(item)
         self.n_queries += 1
         pairs = [list(pair) for pair in results.items()] if isinstance(results, dict) else results
@@ -276,9 +247,11 @@ class _Reader:
                 return self._results_of(results)
             if not isinstance(results, list | dict):
                 continue
-            if parallel := _PARALLEL & names.keys():
-                what = f"{key} and {listed(sorted(parallel))} are separate lists"
-                raise UnknownFormError(what, "write {query_id: {doc_id: value}}")
+            values = {"scores", "distances", "similarities", "ranks", "grades"} & names.keys()
+            if values:
+                raise UnknownFormError(
+                    f"{key} and {listed(sorted(values))} are separate lists", _SPLIT
+                )
             self.label = form.label if form.label != "JSON" else self.label
             return results
         return None
@@ -288,8 +261,11 @@ class _Reader:
         values = self._values_of(item, query_id)
         self.has_own_ids.add("query_id" in values)
         if query_id is None and "query_id" not in values:
-            what = f"results without a query id on line {line}, as of Elasticsearch's _search"
-            raise UnknownFormError(what, _NO_QUERY)
+            raise UnknownFormError(
+                f"results without a query id on line {line}, as of Elasticsearch's _search",
+                "write {query_id: response} for the response of each query, or fetch the run: "
+                "trectools-plus runs fetch --engine elasticsearch",
+            )
         if values.get(self.value) == "" and self.value == "relevance":
             self.n_unjudged += 1
             return
@@ -315,9 +291,11 @@ class _Reader:
         values = {name: _text(item[names[at]]) for name, at in self.find_result(names).items()}
         if query_id != item.get("query", query_id) and "query_id" not in values:
             raise UnknownFormError(f"results of other queries in {query_id!r}", _NAME_KEYS)
-        if "doc_id" not in values or self.kind.value_in(values) is None:
-            what = f"a result has no document id or no {self.value} (fields: {_shown(item)})"
-            raise UnknownFormError(what, _NAME_KEYS)
+        if not self.kind.is_complete({"query_id", *values}):
+            raise UnknownFormError(
+                f"a result has no document id or no {self.value} (fields: {_shown(item)})",
+                _NAME_KEYS,
+            )
         return values
 
     def table(self, text: str) -> HeadedTable:
@@ -328,19 +306,25 @@ class _Reader:
         places = find_fields(names, self.kind.fields, self.user_columns)
         if not self.kind.is_complete(places):
             raise UnknownFormError("the document is empty: it has no rows", _NAME_KEYS)
-        lines = np.array([line for line, _ in self.rows], np.uint32)
-        starts = [match.start() for match in _PAIR.finditer(text)] if "\n" in text.strip() else []
-        has_lines = "\n" not in text.strip() or len(starts) == len(lines)
-        if starts and has_lines:
+        lines = np.array([line for line, _ in self.rows])
+        has_lines = "\n" not in text.strip()
+        if not has_lines:
             ends = [match.start() for match in re.finditer("\n", text)]
-            lines = (np.searchsorted(ends, starts) + 1).astype(np.uint32)
+            starts = np.array([match.start() for match in _PAIR.finditer(text)], np.int64)
+            has_lines = len(starts) == len(lines)
+            lines = np.searchsorted(ends, starts) + 1 if has_lines else lines
         columns = ([row.get(name, "") for _, row in self.rows] for name in names)
         texts = [pl.Series(f"c{at}", column, pl.String) for at, column in enumerate(columns, 1)]
-        rows = pl.DataFrame([pl.Series("line", lines), *texts])
+        rows = pl.DataFrame([pl.Series("line", lines.astype(np.uint32)), *texts])
         notes = [LISTED] if self.is_listed and self.value == "relevance" else []
         notes += [unjudged(self.n_unjudged)] if self.n_unjudged else []
-        header = Header(0, "", tuple(names), "", self.label)
-        return HeadedTable(header, rows, has_lines=has_lines, places=places, notes=tuple(notes))
+        return HeadedTable(
+            Header(0, "", tuple(names), "", self.label),
+            rows,
+            has_lines=has_lines,
+            places=places,
+            notes=tuple(notes),
+        )
 
 
 def _is_flat(item: dict[str, Any]) -> bool:
@@ -350,7 +334,8 @@ def _is_flat(item: dict[str, Any]) -> bool:
 def _query_of(item: dict[str, Any]) -> str | None:
     """Return the query id of an object, which may be inside ``query`` or ``metadata``."""
     names = _by_name(item)
-    inner = [_by_name(value) for key in _NESTED if isinstance(value := names.get(key), dict)]
+    nested = map(names.get, ("metadata", "query", "topic"))
+    inner = [_by_name(value) for value in nested if isinstance(value, dict)]
     ids = [values.get(name) for values in (names, *inner) for name in _IDS]
     texts = [*ids, *map(names.get, _TEXTS)]
     return next((str(text) for text in texts if isinstance(text, str | int)), None)

@@ -42,30 +42,9 @@ SYSTEMS = _names(
 """Names of the column that says which system found a document."""
 JUDGMENT_TYPES = _names("type judgment_type aspect criterion criteria dimension facet subtopic")
 """Names of the column that says what was judged."""
-ITERATIONS = _names("iteration iter")
 
 Fields = Mapping[str, Sequence[str]]
 """The names of each field, in order of preference."""
-
-RUN_FIELDS: Fields = {
-    "query_id": QUERY_IDS,
-    "doc_id": DOC_IDS,
-    "score": SCORES,
-    "rank": RANKS,
-    "tag": TAGS,
-}
-QRELS_FIELDS: Fields = {
-    "query_id": QUERY_IDS,
-    "doc_id": DOC_IDS,
-    "relevance": GRADES,
-    "iteration": ITERATIONS,
-}
-TOPIC_FIELDS: Fields = {"query_id": TABLE_TOPIC_IDS, "text": TABLE_TEXTS}
-CORPUS_FIELDS: Fields = {
-    "doc_id": (*DOC_IDS, *_names("id _id")),
-    "text": _names("text contents body content abstract"),
-    "title": _names("title"),
-}
 
 KindName = Literal["run", "qrels"]
 
@@ -115,38 +94,51 @@ def _accepted(dictionary: str, columns: str, table: str) -> str:
 
 RUN = Kind(
     "run",
-    RUN_FIELDS,
+    {
+        "query_id": QUERY_IDS,
+        "doc_id": DOC_IDS,
+        "score": SCORES,
+        "rank": RANKS,
+        "tag": TAGS,
+    },
     ("query_id", "doc_id", "score"),
     _accepted("{query_id: {doc_id: score}}", "query_id, doc_id and score", "Run"),
     ("query_id", "q0", "doc_id", "rank", "score", "tag"),
 )
 QRELS = Kind(
     "qrels",
-    QRELS_FIELDS,
+    {
+        "query_id": QUERY_IDS,
+        "doc_id": DOC_IDS,
+        "relevance": GRADES,
+        "iteration": ("iteration", "iter"),
+    },
     ("query_id", "doc_id", "relevance"),
     _accepted("{query_id: {doc_id: relevance}}", "query_id, doc_id and relevance", "Qrels"),
     ("query_id", "iteration", "doc_id", "relevance"),
 )
 TOPICS = Kind(
     "topics",
-    TOPIC_FIELDS,
+    {"query_id": TABLE_TOPIC_IDS, "text": TABLE_TEXTS},
     ("query_id", "text"),
     _accepted("{query_id: text}", "query_id and text", "Topics"),
 )
 CORPUS = Kind(
     "corpus",
-    CORPUS_FIELDS,
+    {
+        "doc_id": (*DOC_IDS, "id", "_id"),
+        "text": ("text", "contents", "body", "content", "abstract"),
+        "title": ("title",),
+    },
     ("doc_id", "text"),
     _accepted("{doc_id: text}", "doc_id and text", "Corpus"),
 )
 KINDS: Mapping[KindName, Kind] = {"run": RUN, "qrels": QRELS}
 
-_IGNORED = re.compile(r"[\W_]+")
-
 
 def normalize(name: str) -> str:
     """Return a name without case, spaces and punctuation."""
-    return _IGNORED.sub("", name).lower()
+    return re.sub(r"[\W_]+", "", name).lower()
 
 
 ColumnNames = Mapping[str, str]
@@ -158,7 +150,7 @@ MAPPED: Fields = {
     "score": SCORES,
     "rank": RANKS,
     "relevance": GRADES[:-2],
-    "iteration": ITERATIONS,
+    "iteration": ("iteration", "iter"),
     "tag": TAGS[:5],
 }
 """The fields that users can map to columns, with their names."""
@@ -228,23 +220,15 @@ def find_fields(
     places: dict[str, int] = {}
     for place, name in enumerate(names):
         places.setdefault(normalize(name), place)
-    found: dict[str, int] = {}
-    for field, name in (columns or {}).items():
-        value = value_of_column(names, name)
-        if value is None:
-            return {}
-        found[field] = value.place
-    for field, spellings in fields.items():
-        if field in found:
-            continue
-        for spelling in map(normalize, spellings):
-            if spelling in places and places[spelling] not in found.values():
-                found[field] = places[spelling]
-                break
+    values = {field: value_of_column(names, name) for field, name in (columns or {}).items()}
+    found = {field: value.place for field, value in values.items() if value is not None}
+    if len(found) < len(values):
+        return {}
+    for field in [field for field in fields if field not in found]:
+        near = (places.get(normalize(spelling)) for spelling in fields[field])
+        free = [place for place in near if place is not None and place not in found.values()]
+        found |= {field: free[0]} if free else {}
     return found
-
-
-_PART = re.compile(r"(.+)([^\w\s]|_)([1-9])")
 
 
 @dataclass(frozen=True, slots=True)
@@ -276,7 +260,7 @@ def value_of_column(names: Sequence[str], text: str) -> ColumnValue | None:
     place = place_of_column(names, text.removeprefix("-") if is_negated else text)
     if place is not None:
         return ColumnValue(place, is_negated)
-    matched = _PART.fullmatch(text)
+    matched = re.fullmatch(r"(.+)([^\w\s]|_)([1-9])", text)
     if matched is None or (place := place_of_column(names, matched[1])) is None:
         return None
     return ColumnValue(place, separator=matched[2], part=int(matched[3]))
@@ -284,8 +268,9 @@ def value_of_column(names: Sequence[str], text: str) -> ColumnValue | None:
 
 def place_of_column(names: Sequence[str], name: str) -> int | None:
     """Return the position, from 0, of a column: its name as written, nearly so, or its number."""
-    near = [at for at, one in enumerate(names) if one == name]
-    near += [at for at, one in enumerate(names) if normalize(one) == normalize(name) != ""]
-    if not near and re.fullmatch("[0-9]+", name) and 0 < int(name) <= len(names):
-        near = [int(name) - 1]
-    return next(iter(near), None)
+    near = [place for place, other in enumerate(names) if other == name]
+    near += [
+        place for place, other in enumerate(names) if normalize(other) == normalize(name) != ""
+    ]
+    is_number = re.fullmatch("[0-9]+", name) and 0 < int(name) <= len(names)
+    return near[0] if near else int(name) - 1 if is_number else None

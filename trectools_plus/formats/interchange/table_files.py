@@ -122,9 +122,9 @@ def find_header(text: str, accept: Callable[[Sequence[str]], bool]) -> Header | 
         separators = [one for one in SEPARATORS if one in line]
         for separator in (*separators, BLANKS):
             header = Header(number, line, (), separator)
-            names = header.split(line)
+            names = tuple(header.split(line))
             if len(names) > 1 and accept(names):
-                return Header(number, line, tuple(names), separator)
+                return replace(header, names=names)
         return None
     return None
 
@@ -273,16 +273,20 @@ def read_parquet_table(source: FileContent, kind: Kind, columns: ColumnNames | N
     texts = [_as_text(source, column, column.name in ids) for column in frame.iter_columns()]
     lines = pl.int_range(1, frame.height + 1, dtype=pl.UInt32, eager=True).alias("line")
     rows = pl.DataFrame([lines, *(text.alias(f"c{at}") for at, text in enumerate(texts, 1))])
-    header = Header(0, "", tuple(names), "", "Parquet")
-    return HeadedTable(header, rows, has_lines=False, places=places)
+    return HeadedTable(
+        Header(0, "", tuple(names), "", "Parquet"), rows, has_lines=False, places=places
+    )
 
 
 def _as_text(source: FileContent, column: pl.Series, is_id: bool) -> pl.Series:
     """Return the values as texts; "" for missing ones."""
     dtype = column.dtype
     if not (dtype.is_numeric() or dtype in _READABLE) or (is_id and dtype.is_float()):
-        what = f"expected text or numbers in column {column.name!r} but got {dtype}"
-        raise _refused(source, what, "convert the column")
+        raise _refused(
+            source,
+            f"expected text or numbers in column {column.name!r} but got {dtype}",
+            "convert the column",
+        )
     if dtype == pl.Boolean:
         column = column.cast(pl.Int8)
     elif dtype.is_decimal() or dtype == pl.Float32:

@@ -83,8 +83,10 @@ def _blank(match: re.Match[str]) -> str:
 
 
 def _attributes_of(rest: str) -> dict[str, str]:
-    found = _ATTRIBUTE.findall(rest)
-    return {name.lower(): html.unescape(one or other).strip() for name, one, other in found}
+    return {
+        name.lower(): html.unescape(one or other).strip()
+        for name, one, other in _ATTRIBUTE.findall(rest)
+    }
 
 
 def _check_xml(text: str, problems: Problems) -> None:
@@ -122,8 +124,7 @@ def _fields_of(body: str, *, is_sgml: bool) -> Iterator[tuple[str, int, str]]:
         if tag["end"]:
             opened = "" if name == opened else opened
         elif not opened or (opened not in closed and is_known):
-            attributes = _attributes_of(tag["rest"])
-            language = next(filter(None, map(attributes.get, _LANGUAGES)), None)
+            language = next(filter(None, map(_attributes_of(tag["rest"]).get, _LANGUAGES)), None)
             is_translation = language and any(name == earlier for earlier, *_ in fields)
             fields.append((f"{name}.{language}" if is_translation else name, tag.start(), []))
             opened = "" if tag["rest"].endswith("/") else name

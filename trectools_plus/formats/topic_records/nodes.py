@@ -121,8 +121,9 @@ def put(mapping: Node, key: Node, value: Node, repeat: Repeat) -> None:
     """Put a value into a mapping, or report that the key is repeated (T116)."""
     value.key = key
     if mapping.data.setdefault(key.text, value) is not value:
-        what = f"key {visible(key.text)} is repeated; loaders keep the last value"
-        repeat("T116", key.line, what)
+        repeat(
+            "T116", key.line, f"key {visible(key.text)} is repeated; loaders keep the last value"
+        )
 
 
 def refuse(_: str, line: int, what: str) -> NoReturn:

@@ -6,7 +6,6 @@ them; for loaders, :meth:`Problems.refuse` raises the first one that prevents re
 
 from __future__ import annotations
 
-import csv
 import re
 from array import array
 from collections.abc import Iterator, Sequence
@@ -16,6 +15,8 @@ from typing import Any, Literal
 
 from trectools_plus.errors import FormatError
 from trectools_plus.formats.interchange.names import normalize
+from trectools_plus.formats.interchange.table_files import Header
+from trectools_plus.formats.interchange.table_files import read_table as read_headed_table
 from trectools_plus.formats.topic_records.names import (
     CASE_KEYS,
     JUDGED_KEYS,
@@ -84,8 +85,12 @@ class Problems:
         for problem in sorted(found, key=lambda problem: problem.line):
             if problem.blocks_scoring is not False:
                 remedy = problem.remedy and problem.remedy[:1].lower() + problem.remedy[1:]
-                what = f"{problem.message} ({problem.code})"
-                raise FormatError(what, path=path, line=problem.line, remedy=remedy)
+                raise FormatError(
+                    f"{problem.message} ({problem.code})",
+                    path=path,
+                    line=problem.line,
+                    remedy=remedy,
+                )
 
 
 @dataclass(slots=True)
@@ -145,8 +150,14 @@ def _read_scalar(
         message = f"{what} {shown} is read as {node.describe()}"
         # A whole number stays the same if it is converted back to text.
         severity, remedy = "warning" if node.is_whole else None, f'Quote it: "{shown}"'
-        further = {"query_id": query_id, "severity": severity, "remedy": remedy}
-        problems.add(code, node.line, message, **further)
+        problems.add(
+            code,
+            node.line,
+            message,
+            query_id=query_id,
+            severity=severity,
+            remedy=remedy,
+        )
     return node.text
 
 
@@ -213,8 +224,13 @@ def _are_topics(lines: Sequence[str], row: re.Pattern[str]) -> bool:
 
 def report_other_form(line: int, name: str, problems: Problems) -> None:
     """Report that a file is not TSV (T101)."""
-    what = f"{name}, not {_TSV}; trectools-plus reads them, other tools do not"
-    problems.add("T101", line, what, severity="warning", remedy=f"Write {_TSV}")
+    problems.add(
+        "T101",
+        line,
+        f"{name}, not {_TSV}; trectools-plus reads them, other tools do not",
+        severity="warning",
+        remedy=f"Write {_TSV}",
+    )
 
 
 def is_header(names: Sequence[str]) -> bool:
@@ -224,24 +240,20 @@ def is_header(names: Sequence[str]) -> bool:
     return bool(ids) and any(name != ids[0] for name in plain if name in TABLE_TEXTS)
 
 
-def read_table(text: str, separator: str, problems: Problems) -> list[Topic]:
+def read_table(text: str, header: Header, problems: Problems) -> list[Topic]:
     """Return the rows of a table with a header; values that are empty are left out.
 
     Raises:
         TreeError: At a row with more values than names, or with quotes that do not match.
     """
-    lines = (line.removesuffix("\r") + "\n" for line in text.split("\n"))
-    rows = csv.DictReader(lines, delimiter=separator, skipinitialspace=True, strict=True)
-    topics: list[Topic] = []
-    try:
-        for row in rows:
-            if None in row:
-                raise TreeError("more values than names in the header", rows.line_num)
-            values = {name: (value or "").strip() for name, value in row.items()}
-            filled = {name: text_node(rows.line_num, text) for name, text in values.items() if text}
-            topics.append(Topic(rows.line_num, fields=filled))
-    except csv.Error as error:
-        raise TreeError(f"a row that cannot be read: {error}", rows.reader.line_num) from None
+    table = read_headed_table(text, header)
+    for line in table.misshapen.line.tolist():
+        raise TreeError("more values than names in the header, or quotes that do not match", line)
+    topics = [
+        Topic(line, fields={name: text_node(line, value) for name, value in row if value})
+        for line, *values in table.rows.iter_rows()
+        for row in [zip(header.names, values, strict=True)]
+    ]
     if topics:
         report_other_form(1, "a table with a header", problems)
     return topics
@@ -312,7 +324,8 @@ def _topic_of(mapping: Node) -> Topic:
     """
     for name, value in mapping.fields.items():
         if value.items and normalize(name) in _TURNS:
-            what = "turns of a conversation are not read; write one topic for each turn"
-            raise TreeError(what, value.line)
+            raise TreeError(
+                "turns of a conversation are not read; write one topic for each turn", value.line
+            )
     key = mapping.key or Node(mapping.line, None)
     return Topic(key.line, key.text or None, fields=mapping.fields)

@@ -121,13 +121,13 @@ class QrelsView(TableView):
     @cached_property
     def pairs(self) -> PairTable:
         """The pairs of query number and document."""
-        return PairTable.of(self.doc_ids, self.blocks.query.astype(np.int64))
+        return PairTable(self.doc_ids, self.blocks.query.astype(np.int64))
 
     @cached_property
     def unified_pairs(self) -> PairTable:
         """The same with ids in one spelling; the same object if this changes no id."""
         folds = unify_spellings(self.doc_ids)
-        return self.pairs if folds is self.doc_ids else PairTable.of(folds, self.pairs.query)
+        return self.pairs if folds is self.doc_ids else PairTable(folds, self.pairs.query)
 
     @cached_property
     def highest(self) -> Numbers:
