@@ -24,7 +24,7 @@ from trectools_plus.validation.rules import RULES
 from trectools_plus.validation.views.pairs import PairView
 from trectools_plus.validation.views.qrels import QrelsView
 from trectools_plus.validation.views.runs import RunView
-from trectools_plus.validation.views.tables import Shape, TableView
+from trectools_plus.validation.views.tables import TableView
 
 if TYPE_CHECKING:
     import polars as pl
@@ -112,7 +112,7 @@ def validate_qrels(
         return report_view(qrels)
     other = None if run is None else _view_of(run, partial(open_run, max_depth=None), RunView)
     if not isinstance(other, RunView) or not other.has_ids:
-        other = RunView("", None, Shape(), RunRows.joined([]), None)
+        other = RunView("", RunRows.joined([]))
     ids = None if topics is None else topics.query_ids
     return report_view(qrels, PairView(other, qrels, ids, report_on="qrels"))
 
@@ -129,7 +129,9 @@ def check_run(run: Run, *, max_depth: int | None = None) -> list[Finding]:
     Returns:
         The findings; those with ``blocks_scoring`` make scores wrong or ambiguous.
     """
-    return check_view(RunView.of_table(run, max_depth))
+    view = RunView.of_table(run)
+    view.max_depth = max_depth
+    return check_view(view)
 
 
 def check_qrels(qrels: Qrels) -> list[Finding]:
@@ -184,7 +186,9 @@ def open_run(
     except FormatError as error:
         return damaged_report(error, "run")
     make = RunView.for_scoring if for_scoring else RunView.of_file
-    return make(lex_run(source, columns), max_depth)
+    view = make(lex_run(source, columns))
+    view.max_depth = max_depth
+    return view
 
 
 def open_qrels(path: str | Path, columns: ColumnNames | None = None) -> QrelsView | FileReport:
@@ -236,7 +240,7 @@ def run_rules(
     """
     is_file, with_optional = reported_view.columns is not None, reported_view.optional_rules
     checked = [
-        (rule, rule.check(subject))
+        (rule, rule.check(subject, reported_view))
         for rule in rules
         if rule.on in kinds and (is_file or rule.tables) and (with_optional or not rule.optional)
     ]

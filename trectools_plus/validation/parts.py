@@ -75,8 +75,8 @@ class ViewSettings:
     def view(self, columns: Columns, shape: Shape | None = None) -> RunView:
         """Return the view of a file, or of a part of one."""
         make = RunView.for_scoring if self.for_scoring else RunView.of_file
-        view = make(columns, self.max_depth, shape)
-        view.max_tag_length = self.max_tag_length
+        view = make(columns, shape)
+        view.max_depth, view.max_tag_length = self.max_depth, self.max_tag_length
         return view
 
 
@@ -137,14 +137,15 @@ def summary_of(
     summary.answers = {}
     for rule in RULES:
         if rule.chunked and rule.on != "qrels":
-            summary.answers |= rule.answers(pair if rule.on == "pair" else view)
+            summary.answers |= rule.answers(pair if rule.on == "pair" else view, view)
     return summary
 
 
 def _without_rows(view: RunView, columns: Columns, blocks: QueryBlocks) -> RunView:
     """Return a view like another one, of which only the queries are known."""
     rows = RunRows.of_blocks(blocks)
-    summary = RunView(columns.source.path, columns, view.shape, rows, view.max_depth)
+    summary = RunView(columns.source.path, rows, columns, view.shape)
+    summary.max_depth = view.max_depth
     summary.documents_in_column_2 = summary.swapped_columns = False
     return summary
 

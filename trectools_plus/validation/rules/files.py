@@ -94,7 +94,7 @@ form_feeds = Case(
 def short_lines(table: TableView) -> OddLines:
     """Return rows with too few fields; an invisible character may join two of a run."""
     short = table.misshapen.filter(table.misshapen.n_fields < n_needed(table))
-    if table.is_arranged or table.kind == "qrels":
+    if table.origin or table.kind == "qrels":
         return short
     return short.where(lambda text: not INVISIBLE.search(text.encode()))
 
@@ -129,13 +129,13 @@ in_other_form = partial(
 
 without_header = in_other_form(
     "the format is {view.shape.format}, not columns separated by blanks{view.form_notes}",
-    at_start(lambda table: table.is_arranged and table.shape.header is None),
+    at_start(lambda table: table.origin and table.shape.header is None),
 )
 
 
 def header_line(table: TableView, *, arranged: bool) -> Places:
     """Return the line that names the columns, of a file in another form or in TREC form."""
-    if table.shape.header is None or table.is_arranged != arranged:
+    if table.shape.header is None or (table.origin is not None) != arranged:
         return Places()
     line, text = table.shape.header
     return Places(1, [line], first={"text": " ".join(text.split())})
