@@ -205,7 +205,7 @@ _KINDS: dict[str, Subject] = {
 }
 
 
-def rule(
+def rule_of_cases(
     code: str,
     name: str,
     severity: SeverityName,
@@ -216,15 +216,38 @@ def rule(
     *cases: Case,
     **further: Any,
 ) -> Rule:
-    """Return a rule on files, runs, qrels or pairs; see :class:`Rule`.
+    """Return a rule; see :class:`Rule`.
 
-    The places of rules on runs are found in chunks, and rules on pairs apply to tables, unless
-    ``further`` says otherwise.
+    The places of rules on runs are found in chunks, rules on pairs apply to tables, and fixes are
+    safe, unless ``further`` says otherwise.
     """
-    usual = {"chunked": code[0] == "R", "tables": code[0] == "P", **further}
+    fix = "safe" if "fixed" in further else "no"
+    usual = {"chunked": code[0] == "R", "tables": code[0] == "P", "fix": fix, **further}
     texts = (checks, rationale, example, remedy)
     kind = _KINDS.get(code[:2]) or _KINDS[code[0]]
     return Rule(code, name, kind, severity, *texts, cases, **usual)
+
+
+def rule(
+    code: str,
+    name: str,
+    severity: SeverityName,
+    checks: str,
+    rationale: str,
+    example: str,
+    remedy: str,
+    message: str = "",
+    where: Callable[[Any], Found] | None = None,
+    **further: Any,
+) -> Rule:
+    """Return a rule of one case, or of none if the reader of a file finds the places."""
+    texts = (code, name, severity, checks, rationale, example, remedy)
+    of_case = {field: further.pop(field) for field in _OF_CASES & further.keys()}
+    cases = [Case(severity, message, where, **of_case)] if where else []
+    return rule_of_cases(*texts, *cases, **further)
+
+
+_OF_CASES = {"given", "column", "note", "blocks"}
 
 
 class Registry:
