@@ -66,19 +66,17 @@ def validate_run(
     """
     judged = None if qrels is None else _view_of(qrels, open_qrels, QrelsView)
     qrels = judged if isinstance(judged, QrelsView) and judged.has_ids else None
-    run: RunView | FileReport | None = None
-    if isinstance(path, str | PathLike) and not every_line:
-        settings = ViewSettings(max_depth, max_tag_length, qrels=qrels, collection=collection)
-        run = view_in_parts(fsdecode(path), settings)
+    settings = ViewSettings(max_depth, max_tag_length, qrels=qrels, collection=collection)
+    is_file = isinstance(path, str | PathLike) and not every_line
+    run = view_in_parts(fsdecode(path), settings) if is_file else None
     run = run or _view_of(path, partial(open_run, max_depth=max_depth), RunView)
     if isinstance(run, FileReport):
         return run
     run.every_line, run.optional_rules = every_line, optional_rules
     run.max_tag_length = max_tag_length
-    ids = None if topics is None else topics.query_ids
-    if not run.has_ids or isinstance(judged, FileReport):
-        return report_view(run)
-    return report_view(run, PairView(run, qrels, ids, collection=collection))
+    has_pair = run.has_ids and not isinstance(judged, FileReport)
+    pair = PairView(run, qrels, _ids_of(topics), collection=collection) if has_pair else None
+    return report_view(run, pair)
 
 
 def validate_qrels(
@@ -113,37 +111,7 @@ def validate_qrels(
     other = None if run is None else _view_of(run, partial(open_run, max_depth=None), RunView)
     if not isinstance(other, RunView) or not other.has_ids:
         other = RunView("", RunRows.joined([]))
-    ids = None if topics is None else topics.query_ids
-    return report_view(qrels, PairView(other, qrels, ids, report_on="qrels"))
-
-
-def check_run(run: Run, *, max_depth: int | None = None) -> list[Finding]:
-    """Check a run in memory with the rules that do not need a file.
-
-    Ranks are not checked, because a table made from scores has none.
-
-    Args:
-        run: The run.
-        max_depth: Results allowed per query; ``None`` for no limit.
-
-    Returns:
-        The findings; those with ``blocks_scoring`` make scores wrong or ambiguous.
-    """
-    view = RunView.of_table(run)
-    view.max_depth = max_depth
-    return check_view(view)
-
-
-def check_qrels(qrels: Qrels) -> list[Finding]:
-    """Check qrels in memory with the rules that do not need a file.
-
-    Args:
-        qrels: The judgments.
-
-    Returns:
-        The findings; those with ``blocks_scoring`` make scores wrong or ambiguous.
-    """
-    return check_view(QrelsView.of_table(qrels))
+    return report_view(qrels, PairView(other, qrels, _ids_of(topics), report_on="qrels"))
 
 
 def check_pair(run: Run, qrels: Qrels, topics: Topics | None = None) -> list[Finding]:
@@ -159,8 +127,8 @@ def check_pair(run: Run, qrels: Qrels, topics: Topics | None = None) -> list[Fin
         wrong or ambiguous.
     """
     views = RunView.of_table(run), QrelsView.of_table(qrels)
-    ids = None if topics is None else topics.query_ids
-    return check_pair_view(PairView(*views, ids)) if all(view.has_ids for view in views) else []
+    pair = PairView(*views, _ids_of(topics))
+    return check_pair_view(pair) if all(view.has_ids for view in views) else []
 
 
 def open_run(
@@ -250,6 +218,10 @@ def run_rules(
         for rule, finding in checked
         if finding is not None and codes.isdisjoint(rule.unless)
     ]
+
+
+def _ids_of(topics: Topics | None) -> list[str] | None:
+    return None if topics is None else topics.query_ids
 
 
 def _view_of(

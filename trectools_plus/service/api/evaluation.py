@@ -43,7 +43,7 @@ from trectools_plus.testsets.loading import DEFAULT_TEST_SET, find_test_set, rea
 from trectools_plus.testsets.model import TestSet, qrels_of, topics_of
 from trectools_plus.testsets.validation import resolve_terms
 from trectools_plus.text import split_list
-from trectools_plus.validation import check_qrels, refuse_errors
+from trectools_plus.validation import refuse_errors, validate_qrels
 
 DEFAULT_MEASURES = ("R@10", "nDCG@10", "RR", "HitRate@10")
 """The default measures, which the shipped alerts and dashboard name."""
@@ -89,7 +89,7 @@ class Search:
                 return self.judge(test_set, title, title)
             if dataset is not None:
                 collection = load_collection(dataset, with_corpus=False)
-                refuse_errors(check_qrels(collection.qrels))
+                refuse_errors(validate_qrels(collection.qrels).findings)
                 return replace(collection, name=self.name)
         except TrectoolsPlusError as error:
             what = f"the test set of the service cannot be used: {error.what}"
@@ -114,7 +114,7 @@ class Search:
         if self._ontology is not None:
             test_set = resolve_terms(test_set, self._ontology, where=where).test_set
         qrels = qrels_of(test_set, where)
-        refuse_errors(check_qrels(qrels))
+        refuse_errors(validate_qrels(qrels).findings)
         return Collection(name, None, topics_of(test_set, where), qrels)
 
     def run(self, mode: str, topics: Topics) -> tuple[Run, npt.NDArray[np.float64]]:

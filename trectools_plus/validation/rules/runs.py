@@ -290,7 +290,6 @@ RULES = (
         "Write all six columns on every line",
         few_values,
         blocks_fixing=True,
-        chunked=False,
     ),
     rule(
         "R102",
@@ -308,7 +307,6 @@ RULES = (
         blocks=lambda run: None if len(long_rows(run)) else False,
         drop_in="scores",
         blocks_fixing=True,
-        chunked=False,
     ),
     rule_of_cases(
         "R103",

@@ -116,14 +116,12 @@ class RunView(TableView):
     @cached_property
     def ranked(self) -> Ordered:
         """Rows by query and rank; rows without a rank come last in their query."""
-        grouped = self.grouped
-        return grouped if (grouped.rank_steps >= 0).all() else grouped.sorted_by(grouped.rank)
+        return self.grouped.sorted_by(self.grouped.rank)
 
     @cached_property
     def scored(self) -> Ordered:
         """Rows by query and falling score; rows with equal scores are in rank order."""
-        ranked = self.ranked
-        return ranked if ranked.scores_fall else ranked.sorted_by(-ranked.score)
+        return self.ranked.sorted_by(-self.ranked.score)
 
     @cached_property
     def usable_ranks(self) -> npt.NDArray[np.int64]:
