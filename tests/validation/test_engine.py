@@ -14,8 +14,6 @@ from trectools_plus.formats.files.content import FileContent
 from trectools_plus.formats.tables import Qrels, Run, Topics
 from trectools_plus.validation import (
     check_pair,
-    check_qrels,
-    check_run,
     validate_qrels,
     validate_run,
 )
@@ -58,7 +56,8 @@ FILES = st.one_of(
 def test_any_bytes_give_findings_and_no_exception(run_bytes: bytes, qrels_bytes: bytes) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        run = RunView.of_file(scan_columns(FileContent("run", run_bytes), 6), max_depth=2)
+        run = RunView.of_file(scan_columns(FileContent("run", run_bytes), 6))
+        run.max_depth = 2
         qrels = QrelsView.of_file(scan_columns(FileContent("qrels", qrels_bytes), 4))
         findings = check_view(run) + check_view(qrels)
         if run.n_rows and qrels.n_rows:
@@ -97,7 +96,7 @@ def test_findings_agree_with_a_look_at_each_row(rows: list[bytes]) -> None:
 
 def test_a_table_follows_the_rules_without_lines() -> None:
     run = Run.from_dict({"1": {"a": 1.0, "b": float("nan")}, "2": {"a": 2.0, "b": 2.0}})
-    found = {finding.code: finding for finding in check_run(run)}
+    found = {finding.code: finding for finding in validate_run(run).findings}
     assert set(found) == {"R111", "R142"}
     assert found["R111"].line is None
     assert found["R111"].lines == ()
@@ -141,8 +140,8 @@ def test_documents_of_a_run_are_looked_for_in_the_qrels(
 
 
 def test_empty_tables_are_refused() -> None:
-    assert [finding.code for finding in check_run(Run.from_dict({}))] == ["F101"]
-    assert [finding.code for finding in check_qrels(Qrels.from_dict({}))] == ["F101"]
+    assert [finding.code for finding in validate_run(Run.from_dict({})).findings] == ["F101"]
+    assert [finding.code for finding in validate_qrels(Qrels.from_dict({})).findings] == ["F101"]
     assert check_pair(Run.from_dict({}), Qrels.from_dict({})) == []
 
 

@@ -24,7 +24,6 @@ from trectools_plus.text import listed
 from trectools_plus.validation.views.id_matching import unify_spellings
 from trectools_plus.validation.views.qrels import QrelsView
 from trectools_plus.validation.views.runs import RunView
-from trectools_plus.validation.views.tables import Shape
 
 if TYPE_CHECKING:
     import polars as pl
@@ -162,7 +161,7 @@ class JudgedQueries:
     def judge(self, run: Run) -> JudgedRun:
         """Return the ranks of the judged documents in a run, found once for all callers."""
         if id(run) not in self._judged:
-            self._judged[id(run)] = run, self.place([self.look_up(view_of(run))])
+            self._judged[id(run)] = run, self.place([self.look_up(RunView.of_table(run))])
         return self._judged[id(run)][1]
 
     @cached_property
@@ -358,11 +357,6 @@ class JudgedRun:
         """Return each query's sum of values of the judged documents for which the mask is true."""
         sums = np.bincount(self.query[mask], values, len(self.retrieved))
         return sums.astype(np.float64)
-
-
-def view_of(run: Run) -> RunView:
-    """Return a view of a run in memory, for its canonical order."""
-    return RunView(run.path or run.name, None, Shape(), run.rows, None)
 
 
 def first_documents(run: Run, depth: int) -> pl.DataFrame:

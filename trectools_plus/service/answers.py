@@ -51,7 +51,7 @@ from trectools_plus.testsets.loading import DEFAULT_TEST_SET, find_test_set, rea
 from trectools_plus.testsets.model import TestSet, qrels_of, topics_of
 from trectools_plus.testsets.validation import resolve_terms, validate_test_sets
 from trectools_plus.text import split_list
-from trectools_plus.validation import check_qrels, refuse_errors
+from trectools_plus.validation import refuse_errors
 from trectools_plus.validation.engine import validate_qrels, validate_run
 from trectools_plus.validation.findings import FileReport
 from trectools_plus.validation.rendering import as_document
@@ -102,7 +102,7 @@ class Search:
                 return self.judge(test_set, title, title)
             if dataset is not None:
                 collection = load_collection(dataset, with_corpus=False)
-                refuse_errors(check_qrels(collection.qrels))
+                refuse_errors(validate_qrels(collection.qrels).findings)
                 return replace(collection, name=self.name)
         except TrectoolsPlusError as error:
             what = f"the test set of the service cannot be used: {error.what}"
@@ -127,7 +127,7 @@ class Search:
         if self._ontology is not None:
             test_set = resolve_terms(test_set, self._ontology, where=where).test_set
         qrels = qrels_of(test_set, where)
-        refuse_errors(check_qrels(qrels))
+        refuse_errors(validate_qrels(qrels).findings)
         return Collection(name, None, topics_of(test_set, where), qrels)
 
     def run(self, mode: str, topics: Topics) -> tuple[Run, npt.NDArray[np.float64]]:

@@ -124,10 +124,10 @@ def read_run(arguments: Arguments, judged: QrelsView, of_qrels: Sequence[Finding
             for view in (judged, results)
         }
         judged = QrelsView.of_file(_escaped(judged))
-        results = RunView.for_scoring(_escaped(results), DEFAULT_MAX_DEPTH)
+        results = RunView.for_scoring(_escaped(results))
         of_qrels = _check_qrels(judged, arguments)
     judgments = as_judgments(judged)
-    results.other_query_ids = frozenset(judged.query_ids)
+    results.other_query_ids, results.max_depth = frozenset(judged.query_ids), DEFAULT_MAX_DEPTH
     found = [*of_tags, *_showing_bytes(check_view(results))]
     _refuse([*of_bytes["qrels"], *of_bytes["run"], *found], arguments)
     _refuse_where_it_stops(results, found)
@@ -210,17 +210,17 @@ def _open_run(path: str | Path) -> tuple[RunView, list[Finding]]:
     except FormatError as error:
         refuse_errors(damaged_report(error, "run").findings)
         raise AssertionError("a damaged file has an error") from error
-    view = RunView.for_scoring(scan_columns(source, RUN_FIELDS), DEFAULT_MAX_DEPTH)
+    view = RunView.for_scoring(scan_columns(source, RUN_FIELDS))
     if not (view.misshapen.n_fields > RUN_FIELDS).any():
         return view, []
     found = [finding for finding in check_view(view) if finding.code == "R102"]
     cut = replace(source, data=_SEVENTH_FIELD.sub(rb"\1", source.data))
-    return RunView.of_file(scan_columns(cut, RUN_FIELDS), DEFAULT_MAX_DEPTH), found
+    return RunView.of_file(scan_columns(cut, RUN_FIELDS)), found
 
 
 def _refuse_other_form(judged: QrelsView) -> None:
     """Refuse tables with a header and JSON, at which trec_eval stops."""
-    if judged.is_arranged:
+    if judged.origin:
         findings = check_view(judged)
         found = next(one for one in findings if one.code in ("Q101", "Q103"))
         raise CheckFailedError(
@@ -267,7 +267,7 @@ def as_judgments(view: QrelsView) -> JudgedQueries:
         rows = QrelsRows.joined([QrelsRows.of_fields(first), rows])
     if rows is view.rows:
         return JudgedQueries.of_view(view)
-    return JudgedQueries.of_view(QrelsView(view.path, None, view.shape, rows))
+    return JudgedQueries.of_view(QrelsView(view.path, rows, shape=view.shape))
 
 
 def _read_integer(text: str) -> int:
@@ -302,7 +302,7 @@ def _as_c_reads(view: RunView) -> RunView:
         header = f"{fields[0]} Q0 {fields[2]} 0 0 {fields[5]}\n".encode()
         (first,) = iter_fields(header, RUN_FIELDS, b" ")
         rows = RunRows.joined([RunRows.of_fields(first), rows])
-    return view if rows is view.rows else RunView(view.path, None, view.shape, rows, None)
+    return view if rows is view.rows else RunView(view.path, rows, shape=view.shape)
 
 
 def _read_float(text: str) -> float:

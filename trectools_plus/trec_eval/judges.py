@@ -126,7 +126,7 @@ def _rank(data: Input, rows: Sequence[_Row], arguments: Arguments) -> list[_Quer
         # Of equal scores, form_prefs_counts.c ranks the lower id first, and form_res_rels.c last.
         negative = Decimals(-view.score, np.zeros(view.n_rows, np.bool_))
         negated = replace(view.rows, scores=negative)
-        view = RunView(view.path, None, view.shape, negated, None)
+        view = RunView(view.path, negated, shape=view.shape)
     found = data.qrels.look_up(view, arguments.precision)
     n_retrieved = dict(zip(found.number.tolist(), found.lengths.tolist(), strict=True))
     ranks = np.zeros(len(data.qrels.relevance), np.int64)

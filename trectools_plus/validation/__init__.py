@@ -9,8 +9,6 @@ __getattr__, __dir__ = import_lazily(
         "validation.catalogue": ["CATALOGUE"],
         "validation.engine": [
             "check_pair",
-            "check_qrels",
-            "check_run",
             "open_qrels",
             "open_run",
             "report_view",

@@ -3,8 +3,6 @@
 
 from trectools_plus.validation.catalogue import CATALOGUE as CATALOGUE
 from trectools_plus.validation.engine import check_pair as check_pair
-from trectools_plus.validation.engine import check_qrels as check_qrels
-from trectools_plus.validation.engine import check_run as check_run
 from trectools_plus.validation.engine import open_qrels as open_qrels
 from trectools_plus.validation.engine import open_run as open_run
 from trectools_plus.validation.engine import report_view as report_view

@@ -24,7 +24,7 @@ from trectools_plus.validation.rules import RULES
 from trectools_plus.validation.views.pairs import PairView
 from trectools_plus.validation.views.qrels import QrelsView
 from trectools_plus.validation.views.runs import RunView
-from trectools_plus.validation.views.tables import Shape, TableView
+from trectools_plus.validation.views.tables import TableView
 
 if TYPE_CHECKING:
     import polars as pl
@@ -66,19 +66,17 @@ def validate_run(
     """
     judged = None if qrels is None else _view_of(qrels, open_qrels, QrelsView)
     qrels = judged if isinstance(judged, QrelsView) and judged.has_ids else None
-    run: RunView | FileReport | None = None
-    if isinstance(path, str | PathLike) and not every_line:
-        settings = ViewSettings(max_depth, max_tag_length, qrels=qrels, collection=collection)
-        run = view_in_parts(fsdecode(path), settings)
+    settings = ViewSettings(max_depth, max_tag_length, qrels=qrels, collection=collection)
+    is_file = isinstance(path, str | PathLike) and not every_line
+    run = view_in_parts(fsdecode(path), settings) if is_file else None
     run = run or _view_of(path, partial(open_run, max_depth=max_depth), RunView)
     if isinstance(run, FileReport):
         return run
     run.every_line, run.optional_rules = every_line, optional_rules
     run.max_tag_length = max_tag_length
-    ids = None if topics is None else topics.query_ids
-    if not run.has_ids or isinstance(judged, FileReport):
-        return report_view(run)
-    return report_view(run, PairView(run, qrels, ids, collection=collection))
+    has_pair = run.has_ids and not isinstance(judged, FileReport)
+    pair = PairView(run, qrels, _ids_of(topics), collection=collection) if has_pair else None
+    return report_view(run, pair)
 
 
 def validate_qrels(
@@ -112,36 +110,8 @@ def validate_qrels(
         return report_view(qrels)
     other = None if run is None else _view_of(run, partial(open_run, max_depth=None), RunView)
     if not isinstance(other, RunView) or not other.has_ids:
-        other = RunView("", None, Shape(), RunRows.joined([]), None)
-    ids = None if topics is None else topics.query_ids
-    return report_view(qrels, PairView(other, qrels, ids, report_on="qrels"))
-
-
-def check_run(run: Run, *, max_depth: int | None = None) -> list[Finding]:
-    """Check a run in memory with the rules that do not need a file.
-
-    Ranks are not checked, because a table made from scores has none.
-
-    Args:
-        run: The run.
-        max_depth: Results allowed per query; ``None`` for no limit.
-
-    Returns:
-        The findings; those with ``blocks_scoring`` make scores wrong or ambiguous.
-    """
-    return check_view(RunView.of_table(run, max_depth))
-
-
-def check_qrels(qrels: Qrels) -> list[Finding]:
-    """Check qrels in memory with the rules that do not need a file.
-
-    Args:
-        qrels: The judgments.
-
-    Returns:
-        The findings; those with ``blocks_scoring`` make scores wrong or ambiguous.
-    """
-    return check_view(QrelsView.of_table(qrels))
+        other = RunView("", RunRows.joined([]))
+    return report_view(qrels, PairView(other, qrels, _ids_of(topics), report_on="qrels"))
 
 
 def check_pair(run: Run, qrels: Qrels, topics: Topics | None = None) -> list[Finding]:
@@ -157,8 +127,8 @@ def check_pair(run: Run, qrels: Qrels, topics: Topics | None = None) -> list[Fin
         wrong or ambiguous.
     """
     views = RunView.of_table(run), QrelsView.of_table(qrels)
-    ids = None if topics is None else topics.query_ids
-    return check_pair_view(PairView(*views, ids)) if all(view.has_ids for view in views) else []
+    pair = PairView(*views, _ids_of(topics))
+    return check_pair_view(pair) if all(view.has_ids for view in views) else []
 
 
 def open_run(
@@ -184,7 +154,9 @@ def open_run(
     except FormatError as error:
         return damaged_report(error, "run")
     make = RunView.for_scoring if for_scoring else RunView.of_file
-    return make(lex_run(source, columns), max_depth)
+    view = make(lex_run(source, columns))
+    view.max_depth = max_depth
+    return view
 
 
 def open_qrels(path: str | Path, columns: ColumnNames | None = None) -> QrelsView | FileReport:
@@ -236,7 +208,7 @@ def run_rules(
     """
     is_file, with_optional = reported_view.columns is not None, reported_view.optional_rules
     checked = [
-        (rule, rule.check(subject))
+        (rule, rule.check(subject, reported_view))
         for rule in rules
         if rule.on in kinds and (is_file or rule.tables) and (with_optional or not rule.optional)
     ]
@@ -246,6 +218,10 @@ def run_rules(
         for rule, finding in checked
         if finding is not None and codes.isdisjoint(rule.unless)
     ]
+
+
+def _ids_of(topics: Topics | None) -> list[str] | None:
+    return None if topics is None else topics.query_ids
 
 
 def _view_of(

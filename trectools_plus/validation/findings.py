@@ -166,7 +166,7 @@ def refuse_errors(findings: Iterable[Finding], *, strict_input: bool = False) ->
     """Raise an error if any finding blocks scoring.
 
     Args:
-        findings: From :func:`check_run`, :func:`check_qrels`, :func:`check_pair` or a report.
+        findings: From :func:`check_pair` or a report.
         strict_input: Refuse every error, also those that change no figure.
 
     Raises:

@@ -266,7 +266,7 @@ def _reason_against(view: RunView | QrelsView, findings: Sequence[Finding]) -> s
     for finding in findings:
         if finding.fix is Fix.NO and RULES[finding.code].blocks_fixing:
             return f"{finding.message} ({finding.code}). {finding.remedy}"
-    return f"it is not in TREC form; {view.conversion}" if view.is_arranged else None
+    return f"it is not in TREC form; {view.conversion}" if view.origin else None
 
 
 def _check_arguments(kind: Subject, path: str | Path, output: str | Path, codes: Codes) -> None:

@@ -17,7 +17,6 @@ from trectools_plus.choices import MAX_TAG_LENGTH
 from trectools_plus.distributed.copies import map_in_copies
 from trectools_plus.errors import TrectoolsPlusError
 from trectools_plus.formats.columns.columns import Columns
-from trectools_plus.formats.columns.facts import OddLines
 from trectools_plus.formats.columns.lexer import scan_columns
 from trectools_plus.formats.columns.rows import RUN_FIELDS, QueryBlocks, RunRows
 from trectools_plus.formats.files.binary import find_binary
@@ -28,7 +27,7 @@ from trectools_plus.formats.files.opening import (
     is_plain_file,
 )
 from trectools_plus.formats.lexing import lex_run
-from trectools_plus.formats.query_chunks import Chunk, iter_query_chunks
+from trectools_plus.formats.query_chunks import CHUNK_BYTES, Chunk, iter_query_chunks
 from trectools_plus.validation.rules import RULES
 from trectools_plus.validation.views.pairs import PairView
 from trectools_plus.validation.views.places import PairFacts, Places
@@ -75,8 +74,8 @@ class ViewSettings:
     def view(self, columns: Columns, shape: Shape | None = None) -> RunView:
         """Return the view of a file, or of a part of one."""
         make = RunView.for_scoring if self.for_scoring else RunView.of_file
-        view = make(columns, self.max_depth, shape)
-        view.max_tag_length = self.max_tag_length
+        view = make(columns, shape)
+        view.max_depth, view.max_tag_length = self.max_depth, self.max_tag_length
         return view
 
 
@@ -127,24 +126,22 @@ def summary_of(
     source = view.file.source if is_first else replace(view.file.source, data=b"")
     columns = replace(view.file, source=source, body=b"")
     summary = _without_rows(view, columns, view.blocks)
-    summary.words_after_tag, summary.tag, summary.last_tag = (
-        view.words_after_tag,
-        view.tag,
-        view.last_tag,
-    )
+    summary.words_after_tag = view.words_after_tag
+    summary.tag, summary.last_tag = view.tag, view.last_tag
     summary.n_reversed, summary.n_copies = view.n_reversed, view.n_copies
     summary.pair_facts = facts or pair.facts
     summary.answers = {}
     for rule in RULES:
         if rule.chunked and rule.on != "qrels":
-            summary.answers |= rule.answers(pair if rule.on == "pair" else view)
+            summary.answers |= rule.answers(pair if rule.on == "pair" else view, view)
     return summary
 
 
 def _without_rows(view: RunView, columns: Columns, blocks: QueryBlocks) -> RunView:
     """Return a view like another one, of which only the queries are known."""
     rows = RunRows.of_blocks(blocks)
-    summary = RunView(columns.source.path, columns, view.shape, rows, view.max_depth)
+    summary = RunView(columns.source.path, rows, columns, view.shape)
+    summary.max_depth = view.max_depth
     summary.documents_in_column_2 = summary.swapped_columns = False
     return summary
 
@@ -168,13 +165,13 @@ def join_parts(parts: Sequence[RunView]) -> RunView:
     for part, before in zip(parts, lines_before, strict=True):
         for key, places in (part.answers or {}).items():
             view.answers[key] = view.answers.get(key, Places()) + places.moved(before)
-    view.words_after_tag = OddLines.joined([part.words_after_tag for part in parts], lines_before)
     view.n_reversed = sum(part.n_reversed for part in parts)
     view.n_copies = sum(part.n_copies for part in parts)
     moved = (part.pair_facts.moved(n) for part, n in zip(parts, lines_before, strict=True))
     view.pair_facts = reduce(PairFacts.plus, moved)
     view.tag, view.last_tag = filled[0].tag, filled[-1].last_tag
-    if len(view.words_after_tag) and (view.misshapen.n_fields > RUN_FIELDS).any():
+    has_words = any(len(part.words_after_tag) for part in parts)
+    if has_words and (view.misshapen.n_fields > RUN_FIELDS).any():
         raise NotInPartsError
     return view
 
@@ -213,8 +210,8 @@ def read_in_parts(
 
 
 def view_in_parts(path: str, settings: ViewSettings) -> RunView | None:
-    """Return the view of a run that is read in parts; ``None`` if it must be read as a whole."""
-    if not can_be_read_twice(path):
+    """Return the view of a run in several parts; ``None`` if it must be read as a whole."""
+    if not can_be_read_twice(path) or Path(path).stat().st_size < CHUNK_BYTES:
         return None
     if settings.qrels is not None:
         _ = settings.qrels.pairs  # made once for all processes

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any, Literal
 
 from trectools_plus.errors import UsageError
 from trectools_plus.validation.findings import DropIn, Finding, Fix, Severity
-from trectools_plus.validation.views.places import (
-    Found,
-    Places,
-    places_of,
-    sentence,
-)
+from trectools_plus.validation.views.places import LINES_KEPT, Found, Places, sentence
+from trectools_plus.validation.views.tables import TableView
 
 DEFAULT_MAX_DEPTH = 100
 """Default limit of results per query."""
@@ -116,47 +112,42 @@ class Rule:
     optional: bool = False
     blocks_fixing: bool = False
 
-    def check(self, subject: Any) -> Finding | None:
+    def check(self, subject: Any, view: TableView) -> Finding | None:
         """Return the finding on a file, ``None`` if there is none.
 
         Args:
             subject: The view of a file or of a pair of files.
+            view: The file on which findings are reported.
         """
-        is_known = self.chunked and subject.answers is not None
-        answers = subject.answers if is_known else self.answers(subject)
+        known = view.answers if self.chunked else None
+        answers = self.answers(subject, view) if known is None else known
         for number, case in enumerate(self.cases):
             places = answers.get((self.code, number))
             if places and (case.given is None or case.given(subject, places)):
-                return self._describe(subject, case, places)
+                return self._describe(subject, view, case, places)
         return None
 
-    def answers(self, subject: Any) -> dict[tuple[str, int], Places]:
+    def answers(self, subject: Any, view: TableView) -> dict[tuple[str, int], Places]:
         """Return the places in a view, or in that of a chunk, by code and number of the case."""
-        view = subject.reported_view
-        places = (places_of(view, case.where(subject), case.column) for case in self.cases)
+        places = (view.places(case.where(subject), case.column) for case in self.cases)
         return {(self.code, at): found for at, found in enumerate(places) if found.count}
 
-    def _describe(self, subject: Any, case: Case, places: Places) -> Finding:
+    def _describe(self, subject: Any, view: TableView, case: Case, places: Places) -> Finding:
         counts = {"count": places.count, "more": places.count - 1, "view": subject}
         values = {**places.first, **counts}
-        remedy = sentence(case.remedy or self.remedy, values) or self.remedy
-        view = subject.reported_view
-        shown = places if view.every_line else places.first_few()
-        lines = tuple(map(int, shown.lines))
-        blocks = case.blocks(subject) if callable(case.blocks) else case.blocks
-        total = values.get("total")
-        finding = self.finding(view.path, sentence(case.message, values), case.severity, remedy)
-        return replace(
-            finding,
+        return self.finding(
+            view.path,
+            sentence(case.message, values),
+            case.severity,
+            sentence(case.remedy or self.remedy, values),
+            blocks=case.blocks(subject) if callable(case.blocks) else case.blocks,
             fix=Fix(case.fix or self.fix),
-            line=lines[0] if lines else None,
-            column=places.column if lines else None,
+            column=places.column if len(places.lines) else None,
             query_id=places.query_id,
             doc_id=places.doc_id,
             count=places.count,
-            lines=lines,
-            total=None if total is None else int(total),
-            blocks_scoring=finding.blocks_scoring if blocks is None else blocks,
+            lines=tuple(map(int, places.lines if view.every_line else places.lines[:LINES_KEPT])),
+            total=places.first.get("total"),
             note=case.note,
             drop_in=case.drop_in or self.drop_in,
         )
@@ -167,22 +158,35 @@ class Rule:
         message: str,
         severity: SeverityName | None = None,
         remedy: str | None = None,
-        count: int = 1,
+        *,
+        blocks: bool | None = None,
+        lines: Sequence[int] = (),
+        **further: Any,
     ) -> Finding:
-        """Return a finding on a whole file, without a fix.
+        """Return a finding.
 
         Args:
             path: The file, or the name of a table.
             message: The problem and its consequence.
             severity: If it differs from the severity of the rule.
             remedy: If it differs from the remedy of the rule.
-            count: The number of places.
+            blocks: If it differs from the rule: whether scoring rejects the file.
+            lines: The lines of the first places.
+            further: Other fields of :class:`Finding`.
         """
         level = Severity(severity or self.severity)
-        blocks = self.blocks_scoring and level is Severity.ERROR
-        remedy = remedy or self.remedy
-        finding = Finding(self.code, self.name, level, path, message, remedy, count=count)
-        return replace(finding, blocks_scoring=blocks, drop_in=self.drop_in)
+        return Finding(
+            self.code,
+            self.name,
+            level,
+            path,
+            message,
+            remedy or self.remedy,
+            line=lines[0] if lines else None,
+            lines=lines,
+            blocks_scoring=self.blocks_scoring and level == "error" if blocks is None else blocks,
+            **{"drop_in": self.drop_in, **further},
+        )
 
     @property
     def can_block_scoring(self) -> bool:
@@ -201,7 +205,7 @@ _KINDS: dict[str, Subject] = {
 }
 
 
-def rule(
+def rule_of_cases(
     code: str,
     name: str,
     severity: SeverityName,
@@ -212,15 +216,38 @@ def rule(
     *cases: Case,
     **further: Any,
 ) -> Rule:
-    """Return a rule on files, runs, qrels or pairs; see :class:`Rule`.
+    """Return a rule; see :class:`Rule`.
 
-    The places of rules on runs are found in chunks, and rules on pairs apply to tables, unless
-    ``further`` says otherwise.
+    The places of rules on runs are found in chunks, rules on pairs apply to tables, and fixes are
+    safe, unless ``further`` says otherwise.
     """
-    usual = {"chunked": code[0] == "R", "tables": code[0] == "P", **further}
+    fix = "safe" if "fixed" in further else "no"
+    usual = {"chunked": code[0] == "R", "tables": code[0] == "P", "fix": fix, **further}
     texts = (checks, rationale, example, remedy)
     kind = _KINDS.get(code[:2]) or _KINDS[code[0]]
     return Rule(code, name, kind, severity, *texts, cases, **usual)
+
+
+def rule(
+    code: str,
+    name: str,
+    severity: SeverityName,
+    checks: str,
+    rationale: str,
+    example: str,
+    remedy: str,
+    message: str = "",
+    where: Callable[[Any], Found] | None = None,
+    **further: Any,
+) -> Rule:
+    """Return a rule of one case, or of none if the reader of a file finds the places."""
+    texts = (code, name, severity, checks, rationale, example, remedy)
+    of_case = {field: further.pop(field) for field in _OF_CASES & further.keys()}
+    cases = [Case(severity, message, where, **of_case)] if where else []
+    return rule_of_cases(*texts, *cases, **further)
+
+
+_OF_CASES = {"given", "column", "note", "blocks"}
 
 
 class Registry:

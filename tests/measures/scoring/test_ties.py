@@ -3,9 +3,9 @@ from dataclasses import astuple
 import pytest
 
 from trectools_plus.formats.tables import Run
-from trectools_plus.measures.judged import view_of
 from trectools_plus.measures.scoring import count_ties
 from trectools_plus.validation.loading import load_run
+from trectools_plus.validation.views.runs import RunView
 
 
 def test_counts_in_both_precisions():
@@ -16,17 +16,19 @@ def test_counts_in_both_precisions():
             "3": {"a": 1.0, "b": 0.5},
         }
     )
-    ties = count_ties(view_of(run), cutoffs=(1, 2, 3, 5))
+    ties = count_ties(RunView.of_table(run), cutoffs=(1, 2, 3, 5))
     assert astuple(ties) == (4, 2, 2, {1: 1, 2: 1, 3: 1, 5: 1})
 
 
 def test_a_tie_between_queries_is_none():
-    assert count_ties(view_of(Run.from_dict({"1": {"a": 1.0}, "2": {"a": 1.0}}))).pairs == 0
+    assert (
+        count_ties(RunView.of_table(Run.from_dict({"1": {"a": 1.0}, "2": {"a": 1.0}}))).pairs == 0
+    )
 
 
 @pytest.mark.parametrize(
     ("name", "only_in_32", "in_64"), [("oce03noXbmD", 1497, 1638), ("aplrob03a", 0, 6703)]
 )
 def test_robust_2003(shared_data, name, only_in_32, in_64):
-    ties = count_ties(view_of(load_run(shared_data / "robust03" / f"input.{name}.gz")))
+    ties = count_ties(RunView.of_table(load_run(shared_data / "robust03" / f"input.{name}.gz")))
     assert (ties.pairs - ties.pairs_64, ties.pairs_64) == (only_in_32, in_64)

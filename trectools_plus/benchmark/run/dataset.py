@@ -43,7 +43,7 @@ from trectools_plus.testsets.loading import (
 from trectools_plus.testsets.model import TestSet, qrels_of, topics_of
 from trectools_plus.testsets.validation import ResolvedTerms, ontology_of, resolve_terms
 from trectools_plus.text import listed, plural
-from trectools_plus.validation import check_qrels, refuse_errors
+from trectools_plus.validation import refuse_errors, validate_qrels
 from trectools_plus.validation.exclusions import Exclusions
 from trectools_plus.validation.findings import Finding
 from trectools_plus.validation.loading import load_qrels, open_valid_qrels
@@ -245,7 +245,7 @@ def load_dataset(config: BenchmarkConfig) -> Dataset:
         raise InputError("the dataset has no documents to search", where=name)
     findings, notes = dataset.findings, dataset.notes
     if paths["qrels"] is None:  # the findings are not those of a file
-        on_qrels = check_qrels(qrels)
+        on_qrels = validate_qrels(qrels).findings
         refuse_errors(on_qrels)
         findings = [*findings, *record_findings(on_qrels)]
     check_id_overlap(corpus, dataset.topics, qrels, name)

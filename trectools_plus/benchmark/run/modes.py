@@ -36,7 +36,6 @@ from trectools_plus.formats.hashing import sha256_file
 from trectools_plus.formats.ranking import separate_scores
 from trectools_plus.formats.tables import RUN_SCHEMA, Run
 from trectools_plus.formats.trec_files import write_qrels, write_run
-from trectools_plus.measures.judged import view_of
 from trectools_plus.measures.scoring import Ties, accept_unjudged, count_ties
 from trectools_plus.progress import Progress
 from trectools_plus.validation import FileReport, Severity, check_pair, refuse_errors
@@ -52,7 +51,6 @@ from trectools_plus.validation.views.order import places_in_query
 from trectools_plus.validation.views.pairs import PairView
 from trectools_plus.validation.views.qrels import QrelsView
 from trectools_plus.validation.views.runs import RunView
-from trectools_plus.validation.views.tables import Shape
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -112,7 +110,7 @@ def read_mode_run(
     nothing = Ids.constant("", view.n_rows)
     ranks = WholeNumbers.of(view.usable_ranks)
     rows = replace(view.rows, ranks=ranks, second=nothing, tags=nothing)
-    table = RunView(view.path, None, Shape(), rows, None)
+    table = RunView(view.path, rows)
     if dataset.topics is not None:
         known = {finding.code for finding in found}
         pair = check_pair_view(PairView(table, judged, dataset.topics.query_ids))
@@ -125,7 +123,7 @@ def read_mode_run(
         run = dataset.excluded.from_run(table.table(name))
         if run.frame.is_empty():
             raise InputError("every result of the run is left out", where=path)
-        table = view_of(run)
+        table = RunView.of_table(run)
     written = _write(folder, table, name)
     # The report lists the findings on the given file: the written file no longer has some of them.
     return replace(
@@ -157,7 +155,7 @@ def write_mode_run(
     """
     if run.frame.is_empty():
         return ModeRun(run, RunFile(queries=0, ties=Ties(0, 0, 0, {10: 0, 100: 0})), [])
-    mode = _write(folder, view_of(run), run.name)
+    mode = _write(folder, RunView.of_table(run), run.name)
     assert mode.info.path is not None
     written, findings = load_run_with_findings(folder.partial / mode.info.path, max_depth=None)
     pair = [

@@ -12,7 +12,7 @@ import numpy as np
 
 from trectools_plus.formats.columns.facts import LONG_LINE_BYTES, OddLines
 from trectools_plus.formats.files.limits import MAX_LINE_BYTES
-from trectools_plus.validation.registry import Case, Rule, rule
+from trectools_plus.validation.registry import Case, Rule, rule, rule_of_cases
 from trectools_plus.validation.views.order import Pairs
 from trectools_plus.validation.views.places import Places
 from trectools_plus.validation.views.tables import (
@@ -94,7 +94,7 @@ form_feeds = Case(
 def short_lines(table: TableView) -> OddLines:
     """Return rows with too few fields; an invisible character may join two of a run."""
     short = table.misshapen.filter(table.misshapen.n_fields < n_needed(table))
-    if table.is_arranged or table.kind == "qrels":
+    if table.origin or table.kind == "qrels":
         return short
     return short.where(lambda text: not INVISIBLE.search(text.encode()))
 
@@ -129,13 +129,13 @@ in_other_form = partial(
 
 without_header = in_other_form(
     "the format is {view.shape.format}, not columns separated by blanks{view.form_notes}",
-    at_start(lambda table: table.is_arranged and table.shape.header is None),
+    at_start(lambda table: table.origin and table.shape.header is None),
 )
 
 
 def header_line(table: TableView, *, arranged: bool) -> Places:
     """Return the line that names the columns, of a file in another form or in TREC form."""
-    if table.shape.header is None or table.is_arranged != arranged:
+    if table.shape.header is None or (table.origin is not None) != arranged:
         return Places()
     line, text = table.shape.header
     return Places(1, [line], first={"text": " ".join(text.split())})
@@ -159,7 +159,7 @@ header_of_table = in_other_form(
 def row_behind_hash(code: str, row: str) -> Rule:
     """Return the rule on comment lines that look like rows."""
     case = partial(Case, where=lambda table: table.commented_out_rows)
-    return rule(
+    return rule_of_cases(
         code,
         "row-behind-hash",
         "warning",
@@ -235,7 +235,7 @@ def lines_with(table: TableView, pattern: re.Pattern[bytes]) -> Places:
 
 def invisible_character(code: str) -> Rule:
     """Return the rule on invisible characters in rows."""
-    return rule(
+    return rule_of_cases(
         code,
         "invisible-character",
         "error",
@@ -274,12 +274,8 @@ RULES = (
         "run.txt: warning F112: the compression of the content (gzip) is not that of the name. "
         "Rename the file.",
         "Rename the file",
-        Case(
-            "warning",
-            "the compression of the content ({view.file.source.compression}) is not that of the "
-            "name",
-            is_misnamed,
-        ),
+        "the compression of the content ({view.file.source.compression}) is not that of the name",
+        is_misnamed,
     ),
     rule(
         "F111",
@@ -301,16 +297,12 @@ RULES = (
         "run.txt:1: warning F102: byte order mark; other readers make it part of the first id and "
         "lose the row. Save as UTF-8 without BOM.",
         "Save as UTF-8 without BOM",
-        Case(
-            "warning",
-            "byte order mark; other readers make it part of the first id and lose the row",
-            lambda table: Places(int(table.facts.has_bom), [1]),
-            note="the mark is ignored",
-        ),
-        fix="safe",
+        "byte order mark; other readers make it part of the first id and lose the row",
+        lambda table: Places(int(table.facts.has_bom), [1]),
+        note="the mark is ignored",
         fixed="took off the byte order mark",
     ),
-    rule(
+    rule_of_cases(
         "F103",
         "not-utf8",
         "error",
@@ -331,7 +323,7 @@ RULES = (
         drop_in="scores",
         blocks_fixing=True,
     ),
-    rule(
+    rule_of_cases(
         "F105",
         "bare-cr",
         "error",
@@ -355,7 +347,6 @@ RULES = (
             remedy="Remove it",
             fix="no",
         ),
-        fix="safe",
         fixed="wrote LF for bare CR",
         blocks_fixing=True,
         chunked=True,
@@ -370,11 +361,8 @@ RULES = (
         "run.txt:2: error F106: NUL byte at column 7; trec_eval aborts or stops reading here. "
         "Remove it and check how the file was copied.",
         "Remove it and check how the file was copied",
-        Case(
-            "error",
-            "NUL byte at column {at}[ ({count} in all)]; trec_eval aborts or stops reading here",
-            partial(marks, character="\0"),
-        ),
+        "NUL byte at column {at}[ ({count} in all)]; trec_eval aborts or stops reading here",
+        partial(marks, character="\0"),
         blocks_fixing=True,
         chunked=True,
     ),
@@ -387,11 +375,12 @@ RULES = (
         "nothing, without a warning.",
         "run.txt: error F101: no data rows. Check whether the job stopped before writing.",
         "Check whether the job stopped before writing",
-        Case("error", "no data rows", no_data),
+        "no data rows",
+        no_data,
         tables=True,
         blocks_fixing=True,
     ),
-    rule(
+    rule_of_cases(
         "F104",
         "crlf",
         "info",
@@ -406,7 +395,6 @@ RULES = (
             lambda table: table.facts.n_crlf if table.facts.n_lf else 0,
         ),
         Case("info", "CRLF line ends, read as LF", lambda table: table.facts.n_crlf),
-        fix="safe",
         fixed="wrote LF for CRLF",
     ),
     rule(
@@ -417,8 +405,8 @@ RULES = (
         "trec_eval 10 skips comments; all other readers stop or read them as data.",
         "run.txt:5: warning F107: 1 comment line; only trec_eval 10 skips comments. Remove it.",
         "Remove it",
-        Case("warning", "{count:comment line}; only trec_eval 10 skips comments", comment_lines),
-        fix="safe",
+        "{count:comment line}; only trec_eval 10 skips comments",
+        comment_lines,
         fixed="left out comment lines",
     ),
     rule(
@@ -430,13 +418,9 @@ RULES = (
         "reject them everywhere.",
         "qrels.txt:5: warning F108: 1 blank line; many readers stop there. Remove it.",
         "Remove it",
-        Case(
-            "warning",
-            "{count:blank line}; many readers stop there",
-            lambda table: Places(table.facts.blank_lines.count, table.facts.blank_lines.lines),
-            given=lambda table, _: table.is_line_based and table.shape.first_line,
-        ),
-        fix="safe",
+        "{count:blank line}; many readers stop there",
+        lambda table: Places(table.facts.blank_lines.count, table.facts.blank_lines.lines),
+        given=lambda table, _: table.is_line_based and table.shape.first_line,
         fixed="left out blank lines",
     ),
     rule(
@@ -447,18 +431,12 @@ RULES = (
         "A truncated file has no final newline either, and a truncated score is still a number.",
         "run.txt: info F109: no newline at end of file. Check that the last row is complete.",
         "Check that the last row is complete",
-        Case(
-            "info",
-            "no newline at end of file",
-            lambda table: not table.facts.final_newline and table.is_line_based,
-            given=lambda table, _: (
-                table.shape.verdict != "not-text" and table.facts.stopped_at is None
-            ),
-        ),
-        fix="safe",
+        "no newline at end of file",
+        lambda table: not table.facts.final_newline and table.is_line_based,
+        given=lambda table, _: table.shape.verdict != "not-text" and table.facts.stopped_at is None,
         fixed="ended the last line",
     ),
-    rule(
+    rule_of_cases(
         "F110",
         "long-line",
         "warning",

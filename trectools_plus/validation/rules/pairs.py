@@ -12,7 +12,7 @@ import numpy as np
 from trectools_plus.formats.columns.ids import Ids, Rows
 from trectools_plus.text import listed, plural
 from trectools_plus.validation.findings import UNJUDGED
-from trectools_plus.validation.registry import JUDGED_CUTOFF, MIN_JUDGED, Case, rule
+from trectools_plus.validation.registry import JUDGED_CUTOFF, MIN_JUDGED, Case, rule, rule_of_cases
 from trectools_plus.validation.views.order import NO_ROWS
 from trectools_plus.validation.views.pairs import PairView
 from trectools_plus.validation.views.places import Lines, Places, Value
@@ -124,14 +124,11 @@ RULES = (
         "run.txt: error P101: none of 3 query ids (d01, d02, d03) is in qrels.txt (1, 2, 3). "
         "Check that this is the right file and that column 1 contains the query ids.",
         "Check that this is the right file and that column 1 contains the query ids",
-        Case(
-            "error",
-            "none of {count:query id} ({ours}) is in {view.other_view.name} ({theirs})",
-            no_shared,
-        ),
+        "none of {count:query id} ({ours}) is in {view.other_view.name} ({theirs})",
+        no_shared,
         drop_in="permissive",
     ),
-    rule(
+    rule_of_cases(
         "P102",
         "query-not-judged",
         "warning",
@@ -155,15 +152,12 @@ RULES = (
         "pytrec_eval averages only the others. Add the missing queries, if the system answers "
         "them.",
         "Add the missing queries, if the system answers them",
-        Case(
-            "error",
-            "no row for {queries}, of {total:judged query|judged queries}; they count as 0, but "
-            "pytrec_eval averages only the others",
-            lambda pair: lacking(
-                pair.qrels.query_ids if pair.shared_ids else None,
-                pair.shared_ids.union(pair.near_queries.values()),
-                None if pair.is_of_run else pair.qrels,
-            ),
+        "no row for {queries}, of {total:judged query|judged queries}; they count as 0, but "
+        "pytrec_eval averages only the others",
+        lambda pair: lacking(
+            pair.qrels.query_ids if pair.shared_ids else None,
+            pair.shared_ids.union(pair.near_queries.values()),
+            None if pair.is_of_run else pair.qrels,
         ),
         blocks_scoring=False,
     ),
@@ -178,11 +172,8 @@ RULES = (
         "run.txt:8: error P104: query 03 is written 3 in qrels.txt. Write the query ids "
         "identically in both files.",
         "Write the query ids identically in both files",
-        Case(
-            "error",
-            "query {ours!m} is written {theirs!m} in {view.other_view.name}[ ({count} such ids)]",
-            near,
-        ),
+        "query {ours!m} is written {theirs!m} in {view.other_view.name}[ ({count} such ids)]",
+        near,
         drop_in="scores",
     ),
     rule(
@@ -195,7 +186,8 @@ RULES = (
         "run.txt:11: error P107: no topic for 1 query (9). Check that this is the right topics "
         "file.",
         "Check that this is the right topics file",
-        Case("error", "no topic for {queries}", partial(not_topics, side="run")),
+        "no topic for {queries}",
+        partial(not_topics, side="run"),
         blocks_scoring=False,
     ),
     rule(
@@ -207,11 +199,8 @@ RULES = (
         "run.txt: error P108: no row for 1 query (3), of 3 topics. Add the missing topics, if the "
         "system answers them.",
         "Add the missing topics, if the system answers them",
-        Case(
-            "error",
-            "no row for {queries}, of {total:topic}",
-            lambda pair: lacking(pair.topic_ids if pair.is_of_run else None, pair.run.query_ids),
-        ),
+        "no row for {queries}, of {total:topic}",
+        lambda pair: lacking(pair.topic_ids if pair.is_of_run else None, pair.run.query_ids),
         blocks_scoring=False,
     ),
     rule(
@@ -224,9 +213,10 @@ RULES = (
         "qrels.txt:10: warning P112: no topic for judged 1 query (9). Check that this is the "
         "right topics file.",
         "Check that this is the right topics file",
-        Case("warning", "no topic for judged {queries}", partial(not_topics, side="qrels")),
+        "no topic for judged {queries}",
+        partial(not_topics, side="qrels"),
     ),
-    rule(
+    rule_of_cases(
         "P105",
         "nothing-judged",
         "error",
@@ -256,7 +246,7 @@ RULES = (
         ),
         drop_in="permissive",
     ),
-    rule(
+    rule_of_cases(
         "P106",
         "document-id-near-match",
         "warning",
@@ -279,12 +269,9 @@ RULES = (
         "version of the collection, or a row number.",
         "run.txt:4: error P109: d10 is not in the collection. Use the ids of the collection.",
         "Use the ids of the collection",
-        Case(
-            "error",
-            "{doc_id!v} is not in the collection[ ({count} of {view.run.n_rows:row})]",
-            outside_collection,
-            column=3,
-        ),
+        "{doc_id!v} is not in the collection[ ({count} of {view.run.n_rows:row})]",
+        outside_collection,
+        column=3,
         blocks_scoring=False,
         chunked=True,
     ),
@@ -298,12 +285,9 @@ RULES = (
         "run.txt:1: info P110: query 1 retrieves document 1. Remove such rows if the queries are "
         "documents.",
         "Remove such rows if the queries are documents",
-        Case(
-            "info",
-            "query {query_id!v} retrieves document {query_id!v}[ ({count} such rows)]",
-            self_retrieving,
-            column=3,
-        ),
+        "query {query_id!v} retrieves document {query_id!v}[ ({count} such rows)]",
+        self_retrieving,
+        column=3,
         chunked=True,
     ),
     rule(
@@ -316,11 +300,8 @@ RULES = (
         "run.txt: warning P111: the order of ties changes AP by up to 0.1667. Write scores that "
         "fall with rank.",
         "Write scores that fall with rank",
-        Case(
-            "warning",
-            "the order of ties changes AP by up to {view.mean_tie_change}[ (in {count} queries)]",
-            lambda pair: pair.facts.n_tie_changes,
-            given=lambda pair, _: pair.mean_tie_change > MIN_REPORTED_CHANGE,
-        ),
+        "the order of ties changes AP by up to {view.mean_tie_change}[ (in {count} queries)]",
+        lambda pair: pair.facts.n_tie_changes,
+        given=lambda pair, _: pair.mean_tie_change > MIN_REPORTED_CHANGE,
     ),
 )

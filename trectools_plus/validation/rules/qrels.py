@@ -10,7 +10,7 @@ import numpy as np
 from trectools_plus.formats.columns.decimals import DECIMAL, INTEGER
 from trectools_plus.formats.columns.ids import Flags, Rows
 from trectools_plus.text import listed
-from trectools_plus.validation.registry import Case, SeverityName, rule
+from trectools_plus.validation.registry import Case, SeverityName, rule, rule_of_cases
 from trectools_plus.validation.rules.files import (
     CONTINUES,
     at_start,
@@ -138,7 +138,7 @@ def of_other_subtopic(qrels: QrelsView) -> Flags:
 
 
 RULES = (
-    rule(
+    rule_of_cases(
         "Q101",
         "too-few-columns",
         "error",
@@ -152,7 +152,7 @@ RULES = (
         without_header,
         blocks_fixing=True,
     ),
-    rule(
+    rule_of_cases(
         "Q102",
         "too-many-columns",
         "error",
@@ -169,7 +169,7 @@ RULES = (
         ),
         blocks_fixing=True,
     ),
-    rule(
+    rule_of_cases(
         "Q103",
         "header-line",
         "error",
@@ -186,7 +186,6 @@ RULES = (
             given=lambda qrels, _: qrels.shape.header_in_rows,
         ),
         note_header("header line {text!q}; trec_eval stops at it", drop_in="refuses"),
-        fix="safe",
         fixed="left out the header line",
         drop_in="scores",
     ),
@@ -199,14 +198,11 @@ RULES = (
         "qrels.txt:1: error Q104: this is a run (6 columns). Check the order of the arguments; "
         "use 'runs validate' for runs.",
         "Check the order of the arguments; use 'runs validate' for runs",
-        Case(
-            "error",
-            "this is a run (6 columns)",
-            at_start(lambda qrels: qrels.shape.verdict == "wrong-kind"),
-        ),
+        "this is a run (6 columns)",
+        at_start(lambda qrels: qrels.shape.verdict == "wrong-kind"),
         blocks_fixing=True,
     ),
-    rule(
+    rule_of_cases(
         "Q106",
         "odd-spacing",
         "warning",
@@ -217,12 +213,11 @@ RULES = (
         "splits there. Put one blank between columns.",
         "Put one blank between columns",
         form_feeds,
-        fix="safe",
         fixed="put one blank between columns",
     ),
     row_behind_hash("Q112", "a judgment"),
     invisible_character("Q114"),
-    rule(
+    rule_of_cases(
         "Q108",
         "columns-swapped",
         "error",
@@ -245,12 +240,9 @@ RULES = (
         "qrels.txt:1: error Q135: grades seem to be in column 2; column 4 is always 0. Convert it "
         "with qrels convert --columns query=1,doc_id=3,relevance=2.",
         "Convert it with qrels convert --columns query=1,doc_id=3,relevance=2",
-        Case(
-            "error",
-            "grades seem to be in column 2; column 4 is always 0",
-            lambda qrels: Places(
-                int(has_grades_in_column_2(qrels)), qrels.lines(range(qrels.n_rows)[:1])
-            ),
+        "grades seem to be in column 2; column 4 is always 0",
+        lambda qrels: Places(
+            int(has_grades_in_column_2(qrels)), qrels.lines(range(qrels.n_rows)[:1])
         ),
         drop_in="scores",
     ),
@@ -262,8 +254,8 @@ RULES = (
         "Readers that work row by row treat the second block as a new query.",
         "qrels.txt:4: info Q151: query 1 continues after query 3. Group the rows by query.",
         "Group the rows by query",
-        Case("info", CONTINUES, returning_queries),
-        fix="safe",
+        CONTINUES,
+        returning_queries,
         fixed="grouped the rows by query",
     ),
     rule(
@@ -276,15 +268,12 @@ RULES = (
         "qrels.txt:1: error Q110: grade 'relevant' is not a whole number; trec_eval reads its "
         "start. Write whole numbers.",
         "Write whole numbers",
-        Case(
-            "error",
-            "grade {grade!q} is not a whole number[ (on {count} rows)]; trec_eval reads its start",
-            partial(not_integers, pattern=DECIMAL, matches=False),
-            column=4,
-        ),
+        "grade {grade!q} is not a whole number[ (on {count} rows)]; trec_eval reads its start",
+        partial(not_integers, pattern=DECIMAL, matches=False),
+        column=4,
         drop_in="scores",
     ),
-    rule(
+    rule_of_cases(
         "Q111",
         "fractional-grade",
         "error",
@@ -306,7 +295,6 @@ RULES = (
             "fraction",
             fix="no",
         ),
-        fix="safe",
         fixed="wrote whole grades without a point",
         drop_in="scores",
     ),
@@ -320,15 +308,12 @@ RULES = (
         "qrels.txt:2: warning Q121: 1 row with a grade below 0, the first -1; they count as not "
         "relevant, and trec_eval -J drops them. Nothing to do if this is intended.",
         "Nothing to do if this is intended",
-        Case(
-            "warning",
-            "{count:row} with a grade below 0, the first {grade}; they count as not relevant, and "
-            "trec_eval -J drops them",
-            lambda qrels: np.flatnonzero(qrels.grade < 0),
-            column=4,
-        ),
+        "{count:row} with a grade below 0, the first {grade}; they count as not relevant, and "
+        "trec_eval -J drops them",
+        lambda qrels: np.flatnonzero(qrels.grade < 0),
+        column=4,
     ),
-    on_grades(
+    rule_of_cases(
         "Q122",
         "grade-range",
         "error",
@@ -345,6 +330,7 @@ RULES = (
         ),
         _above(10, "warning", "exponential gain is 2^grade, so it outweighs all others"),
         _above(4, "info", "gdeval and ERR stop above 4"),
+        tables=True,
     ),
     on_grades(
         "Q131",
@@ -357,14 +343,11 @@ RULES = (
         "zero in the means; judge more documents, or leave them out with --no-relevant drop.",
         "They count as zero in the means; judge more documents, or leave them out with "
         "--no-relevant drop",
-        Case(
-            "warning",
-            "{count} of {view.n_queries:query|queries} without a relevant document: {ids}",
-            lambda qrels: first_rows(qrels, qrels.highest < RELEVANT),
-            given=lambda qrels, _: not is_nothing_relevant(qrels),
-        ),
+        "{count} of {view.n_queries:query|queries} without a relevant document: {ids}",
+        lambda qrels: first_rows(qrels, qrels.highest < RELEVANT),
+        given=lambda qrels, _: not is_nothing_relevant(qrels),
     ),
-    on_grades(
+    rule_of_cases(
         "Q132",
         "only-negative",
         "error",
@@ -387,6 +370,7 @@ RULES = (
             lambda qrels: first_rows(qrels, qrels.highest < 0),
         ),
         blocks_scoring=False,
+        tables=True,
     ),
     on_grades(
         "Q133",
@@ -397,13 +381,10 @@ RULES = (
         "qrels.txt: error Q133: no grade above 0 in 9 rows. Check that this is the right file and "
         "that column 4 is the grade.",
         "Check that this is the right file and that column 4 is the grade",
-        Case(
-            "error",
-            "no grade above 0 in {count:row}",
-            lambda qrels: qrels.n_rows,
-            given=lambda qrels, _: is_nothing_relevant(qrels),
-            note="every query scores 0",
-        ),
+        "no grade above 0 in {count:row}",
+        lambda qrels: qrels.n_rows,
+        given=lambda qrels, _: is_nothing_relevant(qrels),
+        note="every query scores 0",
         blocks_scoring=False,
         unless=("Q135",),
     ),
@@ -417,11 +398,8 @@ RULES = (
         "qrels.txt: info Q134: no non-relevant judgments; bpref and Judged@k have no meaning. "
         "Nothing to do for other measures.",
         "Nothing to do for other measures",
-        Case(
-            "info",
-            "no non-relevant judgments; bpref and Judged@k have no meaning",
-            lambda qrels: qrels.n_rows > 0 and bool((qrels.grade >= RELEVANT).all()),
-        ),
+        "no non-relevant judgments; bpref and Judged@k have no meaning",
+        lambda qrels: qrels.n_rows > 0 and bool((qrels.grade >= RELEVANT).all()),
     ),
     on_grades(
         "Q141",
@@ -432,15 +410,11 @@ RULES = (
         "qrels.txt:2: warning Q141: d01 is judged again for query 1 with grade 2. Remove the "
         "repeated row.",
         "Remove the repeated row",
-        Case(
-            "warning",
-            "{doc_id!v} is judged again for query {query_id!v} with grade {grade}[ ({count} such "
-            "rows)]",
-            partial(repeats, agree=True),
-            column=3,
-            note="it counts once, but C trec_eval stops",
-        ),
-        fix="safe",
+        "{doc_id!v} is judged again for query {query_id!v} with grade {grade}[ ({count} such "
+        "rows)]",
+        partial(repeats, agree=True),
+        column=3,
+        note="it counts once, but C trec_eval stops",
         fixed="left out repeated judgments",
     ),
     on_grades(
@@ -453,15 +427,12 @@ RULES = (
         "qrels.txt:10: error Q142: d01 has grade 0 here but 2 on line 1, in query 1. Keep one "
         "grade for each document of a query.",
         "Keep one grade for each document of a query",
-        Case(
-            "error",
-            "{doc_id!v} has grade {grade} here but {other_grade} on {other_place}, in query "
-            "{query_id!v}[ ({count} such rows)]",
-            partial(repeats, agree=False),
-            column=4,
-        ),
+        "{doc_id!v} has grade {grade} here but {other_grade} on {other_place}, in query "
+        "{query_id!v}[ ({count} such rows)]",
+        partial(repeats, agree=False),
+        column=4,
     ),
-    on_grades(
+    rule_of_cases(
         "Q143",
         "looks-diversity",
         "error",
@@ -485,5 +456,6 @@ RULES = (
             lambda qrels: qrels.repeats.filter(of_other_subtopic(qrels)),
             column=3,
         ),
+        tables=True,
     ),
 )

@@ -14,7 +14,7 @@ from functools import partial
 import numpy as np
 
 from trectools_plus.formats.columns.ids import Flags, Ids, Rows
-from trectools_plus.validation.registry import Case, rule
+from trectools_plus.validation.registry import Case, rule, rule_of_cases
 from trectools_plus.validation.rules.files import (
     CONTINUES,
     at_start,
@@ -164,9 +164,8 @@ def is_complete(run: RunView, _: Places) -> bool:
     return not run.rows_are_missing
 
 
-on_ranks = partial(
-    rule, fix="safe", fixed="numbered the ranks 1, 2, 3, … by score", blocks_scoring=False
-)
+_NUMBERED = "numbered the ranks 1, 2, 3, … by score"
+on_ranks = partial(rule, fixed=_NUMBERED, blocks_scoring=False)
 _BY_SCORE = "Number the ranks 1, 2, 3, … by score"
 
 
@@ -278,7 +277,7 @@ def _differ(left: str, right: str) -> bool:
 
 
 RULES = (
-    rule(
+    rule_of_cases(
         "R101",
         "too-few-columns",
         "error",
@@ -291,7 +290,6 @@ RULES = (
         "Write all six columns on every line",
         few_values,
         blocks_fixing=True,
-        chunked=False,
     ),
     rule(
         "R102",
@@ -304,17 +302,13 @@ RULES = (
         "run.txt:1: error R102: 7 columns; an id or the tag may contain a space. Remove the "
         "blanks inside ids and tags.",
         "Remove the blanks inside ids and tags, or quote values that contain the separator",
-        Case(
-            "error",
-            "{n_fields:column}; an id or the tag may contain a space[ (on {count} lines)]",
-            lambda run: long_rows(run) + run.words_after_tag,
-            blocks=lambda run: None if len(long_rows(run)) else False,
-        ),
+        "{n_fields:column}; an id or the tag may contain a space[ (on {count} lines)]",
+        lambda run: long_rows(run) + run.words_after_tag,
+        blocks=lambda run: None if len(long_rows(run)) else False,
         drop_in="scores",
         blocks_fixing=True,
-        chunked=False,
     ),
-    rule(
+    rule_of_cases(
         "R103",
         "other-format",
         "error",
@@ -343,15 +337,12 @@ RULES = (
         "run.txt:1: error R104: this looks like qrels (4 columns, the last a grade). Check the "
         "order of the arguments; use 'qrels validate' for qrels.",
         "Check the order of the arguments; use 'qrels validate' for qrels",
-        Case(
-            "error",
-            "this looks like qrels (4 columns, the last a grade)",
-            at_start(lambda run: run.shape.verdict == "wrong-kind"),
-        ),
+        "this looks like qrels (4 columns, the last a grade)",
+        at_start(lambda run: run.shape.verdict == "wrong-kind"),
         blocks_fixing=True,
         chunked=False,
     ),
-    rule(
+    rule_of_cases(
         "R105",
         "header-line",
         "error",
@@ -362,12 +353,11 @@ RULES = (
         "Remove it",
         header_of_table,
         header("header line {text!q}"),
-        fix="safe",
         fixed="left out the header line",
         drop_in="scores",
         chunked=False,
     ),
-    rule(
+    rule_of_cases(
         "R106",
         "odd-spacing",
         "info",
@@ -379,7 +369,6 @@ RULES = (
         "Put one blank between columns",
         form_feeds,
         Case("info", "leading, trailing or repeated blanks, or both tabs and spaces", loose_rows),
-        fix="safe",
         fixed="put one blank between columns",
         chunked=False,
     ),
@@ -395,12 +384,9 @@ RULES = (
         "run.txt:1: error R108: columns 2 and 3 look swapped: 'd01' and 'Q0'. Convert it with "
         "runs convert --columns query=1,doc_id=2,score=5.",
         "Convert it with runs convert --columns query=1,doc_id=2,score=5",
-        Case(
-            "error",
-            "columns 2 and 3 look swapped: {second!q} and {doc_id!q}",
-            lambda run: np.arange(run.n_rows if run.documents_in_column_2 else 0),
-            column=2,
-        ),
+        "columns 2 and 3 look swapped: {second!q} and {doc_id!q}",
+        lambda run: np.arange(run.n_rows if run.documents_in_column_2 else 0),
+        column=2,
         drop_in="permissive",
         blocks_fixing=True,
     ),
@@ -414,18 +400,14 @@ RULES = (
         "run.txt:1: warning R107: column 2 is '0', not 'Q0'; TREC checkers reject it and pyserini "
         "reads such a run as MS MARCO. Write Q0 in column 2.",
         "Write Q0 in column 2",
-        Case(
-            "warning",
-            "column 2 is {second!q}, not 'Q0'[ (on {count} rows)]; TREC checkers reject it and "
-            "pyserini reads such a run as MS MARCO",
-            lambda run: run.rows.second.differ_from("Q0"),
-            column=2,
-        ),
-        fix="safe",
+        "column 2 is {second!q}, not 'Q0'[ (on {count} rows)]; TREC checkers reject it and "
+        "pyserini reads such a run as MS MARCO",
+        lambda run: run.rows.second.differ_from("Q0"),
+        column=2,
         fixed="wrote Q0 in column 2",
         unless=("R108",),
     ),
-    rule(
+    rule_of_cases(
         "R151",
         "several-tags",
         "warning",
@@ -452,7 +434,7 @@ RULES = (
         fix="ask",
         fixed="wrote one tag",
     ),
-    rule(
+    rule_of_cases(
         "R152",
         "tag-form",
         "warning",
@@ -473,7 +455,7 @@ RULES = (
         fix="ask",
         fixed="put the tag in form",
     ),
-    rule(
+    rule_of_cases(
         "R115",
         "fragile-id",
         "info",
@@ -487,7 +469,7 @@ RULES = (
         fragile(column=1, given=lambda _, places: is_fragile(str(places.query_id))),
         fragile(column=3),
     ),
-    rule(
+    rule_of_cases(
         "R121",
         "scores-reversed",
         "error",
@@ -524,7 +506,7 @@ RULES = (
         drop_in="permissive",
         blocks_fixing=True,
     ),
-    on_ranks(
+    rule_of_cases(
         "R120",
         "rank-not-integer",
         "error",
@@ -549,6 +531,8 @@ RULES = (
             given=is_clear,
             column=4,
         ),
+        fixed=_NUMBERED,
+        blocks_scoring=False,
     ),
     on_ranks(
         "R122",
@@ -560,13 +544,9 @@ RULES = (
         "run.txt:2: error R122: rank 1 occurs twice in query 1 (first: line 1). Number the ranks "
         "1, 2, 3, … by score.",
         _BY_SCORE,
-        Case(
-            "error",
-            "rank {rank} occurs twice in query {query_id!v} (first: {other_place})[ (on {count} "
-            "rows)]",
-            lambda run: run.ranked.pairs(np.flatnonzero(run.ranked.rank_steps == 0) + 1),
-            column=4,
-        ),
+        "rank {rank} occurs twice in query {query_id!v} (first: {other_place})[ (on {count} rows)]",
+        lambda run: run.ranked.pairs(np.flatnonzero(run.ranked.rank_steps == 0) + 1),
+        column=4,
     ),
     on_ranks(
         "R123",
@@ -578,12 +558,9 @@ RULES = (
         "run.txt:1: info R123: ranks start at 0 in 100 of 100 queries. Nothing to do for "
         "evaluation; some checkers require 1.",
         "Nothing to do for evaluation; some checkers require 1",
-        Case(
-            "info",
-            "ranks start at {rank} in {count} of {view.n_queries:query|queries}",
-            other_starts,
-            given=is_complete,
-        ),
+        "ranks start at {rank} in {count} of {view.n_queries:query|queries}",
+        other_starts,
+        given=is_complete,
     ),
     on_ranks(
         "R124",
@@ -594,14 +571,11 @@ RULES = (
         "run.txt:4: warning R124: rank 7 follows 3 in query 1; rows may be missing. Look for the "
         "missing rows, or number the ranks again.",
         "Look for the missing rows, or number the ranks again",
-        Case(
-            "warning",
-            "rank {rank} follows {other_rank} in query {query_id!v}[ ({count} gaps in all)]; rows "
-            "may be missing",
-            gaps,
-            given=is_complete,
-            column=4,
-        ),
+        "rank {rank} follows {other_rank} in query {query_id!v}[ ({count} gaps in all)]; rows "
+        "may be missing",
+        gaps,
+        given=is_complete,
+        column=4,
     ),
     on_ranks(
         "R125",
@@ -612,13 +586,10 @@ RULES = (
         "run.txt:2: warning R125: rank 2 has score 9.9, but rank 1 has 9.5; evaluation uses the "
         "scores. Number the ranks by score, or write scores that fall with rank.",
         "Number the ranks by score, or write scores that fall with rank",
-        Case(
-            "warning",
-            "rank {rank} has score {score}, but rank {other_rank} has {other_score}[ ({count} "
-            "such pairs in all)]; evaluation uses the scores",
-            lambda run: run.ranked.pairs(run.ranked.rises),
-            column=5,
-        ),
+        "rank {rank} has score {score}, but rank {other_rank} has {other_score}[ ({count} "
+        "such pairs in all)]; evaluation uses the scores",
+        lambda run: run.ranked.pairs(run.ranked.rises),
+        column=5,
         unless=("R121",),
     ),
     rule(
@@ -631,12 +602,8 @@ RULES = (
         "run.txt:2: info R126: rows are not in rank order. Nothing to do for evaluation; sort by "
         "rank for tools that read from the top.",
         "Nothing to do for evaluation; sort by rank for tools that read from the top",
-        Case(
-            "info",
-            "rows are not in rank order[ ({count} places in all)]",
-            falling_ranks,
-        ),
-        fix="safe",
+        "rows are not in rank order[ ({count} places in all)]",
+        falling_ranks,
         fixed="sorted the rows of each query by rank",
     ),
     rule(
@@ -649,8 +616,8 @@ RULES = (
         "run.txt:4: warning R127: query 1 continues after query 3; streaming checkers miss "
         "duplicates here. Group the rows by query.",
         "Group the rows by query",
-        Case("warning", f"{CONTINUES}; streaming checkers miss duplicates here", returning_queries),
-        fix="safe",
+        f"{CONTINUES}; streaming checkers miss duplicates here",
+        returning_queries,
         fixed="grouped the rows by query",
     ),
     rule(
@@ -662,11 +629,8 @@ RULES = (
         "sorted files can be compared line by line.",
         "run.txt: info R128: query 2 comes after query 3. Sort the queries.",
         "Sort the queries",
-        Case(
-            "info",
-            "query {query_id!v} comes after query {before!v}[ ({count} such places in all)]",
-            descents,
-        ),
+        "query {query_id!v} comes after query {before!v}[ ({count} such places in all)]",
+        descents,
         optional=True,
         chunked=False,
     ),
@@ -681,16 +645,11 @@ RULES = (
         "run.txt:1: error R110: score '9,5' is not a number; trec_eval reads only its start, "
         "other readers stop. Write scores as decimal numbers with a point, for example 9.5.",
         "Write scores as decimal numbers with a point, for example 9.5",
-        Case(
-            "error",
-            "score {score!q} is not a number[ (on {count} rows)]; trec_eval reads only its start, "
-            "other readers stop",
-            lambda run: rows_where(
-                run, NOT_FINITE, np.flatnonzero(np.isnan(run.score)), matches=False
-            ),
-            given=is_clear,
-            column=5,
-        ),
+        "score {score!q} is not a number[ (on {count} rows)]; trec_eval reads only its start, "
+        "other readers stop",
+        lambda run: rows_where(run, NOT_FINITE, np.flatnonzero(np.isnan(run.score)), matches=False),
+        given=is_clear,
+        column=5,
         drop_in="permissive",
         blocks_fixing=True,
     ),
@@ -704,13 +663,10 @@ RULES = (
         "run.txt:5: error R111: score 'NaN' is not a finite number; such documents tie, or may "
         "have any rank. Compute the score again, or remove the row.",
         "Compute the score again, or remove the row",
-        Case(
-            "error",
-            "score {score!q} is not a finite number[ (on {count} rows)]; such documents tie, or "
-            "may have any rank",
-            infinite_scores,
-            column=5,
-        ),
+        "score {score!q} is not a finite number[ (on {count} rows)]; such documents tie, or "
+        "may have any rank",
+        infinite_scores,
+        column=5,
         tables=True,
     ),
     rule(
@@ -721,14 +677,11 @@ RULES = (
         "Probabilities of long texts underflow, and all their documents tie at 0.",
         "run.txt:1: warning R113: score 9.5e-400 becomes 0. Write the logarithms of the scores.",
         "Write the logarithms of the scores",
-        Case(
-            "warning",
-            "score {score!v} becomes 0[ (on {count} rows)]",
-            lambda run: rows_where(run, "[^eE]*[1-9]", np.flatnonzero(run.score == 0)),
-            column=5,
-        ),
+        "score {score!v} becomes 0[ (on {count} rows)]",
+        lambda run: rows_where(run, "[^eE]*[1-9]", np.flatnonzero(run.score == 0)),
+        column=5,
     ),
-    rule(
+    rule_of_cases(
         "R131",
         "duplicate-document",
         "error",
@@ -740,7 +693,6 @@ RULES = (
         "Keep one row per document, the one with the highest score",
         again(given=lambda run, places: run.n_copies == places.count),
         again(given=lambda run, _: not run.ids_are_unknown, fix="no"),
-        fix="safe",
         fixed="left out rows that are repeated as they are",
         unless=("R108",),
         tables=True,
@@ -755,16 +707,13 @@ RULES = (
         "run.txt:101: error R161: query 303 has more results than the limit, 100; the deepest has "
         "1,000. If the task allows deeper runs, set --profile trec (1,000 results) or --max-depth.",
         "If the task allows deeper runs, set --profile trec (1,000 results) or --max-depth",
-        Case(
-            "error",
-            "query {query_id!v} has more results than the limit, {view.max_depth}[ ({count} "
-            "queries)]; the deepest has {view.deepest}",
-            rows_beyond_limit,
-        ),
+        "query {query_id!v} has more results than the limit, {view.max_depth}[ ({count} "
+        "queries)]; the deepest has {view.deepest}",
+        rows_beyond_limit,
         blocks_scoring=False,
         tables=True,
     ),
-    rule(
+    rule_of_cases(
         "R141",
         "tied-scores",
         "warning",
@@ -788,7 +737,7 @@ RULES = (
             ties_of_others,
         ),
     ),
-    rule(
+    rule_of_cases(
         "R142",
         "all-tied",
         "warning",
@@ -814,7 +763,7 @@ RULES = (
         drop_in="scores",
         tables=True,
     ),
-    rule(
+    rule_of_cases(
         "R143",
         "tie-in-float32",
         "warning",

@@ -7,7 +7,7 @@ from functools import partial
 
 import polars as pl
 
-from trectools_plus.validation.registry import Case, rule
+from trectools_plus.validation.registry import Case, rule, rule_of_cases
 from trectools_plus.validation.rules.topics import normalised
 from trectools_plus.validation.topics.texts import near_pairs
 from trectools_plus.validation.topics.view import TopicsView
@@ -85,7 +85,7 @@ def _in_earlier_parts(
 
 
 RULES = (
-    rule(
+    rule_of_cases(
         "T201",
         "unknown-term",
         "error",
@@ -96,7 +96,7 @@ RULES = (
         "Correct the id, or name the ontology that it comes from",
         *_cases("unknown", "{doc_id!v} is not a term of the ontology"),
     ),
-    rule(
+    rule_of_cases(
         "T202",
         "obsolete-term",
         "error",
@@ -117,11 +117,8 @@ RULES = (
         "set.yaml:5: warning T203: HP:0001470 is an alternative id of HP:0000006. Write the "
         "primary id of the term.",
         "Write the primary id of the term",
-        Case(
-            "warning",
-            "{doc_id!v} is an alternative id of {use!v}[ ({count:such judgment})]",
-            partial(_terms, status="alternative"),
-        ),
+        "{doc_id!v} is an alternative id of {use!v}[ ({count:such judgment})]",
+        partial(_terms, status="alternative"),
     ),
     rule(
         "T211",
@@ -133,13 +130,10 @@ RULES = (
         "set.yaml:5: error T211: grade 4 of HP:0001250 is not from 0 to 3. Write a grade from 0 "
         "to 3.",
         f"Write a grade from {LOWEST_GRADE} to {HIGHEST_GRADE}",
-        Case(
-            "error",
-            f"grade {{grade}} of {{doc_id!v}} is not from {LOWEST_GRADE} to {HIGHEST_GRADE}"
-            "[ ({count:such grade})]",
-            lambda test_set: test_set.judged.filter(
-                ~pl.col("grade").is_between(LOWEST_GRADE, HIGHEST_GRADE)
-            ),
+        f"grade {{grade}} of {{doc_id!v}} is not from {LOWEST_GRADE} to {HIGHEST_GRADE}"
+        "[ ({count:such grade})]",
+        lambda test_set: test_set.judged.filter(
+            ~pl.col("grade").is_between(LOWEST_GRADE, HIGHEST_GRADE)
         ),
         blocks_scoring=False,
     ),
@@ -154,14 +148,11 @@ RULES = (
         "set.yaml:4: error T212: query 1 has no relevant term. Name the terms that it should "
         "find, or remove the query.",
         "Name the terms that it should find, or remove the query",
-        Case(
-            "error",
-            "query {query_id!v} has no relevant term[ ({count:such text})]",
-            _without_relevant,
-        ),
+        "query {query_id!v} has no relevant term[ ({count:such text})]",
+        _without_relevant,
         blocks_scoring=False,
     ),
-    rule(
+    rule_of_cases(
         "T213",
         "no-test-set",
         "error",
@@ -181,7 +172,7 @@ RULES = (
             lambda test_set: int(not test_set.is_test_set and test_set.n_rows > 0),
         ),
     ),
-    rule(
+    rule_of_cases(
         "T223",
         "no-language",
         "warning",
@@ -211,12 +202,9 @@ RULES = (
         "set.yaml:9: warning T231: query 3 'Recurrent infection' is nearly the same as query 1 "
         "'Recurrent infections' (line 3). Remove one, or reword it.",
         "Remove one, or reword it",
-        Case(
-            "warning",
-            "query {query_id!v} {text!q} is nearly the same as query {other_query_id!v} "
-            "{other_text!q} (line {other_text_line})[ ({count:such text})]",
-            _near_duplicates,
-        ),
+        "query {query_id!v} {text!q} is nearly the same as query {other_query_id!v} "
+        "{other_text!q} (line {other_text_line})[ ({count:such text})]",
+        _near_duplicates,
         blocks_scoring=False,
     ),
     rule(
@@ -229,12 +217,9 @@ RULES = (
         "set.yaml:7: error T241: query 2 'Seizures' is the same as query 9 of used.yaml (line "
         "31). Remove it from one of the two.",
         "Remove it from one of the two",
-        Case(
-            "error",
-            "query {query_id!v} {text!q} is the same as query {other_id!v} of {part!v} (line "
-            "{other_line})[ ({count:such text})]",
-            partial(_in_earlier_parts, keyed=_texts),
-        ),
+        "query {query_id!v} {text!q} is the same as query {other_id!v} of {part!v} (line "
+        "{other_line})[ ({count:such text})]",
+        partial(_in_earlier_parts, keyed=_texts),
         blocks_scoring=False,
     ),
     rule(
@@ -247,11 +232,8 @@ RULES = (
         "set.yaml:7: error T242: query id 2 is also in used.yaml (line 12). Give each query its "
         "own id.",
         "Give each query its own id",
-        Case(
-            "error",
-            "query id {query_id!v} is also in {part!v} (line {other_line})[ ({count:shared id})]",
-            partial(_in_earlier_parts, keyed=_ids),
-        ),
+        "query id {query_id!v} is also in {part!v} (line {other_line})[ ({count:shared id})]",
+        partial(_in_earlier_parts, keyed=_ids),
         blocks_scoring=False,
     ),
 )

@@ -10,7 +10,7 @@ import unicodedata
 import polars as pl
 
 from trectools_plus.formats.writing import UNWRITABLE, UNWRITABLE_STARTS
-from trectools_plus.validation.registry import Case, rule
+from trectools_plus.validation.registry import rule
 from trectools_plus.validation.topics.view import TopicsView
 
 MAX_WORDS = 1000
@@ -213,11 +213,8 @@ RULES = (
         "topics.tsv:4: warning T111: topic 2 is repeated (first on line 2). Remove the repeated "
         "topic.",
         "Remove the repeated topic",
-        Case(
-            "warning",
-            "topic {query_id!v} is repeated (first on line {first_line})[ ({count:such topic})]",
-            lambda topics: _repeated(topics, same=True),
-        ),
+        "topic {query_id!v} is repeated (first on line {first_line})[ ({count:such topic})]",
+        lambda topics: _repeated(topics, same=True),
     ),
     rule(
         "T112",
@@ -227,11 +224,8 @@ RULES = (
         "Two queries have one id: their results are mixed and scored with the same judgments.",
         "topics.tsv:4: error T112: topic 2 has another text on line 2. Give each query its own id.",
         "Give each query its own id",
-        Case(
-            "error",
-            "topic {query_id!v} has another text on line {first_line}[ ({count:such topic})]",
-            lambda topics: _repeated(topics, same=False),
-        ),
+        "topic {query_id!v} has another text on line {first_line}[ ({count:such topic})]",
+        lambda topics: _repeated(topics, same=False),
     ),
     rule(
         "T113",
@@ -244,12 +238,9 @@ RULES = (
         "topics.tsv:2: error T113: id 'q 2' has white space, a control character or '#' at its "
         "start; it cannot be written to runs and qrels. Write an id without it.",
         "Write an id without it",
-        Case(
-            "error",
-            "{what} {text!q} has white space, a control character or '#' at its start[ "
-            "({count:such id})]; it cannot be written to runs and qrels",
-            _unwritable,
-        ),
+        "{what} {text!q} has white space, a control character or '#' at its start[ "
+        "({count:such id})]; it cannot be written to runs and qrels",
+        _unwritable,
     ),
     rule(
         "T122",
@@ -259,11 +250,8 @@ RULES = (
         "The query counts twice in every mean, and its two sets of judgments may disagree.",
         "topics.tsv:2: warning T122: topics 1 and 2 have the same text. Merge them, or remove one.",
         "Merge them, or remove one",
-        Case(
-            "warning",
-            "topics {first_id!v} and {query_id!v} have the same text[ ({count:repeat})]",
-            _same_texts,
-        ),
+        "topics {first_id!v} and {query_id!v} have the same text[ ({count:repeat})]",
+        _same_texts,
     ),
     rule(
         "T123",
@@ -274,6 +262,7 @@ RULES = (
         "Models truncate such a text, each at a different length.",
         "topics.tsv:1: warning T123: text of 5,000 words. Check that this is a query.",
         "Check that this is a query",
-        Case("warning", "text of {words} words[ ({count:such topic})]", _long_texts),
+        "text of {words} words[ ({count:such topic})]",
+        _long_texts,
     ),
 )

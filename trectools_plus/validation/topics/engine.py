@@ -107,20 +107,17 @@ def _recorded(topics: TopicsView) -> list[Finding]:
     """Return the findings on the problems that the reader found, the worst of each rule."""
     order = ("error", None, "warning", "info")
     groups = sorted(topics.problems.groups.items(), key=lambda group: order.index(group[0][1]))
-    findings = []
-    for code, (first, places) in {code: group for (code, _), group in reversed(groups)}.items():
-        lines = sorted(places)
-        message = first.message + f" (on {plural(len(lines), 'place')})" * (len(lines) > 1)
-        finding = CATALOGUE[code].finding(
-            topics.path, message, first.severity, first.remedy, len(lines)
-        )
-        finding = replace(
-            finding,
-            line=lines[0],
-            lines=tuple(lines if topics.every_line else lines[:LINES_KEPT]),
+    return [
+        CATALOGUE[code].finding(
+            topics.path,
+            first.message + f" (on {plural(len(places), 'place')})" * (len(places) > 1),
+            first.severity,
+            first.remedy,
+            blocks=first.blocks_scoring,
+            lines=tuple(sorted(places)[: None if topics.every_line else LINES_KEPT]),
             query_id=first.query_id,
             doc_id=first.doc_id,
-            blocks_scoring=finding.blocks_scoring and first.blocks_scoring is not False,
+            count=len(places),
         )
-        findings.append(finding)
-    return findings
+        for code, (first, places) in {code: group for (code, _), group in reversed(groups)}.items()
+    ]

@@ -15,7 +15,6 @@ import numpy as np
 MIN_SIMILARITY = 0.75
 """Minimum Jaccard similarity of the character trigrams of near-duplicate texts."""
 
-_LANGUAGES = {"en": "english", "de": "german", "fr": "french", "es": "spanish", "nl": "dutch"}
 _ROWS_AT_ONCE = 256
 _WORD = re.compile(r"[^\W_]+")
 _DIGITS = re.compile(r"\d+")
@@ -52,24 +51,21 @@ def near_groups(texts: Sequence[str], language: str = "") -> list[list[int]]:
     Returns:
         Every position once, groups in the order of their first text.
     """
-    from scipy.sparse import csr_matrix
-    from scipy.sparse.csgraph import connected_components
-
-    count = len(texts)
-    pairs = near_pairs(texts, language)
-    rows, columns = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
-    graph = csr_matrix((np.ones(len(pairs)), (rows, columns)), shape=(count, count))
-    groups: dict[int, list[int]] = {}
-    for position, group in enumerate(connected_components(graph, directed=False)[1].tolist()):
-        groups.setdefault(group, []).append(position)
-    return list(groups.values())
+    groups = {position: [position] for position in range(len(texts))}
+    for pair in near_pairs(texts, language):
+        first, other = (min(groups[position]) for position in pair)
+        if first != other:
+            groups[first] += groups[other]
+            groups |= dict.fromkeys(groups[other], groups[first])
+    return [sorted(group) for position, group in groups.items() if position == min(group)]
 
 
 def _same_stems(words: Sequence[Sequence[str]], language: str) -> Iterator[tuple[int, int]]:
     """Yield the first text with the same stems, and each later one."""
     import Stemmer
 
-    stem = Stemmer.Stemmer(_LANGUAGES.get(language, "english")).stemWord
+    known = language if language in KNOWN_LANGUAGES else "en"
+    stem = Stemmer.Stemmer(_NAMES[known].split()[0]).stemWord
     first: dict[tuple[str, ...], int] = {}
     for position, each in enumerate(words):
         key = tuple(sorted(map(stem, each)))

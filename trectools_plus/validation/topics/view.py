@@ -22,7 +22,6 @@ from trectools_plus.formats.topics import (
 )
 from trectools_plus.validation.topics.cases import Cases
 from trectools_plus.validation.topics.texts import language_of_folder, primary_language
-from trectools_plus.validation.views.places import LineNumber, Value
 from trectools_plus.validation.views.qrels import QrelsView
 from trectools_plus.validation.views.tables import Shape, TableView
 
@@ -66,6 +65,7 @@ class TopicsView(TableView):
         form: The form of the file.
 
     Attributes:
+        n_rows, n_queries: The numbers of topics, and of their ids; cases without one count too.
         frame: ``line, query_id, text, text_line`` of each topic; null if missing.
         problems: The problems that the reader found.
         cases: The cases of a test set; ``None`` for topics.
@@ -79,7 +79,7 @@ class TopicsView(TableView):
     """
 
     def __init__(self, columns: Columns, form: Form) -> None:
-        super().__init__(columns.source.path, columns, Shape())
+        super().__init__(columns.source.path, QrelsRows.joined([]), columns)
         self.kind = "topics"
         self.is_line_based = form in LINE_FORMS
         self.has_comments = form == "lines"
@@ -105,20 +105,11 @@ class TopicsView(TableView):
             report_empty_text(topic, self.problems)
         rows = [(one.line, one.query_id, one.text, one.text_line or one.line) for one in topics]
         self.frame = pl.DataFrame(rows, schema=_QUERIES, orient="row")
+        ids = self.frame["query_id"]
+        self.n_rows, self.n_queries = len(ids), ids.drop_nulls().n_unique() + ids.null_count()
         if topics or self.problems.groups:
             match = _FIRST_DATA.get(form, re.compile(r"\S")).search(text)
             self.shape = Shape(first_line=text.count("\n", 0, match.end()) + 1 if match else 1)
-
-    @property
-    def n_rows(self) -> int:
-        """The number of topics."""
-        return self.frame.height
-
-    @property
-    def n_queries(self) -> int:
-        """Number of distinct ids, plus the number of test cases without an id."""
-        ids = self.frame["query_id"]
-        return ids.drop_nulls().n_unique() + ids.null_count()
 
     @cached_property
     def judged(self) -> pl.DataFrame:
@@ -184,11 +175,5 @@ class JudgmentsView(QrelsView):
     def __init__(self, path: str, table: pl.DataFrame) -> None:
         grade = pl.col("grade").clip(-(2.0**60), 2.0**60).fill_null(np.nan)
         frame = table.select("query_id", "doc_id", iteration=pl.lit("0"), relevance=grade)
-        super().__init__(path, None, Shape(), QrelsRows.of_frame(frame))
-        self.frame = frame
-        # Replaces the cached property of the base class, which needs a file with columns.
-        self.__dict__["line_numbers"] = table["line"].to_numpy()
-
-    def fields_of(self, row: int) -> dict[str, Value]:
-        """Return the fields of a row by name, and its line."""
-        return {**super().fields_of(row), "place": LineNumber(self.lines([row])[0])}
+        super().__init__(path, QrelsRows.of_frame(frame))
+        self.frame, self.line_numbers = frame, table["line"].to_numpy()

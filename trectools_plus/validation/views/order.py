@@ -1,11 +1,11 @@
 """Rows grouped by query, and sorted by rank or by score.
 
 All arrays are NumPy arrays with one element per row. A valid run is already grouped by query and
-sorted by rank and score, so nothing is sorted. Otherwise only the affected queries are sorted.
+sorted by rank and score, so nothing is sorted.
 
-Pairs of query and document are compared by 64-bit keys: the number of the query and part of a hash
-of the document id. Pairs with equal keys are then compared by their ids, so a collision costs time
-but does not change the result.
+Pairs of query and document are compared by 64-bit keys, made from the number of the query and a
+hash of the document id. Pairs with equal keys are then compared by their ids, so a collision costs
+time but does not change the result.
 """
 
 from __future__ import annotations
@@ -152,17 +152,12 @@ class Ordered:
     def sorted_by(self, key: npt.NDArray[np.int64 | np.float64]) -> Ordered:
         """Sort the rows of each query by ``key``, lowest first; ties keep their order.
 
-        Only the queries that are out of order are sorted.
+        Rows that are in order are not sorted.
         """
-        in_order = (key[1:] >= key[:-1]) | ~self.same_query
-        unsorted = np.zeros(int(self.query.max(initial=0)) + 1, np.bool_)
-        unsorted[self.query[1:][~in_order]] = True
-        places = np.flatnonzero(unsorted.take(self.query))
-        moved = places[np.lexsort((key[places], self.query[places]))]
-        row, rank, score = self.all_rows.copy(), self.rank.copy(), self.score.copy()
-        row[places], rank[places], score[places] = row[moved], rank[moved], score[moved]
-        # Rows move only within their query, so ``query`` does not change.
-        return Ordered(row, self.query, rank, score)
+        if ((key[1:] >= key[:-1]) | ~self.same_query).all():
+            return self
+        order = np.lexsort((key, self.query))
+        return Ordered(self.rows(order), self.query, self.rank[order], self.score[order])
 
 
 def find_repeats(query: npt.NDArray[np.uint32], doc_ids: Ids) -> Pairs:
@@ -172,19 +167,19 @@ def find_repeats(query: npt.NDArray[np.uint32], doc_ids: Ids) -> Pairs:
         query: The number of each row's query.
         doc_ids: Its document.
     """
-    n_bits = max(1, int(query.max(initial=0)).bit_length())
-    keys = doc_ids.hashes() >> np.uint64(n_bits)
-    keys |= query.astype(np.uint64) << np.uint64(64 - n_bits)
+    keys = doc_ids.hashes() ^ (query * _MIX)
     ordered = np.sort(keys)
     twice = ordered[1:][ordered[1:] == ordered[:-1]]
     if not len(twice):
         return NO_PAIRS
     # By default, NumPy 2.0 fails on some uint64 values.
     rows = np.flatnonzero(np.isin(keys, twice, kind="sort"))
-    found = doc_ids.take(rows)
-    order = np.lexsort([*found.words, query[rows].astype(np.uint64)])  # stable: the first row first
-    found, of_query, rows = found.take(order), query[rows][order], rows[order]
-    heads = np.concatenate([[True], found.changes() | (of_query[1:] != of_query[:-1])])
-    first = rows[np.maximum.accumulate(np.where(heads, np.arange(len(rows)), 0))]
-    again = np.argsort(rows[~heads])
-    return Pairs(rows[~heads][again], first[~heads][again])
+    number, distinct = doc_ids.take(rows).numbered()
+    pairs = number + query[rows].astype(np.int64) * len(distinct)
+    _, first, group = np.unique(pairs, return_index=True, return_inverse=True)
+    firsts = rows[first[group]]
+    return Pairs(rows, firsts).filter(firsts != rows)
+
+
+_MIX = np.uint64(0x9E3779B97F4A7C15)
+"""A factor that spreads small numbers over 64 bits."""

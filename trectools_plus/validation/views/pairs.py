@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -16,7 +15,7 @@ from trectools_plus.text import listed
 from trectools_plus.validation.registry import JUDGED_CUTOFF
 from trectools_plus.validation.views.id_matching import near_matches, unify_spellings
 from trectools_plus.validation.views.order import NO_ROWS, places_in_query
-from trectools_plus.validation.views.places import N_SHOWN_IDS, PairFacts, Places, places_of
+from trectools_plus.validation.views.places import N_SHOWN_IDS, PairFacts, Places
 from trectools_plus.validation.views.qrels import QrelsView
 from trectools_plus.validation.views.runs import RunView
 from trectools_plus.validation.views.tables import Numbers, TableView
@@ -33,7 +32,7 @@ def near_places(run: RunView, rows: Rows, theirs: str) -> Places:
         rows: The rows.
         theirs: The first of these documents as the qrels spell it.
     """
-    places = places_of(run, rows, 3)
+    places = run.places(rows, 3)
     return replace(places, first={**places.first, "theirs": theirs})
 
 
@@ -68,11 +67,6 @@ class PairView:
     topic_ids: list[str] | None = None
     report_on: Literal["run", "qrels"] = "run"
     collection: pl.Series | None = None
-
-    @property
-    def answers(self) -> Mapping[tuple[str, int], Places] | None:
-        """The places that break rules, if the run was read in chunks."""
-        return self.run.answers
 
     @cached_property
     def facts(self) -> PairFacts:

@@ -55,10 +55,6 @@ class Places:
     doc_id: str | None = None
     first: Mapping[str, Value] = field(default_factory=dict)
 
-    def first_few(self) -> Places:
-        """Return the places without most of their lines."""
-        return replace(self, lines=tuple(map(int, self.lines[:LINES_KEPT])))
-
     def __add__(self, later: Places) -> Places:
         """Return the places of two parts of a file, given in the order of the file."""
         lines = (*self.lines, *later.lines)[:LINES_KEPT]
@@ -71,7 +67,8 @@ class Places:
             name: LineNumber(value + n_lines) if isinstance(value, LineNumber) else value
             for name, value in self.first.items()
         }
-        return replace(self, lines=tuple(line + n_lines for line in self.lines), first=first)
+        lines = tuple(int(line) + n_lines for line in self.lines[:LINES_KEPT])
+        return replace(self, lines=lines, first=first)
 
 
 N_SHOWN_IDS = 3
@@ -115,62 +112,6 @@ class PairFacts(NamedTuple):
 Found: TypeAlias = "Rows | Pairs | OddLines | Places | pl.DataFrame | int"
 """Rows, rows with others, lines that are not rows, rows of a table with a column ``line``, or a
 number."""
-
-
-def places_of(view: Any, found: Found, column: int | None = None) -> Places:
-    """Return what a test found in a view as places.
-
-    Args:
-        view: The view of the file with the rows or lines.
-        found: The result of the test.
-        column: The field (from 1) whose column is reported.
-    """
-    if isinstance(found, Places):
-        return found
-    if isinstance(found, OddLines):
-        return _places_of_lines(view, found)
-    if isinstance(found, int | np.integer):
-        return Places(int(found))
-    if not isinstance(found, np.ndarray | Pairs):
-        return _places_of_table(found)
-    rows = found.rows if isinstance(found, Pairs) else found
-    if not len(rows):
-        return Places()
-    at = int(rows.argmin())
-    row = int(rows[at])
-    shown: dict[str, Value] = view.fields_of(row)
-    if isinstance(found, Pairs):
-        other = view.fields_of(int(found.others[at]))
-        shown |= {f"other_{name}": value for name, value in other.items()}
-    return Places(
-        len(rows),
-        view.lines(np.sort(rows)),
-        None if column is None else view.column(row, column),
-        None if column in _OF_ALL_QUERIES else view.blocks.query_id(row),
-        view.doc_ids.text(row) if column in _OF_DOCUMENTS else None,
-        shown,
-    )
-
-
-_OF_ALL_QUERIES, _OF_DOCUMENTS = (2, 6), (3, 4, 5)
-"""Columns whose problems do not concern a query, and those that concern a document."""
-
-
-def _places_of_table(found: pl.DataFrame) -> Places:
-    if found.is_empty():
-        return Places()
-    first = found.row(0, named=True)
-    shown = {name: "" if value is None else value for name, value in first.items()}
-    query_id, doc_id = first.get("query_id"), first.get("doc_id")
-    return Places(found.height, found["line"].to_list(), None, query_id, doc_id, shown)
-
-
-def _places_of_lines(view: Any, found: OddLines) -> Places:
-    if not len(found):
-        return Places()
-    lines = found.line if view.columns.origin is None or view.columns.origin.has_lines else ()
-    shown: dict[str, Value] = {"n_fields": int(found.n_fields[0]), "text": found.text[0]}
-    return Places(len(found), lines, first=shown)
 
 
 def sentence(template: str, values: Mapping[str, Any]) -> str:

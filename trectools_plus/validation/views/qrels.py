@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from trectools_plus.formats.columns.columns import Columns
 from trectools_plus.formats.columns.ids import PairTable
 from trectools_plus.formats.columns.rows import QrelsRows
 from trectools_plus.text import number
 from trectools_plus.validation.views.id_matching import unify_spellings
 from trectools_plus.validation.views.order import NO_PAIRS, Pairs
 from trectools_plus.validation.views.places import Value
-from trectools_plus.validation.views.tables import Numbers, Shape, TableView, shape_of
+from trectools_plus.validation.views.tables import Numbers, TableView
 
 if TYPE_CHECKING:
     import polars as pl
@@ -32,24 +31,10 @@ class QrelsView(TableView):
     kind = "qrels"
     rows: QrelsRows
 
-    def __init__(self, path: str, columns: Columns | None, shape: Shape, rows: QrelsRows) -> None:
-        super().__init__(path, columns, shape)
-        self.rows = rows
-
-    @classmethod
-    def of_file(cls, columns: Columns) -> QrelsView:
-        """Return the view of a lexed file, valid or not."""
-        shape = shape_of(columns, "qrels")
-        has_header = shape.header_in_rows
-        rows = (
-            QrelsRows.of(columns, has_header=has_header) if shape.has_rows else QrelsRows.joined([])
-        )
-        return cls(columns.source.path, columns, shape, rows)
-
     @classmethod
     def of_table(cls, qrels: Qrels) -> QrelsView:
         """Return the view of qrels in memory."""
-        view = cls(qrels.path or "qrels", None, Shape(), QrelsRows.of_frame(qrels.frame))
+        view = cls(qrels.path or "qrels", QrelsRows.of_frame(qrels.frame))
         view.frame = qrels.frame
         return view
 

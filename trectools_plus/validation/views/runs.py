@@ -20,7 +20,7 @@ from trectools_plus.formats.columns.rows import RUN_FIELDS, RunRows
 from trectools_plus.text import number
 from trectools_plus.validation.views.order import Ordered, Pairs, Ranks, places_in_query
 from trectools_plus.validation.views.places import PairFacts, Value
-from trectools_plus.validation.views.tables import Numbers, Shape, TableView, shape_of
+from trectools_plus.validation.views.tables import Numbers, Shape, TableView
 
 if TYPE_CHECKING:
     from trectools_plus.formats.tables import Run
@@ -30,6 +30,7 @@ class RunView(TableView):
     """A run in the form that the rules check.
 
     Attributes:
+        rows: The rows.
         max_depth: Results allowed per query; ``None`` for no limit.
         max_tag_length: Characters allowed in the run tag.
         words_after_tag: Rows of which the words after the tag are ignored; see
@@ -38,53 +39,26 @@ class RunView(TableView):
     """
 
     kind = "run"
+    rows: RunRows
+    max_depth: int | None = None
     max_tag_length: int = MAX_TAG_LENGTH
+    words_after_tag: OddLines = OddLines.of()
     pair_facts: PairFacts
 
-    def __init__(
-        self,
-        path: str,
-        columns: Columns | None,
-        shape: Shape,
-        rows: RunRows | None,
-        max_depth: int | None,
-    ) -> None:
-        super().__init__(path, columns, shape)
-        if rows is not None:
-            self.rows = rows
-        self.max_depth = max_depth
-        self.words_after_tag = OddLines.of()
-
     @classmethod
-    def of_file(
-        cls, columns: Columns, max_depth: int | None = None, shape: Shape | None = None
-    ) -> RunView:
-        """Return the view of a lexed file, valid or not.
-
-        Args:
-            columns: The file, or a chunk of one.
-            max_depth: Results allowed per query; ``None`` for no limit.
-            shape: The shape of the whole file, if ``columns`` do not determine it.
-        """
-        shape = shape or shape_of(columns, "run")
-        return cls(columns.source.path, columns, shape, None, max_depth)
-
-    @classmethod
-    def for_scoring(
-        cls, columns: Columns, max_depth: int | None = None, shape: Shape | None = None
-    ) -> RunView:
+    def for_scoring(cls, columns: Columns, shape: Shape | None = None) -> RunView:
         """Return the view of a run that is to be scored; see :meth:`of_file`.
 
         If every row with too many columns consists of a valid row and further words, as in
         ``1 Q0 d1 1 9.5 my tag``, these words are ignored. Otherwise an id may contain a blank.
         """
-        view = cls.of_file(columns, max_depth, shape)
+        view = cls.of_file(columns, shape)
         wide = view.misshapen.filter(view.misshapen.n_fields > RUN_FIELDS)
         if view.shape.verdict != "rows" or not len(wide):
             return view
         data = _WORDS_AFTER_TAG.sub(rb"\1", columns.source.data)
         shortened = replace(columns.source, data=data)
-        scored = cls.of_file(scan_columns(shortened, RUN_FIELDS), max_depth, shape)
+        scored = cls.of_file(scan_columns(shortened, RUN_FIELDS), shape)
         if not scored.shape.has_rows or (scored.misshapen.n_fields > RUN_FIELDS).any():
             return view
         header = scored.shape.header
@@ -92,9 +66,9 @@ class RunView(TableView):
         return scored
 
     @classmethod
-    def of_table(cls, run: Run, max_depth: int | None = None) -> RunView:
+    def of_table(cls, run: Run) -> RunView:
         """Return the view of a run in memory."""
-        return cls(run.path or run.name, None, Shape(), RunRows.of_frame(run.frame), max_depth)
+        return cls(run.path or run.name, run.rows)
 
     def table(self, name: str) -> Run:
         """Return a run without errors as a table; see :attr:`usable_ranks`."""
@@ -142,21 +116,12 @@ class RunView(TableView):
     @cached_property
     def ranked(self) -> Ordered:
         """Rows by query and rank; rows without a rank come last in their query."""
-        grouped = self.grouped
-        return grouped if (grouped.rank_steps >= 0).all() else grouped.sorted_by(grouped.rank)
+        return self.grouped.sorted_by(self.grouped.rank)
 
     @cached_property
     def scored(self) -> Ordered:
         """Rows by query and falling score; rows with equal scores are in rank order."""
-        ranked = self.ranked
-        return ranked if ranked.scores_fall else ranked.sorted_by(-ranked.score)
-
-    @cached_property
-    def rows(self) -> RunRows:  # type: ignore[override]
-        """The rows, which are read from the file on first use."""
-        if self.columns is None or not self.shape.has_rows:
-            return RunRows.joined([])
-        return RunRows.of(self.columns, has_header=self.shape.header_in_rows)
+        return self.ranked.sorted_by(-self.ranked.score)
 
     @cached_property
     def usable_ranks(self) -> npt.NDArray[np.int64]:

@@ -13,24 +13,23 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from shlex import quote
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
 
-from trectools_plus.formats.columns.columns import Columns, Origin
+from trectools_plus.formats.columns.columns import Columns
 from trectools_plus.formats.columns.decimals import DECIMAL, INTEGER
 from trectools_plus.formats.columns.facts import FileFacts, OddLines
-from trectools_plus.formats.columns.ids import Ids, Rows
+from trectools_plus.formats.columns.ids import Rows
 from trectools_plus.formats.columns.rows import (
     QRELS_FIELDS,
     RUN_FIELDS,
     QrelsRows,
-    QueryBlocks,
     RunRows,
 )
 from trectools_plus.validation.views.order import NO_PAIRS, Pairs, find_repeats
-from trectools_plus.validation.views.places import LineNumber, Lines, Places, Value
+from trectools_plus.validation.views.places import Found, LineNumber, Lines, Places, Value
 
 if TYPE_CHECKING:
     import polars as pl
@@ -79,7 +78,7 @@ class Shape:
         return self.verdict in ("rows", "arranged")
 
 
-def shape_of(columns: Columns, kind: Literal["run", "qrels"]) -> Shape:
+def shape_of(columns: Columns, kind: str) -> Shape:
     """Return the shape of a file that should be a run, or qrels."""
     starts = [*columns.lines[:1].tolist(), *columns.misshapen.line[:1].tolist()]
     starts += [] if columns.facts.stopped_at is None else [columns.facts.stopped_at]
@@ -151,7 +150,7 @@ def fields_of(text: str) -> list[str]:
 
 
 def _header(
-    columns: Columns, first_line: int | None, kind: Literal["run", "qrels"]
+    columns: Columns, first_line: int | None, kind: str
 ) -> tuple[tuple[int, str] | None, bool]:
     """Return a header line, and whether it has as many fields as a row.
 
@@ -184,12 +183,17 @@ class TableView:
 
     Args:
         path: The file as the user named it, or a name for the table.
+        rows: The data rows of a run or qrels, without a header line.
         columns: The lexed file; ``None`` for a table.
         shape: The shape of the file.
 
     Attributes:
         kind: ``run``, ``qrels``, ``topics`` or ``testset``.
-        rows: The data rows of a run or qrels.
+        origin: The layout of a file in another form; ``None`` for a table and a file in TREC form.
+        blocks: The blocks of adjacent rows with the same query.
+        doc_ids: The document of each row.
+        query_ids: The distinct query ids, in the order of their first rows.
+        n_rows, n_queries: The number of rows, and of distinct query ids.
         frame: One row per data row: ``query_id``, ``doc_id`` and further columns of the kind.
         every_line: True if findings contain the lines of all places, not only the first few.
         optional_rules: True if rules that are off by default are run too.
@@ -202,7 +206,6 @@ class TableView:
     """
 
     kind: str
-    rows: RunRows | QrelsRows
     frame: pl.DataFrame
     every_line: bool = False
     optional_rules: bool = False
@@ -211,15 +214,31 @@ class TableView:
     answers: Mapping[tuple[str, int], Places] | None = None
     other_query_ids: frozenset[str] = frozenset()
 
-    def __init__(self, path: str, columns: Columns | None, shape: Shape) -> None:
-        self.path = path
-        self.columns = columns
-        self.shape = shape
+    def __init__(
+        self,
+        path: str,
+        rows: RunRows | QrelsRows,
+        columns: Columns | None = None,
+        shape: Shape | None = None,
+    ) -> None:
+        self.path, self.columns, self.rows, self.shape = path, columns, rows, shape or Shape()
+        self.blocks, self.doc_ids = rows.blocks, rows.doc_ids
+        self.query_ids, self.n_rows = self.blocks.query_ids, self.blocks.n_rows
+        self.n_queries = len(self.query_ids)
+        self.origin = None if columns is None else columns.origin
 
-    @property
-    def reported_view(self) -> TableView:
-        """The file that findings are reported on: this one."""
-        return self
+    @classmethod
+    def of_file(cls, columns: Columns, shape: Shape | None = None) -> Self:
+        """Return the view of a lexed run, or of lexed qrels, valid or not.
+
+        Args:
+            columns: The file, or a chunk of one.
+            shape: The shape of the whole file, if ``columns`` do not determine it.
+        """
+        rows, shape = ROWS[cls.kind], shape or shape_of(columns, cls.kind)
+        is_read, has_header = shape.has_rows, shape.header_in_rows
+        read = rows.of(columns, has_header=has_header) if is_read else rows.joined([])
+        return cls(columns.source.path, read, columns, shape)
 
     @property
     def file(self) -> Columns:
@@ -231,16 +250,6 @@ class TableView:
     def facts(self) -> FileFacts:
         """The facts about the lines of a file."""
         return self.file.facts
-
-    @property
-    def is_arranged(self) -> bool:
-        """Return whether the file is not in TREC form, and its values were arranged."""
-        return self.origin is not None
-
-    @property
-    def origin(self) -> Origin | None:
-        """The layout of a file in another form; ``None`` for a table and a file in TREC form."""
-        return None if self.columns is None else self.columns.origin
 
     @property
     def layout(self) -> str:
@@ -266,11 +275,6 @@ class TableView:
     def conversion(self) -> str:
         """The command that converts the file, for messages."""
         return f"trectools-plus {self.kind.rstrip('s')}s convert {quote(self.path)}"
-
-    @property
-    def n_rows(self) -> int:
-        """Number of data rows, without a header line."""
-        return self.rows.blocks.n_rows
 
     @property
     def has_ids(self) -> bool:
@@ -302,31 +306,11 @@ class TableView:
     @cached_property
     def commented_out_rows(self) -> OddLines:
         """Comment lines that would be rows if '#' did not begin a comment."""
-        if self.columns is None or self.kind == "testset" or self.is_arranged:
+        if self.columns is None or self.kind == "testset" or self.origin:
             return OddLines.of()
         if self.kind == "topics":
             return self.columns.comments.where(lambda text: "\t" in text)
         return self.columns.comments.where(lambda text: is_row(text.lstrip("#"), self.kind))
-
-    @property
-    def blocks(self) -> QueryBlocks:
-        """The blocks of adjacent rows with the same query."""
-        return self.rows.blocks
-
-    @property
-    def query_ids(self) -> list[str]:
-        """The distinct query ids, in the order of their first rows."""
-        return self.rows.blocks.query_ids
-
-    @property
-    def n_queries(self) -> int:
-        """The number of distinct query ids."""
-        return len(self.query_ids)
-
-    @property
-    def doc_ids(self) -> Ids:
-        """The document of each row."""
-        return self.rows.doc_ids
 
     @property
     def ids_are_unknown(self) -> bool:
@@ -346,6 +330,44 @@ class TableView:
         if self.columns is None or (self.origin and not self.origin.has_lines):
             return None
         return self.columns.lines[int(self.shape.header_in_rows) :]
+
+    def places(self, found: Found, column: int | None = None) -> Places:
+        """Return what a test found as places.
+
+        Args:
+            found: The result of the test.
+            column: The field (from 1) whose column is reported.
+        """
+        if isinstance(found, Places):
+            return found
+        if isinstance(found, int | np.integer):
+            return Places(int(found))
+        if not len(found):
+            return Places()
+        if isinstance(found, OddLines):
+            shown: dict[str, Value] = {"n_fields": int(found.n_fields[0]), "text": found.text[0]}
+            has_lines = self.origin is None or self.origin.has_lines
+            return Places(len(found), found.line if has_lines else (), first=shown)
+        if not isinstance(found, np.ndarray | Pairs):
+            first = found.row(0, named=True)
+            shown = {name: "" if value is None else value for name, value in first.items()}
+            ids = first.get("query_id"), first.get("doc_id")
+            return Places(len(found), found["line"].to_list(), None, *ids, shown)
+        rows = found.rows if isinstance(found, Pairs) else found
+        at = int(rows.argmin())
+        row = int(rows[at])
+        shown = self.fields_of(row)
+        if isinstance(found, Pairs):
+            other = self.fields_of(int(found.others[at]))
+            shown |= {f"other_{name}": value for name, value in other.items()}
+        return Places(
+            len(rows),
+            self.lines(np.sort(rows)),
+            None if column is None else self.column(row, column),
+            None if column in _OF_ALL_QUERIES else self.blocks.query_id(row),
+            self.doc_ids.text(row) if column in _OF_DOCUMENTS else None,
+            shown,
+        )
 
     def lines(self, rows: Rows | Sequence[int]) -> Lines:
         """Return the line numbers of some rows; none for a table."""
@@ -369,7 +391,7 @@ class TableView:
 
     def texts(self, field: int, rows: Rows) -> list[str]:
         """Return a field (from 1) of some rows of a file as strings."""
-        if len(rows) > _FEW_ROWS or self.is_arranged or self.line_numbers is None:
+        if len(rows) > _FEW_ROWS or self.origin or self.line_numbers is None:
             return self.file.texts(field, rows + int(self.shape.header_in_rows))
         index = self.file.line_index
         return [index.field(int(line), field) for line in self.line_numbers[rows]]
@@ -381,6 +403,8 @@ class TableView:
         return self.columns.column_of_field(int(self.line_numbers[row]), field)
 
 
+ROWS: dict[str, type[RunRows | QrelsRows]] = {"run": RunRows, "qrels": QrelsRows}
+"""The types of rows, by kind."""
 FIELD_NAMES = {
     "run": ("query_id", "second", "doc_id", "rank", "score", "tag"),
     "qrels": ("query_id", "second", "doc_id", "grade"),
@@ -392,3 +416,5 @@ _USUAL_NAMES = {
 }
 """The usual names of the columns, by kind."""
 _FEW_ROWS = 1000
+_OF_ALL_QUERIES, _OF_DOCUMENTS = (2, 6), (3, 4, 5)
+"""Columns whose problems do not concern a query, and those that concern a document."""
