@@ -79,11 +79,7 @@ class _StoredDataset(Dataset):
         return {**self.contents, **super().hash_contents()}
 
 
-_Unproven = dict[str, None]
-"""Parts that were taken from the report, in order."""
-
-
-def _load_dataset(source: ReportFolder, unproven: _Unproven) -> Dataset:
+def _load_dataset(source: ReportFolder, unproven: dict[str, None]) -> Dataset:
     """Read the data from their source if they are unchanged, else from the folder."""
     config, info = source.config, source.report.manifest.dataset
     for name in (QRELS_FILE, *(run.path for run in source.report.runs if run.path)):
@@ -96,10 +92,10 @@ def _load_dataset(source: ReportFolder, unproven: _Unproven) -> Dataset:
         return original
     what = "texts of queries and documents, " if config.runs is None else ""
     unproven[f"{what}findings on the judgments and notes on the data ({reason})"] = None
-    documents = info.documents
+    titles, documents = source.titles, info.documents
     return _StoredDataset(
         id=name_dataset(config),
-        corpus=None if documents is None else StoredDocuments(source.titles, documents),
+        corpus=None if documents is None else StoredDocuments(titles, count=documents),
         topics=read_report_topics(source),
         qrels=source.read_qrels(allow_changed=True),
         version=info.version,
@@ -113,7 +109,7 @@ def _read_modes(
     source: ReportFolder,
     dataset: Dataset,
     folder: OutputFolder,
-    unproven: _Unproven,
+    unproven: dict[str, None],
     progress: Progress,
 ) -> Modes:
     """Read the runs of the folder, and write them to the output folder."""
@@ -163,7 +159,7 @@ def _read_modes(
 
 
 def _read_latency(
-    source: ReportFolder, name: str, topics: Topics | None, unproven: _Unproven
+    source: ReportFolder, name: str, topics: Topics | None, unproven: dict[str, None]
 ) -> npt.NDArray[np.float64] | None:
     """Return a mode's latencies in the order of the topics."""
     timed = None if source.latency is None else source.latency.filter(run=name)

@@ -103,7 +103,7 @@ def render_files(result: BenchmarkResult, *, plots: bool) -> None:
         titles = found.select("doc_id", "title").filter(pl.col("title") != "").sort("doc_id")
         if titles.height:
             write_parquet(titles, folder / DOCUMENTS_FILE)
-            evidence = replace(evidence, corpus=StoredDocuments(titles, titles.height))
+            evidence = replace(evidence, corpus=StoredDocuments(titles, count=titles.height))
     write_text(folder / MARKDOWN_FILE, render_markdown(report))
     write_text(folder / REPORT_FILE, render_json(report))
     make_folder(folder / MODE_REPORTS_FOLDER)
