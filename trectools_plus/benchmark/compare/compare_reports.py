@@ -20,7 +20,7 @@ from trectools_plus.display import Displayed
 from trectools_plus.errors import IncomparableError, InputError, UsageError
 from trectools_plus.measures.definitions.base import FloatArray, Measure
 from trectools_plus.statistics.comparison import Comparison
-from trectools_plus.statistics.method import DEFAULT_TEST, EQUAL, TEST_ALIASES, check_method
+from trectools_plus.statistics.method import DEFAULT_TEST, EQUAL, TEST_ALIASES
 from trectools_plus.statistics.scores import Method, PairedScores, QueryChange, compare_scores
 from trectools_plus.text import plural
 
@@ -115,7 +115,6 @@ def compare_reports(
         UsageError: If the test is unknown.
     """
     test = TEST_ALIASES.get(test, test)
-    check_method(test)
     sources, names = (ReportFolder(first), ReportFolder(second)), (str(first), str(second))
     a, b = (source.report for source in sources)
     refuse_incomparable(sources)
@@ -176,10 +175,8 @@ def state_verdict(compared: ReportComparison) -> str:
     is_higher_better = compared.report.higher_is_better(measure)
     for mode in compared.modes:
         entry = next(entry for entry in mode.comparisons if entry.measure == measure)
-        on, difference = (
-            f"on {measure} over {plural(entry.n, 'query', 'queries')}",
-            entry.difference,
-        )
+        difference = entry.difference
+        on = f"on {measure} over {plural(entry.n, 'query', 'queries')}"
         if difference is None:
             sentence = f"{measure} is undefined in A or B"
         elif abs(difference) <= EQUAL:
