@@ -35,7 +35,7 @@ MEASURES: dict[str, tuple[str, ...]] = {
 _WORDS = "what how does a the of cost heart city definition weather build who long take is adults"
 _WRITE_PAGE = """
 import sys
-from trectools_plus.benchmark.report.folder import ReportFolder
+from trectools_plus.benchmark.report_folder import ReportFolder
 from trectools_plus.reporting.html.page import render_html
 from trectools_plus.reporting.html.page import QueryEvidence
 found = ReportFolder(sys.argv[1])

@@ -17,8 +17,8 @@ from harness.forging import JSON, edit_json, reseal
 
 from trectools_plus.benchmark import run_benchmark, verify_report
 from trectools_plus.benchmark.gate import GateRules, run_gate
-from trectools_plus.benchmark.report.folder import FILES, ReportFolder, list_reports
-from trectools_plus.benchmark.report.model import BenchmarkReport
+from trectools_plus.benchmark.report import BenchmarkReport
+from trectools_plus.benchmark.report_folder import FILES, ReportFolder, list_reports
 from trectools_plus.benchmark.run.config import BenchmarkConfig, FileName
 from trectools_plus.benchmark.run.config_file import load_config
 from trectools_plus.errors import TrectoolsPlusError

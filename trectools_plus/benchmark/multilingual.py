@@ -21,8 +21,8 @@ from typing import Any, Literal
 import numpy as np
 import polars as pl
 
-from trectools_plus.benchmark.compare.compare import compare_modes
-from trectools_plus.benchmark.report.model import StratumResult
+from trectools_plus.benchmark.compare import compare_modes
+from trectools_plus.benchmark.report import StratumResult
 from trectools_plus.benchmark.run.config import Comparing
 from trectools_plus.benchmark.run.config_file import ConfigOptions, load_config
 from trectools_plus.benchmark.run.runner import BenchmarkResult, run_benchmark

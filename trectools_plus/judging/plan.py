@@ -27,7 +27,7 @@ import polars as pl
 from pydantic import ValidationError
 
 from trectools_plus.arguments import checked
-from trectools_plus.benchmark.report.model import SourceFile
+from trectools_plus.benchmark.report import SourceFile
 from trectools_plus.choices import DEFAULT_PEOPLE, DEFAULT_POOL_DEPTH
 from trectools_plus.display import Displayed
 from trectools_plus.errors import CheckFailedError, InputError, UsageError

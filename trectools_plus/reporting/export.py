@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 from pydantic import BaseModel
 
-from trectools_plus.benchmark.report.model import BenchmarkReport
-from trectools_plus.benchmark.report.verdict import baselines_of
+from trectools_plus.benchmark.report import BenchmarkReport
+from trectools_plus.benchmark.verdict import baselines_of
 from trectools_plus.display import Cell, TextTable
 from trectools_plus.errors import UsageError
 from trectools_plus.formats.files.atomic import atomic_write, make_folder
@@ -29,7 +29,7 @@ from trectools_plus.reporting.document import Paragraph, markdown
 from trectools_plus.statistics.comparison import ends_of
 
 if TYPE_CHECKING:
-    from trectools_plus.benchmark.compare.comparisons import Comparisons
+    from trectools_plus.benchmark.comparisons import Comparisons
 
 DEFAULT_LAYOUT = Layout()
 TABLE_KINDS = {".tex": "latex", ".md": "markdown", ".csv": "csv"}

@@ -7,9 +7,8 @@ from pathlib import Path
 
 import polars as pl
 
-from trectools_plus.benchmark.report.diagnostics import find_failing
-from trectools_plus.benchmark.report.folder import StoredDocuments
-from trectools_plus.benchmark.report.verdict import report_of_mode
+from trectools_plus.benchmark.diagnostics import find_failing
+from trectools_plus.benchmark.report_folder import StoredDocuments
 from trectools_plus.benchmark.run.output_folder import (
     CHECKSUMS_FILE,
     DOCUMENTS_FILE,
@@ -23,6 +22,7 @@ from trectools_plus.benchmark.run.output_folder import (
 from trectools_plus.benchmark.run.output_folder import HTML_FILE as HTML_FILE
 from trectools_plus.benchmark.run.output_folder import MARKDOWN_FILE as MARKDOWN_FILE
 from trectools_plus.benchmark.run.runner import BenchmarkResult
+from trectools_plus.benchmark.verdict import report_of_mode
 from trectools_plus.errors import UsageError
 from trectools_plus.formats.files.atomic import make_folder
 from trectools_plus.formats.writing import write_parquet

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from trectools_plus.benchmark.report.model import BenchmarkReport
+from trectools_plus.benchmark.report import BenchmarkReport
 from trectools_plus.statistics.comparison import Comparison, ConfidenceInterval
 from trectools_plus.statistics.method import DEFAULT_CORRECTION, DEFAULT_TEST, alpha_of
 from trectools_plus.text import plural

@@ -10,8 +10,8 @@ import polars as pl
 import pytest
 from scipy import stats
 
-from trectools_plus.benchmark.compare.compare_reports import compare_reports, state_verdict
 from trectools_plus.benchmark.gate import GateRules, run_gate
+from trectools_plus.benchmark.two_reports import compare_reports, state_verdict
 from trectools_plus.errors import IncomparableError, InputError
 from trectools_plus.reporting.document import markdown
 from trectools_plus.reporting.results.compare_reports import (

@@ -42,14 +42,7 @@ from trectools_plus.retrieval.backends.embedded.modes import (
     name_default_modes,
 )
 from trectools_plus.retrieval.backends.selection import EMBEDDED, BackendSettings, default_modes
-from trectools_plus.retrieval.setting_types import (
-    Flag,
-    Names,
-    Number,
-    Option,
-    WholeNumber,
-    setting,
-)
+from trectools_plus.retrieval.setting_types import Flag, Names, Number, Option, WholeNumber, setting
 from trectools_plus.retrieval.settings import RetrievalSettings
 from trectools_plus.statistics.arrays import (
     DEFAULT_CONFIDENCE,
@@ -57,11 +50,7 @@ from trectools_plus.statistics.arrays import (
     DEFAULT_SEED,
     IntervalOptions,
 )
-from trectools_plus.statistics.method import (
-    DEFAULT_CORRECTION,
-    DEFAULT_TEST,
-    TEST_ALIASES,
-)
+from trectools_plus.statistics.method import DEFAULT_CORRECTION, DEFAULT_TEST, TEST_ALIASES
 from trectools_plus.text import split_list
 
 if TYPE_CHECKING:

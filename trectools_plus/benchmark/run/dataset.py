@@ -7,12 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
-from trectools_plus.benchmark.report.model import (
-    DatasetInfo,
-    FindingRecord,
-    SourceFile,
-    record_findings,
-)
+from trectools_plus.benchmark.report import DatasetInfo, FindingRecord, SourceFile, record_findings
 from trectools_plus.benchmark.run.config import BenchmarkConfig
 from trectools_plus.choices import UnknownTerms
 from trectools_plus.errors import CheckFailedError, InputError, UsageError

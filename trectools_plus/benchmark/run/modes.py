@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from trectools_plus.benchmark.report.model import (
+from trectools_plus.benchmark.report import (
     FindingRecord,
     ResultStatus,
     RunFile,
@@ -24,11 +24,7 @@ from trectools_plus.benchmark.report.model import (
 )
 from trectools_plus.benchmark.run.config import BenchmarkConfig
 from trectools_plus.benchmark.run.dataset import Dataset
-from trectools_plus.benchmark.run.output_folder import (
-    QRELS_FILE,
-    RUNS_FOLDER,
-    OutputFolder,
-)
+from trectools_plus.benchmark.run.output_folder import QRELS_FILE, RUNS_FOLDER, OutputFolder
 from trectools_plus.errors import InputError
 from trectools_plus.formats.columns.decimals import WholeNumbers
 from trectools_plus.formats.columns.ids import Ids

@@ -20,7 +20,7 @@ from trectools_plus.retrieval.setting_types import Number
 from trectools_plus.statistics.method import EQUAL
 
 if TYPE_CHECKING:  # commands that only read a configuration start faster without reports
-    from trectools_plus.benchmark.report.model import TargetResult
+    from trectools_plus.benchmark.report import TargetResult
 
 
 class Target(WithoutUnset):
@@ -128,7 +128,7 @@ def judge_mean(
             the worse one, so ``status_low`` is its level.
         baseline: Name and mean of the mode from which the uplift is measured.
     """
-    from trectools_plus.benchmark.report.model import TargetResult, UpliftResult
+    from trectools_plus.benchmark.report import TargetResult, UpliftResult
 
     worse, better = ends if higher_is_better else ends[::-1]
     status, low, high = (

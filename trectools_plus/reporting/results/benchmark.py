@@ -6,9 +6,9 @@ import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, TextIO
 
-from trectools_plus.benchmark.report.model import BenchmarkReport
-from trectools_plus.benchmark.report.verdict import baselines_of
+from trectools_plus.benchmark.report import BenchmarkReport
 from trectools_plus.benchmark.run.targets import describe_status
+from trectools_plus.benchmark.verdict import baselines_of
 from trectools_plus.display import Cell, TextTable, make_row
 from trectools_plus.reporting.comparison import (
     MOST_COLUMNS,

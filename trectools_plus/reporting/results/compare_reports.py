@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from trectools_plus.benchmark.compare.compare_reports import ReportComparison, state_verdict
+from trectools_plus.benchmark.two_reports import ReportComparison, state_verdict
 from trectools_plus.reporting.comparison import difference_row
 from trectools_plus.reporting.document import Block, Bullets, Fold, Paragraph, table_of
 from trectools_plus.reporting.wording import (

@@ -14,7 +14,7 @@ from trectools_plus.benchmark.run.output_folder import (
 from trectools_plus.benchmark.run.output_folder import SWEEP_HTML_FILE as HTML_FILE
 from trectools_plus.benchmark.run.output_folder import SWEEP_MARKDOWN_FILE as MARKDOWN_FILE
 from trectools_plus.benchmark.run.output_folder import WINNER_FILE as RUN_FILE
-from trectools_plus.benchmark.sweep.runner import SweepReport, SweepResult, SweepVariant
+from trectools_plus.benchmark.sweep import SweepReport, SweepResult, SweepVariant
 from trectools_plus.display import Cell
 from trectools_plus.errors import InputError
 from trectools_plus.formats.trec_files import write_qrels, write_run

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import polars as pl
 
-from trectools_plus.benchmark.report.folder import ReportFolder
+from trectools_plus.benchmark.report_folder import ReportFolder
 from trectools_plus.benchmark.run.dataset import Dataset
 from trectools_plus.errors import TrectoolsPlusError, UsageError
 from trectools_plus.formats.ranking import rank_documents

@@ -37,7 +37,6 @@ from trectools_plus.validation.findings import Finding, Severity
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-
 ModeStatus = Literal["complete", "incomplete"]
 ResultStatus = Literal["ok", "empty", "failed", "unavailable"]
 UnscoredStatus = Literal["incomplete", "failed", "unavailable"]

@@ -11,7 +11,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 import polars as pl
 
-from trectools_plus.benchmark.report.model import (
+from trectools_plus.benchmark.report import (
     Diagnosis,
     Diagnostics,
     FailingQuery,
@@ -23,19 +23,11 @@ from trectools_plus.benchmark.run.config import BenchmarkConfig
 from trectools_plus.benchmark.run.dataset import Dataset
 from trectools_plus.benchmark.run.modes import ModeRun
 from trectools_plus.formats.tables import Run
-from trectools_plus.measures.evaluation import (
-    JUDGED,
-    Averaging,
-    Evaluation,
-    NoRelevant,
-    score_runs,
-)
+from trectools_plus.measures.evaluation import JUDGED, Averaging, Evaluation, NoRelevant, score_runs
 from trectools_plus.measures.judged import JudgedQueries
 from trectools_plus.measures.parser import parse_measures
 from trectools_plus.measures.queries import RELEVANT
-from trectools_plus.retrieval.backends.embedded.modes import (
-    uses_builtin_embeddings,
-)
+from trectools_plus.retrieval.backends.embedded.modes import uses_builtin_embeddings
 from trectools_plus.retrieval.languages import language_note
 from trectools_plus.statistics.arrays import none_if_nan
 from trectools_plus.text import listed, plural

@@ -12,8 +12,8 @@ from typing import Any, ClassVar
 import numpy as np
 import polars as pl
 
-from trectools_plus.benchmark.report.folder import ReportFolder
-from trectools_plus.benchmark.report.model import BenchmarkReport
+from trectools_plus.benchmark.report import BenchmarkReport
+from trectools_plus.benchmark.report_folder import ReportFolder
 from trectools_plus.benchmark.run.config import resampling_of
 from trectools_plus.benchmark.run.output_folder import PER_QUERY_FILE
 from trectools_plus.display import Displayed

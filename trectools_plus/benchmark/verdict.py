@@ -12,7 +12,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from trectools_plus.benchmark.report.model import (
+from trectools_plus.benchmark.report import (
     SCHEMA_VERSION,
     BenchmarkReport,
     BestOverall,

@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import polars as pl
 
-from trectools_plus.benchmark.report.model import BenchmarkReport
-from trectools_plus.benchmark.report.verdict import load_report
+from trectools_plus.benchmark.report import BenchmarkReport
 from trectools_plus.benchmark.run.config import BenchmarkConfig, resampling_of
 from trectools_plus.benchmark.run.dataset import (
     TERM_FILES,
@@ -34,14 +33,11 @@ from trectools_plus.benchmark.run.output_folder import (
     REPORT_FILE,
     TOPICS_FILE,
 )
+from trectools_plus.benchmark.verdict import load_report
 from trectools_plus.display import Displayed, as_cell
 from trectools_plus.errors import InputError, TrectoolsPlusError, UsageError
 from trectools_plus.formats.collection import find_collection_files, is_named_collection
-from trectools_plus.formats.files.closed import (
-    PLAIN_NAME,
-    ClosedFolder,
-    is_unchanged,
-)
+from trectools_plus.formats.files.closed import PLAIN_NAME, ClosedFolder, is_unchanged
 from trectools_plus.formats.files.opening import is_catalogue_name
 from trectools_plus.formats.hashing import sha256_file
 from trectools_plus.formats.tables import Corpus, Qrels, Run, Topics
@@ -55,7 +51,6 @@ from trectools_plus.validation.loading import load_qrels, load_run
 if TYPE_CHECKING:
     from trectools_plus.measures.definitions.base import Measure
     from trectools_plus.measures.evaluation import Evaluation
-
 
 FILES = ("test_file", "corpus", "topics", "qrels", "exclude", *TERM_FILES)
 """Settings that name an original file."""
@@ -241,21 +236,20 @@ class ReportFolder:
         no_titles = pl.DataFrame(schema={"doc_id": pl.String, "title": pl.String})
         return no_titles if table is None else table.select("doc_id", "title")
 
-    def read_table(
-        self, name: str, texts: Sequence[str], number: str | None = None
-    ) -> pl.DataFrame | None:
+    def read_table(self, name: str, texts: Sequence[str], *numbers: str) -> pl.DataFrame | None:
         """Return a table beside the report, if it is there.
 
         Args:
             name: The file.
             texts: Its columns of texts; it may have further columns.
-            number: Its column of numbers, if it must have one.
+            numbers: Its columns of numbers.
 
         Raises:
             InputError: If it cannot be read, or lacks a column.
         """
-        table, types = self.files.read_table(name), {number: pl.Float64} if number else {}
-        types |= dict.fromkeys(texts, pl.String)
+        table = self.files.read_table(name)
+        types: dict[str, object] = dict.fromkeys(texts, pl.String)
+        types |= dict.fromkeys(numbers, pl.Float64)
         if table is not None and not types.items() <= table.schema.items():
             raise InputError(
                 f"expected the columns {', '.join(types)}", where=str(self.folder / name)
