@@ -303,10 +303,7 @@ def _language_result(name: str, result: BenchmarkResult) -> LanguageResult:
         queries=report.manifest.dataset.queries,
         folder=str(result.output_dir),
         modes={
-            mode: {
-                measure: StratumResult(mean=one.mean, n=one.n, ci=one.ci)
-                for measure, one in found.measures.items()
-            }
+            mode: {name: StratumResult(**dict(one)) for name, one in found.measures.items()}
             for mode, found in report.modes.items()
         },
         notes=report.notes,

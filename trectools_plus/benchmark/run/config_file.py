@@ -12,6 +12,8 @@ from pydantic import BeforeValidator, ValidationError, field_validator
 from pydantic_core import ErrorDetails
 
 from trectools_plus.benchmark.run.config import (
+    FETCHING,
+    TEST_CASES,
     BenchmarkConfig,
     FetchSettings,
     MeasureNames,
@@ -25,19 +27,16 @@ from trectools_plus.formats.ir_datasets import is_catalogue_name
 from trectools_plus.formats.topic_records.nodes import Node, TreeError, find_line, load_value
 from trectools_plus.formats.topic_records.yaml_nodes import parse_yaml
 from trectools_plus.models import explain_problem
-from trectools_plus.retrieval.backends.selection import BackendSettings
 from trectools_plus.retrieval.setting_types import BUILTIN, Names, Option, setting
 from trectools_plus.text import split_list
 
-_OF_TEST_CASES = ("unknown_terms", "language")
 _SUPERSEDES = {
-    "dataset": ("corpus", "topics", "qrels", "runs", "test_file", *_OF_TEST_CASES),
-    "corpus": ("dataset", "test_file", "runs", *_OF_TEST_CASES),
+    "dataset": ("corpus", "topics", "qrels", "runs", "test_file", *TEST_CASES),
+    "corpus": ("dataset", "test_file", "runs", *TEST_CASES),
     "test_file": ("corpus", "topics", "qrels", "runs"),
     "runs": (
-        *("dataset", "test_file", *_OF_TEST_CASES),
-        *("corpus", "modes", "depth", "retrieval", "exclude_self"),
-        *BackendSettings.model_fields,
+        *("dataset", "test_file", *TEST_CASES),
+        *("corpus", *FETCHING),
     ),
 }
 """By option, the settings of the file that it replaces."""

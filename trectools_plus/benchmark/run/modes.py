@@ -123,14 +123,9 @@ def read_mode_run(
         if run.frame.is_empty():
             raise InputError("every result of the run is left out", where=path)
         table = view_of(run)
-    written = _write(folder, table, name)
     # The report lists the findings on the given file: the written file no longer has some of them.
-    return replace(
-        written,
-        info=written.info.model_copy(update={"source": source}),
-        findings=record_findings(found),
-        given=True,
-    )
+    written = _write(folder, table, name, source)
+    return replace(written, findings=record_findings(found), given=True)
 
 
 def write_mode_run(
@@ -167,13 +162,16 @@ def write_mode_run(
     return replace(mode, findings=record_findings([*findings, *pair]))
 
 
-def _write(folder: OutputFolder, view: RunView, mode: str) -> ModeRun:
+def _write(
+    folder: OutputFolder, view: RunView, mode: str, source: SourceFile | None = None
+) -> ModeRun:
     """Write a run in the canonical order without ties, and return it as it is written.
 
     Args:
         folder: The benchmark's output folder.
         view: The run.
         mode: The name of the run and its file.
+        source: The original file, if it was given.
     """
     order = view.order(32)
     place = places_in_query(view.grouped.query)
@@ -193,6 +191,7 @@ def _write(folder: OutputFolder, view: RunView, mode: str) -> ModeRun:
     info = RunFile(
         path=name,
         sha256=sha256_file(path),
+        source=source,
         queries=len(sizes),
         results=int(sizes.sum()),
         depth=int(sizes.max()),

@@ -81,7 +81,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 DEFAULT_FOLDER = "results"
-LATENCY_SCHEMA = {"run": pl.String, "query_id": pl.String, "latency_ms": pl.Float64}
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -306,14 +305,11 @@ def make_latency_table(topics: Topics | None, modes: Mapping[str, ModeRun]) -> p
     timed = {name: mode.latency_ms for name, mode in modes.items() if mode.latency_ms is not None}
     if topics is None or not timed:
         return None
-    query_ids = topics.query_ids
-    return pl.concat(
-        pl.DataFrame(
-            {"run": [mode] * len(query_ids), "query_id": query_ids, "latency_ms": latency_ms},
-            schema=LATENCY_SCHEMA,
-        ).filter(pl.col("latency_ms").is_not_nan())
+    tables = (
+        pl.DataFrame({"run": mode, "query_id": topics.query_ids, "latency_ms": latency_ms})
         for mode, latency_ms in timed.items()
     )
+    return pl.concat(tables).filter(pl.col("latency_ms").is_not_nan())
 
 
 _ALWAYS_UNPROVEN = ("date", "command", "machine", "package versions")
