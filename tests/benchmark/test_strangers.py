@@ -341,8 +341,8 @@ TEXTS = """
     Manifest.platform Manifest.python MeasureDefinition.alias MeasureDefinition.averaged_over
     MeasureDefinition.denominator MeasureDefinition.formula MeasureDefinition.gain
     MeasureDefinition.name MeasureDefinition.provider MeasureDefinition.ties
-    MeasureDefinition.trec_eval_call ModeResult.label ModeResult.measures ModelRecord.path
-    ModelRecord.sha256 RunFile.sha256 SourceFile.sha256 Ties.straddling
+    MeasureDefinition.trec_eval_call ModeResult.label ModeResult.measures
+    RunFile.sha256 SourceFile.sha256 Ties.straddling
     UnscoredMode.failed_queries UnscoredMode.label UnscoredMode.reason UpliftResult.baseline
     Verdict.best    Verdict.measure Verdict.next_steps Verdict.second Verdict.text Comparison.reason
 """

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
-from trectools_plus.benchmark.report import DatasetInfo, FindingRecord, SourceFile, record_findings
+from trectools_plus.benchmark.report import DatasetInfo, FindingRecord, record_findings
 from trectools_plus.benchmark.run.config import BenchmarkConfig
 from trectools_plus.choices import UnknownTerms
 from trectools_plus.errors import CheckFailedError, InputError, UsageError
@@ -27,6 +27,7 @@ from trectools_plus.measures.judged import JudgedQueries
 from trectools_plus.ontology.hpo import load_ontology
 from trectools_plus.ontology.ontology import Ontology
 from trectools_plus.retrieval.hpo.ontology_terms import corpus_of
+from trectools_plus.retrieval.index.models import SourceFile
 from trectools_plus.retrieval.source import hash_topics
 from trectools_plus.testsets.languages import language_notes, select_language
 from trectools_plus.testsets.loading import (

@@ -18,7 +18,6 @@ from trectools_plus.benchmark.report import (
     FindingRecord,
     ResultStatus,
     RunFile,
-    SourceFile,
     UnscoredMode,
     record_findings,
 )
@@ -36,6 +35,7 @@ from trectools_plus.measures.judged import view_of
 from trectools_plus.measures.scoring.bounds import Ties, count_ties
 from trectools_plus.measures.scoring.scores import accept_unjudged
 from trectools_plus.progress import Progress
+from trectools_plus.retrieval.index.models import SourceFile
 from trectools_plus.validation import FileReport, Severity, check_pair, refuse_errors
 from trectools_plus.validation.engine import check_pair_view, open_run
 from trectools_plus.validation.findings import NOTHING_JUDGED, FindingsError

@@ -74,7 +74,7 @@ from trectools_plus.progress import Progress, no_progress
 from trectools_plus.provenance import Clock, describe_conditions, package_versions, utc_now
 from trectools_plus.retrieval.backends.embedded.modes import models_used
 from trectools_plus.retrieval.fetch.outcome import summarise_latency
-from trectools_plus.retrieval.index.models import ModelRecord
+from trectools_plus.retrieval.index.models import SourceFile
 from trectools_plus.validation.views.qrels import QrelsView
 
 if TYPE_CHECKING:
@@ -279,14 +279,14 @@ def make_result(
     return BenchmarkResult(add_result(report), values, runs, folder, dataset, latency)
 
 
-def _list_models(config: BenchmarkConfig) -> dict[str, ModelRecord]:
+def _list_models(config: BenchmarkConfig) -> dict[str, SourceFile]:
     """Return the local models of all modes, by role; further ones of a role with their mode."""
     if config.runs is not None:
         return {}
     if config.is_embedded:
         return models_used(config.mode_keys, config.retrieval)
     backend, modes = config.make_backend(), config.mode_keys
-    models: dict[str, ModelRecord] = {}
+    models: dict[str, SourceFile] = {}
     for mode in modes:
         for role, model in backend.models(mode, modes, config.retrieval).items():
             is_other = models.get(role, model) != model
