@@ -16,7 +16,7 @@ __getattr__, __dir__ = import_lazily(
         "benchmark.two_reports": ["compare_reports"],
         "benchmark.comparisons": ["Comparisons", "make_comparisons"],
         "benchmark.gate": ["DEFAULT_MEASURES", "GateResult", "parse_drop"],
-        "benchmark.multilingual": ["PARALLEL_SETS", "multilingual_report_schema"],
+        "benchmark.multilingual": ["PARALLEL_SETS", "MultilingualReport"],
         "benchmark.report_folder": ["ListedReport", "ReportFolder", "list_reports"],
         "benchmark.report": ["report_json_schema"],
         "benchmark.verdict": ["load_report"],

@@ -9,9 +9,7 @@ from trectools_plus.benchmark.gate import GateRules as GateRules
 from trectools_plus.benchmark.gate import parse_drop as parse_drop
 from trectools_plus.benchmark.gate import run_gate as run_gate
 from trectools_plus.benchmark.multilingual import PARALLEL_SETS as PARALLEL_SETS
-from trectools_plus.benchmark.multilingual import (
-    multilingual_report_schema as multilingual_report_schema,
-)
+from trectools_plus.benchmark.multilingual import MultilingualReport as MultilingualReport
 from trectools_plus.benchmark.multilingual import run_multilingual as run_multilingual
 from trectools_plus.benchmark.report import BenchmarkReport as BenchmarkReport
 from trectools_plus.benchmark.report import report_json_schema as report_json_schema

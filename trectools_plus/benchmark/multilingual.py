@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import polars as pl
@@ -276,11 +276,6 @@ def _compare_languages(mode: str, results: Mapping[str, BenchmarkResult]) -> lis
     )
     comparing = Comparing.of(report.manifest.config, ())
     return compare_modes(comparing, evaluation, report.primary_measure, "mode").comparisons
-
-
-def multilingual_report_schema() -> dict[str, Any]:
-    """Return the JSON Schema of the report."""
-    return MultilingualReport.model_json_schema(mode="serialization")
 
 
 def summarise(means: Sequence[float | None]) -> CrossLingual:

@@ -145,11 +145,6 @@ class FindingRecord(ReportModel):
     remedy: str | None
     fix: str
 
-    @property
-    def shown_severity(self) -> str:
-        """The severity in reports: a ``note`` for the depth, whose limit depends on the task."""
-        return "note" if self.code == "R161" else self.severity
-
 
 def record_findings(findings: Iterable[Finding]) -> list[FindingRecord]:
     """Return findings as parts of the report, in the same order."""

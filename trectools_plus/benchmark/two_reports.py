@@ -21,10 +21,9 @@ from trectools_plus.errors import IncomparableError, InputError, UsageError
 from trectools_plus.measures.definitions.base import FloatArray, Measure
 from trectools_plus.statistics.comparison import Comparison
 from trectools_plus.statistics.method import DEFAULT_TEST, EQUAL, TEST_ALIASES
-from trectools_plus.statistics.scores import Method, PairedScores, QueryChange, compare_scores
+from trectools_plus.statistics.scores import Method, PairedScores, compare_scores
 from trectools_plus.text import plural
 
-_MOST_CHANGED = 10
 _NEAR = 1e-9
 """Tolerance for a mean and the mean of its per-query values: the last bits of a sum."""
 _PARTS = ("qrels", "topics", "corpus", "ontology", "annotations")
@@ -51,16 +50,6 @@ class ComparedMode:
     def means(self) -> dict[str, tuple[float | None, float | None]]:
         """Per measure, the mean in A and in B."""
         return {one.measure: (_mean(one.before), _mean(one.after)) for one in self.scores}
-
-    @property
-    def counts(self) -> dict[str, tuple[int, int]]:
-        """Per measure, the number of queries in each mean."""
-        return {one.measure: one.counts for one in self.scores}
-
-    @property
-    def changed(self) -> dict[str, list[QueryChange]]:
-        """Per measure, the queries that changed most, largest change first."""
-        return {one.measure: one.changes()[:_MOST_CHANGED] for one in self.scores}
 
 
 @dataclass(frozen=True, slots=True, repr=False)

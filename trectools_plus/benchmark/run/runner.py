@@ -13,7 +13,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -77,9 +76,6 @@ from trectools_plus.retrieval.fetch.outcome import summarise_latency
 from trectools_plus.retrieval.index.models import SourceFile
 from trectools_plus.validation.views.qrels import QrelsView
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
 DEFAULT_FOLDER = "results"
 
 
@@ -117,10 +113,6 @@ class BenchmarkResult(Displayed):
 
     def _content(self) -> TextTable:
         return self.report._content()
-
-    def plot(self, measures: Sequence[str] | None = None) -> Figure:
-        """Return the figure of the report; see :meth:`BenchmarkReport.plot`."""
-        return self.report.plot(measures)
 
 
 def run_benchmark(

@@ -21,12 +21,7 @@ from trectools_plus.cli.options.common import (
     split_assignments,
 )
 from trectools_plus.cli.options.runs import RunFiles
-from trectools_plus.cli.options.settings import (
-    Given,
-    SettingOptions,
-    list_settings,
-    refuse_unused,
-)
+from trectools_plus.cli.options.settings import Given, SettingOptions, list_settings, refuse_unused
 from trectools_plus.cli.printing import print_result
 from trectools_plus.cli.verbosity import Verbosity, note, show_progress
 from trectools_plus.distributed import use_scheduler

@@ -12,15 +12,7 @@ from typing import Annotated, Any, Literal
 import typer
 from typer import Argument, Option
 
-from trectools_plus import (
-    benchmark,
-    formats,
-    judging,
-    reporting,
-    service,
-    statistics,
-    validation,
-)
+from trectools_plus import benchmark, formats, judging, reporting, service, statistics, validation
 from trectools_plus.choices import DEFAULT_PEOPLE, DEFAULT_POOL_DEPTH
 from trectools_plus.cli.options.common import (
     Confidence,
@@ -36,12 +28,7 @@ from trectools_plus.cli.options.common import (
     split_assignments,
 )
 from trectools_plus.cli.options.runs import parse_runs
-from trectools_plus.cli.options.settings import (
-    Given,
-    SettingOptions,
-    open_data,
-    open_documents,
-)
+from trectools_plus.cli.options.settings import Given, SettingOptions, open_data, open_documents
 from trectools_plus.cli.printing import print_result, write_document
 from trectools_plus.cli.verbosity import inform, show_progress
 from trectools_plus.errors import UsageError

@@ -10,10 +10,7 @@ from typing import Annotated, Any, Literal
 from typer import Argument, Option
 
 from trectools_plus import formats, measures, reporting
-from trectools_plus.choices import (
-    MEASURE_HELP,
-    ONTOLOGY_HELP,
-)
+from trectools_plus.choices import MEASURE_HELP, ONTOLOGY_HELP
 from trectools_plus.errors import UsageError
 from trectools_plus.text import split_list
 
