@@ -21,7 +21,7 @@ __getattr__, __dir__ = import_lazily(
     __name__,
     {
         "benchmark": ["BenchmarkConfig", "compare_reports", "load_report", "run_benchmark"],
-        "benchmark.compare.comparisons": ["compare"],
+        "benchmark.comparisons": ["compare"],
         "benchmark.evaluate": ["evaluate"],
         "benchmark.run.dataset": ["load_collection"],
         "errors": ["TrectoolsPlusError"],

@@ -4,7 +4,7 @@ from trectools_plus.benchmark import BenchmarkConfig as BenchmarkConfig
 from trectools_plus.benchmark import compare_reports as compare_reports
 from trectools_plus.benchmark import load_report as load_report
 from trectools_plus.benchmark import run_benchmark as run_benchmark
-from trectools_plus.benchmark.compare.comparisons import compare as compare
+from trectools_plus.benchmark.comparisons import compare as compare
 from trectools_plus.benchmark.evaluate import evaluate as evaluate
 from trectools_plus.benchmark.run.dataset import load_collection as load_collection
 from trectools_plus.errors import TrectoolsPlusError as TrectoolsPlusError

@@ -38,6 +38,9 @@ import sys
 from trectools_plus.benchmark.report.folder import ReportFolder
 from trectools_plus.reporting.page import render_html
 from trectools_plus.reporting.page import QueryEvidence
+from trectools_plus.benchmark.report_folder import ReportFolder
+from trectools_plus.reporting.html.page import render_html
+from trectools_plus.reporting.html.page import QueryEvidence
 found = ReportFolder(sys.argv[1])
 runs = {mode: found.read_run(mode) for mode in found.report.modes}
 evidence = QueryEvidence(found.per_query, runs, found.read_qrels(), found.topics)

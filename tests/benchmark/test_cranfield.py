@@ -11,9 +11,9 @@ import pytest
 from scipy import stats
 
 from tests.benchmark.run.test_runner import IR_MEASURES, check_with_ir_measures
-from trectools_plus.benchmark.report.verdict import load_report
 from trectools_plus.benchmark.run.config import BenchmarkConfig
 from trectools_plus.benchmark.run.runner import BenchmarkResult, run_benchmark
+from trectools_plus.benchmark.verdict import load_report
 from trectools_plus.reporting.files import write_reports
 from trectools_plus.reporting.verify import verify_report
 

@@ -10,9 +10,9 @@ from typing import Any
 import matplotlib as mpl
 import pytest
 
-from trectools_plus.benchmark.report.model import MeasureDefinition
-from trectools_plus.benchmark.report.verdict import load_report
+from trectools_plus.benchmark.report import MeasureDefinition
 from trectools_plus.benchmark.run.targets import Target, judge_mean
+from trectools_plus.benchmark.verdict import load_report
 from trectools_plus.measures import BaseMeasure, explain
 
 mpl.use("Agg")

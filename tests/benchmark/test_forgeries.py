@@ -14,8 +14,8 @@ import pytest
 from harness.forging import JSON, edit_json, reseal
 
 from trectools_plus.benchmark import run_benchmark, verify_report
-from trectools_plus.benchmark.report.verdict import load_report
 from trectools_plus.benchmark.run.config_file import load_config
+from trectools_plus.benchmark.verdict import load_report
 from trectools_plus.errors import TrectoolsPlusError
 from trectools_plus.reporting import render_markdown
 from trectools_plus.reporting.benchmark import CLAIMS_TITLE, list_claims

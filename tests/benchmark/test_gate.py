@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from trectools_plus.benchmark.compare.compare_reports import compare_reports
 from trectools_plus.benchmark.gate import GateRules, parse_drop, run_gate
+from trectools_plus.benchmark.two_reports import compare_reports
 from trectools_plus.errors import IncomparableError, InputError, UsageError
 from trectools_plus.statistics.non_inferiority import non_inferiority_interval
 

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from trectools_plus.benchmark.compare.compare_reports import compare_reports
 from trectools_plus.benchmark.gate import run_gate
-from trectools_plus.benchmark.report.folder import ReportFolder
+from trectools_plus.benchmark.report_folder import ReportFolder
 from trectools_plus.benchmark.run.config_file import load_config
 from trectools_plus.benchmark.run.runner import input_notes, run_benchmark
+from trectools_plus.benchmark.two_reports import compare_reports
 from trectools_plus.errors import IncomparableError
 from trectools_plus.reporting.files import write_reports
 from trectools_plus.reporting.verify import verify_report

@@ -17,8 +17,8 @@ from harness.forging import JSON, edit_json, reseal
 
 from trectools_plus.benchmark import run_benchmark, verify_report
 from trectools_plus.benchmark.gate import GateRules, run_gate
-from trectools_plus.benchmark.report.folder import FILES, ReportFolder, list_reports
-from trectools_plus.benchmark.report.model import BenchmarkReport
+from trectools_plus.benchmark.report import BenchmarkReport
+from trectools_plus.benchmark.report_folder import FILES, ReportFolder, list_reports
 from trectools_plus.benchmark.run.config import BenchmarkConfig, FileName
 from trectools_plus.benchmark.run.config_file import load_config
 from trectools_plus.errors import TrectoolsPlusError
@@ -341,8 +341,8 @@ TEXTS = """
     Manifest.platform Manifest.python MeasureDefinition.alias MeasureDefinition.averaged_over
     MeasureDefinition.denominator MeasureDefinition.formula MeasureDefinition.gain
     MeasureDefinition.name MeasureDefinition.provider MeasureDefinition.ties
-    MeasureDefinition.trec_eval_call ModeResult.label ModeResult.measures ModelRecord.path
-    ModelRecord.sha256 RunFile.sha256 SourceFile.sha256 Ties.straddling
+    MeasureDefinition.trec_eval_call ModeResult.label ModeResult.measures
+    RunFile.sha256 SourceFile.sha256 Ties.straddling
     UnscoredMode.failed_queries UnscoredMode.label UnscoredMode.reason UpliftResult.baseline
     Verdict.best    Verdict.measure Verdict.next_steps Verdict.second Verdict.text Comparison.reason
 """

@@ -10,10 +10,10 @@ from typing import Any
 import polars as pl
 import pytest
 
-from trectools_plus.benchmark.compare.compare_reports import compare_reports
-from trectools_plus.benchmark.report.verdict import load_report
 from trectools_plus.benchmark.run.config_file import load_config
 from trectools_plus.benchmark.run.runner import run_benchmark
+from trectools_plus.benchmark.two_reports import compare_reports
+from trectools_plus.benchmark.verdict import load_report
 from trectools_plus.errors import InputError
 from trectools_plus.reporting.files import write_reports
 from trectools_plus.reporting.verify import verify_report

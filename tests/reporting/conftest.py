@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from trectools_plus.benchmark.report.model import (
+from trectools_plus.benchmark.report import (
     BenchmarkReport,
     DatasetInfo,
     Diagnostics,
@@ -18,8 +18,8 @@ from trectools_plus.benchmark.report.model import (
     ModeResult,
     RunFile,
 )
-from trectools_plus.benchmark.report.verdict import add_result
 from trectools_plus.benchmark.run.targets import AD_HOC_TARGETS, judge_mean
+from trectools_plus.benchmark.verdict import add_result
 from trectools_plus.measures.scoring import Ties
 from trectools_plus.retrieval.fetch.outcome import Latency
 from trectools_plus.statistics.comparison import Comparison, ConfidenceInterval

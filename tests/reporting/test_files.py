@@ -8,9 +8,9 @@ from typing import Any
 
 import polars as pl
 
-from trectools_plus.benchmark.report.verdict import load_report
 from trectools_plus.benchmark.run.output_folder import OutputFolder
 from trectools_plus.benchmark.run.runner import BenchmarkResult
+from trectools_plus.benchmark.verdict import load_report
 from trectools_plus.reporting.export import render_json
 from trectools_plus.reporting.files import write_reports
 

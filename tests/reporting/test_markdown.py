@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from trectools_plus.benchmark.report.model import Diagnosis, FailingQuery
+from trectools_plus.benchmark.report import Diagnosis, FailingQuery
 from trectools_plus.reporting import render_markdown
 
 

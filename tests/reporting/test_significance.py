@@ -5,8 +5,8 @@ from __future__ import annotations
 import io
 from typing import Any
 
-from trectools_plus.benchmark.report.model import BenchmarkReport
-from trectools_plus.benchmark.report.verdict import add_result
+from trectools_plus.benchmark.report import BenchmarkReport
+from trectools_plus.benchmark.verdict import add_result
 from trectools_plus.reporting import print_report, render_markdown
 from trectools_plus.reporting.comparison import best_modes, better_than, headline_table, method_line
 from trectools_plus.reporting.document import show_p

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from trectools_plus.benchmark.report.model import BenchmarkReport, UnscoredMode
-from trectools_plus.benchmark.report.verdict import add_result, make_verdict, report_of_mode
+from trectools_plus.benchmark.report import BenchmarkReport, UnscoredMode
+from trectools_plus.benchmark.verdict import add_result, make_verdict, report_of_mode
 from trectools_plus.reporting import render_markdown
 from trectools_plus.reporting.comparison import mean_cells
 from trectools_plus.statistics.comparison import ConfidenceInterval

@@ -13,14 +13,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import ClassVar
 
-from trectools_plus.benchmark.compare.compare_reports import (
-    note_undefined,
-    read_scores,
-    refuse_incomparable,
-)
-from trectools_plus.benchmark.report.folder import ReportFolder, read_report_topics
-from trectools_plus.benchmark.report.model import BenchmarkReport
+from trectools_plus.benchmark.report import BenchmarkReport
+from trectools_plus.benchmark.report_folder import ReportFolder, read_report_topics
 from trectools_plus.benchmark.run.config import resampling_of
+from trectools_plus.benchmark.two_reports import note_undefined, read_scores, refuse_incomparable
 from trectools_plus.display import Displayed
 from trectools_plus.errors import IncomparableError, InputError, TrectoolsPlusError, UsageError
 from trectools_plus.formats.tables import Run

@@ -16,13 +16,13 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import polars as pl
 
-from trectools_plus.benchmark.compare.compare import compare_modes
-from trectools_plus.benchmark.report.model import StratumResult
+from trectools_plus.benchmark.compare import compare_modes
+from trectools_plus.benchmark.report import StratumResult
 from trectools_plus.benchmark.run.config import Comparing
 from trectools_plus.benchmark.run.config_file import ConfigOptions, load_config
 from trectools_plus.benchmark.run.runner import BenchmarkResult, run_benchmark
@@ -278,11 +278,6 @@ def _compare_languages(mode: str, results: Mapping[str, BenchmarkResult]) -> lis
     return compare_modes(comparing, evaluation, report.primary_measure, "mode").comparisons
 
 
-def multilingual_report_schema() -> dict[str, Any]:
-    """Return the JSON Schema of the report."""
-    return MultilingualReport.model_json_schema(mode="serialization")
-
-
 def summarise(means: Sequence[float | None]) -> CrossLingual:
     """Compute mean, variance and gap of the languages' means; one undefined mean leaves none."""
     known = [mean for mean in means if mean is not None]
@@ -303,10 +298,7 @@ def _language_result(name: str, result: BenchmarkResult) -> LanguageResult:
         queries=report.manifest.dataset.queries,
         folder=str(result.output_dir),
         modes={
-            mode: {
-                measure: StratumResult(mean=one.mean, n=one.n, ci=one.ci)
-                for measure, one in found.measures.items()
-            }
+            mode: {name: StratumResult(**dict(one)) for name, one in found.measures.items()}
             for mode, found in report.modes.items()
         },
         notes=report.notes,

@@ -25,7 +25,7 @@ def generated_pages() -> dict[str, str]:
             extraction.extraction_report_schema()
         ),
         "schema/MultilingualReport.schema.json": _render_schema(
-            benchmark.multilingual_report_schema()
+            benchmark.MultilingualReport.model_json_schema(mode="serialization")
         ),
         "schema/TestSet.schema.json": _render_schema(testsets.json_schema_of_test_sets()),
     }

@@ -27,7 +27,6 @@ import polars as pl
 from pydantic import ValidationError
 
 from trectools_plus.arguments import checked
-from trectools_plus.benchmark.report.model import SourceFile
 from trectools_plus.choices import DEFAULT_PEOPLE, DEFAULT_POOL_DEPTH
 from trectools_plus.display import Displayed
 from trectools_plus.errors import CheckFailedError, InputError, UsageError
@@ -43,6 +42,7 @@ from trectools_plus.measures.parser import parse_measures
 from trectools_plus.models import ReportModel
 from trectools_plus.plugins import without_user_code
 from trectools_plus.provenance import format_time, utc_now
+from trectools_plus.retrieval.index.models import SourceFile
 from trectools_plus.retrieval.source import check_topics, hash_topics
 from trectools_plus.text import listed
 from trectools_plus.validation.loading import load_run

@@ -6,9 +6,9 @@ import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, TextIO
 
-from trectools_plus.benchmark.report.model import BenchmarkReport
-from trectools_plus.benchmark.report.verdict import baselines_of
+from trectools_plus.benchmark.report import BenchmarkReport
 from trectools_plus.benchmark.run.targets import describe_status
+from trectools_plus.benchmark.verdict import baselines_of
 from trectools_plus.display import Cell, TextTable, make_row
 from trectools_plus.reporting.comparison import (
     MOST_COLUMNS,
@@ -357,8 +357,10 @@ def list_claims(report: BenchmarkReport) -> list[str]:
                 f"Latency of {result.label}, ms per query{timed}: mean {ms.mean:,.2f}, "
                 f"p50 {ms.p50:,.2f}, p95 {ms.p95:,.2f}, p99 {ms.p99:,.2f}"
             )
+    # The limit of the depth, which R161 is about, depends on the task.
     return claims + [
-        f"Finding on {label}: {item.shown_severity} {item.code}: {item.message}"
+        f"Finding on {label}: {'note' if item.code == 'R161' else item.severity} {item.code}: "
+        f"{item.message}"
         for label, items in findings
         for item in items
     ]

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any, Literal
 
-from trectools_plus.benchmark.report.model import BenchmarkReport, MeasureResult, StratumResult
-from trectools_plus.benchmark.report.verdict import baselines_of
+from trectools_plus.benchmark.report import BenchmarkReport, MeasureResult, StratumResult
+from trectools_plus.benchmark.verdict import baselines_of
 from trectools_plus.display import Cell, TableColumn, TextTable, make_row
 from trectools_plus.errors import UsageError
 from trectools_plus.reporting.document import NARROW, show, show_ci, show_p, table_of

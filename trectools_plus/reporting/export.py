@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 from pydantic import BaseModel
 
-from trectools_plus.benchmark.report.model import BenchmarkReport
-from trectools_plus.benchmark.report.verdict import baselines_of
+from trectools_plus.benchmark.report import BenchmarkReport
+from trectools_plus.benchmark.verdict import baselines_of
 from trectools_plus.errors import UsageError
 from trectools_plus.formats.files.atomic import atomic_write, make_folder
 from trectools_plus.formats.files.closed import hash_original
@@ -29,7 +29,7 @@ from trectools_plus.statistics.arrays import none_if_nan
 from trectools_plus.statistics.comparison import ends_of
 
 if TYPE_CHECKING:
-    from trectools_plus.benchmark.compare.comparisons import Comparisons
+    from trectools_plus.benchmark.comparisons import Comparisons
     from trectools_plus.formats import NamedRun
     from trectools_plus.measures import Evaluation
 

@@ -7,15 +7,14 @@ from pathlib import Path
 
 import polars as pl
 
+from trectools_plus.benchmark.diagnostics import find_failing
 from trectools_plus.benchmark.multilingual import MARKDOWN_FILE as LANGUAGES_MARKDOWN_FILE
 from trectools_plus.benchmark.multilingual import REPORT_FILE as LANGUAGES_FILE
 from trectools_plus.benchmark.multilingual import (
     MultilingualReport,
     MultilingualResult,
 )
-from trectools_plus.benchmark.report.diagnostics import find_failing
-from trectools_plus.benchmark.report.folder import StoredDocuments
-from trectools_plus.benchmark.report.verdict import report_of_mode
+from trectools_plus.benchmark.report_folder import StoredDocuments
 from trectools_plus.benchmark.run.output_folder import (
     CHECKSUMS_FILE,
     DOCUMENTS_FILE,
@@ -35,7 +34,8 @@ from trectools_plus.benchmark.run.output_folder import (
     mode_report_name,
 )
 from trectools_plus.benchmark.run.runner import BenchmarkResult
-from trectools_plus.benchmark.sweep.runner import SweepReport, SweepResult, SweepVariant
+from trectools_plus.benchmark.sweep import SweepReport, SweepResult, SweepVariant
+from trectools_plus.benchmark.verdict import report_of_mode
 from trectools_plus.display import Cell
 from trectools_plus.errors import InputError, UsageError
 from trectools_plus.formats.files.atomic import make_folder
@@ -138,7 +138,7 @@ def render_files(result: BenchmarkResult, *, plots: bool) -> None:
         titles = found.select("doc_id", "title").filter(pl.col("title") != "").sort("doc_id")
         if titles.height:
             write_parquet(titles, folder / DOCUMENTS_FILE)
-            evidence = replace(evidence, corpus=StoredDocuments(titles, titles.height))
+            evidence = replace(evidence, corpus=StoredDocuments(titles, count=titles.height))
     write_text(folder / MARKDOWN_FILE, render_markdown(report))
     write_text(folder / REPORT_FILE, render_json(report))
     make_folder(folder / MODE_REPORTS_FOLDER)

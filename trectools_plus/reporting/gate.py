@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from trectools_plus.benchmark.compare.compare_reports import ReportComparison, state_verdict
 from trectools_plus.benchmark.gate import GateEntry, GateResult, GateRules
+from trectools_plus.benchmark.two_reports import ReportComparison, state_verdict
 from trectools_plus.errors import InputError, UsageError
 from trectools_plus.reporting.comparison import (
     describe_difference_intervals,
@@ -211,7 +211,7 @@ def _row(entry: GateEntry, rules: GateRules) -> dict[str, object]:
     }
 
 
-_MOST_ROWS = 24
+_MOST_ROWS, _MOST_CHANGED = 24, 10
 
 
 def contrast_blocks(contrast: ReportComparison, *, full: bool = True) -> list[Block]:
@@ -227,7 +227,7 @@ def contrast_blocks(contrast: ReportComparison, *, full: bool = True) -> list[Bl
     measures = every if full else some
     means, changes = [], []
     for mode in contrast.modes:
-        for pair in mode.comparisons:
+        for pair, scores in zip(mode.comparisons, mode.scores, strict=True):
             if pair.measure in measures:
                 row = {noun: mode.label, "Metric": pair.measure}
                 before, after = mode.means[pair.measure]
@@ -240,7 +240,7 @@ def contrast_blocks(contrast: ReportComparison, *, full: bool = True) -> list[Bl
                         "B": change.after,
                         "B − A": show(change.after - change.before, "+"),
                     }
-                    for change in mode.changed[pair.measure]
+                    for change in scores.changes()[:_MOST_CHANGED]
                 ]
     first, more = contrast.modes[0].comparisons[0], len(every) - len(measures)
     values = ", ".join(f"{name} {a} to {b}" for name, (a, b) in contrast.settings.items())
@@ -269,17 +269,16 @@ def contrast_document(contrast: ReportComparison) -> dict[str, Any]:
     modes = []
     for mode in contrast.modes:
         measures = {}
-        for pair in mode.comparisons:
-            name = pair.measure
-            measures[name] = {
-                **dict(zip(("mean_a", "mean_b"), mode.means[name], strict=True)),
-                **dict(zip(("n_a", "n_b"), mode.counts[name], strict=True)),
+        for pair, scores in zip(mode.comparisons, mode.scores, strict=True):
+            measures[pair.measure] = {
+                **dict(zip(("mean_a", "mean_b"), mode.means[pair.measure], strict=True)),
+                **dict(zip(("n_a", "n_b"), scores.counts, strict=True)),
                 "comparison": pair.model_dump(
                     mode="json", exclude={"baseline", "contrast", "measure"}
                 ),
                 "changed_most": [
                     {"query_id": change.query_id, "a": change.before, "b": change.after}
-                    for change in mode.changed[name]
+                    for change in scores.changes()[:_MOST_CHANGED]
                 ],
             }
         names = dict(zip(("mode_a", "mode_b"), mode.modes, strict=True))

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from trectools_plus.benchmark.report.model import BenchmarkReport, Verdict
-from trectools_plus.benchmark.report.verdict import make_verdict
+from trectools_plus.benchmark.report import BenchmarkReport, Verdict
+from trectools_plus.benchmark.verdict import make_verdict
 from trectools_plus.formats.tables import Corpus, Qrels, Run, Topics
 from trectools_plus.measures.judged import first_documents
 from trectools_plus.reporting.benchmark import list_notes, report_sections

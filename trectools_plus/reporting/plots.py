@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import polars as pl
 
-from trectools_plus.benchmark.compare.compare import summarise, summarise_means
-from trectools_plus.benchmark.report.model import BenchmarkReport, MeasureResult
+from trectools_plus.benchmark.compare import summarise, summarise_means
+from trectools_plus.benchmark.report import BenchmarkReport, MeasureResult
 from trectools_plus.benchmark.run.config import Comparing, resampling_of
 from trectools_plus.benchmark.run.output_folder import PLOTS_FOLDER
 from trectools_plus.errors import MissingExtraError, UsageError
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from trectools_plus.benchmark.run.runner import BenchmarkResult
-    from trectools_plus.benchmark.sweep.runner import ScoredVariant, SweepReport
+    from trectools_plus.benchmark.sweep import ScoredVariant, SweepReport
     from trectools_plus.extraction.runner import Sweep
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")

@@ -15,8 +15,7 @@ from typing import Any, TypeVar
 import polars as pl
 from polars.testing import assert_frame_equal
 
-from trectools_plus.benchmark.rebuild import find_other_version, rebuild_result
-from trectools_plus.benchmark.report.folder import ReportFolder
+from trectools_plus.benchmark.report_folder import ReportFolder
 from trectools_plus.benchmark.run.dataset import TERM_FILES
 from trectools_plus.benchmark.run.output_folder import (
     CHECKSUMS_FILE,
@@ -27,6 +26,7 @@ from trectools_plus.benchmark.run.output_folder import (
     REPORT_FILE,
     read_checksums,
 )
+from trectools_plus.benchmark.run.runner import find_other_version, rebuild_result
 from trectools_plus.display import Displayed
 from trectools_plus.extraction.report import REPORT_FILE as EXTRACTION_FILE
 from trectools_plus.extraction.report import load_extraction_report

@@ -32,7 +32,7 @@ from trectools_plus.formats.tables import RUN_SCHEMA, Corpus, Run, Topics
 from trectools_plus.formats.writing import UNWRITABLE
 from trectools_plus.models import Model
 from trectools_plus.progress import Progress
-from trectools_plus.retrieval.index.models import ModelRecord
+from trectools_plus.retrieval.index.models import SourceFile
 from trectools_plus.retrieval.index.parts import Positions
 from trectools_plus.retrieval.setting_types import Option, WholeNumber, setting
 from trectools_plus.retrieval.settings import RetrievalSettings
@@ -388,7 +388,7 @@ class Backend(ABC):
         mode: str,  # noqa: ARG002
         modes: Sequence[str],  # noqa: ARG002
         settings: RetrievalSettings,  # noqa: ARG002
-    ) -> dict[str, ModelRecord]:
+    ) -> dict[str, SourceFile]:
         """Return the local models that one of the requested modes uses, by role."""
         return {}
 

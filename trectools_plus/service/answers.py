@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from trectools_plus.benchmark.compare.compare import group_queries, summarise_rows
-from trectools_plus.benchmark.report.model import StratumResult
+from trectools_plus.benchmark.compare import group_queries, summarise_rows
+from trectools_plus.benchmark.report import StratumResult
 from trectools_plus.benchmark.run.dataset import check_id_overlap, load_collection, open_corpus
 from trectools_plus.errors import TrectoolsPlusError, UsageError
 from trectools_plus.formats.collection import Collection, is_named_collection

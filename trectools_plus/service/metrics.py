@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from trectools_plus.benchmark.report.folder import ReportFolder
-from trectools_plus.benchmark.report.model import MeasureResult, StratumResult
+from trectools_plus.benchmark.report import MeasureResult, StratumResult
+from trectools_plus.benchmark.report_folder import ReportFolder
 from trectools_plus.benchmark.run.output_folder import REPORT_FILE
 from trectools_plus.errors import MissingExtraError, TrectoolsPlusError, UsageError
 from trectools_plus.formats.files.atomic import atomic_write

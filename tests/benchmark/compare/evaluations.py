@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Unpack
 
-from trectools_plus.benchmark.compare.compare import refuse_different_queries
+from trectools_plus.benchmark.compare import refuse_different_queries
 from trectools_plus.measures.evaluation import Evaluation
 from trectools_plus.statistics.arrays import IntervalOptions
 from trectools_plus.statistics.comparison import Comparison

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from tests.benchmark.compare.evaluations import compare_evaluation
-from trectools_plus.benchmark.compare.comparisons import compare
+from trectools_plus.benchmark.comparisons import compare
 from trectools_plus.errors import IncomparableError, UsageError
 from trectools_plus.formats.tables import Qrels, Run
 from trectools_plus.measures import evaluate, parse_measures

@@ -10,8 +10,8 @@ import polars as pl
 import pytest
 from scipy import stats
 
-from trectools_plus.benchmark.compare.compare_reports import compare_reports, state_verdict
 from trectools_plus.benchmark.gate import GateRules, run_gate
+from trectools_plus.benchmark.two_reports import compare_reports, state_verdict
 from trectools_plus.errors import IncomparableError, InputError
 from trectools_plus.reporting.document import markdown
 from trectools_plus.reporting.gate import (
@@ -38,7 +38,7 @@ def test_figures_are_scipys(bench: Any) -> None:
     assert (entry.t_test.t, entry.t_test.p) == pytest.approx((student.statistic, student.pvalue))
     assert (entry.test, entry.correction) == ("t_test", "holm")
     assert entry.p_adjusted == entry.t_test.p  # type: ignore[union-attr]
-    changed = contrast.modes[0].changed["RR@10"]
+    changed = next(one for one in contrast.modes[0].scores if one.measure == "RR@10").changes()
     sizes = [abs(one.after - one.before) for one in changed]
     assert sizes == sorted(sizes, reverse=True)
     assert max(sizes) == pytest.approx(np.abs(ours - theirs).max())
@@ -107,7 +107,7 @@ def test_means_over_different_queries_are_noted(bench: Any) -> None:
     )
     assert contrast.notes == [note]
     assert contrast.modes[0].comparisons[0].n == 57
-    assert contrast.modes[0].counts["MeanRank"] == (58, 58)
+    assert {one.measure: one.counts for one in contrast.modes[0].scores}["MeanRank"] == (58, 58)
     assert "(n = 57)" in markdown(contrast_blocks(contrast))
     rules = GateRules(("MeanRank", "R@10"), 0.5)
     assert any("the comparison is over the 57" in one for one in run_gate(b, a, rules).notes)

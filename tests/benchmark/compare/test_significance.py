@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from trectools_plus.benchmark.compare.compare import Compared, compare_modes
+from trectools_plus.benchmark.compare import Compared, compare_modes
 from trectools_plus.benchmark.run.config import Comparing
 from trectools_plus.choices import Averaging
 from trectools_plus.measures import parse_measures

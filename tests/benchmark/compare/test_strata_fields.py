@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 import pytest
 
-from trectools_plus.benchmark.compare.compare import find_strata
+from trectools_plus.benchmark.compare import find_strata
 from trectools_plus.benchmark.run.dataset import hash_query_fields
 from trectools_plus.formats.tables import Topics
 from trectools_plus.testsets import model

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from trectools_plus.benchmark.compare.compare import compare_modes, summarise
+from trectools_plus.benchmark.compare import compare_modes, summarise
 from trectools_plus.benchmark.run.config import BenchmarkConfig
 from trectools_plus.choices import Averaging
 from trectools_plus.measures import parse_measures

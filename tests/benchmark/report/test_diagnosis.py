@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from trectools_plus.benchmark.report.diagnostics import diagnose
-from trectools_plus.benchmark.report.model import (
+from trectools_plus.benchmark.diagnostics import diagnose
+from trectools_plus.benchmark.report import (
     Diagnostics,
     MeasureDefinition,
     MeasureResult,

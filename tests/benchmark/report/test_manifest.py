@@ -6,7 +6,7 @@ import hashlib
 import json
 from datetime import UTC, datetime, timedelta, timezone
 
-from trectools_plus.benchmark.report.model import hash_config, make_experiment_id
+from trectools_plus.benchmark.report import hash_config, make_experiment_id
 
 NOON = datetime(2025, 1, 31, 12, 0, 0, tzinfo=UTC)
 

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trectools_plus.benchmark.report.folder import list_reports
+from trectools_plus.benchmark.report_folder import list_reports
 from trectools_plus.benchmark.run.config_file import load_config
 from trectools_plus.benchmark.run.dataset import hash_qrels
 from trectools_plus.benchmark.run.runner import run_benchmark

@@ -10,10 +10,10 @@ import jsonschema
 import pytest
 from typer.testing import CliRunner
 
-from trectools_plus.benchmark.report.model import report_json_schema
-from trectools_plus.benchmark.report.verdict import load_report
+from trectools_plus.benchmark.report import report_json_schema
 from trectools_plus.benchmark.run.config_file import load_config, load_fetch_settings
 from trectools_plus.benchmark.run.runner import BenchmarkResult, run_benchmark
+from trectools_plus.benchmark.verdict import load_report
 from trectools_plus.cli.app import benchmark_app
 from trectools_plus.errors import CheckFailedError, InputError, TrectoolsPlusError, UsageError
 from trectools_plus.reporting.files import write_reports

@@ -12,10 +12,10 @@ from typing import Any, Protocol
 import jsonschema
 import pytest
 
-from trectools_plus.benchmark.report.model import BenchmarkReport, hash_config, report_json_schema
-from trectools_plus.benchmark.report.verdict import load_report
+from trectools_plus.benchmark.report import BenchmarkReport, hash_config, report_json_schema
 from trectools_plus.benchmark.run.config_file import load_config
 from trectools_plus.benchmark.run.runner import BenchmarkResult, run_benchmark
+from trectools_plus.benchmark.verdict import load_report
 from trectools_plus.errors import (
     CheckFailedError,
     IncomparableError,

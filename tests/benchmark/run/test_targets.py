@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from trectools_plus.benchmark.report.model import hash_config
+from trectools_plus.benchmark.report import hash_config
 from trectools_plus.benchmark.run.config import BenchmarkConfig
 from trectools_plus.benchmark.run.config_file import load_config
 from trectools_plus.benchmark.run.targets import (

@@ -10,7 +10,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from trectools_plus.benchmark.report.model import (
+from trectools_plus.benchmark.report import (
     BenchmarkReport,
     Diagnosis,
     FailingQuery,

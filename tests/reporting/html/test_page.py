@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from trectools_plus.benchmark.report.model import Diagnosis, FailingQuery
+from trectools_plus.benchmark.report import Diagnosis, FailingQuery
 from trectools_plus.formats.tables import Corpus, Qrels, Run, Topics
 from trectools_plus.reporting.page import QueryEvidence, render_html
 

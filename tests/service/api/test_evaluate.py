@@ -12,7 +12,7 @@ import pytest
 import yaml
 from starlette.testclient import TestClient
 
-from trectools_plus.benchmark.report.model import BenchmarkReport
+from trectools_plus.benchmark.report import BenchmarkReport
 from trectools_plus.benchmark.run.config import BenchmarkConfig
 from trectools_plus.benchmark.run.runner import run_benchmark
 from trectools_plus.errors import UsageError

@@ -16,8 +16,8 @@ from prometheus_client.parser import text_string_to_metric_families
 from starlette.testclient import TestClient
 from typer.testing import CliRunner
 
-from trectools_plus.benchmark.report.model import BenchmarkReport, StratumResult
-from trectools_plus.benchmark.report.verdict import load_report
+from trectools_plus.benchmark.report import BenchmarkReport, StratumResult
+from trectools_plus.benchmark.verdict import load_report
 from trectools_plus.cli.app import benchmark_app
 from trectools_plus.errors import InputError, MissingExtraError, UsageError
 from trectools_plus.measures.parser import measure_labels

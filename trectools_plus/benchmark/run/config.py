@@ -42,14 +42,7 @@ from trectools_plus.retrieval.backends.embedded.modes import (
     name_default_modes,
 )
 from trectools_plus.retrieval.backends.selection import EMBEDDED, BackendSettings, default_modes
-from trectools_plus.retrieval.setting_types import (
-    Flag,
-    Names,
-    Number,
-    Option,
-    WholeNumber,
-    setting,
-)
+from trectools_plus.retrieval.setting_types import Flag, Names, Number, Option, WholeNumber, setting
 from trectools_plus.retrieval.settings import RetrievalSettings
 from trectools_plus.statistics.arrays import (
     DEFAULT_CONFIDENCE,
@@ -57,11 +50,7 @@ from trectools_plus.statistics.arrays import (
     DEFAULT_SEED,
     IntervalOptions,
 )
-from trectools_plus.statistics.method import (
-    DEFAULT_CORRECTION,
-    DEFAULT_TEST,
-    TEST_ALIASES,
-)
+from trectools_plus.statistics.method import DEFAULT_CORRECTION, DEFAULT_TEST, TEST_ALIASES
 from trectools_plus.text import split_list
 
 if TYPE_CHECKING:
@@ -284,7 +273,7 @@ DEFAULT_MODE_NAMES = {
 
 
 _BACKEND = tuple(BackendSettings.model_fields)
-_TEST_CASES = ("unknown_terms", "language")
+TEST_CASES = ("unknown_terms", "language")
 """Settings of the test cases of ``hpo``."""
 _OF_TOPICS = ("id_field", "text_fields")
 _FUSION = (
@@ -292,7 +281,7 @@ _FUSION = (
     *("normalisation", "candidates"),
 )
 """Settings of ``retrieval`` that are also accepted beside it."""
-_FETCHING = ("modes", "depth", "retrieval", *_BACKEND)
+FETCHING = ("modes", "depth", "retrieval", "exclude_self", *_BACKEND)
 """Settings that apply to fetching only."""
 
 
@@ -426,8 +415,8 @@ class BenchmarkConfig(FetchSettings):
     def _for_documents(cls, settings: RetrievalSettings, info: ValidationInfo) -> RetrievalSettings:
         """Choose between one vector per document and per part: the hash shall show the choice."""
         is_embedded = info.data.get("backend", EMBEDDED) == EMBEDDED
-        has_terms = is_embedded and info.data.get("dataset") == "hpo"
-        return settings.for_documents(has_parts=is_embedded and has_terms)
+        has_parts = is_embedded and info.data.get("dataset") == "hpo"
+        return settings.for_documents(has_parts=has_parts)
 
     @field_validator("targets", mode="before")
     @classmethod
@@ -446,15 +435,6 @@ class BenchmarkConfig(FetchSettings):
     def _canonical_targets(cls, targets: dict[str, Target | None]) -> dict[str, Target | None]:
         return {_parsed([name])[0].name: target for name, target in targets.items()}
 
-    @field_validator("modes")
-    @classmethod
-    def _known_modes(cls, modes: tuple[str, ...], info: ValidationInfo) -> tuple[str, ...]:
-        if info.data.get("backend", EMBEDDED) != EMBEDDED or any(map(model_of, modes)):
-            return modes  # checked later, with the backend's settings or the embedding models
-        with _reported():
-            check_modes(modes)
-        return modes
-
     @model_validator(mode="before")
     @classmethod
     def _name_modes(cls, values: Any) -> Any:
@@ -469,8 +449,7 @@ class BenchmarkConfig(FetchSettings):
         if values.get("runs") is None and values.get("backend", EMBEDDED) == EMBEDDED:
             with contextlib.suppress(ValidationError):  # reported with the field
                 settings = RetrievalSettings.model_validate(values.get("retrieval", {}))
-                modes = name_default_modes(settings)
-                return values if modes == MODES else {**values, "modes": list(modes)}
+                return {**values, "modes": name_default_modes(settings)}
         return values
 
     @model_validator(mode="after")
@@ -479,13 +458,12 @@ class BenchmarkConfig(FetchSettings):
             self._check_modes_of_backend()
         self.check_data()
         given, is_hpo = self.model_fields_set, self.dataset == "hpo"
-        fetching = [name for name in (*_FETCHING, "exclude_self") if name in given]
         conflicts = (
             (self.test_file and not is_hpo and not self.corpus, "test_file", "hpo or a corpus"),
-            *((name in given and not is_hpo, name, "dataset hpo") for name in _TEST_CASES),
+            *((name in given and not is_hpo, name, "dataset hpo") for name in TEST_CASES),
             *((name in given and not self.topics, name, "topics") for name in _OF_TOPICS),
             *((self.runs is not None, name, "a search: `runs` are scored as given")
-              for name in fetching),
+              for name in FETCHING if name in given),
         )  # fmt: skip
         for is_wrong, name, condition in conflicts:
             if is_wrong:
@@ -554,15 +532,6 @@ class BenchmarkConfig(FetchSettings):
         return self.measures or name_default_measures(terms=self.over_terms)
 
     @property
-    def named_measures(self) -> tuple[str, ...]:
-        """The measures that the user names; empty if they are the default ones.
-
-        The configuration of a manifest has the default measures too.
-        """
-        defaults = name_default_measures(terms=self.over_terms)
-        return () if self.measures == defaults else self.measures
-
-    @property
     def over_terms(self) -> bool:
         """True if the documents are known to be terms of an ontology."""
         return self.dataset == "hpo" or self.ontology is not None
@@ -601,18 +570,19 @@ class BenchmarkConfig(FetchSettings):
 
     def as_manifest(self) -> dict[str, Any]:
         """Return all settings as JSON values, defaults included, without the output folder."""
-        headlines = list(self.headline_measures or self.named_measures)
+        # A configuration that was read from a manifest has the default measures too.
+        is_default = self.measures == name_default_measures(terms=self.over_terms)
+        headlines = list(self.headline_measures or (() if is_default else self.measures))
         # Unless they are set, they are left out, so that hashes are those of versions without them.
         further = ("id_field", "text_fields", "exclude", "primary_measure", "interval", "timeout")
         unused = {
             name
-            for name in (*further, *_TEST_CASES)
+            for name in (*further, *TEST_CASES)
             if getattr(self, name) == type(self).model_fields[name].default
         }
         # The embedded backend has no further settings.
         unused |= {*(_BACKEND if self.is_embedded else ("retrieval",))}
-        unused |= {*(_FETCHING if self.runs is not None else ())}
-        unused |= {*(("exclude_self",) if self.runs is not None else ())}
+        unused |= {*(FETCHING if self.runs is not None else ())}
         settings = self.model_dump(mode="json", exclude={*unused, "headline_measures"})
         chosen = {"headline_measures": headlines} if headlines else {}
         return {**settings, "measures": list(self.measure_names), **chosen}

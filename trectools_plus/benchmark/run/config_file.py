@@ -1,4 +1,4 @@
-"""Reading ``benchmark.yaml`` and merging it with the options of the command line."""
+"""Reading ``benchmark.yaml``, also of a sweep, and merging it with the options of commands."""
 
 from __future__ import annotations
 
@@ -6,13 +6,20 @@ import difflib
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
-from pydantic import ValidationError
+from pydantic import BeforeValidator, ValidationError, field_validator
 from pydantic_core import ErrorDetails
 
-from trectools_plus.benchmark.run.config import BenchmarkConfig, FetchSettings, move_fusion
-from trectools_plus.choices import STRATEGIES
+from trectools_plus.benchmark.run.config import (
+    FETCHING,
+    TEST_CASES,
+    BenchmarkConfig,
+    FetchSettings,
+    MeasureNames,
+    move_fusion,
+)
+from trectools_plus.choices import MEASURE_HELP, STRATEGIES
 from trectools_plus.errors import InputError, UsageError
 from trectools_plus.formats.collection import is_named_collection
 from trectools_plus.formats.files.opening import is_address
@@ -20,20 +27,16 @@ from trectools_plus.formats.ir_datasets import is_catalogue_name
 from trectools_plus.formats.topic_records.nodes import Node, TreeError, find_line, load_value
 from trectools_plus.formats.topic_records.yaml_nodes import parse_yaml
 from trectools_plus.models import explain_problem
-from trectools_plus.retrieval.backends.selection import BackendSettings
-from trectools_plus.retrieval.setting_types import (
-    BUILTIN,
-)
+from trectools_plus.retrieval.setting_types import BUILTIN, Names, Option, setting
+from trectools_plus.text import split_list
 
-_OF_TEST_CASES = ("unknown_terms", "language")
 _SUPERSEDES = {
-    "dataset": ("corpus", "topics", "qrels", "runs", "test_file", *_OF_TEST_CASES),
-    "corpus": ("dataset", "test_file", "runs", *_OF_TEST_CASES),
+    "dataset": ("corpus", "topics", "qrels", "runs", "test_file", *TEST_CASES),
+    "corpus": ("dataset", "test_file", "runs", *TEST_CASES),
     "test_file": ("corpus", "topics", "qrels", "runs"),
     "runs": (
-        *("dataset", "test_file", *_OF_TEST_CASES),
-        *("corpus", "modes", "depth", "retrieval", "exclude_self"),
-        *BackendSettings.model_fields,
+        *("dataset", "test_file", *TEST_CASES),
+        *("corpus", *FETCHING),
     ),
 }
 """By option, the settings of the file that it replaces."""
@@ -55,9 +58,7 @@ They are checked when the configuration is built, with those of the file.
 
 
 def load_config(
-    path: str | Path | None = None,
-    options: ConfigOptions | None = None,
-    model: type[BenchmarkConfig] = BenchmarkConfig,
+    path: str | Path | None = None, options: ConfigOptions | None = None
 ) -> BenchmarkConfig:
     """Read a configuration; options override the file, and the file the defaults.
 
@@ -66,14 +67,13 @@ def load_config(
     Args:
         path: A YAML file with the fields of :class:`BenchmarkConfig`, if any.
         options: Settings that override the file.
-        model: The model of the settings.
 
     Raises:
         InputError: If the file cannot be read.
         UsageError: If it is not a YAML mapping, or a field is unknown or invalid; names the file
             and every such field.
     """
-    return _SettingsFile(path, options).validate(model)
+    return _SettingsFile(path, options).validate(BenchmarkConfig)
 
 
 def load_fetch_settings(
@@ -281,3 +281,76 @@ def compare_vectors_options(
     if single:
         settings = {**settings, "baseline": (SINGLE,), "mode_names": {SINGLE: SINGLE_LABEL}}
     return settings
+
+
+def _read_grid(grid: Any) -> Any:
+    """Return the values of each setting as texts; a list among the values is joined by colons."""
+    if not isinstance(grid, Mapping):
+        return grid
+    return {
+        name: tuple(
+            ":".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+            for value in (values if isinstance(values, list | tuple) else split_list(str(values)))
+        )
+        for name, values in grid.items()
+    }
+
+
+class SweepConfig(BenchmarkConfig):
+    """The settings of a sweep: those of a benchmark of given runs, and ``grid``."""
+
+    grid: Annotated[dict[str, tuple[str, ...]], BeforeValidator(_read_grid)] = setting(
+        dict,
+        "Values of a setting, comma-separated, for example fusion.weights=0.4,0.5,0.6; the parts "
+        "of one value are separated by colons, for example 0.2:0.3:0.5. Repeatable: every "
+        "combination is a variant.",
+    )
+    measures: MeasureNames = setting(
+        (),
+        MEASURE_HELP,
+        Option(
+            "NAME",
+            names="--measure --measures -m",
+            default="only the primary measure",
+            is_repeated=True,
+        ),
+    )
+    baseline: Names | None = setting(
+        None,
+        "Compare every variant with this variant or run.",
+        Option("NAME", default="the best of the runs that are fused; otherwise none"),
+    )
+
+    @field_validator("grid")
+    @classmethod
+    def _has_values(cls, grid: dict[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
+        for name, values in grid.items():
+            if not values or len(set(values)) < len(values):
+                raise ValueError(f"{name} has no value, or one twice — write {name}=0.4,0.5,0.6")
+        return grid
+
+    def _check_names(self) -> None:
+        """Check that there are runs, and one baseline: a variant or a run."""
+        if self.runs is None:
+            raise ValueError("`runs`: a sweep needs them — fetch a run for each variant")
+        if self.exclude is not None:
+            raise ValueError("`exclude`: a sweep leaves out no documents — leave them out before")
+        if len(self.baseline or ()) > 1:
+            raise ValueError("`baseline`: a sweep has one — name one")
+
+    def _check_headlines(self) -> None:
+        """Check the names only: a sweep also scores a primary measure beside its measures."""
+        for name in filter(None, [self.primary_measure, *self.headline_measures]):
+            self.bind_measures([name])
+
+
+def load_sweep_config(
+    path: str | Path | None = None, options: ConfigOptions | None = None
+) -> SweepConfig:
+    """Read the configuration of a sweep; see :func:`~trectools_plus.benchmark.load_config`.
+
+    Args:
+        path: A YAML file with the fields of :class:`SweepConfig`, if any.
+        options: Settings that override the file.
+    """
+    return _SettingsFile(path, options).validate(SweepConfig)

@@ -7,12 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
-from trectools_plus.benchmark.report.model import (
-    DatasetInfo,
-    FindingRecord,
-    SourceFile,
-    record_findings,
-)
+from trectools_plus.benchmark.report import DatasetInfo, FindingRecord, record_findings
 from trectools_plus.benchmark.run.config import BenchmarkConfig
 from trectools_plus.choices import UnknownTerms
 from trectools_plus.errors import CheckFailedError, InputError, UsageError
@@ -32,6 +27,7 @@ from trectools_plus.measures.judged import JudgedQueries
 from trectools_plus.ontology.hpo import load_ontology
 from trectools_plus.ontology.ontology import Ontology
 from trectools_plus.retrieval.hpo.ontology_terms import corpus_of
+from trectools_plus.retrieval.index.models import SourceFile
 from trectools_plus.retrieval.source import hash_topics
 from trectools_plus.testsets.languages import language_notes, select_language
 from trectools_plus.testsets.loading import (
@@ -274,17 +270,13 @@ def load_dataset(config: BenchmarkConfig) -> Dataset:
 
 
 def _load_named(config: BenchmarkConfig, name: str) -> Dataset:
-    notes: list[str] = []
-    findings: list[Finding] = []
     if name == "hpo":
-        collection, notes, findings = load_hpo(
-            config.test_file, config.ontology, config.unknown_terms, config.language
-        )
+        options = config.test_file, config.ontology, config.unknown_terms, config.language
+        data, notes, findings = load_hpo(*options)
     else:
-        collection = load_collection(name, with_corpus=config.runs is None)
-    corpus, topics, qrels = collection.corpus, collection.topics, collection.qrels
-    recorded = record_findings(findings)
-    return Dataset(name, corpus, topics, qrels, collection.version, findings=recorded, notes=notes)
+        data, notes, findings = load_collection(name, with_corpus=config.runs is None), [], []
+    recorded, version = record_findings(findings), data.version
+    return Dataset(name, data.corpus, data.topics, data.qrels, version, {}, recorded, notes)
 
 
 def _load_files(config: BenchmarkConfig, name: str, paths: Mapping[str, str | None]) -> Dataset:
@@ -295,8 +287,7 @@ def _load_files(config: BenchmarkConfig, name: str, paths: Mapping[str, str | No
         version = f"with {test_set.metadata.dataset_id} {test_set.metadata.version}".strip()
         topics, qrels = topics_of(test_set, where), qrels_of(test_set, where)
         return Dataset(name, corpus, topics, qrels, version, notes=language_notes(test_set))
-    if paths["qrels"] is None:
-        raise InputError("no qrels given")
+    assert paths["qrels"] is not None  # the configuration is checked
     view, findings = open_valid_qrels(paths["qrels"])
     path = paths["topics"]
     queries = None if path is None else read_topics(path, config.topic_options)

@@ -14,21 +14,16 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from trectools_plus.benchmark.report.model import (
+from trectools_plus.benchmark.report import (
     FindingRecord,
     ResultStatus,
     RunFile,
-    SourceFile,
     UnscoredMode,
     record_findings,
 )
 from trectools_plus.benchmark.run.config import BenchmarkConfig
 from trectools_plus.benchmark.run.dataset import Dataset
-from trectools_plus.benchmark.run.output_folder import (
-    QRELS_FILE,
-    RUNS_FOLDER,
-    OutputFolder,
-)
+from trectools_plus.benchmark.run.output_folder import QRELS_FILE, RUNS_FOLDER, OutputFolder
 from trectools_plus.errors import InputError
 from trectools_plus.formats.columns.decimals import WholeNumbers
 from trectools_plus.formats.columns.ids import Ids
@@ -38,6 +33,7 @@ from trectools_plus.formats.tables import RUN_SCHEMA, Run
 from trectools_plus.formats.trec_files import write_qrels, write_run
 from trectools_plus.measures.scoring import Ties, accept_unjudged, count_ties
 from trectools_plus.progress import Progress
+from trectools_plus.retrieval.index.models import SourceFile
 from trectools_plus.validation import FileReport, Severity, check_pair, refuse_errors
 from trectools_plus.validation.engine import check_pair_view, open_run
 from trectools_plus.validation.findings import NOTHING_JUDGED, FindingsError
@@ -124,14 +120,9 @@ def read_mode_run(
         if run.frame.is_empty():
             raise InputError("every result of the run is left out", where=path)
         table = RunView.of_table(run)
-    written = _write(folder, table, name)
     # The report lists the findings on the given file: the written file no longer has some of them.
-    return replace(
-        written,
-        info=written.info.model_copy(update={"source": source}),
-        findings=record_findings(found),
-        given=True,
-    )
+    written = _write(folder, table, name, source)
+    return replace(written, findings=record_findings(found), given=True)
 
 
 def write_mode_run(
@@ -168,13 +159,16 @@ def write_mode_run(
     return replace(mode, findings=record_findings([*findings, *pair]))
 
 
-def _write(folder: OutputFolder, view: RunView, mode: str) -> ModeRun:
+def _write(
+    folder: OutputFolder, view: RunView, mode: str, source: SourceFile | None = None
+) -> ModeRun:
     """Write a run in the canonical order without ties, and return it as it is written.
 
     Args:
         folder: The benchmark's output folder.
         view: The run.
         mode: The name of the run and its file.
+        source: The original file, if it was given.
     """
     order = view.order(32)
     place = places_in_query(view.grouped.query)
@@ -194,6 +188,7 @@ def _write(folder: OutputFolder, view: RunView, mode: str) -> ModeRun:
     info = RunFile(
         path=name,
         sha256=sha256_file(path),
+        source=source,
         queries=len(sizes),
         results=int(sizes.sum()),
         depth=int(sizes.max()),

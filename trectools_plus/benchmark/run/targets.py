@@ -8,19 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
 from pydantic import ConfigDict, Field, model_validator
 
 from trectools_plus.choices import TargetStatus
 from trectools_plus.errors import UsageError
-from trectools_plus.models import WithoutUnset
+from trectools_plus.models import ReportModel, WithoutUnset
 from trectools_plus.retrieval.backends.embedded.modes import canonical_mode
 from trectools_plus.retrieval.setting_types import Number
 from trectools_plus.statistics.method import EQUAL
-
-if TYPE_CHECKING:  # commands that only read a configuration start faster without reports
-    from trectools_plus.benchmark.report.model import TargetResult
 
 
 class Target(WithoutUnset):
@@ -63,6 +60,45 @@ class Target(WithoutUnset):
         if self.uplift is not None and not 0 < self.uplift[0] <= self.uplift[1]:
             raise ValueError("expected an uplift of two ascending numbers above 0")
         return self
+
+
+class UpliftResult(ReportModel):
+    """The difference of a mode's mean from that of the baseline."""
+
+    baseline: str
+    """The mode from which the difference is measured."""
+    difference: float
+    """Mean minus that of the baseline."""
+    low: float
+    """Lower end of the range of meaningful differences."""
+    high: float
+    """Upper end of the range."""
+    meaningful: bool
+    """Whether the difference is in the range or above it."""
+
+
+class TargetResult(WithoutUnset):
+    """A measure's target, and the levels that the mean and its interval reach."""
+
+    _optional: ClassVar = {"uplift": None}
+
+    baseline: float | None
+    """The typical result of a plain BM25 baseline; null if unknown."""
+    baseline_high: float | None = None
+    """Upper end of the typical range; null if it is one value."""
+    competitive: float
+    """A result of at least this is competitive ("good")."""
+    strong: float | None = None
+    """A result of at least this is strong; null if no such level is set."""
+    status: TargetStatus | None
+    """The highest level that the mean reaches; null if the mean is undefined.
+    ``below_competitive`` if there is no baseline."""
+    status_low: TargetStatus | None = None
+    """The highest level that the lower end of the mean's interval reaches; null without one."""
+    status_high: TargetStatus | None = None
+    """The highest level that the upper end reaches; null without one."""
+    uplift: UpliftResult | None = None
+    """The uplift over the baseline; omitted if the target has no range, or for the baseline."""
 
 
 AD_HOC_TARGETS: Mapping[str, Target] = MappingProxyType(
@@ -128,8 +164,6 @@ def judge_mean(
             the worse one, so ``status_low`` is its level.
         baseline: Name and mean of the mode from which the uplift is measured.
     """
-    from trectools_plus.benchmark.report.model import TargetResult, UpliftResult
-
     worse, better = ends if higher_is_better else ends[::-1]
     status, low, high = (
         _status(value, target, higher_is_better=higher_is_better) for value in (mean, worse, better)

@@ -12,15 +12,7 @@ from typing import Annotated, Any, Literal
 import typer
 from typer import Argument, Option
 
-from trectools_plus import (
-    benchmark,
-    formats,
-    judging,
-    reporting,
-    service,
-    statistics,
-    validation,
-)
+from trectools_plus import benchmark, formats, judging, reporting, service, statistics, validation
 from trectools_plus.choices import DEFAULT_PEOPLE, DEFAULT_POOL_DEPTH
 from trectools_plus.cli.options import (
     Confidence,

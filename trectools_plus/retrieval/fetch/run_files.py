@@ -35,7 +35,7 @@ from trectools_plus.retrieval.fetch.outcome import (
     refuse_unscorable,
     summarise_latency,
 )
-from trectools_plus.retrieval.index.models import ModelRecord
+from trectools_plus.retrieval.index.models import SourceFile
 from trectools_plus.retrieval.settings import RetrievalSettings
 from trectools_plus.retrieval.source import Collapse, hash_topics
 
@@ -112,7 +112,7 @@ class FetchManifest(ReportModel):
     """How chunks became documents; null if the backend returns documents."""
     settings: RetrievalSettings | None
     """Settings of indexing, search and fusion; null for a backend with different settings."""
-    models: dict[str, ModelRecord]
+    models: dict[str, SourceFile]
     """Local models by role: embedding, splade, reranker."""
     index_snapshots: dict[str, str]
     """The key of each searched index: a hash of corpus, settings and versions."""

@@ -26,16 +26,16 @@ EXTRA = "neural"
 _PACKAGES = ("sentence-transformers", "torch", "transformers")
 
 
-class ModelRecord(ReportModel):
-    """A local model."""
+class SourceFile(ReportModel):
+    """A file that was given, or a folder with a local model."""
 
     path: str
-    """The model's folder, as the user named it."""
+    """As the user wrote it."""
     sha256: str
-    """Hash of the names and contents of all its files."""
+    """SHA-256 of its bytes; of a model, hash of the names and contents of all its files."""
 
 
-def record_models(paths: Mapping[str, str | None]) -> dict[str, ModelRecord]:
+def record_models(paths: Mapping[str, str | None]) -> dict[str, SourceFile]:
     """Return the models of folders, by role.
 
     Args:
@@ -45,7 +45,7 @@ def record_models(paths: Mapping[str, str | None]) -> dict[str, ModelRecord]:
         InputError: If a folder is missing or cannot be read.
     """
     return {
-        role: ModelRecord(path=path, sha256=hash_model(path))
+        role: SourceFile(path=path, sha256=hash_model(path))
         for role, path in paths.items()
         if path is not None
     }

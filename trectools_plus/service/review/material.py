@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import polars as pl
 
-from trectools_plus.benchmark.report.folder import ReportFolder
+from trectools_plus.benchmark.report_folder import ReportFolder
 from trectools_plus.benchmark.run.dataset import Dataset
 from trectools_plus.errors import CheckFailedError, TrectoolsPlusError, UsageError
 from trectools_plus.formats.ranking import rank_documents

@@ -13,7 +13,7 @@ import httpx
 import pytest
 from typer.testing import CliRunner
 
-from trectools_plus.benchmark.report.verdict import load_report
+from trectools_plus.benchmark.verdict import load_report
 from trectools_plus.cli.app import benchmark_app, runs_app
 from trectools_plus.errors import CheckFailedError, InputError, TrectoolsPlusError, UsageError
 from trectools_plus.formats.tables import Topics

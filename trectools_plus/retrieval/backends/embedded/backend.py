@@ -26,7 +26,7 @@ from trectools_plus.retrieval.backends.embedded.modes import (
 from trectools_plus.retrieval.fusion import HybridRetriever, fusion_of
 from trectools_plus.retrieval.index.encoder import make_encoder
 from trectools_plus.retrieval.index.lexical import LexicalRetriever
-from trectools_plus.retrieval.index.models import ModelRecord
+from trectools_plus.retrieval.index.models import SourceFile
 from trectools_plus.retrieval.index.ngram import NgramRetriever
 from trectools_plus.retrieval.index.parts import TextParts
 from trectools_plus.retrieval.index.sparse import SparseRetriever
@@ -85,7 +85,7 @@ class EmbeddedBackend(Backend):
 
     def models(
         self, mode: str, modes: Sequence[str], settings: RetrievalSettings
-    ) -> dict[str, ModelRecord]:
+    ) -> dict[str, SourceFile]:
         """Return the local models that one of the requested modes uses, by role."""
         is_hybrid = kind_of(mode) == "hybrid"
         merged = merged_modes(modes, settings, model_of(mode)) if is_hybrid else []

@@ -16,7 +16,7 @@ from trectools_plus.choices import (
 )
 from trectools_plus.choices import MODES as MODES
 from trectools_plus.errors import UsageError
-from trectools_plus.retrieval.index.models import ModelRecord, record_models
+from trectools_plus.retrieval.index.models import SourceFile, record_models
 from trectools_plus.retrieval.settings import RetrievalSettings
 
 
@@ -61,7 +61,7 @@ def expand_modes(modes: Sequence[str], settings: RetrievalSettings) -> tuple[str
     return tuple(expanded)
 
 
-def models_used(modes: Sequence[str], settings: RetrievalSettings) -> dict[str, ModelRecord]:
+def models_used(modes: Sequence[str], settings: RetrievalSettings) -> dict[str, SourceFile]:
     """Return the local models that these modes use, by role.
 
     Args:

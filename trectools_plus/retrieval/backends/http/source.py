@@ -16,7 +16,7 @@ from trectools_plus.retrieval.backends.http.client import JsonClient, RequestLim
 from trectools_plus.retrieval.backends.http.mapping import HttpSettings
 from trectools_plus.retrieval.backends.secrets import Secret, read_key
 from trectools_plus.retrieval.index.encoder import Encoder, TextEncoder, make_encoder
-from trectools_plus.retrieval.index.models import ModelRecord, record_models
+from trectools_plus.retrieval.index.models import SourceFile, record_models
 from trectools_plus.retrieval.settings import RetrievalSettings
 from trectools_plus.retrieval.source import (
     Backend,
@@ -86,12 +86,12 @@ class HttpBackend(Backend):
         mode: str,
         modes: Sequence[str],  # noqa: ARG002
         settings: RetrievalSettings,  # noqa: ARG002
-    ) -> dict[str, ModelRecord]:
+    ) -> dict[str, SourceFile]:
         """Return the local model of a mode's query vectors, if it uses one."""
         return self._models(_settings_of(self._settings, mode))
 
     @staticmethod
-    def _models(settings: HttpSettings) -> dict[str, ModelRecord]:
+    def _models(settings: HttpSettings) -> dict[str, SourceFile]:
         model = settings.embedding_model if settings.template().uses_vector else None
         return record_models({"embedding": RetrievalSettings(embedding_model=model).model_folder()})
 

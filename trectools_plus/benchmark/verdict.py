@@ -12,7 +12,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from trectools_plus.benchmark.report.model import (
+from trectools_plus.benchmark.report import (
     SCHEMA_VERSION,
     BenchmarkReport,
     BestOverall,
@@ -28,8 +28,6 @@ from trectools_plus.statistics.method import EQUAL
 from trectools_plus.text import join_names, plural
 
 _MOST_HEADLINES = 6
-_PRIMARY = "nDCG@10"
-_PRIMARY_OF_TERMS = "RR"
 _HEADLINES_OF_TERMS = ("RR", "HitRate@1", "HitRate@10", "nDCG@10", "R@10", "MaxOntSim@10")
 _QUERIES = ("query", "queries")
 _NAMED = 3
@@ -49,8 +47,8 @@ def find_primary(config: Mapping[str, Any], names: Mapping[str, str]) -> str:
     """
     from trectools_plus.measures.parser import match_name
 
-    default = _PRIMARY_OF_TERMS if _is_over_terms(config) else _PRIMARY
-    wanted = [config.get("primary_measure"), *(config.get("headline_measures") or ()), default]
+    named = [config.get("primary_measure"), *(config.get("headline_measures") or ())]
+    wanted = [*named, _headlines_of(config)[0]]
     known = (match_name(name, names) for name in wanted if name)
     return next((name for name in (*known, *names) if name is not None), "")
 
@@ -61,9 +59,8 @@ def choose_headlines(report: BenchmarkReport, primary: str) -> list[str]:
     If the report has fewer than six of the default measures, its other measures follow.
     """
     config = report.manifest.config
-    defaults = _HEADLINES_OF_TERMS if _is_over_terms(config) else DEFAULT_MEASURES
-    named = config.get("headline_measures")
-    known = [primary, *filter(None, map(report.find_measure, named or defaults))]
+    named = config.get("headline_measures") or ()
+    known = [primary, *filter(None, map(report.find_measure, named or _headlines_of(config)))]
     if named:
         return list(dict.fromkeys(known))
     return list(dict.fromkeys([*known, *report.measure_names]))[:_MOST_HEADLINES]
@@ -88,13 +85,15 @@ def make_verdict(report: BenchmarkReport, measure: str) -> Verdict | None:
     others = baselines if has_baseline else [mode for mode in means if mode != best]
     if best in means and others:
         second = choose(others, key=means.__getitem__)
-        verdict = _judge_pair(report, measure, (best, second), means, has_baseline=has_baseline)
-    else:
-        top = None if measure in report.unranked else choose(means.values(), default=None)
-        verdict = _judge_means(report, measure, means, top)
-    unscored = [mode.label for mode in report.unscored.values()]
-    end = f"; not scored: {join_names(unscored, f'{report.noun}s', _NAMED)}" if unscored else ""
-    return verdict.model_copy(update={"text": f"{verdict.text}{end}."})
+        return _judge_pair(report, measure, (best, second), means, has_baseline=has_baseline)
+    top = None if measure in report.unranked else choose(means.values(), default=None)
+    return _judge_means(report, measure, means, top)
+
+
+def _end(report: BenchmarkReport) -> str:
+    """Return the end of the sentence, with the modes that were not scored."""
+    labels = [mode.label for mode in report.unscored.values()]
+    return f"; not scored: {join_names(labels, f'{report.noun}s', _NAMED)}." if labels else "."
 
 
 def _judge_pair(
@@ -137,7 +136,7 @@ def _judge_pair(
             f"{first} and {other} is detected in at least 80 of 100 cases."
         )
     return Verdict(
-        text=text,
+        text=text + _end(report),
         measure=measure,
         best=best,
         second=second,
@@ -188,7 +187,7 @@ def _judge_means(
         label, interval = _join(report, tied or [*means]), _show_interval(only.ci if only else None)
         text = f"{label} has a mean of {_show(value)}{interval} on {measure} over {queries}"
     return Verdict(
-        text=text,
+        text=text + _end(report),
         measure=measure,
         best=best if best in means else None,
         second=None,
@@ -214,17 +213,20 @@ def add_result(report: BenchmarkReport) -> BenchmarkReport:
     """
     config, names = report.manifest.config, report.canonical_names
     measure = report.primary_measure or find_primary(config, names)
-    headlines = report.headline_measures or choose_headlines(report, measure)
-    named = report.model_copy(update={"primary_measure": measure, "headline_measures": headlines})
-    best, overall = named.best_mode.get(measure), None
-    if best is not None:
-        overall = BestOverall(mode=best, settled=named.best_mode_significant.get(measure, False))
-    verdict = make_verdict(named, measure)
-    return named.model_copy(update={"best_overall": overall, "verdict": verdict})
+    best, settled = report.best_mode.get(measure), report.best_mode_significant.get(measure, False)
+    result = {
+        "primary_measure": measure,
+        "headline_measures": report.headline_measures or choose_headlines(report, measure),
+        "best_overall": None if best is None else BestOverall(mode=best, settled=settled),
+        "verdict": make_verdict(report, measure),
+    }
+    return report.model_copy(update=result)
 
 
-def _is_over_terms(config: Mapping[str, Any]) -> bool:
-    return config.get("dataset") == "hpo" or config.get("ontology") is not None
+def _headlines_of(config: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the headline measures of a configuration that names none, the primary one first."""
+    is_over_terms = config.get("dataset") == "hpo" or config.get("ontology") is not None
+    return _HEADLINES_OF_TERMS if is_over_terms else DEFAULT_MEASURES
 
 
 def _join(report: BenchmarkReport, modes: Sequence[str]) -> str:

@@ -11,7 +11,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 import polars as pl
 
-from trectools_plus.benchmark.report.model import (
+from trectools_plus.benchmark.report import (
     Diagnosis,
     Diagnostics,
     FailingQuery,
@@ -24,13 +24,7 @@ from trectools_plus.benchmark.run.dataset import Dataset
 from trectools_plus.benchmark.run.modes import ModeRun
 from trectools_plus.choices import RELEVANT
 from trectools_plus.formats.tables import Run
-from trectools_plus.measures.evaluation import (
-    JUDGED,
-    Averaging,
-    Evaluation,
-    NoRelevant,
-    score_runs,
-)
+from trectools_plus.measures.evaluation import JUDGED, Averaging, Evaluation, NoRelevant, score_runs
 from trectools_plus.measures.judged import JudgedQueries
 from trectools_plus.measures.parser import parse_measures
 from trectools_plus.retrieval.backends.embedded.modes import (
@@ -192,7 +186,7 @@ def diagnose(modes: Mapping[str, ModeResult], *, pooled: bool) -> list[Diagnosis
         pooled: True if the qrels contain documents that are judged as not relevant. If they
             contain only relevant ones, unjudged documents are not a problem.
     """
-    patterns = []
+    patterns: list[tuple[str | None, str, str, str]] = []
     for mode, result in modes.items():
         if result.status == "empty":
             observed = "nothing was found for any query"
@@ -209,28 +203,23 @@ def diagnose(modes: Mapping[str, ModeResult], *, pooled: bool) -> list[Diagnosis
             _, name, mean, status = max(named, default=(0, "", None, None))
             if status == "below_baseline":
                 patterns.append((mode, sign, f"low {name}: {mean:.4f}", suggests))
-    diagnosis = [
-        Diagnosis(mode=mode, sign=sign, observed=observed, suggests=suggests)
-        for mode, sign, observed, suggests in patterns
-    ]
-    shares = {one.label: one.diagnostics.judged.get(JUDGED) for one in modes.values()}
+    shares = [(one.label, one.diagnostics.judged.get(JUDGED)) for one in modes.values()]
     low = [
         f"{label} {share:.0%}"
-        for label, share in shares.items()
+        for label, share in shares
         if share is not None and share < _LOW_JUDGED
     ]
     if low and pooled:
-        diagnosis.append(
-            Diagnosis(
-                mode=None,
-                sign="few-judged",
-                observed=f"many of the first results have no judgment ({JUDGED}: {', '.join(low)})",
-                suggests="unjudged documents count as not relevant, so the figures are lower "
-                "bounds, and a run that shaped the pool has an advantage: judge the top results of "
-                "the others",
-            )
+        observed = f"many of the first results have no judgment ({JUDGED}: {', '.join(low)})"
+        suggests = (
+            "unjudged documents count as not relevant, so the figures are lower bounds, and a run "
+            "that shaped the pool has an advantage: judge the top results of the others"
         )
-    return diagnosis
+        patterns.append((None, "few-judged", observed, suggests))
+    return [
+        Diagnosis(mode=mode, sign=sign, observed=observed, suggests=suggests)
+        for mode, sign, observed, suggests in patterns
+    ]
 
 
 def retrieval_notes(config: BenchmarkConfig, dataset: Dataset) -> list[str]:

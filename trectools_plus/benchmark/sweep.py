@@ -1,24 +1,30 @@
-"""``run_sweep``: score every variant, choose the best, and estimate what it is worth."""
+"""``run_sweep``: score variants of a system, choose the best, and estimate what it is worth.
+
+The runs of the variants are given, or fused from given runs. The best variant is also the best by
+chance, so the report has the mean that it is expected to have on new queries.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cache, partial
+from itertools import product
 from typing import Any
 
 import numpy as np
 import polars as pl
 from pydantic import Field
 
-from trectools_plus.benchmark.compare.compare import compare_modes, refuse_different_queries
-from trectools_plus.benchmark.report.model import DatasetInfo, hash_config
+from trectools_plus.benchmark.compare import compare_modes, refuse_different_queries
+from trectools_plus.benchmark.report import DatasetInfo, hash_config
+from trectools_plus.benchmark.run.config_file import SweepConfig
 from trectools_plus.benchmark.run.dataset import Dataset, load_dataset
 from trectools_plus.benchmark.run.output_folder import SWEEP_FILES, OutputFolder
 from trectools_plus.benchmark.run.runner import opened_output
-from trectools_plus.benchmark.sweep.variants import SweepConfig, Variant, list_variants
 from trectools_plus.choices import DEFAULT_MEASURES
 from trectools_plus.display import Displayed
-from trectools_plus.errors import CheckFailedError
+from trectools_plus.errors import CheckFailedError, UsageError
 from trectools_plus.formats.tables import Qrels, Run
 from trectools_plus.measures.definitions.base import Measure
 from trectools_plus.measures.evaluation import Evaluation, score_runs
@@ -26,11 +32,120 @@ from trectools_plus.measures.judged import notes_on_judges, notes_on_unjudged
 from trectools_plus.models import Conditions, ReportModel
 from trectools_plus.progress import Progress, no_progress
 from trectools_plus.provenance import Clock, describe_machine, package_versions, utc_now
+from trectools_plus.retrieval.fusion import Fusion, fuse
 from trectools_plus.statistics.arrays import none_if_nan
 from trectools_plus.statistics.comparison import ConfidenceInterval
 from trectools_plus.statistics.intervals import MIN_VALUES, mean_intervals
 from trectools_plus.statistics.scores import interval_of
 from trectools_plus.statistics.selection import Winner, select_winner
+from trectools_plus.validation import check_pair, refuse_errors
+from trectools_plus.validation.loading import load_run_with_findings
+
+_FIELDS = ("method", "k", "weights", "normalisation")
+"""The fields of :class:`Fusion` that a grid varies, as ``fusion.method`` and so on."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Variant:
+    """A variant of a sweep, or a run that it is compared with.
+
+    Attributes:
+        name: Its settings as the user wrote them, or the name of its run.
+        settings: Values of the varied settings, as the user wrote them.
+        make: Returns its run, of this name.
+    """
+
+    name: str
+    settings: dict[str, str]
+    make: Callable[[], Run]
+
+
+def list_variants(config: SweepConfig, dataset: Dataset) -> tuple[list[Variant], list[Variant]]:
+    """Return the variants of a configuration, and those of which the best one is the baseline.
+
+    Args:
+        config: The settings.
+        dataset: The judgments, and the queries if they are known.
+
+    Raises:
+        UsageError: If a setting is unknown or out of range, there is one variant only, or no
+            variant or run has the name of the baseline.
+    """
+    runs = [
+        Variant(name, {}, partial(_read_run, name, path, dataset))
+        for name, path in (config.runs or {}).items()
+    ]
+    variants, baselines = (_fuse_runs(config.grid, runs), runs) if config.grid else (runs, [])
+    if len(variants) < 2:
+        raise UsageError(
+            f"there is nothing to choose from: {len(variants)} variant",
+            where="sweep",
+            remedy="give several values, as in --grid fusion.weights=0.4,0.5,0.6, or several runs",
+        )
+    for name in config.baseline or ():
+        baselines = [one for one in (*runs, *variants) if one.name == name][:1]
+        if not baselines:
+            raise UsageError(f"'{name}' is not one of the variants", where="--baseline")
+    return variants, baselines
+
+
+def _read_run(name: str, path: str, dataset: Dataset) -> Run:
+    run, _ = load_run_with_findings(path, max_depth=None)
+    refuse_errors(check_pair(run, dataset.qrels, dataset.topics))
+    return Run(run.frame, name)
+
+
+def _fuse_runs(grid: Mapping[str, tuple[str, ...]], runs: list[Variant]) -> list[Variant]:
+    """Return a variant for each combination of values, without the settings that it ignores."""
+    if len(runs) < 2:
+        raise UsageError("one run cannot be fused", where="--runs", remedy="name two or more")
+    known = ("depth", *(f"fusion.{field}" for field in _FIELDS))
+    if unknown := {*grid} - {*known}:
+        raise UsageError(f"'{min(unknown)}' cannot be varied", remedy=f"use {', '.join(known)}")
+    read = cache(lambda: {run.name: run.make() for run in runs})
+    variants: dict[str, Variant] = {}
+    for texts in product(*grid.values()):
+        settings = dict(zip(grid, texts, strict=True))
+        default = "weighted" if "fusion.weights" in grid else "rrf"
+        method = settings.get("fusion.method", default)
+        for field, is_used in (
+            ("k", method == "rrf"),
+            ("normalisation", method != "rrf"),
+            ("weights", method == "weighted"),
+        ):
+            if not is_used:
+                settings.pop(f"fusion.{field}", None)
+        name = " ".join(map("=".join, settings.items()))
+        try:
+            fusion, depth = _read_fusion(settings, method, len(runs))
+        except UsageError as error:
+            error.where = f"--grid {name}"
+            raise
+        make = partial(_fuse, read, fusion, depth, name)
+        variants.setdefault(name, Variant(name, settings, make))
+    return list(variants.values())
+
+
+def _fuse(read: Callable[[], dict[str, Run]], fusion: Fusion, depth: int | None, name: str) -> Run:
+    return fuse(read(), fusion, depth, name)
+
+
+def _read_fusion(settings: Mapping[str, str], method: str, count: int) -> tuple[Fusion, int | None]:
+    """Return the fusion and its depth; a single weight w means w and 1 - w."""
+    values: dict[str, Any] = {name.removeprefix("fusion."): text for name, text in settings.items()}
+    depth = values.pop("depth", None)
+    if depth is not None and not (depth.isdecimal() and int(depth)):
+        raise UsageError(f"expected a whole number of at least 1 but got '{depth}'")
+    if "weights" in values:
+        try:
+            weights = [float(part) for part in values["weights"].split(":")]
+        except ValueError as error:
+            raise UsageError(f"expected weights but got '{values['weights']}'") from error
+        values["weights"] = weights if len(weights) > 1 else [*weights, round(1.0 - weights[0], 12)]
+    fusion = Fusion(**{**values, "method": method})
+    fusion.check_count(count)
+    return fusion, None if depth is None else int(depth)
+
 
 SCHEMA_VERSION = "1.0"
 

@@ -17,13 +17,14 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from pydantic import Field
 
 from trectools_plus.arguments import checked
-from trectools_plus.choices import Averaging, TargetStatus
+from trectools_plus.benchmark.run.targets import TargetResult
+from trectools_plus.choices import Averaging
 from trectools_plus.display import TextTable
 from trectools_plus.lazy_names import render
 from trectools_plus.measures.scoring import Ties
 from trectools_plus.models import BaseManifest, ReportModel, WithoutUnset
 from trectools_plus.retrieval.fetch.outcome import Latency
-from trectools_plus.retrieval.index.models import ModelRecord
+from trectools_plus.retrieval.index.models import SourceFile
 from trectools_plus.statistics.arrays import DEFAULT_CONFIDENCE
 from trectools_plus.statistics.comparison import (
     Comparison,
@@ -36,7 +37,6 @@ from trectools_plus.validation.findings import Finding, Severity
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
 
 ModeStatus = Literal["complete", "incomplete"]
 ResultStatus = Literal["ok", "empty", "failed", "unavailable"]
@@ -82,45 +82,6 @@ class MeasureDefinition(WithoutUnset):
         return re.split("[(@]", self.name or name, maxsplit=1)[0] not in ("MeanRank", "MinRank")
 
 
-class UpliftResult(ReportModel):
-    """The difference of a mode's mean from that of the baseline."""
-
-    baseline: str
-    """The mode from which the difference is measured."""
-    difference: float
-    """Mean minus that of the baseline."""
-    low: float
-    """Lower end of the range of meaningful differences."""
-    high: float
-    """Upper end of the range."""
-    meaningful: bool
-    """Whether the difference is in the range or above it."""
-
-
-class TargetResult(WithoutUnset):
-    """A measure's target, and the levels that the mean and its interval reach."""
-
-    _optional: ClassVar = {"uplift": None}
-
-    baseline: float | None
-    """The typical result of a plain BM25 baseline; null if unknown."""
-    baseline_high: float | None = None
-    """Upper end of the typical range; null if it is one value."""
-    competitive: float
-    """A result of at least this is competitive ("good")."""
-    strong: float | None = None
-    """A result of at least this is strong; null if no such level is set."""
-    status: TargetStatus | None
-    """The highest level that the mean reaches; null if the mean is undefined.
-    ``below_competitive`` if there is no baseline."""
-    status_low: TargetStatus | None = None
-    """The highest level that the lower end of the mean's interval reaches; null without one."""
-    status_high: TargetStatus | None = None
-    """The highest level that the upper end reaches; null without one."""
-    uplift: UpliftResult | None = None
-    """The uplift over the baseline; omitted if the target has no range, or for the baseline."""
-
-
 class StratumResult(ReportModel):
     """One measure of one mode over the queries of one stratum."""
 
@@ -146,15 +107,6 @@ class MeasureResult(StratumResult):
     """The definition of the measure."""
     target: TargetResult | None
     """Its target; null if none is set."""
-
-
-class SourceFile(ReportModel):
-    """A file that was given."""
-
-    path: str
-    """As the user wrote it."""
-    sha256: str
-    """SHA-256 of its bytes."""
 
 
 class RunFile(ReportModel):
@@ -192,11 +144,6 @@ class FindingRecord(ReportModel):
     message: str
     remedy: str | None
     fix: str
-
-    @property
-    def shown_severity(self) -> str:
-        """The severity in reports: a ``note`` for the depth, whose limit depends on the task."""
-        return "note" if self.code == "R161" else self.severity
 
 
 def record_findings(findings: Iterable[Finding]) -> list[FindingRecord]:
@@ -251,7 +198,7 @@ class Manifest(BaseManifest):
     experiment_id: str = ""
     index_snapshots: dict[str, str] = Field(default_factory=dict)
     """Key of the index of each fetched mode."""
-    models: dict[str, ModelRecord] = Field(default_factory=dict)
+    models: dict[str, SourceFile] = Field(default_factory=dict)
     """Local models of the modes by role: embedding (embedding-NAME for one of several), splade,
     reranker."""
     blas_threads: int | None = None

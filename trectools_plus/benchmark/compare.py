@@ -10,10 +10,10 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from trectools_plus.benchmark.report.model import MeasureDefinition, MeasureResult, StratumResult
-from trectools_plus.benchmark.report.verdict import find_primary
+from trectools_plus.benchmark.report import MeasureDefinition, MeasureResult, StratumResult
 from trectools_plus.benchmark.run.config import Comparing
 from trectools_plus.benchmark.run.targets import Target, find_uplift_baseline, judge_mean
+from trectools_plus.benchmark.verdict import find_primary
 from trectools_plus.errors import IncomparableError
 from trectools_plus.formats.tables import TOPICS_SCHEMA, Topics
 from trectools_plus.measures.evaluation import Evaluation

@@ -7,17 +7,15 @@ that the report names, which shows nothing that its writer does not know.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import polars as pl
-from pydantic import ValidationError
 
-from trectools_plus.benchmark.report.model import BenchmarkReport
-from trectools_plus.benchmark.report.verdict import load_report
+from trectools_plus.benchmark.report import BenchmarkReport
 from trectools_plus.benchmark.run.config import BenchmarkConfig, resampling_of
 from trectools_plus.benchmark.run.dataset import (
     TERM_FILES,
@@ -35,20 +33,16 @@ from trectools_plus.benchmark.run.output_folder import (
     REPORT_FILE,
     TOPICS_FILE,
 )
+from trectools_plus.benchmark.verdict import load_report
 from trectools_plus.display import Displayed, as_cell
 from trectools_plus.errors import InputError, TrectoolsPlusError, UsageError
 from trectools_plus.formats.collection import find_collection_files, is_named_collection
-from trectools_plus.formats.files.closed import (
-    PLAIN_NAME,
-    ClosedFolder,
-    is_unchanged,
-)
+from trectools_plus.formats.files.closed import PLAIN_NAME, ClosedFolder, is_unchanged
 from trectools_plus.formats.files.opening import is_catalogue_name
 from trectools_plus.formats.hashing import sha256_file
 from trectools_plus.formats.tables import Corpus, Qrels, Run, Topics
 from trectools_plus.formats.topics import read_topics
 from trectools_plus.plugins import without_user_code
-from trectools_plus.progress import Progress, no_progress
 from trectools_plus.retrieval.source import hash_topics
 from trectools_plus.statistics.arrays import MAX_RESAMPLES
 from trectools_plus.testsets.loading import find_shipped
@@ -58,10 +52,8 @@ if TYPE_CHECKING:
     from trectools_plus.measures.definitions.base import Measure
     from trectools_plus.measures.evaluation import Evaluation
 
-
 FILES = ("test_file", "corpus", "topics", "qrels", "exclude", *TERM_FILES)
 """Settings that name an original file."""
-_TEXTS = ("run", "query_id", "measure")
 _MOST_DOCUMENTS = 1_000_000
 """Larger collections are not read again."""
 
@@ -83,8 +75,11 @@ class ReportFolder:
     """
 
     def __init__(self, path: str | Path) -> None:
-        given = Path(path)
-        self.path = _find_report(given) if given.is_dir() else given
+        folder = Path(path)
+        if folder.is_dir() and not (folder / REPORT_FILE).is_file():
+            newest = list_reports(folder).reports[:1]
+            folder = Path(newest[0].folder) if newest else folder
+        self.path = folder / REPORT_FILE if folder.is_dir() else folder
         self.report: BenchmarkReport = load_report(self.path)
         self.files = ClosedFolder(self.folder)
         for problem in self._list_problems():
@@ -139,9 +134,8 @@ class ReportFolder:
         from trectools_plus.measures.parser import parse_measures
 
         parsed = parse_measures(measures)
-        if not any(isinstance(one, MaxOntSim) for one in parsed):
-            return parsed
-        return bind_files(parsed, *self.find_term_files())
+        has_terms = any(isinstance(measure, MaxOntSim) for measure in parsed)
+        return bind_files(parsed, *self.find_term_files()) if has_terms else parsed
 
     def find_term_files(self) -> list[str | None]:
         """Return the files with ontology and annotations, if the report has them.
@@ -167,17 +161,15 @@ class ReportFolder:
             return None, "the collection is too large to read it again"
         if is_catalogue_name(name):
             return None, f"{name} is not read for a report"
-        if name is not None and not is_named_collection(name):
-            if not Path(name).is_dir():
-                return None, f"{name} is not available"
-            found = find_collection_files(name)
-            paths += [str(found.qrels), str(found.topics)]
-            paths += [] if config.runs is not None else [str(found.corpus)]
-        for path in filter(None, paths):
-            is_shipped = path == config.test_file and find_shipped(path) is not None
-            if not is_shipped and not is_unchanged(path, self.originals.values()):
-                return None, f"{path} is not available, or changed"
         try:
+            if name is not None and not is_named_collection(name):
+                files = find_collection_files(name)
+                paths += [str(files.qrels), str(files.topics)]
+                paths += [] if config.runs is not None else [str(files.corpus)]
+            for path in filter(None, paths):
+                is_shipped = path == config.test_file and find_shipped(path) is not None
+                if not is_shipped and not is_unchanged(path, self.originals.values()):
+                    return None, f"{path} is not available, or changed"
             dataset = load_dataset(config)
         except TrectoolsPlusError as error:
             return None, str(error)
@@ -206,13 +198,10 @@ class ReportFolder:
         settings = {**manifest.config, **manifest.averaging._asdict()}
         try:
             with without_user_code():
-                return BenchmarkConfig.model_validate(settings)
-        except (ValidationError, UsageError, TypeError, AttributeError) as error:
-            problem = str(error)
-            if isinstance(error, ValidationError):
-                problem = error.errors()[0]["msg"].removeprefix("Value error, ")
+                return BenchmarkConfig(**settings)
+        except (UsageError, TypeError, AttributeError) as error:
             raise InputError(
-                f"the report's configuration cannot be used: {problem}",
+                f"the report's configuration cannot be used: {error}",
                 where=str(self.path),
                 remedy="use the version of trectools-plus that wrote the report, and measures of "
                 "this package: those of the writer are not run",
@@ -225,7 +214,7 @@ class ReportFolder:
         Raises:
             InputError: If it cannot be read.
         """
-        return self.read_table(PER_QUERY_FILE, _TEXTS[:3], value=pl.Float64)
+        return self.read_table(PER_QUERY_FILE, ("run", "query_id", "measure"), "value")
 
     @cached_property
     def latency(self) -> pl.DataFrame | None:
@@ -234,7 +223,7 @@ class ReportFolder:
         Raises:
             InputError: If it cannot be read.
         """
-        return self.read_table(LATENCY_FILE, _TEXTS[:2], latency_ms=pl.Float64)
+        return self.read_table(LATENCY_FILE, ("run", "query_id"), "latency_ms")
 
     @cached_property
     def titles(self) -> pl.DataFrame:
@@ -243,32 +232,29 @@ class ReportFolder:
         Raises:
             InputError: If the file cannot be read.
         """
-        found = self.read_table(DOCUMENTS_FILE, ("doc_id", "title"))
-        schema = dict.fromkeys(("doc_id", "title"), pl.String)
-        return pl.DataFrame(schema=schema) if found is None else found
+        table = self.read_table(DOCUMENTS_FILE, ("doc_id", "title"))
+        no_titles = pl.DataFrame(schema={"doc_id": pl.String, "title": pl.String})
+        return no_titles if table is None else table.select("doc_id", "title")
 
-    def read_table(
-        self, name: str, texts: Sequence[str], *, with_others: bool = False, **others: Any
-    ) -> pl.DataFrame | None:
+    def read_table(self, name: str, texts: Sequence[str], *numbers: str) -> pl.DataFrame | None:
         """Return a table beside the report, if it is there.
 
         Args:
             name: The file.
-            texts: Its columns of texts.
-            with_others: Return all columns, not only the named ones.
-            **others: The types of further columns.
+            texts: Its columns of texts; it may have further columns.
+            numbers: Its columns of numbers.
 
         Raises:
-            InputError: If it cannot be read, or has other columns.
+            InputError: If it cannot be read, or lacks a column.
         """
-        table, schema = self.files.read_table(name), {**dict.fromkeys(texts, pl.String), **others}
-        if table is None:
-            return None
-        if any(table.schema.get(column) != dtype for column, dtype in schema.items()):
+        table = self.files.read_table(name)
+        types: dict[str, object] = dict.fromkeys(texts, pl.String)
+        types |= dict.fromkeys(numbers, pl.Float64)
+        if table is not None and not types.items() <= table.schema.items():
             raise InputError(
-                f"expected the columns {', '.join(schema)}", where=str(self.folder / name)
+                f"expected the columns {', '.join(types)}", where=str(self.folder / name)
             )
-        return table if with_others else table.select(list(schema))
+        return table
 
     def read_qrels(self, *, allow_changed: bool = False) -> Qrels:
         """Read the judgments beside the report.
@@ -332,22 +318,21 @@ class ReportFolder:
         return score_runs(self.read_qrels(), runs, bound, self.report.manifest.averaging)
 
 
+@dataclass(frozen=True, eq=False, repr=False)
 class StoredDocuments(Corpus):
     """The documents of a report whose collection is not read again: their number and titles.
 
-    Args:
-        titles: Columns ``doc_id, title`` of some documents.
-        count: Number of documents of the collection.
+    Attributes:
+        count: Number of documents of the collection; ``frame`` has the titles of some of them.
     """
 
-    def __init__(self, titles: pl.DataFrame, count: int) -> None:
-        super().__init__(titles.with_columns(text=pl.lit("")))
-        object.__setattr__(self, "_count", count)
+    count: int = 0
+    _defaults: ClassVar[Mapping[str, str]] = {"text": ""}
 
     def __len__(self) -> int:
-        return int(getattr(self, "_count"))  # noqa: B009 - frozen
+        return self.count
 
-    def sha256(self, progress: Progress = no_progress) -> str:  # noqa: ARG002 - see Documents
+    def sha256(self) -> str:
         """Return an empty text: the texts, which the hash includes, are not known."""
         return ""
 
@@ -355,22 +340,15 @@ class StoredDocuments(Corpus):
 def read_report_topics(source: ReportFolder) -> Topics | None:
     """Return the topics beside a report, or the original ones; ``None`` if absent or changed."""
     dataset = source.report.manifest.dataset
-    table = source.read_table(TOPICS_FILE, ("query_id", "text"), with_others=True)
-    file = dataset.files.get("topics")
+    table, file = source.read_table(TOPICS_FILE, ("query_id", "text")), dataset.files.get("topics")
     if table is None and file is not None and is_unchanged(file.path, [file.sha256]):
         return read_topics(file.path, source.config.topic_options)
-    topics = None if table is None else Topics(table, str(source.folder / TOPICS_FILE))
-    if topics is None or dataset.contents.get("topics") != hash_topics(topics):
+    if table is None:
         return None
-    is_same = dataset.contents.get("query_fields") == hash_query_fields(topics)
-    return topics if is_same else None
-
-
-def _find_report(folder: Path) -> Path:
-    """Return the report in a folder, or the newest one in the folders below it."""
-    path = folder / REPORT_FILE
-    newest = [] if path.is_file() else list_reports(folder).reports[:1]
-    return Path(newest[0].folder, REPORT_FILE) if newest else path
+    topics = Topics(table, str(source.folder / TOPICS_FILE))
+    hashes = hash_topics(topics), hash_query_fields(topics)
+    known = dataset.contents.get("topics"), dataset.contents.get("query_fields")
+    return topics if hashes == known else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -436,11 +414,11 @@ def list_reports(folder: str | Path) -> Listing:
             problems.append(str(error))
             continue
         measure = report.primary_measure
-        mode = next(iter(report.modes)) if len(report.modes) == 1 else report.best_mode.get(measure)
-        best = f"none, {measure}"
-        if mode in report.modes:
-            result = report.modes[mode]
-            best = f"{result.label}, {measure} {as_cell(result.measures[measure].mean)}"
+        best = [
+            f"{mode.label}, {measure} {as_cell(mode.measures[measure].mean)}"
+            for name, mode in report.modes.items()
+            if len(report.modes) == 1 or name == report.best_mode.get(measure)
+        ]
         reports.append(
             ListedReport(
                 folder=str(path.parent),
@@ -449,7 +427,7 @@ def list_reports(folder: str | Path) -> Listing:
                 dataset=report.manifest.dataset.id,
                 queries=report.manifest.dataset.queries,
                 modes=list(report.modes),
-                best=best,
+                best=best[0] if best else f"none, {measure}",
             )
         )
     reports.sort(key=lambda one: (one.created_at, one.folder), reverse=True)

@@ -1,1 +1,0 @@
-"""Comparisons of modes, of groups of queries and of two reports."""

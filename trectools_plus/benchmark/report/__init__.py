@@ -1,1 +1,0 @@
-"""The report of a benchmark: its models, and the files beside it."""
