@@ -9,7 +9,7 @@ import shutil
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -128,18 +128,18 @@ def skip_unless_required(reason: str, variable: str) -> NoReturn:
 
 
 @pytest.fixture(scope="session", name="skip_unless_required")
-def _skip_unless_required() -> Callable[[str, str], NoReturn]:
+def _skip_unless_required():
     return skip_unless_required
 
 
 @pytest.fixture(scope="session")
-def thorough() -> bool:
+def thorough():
     """Return :func:`is_thorough`."""
     return is_thorough()
 
 
 @pytest.fixture(scope="session")
-def shared_data() -> Path:
+def shared_data():
     """Return the folder of real data files, which are not part of the repository.
 
     ``TRECTOOLS_PLUS_SHARED_DATA`` names the folder; the default is next to the repository. Without
@@ -154,7 +154,7 @@ def shared_data() -> Path:
 
 
 @pytest.fixture(scope="session")
-def ir_datasets_home(shared_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def ir_datasets_home(shared_data, tmp_path_factory):
     """Make a writable copy of an ``ir_datasets`` cache that contains Cranfield.
 
     Tests set ``IR_DATASETS_HOME`` to it before ``ir_datasets`` is imported.
@@ -167,7 +167,7 @@ def ir_datasets_home(shared_data: Path, tmp_path_factory: pytest.TempPathFactory
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _catalogue(request: pytest.FixtureRequest) -> Iterator[None]:
+def _catalogue(request):
     """Set ``IR_DATASETS_HOME`` before a test imports ``ir_datasets``, which reads it once."""
     with pytest.MonkeyPatch.context() as patch:
         with suppress(pytest.skip.Exception):
@@ -176,9 +176,7 @@ def _catalogue(request: pytest.FixtureRequest) -> Iterator[None]:
 
 
 @pytest.fixture(scope="session")
-def program(
-    tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
-) -> Iterator[Program]:
+def program(tmp_path_factory, request):
     """Return the installed commands in a warm process; with Cranfield, if shared data is there."""
     variables = {}
     with suppress(pytest.skip.Exception):
@@ -189,7 +187,7 @@ def program(
 
 
 @pytest.fixture(scope="session", autouse=True)
-def shared_index_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+def shared_index_cache(tmp_path_factory):
     """Set a cache folder for indexes that all tests and workers share, not the user's cache.
 
     Tests of the cache itself use another folder.
@@ -203,7 +201,7 @@ def shared_index_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Non
 
 
 @pytest.fixture(scope="session")
-def require_module() -> Callable[[str], Any]:
+def require_module():
     """Import a module of the extra ``dev-integrations``; skip without it.
 
     It fails instead if ``REQUIRE_INTEGRATIONS=1``.
@@ -220,7 +218,7 @@ def require_module() -> Callable[[str], Any]:
 
 
 @pytest.fixture(scope="session")
-def pdflatex() -> str:
+def pdflatex():
     """Return the program; without it, skip, or fail if ``REQUIRE_LATEX=1``."""
     found = shutil.which("pdflatex")
     if found is None:
@@ -293,12 +291,12 @@ class Bench:
 
 
 @pytest.fixture
-def bench(tmp_path: Path) -> Bench:
+def bench(tmp_path):
     return Bench(tmp_path)
 
 
 @pytest.fixture(scope="module")
-def module_bench(tmp_path_factory: pytest.TempPathFactory) -> Bench:
+def module_bench(tmp_path_factory):
     """Return a bench for reports that the tests of a module share; copy them before changes."""
     return Bench(tmp_path_factory.mktemp("bench"))
 
@@ -307,9 +305,7 @@ Call = Callable[..., tuple[int, str, str]]
 
 
 @pytest.fixture
-def call_of(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> Callable[[str], Call]:
+def call_of(capsys, monkeypatch, tmp_path):
     """Make functions that call a command like its console command, in a temporary folder.
 
     The function returns exit code, stdout and stderr. Its command is named by group and name, as in

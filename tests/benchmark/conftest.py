@@ -59,7 +59,7 @@ class SmallCollection:
 
 
 @pytest.fixture
-def small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SmallCollection:
+def small(tmp_path, monkeypatch):
     monkeypatch.setenv("TRECTOOLS_PLUS_CACHE", str(tmp_path / "cache"))
     folder = tmp_path / "data"
     folder.mkdir()

@@ -1,7 +1,5 @@
 """Labels, synonyms and definitions of the ontology are the parts of its documents."""
 
-from __future__ import annotations
-
 import importlib.util
 
 import pytest
@@ -17,7 +15,7 @@ pytestmark = [
 ]
 
 
-def test_parts_of_the_ontology() -> None:
+def test_parts_of_the_ontology():
     ontology = load_ontology()
     parts = parts_of(ontology)
     corpus = corpus_of(ontology)

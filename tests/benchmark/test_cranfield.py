@@ -1,9 +1,6 @@
 """The whole benchmark on Cranfield: reference figures, and every figure against ir_measures."""
 
-from __future__ import annotations
-
 import json
-from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -13,13 +10,13 @@ from scipy import stats
 from tests.benchmark.run.test_runner import IR_MEASURES, check_with_ir_measures
 from trectools_plus.benchmark.report.verdict import load_report
 from trectools_plus.benchmark.run.config import BenchmarkConfig
-from trectools_plus.benchmark.run.runner import BenchmarkResult, run_benchmark
+from trectools_plus.benchmark.run.runner import run_benchmark
 from trectools_plus.reporting.files import write_reports
 from trectools_plus.reporting.verification.verify import verify_report
 
 
 @pytest.fixture(scope="module")
-def result(ir_datasets_home: Path, tmp_path_factory: pytest.TempPathFactory) -> BenchmarkResult:
+def result(ir_datasets_home, tmp_path_factory):
     folder = tmp_path_factory.mktemp("cranfield")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("IR_DATASETS_HOME", str(ir_datasets_home))
@@ -29,7 +26,7 @@ def result(ir_datasets_home: Path, tmp_path_factory: pytest.TempPathFactory) -> 
     return result
 
 
-def test_reference_figures(result: BenchmarkResult) -> None:
+def test_reference_figures(result):
     means = {
         mode: {name: figures.mean or 0 for name, figures in entry.measures.items()}
         for mode, entry in result.report.modes.items()
@@ -40,7 +37,7 @@ def test_reference_figures(result: BenchmarkResult) -> None:
         assert means["hybrid"][name] > max(means["lexical"][name], means["vector"][name])
 
 
-def test_the_verdict_is_one_sentence(result: BenchmarkResult, tmp_path: Path) -> None:
+def test_the_verdict_is_one_sentence(result, tmp_path):
     report = result.report
     assert report.verdict is not None
     entry = report.find_comparison("lexical", "hybrid", "nDCG@10")
@@ -62,11 +59,11 @@ def test_the_verdict_is_one_sentence(result: BenchmarkResult, tmp_path: Path) ->
     assert load_report(earlier) == report
 
 
-def test_every_figure_equals_ir_measures_on_the_written_files(result: BenchmarkResult) -> None:
+def test_every_figure_equals_ir_measures_on_the_written_files(result):
     check_with_ir_measures(result, IR_MEASURES)
 
 
-def test_summaries_equal_numpy_on_the_per_query_file(result: BenchmarkResult) -> None:
+def test_summaries_equal_numpy_on_the_per_query_file(result):
     table = pl.read_parquet(result.output_dir / "per_query.parquet")
     assert table.columns == ["run", "query_id", "measure", "value"]
     for mode, entry in result.report.modes.items():
@@ -84,7 +81,7 @@ def test_summaries_equal_numpy_on_the_per_query_file(result: BenchmarkResult) ->
             assert figures.ci.high == pytest.approx(values.mean() + half, abs=0.01)
 
 
-def test_differences_equal_those_of_the_means(result: BenchmarkResult) -> None:
+def test_differences_equal_those_of_the_means(result):
     modes = result.report.modes
     for entry in result.report.comparisons:
         means = [
@@ -95,14 +92,14 @@ def test_differences_equal_those_of_the_means(result: BenchmarkResult) -> None:
         assert entry.wins + entry.ties + entry.losses == entry.n == 225
 
 
-def test_few_judged_results_are_diagnosed(result: BenchmarkResult) -> None:
+def test_few_judged_results_are_diagnosed(result):
     report = result.report
     for mode in report.modes.values():
         assert 0.25 < (mode.diagnostics.judged["Judged@10"] or 0) < 0.31
     assert "few-judged" in {one.sign for one in report.diagnosis}
 
 
-def test_hybrid_against_lexical_as_scipy_has_it(result: BenchmarkResult) -> None:
+def test_hybrid_against_lexical_as_scipy_has_it(result):
     table = pl.read_parquet(result.output_dir / "per_query.parquet").sort("query_id")
     hybrid, lexical = (
         table.filter(run=run, measure="nDCG@10")["value"].to_numpy()
@@ -126,5 +123,5 @@ def test_hybrid_against_lexical_as_scipy_has_it(result: BenchmarkResult) -> None
     assert sorted(one.p_adjusted or 0 for one in family) == pytest.approx(by_hand[1:])
 
 
-def test_the_report_proves_itself(result: BenchmarkResult) -> None:
+def test_the_report_proves_itself(result):
     assert verify_report(result.output_dir).problems == []

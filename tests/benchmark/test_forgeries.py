@@ -29,7 +29,7 @@ MARKDOWN = "BenchmarkComparison.md"
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def made(tmp_path_factory):
     """Fetched modes over terms: with strata, near misses and plots."""
     folder = tmp_path_factory.mktemp("made") / "out"
     options = {"dataset": "hpo", "ontology": str(ROOT / "fixtures/ontology/toy.obo")}
@@ -43,7 +43,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def given(module_bench: Any) -> Path:
+def given(module_bench):
     """Given runs, with failing queries and ties."""
     folder: Path = module_bench.make("given", {"a": {n: n % 4 for n in range(60)}, "b": {8: 0}})
     return folder
@@ -139,7 +139,7 @@ OF_JSON = [
 ]
 
 
-def test_a_forged_value_of_the_report_is_found(made: Path, tmp_path: Path) -> None:
+def test_a_forged_value_of_the_report_is_found(made, tmp_path):
     """All of them at once: what is made again does not depend on these values."""
     folder = shutil.copytree(made, tmp_path / "out")
     shutil.rmtree(folder / "visualizations")  # without plots, none is drawn again
@@ -277,7 +277,7 @@ OF_SETTINGS: dict[str, tuple[Callable[[Path], None], str]] = {
 }
 
 
-def test_forged_files_are_found(made: Path, tmp_path: Path) -> None:
+def test_forged_files_are_found(made, tmp_path):
     """All of them at once, each with its location."""
     folder = shutil.copytree(made, tmp_path / "out")
     for forge, _ in OF_FILES.values():
@@ -302,7 +302,7 @@ REPEATED = {"the order of the measures", "the resamples", "the baseline", "the l
         for name in sorted(OF_SETTINGS)
     ],
 )
-def test_forged_settings_are_found(given: Path, tmp_path: Path, name: str) -> None:
+def test_forged_settings_are_found(given, tmp_path, name):
     folder = shutil.copytree(given, tmp_path / "out")
     forge, location = OF_SETTINGS[name]
     forge(folder)
@@ -311,7 +311,7 @@ def test_forged_settings_are_found(given: Path, tmp_path: Path, name: str) -> No
     assert any(one.startswith(location) for one in problems), problems[:5]
 
 
-def test_a_repeated_key_is_found(given: Path, tmp_path: Path) -> None:
+def test_a_repeated_key_is_found(given, tmp_path):
     """Readers of JSON see the last one, and people the first."""
     folder = shutil.copytree(given, tmp_path / "out")
     text = (folder / JSON).read_text()
@@ -341,9 +341,7 @@ def test_a_repeated_key_is_found(given: Path, tmp_path: Path) -> None:
         ("strata", "strata"),
     ],
 )
-def test_a_forged_value_of_given_runs_is_found(
-    given: Path, tmp_path: Path, path: str, location: str
-) -> None:
+def test_a_forged_value_of_given_runs_is_found(given, tmp_path, path, location):
     folder = shutil.copytree(given, tmp_path / "out")
     document = json.loads((folder / JSON).read_text())
     if path == "strata":
@@ -364,7 +362,7 @@ def name_another_version(document: dict[str, Any]) -> None:
     document["manifest"]["packages"]["trectools-plus"] = "0.0.9"
 
 
-def test_a_report_of_another_version_is_not_verified(given: Path, tmp_path: Path) -> None:
+def test_a_report_of_another_version_is_not_verified(given, tmp_path):
     folder = shutil.copytree(given, tmp_path / "out")
     edit_json(name_another_version)(folder)
     reseal(folder)
@@ -374,7 +372,7 @@ def test_a_report_of_another_version_is_not_verified(given: Path, tmp_path: Path
     assert "0.0.9" in found.problems[0]
 
 
-def test_missing_topics_are_a_problem(small: Any, tmp_path: Path) -> None:
+def test_missing_topics_are_a_problem(small, tmp_path):
     run = small.write_run("a", {"q1": ["d2"], "q2": ["d2"], "q3": ["d4"], "q4": ["d7"]})
     folder = tmp_path / "out"
     options = {"runs": {"a": run}, "topics": small.topics, "qrels": small.qrels}
@@ -391,14 +389,14 @@ def test_missing_topics_are_a_problem(small: Any, tmp_path: Path) -> None:
     assert places == ["verdict.text", "failing_queries[0].text"]
 
 
-def test_what_the_folder_cannot_prove_is_unproven(given: Path) -> None:
+def test_what_the_folder_cannot_prove_is_unproven(given):
     count, *unproven = verify_report(given).unproven
     assert unproven == ["date", "command", "machine", "package versions"]
     assert int(count.split()[0]) == len(list_claims(load_report(given / JSON)))
 
 
 @pytest.fixture(scope="module")
-def without_originals(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def without_originals(tmp_path_factory):
     """Fetched modes whose corpus, topics and qrels are absent."""
     folder = tmp_path_factory.mktemp("absent")
     for name in ("corpus.jsonl", "topics.jsonl", "qrels.txt"):
@@ -427,7 +425,7 @@ def without_originals(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "out"
 
 
-def test_a_report_without_its_originals_is_verified(without_originals: Path) -> None:
+def test_a_report_without_its_originals_is_verified(without_originals):
     assert verify_report(without_originals).problems == []
 
 
@@ -457,9 +455,7 @@ def forge_texts(document: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]
             yield ".".join(map(str, path)), copy
 
 
-def test_a_sentence_that_nobody_can_derive_is_in_one_place(
-    without_originals: Path, tmp_path: Path, thorough: bool
-) -> None:
+def test_a_sentence_that_nobody_can_derive_is_in_one_place(without_originals, tmp_path, thorough):
     """Elsewhere it is a problem, although the originals are absent."""
     claims = ("manifest.platform", "manifest.dataset.findings")
     folder = shutil.copytree(without_originals, tmp_path / "out")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -32,12 +31,12 @@ def run_with(unjudged: int) -> dict[str, dict[str, float]]:
         ([], False),
     ],
 )
-def test_limits(shares: list[float], few: bool) -> None:
+def test_limits(shares, few):
     assert has_few_judged(shares) is few
 
 
 @pytest.mark.parametrize("measures", [["P@1"], ["nDCG@10", "Judged@10"], ["RR"]])
-def test_evaluations_know_the_shares(measures: list[str]) -> None:
+def test_evaluations_know_the_shares(measures):
     found = evaluate(QRELS, {"all": run_with(0), "few": run_with(3)}, measures)
     assert found.judged == {"all": 1.0, "few": pytest.approx(0.4)}
     assert found.measure_names == measures
@@ -49,16 +48,16 @@ def test_evaluations_know_the_shares(measures: list[str]) -> None:
     assert not compare(QRELS, {"a": run_with(0), "b": run_with(0)}).evaluation.notes
 
 
-def test_shares_are_those_of_queries_with_results() -> None:
+def test_shares_are_those_of_queries_with_results():
     run = {"q1": run_with(0)["q1"]}
     assert evaluate(QRELS, {"x": run}, ["P@1"]).judged == {"x": 1.0}
 
 
-def test_qrels_of_relevant_documents_have_no_shares() -> None:
+def test_qrels_of_relevant_documents_have_no_shares():
     assert evaluate({"q1": {"a": 1}}, {"x": run_with(5)}, ["P@1"]).judged == {}
 
 
-def test_judgments_of_a_model_are_noted_in_python() -> None:
+def test_judgments_of_a_model_are_noted_in_python():
     import polars as pl
 
     rows = [
@@ -86,7 +85,7 @@ def write(folder: Path) -> None:
         (folder / f"{name}.run").write_text("".join(lines))
 
 
-def test_commands_give_the_shares(program: Any, tmp_path: Path) -> None:
+def test_commands_give_the_shares(program, tmp_path):
     write(tmp_path)
     words = ["trectools-plus", "compare", "all.run", "few.run", "--qrels", "qrels.txt"]
     notes = json.loads(program([*words, "--format", "json"], tmp_path).text)["notes"]

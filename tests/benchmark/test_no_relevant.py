@@ -60,7 +60,7 @@ def as_before(folder: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def shared(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def shared(tmp_path_factory):
     folder = tmp_path_factory.mktemp("no-relevant")
     make(folder, "zero")
     make(folder, "drop", no_relevant="drop")
@@ -68,7 +68,7 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_the_report_records_the_setting_and_lists_the_queries(shared: Path) -> None:
+def test_the_report_records_the_setting_and_lists_the_queries(shared):
     for name, queries, effect in (
         ("zero", QUERIES, "counted 0, as in trec_eval"),
         ("drop", QUERIES - 2, "left out of every mean"),
@@ -93,17 +93,17 @@ def test_the_report_records_the_setting_and_lists_the_queries(shared: Path) -> N
             )
 
 
-def test_such_queries_are_no_failing_queries(shared: Path) -> None:
+def test_such_queries_are_no_failing_queries(shared):
     """No mode can find anything for them."""
     assert ReportFolder(shared / "zero").report.failing_queries == []
 
 
 @pytest.mark.parametrize("name", ["zero", "drop"])
-def test_a_report_with_the_setting_is_verified(shared: Path, name: str) -> None:
+def test_a_report_with_the_setting_is_verified(shared, name):
     assert verify_report(shared / name).problems == []
 
 
-def test_further_measures_are_scored_with_the_setting_of_the_report(shared: Path) -> None:
+def test_further_measures_are_scored_with_the_setting_of_the_report(shared):
     for name, queries in (("zero", QUERIES), ("drop", QUERIES - 2), ("before", QUERIES - 2)):
         assert ReportFolder(shared / name).score(["P@1"]).n("a", "P@1") == queries
 
@@ -113,16 +113,14 @@ OTHER = [("drop", "zero"), ("zero", "before"), ("before", "zero")]
 
 
 @pytest.mark.parametrize(("one", "other"), SAME)
-def test_reports_with_the_same_setting_are_compared(shared: Path, one: str, other: str) -> None:
+def test_reports_with_the_same_setting_are_compared(shared, one, other):
     assert run_gate(shared / one, shared / other).passed
     assert compare_reports(shared / one, shared / other)
 
 
 @pytest.mark.parametrize(("one", "other"), OTHER)
 @pytest.mark.parametrize("compare", [run_gate, compare_reports])
-def test_reports_with_different_settings_are_not_compared(
-    shared: Path, compare: Any, one: str, other: str
-) -> None:
+def test_reports_with_different_settings_are_not_compared(shared, compare, one, other):
     counted = [{"before": "drop"}.get(name, name) for name in (one, other)]
     message = rf"no_relevant \({counted[0]} and {counted[1]}\)"
     with pytest.raises(IncomparableError, match=message) as refused:
@@ -130,7 +128,7 @@ def test_reports_with_different_settings_are_not_compared(
     assert refused.value.exit_code == 3
 
 
-def test_the_setting_does_not_matter_if_every_query_has_a_relevant_document(tmp_path: Path) -> None:
+def test_the_setting_does_not_matter_if_every_query_has_a_relevant_document(tmp_path):
     zero = make(tmp_path, "zero", without=())
     drop = make(tmp_path, "drop", without=(), no_relevant="drop")
     assert figures(zero) == figures(drop)

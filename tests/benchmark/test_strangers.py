@@ -40,13 +40,13 @@ class First(BaseMeasure):
 
 
 @pytest.fixture(scope="module")
-def given(module_bench: Any) -> Path:
+def given(module_bench):
     folder: Path = module_bench.make("given", {"a": {n: n % 4 for n in range(60)}, "b": {8: 0}})
     return folder
 
 
 @pytest.fixture
-def folder(given: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(given, tmp_path, monkeypatch):
     """A copy, in which a module of strangers can be imported."""
     copy = Path(shutil.copytree(given, tmp_path / "out"))
     (copy / "evil_report.py").write_text(CODE)
@@ -92,7 +92,7 @@ OF_CODE: dict[str, Callable[[Path], None]] = {
 
 
 @pytest.mark.parametrize("name", OF_CODE)
-def test_a_report_runs_no_code(folder: Path, given: Path, name: str) -> None:
+def test_a_report_runs_no_code(folder, given, name):
     OF_CODE[name](folder)
     reseal(folder)
     use_everywhere(folder, given)
@@ -100,7 +100,7 @@ def test_a_report_runs_no_code(folder: Path, given: Path, name: str) -> None:
 
 
 @pytest.fixture
-def server() -> Iterator[tuple[str, list[bytes]]]:
+def server():
     """A server that records whether it is called."""
     called: list[bytes] = []
     listener = socket.create_server(("127.0.0.1", 0))
@@ -132,9 +132,7 @@ def set_file(document: dict[str, Any], kind: str, path: str) -> None:
 
 @pytest.mark.every(3)
 @pytest.mark.parametrize("kind", [*FILES, "dataset", "runs"])
-def test_a_report_requests_no_address(
-    folder: Path, given: Path, server: tuple[str, list[bytes]], kind: str
-) -> None:
+def test_a_report_requests_no_address(folder, given, server, kind):
     address, called = server
     for measure in ("R@10", "MaxOntSim@10", f"MaxOntSim(ontology='{address}')@10"):
         edit_json(lambda document: set_file(document, kind, address))(folder)
@@ -147,7 +145,7 @@ def test_a_report_requests_no_address(
 @pytest.mark.every(3)
 @pytest.mark.parametrize("path", ["/proc/kmsg", "/dev/zero", "-", "pipe", "link", "irds:x"])
 @pytest.mark.parametrize("kind", ["qrels", "ontology", "exclude", "runs"])
-def test_a_report_opens_no_device(folder: Path, given: Path, kind: str, path: str) -> None:
+def test_a_report_opens_no_device(folder, given, kind, path):
     os.mkfifo(folder / "pipe")
     (folder / "link").symlink_to("/dev/zero")
     edit_json(lambda document: set_file(document, kind, path))(folder)
@@ -171,7 +169,7 @@ NAMES = ["../../x", "/tmp/x", "..", "a/b", "a\nb", "a\\..\\x", "", ".x", "x" * 3
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_name_of_a_report_is_no_path(folder: Path, given: Path, name: str) -> None:
+def test_a_name_of_a_report_is_no_path(folder, given, name):
     victims = [folder.parent / "x.run", folder.parent / "x.json"]
     for victim in victims:
         victim.write_text("mine")
@@ -184,7 +182,7 @@ def test_a_name_of_a_report_is_no_path(folder: Path, given: Path, name: str) -> 
 
 
 @pytest.mark.parametrize("path", ["../x.run", "/etc/passwd", "/dev/zero", "runs/../../x", "a\0b"])
-def test_a_run_of_a_report_is_in_the_folder(folder: Path, given: Path, path: str) -> None:
+def test_a_run_of_a_report_is_in_the_folder(folder, given, path):
     edit_json(lambda document: document["modes"]["a"]["run"].update(path=path))(folder)
     with pytest.raises(TrectoolsPlusError):
         verify_report(folder)
@@ -202,9 +200,7 @@ FILES_BESIDE = [
 
 @pytest.mark.parametrize("name", [*FILES_BESIDE, "BenchmarkReport.html", "reports/a.json"])
 @pytest.mark.parametrize("kind", ["pipe", "link", "loop"])
-def test_files_of_a_report_are_regular_and_inside(
-    folder: Path, given: Path, name: str, kind: str
-) -> None:
+def test_files_of_a_report_are_regular_and_inside(folder, given, name, kind):
     (folder / name).unlink(missing_ok=True)
     if kind == "pipe":
         os.mkfifo(folder / name)
@@ -218,7 +214,7 @@ def test_files_of_a_report_are_regular_and_inside(
 @pytest.mark.parametrize(
     "text", ["[" * 100_000, '{"a":' * 100_000, "", "\0", "[1]", "null", "1e999"]
 )
-def test_a_document_that_is_no_report_is_refused(folder: Path, given: Path, text: str) -> None:
+def test_a_document_that_is_no_report_is_refused(folder, given, text):
     (folder / JSON).write_text(text)
     with pytest.raises(TrectoolsPlusError):
         verify_report(folder)
@@ -230,9 +226,7 @@ def test_a_document_that_is_no_report_is_refused(folder: Path, given: Path, text
     [{"resamples": 10**12}, {"qrels": {"q": {"d": 1}}}, {"runs": ["a"]}, {"runs": {"a": {}}},
      {"seed": "x"}, {"confidence": None}, {"headline_measures": 3}],
 )  # fmt: skip
-def test_settings_of_another_kind_are_refused(
-    folder: Path, given: Path, settings: dict[str, Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_settings_of_another_kind_are_refused(folder, given, settings, monkeypatch):
     monkeypatch.setenv("TRECTOOLS_PLUS_CACHE", str(folder.parent / "cache"))
     set_config(**settings)(folder)
     reseal(folder)
@@ -242,13 +236,13 @@ def test_settings_of_another_kind_are_refused(
     assert not (folder.parent / "cache").exists()
 
 
-def test_a_table_with_too_many_rows_is_refused(folder: Path, monkeypatch: Any) -> None:
+def test_a_table_with_too_many_rows_is_refused(folder, monkeypatch):
     monkeypatch.setattr("trectools_plus.formats.files.closed.MAX_ROWS", 10)
     with pytest.raises(TrectoolsPlusError):
         _ = ReportFolder(folder).per_query
 
 
-def test_verification_writes_nothing(folder: Path) -> None:
+def test_verification_writes_nothing(folder):
     before = {path: sha256_file(path) for path in folder.rglob("*") if path.is_file()}
     verify_report(folder)
     after = {path: sha256_file(path) for path in folder.rglob("*") if path.is_file()}
@@ -256,7 +250,7 @@ def test_verification_writes_nothing(folder: Path) -> None:
 
 
 @pytest.fixture
-def with_class(small: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def with_class(small, tmp_path, monkeypatch):
     """An honest report with a measure of its writer, whose code the reader does not have."""
     (tmp_path / "own_of_writer.py").write_text(MEASURE)
     monkeypatch.syspath_prepend(tmp_path)
@@ -270,7 +264,7 @@ def with_class(small: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> P
     return folder
 
 
-def test_a_measure_of_the_writer_is_not_computed(with_class: Path, tmp_path: Path) -> None:
+def test_a_measure_of_the_writer_is_not_computed(with_class, tmp_path):
     with pytest.raises(TrectoolsPlusError, match="own_of_writer:First"):
         verify_report(with_class)
     rules = GateRules(("RR",))
@@ -278,7 +272,7 @@ def test_a_measure_of_the_writer_is_not_computed(with_class: Path, tmp_path: Pat
     assert run_gate(with_class, copy, rules).passed
 
 
-def test_a_report_over_an_absent_ontology_is_not_verified(tmp_path: Path) -> None:
+def test_a_report_over_an_absent_ontology_is_not_verified(tmp_path):
     files = {"ontology": ROOT / "fixtures/ontology/toy.obo"}
     files["test_file"] = ROOT / "tests/contract/inputs/testsets/toy.json"
     options: dict[str, Any] = {"dataset": "hpo", "modes": "lexical,vector,hybrid"}
@@ -294,9 +288,7 @@ def test_a_report_over_an_absent_ontology_is_not_verified(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("change", ["nothing", "other text", "absent"])
-def test_a_report_with_excluded_documents_is_verified(
-    small: Any, tmp_path: Path, change: str
-) -> None:
+def test_a_report_with_excluded_documents_is_verified(small, tmp_path, change):
     excluded = tmp_path / "exclude.txt"
     excluded.write_text("q1 d1\n")
     run = small.write_run("a", {"q1": ["d1", "d2"], "q2": ["d2"], "q3": ["d4"], "q4": ["d7"]})
@@ -358,13 +350,13 @@ def iter_texts(schema: dict[str, Any]) -> Iterator[str]:
                 yield f"{model}.{name}"
 
 
-def test_every_text_of_a_report_is_known_to_be_safe() -> None:
+def test_every_text_of_a_report_is_known_to_be_safe():
     """A new field must be added here: what is not in ``OPENED`` is compared or shown only."""
     found = {*iter_texts(BenchmarkReport.model_json_schema())}
     assert found == {*OPENED, *TEXTS.split()}
 
 
-def test_every_setting_that_names_a_file_is_guarded() -> None:
+def test_every_setting_that_names_a_file_is_guarded():
     """A new setting with a file must be one of ``FILES``, which are opened only if unchanged."""
     hints = get_type_hints(BenchmarkConfig, include_extras=True)
     reader = repr(FileName.__metadata__[0].func)  # type: ignore[attr-defined]

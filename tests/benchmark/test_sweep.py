@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -23,16 +22,14 @@ RUNS = {name: str(SAMPLE / "runs" / f"{name}.run") for name in ("lexical", "vect
 WEIGHTS = "0.3,0.4,0.5,0.6"
 FEW = {"resamples": 200}
 
-Call = Callable[..., tuple[int, str, str]]
-
 
 @pytest.fixture(autouse=True)
-def _cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def _cache(tmp_path, monkeypatch):
     monkeypatch.setenv("TRECTOOLS_PLUS_CACHE", str(tmp_path / "cache"))
 
 
 @pytest.fixture
-def call(call_of: Callable[..., Call]) -> Call:
+def call(call_of):
     return call_of("benchmark sweep")
 
 

@@ -31,18 +31,18 @@ FAST = {"measures": "nDCG@10", "resamples": 100}
 
 
 @pytest.fixture(scope="module")
-def made(module_bench: Any) -> Path:
+def made(module_bench):
     return make(module_bench, "out")
 
 
 @pytest.fixture(scope="module")
-def drawn(module_bench: Any) -> Path:
+def drawn(module_bench):
     """Return the same report with plots, which verification draws again."""
     return make(module_bench, "drawn", plots=True)
 
 
 @pytest.fixture
-def report(made: Path, tmp_path: Path) -> Path:
+def report(made, tmp_path):
     return shutil.copytree(made, tmp_path / "out")
 
 
@@ -53,7 +53,7 @@ def edit(folder: Path, change: Any) -> None:
     path.write_text(json.dumps(document))
 
 
-def test_an_unchanged_report_is_verified(report: Path, drawn: Path) -> None:
+def test_an_unchanged_report_is_verified(report, drawn):
     for folder in (report, drawn):
         found = verify_report(folder)
         assert found.problems == []
@@ -62,7 +62,7 @@ def test_an_unchanged_report_is_verified(report: Path, drawn: Path) -> None:
         assert found.files > 5
 
 
-def test_each_mode_has_a_report(report: Path) -> None:
+def test_each_mode_has_a_report(report):
     """It is what a benchmark of this mode alone reports, and it works wherever a report does."""
     combined = load_report(report / "BenchmarkReport.json")
     for mode, result in combined.modes.items():
@@ -77,7 +77,7 @@ def test_each_mode_has_a_report(report: Path) -> None:
     assert contrast.modes[0].modes == ("a", "b")
 
 
-def test_latencies_are_those_of_each_query(small: Any, tmp_path: Path) -> None:
+def test_latencies_are_those_of_each_query(small, tmp_path):
     out = tmp_path / "out"
     options = {**small.options, **FAST, "modes": ["lexical"], "output_dir": str(out)}
     write_reports(run_benchmark(load_config(options=options)))
@@ -90,9 +90,7 @@ def test_latencies_are_those_of_each_query(small: Any, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("original_exists", [True, False])
-def test_a_changed_run_is_named_with_the_figures_that_differ(
-    bench: Any, original_exists: bool
-) -> None:
+def test_a_changed_run_is_named_with_the_figures_that_differ(bench, original_exists):
     """With the original run, the line is named; without it, the figures differ."""
     report = bench.make("out", {"a": {7: 0}, "b": {}})
     if not original_exists:
@@ -115,7 +113,7 @@ def test_a_changed_run_is_named_with_the_figures_that_differ(
     assert any("the run a" in one for one in found.unproven)
 
 
-def test_what_is_missing_cannot_be_verified(report: Path) -> None:
+def test_what_is_missing_cannot_be_verified(report):
     (report / "BenchmarkComparison.md").unlink()
     assert verify_report(report).problems == ["BenchmarkComparison.md: the file is missing"]
     (report / "qrels.txt").unlink()
@@ -123,14 +121,14 @@ def test_what_is_missing_cannot_be_verified(report: Path) -> None:
         verify_report(report)
 
 
-def test_a_source_that_changed_is_named(bench: Any) -> None:
+def test_a_source_that_changed_is_named(bench):
     report = bench.make("out", {"a": {}, "b": {7: 0}})
     source = report.parent / "out-data" / "a.run"
     source.write_text(source.read_text() + "\n")
     assert verify_report(report).problems == [f"{source}: the file changed (its hash differs)"]
 
 
-def test_a_folder_without_its_checksums_is_a_finding(report: Path) -> None:
+def test_a_folder_without_its_checksums_is_a_finding(report):
     for name in ("BenchmarkReport.html", "BenchmarkComparison.md"):
         path = report / name
         path.write_text(path.read_text().replace("0.9", "1.9"))
@@ -157,12 +155,12 @@ def test_a_folder_without_its_checksums_is_a_finding(report: Path) -> None:
         "runs/a.run",
     ],
 )
-def test_a_file_that_the_checksums_leave_out_is_named(report: Path, name: str) -> None:
+def test_a_file_that_the_checksums_leave_out_is_named(report, name):
     check_that_a_file_left_out_is_named(report, name)
 
 
 @pytest.mark.slow("draws plots")
-def test_a_plot_that_the_checksums_leave_out_is_named(drawn: Path, tmp_path: Path) -> None:
+def test_a_plot_that_the_checksums_leave_out_is_named(drawn, tmp_path):
     report = shutil.copytree(drawn, tmp_path / "out")
     check_that_a_file_left_out_is_named(report, "visualizations/measures.png")
 

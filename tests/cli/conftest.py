@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
-from typing import Any
 
 import pytest
 from typer.testing import CliRunner, Result
 
 from trectools_plus.cli.app import app
 
-Invoke = Callable[..., Result]
-
 
 @pytest.fixture(scope="session")
-def invoke() -> Invoke:
+def invoke():
     """Call a command with words, of which the first ones may be in one text."""
 
     def call(command: str, *words: object, stdin: str | None = None) -> Result:
@@ -26,7 +22,7 @@ def invoke() -> Invoke:
 
 
 @pytest.fixture(scope="session")
-def call(invoke: Invoke) -> Invoke:
+def call(invoke):
     """Call a command, and raise its error; a failed check only has an exit code."""
 
     def checked(command: str, *words: object, stdin: str | None = None) -> Result:
@@ -39,7 +35,7 @@ def call(invoke: Invoke) -> Invoke:
 
 
 @pytest.fixture(scope="session")
-def document(call: Invoke) -> Callable[..., Any]:
+def document(call):
     """Call a command, and return the JSON document that it prints."""
     return lambda *words, stdin=None: json.loads(
         call(*words, "--format", "json", stdin=stdin).stdout

@@ -14,7 +14,6 @@ from array import array
 from pathlib import Path
 
 import pytest
-from harness.program import Program
 
 pytestmark = pytest.mark.process
 
@@ -46,7 +45,7 @@ def call(*arguments: object, **options: object) -> subprocess.CompletedProcess[s
         (["eval"], 2, "error: missing argument 'QRELS' — see trectools-plus eval -h"),
     ],
 )
-def test_the_module_is_the_same_program(arguments: list[object], code: int, start: str) -> None:
+def test_the_module_is_the_same_program(arguments, code, start):
     command = [sys.executable, "-m", "trectools_plus", *map(str, arguments)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     by_name = call(*arguments)
@@ -84,9 +83,7 @@ MISTAKES = [
 
 @pytest.mark.every(2)
 @pytest.mark.parametrize(("arguments", "code", "word"), MISTAKES, ids=lambda x: str(x)[-40:])
-def test_mistakes_are_one_line_with_the_right_code(
-    arguments: list[object], code: int, word: str, tmp_path: Path, program: Program
-) -> None:
+def test_mistakes_are_one_line_with_the_right_code(arguments, code, word, tmp_path, program):
     done = program(["trectools-plus", *arguments], tmp_path)
     assert done.code == code
     assert word in done.stderr
@@ -97,7 +94,7 @@ def test_mistakes_are_one_line_with_the_right_code(
     assert not list(tmp_path.iterdir()), "nothing half-written is left behind"
 
 
-def test_an_unwritable_place_is_one_line(tmp_path: Path) -> None:
+def test_an_unwritable_place_is_one_line(tmp_path):
     (tmp_path / "file").write_text("")
     output = tmp_path / "file" / "out.run"
     done = call("runs", "fuse", RUN, ROOT / "fixtures/runs/vector.run", "--output", output)
@@ -109,7 +106,7 @@ def test_an_unwritable_place_is_one_line(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "per_query", [True, pytest.param(False, marks=pytest.mark.slow("repeats a process"))]
 )
-def test_a_closed_pipe_is_no_error(per_query: bool) -> None:
+def test_a_closed_pipe_is_no_error(per_query):
     option = "--per-query" if per_query else ""
     command = f"'{BIN / 'trectools-plus'}' eval '{QRELS}' '{RUN}' {option}"
     line = f"{command} | true; echo ${{PIPESTATUS[0]}}"
@@ -118,7 +115,7 @@ def test_a_closed_pipe_is_no_error(per_query: bool) -> None:
 
 
 @pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
-def test_an_interrupt_ends_waiting_for_standard_input(tmp_path: Path, program: Program) -> None:
+def test_an_interrupt_ends_waiting_for_standard_input(tmp_path, program):
     source, output = tmp_path / "input", tmp_path / "output"
     os.mkfifo(source)
     held = os.open(source, os.O_RDWR)  # an end that stays open
@@ -137,7 +134,7 @@ def test_an_interrupt_ends_waiting_for_standard_input(tmp_path: Path, program: P
 
 
 @pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
-def test_a_signalled_process_cleans_up_first(tmp_path: Path) -> None:
+def test_a_signalled_process_cleans_up_first(tmp_path):
     number = signal.SIGTERM
     code = (
         "import sys, tempfile, time\n"

@@ -48,11 +48,11 @@ def loaded(*words: str) -> set[str]:
         pytest.param(["eval", "-h"], marks=pytest.mark.slow("repeats a process")),
     ],
 )
-def test_help_loads_no_tables(words: list[str]) -> None:
+def test_help_loads_no_tables(words):
     assert loaded(*words) & {*HEAVY, "numpy", "polars", "pytrec_eval", "ir_measures"} == set()
 
 
-def test_clean_files_load_no_tables(tmp_path: Path) -> None:
+def test_clean_files_load_no_tables(tmp_path):
     (tmp_path / "run").write_text(RUN, encoding="utf-8")
     (tmp_path / "qrels").write_text("1 0 a 1\n1 0 b 0\n2 0 a 1\n2 0 c 0\n", encoding="utf-8")
     run, qrels = str(tmp_path / "run"), str(tmp_path / "qrels")
@@ -67,7 +67,7 @@ def test_clean_files_load_no_tables(tmp_path: Path) -> None:
         assert loaded(*words) & {"polars", *HEAVY, *scorers} == used, words
 
 
-def test_commands_on_reports_load_what_they_use(tmp_path: Path) -> None:
+def test_commands_on_reports_load_what_they_use(tmp_path):
     with tarfile.open(REPORT) as archive:
         archive.extractall(tmp_path, filter="data")
     scorers = {"pytrec_eval", "pytrec_eval_ext", "ir_measures"}

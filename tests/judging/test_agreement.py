@@ -9,7 +9,6 @@ from sklearn.metrics import cohen_kappa_score, confusion_matrix
 
 from trectools_plus.judging.agreement import PEOPLE, find_agreement
 from trectools_plus.judging.labels import Label, LabelOrigin
-from trectools_plus.judging.plan import PlanFolder
 from trectools_plus.statistics.agreement import krippendorffs_alpha
 from trectools_plus.statistics.arrays import Resampling
 
@@ -39,7 +38,7 @@ def flat(labels: list[Label]) -> dict[tuple[str, str], int]:
     }
 
 
-def test_agreement_is_that_of_scikit_learn(plan: PlanFolder) -> None:
+def test_agreement_is_that_of_scikit_learn(plan):
     anna = label_all(plan, 8)
     ben = noisy(anna[:60], "Ben", "person", 1, 0.7)
     model = noisy(label_all(plan, 12), "m", "model", 2, 0.5)
@@ -70,7 +69,7 @@ def test_agreement_is_that_of_scikit_learn(plan: PlanFolder) -> None:
         assert one.alpha.value == alpha.value
 
 
-def test_missing_labels_and_repeats(plan: PlanFolder) -> None:
+def test_missing_labels_and_repeats(plan):
     query_id = plan.plan.queries[0]
     first, second, *_ = plan.judgeable[query_id]
     origin = LabelOrigin(model="m", prompt_sha256="0")

@@ -86,7 +86,7 @@ def extend(plan: PlanFolder, folder: Path, name: str, seed: int) -> PlanFolder:
 
 
 @pytest.fixture
-def judged(tmp_path: Path) -> PlanFolder:
+def judged(tmp_path):
     """A plan of 30 queries that a model and people have judged."""
     plan = make_small(tmp_path, queries=30, people=22)
     ask(plan, Judge())
@@ -94,7 +94,7 @@ def judged(tmp_path: Path) -> PlanFolder:
     return plan
 
 
-def test_an_extended_plan_asks_only_new_pairs(judged: PlanFolder, tmp_path: Path) -> None:
+def test_an_extended_plan_asks_only_new_pairs(judged, tmp_path):
     old = judged
     for number, name in enumerate("cd", 1):
         new = extend(old, tmp_path, name, seed=number)
@@ -123,7 +123,7 @@ def test_an_extended_plan_asks_only_new_pairs(judged: PlanFolder, tmp_path: Path
         old = new
 
 
-def test_an_extension_keeps_the_texts_that_were_judged(tmp_path: Path) -> None:
+def test_an_extension_keeps_the_texts_that_were_judged(tmp_path):
     judged = make_small(tmp_path, queries=3)
     runs = write_runs(tmp_path, ("c",), 3, seed=1)
     file = write_corpus(tmp_path)
@@ -139,9 +139,7 @@ def test_an_extension_keeps_the_texts_that_were_judged(tmp_path: Path) -> None:
     assert (again.plan.people, again.plan.depth) == (judged.plan.people, judged.plan.depth)
 
 
-def test_answers_are_reused_across_plans_if_all_is_equal(
-    judged: PlanFolder, tmp_path: Path
-) -> None:
+def test_answers_are_reused_across_plans_if_all_is_equal(judged, tmp_path):
     runs = write_runs(tmp_path, "bc", 30)
     corpus = load_corpus(write_corpus(tmp_path))
     options = PlanOptions(depth=4, measures=("P@4",))
@@ -171,7 +169,7 @@ def test_answers_are_reused_across_plans_if_all_is_equal(
     assert ask(make("forged"), Judge(), reuse=[judged.path]).reused == least
 
 
-def test_tokens_are_stored_and_priced(tmp_path: Path) -> None:
+def test_tokens_are_stored_and_priced(tmp_path):
     answer = {"choices": [{"message": {"content": "{}"}}]}
     usage = {"prompt_tokens": 300, "completion_tokens": 20, "total_tokens": 320}
     assert read_reply({**answer, "usage": usage}).usage == Usage(
@@ -204,11 +202,11 @@ def test_tokens_are_stored_and_priced(tmp_path: Path) -> None:
         ("1 = not relevant, but related\n2 = non-relevant\n3 = relevant", 3),
     ],
 )
-def test_the_prompt_declares_which_grades_are_relevant(prompt: str, level: int) -> None:
+def test_the_prompt_declares_which_grades_are_relevant(prompt, level):
     assert find_relevant_level(prompt) == level
 
 
-def test_an_estimate_counts_what_the_prompt_calls_relevant(tmp_path: Path) -> None:
+def test_an_estimate_counts_what_the_prompt_calls_relevant(tmp_path):
     plan = make_small(tmp_path, queries=30, people=22)
     ask(plan, Judge(DEFAULT_PROMPT))
     judge_on_page(plan, 22)
@@ -223,7 +221,7 @@ def test_an_estimate_counts_what_the_prompt_calls_relevant(tmp_path: Path) -> No
     assert means[0] < means[1]
 
 
-def test_an_estimate_lists_those_before_it(judged: PlanFolder, tmp_path: Path) -> None:
+def test_an_estimate_lists_those_before_it(judged, tmp_path):
     first = estimate(judged)
     assert first.earlier == []
     record_estimate(judged, first)
@@ -248,7 +246,7 @@ def _qrels(labels: list[Label]) -> Qrels:
     return Qrels.from_dict(rows)
 
 
-def test_imported_judgments_of_a_part_are_completed_by_people(tmp_path: Path) -> None:
+def test_imported_judgments_of_a_part_are_completed_by_people(tmp_path):
     plan = make_small(tmp_path, queries=6, depth=12, measures=("P@4",))
     labels = label_all(plan, 3)
     first, second, third = plan.plan.queries[:3]

@@ -35,13 +35,13 @@ KEY = "sk-proj-abcdef1234567890wxyz"
     ],
     ids=lambda answer: f"{answer[:12]} {len(answer)}",
 )
-def test_long_answers_are_read_in_little_time(answer: str) -> None:
+def test_long_answers_are_read_in_little_time(answer):
     started = monotonic()
     assert read_grade(answer).grade is None
     assert monotonic() - started < 5
 
 
-def test_an_object_after_many_broken_ones_is_read() -> None:
+def test_an_object_after_many_broken_ones_is_read():
     assert read_grade('{"a" ' * 300 + '{"grade": 2}') == ReadGrade(2)
 
 
@@ -62,13 +62,13 @@ def completion(**members: Any) -> dict[str, Any]:
         {"choices": [{}]},
     ],
 )
-def test_an_answer_with_an_error_is_not_graded(members: dict[str, Any]) -> None:
+def test_an_answer_with_an_error_is_not_graded(members):
     with pytest.raises(AnswerError):
         read_reply(completion(**members))
 
 
 @pytest.mark.parametrize("members", [{}, {"error": None}, {"error": {}}, {"errors": []}])
-def test_an_answer_without_an_error_is_read(members: dict[str, Any]) -> None:
+def test_an_answer_without_an_error_is_read(members):
     reply = read_reply(completion(**members))
     assert (reply.text, reply.problem) == ('{"grade": 2}', None)
 
@@ -79,5 +79,5 @@ def test_an_answer_without_an_error_is_read(members: dict[str, Any]) -> None:
         (f"wrong key {KEY}.", "wrong key ***."),
     ],
 )
-def test_a_key_is_hidden(text: str, shown: str) -> None:
+def test_a_key_is_hidden(text, shown):
     assert Secret(KEY).scrub(text) == shown

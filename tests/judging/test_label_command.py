@@ -10,13 +10,12 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from harness.plans import make_small
-from harness.program import Program, Started
+from harness.program import Started
 from harness.scripted_server import Server, serve
 
 pytestmark = pytest.mark.process
@@ -26,19 +25,19 @@ SECRET = "sk-very-secret-0123456789"
 
 
 @pytest.fixture(autouse=True)
-def _no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
+def _no_proxy(monkeypatch):
     monkeypatch.setenv("NO_PROXY", "*")
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
+def folder(tmp_path):
     """A folder with a plan of some pairs."""
     make_small(tmp_path)
     return tmp_path
 
 
 @pytest.fixture
-def server() -> Iterator[Server]:
+def server():
     """A server that answers."""
     with serve() as running:
         yield running
@@ -61,9 +60,7 @@ def pooled(folder: Path) -> int:
     return int(json.loads((folder / "plan" / "plan.json").read_text("utf-8"))["pooled"])
 
 
-def test_without_a_terminal_nothing_is_asked(
-    program: Program, folder: Path, server: Server
-) -> None:
+def test_without_a_terminal_nothing_is_asked(program, folder, server):
     for url, where in (
         (server.url, "Documents stay on this machine"),
         ("https://judge.invalid/v1", "Documents leave this machine, for judge.invalid"),
@@ -79,9 +76,7 @@ def test_without_a_terminal_nothing_is_asked(
 
 @pytest.mark.every(2)
 @pytest.mark.parametrize(("answer", "asked"), [("n\n", False), ("y\n", True)])
-def test_on_a_terminal_the_user_decides(
-    folder: Path, server: Server, answer: str, asked: bool
-) -> None:
+def test_on_a_terminal_the_user_decides(folder, server, answer, asked):
     pty = pytest.importorskip("pty", reason="terminals of POSIX")
     main, terminal = pty.openpty()
     os.write(main, answer.encode())
@@ -98,7 +93,7 @@ def test_on_a_terminal_the_user_decides(
     assert ("nothing was asked" in done.stderr) != asked
 
 
-def test_the_key_is_in_no_output_and_no_file(program: Program, folder: Path) -> None:
+def test_the_key_is_in_no_output_and_no_file(program, folder):
     with serve({"Text": ["401", "always"]}) as server:
         done = program(
             command(server, "--yes", "--key-from-env", "JUDGE_KEY"), folder, JUDGE_KEY=SECRET
@@ -114,7 +109,7 @@ def test_the_key_is_in_no_output_and_no_file(program: Program, folder: Path) -> 
     assert "not set or empty — --key-from-env NO_KEY" in unset.stderr
 
 
-def test_parameters(program: Program, folder: Path, server: Server) -> None:
+def test_parameters(program, folder, server):
     options = ("--set", "temperature=0.2", "--set", "max_tokens=none", "--set", "stop=END")
     done = program(command(server, "--yes", *options, "--set", "seed=7"), folder)
     assert done.code == 0, done.stderr
@@ -138,7 +133,7 @@ def test_parameters(program: Program, folder: Path, server: Server) -> None:
         ("--endpoint localhost:1 --model a --repeat 2", "--repeat"),
     ],
 )
-def test_wrong_usage(program: Program, folder: Path, options: str, problem: str) -> None:
+def test_wrong_usage(program, folder, options, problem):
     done = program(f"trectools-plus judge label plan --yes {options}", folder)
     assert done.code == 2
     assert problem in done.stderr
@@ -147,7 +142,7 @@ def test_wrong_usage(program: Program, folder: Path, options: str, problem: str)
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals")
-def test_ctrl_c_ends_cleanly(program: Program, folder: Path) -> None:
+def test_ctrl_c_ends_cleanly(program, folder):
     with serve(delay=0.1) as server:
         process = program.start(command(server, "--yes"), folder)
         while len(read_lines(folder)) < 5:
@@ -172,9 +167,7 @@ def kill(process: Started, server: Server, arrived: int, delay: float) -> None:
 
 
 @pytest.mark.skipif(os.name != "posix", reason="SIGKILL")
-def test_nothing_is_lost_and_nothing_asked_twice_after_kill_9(
-    program: Program, folder: Path, thorough: bool
-) -> None:
+def test_nothing_is_lost_and_nothing_asked_twice_after_kill_9(program, folder, thorough):
     pairs = pooled(folder)
     generator = random.Random(1)
     with serve(delay=0.01) as server:

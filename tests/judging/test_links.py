@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -12,7 +11,6 @@ from trectools_plus.errors import InputError
 from trectools_plus.extraction.report import REPORT_FILE as EXTRACTION_FILE
 from trectools_plus.formats.files.outputs import refuse_foreign, refuse_link_out
 from trectools_plus.judging.people import read_people
-from trectools_plus.judging.plan import PlanFolder
 from trectools_plus.judging.review.shown import load_plan_material
 from trectools_plus.judging.review.store import open_store, read_store
 from trectools_plus.reporting.results.extraction import check_extraction_folder
@@ -20,12 +18,9 @@ from trectools_plus.reporting.results.judgments import JUDGMENT_FILES
 from trectools_plus.service.review.importing import import_judgments
 from trectools_plus.validation.loading import load_qrels
 
-Call = Callable[..., tuple[int, str, str]]
-CallOf = Callable[..., Call]
-
 
 @pytest.fixture
-def victim(tmp_path: Path) -> Path:
+def victim(tmp_path):
     """A file of the reader outside of the plan."""
     path = tmp_path / "victim"
     path.write_bytes(b"")
@@ -41,8 +36,8 @@ def is_untouched(victim: Path) -> bool:
 @pytest.mark.parametrize("name", ["review.db", "review.db-wal", "review.db-journal"])
 @pytest.mark.parametrize("is_dangling", [False, True])
 def test_a_database_is_no_link_out_of_its_folder(
-    plan: PlanFolder, tmp_path: Path, victim: Path, call_of: CallOf, name: str, is_dangling: bool
-) -> None:
+    plan, tmp_path, victim, call_of, name, is_dangling
+):
     target = tmp_path / "new" if is_dangling else victim
     material = load_plan_material(plan)
     database = plan.path / "review.db"
@@ -71,9 +66,9 @@ def test_a_database_is_no_link_out_of_its_folder(
 @pytest.mark.parametrize("name", JUDGMENT_FILES)
 @pytest.mark.parametrize("is_dangling", [False, True])
 def test_an_estimate_is_not_written_through_a_link(
-    make_plan_of: PlanFolder, tmp_path: Path, victim: Path, call_of: CallOf, name: str,
-    is_dangling: bool,
-) -> None:  # fmt: skip
+    make_plan_of, tmp_path, victim, call_of, name,
+    is_dangling,
+):  # fmt: skip
     plan = make_plan_of
     call = call_of("judge estimate")
     assert call(str(plan.path))[0] == 0
@@ -85,7 +80,7 @@ def test_an_estimate_is_not_written_through_a_link(
 
 
 @pytest.fixture
-def make_plan_of(tmp_path: Path) -> PlanFolder:
+def make_plan_of(tmp_path):
     """A plan of 30 queries, of which people judged 25."""
     plan = make_small(tmp_path, queries=30, people=25)
     write_labels(plan, label_all(plan, 30, "judge", "model"))
@@ -97,8 +92,8 @@ def make_plan_of(tmp_path: Path) -> PlanFolder:
 
 
 def test_an_export_into_a_plan_is_not_written_through_a_link(
-    make_plan_of: PlanFolder, victim: Path, call_of: CallOf, tmp_path: Path
-) -> None:
+    make_plan_of, victim, call_of, tmp_path
+):
     plan = make_plan_of
     call = call_of("review export")
     (plan.path / "out.qrels").symlink_to(victim)
@@ -112,7 +107,7 @@ def test_an_export_into_a_plan_is_not_written_through_a_link(
     assert victim.read_bytes()
 
 
-def test_links_inside_of_a_folder_are_followed(tmp_path: Path) -> None:
+def test_links_inside_of_a_folder_are_followed(tmp_path):
     (tmp_path / "folder").mkdir()
     (tmp_path / "link").symlink_to(tmp_path / "folder")
     (tmp_path / "folder" / "a").write_text("")
@@ -121,7 +116,7 @@ def test_links_inside_of_a_folder_are_followed(tmp_path: Path) -> None:
     refuse_link_out(tmp_path / "link" / "b", tmp_path / "link")
 
 
-def test_an_extraction_is_not_written_through_a_link(tmp_path: Path, victim: Path) -> None:
+def test_an_extraction_is_not_written_through_a_link(tmp_path, victim):
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / EXTRACTION_FILE).write_text('{"manifest": 1, "system": 1, "scores": 1}')
     check_extraction_folder(tmp_path / "out")
@@ -139,9 +134,7 @@ class First(BaseMeasure):
 """
 
 
-def test_a_class_that_the_user_names_is_estimated(
-    make_plan_of: PlanFolder, tmp_path: Path, call_of: CallOf, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_class_that_the_user_names_is_estimated(make_plan_of, tmp_path, call_of, monkeypatch):
     """What the command names is the user's own; only what the plan names is a stranger's."""
     (tmp_path / "own_of_user.py").write_text(MEASURE)
     monkeypatch.syspath_prepend(tmp_path)

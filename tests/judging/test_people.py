@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -22,7 +21,7 @@ MATERIAL = ReviewMaterial(
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
+def store(tmp_path):
     with closing(open_store(tmp_path / "review.db", MATERIAL, 1)) as opened:
         yield opened
 
@@ -42,14 +41,14 @@ def found(folder: Path) -> list[tuple[str, str, str, int | None, str | None]]:
     ]
 
 
-def test_without_a_database_there_are_none(tmp_path: Path) -> None:
+def test_without_a_database_there_are_none(tmp_path):
     assert read_people(tmp_path) == []
     (tmp_path / "review.db").write_text("no database " * 100)
     with pytest.raises(InputError):
         read_people(tmp_path)
 
 
-def test_the_current_answer_of_each_person_counts(store: Store, tmp_path: Path) -> None:
+def test_the_current_answer_of_each_person_counts(store, tmp_path):
     anna, ben = person(store, "Anna"), person(store, "Ben")
     for grade in (1, 2):
         judgments.record_grade(store, anna, "q1", "d1", Grade(grade))

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from pathlib import Path
-
 import numpy as np
 import pytest
 from harness.plans import label, make_small, write_labels
@@ -13,7 +10,6 @@ from scipy import stats
 from trectools_plus.errors import CheckFailedError, UsageError
 from trectools_plus.judging import pilot as module
 from trectools_plus.judging.pilot import plan_people
-from trectools_plus.judging.plan import PlanFolder
 from trectools_plus.judging.review import judgments
 from trectools_plus.judging.review.judgments import Grade
 from trectools_plus.judging.review.shown import ReviewMaterial, ReviewQuery
@@ -24,7 +20,7 @@ QUERIES = 80
 
 
 @pytest.fixture
-def judged(tmp_path: Path) -> tuple[PlanFolder, Mapping[tuple[str, str], int]]:
+def judged(tmp_path):
     """A plan of which people have judged 15 queries, and the grades of all documents."""
     plan = make_small(tmp_path, QUERIES)
     generator = np.random.default_rng(3)
@@ -50,8 +46,8 @@ def judged(tmp_path: Path) -> tuple[PlanFolder, Mapping[tuple[str, str], int]]:
 
 
 def test_without_a_model_the_numbers_are_those_of_the_t_interval(
-    judged: tuple[PlanFolder, Mapping[tuple[str, str], int]],
-) -> None:
+    judged,
+):
     plan, truth = judged
     found = plan_people(plan, 0.25, ["P@4"])
     labels = [label(*pair, grade) for pair, grade in truth.items()]
@@ -73,7 +69,7 @@ def test_without_a_model_the_numbers_are_those_of_the_t_interval(
     assert (found.people, found.total, found.models, found.pairs) == (15, QUERIES, {}, 1)
 
 
-def test_too_little_is_refused(tmp_path: Path) -> None:
+def test_too_little_is_refused(tmp_path):
     plan = make_small(tmp_path, 12)
     with pytest.raises(CheckFailedError, match=r"0.*10"):
         plan_people(plan, 0.1)
@@ -83,8 +79,8 @@ def test_too_little_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_model_must_have_judged_the_queries_of_people(
-    judged: tuple[PlanFolder, Mapping[tuple[str, str], int]],
-) -> None:
+    judged,
+):
     plan, truth = judged
     lacking = plan.plan.queries[3]
     write_labels(plan, [label(*pair, 1, "m", "model") for pair in truth if pair[0] != lacking])

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 import pytrec_eval
@@ -12,14 +10,11 @@ from hypothesis import strategies as st
 
 from trectools_plus.errors import UsageError
 from trectools_plus.judging.labels import Label
-from trectools_plus.judging.plan import PlanFolder
 from trectools_plus.judging.values import find_complete, merge_labels, values_of
 
 
 @pytest.mark.parametrize("kind", ["person", "model"])
-def test_values_are_those_of_trec_eval_on_the_original_runs(
-    plan: PlanFolder, tmp_path: Path, kind: str
-) -> None:
+def test_values_are_those_of_trec_eval_on_the_original_runs(plan, tmp_path, kind):
     labels = label_all(plan, 7, kind=kind)  # type: ignore[arg-type]
     found = values_of(plan, labels)
     assert found.queries == plan.plan.queries[:7]
@@ -36,7 +31,7 @@ def test_values_are_those_of_trec_eval_on_the_original_runs(
             assert found.values[name][run].tolist() == pytest.approx(values, abs=0)
 
 
-def test_a_query_without_relevant_documents_counts_0(plan: PlanFolder) -> None:
+def test_a_query_without_relevant_documents_counts_0(plan):
     first, second = plan.plan.queries[:2]
     labels = [label(first, doc_id, 0) for doc_id in plan.judgeable[first]]
     labels += [label(second, doc_id, 3) for doc_id in plan.judgeable[second]]
@@ -45,7 +40,7 @@ def test_a_query_without_relevant_documents_counts_0(plan: PlanFolder) -> None:
     assert found.values["P@4"]["b"].tolist() == [0.0, 1.0]
 
 
-def test_a_tenth_of_a_pool_may_be_missing(tmp_path: Path) -> None:
+def test_a_tenth_of_a_pool_may_be_missing(tmp_path):
     plan = make_small(tmp_path, depth=15)
     first, second = plan.plan.queries[:2]
     sizes = {one: len(plan.judgeable[one]) for one in (first, second)}
@@ -65,7 +60,7 @@ def test_a_tenth_of_a_pool_may_be_missing(tmp_path: Path) -> None:
     assert set(plan.judgeable[first][:allowed]).isdisjoint(found.grades[first])
 
 
-def test_a_value_that_is_not_defined_is_refused(plan: PlanFolder) -> None:
+def test_a_value_that_is_not_defined_is_refused(plan):
     first = plan.plan.queries[0]
     labels = [label(first, doc_id, 0) for doc_id in plan.judgeable[first]]
     for name in ("nDCG@4", "RR@4", "Recall@4", "Judged@4", "RBP@4", "Success@4", "AP@4"):
@@ -77,7 +72,7 @@ def test_a_value_that_is_not_defined_is_refused(plan: PlanFolder) -> None:
 GRADES = st.lists(st.one_of(st.none(), st.integers(0, 3)), min_size=1, max_size=5)
 
 
-def test_the_last_answer_of_a_model_counts_without_repeats() -> None:
+def test_the_last_answer_of_a_model_counts_without_repeats():
     def asked(grade: int | None, repeat: int = 0) -> Label:
         return label("q", "d", grade, "m", "model").model_copy(update={"repeat": repeat})
 

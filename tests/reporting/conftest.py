@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from itertools import combinations
 from typing import Any
 
@@ -30,8 +30,6 @@ THREE_MODES = {
     "vector": {"nDCG@10": 0.2966, "RR@10": 0.58},
     "hybrid": {"nDCG@10": 0.3417, "RR@10": 0.63},
 }
-
-MakeReport = Callable[..., BenchmarkReport]
 
 
 def interval(low: float | None, high: float | None) -> ConfidenceInterval:
@@ -86,7 +84,7 @@ def compared(baseline: str, contrast: str, name: str, difference: float) -> Comp
 
 
 @pytest.fixture
-def make_report() -> MakeReport:
+def make_report():
     def make(
         means: Mapping[str, Mapping[str, float | None]] = THREE_MODES,
         *,

@@ -5,8 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import re
-from pathlib import Path
-from typing import Any
 
 import polars as pl
 import pytest
@@ -53,7 +51,7 @@ def is_number(text: str) -> bool:
 
 
 @given(st.lists(st.tuples(TEXTS, st.floats(allow_nan=False)), min_size=1))
-def test_no_text_in_csv_is_a_formula_and_every_text_can_be_restored(rows: Any) -> None:
+def test_no_text_in_csv_is_a_formula_and_every_text_can_be_restored(rows):
     frame = pl.DataFrame(rows, schema={"id": pl.String, "value": pl.Float64}, orient="row")
     read = list(csv.reader(io.StringIO(frame_as_csv(frame), newline="")))[1:]
     assert len(read) == len(rows)
@@ -66,7 +64,7 @@ def test_no_text_in_csv_is_a_formula_and_every_text_can_be_restored(rows: Any) -
         assert re.sub(rf"^'('*[{re.escape(FORMULA_CHARACTERS)}])", r"\1", cell) == text
 
 
-def test_the_table_holds_the_reports_figures_and_marks(make_report: Any) -> None:
+def test_the_table_holds_the_reports_figures_and_marks(make_report):
     report = make_report(MEANS)
     rows = table_as_frame(report).rows(named=True)
     pairs = [(measure, mode) for measure in report.measure_names for mode in report.modes]
@@ -80,7 +78,7 @@ def test_the_table_holds_the_reports_figures_and_marks(make_report: Any) -> None
     assert [row["best"] for row in rows] == [False, False, True] * 2
 
 
-def test_markdown_marks_the_best_and_the_significant(make_report: Any) -> None:
+def test_markdown_marks_the_best_and_the_significant(make_report):
     text = table_as_text(make_report(MEANS), "markdown")
     lines = text.splitlines()
     assert lines[0] == ("| Metric | Lexical-Only ᵃ | Vector-Only ᵇ | Hybrid ᶜ |")
@@ -92,7 +90,7 @@ def test_markdown_marks_the_best_and_the_significant(make_report: Any) -> None:
     assert "mode with that" in text
 
 
-def test_latex_has_booktabs_rules_superscripts_and_intervals_below(make_report: Any) -> None:
+def test_latex_has_booktabs_rules_superscripts_and_intervals_below(make_report):
     text = table_as_text(make_report(MEANS), "latex")
     header, means, intervals, *_ = latex_rows(text)
     assert header == [
@@ -115,7 +113,7 @@ def test_latex_has_booktabs_rules_superscripts_and_intervals_below(make_report: 
 
 
 @pytest.mark.parametrize("count", [1, 6, 30])
-def test_many_modes_become_rows(make_report: Any, count: int) -> None:
+def test_many_modes_become_rows(make_report, count):
     modes = {f"m{number}": {"nDCG@10": number / 40, "RR@10": 0.5} for number in range(count)}
     table = make_report(modes)
     header = latex_rows(table_as_text(table, "latex"))[0]
@@ -126,7 +124,7 @@ def test_many_modes_become_rows(make_report: Any, count: int) -> None:
     assert first.count("|") == len(header) + 1
 
 
-def test_tables_for_papers_have_the_headline_measures_or_those_requested(make_report: Any) -> None:
+def test_tables_for_papers_have_the_headline_measures_or_those_requested(make_report):
     means = {mode: {f"P@{n}": n / 10 for n in range(1, 10)} for mode in ("x", "y")}
     report = make_report(means)
     assert len(latex_rows(table_as_text(report, "latex"))) == 1 + 2 * 6
@@ -149,9 +147,7 @@ def markdown_cells(text: str) -> list[list[str]]:
 
 @pytest.mark.parametrize(("systems", "corner"), [("rows", "Mode"), ("columns", "Metric")])
 @pytest.mark.parametrize("count", [2, 7])
-def test_systems_are_rows_or_columns_as_requested(
-    make_report: Any, systems: Any, corner: str, count: int
-) -> None:
+def test_systems_are_rows_or_columns_as_requested(make_report, systems, corner, count):
     modes = {f"m{number}": {"nDCG@10": 0.12345, "P@5": 0.5} for number in range(count)}
     layout = Layout(systems, decimals=2)
     table = make_report(modes)
@@ -168,7 +164,7 @@ def test_systems_are_rows_or_columns_as_requested(
     assert "0.1234" not in text
 
 
-def test_other_endings_and_missing_folders_are_refused(make_report: Any, tmp_path: Path) -> None:
+def test_other_endings_and_missing_folders_are_refused(make_report, tmp_path):
     table = make_report(MEANS)
     with pytest.raises(UsageError, match=r"\.docx"):
         write_table(table, tmp_path / "table.docx")
@@ -176,7 +172,7 @@ def test_other_endings_and_missing_folders_are_refused(make_report: Any, tmp_pat
         write_table(table, tmp_path / "no" / "table.csv")
 
 
-def test_the_notes_name_the_test_and_the_family(make_report: Any) -> None:
+def test_the_notes_name_the_test_and_the_family(make_report):
     table = make_report(MEANS)
     test = "Paired t-test, Holm over 3 comparisons on one measure: every pair of 3 modes"
     queries = "0.05; 225 queries; those without results count 0, those without a relevant document"
@@ -186,7 +182,7 @@ def test_the_notes_name_the_test_and_the_family(make_report: Any) -> None:
     assert "test" not in table_as_text(alone, "latex")
 
 
-def test_a_latex_row_never_begins_with_what_its_line_end_would_read(make_report: Any) -> None:
+def test_a_latex_row_never_begins_with_what_its_line_end_would_read(make_report):
     means = {name: {"nDCG@10": 0.5} for name in ("[best]", "*starred", "c", "d", "e", "f")}
     lines = [line.strip() for line in table_as_text(make_report(means), "latex").splitlines()]
     ends = [place for place, line in enumerate(lines) if line.endswith("\\\\")]
@@ -195,7 +191,7 @@ def test_a_latex_row_never_begins_with_what_its_line_end_would_read(make_report:
     assert any(line.startswith("{}[best] &") for line in lines)
 
 
-def test_several_files_are_written_or_none(make_report: Any, tmp_path: Path) -> None:
+def test_several_files_are_written_or_none(make_report, tmp_path):
     table = make_report(MEANS)
     with pytest.raises(UsageError, match="docx"):
         write_table(table, tmp_path / "a.tex", tmp_path / "b.docx")

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import xml.etree.ElementTree as ET
-from pathlib import Path
-from typing import Any
 
 import polars as pl
 import pytest
@@ -22,7 +20,7 @@ def cells(html: str) -> list[list[str]]:
     return [["".join(cell.itertext()) for cell in row] for row in rows]
 
 
-def test_an_evaluation_shows_its_means() -> None:
+def test_an_evaluation_shows_its_means():
     qrels = Qrels.from_dict({"1": {"d": 1, "x": 0}, "2": {"d": 1}})
     runs = {"<b>": Run.from_dict({"1": {"d": 1.0}}), "b": Run.from_dict({"1": {"x": 1.0}})}
     html = evaluate(qrels, runs, ["RR", "MeanRank"])._repr_html_()
@@ -34,7 +32,7 @@ def test_an_evaluation_shows_its_means() -> None:
     assert "<b>" not in html
 
 
-def test_means_over_different_queries_show_how_many_those_are() -> None:
+def test_means_over_different_queries_show_how_many_those_are():
     qrels = Qrels.from_dict({"1": {"d": 1}, "2": {"d": 1}})
     runs = {
         "few": Run.from_dict({"1": {"d": 1.0}}),
@@ -49,7 +47,7 @@ def test_means_over_different_queries_show_how_many_those_are() -> None:
     ]
 
 
-def test_a_report_shows_means_with_intervals(make_report: Any, tmp_path: Path) -> None:
+def test_a_report_shows_means_with_intervals(make_report, tmp_path):
     report = make_report({"a": {"RR@10": 0.5, "MeanRank": None}})
     html = report._repr_html_()
     assert cells(html) == [["Mode", "RR@10", "MeanRank"], ["a", "0.5000 [0.470, 0.530]", "–"]]
@@ -71,7 +69,7 @@ def test_a_report_shows_means_with_intervals(make_report: Any, tmp_path: Path) -
         ({"confidence": "x"}, "the arguments"),
     ],
 )
-def test_wrong_arguments_of_a_plot_are_one_line(arguments: Any, message: str) -> None:
+def test_wrong_arguments_of_a_plot_are_one_line(arguments, message):
     evaluation = evaluate({"q": {"d": 1}, "r": {"d": 1}}, {"q": {"d": 1.0}}, ["RR"])
     with pytest.raises(TrectoolsPlusError) as caught:
         evaluation.plot(**arguments)
@@ -79,7 +77,7 @@ def test_wrong_arguments_of_a_plot_are_one_line(arguments: Any, message: str) ->
     assert "\n" not in str(caught.value)
 
 
-def test_a_plot_shows_means_and_intervals() -> None:
+def test_a_plot_shows_means_and_intervals():
     qrels = {f"q{number}": {"d": 1} for number in range(40)}
     runs = {
         "good": {query: {"d": 1.0} for query in list(qrels)[:30]},
@@ -97,7 +95,7 @@ def test_a_plot_shows_means_and_intervals() -> None:
     assert evaluation.plot(["mrr"], confidence=0.5).axes[0].get_title(loc="left") == "RR"
 
 
-def test_a_long_table_is_cut() -> None:
+def test_a_long_table_is_cut():
     rows = [[str(number), "1"] for number in range(100)]
     html = html_table(TextTable.of(["Run", "RR"], rows, caption="many"))
     rows = cells(html)

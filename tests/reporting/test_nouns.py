@@ -30,7 +30,7 @@ WORDS = re.compile(r"\b(?:Best )?(mode|run)s?\b", re.IGNORECASE)
 
 
 @pytest.fixture(scope="module")
-def of_runs(tmp_path_factory: pytest.TempPathFactory) -> BenchmarkResult:
+def of_runs(tmp_path_factory):
     folder = tmp_path_factory.mktemp("runs") / "report"
     runs = {name: str(FIXTURES / f"runs/{name}.run") for name in ("lexical", "vector", "hybrid")}
     config = BenchmarkConfig(runs=runs, qrels=QRELS, output_dir=str(folder), **FAST)
@@ -40,7 +40,7 @@ def of_runs(tmp_path_factory: pytest.TempPathFactory) -> BenchmarkResult:
 
 
 @pytest.fixture(scope="module")
-def of_modes(tmp_path_factory: pytest.TempPathFactory) -> BenchmarkResult:
+def of_modes(tmp_path_factory):
     folder = tmp_path_factory.mktemp("modes") / "report"
     dataset = str(FIXTURES / "garden-trec")
     config = BenchmarkConfig(
@@ -70,14 +70,14 @@ def renderings(result: BenchmarkResult) -> Iterator[tuple[str, str]]:
     yield "notebook", re.sub(r"<[^>]+>", " ", result.report._repr_html_())
 
 
-def test_a_report_of_files_has_no_mode(of_runs: BenchmarkResult) -> None:
+def test_a_report_of_files_has_no_mode(of_runs):
     assert of_runs.report.noun == "run"
     for name, text in renderings(of_runs):
         found = [match[0] for match in WORDS.finditer(text) if match[1].lower() == "mode"]
         assert not found, (name, found)
 
 
-def test_a_report_of_searches_calls_them_modes(of_modes: BenchmarkResult) -> None:
+def test_a_report_of_searches_calls_them_modes(of_modes):
     assert of_modes.report.noun == "mode"
     texts = dict(renderings(of_modes))
     for name in ("terminal", "markdown", "page", "latex", "family"):
@@ -85,9 +85,7 @@ def test_a_report_of_searches_calls_them_modes(of_modes: BenchmarkResult) -> Non
         assert "Best Run" not in texts[name]
 
 
-def test_gates_of_reports(
-    of_runs: BenchmarkResult, of_modes: BenchmarkResult, tmp_path: Path
-) -> None:
+def test_gates_of_reports(of_runs, of_modes, tmp_path):
     for result, noun in ((of_runs, "Run"), (of_modes, "Mode")):
         other = tmp_path / noun
         shutil.copytree(result.output_dir, other)
@@ -96,7 +94,7 @@ def test_gates_of_reports(
         assert re.search(rf"^ {noun} ", stream.getvalue(), re.MULTILINE)
 
 
-def test_the_result_of_compare() -> None:
+def test_the_result_of_compare():
     found = compare(QRELS, [str(FIXTURES / "runs/lexical.run"), str(FIXTURES / "runs/vector.run")])
     assert found.systems == ["lexical", "vector"]
     assert found.report.noun == "run"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import shutil
 import time
-from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +20,7 @@ SETTINGS: dict[str, Any] = {"dataset": str(GARDEN)}
 
 
 @pytest.fixture(scope="session")
-def cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+def cache(tmp_path_factory):
     folder = tmp_path_factory.mktemp("index-cache")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("TRECTOOLS_PLUS_CACHE", str(folder))
@@ -29,7 +28,7 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 
 @pytest.fixture(scope="session")
-def client(cache: Path) -> Iterator[TestClient]:
+def client(cache):
     """A service without a key, that has its documents open."""
     with Opened(ServiceSettings(**SETTINGS)) as found:
         yield found
@@ -57,19 +56,19 @@ class Opened:
 
 
 @pytest.fixture(scope="session")
-def open_service(cache: Path) -> type[Opened]:
+def open_service(cache):
     """``with open_service(settings, key) as client``."""
     return Opened
 
 
 @pytest.fixture(scope="session")
-def limited() -> Callable[..., ServiceSettings]:
+def limited():
     """Settings with limits of one's own, and nothing to search."""
     return lambda **limits: ServiceSettings(dataset="none", limits=Limits(**limits))
 
 
 @pytest.fixture(scope="session")
-def garden_set() -> dict[str, Any]:
+def garden_set():
     """The gardening questions as a test set, with two query types."""
     texts = dict(
         line.split("\t") for line in (GARDEN / "topics.tsv").read_text().splitlines() if line
@@ -87,14 +86,14 @@ def garden_set() -> dict[str, Any]:
 
 
 @pytest.fixture
-def garden_file(garden_set: dict[str, Any], tmp_path: Path) -> Path:
+def garden_file(garden_set, tmp_path):
     path = tmp_path / "garden.json"
     path.write_text(json.dumps(garden_set))
     return path
 
 
 @pytest.fixture(scope="session")
-def prometheus_tools(skip_unless_required: Any) -> tuple[str, str]:
+def prometheus_tools(skip_unless_required):
     """The paths of ``prometheus`` and ``promtool``; skip, or fail where they are required."""
     found = [shutil.which(name) for name in ("prometheus", "promtool")]
     if None in found:
@@ -104,7 +103,7 @@ def prometheus_tools(skip_unless_required: Any) -> tuple[str, str]:
 
 
 @pytest.fixture(scope="session")
-def check_problem() -> Callable[..., dict[str, Any]]:
+def check_problem():
     """See that an answer is a problem document with a status and code, and return it."""
     return _check_problem
 

@@ -30,7 +30,7 @@ async def _app(scope: Any, receive: Any, send: Any) -> None:
 
 
 @pytest.fixture
-def port(monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
+def port(monkeypatch):
     """A server that waits half a second for a request."""
     monkeypatch.setattr(server, "REQUEST_HEADER_SECONDS", 0.5)
     with serving(_app) as port:
@@ -84,12 +84,12 @@ def seconds_open(connection: socket.socket, *pieces: bytes) -> float:
     [(), (b"GET / HTTP/1.1\r\n",), (b"GET / HTTP/1.1\r\nHost: localhost\r\nX: ", *[b"x"] * 200)],
     ids=["silent", "half", "byte-by-byte"],
 )
-def test_a_request_that_does_not_come(port: int, pieces: tuple[bytes, ...]) -> None:
+def test_a_request_that_does_not_come(port, pieces):
     with socket.create_connection(("127.0.0.1", port)) as connection:
         assert seconds_open(connection, *pieces) < 10
 
 
-def test_who_waits_for_an_answer_is_not_cut_off(port: int) -> None:
+def test_who_waits_for_an_answer_is_not_cut_off(port):
     with socket.create_connection(("127.0.0.1", port)) as connection:
         for path in (b"/slow", b"/", b"/slow"):
             connection.sendall(b"GET " + path + b" HTTP/1.1\r\nHost: localhost\r\n\r\n")

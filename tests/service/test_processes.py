@@ -17,7 +17,6 @@ import threading
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -104,7 +103,7 @@ class Service:
 
 
 @pytest.fixture
-def start(tmp_path: Path) -> Iterator[Callable[..., Service]]:
+def start(tmp_path):
     started: list[Service] = []
 
     def begin(*words: str) -> Service:
@@ -141,7 +140,7 @@ def runs(number: int) -> bool:
     return status.rpartition(")")[2].split()[0] != "Z"
 
 
-def test_work_that_hangs_ends_at_the_time_limit(start: Any, tmp_path: Path) -> None:
+def test_work_that_hangs_ends_at_the_time_limit(start, tmp_path):
     service = start("--time-limit", "1")
     service.hang()
     stopped = service.workers()
@@ -156,7 +155,7 @@ def test_work_that_hangs_ends_at_the_time_limit(start: Any, tmp_path: Path) -> N
     assert not list(tmp_path.glob("trectools-plus-*"))
 
 
-def test_a_process_that_is_killed(start: Any) -> None:
+def test_a_process_that_is_killed(start):
     service = start()
     service.hang()
     answers: list[tuple[int, Any]] = []
@@ -187,7 +186,7 @@ BOMBS = {
 
 
 @pytest.mark.parametrize("name", BOMBS)
-def test_two_bombs_at_once(start: Any, name: str) -> None:
+def test_two_bombs_at_once(start, name):
     service = start("--time-limit", "60")
     path = "/v1/validate?kind=testset"
     answers: list[tuple[int, Any]] = []
@@ -225,7 +224,7 @@ HEAD = b"POST /v1/validate?kind=qrels HTTP/1.1\r\nHost: localhost\r\nContent-Typ
         b"Content-Length: +10\r\n",
     ],
 )
-def test_a_request_with_two_lengths_is_refused(start: Any, lines: bytes) -> None:
+def test_a_request_with_two_lengths_is_refused(start, lines):
     """The rest of the connection must not be read as another request."""
     service = start()
     rest = b"5\r\nq1 0 \r\n0\r\n\r\nGET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
@@ -235,7 +234,7 @@ def test_a_request_with_two_lengths_is_refused(start: Any, lines: bytes) -> None
     assert b"connection: close" in answer.lower()
 
 
-def test_workers_end_with_a_service_that_is_killed(start: Any) -> None:
+def test_workers_end_with_a_service_that_is_killed(start):
     """A worker that hangs cannot notice that the service has ended."""
     service = start()
     service.hang()

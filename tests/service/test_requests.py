@@ -22,7 +22,7 @@ SLEEP, FAIL, DIE = "sleep", "fail", "die"
 
 
 @pytest.fixture
-def stopped(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+def stopped(monkeypatch):
     """Do work in coroutines in place of processes; return the work that is stopped."""
     stopped: list[str] = []
 
@@ -111,5 +111,5 @@ async def check_failures(stopped: list[str]) -> None:
     "check",
     [check_limits, check_full, check_clients_that_leave, check_failures],
 )
-def test_work(stopped: list[str], check: Callable[[list[str]], Any]) -> None:
+def test_work(stopped, check):
     asyncio.run(check(stopped))

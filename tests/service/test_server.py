@@ -11,12 +11,10 @@ import subprocess
 import sys
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from harness.program import Program
 
 from trectools_plus.errors import InputError, UsageError
 from trectools_plus.service.server import listen, read_key
@@ -32,24 +30,24 @@ def command(*words: str) -> list[str]:
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::"])
-def test_others_come_in_with_a_key_only(host: str) -> None:
+def test_others_come_in_with_a_key_only(host):
     with pytest.raises(UsageError):
         listen(host, 0, has_key=False)
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "127.8.9.10"])
-def test_this_machine_needs_none(host: str) -> None:
+def test_this_machine_needs_none(host):
     with listen(host, 0, has_key=False) as opened:
         assert opened.getsockname()[0].startswith(("127.", "::1"))
 
 
-def test_answers_are_sent_at_once() -> None:
+def test_answers_are_sent_at_once():
     """asyncio sets TCP_NODELAY only on connections of sockets that name their protocol."""
     with listen("127.0.0.1", 0, has_key=False) as opened:
         assert opened.proto == socket.IPPROTO_TCP
 
 
-def test_a_port_that_is_taken() -> None:
+def test_a_port_that_is_taken():
     with listen("127.0.0.1", 0, has_key=False) as first:
         first.listen()
         with pytest.raises(InputError):
@@ -59,7 +57,7 @@ def test_a_port_that_is_taken() -> None:
 @pytest.mark.parametrize(
     "value", [None, "", "short", "x" * 15, "with blank in the middle", "é" * 20]
 )
-def test_a_key_that_is_none(monkeypatch: pytest.MonkeyPatch, value: str | None) -> None:
+def test_a_key_that_is_none(monkeypatch, value):
     monkeypatch.delenv("SERVICE_KEY", raising=False)
     if value is not None:
         monkeypatch.setenv("SERVICE_KEY", value)
@@ -68,7 +66,7 @@ def test_a_key_that_is_none(monkeypatch: pytest.MonkeyPatch, value: str | None) 
     assert not value or value not in str(refused.value)
 
 
-def test_a_key(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_key(monkeypatch):
     monkeypatch.setenv("SERVICE_KEY", f"{KEY}\n")
     assert read_key("SERVICE_KEY") == KEY
 
@@ -86,9 +84,7 @@ MISTAKES = [
 
 
 @pytest.mark.parametrize(("words", "said"), MISTAKES, ids=lambda value: str(value)[:20])
-def test_mistakes_are_one_line(
-    words: list[str], said: str, program: Program, tmp_path: Path
-) -> None:
+def test_mistakes_are_one_line(words, said, program, tmp_path):
     done = program(["trectools-plus", "serve", "--dataset", "none", *words], tmp_path)
     assert done.code == 2
     assert done.stderr.startswith("error: ")
@@ -97,7 +93,7 @@ def test_mistakes_are_one_line(
 
 
 @pytest.fixture
-def process() -> Iterator[tuple[subprocess.Popen[str], str]]:
+def process():
     """A service with a key, and its address."""
     started = subprocess.Popen(
         command("--port", "0", "--key-from-env", "SERVICE_KEY"),
@@ -129,7 +125,7 @@ def ask(url: str, **headers: str) -> tuple[int, Any]:
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_a_session(process: tuple[subprocess.Popen[str], str], number: int) -> None:
+def test_a_session(process, number):
     started, address = process
     assert ask(f"{address}/healthz")[0] == 200
     status, body = ask(f"{address}/metrics")

@@ -48,7 +48,7 @@ def with_grade(query: TestQuery, *grades: int) -> list[str]:
 
 @pytest.mark.every(2)
 @every_set
-def test_wrong_terms_are_judged(name: str) -> None:
+def test_wrong_terms_are_judged(name):
     """They are neither above nor below a right term, and share no name with it."""
     for query in shipped(name).queries:
         wrong, right = with_grade(query, 0), with_grade(query, 1, 2, 3)
@@ -64,7 +64,7 @@ def test_wrong_terms_are_judged(name: str) -> None:
 
 @pytest.mark.every(2)
 @every_set
-def test_broader_terms_are_not_judged(name: str) -> None:
+def test_broader_terms_are_not_judged(name):
     """A term of grade 3 can have narrower terms; no other term is above a right one."""
     for query in shipped(name).queries:
         intended, right = with_grade(query, 3), with_grade(query, 1, 2, 3)

@@ -1,9 +1,5 @@
 """The published JSON Schema accepts the sets that are written, and no others."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import pytest
 from jsonschema import Draft202012Validator
 
@@ -15,7 +11,7 @@ QUERY = {"query_id": "q1", "text": "fever", "relevant": [{"doc_id": "d", "grade"
 
 
 @pytest.mark.parametrize("name", shipped_names())
-def test_shipped_sets_match(name: str) -> None:
+def test_shipped_sets_match(name):
     SCHEMA.validate(load_test_set(name).model_dump(mode="json", exclude_none=True))
 
 
@@ -31,7 +27,7 @@ def test_shipped_sets_match(name: str) -> None:
         {**QUERY, "relevant": [{"doc_id": "d", "grade": "3"}]},
     ],
 )
-def test_others_do_not(query: dict[str, Any]) -> None:
+def test_others_do_not(query):
     content = {"metadata": {"dataset_id": "a"}, "queries": [QUERY]}
     assert SCHEMA.is_valid(content)
     assert not SCHEMA.is_valid({**content, "queries": [query]})

@@ -131,7 +131,7 @@ def test_terms_are_live_and_grades_fall(name):
         assert best_of(query), query.text
 
 
-def test_the_list_describes_every_set() -> None:
+def test_the_list_describes_every_set():
     listed = {one.name: one for one in list_test_sets()}
     assert [*listed] == [*shipped_names()]
     for name, one in listed.items():

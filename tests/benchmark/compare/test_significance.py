@@ -32,7 +32,7 @@ def compared(values: dict[str, list[float]], measure: str = "nDCG@10") -> Compar
     return compare_modes(Comparing(), evaluation_of(values, measure), measure, "run")
 
 
-def test_best_is_proven_against_every_other_run() -> None:
+def test_best_is_proven_against_every_other_run():
     found = compared({"a": LOW, "b": HIGH, "c": LOW})
     assert (found.best_mode, found.best_mode_significant) == ({"nDCG@10": "b"}, {"nDCG@10": True})
     found = compared({"a": LOW, "b": HIGH, "c": NEARLY})
@@ -41,7 +41,7 @@ def test_best_is_proven_against_every_other_run() -> None:
     assert (found.best_mode, found.best_mode_significant) == ({"nDCG@10": None}, {"nDCG@10": False})
 
 
-def test_groups_have_no_significant_differences() -> None:
+def test_groups_have_no_significant_differences():
     assert compared({"a": LOW, "b": HIGH, "c": NEARLY}).groups == {"nDCG@10": [["b", "c"]]}
     ranks = {"a": LOW, "b": HIGH, "c": [math.nan] * 12}
     assert compared(ranks, "MinRank").groups == {"MinRank": []}

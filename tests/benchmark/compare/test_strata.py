@@ -69,11 +69,11 @@ class Maker:
 
 
 @pytest.fixture
-def make(tmp_path: Path) -> Maker:
+def make(tmp_path):
     return Maker(tmp_path)
 
 
-def test_figures_are_those_of_the_queries_with_the_value(make: Maker) -> None:
+def test_figures_are_those_of_the_queries_with_the_value(make):
     result = make.run("out", confidence=0.9, seed=7)
     strata = result.report.strata
     assert {field: list(values) for field, values in strata.items()} == {"kind": ["hard", "easy"]}
@@ -104,7 +104,7 @@ def test_figures_are_those_of_the_queries_with_the_value(make: Maker) -> None:
     assert strata["kind"]["hard"]["a"]["MinRank"].n < 12 == strata["kind"]["hard"]["a"]["RR@10"].n
 
 
-def test_a_measure_defined_for_no_query_of_a_stratum_has_no_mean(make: Maker) -> None:
+def test_a_measure_defined_for_no_query_of_a_stratum_has_no_mean(make):
     # q0 and q12 find nothing relevant in either run.
     make.write_topics({n: "lost" if n in (0, 12) else "found" for n in range(QUERIES)})
     report = make.run("out").report

@@ -29,7 +29,7 @@ def evaluation_of(values: dict[str, list[float]], measure: str = "nDCG@10") -> E
     )
 
 
-def test_hand_worked_summary() -> None:
+def test_hand_worked_summary():
     figures = summarise(evaluation_of({"a": [0.2, 0.4, 0.9, 0.5]}), COMPARING, TARGETS)["a"][
         "nDCG@10"
     ]
@@ -43,7 +43,7 @@ def test_hand_worked_summary() -> None:
     assert "pytrec" in figures.definition.provider
 
 
-def test_an_interval_that_touches_zero_does_not_cross_it_by_rounding() -> None:
+def test_an_interval_that_touches_zero_does_not_cross_it_by_rounding():
     figures = summarise(evaluation_of({"a": [0.1, 0.2, 0.0]}), COMPARING, TARGETS)["a"]["nDCG@10"]
     assert figures.ci.low is not None
     assert figures.ci.low >= 0
@@ -56,7 +56,7 @@ def best(evaluation: Evaluation) -> tuple[list[str], str | None]:
     return compared.unranked, compared.best_mode[measure]
 
 
-def test_best_is_the_highest_mean_and_the_lowest_rank() -> None:
+def test_best_is_the_highest_mean_and_the_lowest_rank():
     assert best(evaluation_of({"a": [0.1], "b": [0.2]})) == ([], "b")
     assert best(evaluation_of({"a": [1], "b": [2]}, "MinRank")) == ([], "a")
     assert best(evaluation_of({"a": [0.2], "b": [0.2]})) == ([], None)
@@ -67,7 +67,7 @@ def test_best_is_the_highest_mean_and_the_lowest_rank() -> None:
     assert best(evaluation_of({"a": [NAN], "b": [3]}, "MinRank")) == ([], "b")
 
 
-def test_means_over_different_queries_have_no_best_run() -> None:
+def test_means_over_different_queries_have_no_best_run():
     most = evaluation_of({"a": [1, 1, NAN], "b": [1, 1, 9]}, "MeanRank")
     assert best(most) == (["MeanRank"], None)
     # As many queries, and yet others.
@@ -77,7 +77,7 @@ def test_means_over_different_queries_have_no_best_run() -> None:
     assert best(same) == ([], "a")
 
 
-def test_one_query_has_no_interval_and_no_status_of_its_ends() -> None:
+def test_one_query_has_no_interval_and_no_status_of_its_ends():
     figures = summarise(evaluation_of({"a": [1.0]}), COMPARING, TARGETS)["a"]["nDCG@10"]
     assert (figures.mean, figures.n, figures.ci) == (1.0, 1, None)
     assert figures.target is not None

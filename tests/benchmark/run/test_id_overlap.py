@@ -18,18 +18,18 @@ def error_of(corpus: Corpus | None, topics: Topics | None, qrels: Qrels = QRELS)
     return str(caught.value)
 
 
-def test_parts_with_common_ids() -> None:
+def test_parts_with_common_ids():
     check_id_overlap(CORPUS, Topics.from_dict({"1": "x", "9": "y"}), QRELS, "x")
     check_id_overlap(None, None, QRELS, "x")
     check_id_overlap(CORPUS, None, Qrels.from_dict({"1": {"d1": 1, "d9": 1}}), "x")
 
 
-def test_topics_of_another_collection() -> None:
+def test_topics_of_another_collection():
     words = error_of(None, Topics.from_dict({"a": "x", "b": "y"}))
     assert "a, b; qrels: 1, 2)" in words
     assert "irds:mine" in words
 
 
-def test_documents_of_another_collection() -> None:
+def test_documents_of_another_collection():
     words = error_of(CORPUS, None, Qrels.from_dict({"1": {"x9": 1}}))
     assert "(corpus: d1, d2; qrels: x9)" in words

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from pathlib import Path
-from typing import Any
 
 import polars as pl
 import pytest
@@ -20,7 +18,7 @@ from trectools_plus.formats.tables import Qrels
 from trectools_plus.reporting.files import write_reports
 
 
-def test_lists_name_unreadable_reports(small: Any, tmp_path: Path) -> None:
+def test_lists_name_unreadable_reports(small, tmp_path):
     options = {**small.options, "modes": ["lexical"], "measures": ["nDCG@3"], "resamples": 100}
     options["output_dir"] = str(tmp_path / "out" / "a")
     write_reports(run_benchmark(load_config(options=options)))
@@ -45,9 +43,7 @@ def test_lists_name_unreadable_reports(small: Any, tmp_path: Path) -> None:
     ),
     st.randoms(use_true_random=False),
 )
-def test_the_hash_of_qrels_is_that_of_the_sorted_judgments(
-    rows: list[tuple[str, str, int]], random: Any
-) -> None:
+def test_the_hash_of_qrels_is_that_of_the_sorted_judgments(rows, random):
     def frame(rows: list[tuple[str, str, int]]) -> Qrels:
         return Qrels(pl.DataFrame(rows, ["query_id", "doc_id", "relevance"], orient="row"))
 

@@ -40,7 +40,7 @@ QUERIES = 8
 
 
 @pytest.fixture
-def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
+def data(tmp_path, monkeypatch):
     """Topics and judgments without documents, and functions to search with."""
     name = f"search_{abs(hash(str(tmp_path)))}"
     (tmp_path / f"{name}.py").write_text(SEARCH)
@@ -60,7 +60,7 @@ def run(data: dict[str, str], names: str, **options: Any) -> BenchmarkResult:
     return result
 
 
-def test_incomplete_and_failed_modes_are_shown_and_not_scored(data: dict[str, str]) -> None:
+def test_incomplete_and_failed_modes_are_shown_and_not_scored(data):
     report = run(data, "good nothing half broken").report
     assert list(report.modes) == ["good", "nothing"]
     assert report.modes["nothing"].status == "empty"
@@ -85,7 +85,7 @@ def test_incomplete_and_failed_modes_are_shown_and_not_scored(data: dict[str, st
     assert verify_report("out").problems == []
 
 
-def test_a_baseline_that_was_not_scored(data: dict[str, str]) -> None:
+def test_a_baseline_that_was_not_scored(data):
     report = run(data, "good nothing broken", baseline=["broken"]).report
     assert report.comparisons == []
     assert report.best_mode["RR@10"] is None
@@ -93,7 +93,7 @@ def test_a_baseline_that_was_not_scored(data: dict[str, str]) -> None:
     assert {(one.baseline, one.contrast) for one in report.comparisons} == {("good", "nothing")}
 
 
-def test_without_a_scored_mode_there_is_no_report(data: dict[str, str]) -> None:
+def test_without_a_scored_mode_there_is_no_report(data):
     with pytest.raises(InputError, match=r"8.*8"):
         run(data, "broken")
     with pytest.raises(TrectoolsPlusError):
@@ -101,7 +101,7 @@ def test_without_a_scored_mode_there_is_no_report(data: dict[str, str]) -> None:
     assert not Path("out").exists()
 
 
-def test_the_command_writes_the_report_and_fails(data: dict[str, str]) -> None:
+def test_the_command_writes_the_report_and_fails(data):
     words = ["run", "--topics", "topics.tsv", "--qrels", "qrels.txt", "--output-dir", "out"]
     for name in ("good", "broken"):
         words += ["--retriever", f"{data['module']}:{name}"]
@@ -140,12 +140,12 @@ def test_the_command_writes_the_report_and_fails(data: dict[str, str]) -> None:
         ({"http": {"url": "http://a", "nosuch": "1"}}, "unknown setting 'http.nosuch'"),
     ],
 )
-def test_settings_that_do_not_go_together(options: dict[str, Any], message: str) -> None:
+def test_settings_that_do_not_go_together(options, message):
     with pytest.raises(UsageError, match=message):
         load_config(options={"topics": "t", "qrels": "q", **options})
 
 
-def test_options_override_the_file(tmp_path: Path) -> None:
+def test_options_override_the_file(tmp_path):
     path = tmp_path / "benchmark.yaml"
     path.write_text(
         "backend: http\nhttp:\n  url: http://a\n  retries: 2\ncollapse: {method: sum}\n"

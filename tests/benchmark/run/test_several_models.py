@@ -24,7 +24,7 @@ def settings(value: Any, **further: Any) -> RetrievalSettings:
     return make_settings({"embedding_model": value, **further})
 
 
-def test_models_are_read_from_text_mapping_and_folder(tmp_path: Path) -> None:
+def test_models_are_read_from_text_mapping_and_folder(tmp_path):
     assert settings("models/e5").model_folder() == "models/e5"
     assert settings(Path("models/e5")).model_folder() == "models/e5"
     assert settings("builtin").model_folder() is None
@@ -36,7 +36,7 @@ def test_models_are_read_from_text_mapping_and_folder(tmp_path: Path) -> None:
     assert settings(str(odd)).model_folder() == str(odd)
 
 
-def test_one_of_several_models_is_named() -> None:
+def test_one_of_several_models_is_named():
     several = settings("a=builtin,b=DIR")
     assert (several.model_folder("a"), several.model_folder("b")) == (None, "DIR")
     with pytest.raises(UsageError):
@@ -55,13 +55,13 @@ def test_one_of_several_models_is_named() -> None:
         (7, "got 7"),
     ],
 )
-def test_wrong_models_are_one_line(value: Any, words: str) -> None:
+def test_wrong_models_are_one_line(value, words):
     with pytest.raises(UsageError, match=words) as error:
         settings(value)
     assert "\n" not in str(error.value)
 
 
-def test_modes_with_vectors_are_searched_once_with_each_model() -> None:
+def test_modes_with_vectors_are_searched_once_with_each_model():
     modes = ("bm25", "splade", "dense", "hybrid", "all_max-b")
     assert expand_modes(modes, settings(TWO)) == (
         *("bm25", "splade", "dense-a", "dense-b", "hybrid-a", "hybrid-b", "all_max-b"),
@@ -69,7 +69,7 @@ def test_modes_with_vectors_are_searched_once_with_each_model() -> None:
     assert expand_modes(modes, RetrievalSettings()) == modes
 
 
-def test_one_report_compares_all_models(tmp_path: Path) -> None:
+def test_one_report_compares_all_models(tmp_path):
     config = BenchmarkConfig(
         dataset=GARDEN,
         retrieval={"embedding_model": TWO},
@@ -110,7 +110,7 @@ def test_one_report_compares_all_models(tmp_path: Path) -> None:
     assert verify_report(tmp_path).problems == []
 
 
-def test_models_in_a_configuration_file(tmp_path: Path) -> None:
+def test_models_in_a_configuration_file(tmp_path):
     path = tmp_path / "benchmark.yaml"
     path.write_text(
         f"dataset: {GARDEN}\nmodes: [lexical, label_only-b, vector]\nbaseline: vector-a\n"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -34,16 +33,16 @@ from trectools_plus.errors import UsageError
         (None, None),
     ],
 )
-def test_status_is_the_highest_level_reached(mean: float | None, status: str | None) -> None:
+def test_status_is_the_highest_level_reached(mean, status):
     assert judge_mean(mean, AD_HOC_TARGETS["nDCG@10"]).status == status
 
 
-def test_without_a_strong_level_competitive_is_the_highest() -> None:
+def test_without_a_strong_level_competitive_is_the_highest():
     result = judge_mean(1.0, AD_HOC_TARGETS["RR@10"])
     assert (result.status, result.strong) == ("competitive", None)
 
 
-def test_average_precision_is_competitive_three_points_above_the_baseline() -> None:
+def test_average_precision_is_competitive_three_points_above_the_baseline():
     target = AD_HOC_TARGETS["AP@100"]
     assert target.baseline_high is not None
     assert target.competitive == pytest.approx(target.baseline_high + 0.03)
@@ -60,12 +59,12 @@ def test_average_precision_is_competitive_three_points_above_the_baseline() -> N
         {"baseline": 0.1, "competitive": 0.4, "good": 0.5},
     ],
 )
-def test_levels_out_of_order_or_unknown_are_refused(levels: dict[str, float]) -> None:
+def test_levels_out_of_order_or_unknown_are_refused(levels):
     with pytest.raises(UsageError):
         Target(**levels)
 
 
-def test_without_a_baseline_there_is_only_one_step() -> None:
+def test_without_a_baseline_there_is_only_one_step():
     target = Target(competitive=0.5)
     assert judge_mean(0.4, target).status == "below_competitive"
     assert judge_mean(0.5, target).status == "competitive"
@@ -86,14 +85,12 @@ def test_without_a_baseline_there_is_only_one_step() -> None:
         (None, None, None, "undefined"),
     ],
 )
-def test_the_interval_is_judged_with_the_mean(
-    low: float | None, mean: float | None, high: float | None, words: str
-) -> None:
+def test_the_interval_is_judged_with_the_mean(low, mean, high, words):
     result = judge_mean(mean, AD_HOC_TARGETS["nDCG@10"], (low, high))
     assert describe_status(result) == words
 
 
-def test_the_ends_of_the_interval_have_levels_of_their_own() -> None:
+def test_the_ends_of_the_interval_have_levels_of_their_own():
     result = judge_mean(0.36, AD_HOC_TARGETS["nDCG@10"], (0.31, 0.42))
     assert (result.status_low, result.status, result.status_high) == (
         "baseline",
@@ -106,7 +103,7 @@ def of_preset(name: Any, **values: Any) -> Any:
     return BenchmarkConfig(dataset="irds:x", targets=name, **values).targets
 
 
-def test_the_preset_of_the_kpi_sheet() -> None:
+def test_the_preset_of_the_kpi_sheet():
     found = of_preset("trec-2025")
     assert found == AD_HOC_TARGETS
     named = ("nDCG(dcg='exp-log2')@10", "MAP@100", "P@5")
@@ -117,7 +114,7 @@ def test_the_preset_of_the_kpi_sheet() -> None:
 
 @pytest.mark.parametrize("preset", ["bands", ["bands"]])
 @pytest.mark.parametrize("measure", ["nDCG@10", "nDCG", "NDCG@5", "nDCG(dcg='exp-log2')@20"])
-def test_bands_of_ndcg(preset: Any, measure: str) -> None:
+def test_bands_of_ndcg(preset, measure):
     """nDCG from 0.8 is very good (strong), from 0.5 good (competitive)."""
     config = BenchmarkConfig(dataset="irds:x", targets=preset, measures=(measure, "R@5"))
     (target,) = config.targets.values()
@@ -128,7 +125,7 @@ def test_bands_of_ndcg(preset: Any, measure: str) -> None:
     assert describe_status(result) == "strong (interval: competitive to strong)"
 
 
-def test_the_last_preset_counts_and_unknown_ones_are_named() -> None:
+def test_the_last_preset_counts_and_unknown_ones_are_named():
     both = of_preset("trec-2025,bands")
     assert both["nDCG@10"] == of_preset("bands")["nDCG@10"]
     assert both["AP@100"] == of_preset("trec-2025")["AP@100"]
@@ -136,7 +133,7 @@ def test_the_last_preset_counts_and_unknown_ones_are_named() -> None:
         load_config(options={"dataset": "hpo", "targets": "trec-2024"})
 
 
-def test_presets_in_a_file_and_targets_without_new_fields(tmp_path: Path) -> None:
+def test_presets_in_a_file_and_targets_without_new_fields(tmp_path):
     path = tmp_path / "benchmark.yaml"
     path.write_text("dataset: irds:x\ntargets: trec-2025\n")
     manifest = load_config(path).as_manifest()
@@ -152,7 +149,7 @@ def test_presets_in_a_file_and_targets_without_new_fields(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("mean", "meaningful"), [(0.2999999, False), (0.27 + 0.03, True), (0.31, True), (0.9, True)]
 )
-def test_an_uplift_in_the_range_or_above_is_meaningful(mean: float, meaningful: bool) -> None:
+def test_an_uplift_in_the_range_or_above_is_meaningful(mean, meaningful):
     target = Target(competitive=0.3, uplift=(0.03, 0.05))
     uplift = judge_mean(mean, target, baseline=("bm25", 0.27)).uplift
     assert uplift is not None
@@ -171,13 +168,11 @@ def test_an_uplift_in_the_range_or_above_is_meaningful(mean: float, meaningful: 
         ((), ["BM25", "lexical"], None),
     ],
 )
-def test_the_baseline_of_an_uplift(
-    baselines: tuple[str, ...], modes: list[str], expected: str | None
-) -> None:
+def test_the_baseline_of_an_uplift(baselines, modes, expected):
     assert find_uplift_baseline(baselines, modes) == expected
 
 
 @pytest.mark.parametrize("uplift", [(0.05, 0.03), (0.0, 0.05), (0.03,), "much"])
-def test_uplifts_that_are_refused(uplift: Any) -> None:
+def test_uplifts_that_are_refused(uplift):
     with pytest.raises(UsageError):
         Target(competitive=0.3, uplift=uplift)

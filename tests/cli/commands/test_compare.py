@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
-from harness.program import Done, Program
+from harness.program import Done
 
 from trectools_plus import compare
 
@@ -18,14 +17,14 @@ PAIR = (f"a={LEXICAL}", f"b={VECTOR}")
 
 
 @pytest.fixture(name="call")
-def make_call(program: Program, tmp_path: Path) -> Any:
+def make_call(program, tmp_path):
     def call(*words: object) -> Done:
         return program(["trectools-plus", "compare", *map(str, words)], tmp_path)
 
     return call
 
 
-def test_every_format_has_the_figures_of_python(call: Any, tmp_path: Path) -> None:
+def test_every_format_has_the_figures_of_python(call, tmp_path):
     found = compare(QRELS, {"a": LEXICAL, "b": VECTOR}, ["AP", "RR"], baseline="a")
     options = (*PAIR, "--qrels", QRELS, "-m", "AP,RR", "--baseline", "a")
     assert json.loads(call(*options, "--format", "json").text) == json.loads(found.to_json())
@@ -54,7 +53,7 @@ def test_every_format_has_the_figures_of_python(call: Any, tmp_path: Path) -> No
         ((*PAIR, "--qrels", "none.txt"), 2, "none.txt"),
     ],
 )
-def test_errors_are_one_line(call: Any, words: Any, code: int, message: str) -> None:
+def test_errors_are_one_line(call, words, code, message):
     done = call(*words)
     assert (done.code, done.text) == (code, "")
     (line,) = done.stderr.splitlines()
@@ -62,7 +61,7 @@ def test_errors_are_one_line(call: Any, words: Any, code: int, message: str) -> 
     assert message in line
 
 
-def test_runs_over_different_queries_are_not_comparable(call: Any, tmp_path: Path) -> None:
+def test_runs_over_different_queries_are_not_comparable(call, tmp_path):
     few = tmp_path / "few.run"
     lines = VECTOR.read_text("utf-8").splitlines(keepends=True)
     first = lines[0].split()[0]
@@ -74,7 +73,7 @@ def test_runs_over_different_queries_are_not_comparable(call: Any, tmp_path: Pat
     assert call(LEXICAL, f"r={few}", "--qrels", QRELS, "--strict-input").code in (0, 1)
 
 
-def test_the_options_that_decide_reach_the_result(call: Any) -> None:
+def test_the_options_that_decide_reach_the_result(call):
     words = (*PAIR, "--qrels", QRELS, "-m", "AP", "--format", "json")
     found = json.loads(
         call(

@@ -5,14 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from harness.program import Program
 
 import trectools_plus
 from trectools_plus.cli.commands.packaged import demo as run_demo
 
 
 @pytest.mark.parametrize("name", ["qrels.txt", "report/BenchmarkReport.html", "report/notes.txt"])
-def test_files_of_others_are_never_overwritten(name: str, tmp_path: Path, program: Program) -> None:
+def test_files_of_others_are_never_overwritten(name, tmp_path, program):
     file = tmp_path / "mine" / name
     file.parent.mkdir(parents=True)
     file.write_text("mine", "utf-8")
@@ -24,9 +23,7 @@ def test_files_of_others_are_never_overwritten(name: str, tmp_path: Path, progra
     assert file.read_text("utf-8") == "mine"
 
 
-def test_an_interrupted_demo_leaves_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_interrupted_demo_leaves_nothing(tmp_path, monkeypatch):
     def interrupt(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
@@ -57,7 +54,7 @@ COMMANDS = {
         for name in COMMANDS
     ],
 )
-def test_the_sample_is_a_dataset(name: str, tmp_path: Path, program: Program) -> None:
+def test_the_sample_is_a_dataset(name, tmp_path, program):
     run = Path(trectools_plus.__file__).parent / "formats" / "sample" / "runs" / "lexical.run"
     done = program(f"{name} --dataset sample {COMMANDS[name].format(run=run)}", tmp_path)
     assert done.code == 0, done.stderr

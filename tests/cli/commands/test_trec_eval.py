@@ -1,7 +1,5 @@
 """Tests of ``trectools-plus trec-eval``: arguments, output, exit codes."""
 
-from __future__ import annotations
-
 import gzip
 
 import pytest

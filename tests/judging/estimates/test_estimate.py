@@ -23,7 +23,7 @@ ORIGIN = LabelOrigin(model="judge", host="localhost", prompt_sha256="0" * 64)
 
 
 @pytest.fixture(scope="module")
-def plan(tmp_path_factory: pytest.TempPathFactory) -> PlanFolder:
+def plan(tmp_path_factory):
     """A plan of 40 queries and three runs."""
     return make_small(tmp_path_factory.mktemp("judging"), queries=40, names="abc", people=25)
 
@@ -53,7 +53,7 @@ def _find(report: JudgmentReport, measure: str, run: str, other: str | None = No
     return found if found.run == run else found.reversed()
 
 
-def test_every_mean_and_difference_is_that_of_two_evaluations(plan: PlanFolder) -> None:
+def test_every_mean_and_difference_is_that_of_two_evaluations(plan):
     people, model = label_all(plan, 25), _model(plan)
     write_labels(plan, model)
     report = estimate(plan, people=people)
@@ -81,7 +81,7 @@ def test_every_mean_and_difference_is_that_of_two_evaluations(plan: PlanFolder) 
         assert pair.combined.high > difference.combined.high
 
 
-def test_too_few_queries_of_people_stand_alone(plan: PlanFolder) -> None:
+def test_too_few_queries_of_people_stand_alone(plan):
     write_labels(plan, _model(plan))
     report = estimate(plan, people=label_all(plan, 19))
     assert report.refusal is not None
@@ -93,7 +93,7 @@ def test_too_few_queries_of_people_stand_alone(plan: PlanFolder) -> None:
         estimate(plan, people=label_all(plan, 1))
 
 
-def test_people_who_skip_a_query_do_not_give_a_sample(plan: PlanFolder) -> None:
+def test_people_who_skip_a_query_do_not_give_a_sample(plan):
     write_labels(plan, _model(plan))
     skipped = plan.plan.queries[22]
     people = [one for one in label_all(plan, 25) if one.query_id != skipped]
@@ -103,7 +103,7 @@ def test_people_who_skip_a_query_do_not_give_a_sample(plan: PlanFolder) -> None:
     assert report.counts.people == 22
 
 
-def test_missing_answers_of_the_model_are_never_0(plan: PlanFolder) -> None:
+def test_missing_answers_of_the_model_are_never_0(plan):
     model = _model(plan)
     model[::7] = [one.model_copy(update={"grade": None}) for one in model[::7]]
     write_labels(plan, model)
@@ -115,7 +115,7 @@ def test_missing_answers_of_the_model_are_never_0(plan: PlanFolder) -> None:
     assert shown == pytest.approx(graded.mean("b", "nDCG@4"))
 
 
-def test_a_model_that_was_not_asked_about_all_pairs_is_refused(plan: PlanFolder) -> None:
+def test_a_model_that_was_not_asked_about_all_pairs_is_refused(plan):
     write_labels(plan, _model(plan)[:-3])
     with pytest.raises(CheckFailedError, match="3"):
         estimate(plan, people=label_all(plan, 25))
@@ -125,20 +125,20 @@ def test_a_model_that_was_not_asked_about_all_pairs_is_refused(plan: PlanFolder)
 
 
 @pytest.mark.parametrize("measure", ["AP", "AP@100", "nDCG@5", "RR"])
-def test_deeper_measures_are_refused(plan: PlanFolder, measure: str) -> None:
+def test_deeper_measures_are_refused(plan, measure):
     write_labels(plan, _model(plan))
     with pytest.raises(UsageError, match="4"):
         estimate(plan, people=label_all(plan, 25), measures=[measure])
 
 
-def test_runs_are_named(plan: PlanFolder) -> None:
+def test_runs_are_named(plan):
     write_labels(plan, _model(plan))
     assert estimate(plan, people=label_all(plan, 25), runs=["b", "a"]).runs == ["a", "b"]
     with pytest.raises(UsageError, match="z"):
         estimate(plan, people=label_all(plan, 25), runs=["z"])
 
 
-def test_a_prompt_that_was_changed_after_people_judged(plan: PlanFolder) -> None:
+def test_a_prompt_that_was_changed_after_people_judged(plan):
     later = "2026-02-01T00:00:00Z"
     changed = ORIGIN.model_copy(update={"prompt_sha256": "1" * 64})
     second = [one.model_copy(update={"origin": changed, "time": later}) for one in _model(plan)]
@@ -149,9 +149,7 @@ def test_a_prompt_that_was_changed_after_people_judged(plan: PlanFolder) -> None
     assert estimate(plan, people=label_all(plan, 25)).warnings == []
 
 
-def test_the_code_of_the_page_prints_the_result(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_code_of_the_page_prints_the_result(tmp_path, monkeypatch):
     page = Path(__file__).resolve().parents[3] / "docs" / "judging.md"
     plan = make_small(tmp_path, queries=25, depth=10, people=20)
     write_labels(plan, _model(plan))

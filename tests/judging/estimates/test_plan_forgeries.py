@@ -32,7 +32,7 @@ PROMPT_FILE = f"prompts/{PROMPT.sha256[:16]}.txt"
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[Label]]:
+def made(tmp_path_factory):
     """A plan of 30 queries with judgments, its estimate, and the labels of people."""
     plan = make_small(tmp_path_factory.mktemp("plan"), queries=30, people=25)
     people = label_all(plan, 25)
@@ -62,7 +62,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[Label]]:
 
 
 @pytest.fixture
-def folder(made: tuple[Path, list[Label]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(made, tmp_path, monkeypatch):
     source, people = made
     for module in ("verification", "estimate"):
         name = f"trectools_plus.judging.estimates.{module}.read_people"
@@ -171,7 +171,7 @@ INCONSISTENT: dict[str, Callable[[Path], None]] = {
 """Forgeries that no estimate made again can hide."""
 
 
-def test_an_unchanged_plan_is_verified_and_nothing_written(folder: Path) -> None:
+def test_an_unchanged_plan_is_verified_and_nothing_written(folder):
     before = {path: sha256_file(path) for path in folder.rglob("*") if path.is_file()}
     found = verify_report(folder)
     assert found.problems == []
@@ -182,20 +182,20 @@ def test_an_unchanged_plan_is_verified_and_nothing_written(folder: Path) -> None
 
 @pytest.mark.every(2)
 @pytest.mark.parametrize("name", FORGERIES)
-def test_a_forged_file_of_a_plan_is_found(folder: Path, name: str) -> None:
+def test_a_forged_file_of_a_plan_is_found(folder, name):
     FORGERIES[name](folder)
     assert is_found(folder)
 
 
 @pytest.mark.every(2)
 @pytest.mark.parametrize("name", INCONSISTENT)
-def test_a_forged_plan_is_found_although_all_is_computed_again(folder: Path, name: str) -> None:
+def test_a_forged_plan_is_found_although_all_is_computed_again(folder, name):
     INCONSISTENT[name](folder)
     estimate_again(folder)
     assert is_found(folder)
 
 
-def test_an_estimate_of_another_version_is_not_verified(folder: Path) -> None:
+def test_an_estimate_of_another_version_is_not_verified(folder):
     path = folder / "JudgmentReport.json"
     document = json.loads(path.read_text())
     path.write_text(json.dumps({**document, "version": "0.0.9"}))
@@ -205,7 +205,7 @@ def test_an_estimate_of_another_version_is_not_verified(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("measure", ["evil_plan:Measure", "MaxOntSim(ontology='http://h/x')@2"])
-def test_a_plan_runs_no_code(folder: Path, monkeypatch: pytest.MonkeyPatch, measure: str) -> None:
+def test_a_plan_runs_no_code(folder, monkeypatch, measure):
     code = "from pathlib import Path\nPath('ran').touch()\n"
     (folder / "evil_plan.py").write_text(code)
     edit_plan(lambda plan: plan.update(measures=[measure]))(folder)
@@ -221,14 +221,14 @@ def test_a_plan_runs_no_code(folder: Path, monkeypatch: pytest.MonkeyPatch, meas
 
 
 @pytest.mark.parametrize("path", ["../x.run", "/dev/zero", "http://h/x", "runs/../../x", "a\nb"])
-def test_a_plan_names_only_files_of_its_folder(folder: Path, path: str) -> None:
+def test_a_plan_names_only_files_of_its_folder(folder, path):
     edit_plan(lambda plan: plan["runs"][0].update(path=path))(folder)
     with pytest.raises(InputError):
         PlanFolder(folder)
 
 
 @pytest.mark.parametrize("name", ["plan.json", "pool.jsonl", "labels.jsonl", "people.qrels"])
-def test_no_file_of_a_plan_is_a_pipe_or_a_link_to_another_folder(folder: Path, name: str) -> None:
+def test_no_file_of_a_plan_is_a_pipe_or_a_link_to_another_folder(folder, name):
     for replaced in ("pipe", "link"):
         (folder / name).unlink()
         if replaced == "pipe":

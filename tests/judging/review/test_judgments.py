@@ -52,7 +52,7 @@ def replay(said: list[Any]) -> dict[str, QueryJudgments]:
 
 
 @given(STEPS)
-def test_what_counts_is_what_was_said_last_and_not_undone(steps: list[Any]) -> None:
+def test_what_counts_is_what_was_said_last_and_not_undone(steps):
     with tempfile.TemporaryDirectory() as folder:
         store = open_store(Path(folder) / "review.db", MATERIAL)
         people, said = {}, {"Anna": [], "Ben": []}
@@ -86,7 +86,7 @@ def test_what_counts_is_what_was_said_last_and_not_undone(steps: list[Any]) -> N
         store.close()
 
 
-def test_a_name_that_is_there_is_not_taken_by_accident(tmp_path: Path) -> None:
+def test_a_name_that_is_there_is_not_taken_by_accident(tmp_path):
     store = open_store(tmp_path / "review.db", MATERIAL)
     assert judgments.begin_session(store, "Anna", resume=True) is None
     first = judgments.begin_session(store, "Anna", resume=False)

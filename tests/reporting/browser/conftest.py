@@ -9,7 +9,6 @@ import select
 import shutil
 import subprocess
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -156,7 +155,7 @@ class Page:
 
 
 @pytest.fixture(scope="session")
-def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
+def page(tmp_path_factory):
     """A browser of its own, with an empty profile."""
     program = shutil.which("chromium")
     if program is None:
@@ -168,7 +167,7 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
 
 
 @pytest.fixture(scope="session")
-def axe() -> str:
+def axe():
     """The source of axe-core, from the folder of its npm package that ``AXE_CORE`` names."""
     path = Path(os.environ.get("AXE_CORE", "")) / "axe.min.js"
     if not path.is_file():

@@ -75,7 +75,7 @@ def make_evidence(report: BenchmarkReport, texts: dict[str, str]) -> QueryEviden
 
 
 @pytest.fixture
-def file(make_report: Any, tmp_path: Path) -> Path:
+def file(make_report, tmp_path):
     return make_file(make_report, tmp_path / "BenchmarkReport.html")
 
 
@@ -140,7 +140,7 @@ _SCROLLING = (
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_the_console_is_quiet_and_nothing_is_requested(page: Any, file: Path, scheme: str) -> None:
+def test_the_console_is_quiet_and_nothing_is_requested(page, file, scheme):
     page.prefer(prefers_color_scheme=scheme)
     page.open(file)
     open_all(page)
@@ -150,7 +150,7 @@ def test_the_console_is_quiet_and_nothing_is_requested(page: Any, file: Path, sc
     assert page.run("document.title").startswith("Lexical-Only")
 
 
-def test_the_result_is_on_the_first_screen_and_the_rest_is_collapsed(page: Any, file: Path) -> None:
+def test_the_result_is_on_the_first_screen_and_the_rest_is_collapsed(page, file):
     page.open(file, 1400, 900)
     tops = [
         page.run(f"document.querySelector('{part}').getBoundingClientRect().{edge}")
@@ -163,7 +163,7 @@ def test_the_result_is_on_the_first_screen_and_the_rest_is_collapsed(page: Any, 
 
 
 @pytest.mark.parametrize("width", WIDTHS)
-def test_nothing_is_wider_than_the_window(page: Any, file: Path, width: int) -> None:
+def test_nothing_is_wider_than_the_window(page, file, width):
     page.open(file, width)
     open_all(page)
     choose(page, "query-search", "apples", "input")
@@ -177,9 +177,7 @@ def test_nothing_is_wider_than_the_window(page: Any, file: Path, width: int) -> 
 
 
 @pytest.mark.parametrize("width", WIDTHS)
-def test_many_modes_with_long_names_fit_too(
-    page: Any, make_report: Any, tmp_path: Path, width: int
-) -> None:
+def test_many_modes_with_long_names_fit_too(page, make_report, tmp_path, width):
     means = {
         f"run-{n:02}-{'verylongname' * 5}": {"nDCG@10": n / 20, "MeanRank": 1234.5 + n}
         for n in range(12)
@@ -207,7 +205,7 @@ def test_many_modes_with_long_names_fit_too(
     assert page.problems == []
 
 
-def test_the_means_sort_with_the_keyboard(page: Any, file: Path) -> None:
+def test_the_means_sort_with_the_keyboard(page, file):
     page.open(file)
     header = "#result th:nth-child(2)"
     assert first_cells(page, "#result table") == ["Lexical-Only", "Vector-Only", "Hybrid"]
@@ -221,7 +219,7 @@ def test_the_means_sort_with_the_keyboard(page: Any, file: Path) -> None:
     assert "nDCG@10, ascending" in page.run("document.getElementById('status').textContent")
 
 
-def test_the_plot_shows_the_difference_of_every_query(page: Any, file: Path) -> None:
+def test_the_plot_shows_the_difference_of_every_query(page, file):
     page.open(file)
     box = "document.querySelector('#plot svg').getBoundingClientRect()"
     bars = page.run(
@@ -245,7 +243,7 @@ def test_the_plot_shows_the_difference_of_every_query(page: Any, file: Path) -> 
     assert page.run(f"{box}.height") > 100
 
 
-def test_the_switch_changes_the_measure_everywhere_with_the_keyboard(page: Any, file: Path) -> None:
+def test_the_switch_changes_the_measure_everywhere_with_the_keyboard(page, file):
     page.open(file)
     open_all(page)
     parts = {
@@ -271,7 +269,7 @@ def test_the_switch_changes_the_measure_everywhere_with_the_keyboard(page: Any, 
     assert page.problems == []
 
 
-def test_queries_are_paged_sorted_and_searched(page: Any, file: Path) -> None:
+def test_queries_are_paged_sorted_and_searched(page, file):
     page.open(file)
     open_section(page, "queries")
     page.run("document.querySelector('#query-table th button').click()")
@@ -298,7 +296,7 @@ def test_queries_are_paged_sorted_and_searched(page: Any, file: Path) -> None:
     assert page.problems == []
 
 
-def test_a_query_shows_the_modes_side_by_side(page: Any, file: Path) -> None:
+def test_a_query_shows_the_modes_side_by_side(page, file):
     page.open(file)
     open_section(page, "queries")
     choose(page, "query-search", "apples", "input")
@@ -326,21 +324,21 @@ def test_a_query_shows_the_modes_side_by_side(page: Any, file: Path) -> None:
     assert page.run("document.title") != "broken"
 
 
-def test_the_address_of_a_query_opens_it(page: Any, file: Path) -> None:
+def test_the_address_of_a_query_opens_it(page, file):
     page.open(file)
     page.run("location.hash = '#q=q12'")
     page.wait_for("document.getElementById('query-dialog').open")
     assert text_of(page, "#query-heading") == "q12"
 
 
-def test_a_failing_query_leads_to_its_results(page: Any, file: Path) -> None:
+def test_a_failing_query_leads_to_its_results(page, file):
     page.open(file)
     page.run("document.querySelector('[data-query]').click()")
     assert text_of(page, "#query-heading") == "q59"
     assert page.run("document.querySelectorAll('.results').length") == 3
 
 
-def test_the_plot_of_differences_opens_queries_with_the_keyboard(page: Any, file: Path) -> None:
+def test_the_plot_of_differences_opens_queries_with_the_keyboard(page, file):
     page.open(file)
     tab_to(page, "#plot-area")
     slider = "document.getElementById('plot-area').getAttribute('aria-value{}')"
@@ -366,7 +364,7 @@ def test_the_plot_of_differences_opens_queries_with_the_keyboard(page: Any, file
     assert page.problems == []
 
 
-def test_a_pointer_shows_and_opens_the_query_behind_a_bar(page: Any, file: Path) -> None:
+def test_a_pointer_shows_and_opens_the_query_behind_a_bar(page, file):
     page.open(file)
     box = page.run(
         "(({left, top, width, height}) => [left, top, width, height])"
@@ -382,7 +380,7 @@ def test_a_pointer_shows_and_opens_the_query_behind_a_bar(page: Any, file: Path)
     assert text_of(page, "#query-heading") == query
 
 
-def test_other_modes_can_be_chosen_for_the_plot(page: Any, file: Path) -> None:
+def test_other_modes_can_be_chosen_for_the_plot(page, file):
     page.open(file)
     assert text_of(page, "#plot-title").startswith("Hybrid − Lexical-Only")
     result = text_of(page, "#plot-result")
@@ -394,7 +392,7 @@ def test_other_modes_can_be_chosen_for_the_plot(page: Any, file: Path) -> None:
     assert text_of(page, "#plot-title").startswith("Lexical-Only − Vector-Only")
 
 
-def test_the_sides_of_the_plot_list_their_queries(page: Any, file: Path) -> None:
+def test_the_sides_of_the_plot_list_their_queries(page, file):
     page.open(file)
     page.run("document.querySelector('#plot-sides button').click()")
     label = text_of(page, "#plot-sides button")
@@ -404,7 +402,7 @@ def test_the_sides_of_the_plot_list_their_queries(page: Any, file: Path) -> None
     )
 
 
-def test_every_value_and_result_is_decoded(page: Any, make_report: Any, tmp_path: Path) -> None:
+def test_every_value_and_result_is_decoded(page, make_report, tmp_path):
     names = ["nDCG@10", "RR@10", "MeanRank"]
     report = make_report({mode: dict.fromkeys(names, 0.4) for mode in ("a", "b")})
     ids = [f"q{number}" for number in range(700)]
@@ -442,7 +440,7 @@ def test_every_value_and_result_is_decoded(page: Any, make_report: Any, tmp_path
 
 @pytest.mark.parametrize("width", WIDTHS)
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_axe_finds_nothing(page: Any, file: Path, axe: str, scheme: str, width: int) -> None:
+def test_axe_finds_nothing(page, file, axe, scheme, width):
     page.prefer(prefers_color_scheme=scheme)
     page.open(file, width)
     open_all(page)
@@ -456,7 +454,7 @@ def test_axe_finds_nothing(page: Any, file: Path, axe: str, scheme: str, width: 
     assert page.run(violations) == []
 
 
-def test_everything_is_printed(page: Any, file: Path) -> None:
+def test_everything_is_printed(page, file):
     page.open(file)
     choose(page, "measure", "1")
     page.call("Emulation.setEmulatedMedia", media="print")
@@ -476,7 +474,7 @@ def test_everything_is_printed(page: Any, file: Path) -> None:
     assert pdf.startswith(b"%PDF")
 
 
-def test_the_page_can_be_read_without_scripts(page: Any, file: Path) -> None:
+def test_the_page_can_be_read_without_scripts(page, file):
     page.call("Emulation.setScriptExecutionDisabled", value=True)
     page.open(file)
     page.call("Emulation.setScriptExecutionDisabled", value=False)
@@ -489,9 +487,7 @@ def test_the_page_can_be_read_without_scripts(page: Any, file: Path) -> None:
     assert page.run("document.querySelectorAll('noscript').length") == 1
 
 
-def test_without_values_of_queries_the_measure_is_switched(
-    page: Any, make_report: Any, tmp_path: Path
-) -> None:
+def test_without_values_of_queries_the_measure_is_switched(page, make_report, tmp_path):
     path = tmp_path / "means.html"
     path.write_text(render_html(make_report()), encoding="utf-8")
     page.open(path)
@@ -502,7 +498,7 @@ def test_without_values_of_queries_the_measure_is_switched(
     assert page.problems == []
 
 
-def test_the_focus_is_seen(page: Any, file: Path) -> None:
+def test_the_focus_is_seen(page, file):
     page.open(file)
     press(page, "Tab")
     assert page.run("document.activeElement.className") == "skip"

@@ -89,7 +89,7 @@ def results_of(data: Any) -> list[list[list[str]]]:
     return [queries[start : start + size] for start in range(0, len(queries), size)]
 
 
-def test_modes_measures_and_queries_are_there(make_report: Any) -> None:
+def test_modes_measures_and_queries_are_there(make_report):
     report = make_report()
     page = render_html(report, evidence_for(report, {"q1": "first words", "q2": "second"}))
     document = Document(page)
@@ -106,7 +106,7 @@ def test_modes_measures_and_queries_are_there(make_report: Any) -> None:
     assert values_of(data, 0) == [[0, 0], [0.25, 0.25], [0.5, 0.5]]
 
 
-def test_the_number_of_timed_queries_is_shown(make_report: Any) -> None:
+def test_the_number_of_timed_queries_is_shown(make_report):
     report = make_report()
     assert "p50 0.31, p95 0.92, p99 1.40<" in render_html(report)
     assert "timed queries" not in render_html(report)
@@ -116,7 +116,7 @@ def test_the_number_of_timed_queries_is_shown(make_report: Any) -> None:
     assert "ms per query of 1,234 timed queries" in render_html(report)
 
 
-def test_results_have_their_order_titles_and_grades(make_report: Any) -> None:
+def test_results_have_their_order_titles_and_grades(make_report):
     report = make_report()
     data = data_of(render_html(report, evidence_for(report, {"q1": "words"})))
     assert data["documents"] == ["d2", "d1"]
@@ -126,7 +126,7 @@ def test_results_have_their_order_titles_and_grades(make_report: Any) -> None:
     assert data["titles"][1].startswith('"><script>')
 
 
-def test_text_from_outside_is_never_markup(make_report: Any) -> None:
+def test_text_from_outside_is_never_markup(make_report):
     failing = FailingQuery(
         query_id=EVIL,
         text=EVIL,
@@ -152,7 +152,7 @@ def test_text_from_outside_is_never_markup(make_report: Any) -> None:
     assert (data["ids"], data["texts"]) == ([EVIL], [" ".join(EVIL.split())])
 
 
-def test_nothing_is_loaded_from_anywhere(make_report: Any) -> None:
+def test_nothing_is_loaded_from_anywhere(make_report):
     report = make_report()
     page = render_html(report, evidence_for(report, {"q1": "x"}))
     document = Document(page)
@@ -169,7 +169,7 @@ def test_nothing_is_loaded_from_anywhere(make_report: Any) -> None:
     assert not re.search(r"https?://|@import|url\(", page.replace(f'"{namespace}"', ""))
 
 
-def test_the_policy_allows_this_style_and_this_script_only(make_report: Any) -> None:
+def test_the_policy_allows_this_style_and_this_script_only(make_report):
     page = render_html(make_report())
     document = Document(page)
     (policy,) = (
@@ -185,7 +185,7 @@ def test_the_policy_allows_this_style_and_this_script_only(make_report: Any) -> 
     assert not [1 for _, attributes in document.elements if "style" in attributes]
 
 
-def test_headings_tables_and_links_are_in_order(make_report: Any) -> None:
+def test_headings_tables_and_links_are_in_order(make_report):
     report = make_report()
     document = Document(render_html(report, evidence_for(report, {"q1": "x"})))
     levels = [int(tag[1]) for tag, _ in document.elements if re.fullmatch("h[1-6]", tag)]
@@ -208,7 +208,7 @@ def test_headings_tables_and_links_are_in_order(make_report: Any) -> None:
         {"a": {"RR@10": 0.0}, "b": {"RR@10": 0.0}},
     ],
 )
-def test_any_report_makes_a_page(make_report: Any, means: dict[str, Any]) -> None:
+def test_any_report_makes_a_page(make_report, means):
     page = render_html(make_report(means, latency=False))
     assert Document(page).open == []
     assert "None" not in page
@@ -259,9 +259,7 @@ def large_evidence(report: Any, queries: int, text: str = TEXT) -> QueryEvidence
 
 
 @pytest.mark.parametrize(("queries", "modes", "most"), [(225, 3, 1_000_000), (6980, 2, 4_000_000)])
-def test_the_page_has_a_few_megabytes_at_most(
-    make_report: Any, queries: int, modes: int, most: int
-) -> None:
+def test_the_page_has_a_few_megabytes_at_most(make_report, queries, modes, most):
     names = [f"{name}@{cutoff}" for name in ("nDCG", "AP", "RR", "R", "P") for cutoff in range(5)]
     means = {f"mode {mode}": dict.fromkeys(names, 0.1 * mode + 0.2) for mode in range(modes)}
     report = make_report(means)
@@ -284,7 +282,7 @@ def test_the_page_has_a_few_megabytes_at_most(
 
 
 @pytest.mark.parametrize("word", ["how long", "高血圧の", "Ähnlichkeit"])
-def test_many_measures_and_long_texts_keep_the_page_small(make_report: Any, word: str) -> None:
+def test_many_measures_and_long_texts_keep_the_page_small(make_report, word):
     names = [f"nDCG@{cutoff}" for cutoff in range(1, 71)]
     report = make_report({mode: dict.fromkeys(names, 0.4) for mode in ("a", "b")})
     evidence = large_evidence(report, 6980, word * 40)

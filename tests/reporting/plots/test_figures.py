@@ -6,7 +6,6 @@ import subprocess
 import sys
 import xml.etree.ElementTree as ET
 from itertools import combinations
-from pathlib import Path
 from typing import Any
 
 import matplotlib as mpl
@@ -93,7 +92,7 @@ def _inside(box: Any, edge: Any) -> bool:
     "count",
     [1, 5, *(pytest.param(n, marks=pytest.mark.slow("other numbers of modes")) for n in (3, 10))],
 )
-def test_labels_do_not_overlap_for_any_number_of_modes(make_report: Any, count: int) -> None:
+def test_labels_do_not_overlap_for_any_number_of_modes(make_report, count):
     plots = all_plots(make_report, count)
     fewest = {"differences": 2}
     expected = [name for name in PLOT_NAMES if count >= fewest.get(name, 1)]
@@ -102,7 +101,7 @@ def test_labels_do_not_overlap_for_any_number_of_modes(make_report: Any, count: 
         assert not overlaps(figure), name
 
 
-def test_only_what_there_are_figures_for_is_drawn(make_report: Any) -> None:
+def test_only_what_there_are_figures_for_is_drawn(make_report):
     report = make_report({"a": {"nDCG@10": 0.0}})
     table, runs = data(["a"])
     assert [*draw_plots(report, table)] == ["measures"]
@@ -117,9 +116,7 @@ def test_only_what_there_are_figures_for_is_drawn(make_report: Any) -> None:
         ("hit_rate", "HitRate", [1, 2, 3, 4, 5, 7, 10, 15, 20, 30, 50, 70, 100]),
     ],
 )
-def test_curves_are_means_at_points(
-    make_report: Any, plot: str, measure: str, points: list[float]
-) -> None:
+def test_curves_are_means_at_points(make_report, plot, measure, points):
     table, runs = data(["a", "b"])
     report = make_report({"a": {"nDCG@10": 0.2}, "b": {"nDCG@10": 0.3}})
     (axes,) = draw_plots(report, table, QRELS, runs)[plot].axes
@@ -138,7 +135,7 @@ def measures_of(report: BenchmarkReport) -> Figure:
     return draw_plots(report, data(list(report.modes))[0])["measures"]
 
 
-def test_every_measure_has_one_scale_for_all_modes(make_report: Any) -> None:
+def test_every_measure_has_one_scale_for_all_modes(make_report):
     report = make_report(
         {
             "a": {"nDCG@10": 0.3, "MeanRank": 20.0, "RR@10": 0.5},
@@ -158,7 +155,7 @@ def test_every_measure_has_one_scale_for_all_modes(make_report: Any) -> None:
     assert figure.get_supxlabel() == "Mean with its 95% interval; ↓: lower is better"
 
 
-def test_only_headline_measures_are_drawn_the_primary_one_first(make_report: Any) -> None:
+def test_only_headline_measures_are_drawn_the_primary_one_first(make_report):
     report = make_report({"a": {f"P@{cutoff}": 0.5 for cutoff in range(1, 20)}})
     chosen = {"primary_measure": "P@7", "headline_measures": ["P@7", "P@2"]}
     report = report.model_copy(update=chosen)
@@ -169,7 +166,7 @@ def test_only_headline_measures_are_drawn_the_primary_one_first(make_report: Any
         report.plot(["AP"])
 
 
-def test_of_many_pairs_those_with_the_best_mode_are_drawn(make_report: Any) -> None:
+def test_of_many_pairs_those_with_the_best_mode_are_drawn(make_report):
     report: BenchmarkReport = make_report(
         {f"m{number}": {"nDCG@10": number / 20} for number in range(8)}
     )
@@ -185,7 +182,7 @@ def _differences(report: BenchmarkReport) -> Figure:
 
 
 @pytest.mark.slow("draws a very large picture")
-def test_very_many_rows_still_make_a_picture(make_report: Any) -> None:
+def test_very_many_rows_still_make_a_picture(make_report):
     report = make_report({f"m{number}": {"nDCG@10": 0.5} for number in range(1200)})
     report = report.model_copy(update={"comparisons": []})
     figure = draw_plots(report, pl.DataFrame())["measures"]
@@ -193,9 +190,7 @@ def test_very_many_rows_still_make_a_picture(make_report: Any) -> None:
 
 
 @pytest.mark.slow("draws every picture several times")
-def test_files_have_the_same_bytes_twice_and_under_any_settings(
-    make_report: Any, tmp_path: Path
-) -> None:
+def test_files_have_the_same_bytes_twice_and_under_any_settings(make_report, tmp_path):
     first = save_plots(all_plots(make_report, 5), tmp_path / "a")
     with mpl.rc_context({"font.size": 20, "svg.hashsalt": None, "axes.grid": True}):
         second = save_plots(all_plots(make_report, 5), tmp_path / "b")
@@ -206,7 +201,7 @@ def test_files_have_the_same_bytes_twice_and_under_any_settings(
     assert {path.name for path in tmp_path.joinpath("a").iterdir()} == set(names)
 
 
-def test_files_say_what_they_show_and_nothing_of_when(make_report: Any) -> None:
+def test_files_say_what_they_show_and_nothing_of_when(make_report):
     figure = all_plots(make_report, 2)["measures"]
     png, svg = as_image(figure, "png"), as_image(figure, "svg")
     assert png.startswith(b"\x89PNG")
@@ -219,7 +214,7 @@ def test_files_say_what_they_show_and_nothing_of_when(make_report: Any) -> None:
     assert "Matplotlib v" not in text
 
 
-def test_write_plots_fills_a_folder(make_report: Any, tmp_path: Path) -> None:
+def test_write_plots_fills_a_folder(make_report, tmp_path):
     table, runs = data(["lexical", "vector", "hybrid"])
     result = BenchmarkResult(make_report(), table, runs, OutputFolder(tmp_path / "out"))
     files = write_plots(result)
@@ -228,13 +223,13 @@ def test_write_plots_fills_a_folder(make_report: Any, tmp_path: Path) -> None:
     assert write_plots(result, tmp_path)[0] == tmp_path / "visualizations" / "measures.png"
 
 
-def test_a_folder_that_cannot_be_made_is_an_error(make_report: Any, tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_made_is_an_error(make_report, tmp_path):
     (tmp_path / "file").touch()
     with pytest.raises(InputError):
         save_plots({}, tmp_path / "file" / "visualizations")
 
 
-def test_drawing_leaves_pyplot_alone() -> None:
+def test_drawing_leaves_pyplot_alone():
     code = (
         "import sys, polars, trectools_plus.reporting.plots as plots\n"
         "assert 'matplotlib' not in sys.modules, 'imported before it is used'\n"

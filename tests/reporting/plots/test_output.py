@@ -1,9 +1,6 @@
 """Plots in a benchmark's folder: there with the report, gone with it."""
 
-from __future__ import annotations
-
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 import pytest
@@ -17,7 +14,7 @@ GARDEN = Path(__file__).parents[3] / "fixtures" / "garden-trec"
 
 
 @pytest.fixture
-def config(tmp_path: Path) -> BenchmarkConfig:
+def config(tmp_path):
     return BenchmarkConfig(
         dataset=str(GARDEN),
         modes=["lexical", "vector"],
@@ -27,7 +24,7 @@ def config(tmp_path: Path) -> BenchmarkConfig:
     )
 
 
-def test_a_benchmark_writes_its_plots(config: BenchmarkConfig) -> None:
+def test_a_benchmark_writes_its_plots(config):
     files = write_reports(run_benchmark(config), plots=True)
     folder = files["json"].parent
     found = {path.name for path in (folder / "visualizations").iterdir()}
@@ -35,9 +32,7 @@ def test_a_benchmark_writes_its_plots(config: BenchmarkConfig) -> None:
     assert found == {f"{name}.{ending}" for name in drawn for ending in FORMATS}
 
 
-def test_the_next_benchmark_leaves_no_plot_of_the_last(
-    config: BenchmarkConfig, make_report: Any
-) -> None:
+def test_the_next_benchmark_leaves_no_plot_of_the_last(config, make_report):
     folder = write_reports(run_benchmark(config), plots=True)["json"].parent
     own = folder / "visualizations" / "my_own.png"
     own.write_bytes(b"mine")

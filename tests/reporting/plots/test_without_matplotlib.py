@@ -36,16 +36,16 @@ def write(folder: Path, **options: Any) -> Path:
 
 
 @pytest.fixture
-def no_matplotlib(monkeypatch: pytest.MonkeyPatch) -> None:
+def no_matplotlib(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
 
 
 @pytest.fixture(scope="module")
-def drawn(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def drawn(tmp_path_factory):
     return write(tmp_path_factory.mktemp("drawn") / "out", plots=True)
 
 
-def test_the_page_has_all_its_plots(no_matplotlib: None, drawn: Path, tmp_path: Path) -> None:
+def test_the_page_has_all_its_plots(no_matplotlib, drawn, tmp_path):
     folder = write(tmp_path / "out")
     assert not (folder / "visualizations").exists()
     plain, full = ((one / "BenchmarkReport.html").read_text() for one in (folder, drawn))
@@ -56,7 +56,7 @@ def test_the_page_has_all_its_plots(no_matplotlib: None, drawn: Path, tmp_path: 
     assert {one.parent.name for one in missing} == {"visualizations"}
 
 
-def test_a_report_without_plots_is_verified(tmp_path: Path, monkeypatch: Any) -> None:
+def test_a_report_without_plots_is_verified(tmp_path, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setitem(sys.modules, "matplotlib", None)
         folder = write(tmp_path / "out")
@@ -66,9 +66,7 @@ def test_a_report_without_plots_is_verified(tmp_path: Path, monkeypatch: Any) ->
     assert not any("plots" in one for one in found.unproven)
 
 
-def test_a_report_with_plots_is_verified_without_drawing_them(
-    no_matplotlib: None, drawn: Path, tmp_path: Path
-) -> None:
+def test_a_report_with_plots_is_verified_without_drawing_them(no_matplotlib, drawn, tmp_path):
     found = verify_report(drawn)
     assert found.problems == []
     assert any("the extra 'plots' is missing" in one for one in found.unproven)
@@ -81,7 +79,7 @@ def test_a_report_with_plots_is_verified_without_drawing_them(
     ]
 
 
-def test_plots_that_are_asked_for_name_the_extra(no_matplotlib: None, tmp_path: Path) -> None:
+def test_plots_that_are_asked_for_name_the_extra(no_matplotlib, tmp_path):
     for draw in (
         lambda: write(tmp_path / "out", plots=True),
         tp.evaluate(QRELS, RUN).plot,
@@ -93,7 +91,7 @@ def test_plots_that_are_asked_for_name_the_extra(no_matplotlib: None, tmp_path: 
 
 
 @pytest.mark.process
-def test_the_command_names_the_extra_only_if_plots_are_asked_for(tmp_path: Path) -> None:
+def test_the_command_names_the_extra_only_if_plots_are_asked_for(tmp_path):
     (tmp_path / "a.run").write_text("1 Q0 a 1 2.0 t\n1 Q0 b 2 1.0 t\n")
     (tmp_path / "q.txt").write_text("1 0 a 1\n")
     program = (

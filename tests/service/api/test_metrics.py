@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
-from starlette.testclient import TestClient
 from typer.testing import CliRunner
 
 from trectools_plus.benchmark.report.model import BenchmarkReport, StratumResult
@@ -59,13 +58,13 @@ def key(name: str, **labels: str) -> tuple[str, frozenset[tuple[str, str]]]:
 
 
 @pytest.fixture(scope="module")
-def report(module_bench: Any) -> Path:
+def report(module_bench):
     folder: Path = module_bench.make("low", {"a": dict.fromkeys(range(30), 12), "b": {}})
     return folder
 
 
 @pytest.fixture(scope="module")
-def fetched(cache: Path, garden_set: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def fetched(cache, garden_set, tmp_path_factory):
     """A report with latencies and query types."""
     from trectools_plus.benchmark.run.config import BenchmarkConfig
     from trectools_plus.benchmark.run.runner import run_benchmark
@@ -88,13 +87,13 @@ def fetched(cache: Path, garden_set: Any, tmp_path_factory: pytest.TempPathFacto
     return folder / "out"
 
 
-def test_the_promised_name(report: Path) -> None:
+def test_the_promised_name(report):
     found = samples(render_report(report, "medicalkg").decode())
     labels = {"k": "10", "mode": "a", "dataset": "qrels.txt"}
     assert found[key("medicalkg_retrieval_recall_at_k", **labels)] == 0.5
 
 
-def test_every_figure_of_a_report_is_there(fetched: Path) -> None:
+def test_every_figure_of_a_report_is_there(fetched):
     found = samples(render_report(fetched).decode())
     report = load_report(fetched / "BenchmarkReport.json")
     assert report.strata["query_type"]
@@ -127,7 +126,7 @@ def _figures(report: BenchmarkReport) -> Iterator[tuple[str, str | None, str, An
                 yield mode, value, measure, stratum
 
 
-def test_latencies_are_a_histogram(fetched: Path) -> None:
+def test_latencies_are_a_histogram(fetched):
     import polars as pl
 
     found = samples(render_report(fetched).decode())
@@ -143,7 +142,7 @@ def test_latencies_are_a_histogram(fetched: Path) -> None:
 
 
 @pytest.mark.parametrize("label", measure_labels())
-def test_every_measure_has_a_name(label: str) -> None:
+def test_every_measure_has_a_name(label):
     from trectools_plus.cli.reference import example_of
 
     name = example_of(label)
@@ -164,9 +163,7 @@ def figure(mean: float | None) -> StratumResult:
     return StratumResult(mean=mean, n=1, ci=None)
 
 
-def test_a_report_is_read_again_when_it_changes(
-    bench: Any, open_service: Any, tmp_path: Path
-) -> None:
+def test_a_report_is_read_again_when_it_changes(bench, open_service, tmp_path):
     folder = bench.make("one", {"a": dict.fromkeys(range(60), 0), "b": {}})
     better = bench.make("two", {"a": {}, "b": {}})
     labels = {"k": "10", "mode": "a", "dataset": "qrels.txt"}
@@ -184,7 +181,7 @@ def test_a_report_is_read_again_when_it_changes(
         assert found[recall] == 1
 
 
-def test_requests_are_counted_by_route(client: TestClient) -> None:
+def test_requests_are_counted_by_route(client):
     client.get("/readyz")
     client.get("/some/other/path")
     found = samples(client.get("/metrics").text)
@@ -193,7 +190,7 @@ def test_requests_are_counted_by_route(client: TestClient) -> None:
     assert found[key(name, method="GET", route="other", status="404")] >= 1
 
 
-def test_no_label_is_a_path(fetched: Path, open_service: Any, tmp_path: Path) -> None:
+def test_no_label_is_a_path(fetched, open_service, tmp_path):
     """Labels contain no paths, and are the same from any working directory."""
     folder = shutil.copytree(fetched, tmp_path / "a/nightly")
     path = folder / "BenchmarkReport.json"
@@ -210,7 +207,7 @@ def test_no_label_is_a_path(fetched: Path, open_service: Any, tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("prefix", ["", "1a", "a-b", "a:b", "é", "x" * 65])
-def test_a_prefix_that_is_none(report: Path, prefix: str) -> None:
+def test_a_prefix_that_is_none(report, prefix):
     with pytest.raises(UsageError):
         render_report(report, prefix)
 
@@ -219,13 +216,13 @@ def call(*words: object) -> Any:
     return CliRunner().invoke(benchmark_app, ["metrics", *map(str, words)])
 
 
-def test_benchmark_metrics_prints(report: Path) -> None:
+def test_benchmark_metrics_prints(report):
     done = call(report, "--prefix", "medicalkg")
     assert done.exit_code == 0
     assert done.stdout.encode() == render_report(report, "medicalkg")
 
 
-def test_textfile(report: Path, tmp_path: Path) -> None:
+def test_textfile(report, tmp_path):
     path = tmp_path / "retrieval.prom"
     done = call(report, "--textfile", path)
     assert (done.exit_code, done.stdout) == (0, "")
@@ -236,7 +233,7 @@ def test_textfile(report: Path, tmp_path: Path) -> None:
         write_textfile(tmp_path / "nowhere" / "a.prom", b"")
 
 
-def test_without_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_the_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "prometheus_client", None)
     monkeypatch.delitem(sys.modules, "trectools_plus.service.api.metrics")
     with pytest.raises(MissingExtraError, match="service"):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
-from typing import Any
 
 import yaml
 from prometheus_client.parser import text_string_to_metric_families
@@ -42,7 +41,7 @@ def exported(page: str) -> dict[str, set[str]]:
     return found
 
 
-def test_every_metric_that_they_name_is_exported(open_service: Any, bench: Any) -> None:
+def test_every_metric_that_they_name_is_exported(open_service, bench):
     """Whatever measures are asked for, the measures of the alerts are computed."""
     report = bench.make("nightly", {"a": {}, "b": {}})
     folder = str(ROOT / "fixtures/garden-trec")
@@ -69,7 +68,7 @@ def test_every_metric_that_they_name_is_exported(open_service: Any, bench: Any) 
     assert [one.labels["k"] for one in own] == ["10"]
 
 
-def test_the_alerts_name_the_monitored_measure() -> None:
+def test_the_alerts_name_the_monitored_measure():
     parts = split_measure(MONITORED_MEASURE)
     assert parts is not None
     selector = f'{PREFIX}_retrieval_{parts[0]}_at_k{{k="{parts[1]}"}}'

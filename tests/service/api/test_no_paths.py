@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from starlette.testclient import TestClient
 
 from trectools_plus.service.api.settings import ServiceSettings
 
@@ -26,7 +24,7 @@ def _hook(event: str, arguments: tuple[object, ...]) -> None:
 
 
 @pytest.fixture
-def events() -> Iterator[list[tuple[str, str]]]:
+def events():
     """Record what this process opens, connects to, imports and starts."""
     if not _state["installed"]:
         sys.addaudithook(_hook)
@@ -43,7 +41,7 @@ async def _run_here(function: Any, *arguments: Any, **_: Any) -> Any:
 
 
 @pytest.fixture
-def client(cache: Path, open_service: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[TestClient]:
+def client(cache, open_service, monkeypatch):
     monkeypatch.setattr("anyio.to_process.run_sync", _run_here)
     monkeypatch.setattr("trectools_plus.service.work.prepare_process", lambda _: None)
     folder = Path(__file__).resolve().parents[3] / "fixtures/garden-trec"
@@ -52,7 +50,7 @@ def client(cache: Path, open_service: Any, monkeypatch: pytest.MonkeyPatch) -> I
 
 
 @pytest.fixture
-def bait(tmp_path: Path) -> Path:
+def bait(tmp_path):
     """A file that must not be read."""
     path = tmp_path / "bait_module.py"
     path.write_text("raise SystemExit('imported')")
@@ -103,11 +101,11 @@ def requests(bait: str) -> list[dict[str, Any]]:
 
 
 def test_nothing_of_a_request_is_opened(
-    client: TestClient,
-    bait: Path,
-    events: list[tuple[str, str]],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+    client,
+    bait,
+    events,
+    monkeypatch,
+):
     monkeypatch.syspath_prepend(str(bait.parent))
     monkeypatch.chdir(bait.parent)
     answers = [client.post(**one) for one in requests(str(bait))]
@@ -121,17 +119,17 @@ def test_nothing_of_a_request_is_opened(
     assert all("imported" not in answer.text for answer in answers)
 
 
-def test_the_hook_would_see_it(bait: Path, events: list[tuple[str, str]]) -> None:
+def test_the_hook_would_see_it(bait, events):
     bait.read_text()
     assert any("bait_module.py" in what for _, what in events)
 
 
 def test_uploads_leave_nothing_behind(
-    client: TestClient,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    check_problem: Callable[..., Any],
-) -> None:
+    client,
+    tmp_path,
+    monkeypatch,
+    check_problem,
+):
     import tempfile
 
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))

@@ -21,7 +21,7 @@ def promtool(tools: Tools, *words: object, cwd: Path = MONITORING) -> str:
     return done.stdout
 
 
-def test_rules_are_sound(prometheus_tools: Tools) -> None:
+def test_rules_are_sound(prometheus_tools):
     assert "SUCCESS" in promtool(prometheus_tools, "check", "rules", "alerts.yml")
     assert "SUCCESS" in promtool(prometheus_tools, "check", "config", "prometheus.yml")
     promtool(prometheus_tools, "test", "rules", "alerts.test.yml")

@@ -7,14 +7,14 @@ import json
 import re
 import shutil
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from urllib.request import Request, urlopen
 
 import pytest
-from harness.program import Program, Started
+from harness.program import Started
 
 from trectools_plus.benchmark.run.config_file import load_config
 from trectools_plus.benchmark.run.runner import run_benchmark
@@ -36,7 +36,7 @@ page, axe = _browser.page, _browser.axe
 
 
 @pytest.fixture(scope="session")
-def made_report(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def made_report(tmp_path_factory):
     """A report over three modes on the garden collection."""
     folder = tmp_path_factory.mktemp("report") / "out"
     options: dict[str, Any] = {
@@ -51,7 +51,7 @@ def made_report(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def report(made_report: Path, tmp_path: Path) -> Path:
+def report(made_report, tmp_path):
     """A copy of its own."""
     return Path(shutil.copytree(made_report, tmp_path / "report"))
 
@@ -70,7 +70,7 @@ class Server:
 
 
 @pytest.fixture
-def serve(program: Program, tmp_path: Path) -> Iterator[Any]:
+def serve(program, tmp_path):
     """Starts servers; they end with the test."""
     started: list[Started] = []
 
@@ -101,7 +101,7 @@ def serve(program: Program, tmp_path: Path) -> Iterator[Any]:
 
 
 @pytest.fixture
-def ask() -> Any:
+def ask():
     """Asks an address, and returns the JSON of the answer."""
     return _ask
 

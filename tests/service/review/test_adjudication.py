@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import closing
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -33,7 +32,7 @@ class Person:
 
 
 @pytest.fixture
-def open_client(report: Path, tmp_path: Path) -> Any:
+def open_client(report, tmp_path):
     """Opens the page on one database; closes it with the test."""
     opened = []
 
@@ -51,7 +50,7 @@ def documents(view: dict[str, Any]) -> list[str]:
     return list(dict.fromkeys(one for column in view["columns"] for one in column["results"]))
 
 
-def test_a_result_and_none_of_them_exclude_each_other(open_client: Any) -> None:
+def test_a_result_and_none_of_them_exclude_each_other(open_client):
     anna = Person(open_client(), "Anna")
     first, second, *_ = documents(anna.view(1))
     assert anna.say("results", query=1, doc_id=first)["result"] == first
@@ -73,9 +72,7 @@ def test_a_result_and_none_of_them_exclude_each_other(open_client: Any) -> None:
     assert anna.say("results", query=1, doc_id="g99")["status"] == 422
 
 
-def test_a_query_that_cannot_be_judged_is_complete_and_does_not_count(
-    open_client: Any, tmp_path: Path
-) -> None:
+def test_a_query_that_cannot_be_judged_is_complete_and_does_not_count(open_client, tmp_path):
     client = open_client()
     anna = Person(client, "Anna")
     for number in (1, 2):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 import pytest
 from harness.review_page import (
@@ -34,9 +33,7 @@ def judged(database: Path, name: str) -> dict[str, QueryJudgments]:
         return read_all_judgments(store, who)
 
 
-def test_a_whole_query_by_keys_with_a_reload_in_the_middle(
-    page: Any, serve: Any, report: Path
-) -> None:
+def test_a_whole_query_by_keys_with_a_reload_in_the_middle(page, serve, report):
     server = serve(report, "--depth", 4, seed=1)
     page.prefer(prefers_color_scheme="light")
     start_anew(page, server.url)
@@ -95,9 +92,7 @@ def test_a_whole_query_by_keys_with_a_reload_in_the_middle(
     assert {url.startswith((server.url, "data:", "about:")) for url in page.requests} == {True}
 
 
-def test_a_second_person_starts_with_nothing_and_is_not_mixed_up(
-    page: Any, serve: Any, report: Path
-) -> None:
+def test_a_second_person_starts_with_nothing_and_is_not_mixed_up(page, serve, report):
     server = serve(report, "--depth", 3)
     start_anew(page, server.url)
     begin(page, "Anna")
@@ -131,7 +126,7 @@ def test_a_second_person_starts_with_nothing_and_is_not_mixed_up(
     assert page.problems == []
 
 
-def test_every_key_of_the_help_does_what_it_says(page: Any, serve: Any, report: Path) -> None:
+def test_every_key_of_the_help_does_what_it_says(page, serve, report):
     server = serve(report, "--depth", 4, seed=1)
     start_anew(page, server.url)
     begin(page, "Anna")
@@ -182,7 +177,7 @@ def test_every_key_of_the_help_does_what_it_says(page: Any, serve: Any, report: 
     assert page.problems == []
 
 
-def test_a_server_that_is_gone_is_said_so(page: Any, serve: Any, report: Path) -> None:
+def test_a_server_that_is_gone_is_said_so(page, serve, report):
     server = serve(report, "--depth", 3)
     start_anew(page, server.url)
     begin(page, "Anna")

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
 from contextlib import closing
-from pathlib import Path
 from typing import Any
 from urllib.error import HTTPError
 
 import pytest
-from harness.program import Done, Program
+from harness.program import Done
 
 from trectools_plus.judging.review.judgments import find_annotator, read_all_judgments
 from trectools_plus.judging.review.store import read_store
@@ -18,11 +16,8 @@ from trectools_plus.judging.review.store import read_store
 pytestmark = [pytest.mark.process, pytest.mark.slow("starts servers")]
 
 
-Call = Callable[..., Done]
-
-
 @pytest.fixture
-def call(program: Program, tmp_path: Path) -> Call:
+def call(program, tmp_path):
     """Runs a command of ``review``."""
 
     def run(*arguments: object, **variables: str) -> Done:
@@ -35,7 +30,7 @@ def begin(ask: Any, url: str, name: str) -> dict[str, str]:
     return {"X_Review_Session": ask(f"{url}api/session", {"name": name})["session"]}
 
 
-def test_a_server_that_is_killed_loses_nothing(serve: Any, ask: Any, report: Path) -> None:
+def test_a_server_that_is_killed_loses_nothing(serve, ask, report):
     database = report / "review.db"
     draw = random.Random(4)
     said: dict[tuple[str, str], int] = {}
@@ -64,7 +59,7 @@ def test_a_server_that_is_killed_loses_nothing(serve: Any, ask: Any, report: Pat
         said.clear()
 
 
-def test_the_key_comes_from_the_environment(serve: Any, ask: Any, report: Path) -> None:
+def test_the_key_comes_from_the_environment(serve, ask, report):
     key = "a-key-of-twenty-char"
     server = serve(report, "--host", "0.0.0.0", "--key-from-env", "REVIEW_KEY", REVIEW_KEY=key)
     url = server.url.replace("0.0.0.0", "127.0.0.1")
@@ -74,7 +69,7 @@ def test_the_key_comes_from_the_environment(serve: Any, ask: Any, report: Path) 
     assert key not in "".join(server.notes)
 
 
-def test_stopping_is_no_error(serve: Any, report: Path) -> None:
+def test_stopping_is_no_error(serve, report):
     import signal
 
     server = serve(report)
@@ -84,7 +79,7 @@ def test_stopping_is_no_error(serve: Any, report: Path) -> None:
     assert not (report / "review.db-wal").exists()
 
 
-def test_mistakes_are_one_line(call: Call, report: Path, tmp_path: Path) -> None:
+def test_mistakes_are_one_line(call, report, tmp_path):
     text, empty = tmp_path / "text.db", tmp_path / "empty"
     text.write_text("no database " * 100)
     empty.mkdir()

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from contextlib import closing
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -34,7 +32,7 @@ CHOICES = {
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
+def store(tmp_path):
     with closing(open_store(tmp_path / "review.db", MATERIAL)) as opened:
         yield opened
 
@@ -54,7 +52,7 @@ def fill(store: Store) -> None:
             judgments.record_answer(store, who, query_id, "choice", choice)
 
 
-def test_one_persons_grades_are_qrels(store: Store) -> None:
+def test_one_persons_grades_are_qrels(store):
     fill(store)
     found = export_qrels(store, "anna").to_dict()
     assert found == {
@@ -62,7 +60,7 @@ def test_one_persons_grades_are_qrels(store: Store) -> None:
     }
 
 
-def test_merged_grades_are_the_lower_median(store: Store) -> None:
+def test_merged_grades_are_the_lower_median(store):
     fill(store)
     assert export_qrels(store).to_dict() == {
         "q0": {"d1": 3, "d2": 1, "d3": 0},
@@ -76,7 +74,7 @@ GRADES = st.dictionaries(st.sampled_from(["d1", "d2", "d3"]), st.integers(0, 3),
 
 
 @given(st.lists(GRADES, max_size=6))
-def test_merging_is_numpys_lower_median(all_grades: list[dict[str, int]]) -> None:
+def test_merging_is_numpys_lower_median(all_grades):
     merged = merge_grades([Qrels.from_dict({"q": grades}) for grades in all_grades])
     given_to: dict[str, list[int]] = {}
     for grades in all_grades:
@@ -89,7 +87,7 @@ def test_merging_is_numpys_lower_median(all_grades: list[dict[str, int]]) -> Non
     assert merged.to_dict().get("q", {}) == expected
 
 
-def test_nothing_to_export_is_said_so(store: Store) -> None:
+def test_nothing_to_export_is_said_so(store):
     with pytest.raises(CheckFailedError):
         export_qrels(store)
     fill(store)
@@ -97,7 +95,7 @@ def test_nothing_to_export_is_said_so(store: Store) -> None:
         export_qrels(store, "Carl")
 
 
-def test_each_query_counts_once_in_a_share() -> None:
+def test_each_query_counts_once_in_a_share():
     shares = share_choices(list(CHOICES.values()), ("a", "b"))
     # q0: both a; q1: one b, one a; q2: none; q3: a; q4: b
     assert [shares[mode].value for mode in ("a", "b", "none")] == pytest.approx(
@@ -107,7 +105,7 @@ def test_each_query_counts_once_in_a_share() -> None:
     assert share_choices([{}, {}], ("a", "b")) == {}
 
 
-def test_the_summary_says_what_came_of_it(store: Store) -> None:
+def test_the_summary_says_what_came_of_it(store):
     fill(store)
     summary = summarise_review(store, Resampling(500))
     anna, ben = summary.annotators

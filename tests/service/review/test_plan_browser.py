@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,14 +9,13 @@ from harness.plans import make_small
 from harness.review_page import begin, is_saved, press, reload, start_anew, worked
 
 from trectools_plus.judging.people import read_people
-from trectools_plus.judging.plan import PlanFolder
 from trectools_plus.judging.values import find_complete
 
 pytestmark = [pytest.mark.process, pytest.mark.slow("starts a browser")]
 
 
 @pytest.fixture
-def plan(tmp_path: Path) -> PlanFolder:
+def plan(tmp_path):
     return make_small(tmp_path, 6, people=2)
 
 
@@ -42,7 +40,7 @@ def grade_all(page: Any, key: str) -> None:
     page.run("saving")
 
 
-def test_a_plan_is_judged_by_keys(page: Any, serve: Any, plan: PlanFolder) -> None:
+def test_a_plan_is_judged_by_keys(page, serve, plan):
     server = serve(plan.path)
     page.prefer(prefers_color_scheme="light")
     start_anew(page, server.url)

@@ -1,11 +1,8 @@
 """Long queries, hostile texts, the list and adjudication, in a real browser."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from pathlib import Path
-from typing import Any
 
 import pytest
 from harness.review_page import begin, is_accessible, is_saved, press, start_anew, worked
@@ -28,7 +25,7 @@ VIGNETTE = "A girl had Séizures and a cleft palate, but no pallor. " * 20
 
 
 @pytest.fixture(scope="module")
-def made_cases(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def made_cases(tmp_path_factory):
     """A report on long queries and documents with hostile texts."""
     folder = tmp_path_factory.mktemp("cases")
     titles = [*HOSTILE, "Seizure cluster", "Palatal defect", "Cleft of the palates"]
@@ -53,15 +50,13 @@ def made_cases(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def cases(made_cases: Path, tmp_path: Path) -> Path:
+def cases(made_cases, tmp_path):
     """A copy of its own."""
     return Path(shutil.copytree(made_cases, tmp_path / "cases"))
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_hostile_texts_and_long_queries(
-    page: Any, serve: Any, cases: Path, axe: str, scheme: str
-) -> None:
+def test_hostile_texts_and_long_queries(page, serve, cases, axe, scheme):
     server = serve(cases, seed=1)
     page.prefer(prefers_color_scheme=scheme)
     start_anew(page, server.url, 1280)

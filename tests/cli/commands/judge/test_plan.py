@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
 from harness.plans import topics_of, write_corpus, write_runs
-from harness.program import Program
 
 QUERIES = 14
 
 
 @pytest.fixture
-def data(tmp_path: Path) -> Path:
+def data(tmp_path):
     """A folder with runs, topics and documents."""
     write_runs(tmp_path, ("a", "b"), QUERIES)
     write_corpus(tmp_path)
@@ -26,14 +24,14 @@ GIVEN = ("--topics", "topics.tsv", "--corpus", "corpus.jsonl", "-o", "plan")
 
 
 @pytest.fixture
-def call(program: Program, data: Path) -> Any:
+def call(program, data):
     def run(*words: object) -> Any:
         return program(["trectools-plus", *map(str, words)], data)
 
     return run
 
 
-def test_mistakes_are_one_line(call: Any, data: Path) -> None:
+def test_mistakes_are_one_line(call, data):
     (data / "bad.run").write_text("q0 Q0 d1 1 x a\n")
     (data / "worse.run").write_text("q0 Q0 d1 1 2 a\nq0 Q0 d1 2 1 a\n")
     (data / "full").mkdir()
