@@ -9,11 +9,9 @@ import shutil
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NoReturn
 
 import pytest
 from hypothesis import settings
@@ -35,7 +33,7 @@ settings.register_profile("ci", max_examples=40, deadline=None, print_blob=True)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE") or "fast")
 
 
-def pytest_addoption(parser: pytest.Parser) -> None:
+def pytest_addoption(parser):
     parser.addoption("--write-passed", metavar="FILE", help="list the tests that passed in a file")
     parser.addoption(
         "--omit-passed",
@@ -54,7 +52,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
-def pytest_configure(config: pytest.Config) -> None:
+def pytest_configure(config):
     path = config.getoption("--write-passed")
     if path and not hasattr(config, "workerinput"):  # workers report to the main process
         config.pluginmanager.register(PassedTests(Path(path)))
@@ -63,7 +61,7 @@ def pytest_configure(config: pytest.Config) -> None:
 _STARTED = time.monotonic()
 
 
-def pytest_runtest_setup(item: pytest.Item) -> None:
+def pytest_runtest_setup(item):
     """Skip a test after the time of ``--seconds``."""
     seconds = item.config.getoption("--seconds")
     if seconds is not None and time.monotonic() - _STARTED > seconds:
@@ -73,26 +71,26 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 class PassedTests:
     """Lists the tests that passed in a file, when all have run."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path):
         self._path = path
-        self._passed: set[str] = set()
+        self._passed = set()
 
-    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+    def pytest_runtest_logreport(self, report):
         if report.when == "call" and report.passed:
             self._passed.add(report.nodeid)
         elif report.failed:  # for example the end of a fixture
             self._passed.discard(report.nodeid)
 
-    def pytest_sessionfinish(self) -> None:
+    def pytest_sessionfinish(self):
         self._path.write_text("".join(f"{name}\n" for name in sorted(self._passed)), "utf-8")
 
 
-def is_thorough() -> bool:
+def is_thorough():
     """Return whether tests use all cases of a long list; with the profile fast, a part of them."""
     return settings.default is not None and settings.default.max_examples > 12
 
 
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config, items):
     """Omit tests that passed or are not in turn; run tests that wait for processes first.
 
     If they ran last, other workers would be idle.
@@ -121,7 +119,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     items.sort(key=lambda item: item.get_closest_marker("process") is None)
 
 
-def skip_unless_required(reason: str, variable: str) -> NoReturn:
+def skip_unless_required(reason, variable):
     """Skip a test that lacks something, or fail if a variable such as ``REQUIRE_LATEX`` is 1."""
     (pytest.fail if os.environ.get(variable) == "1" else pytest.skip)(reason)
     raise AssertionError
@@ -207,7 +205,7 @@ def require_module():
     It fails instead if ``REQUIRE_INTEGRATIONS=1``.
     """
 
-    def require(name: str) -> Any:
+    def require(name):
         try:
             return importlib.import_module(name)
         except ModuleNotFoundError as error:
@@ -235,15 +233,15 @@ class Bench:
 
     def make(
         self,
-        name: str,
-        ranks: Mapping[str, Mapping[int, int]],
+        name,
+        ranks,
         *,
-        queries: int = 60,
-        grade: int = 1,
-        judged: Sequence[int] = (3,),
-        plots: bool = False,
-        **settings: Any,
-    ) -> Path:
+        queries=60,
+        grade=1,
+        judged=(3,),
+        plots=False,
+        **settings,
+    ):
         """Run a benchmark over run files and return its output folder.
 
         Args:
@@ -301,9 +299,6 @@ def module_bench(tmp_path_factory):
     return Bench(tmp_path_factory.mktemp("bench"))
 
 
-Call = Callable[..., tuple[int, str, str]]
-
-
 @pytest.fixture
 def call_of(capsys, monkeypatch, tmp_path):
     """Make functions that call a command like its console command, in a temporary folder.
@@ -312,7 +307,7 @@ def call_of(capsys, monkeypatch, tmp_path):
     ``benchmark run``.
     """
 
-    def make(name: str) -> Call:
+    def make(name):
         program, *words = name.split()
         if program not in ("trectools-plus", "benchmark", "runs"):
             program, words = "trectools-plus", [program, *words]
@@ -320,7 +315,7 @@ def call_of(capsys, monkeypatch, tmp_path):
         monkeypatch.chdir(tmp_path)
         monkeypatch.delenv("FORCE_COLOR", raising=False)
 
-        def run(*arguments: object) -> tuple[int, str, str]:
+        def run(*arguments):
             monkeypatch.setattr(
                 sys, "argv", [f"/somewhere/bin/{program}", *words, *map(str, arguments)]
             )

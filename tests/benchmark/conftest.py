@@ -42,11 +42,11 @@ class SmallCollection:
     qrels: str
 
     @property
-    def options(self) -> dict[str, str]:
+    def options(self):
         """The files as fields of a configuration."""
         return {"corpus": self.corpus, "topics": self.topics, "qrels": self.qrels}
 
-    def write_run(self, name: str, rankings: dict[str, list[str]]) -> str:
+    def write_run(self, name, rankings):
         """Write a run with falling scores and return its path."""
         path = self.folder / f"{name}.run"
         lines = [

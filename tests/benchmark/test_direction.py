@@ -1,9 +1,6 @@
 """Lower is better: a measure's direction from its class to the report, the gate and every text."""
 
-from __future__ import annotations
-
 import json
-from pathlib import Path
 
 import matplotlib as mpl
 import pytest
@@ -49,10 +46,7 @@ def costs(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def folder(costs, module_bench):
-    made: Path = module_bench.make(
-        "before", MODES, measures=[NAME, "RR@10"], judged=COMPLETE, plots=True
-    )
-    return made
+    return module_bench.make("before", MODES, measures=[NAME, "RR@10"], judged=COMPLETE, plots=True)
 
 
 def test_a_cost_is_ranked_with_its_lowest_mean_first(folder):

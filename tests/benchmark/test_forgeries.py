@@ -1,13 +1,9 @@
 """Forged reports whose hashes were computed again: each forgery is found, with its location."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil
-from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 import pytest
@@ -37,7 +33,7 @@ def made(tmp_path_factory):
     options |= {"measures": "RR,nDCG@3,HitRate@1,MaxOntSim@3", "output_dir": str(folder)}
     low = {"baseline": 0.998, "competitive": 0.999}  # a pattern of the diagnosis
     targets = {"RR": {"baseline": 0.2, "competitive": 0.5}, "nDCG@3": low}
-    options |= {"targets": targets}  # type: ignore[dict-item]
+    options |= {"targets": targets}
     write_reports(run_benchmark(load_config(options=options)), plots=True)
     return folder
 
@@ -45,16 +41,15 @@ def made(tmp_path_factory):
 @pytest.fixture(scope="module")
 def given(module_bench):
     """Given runs, with failing queries and ties."""
-    folder: Path = module_bench.make("given", {"a": {n: n % 4 for n in range(60)}, "b": {8: 0}})
-    return folder
+    return module_bench.make("given", {"a": {n: n % 4 for n in range(60)}, "b": {8: 0}})
 
 
-def steps_of(path: str) -> list[Any]:
+def steps_of(path):
     """Split ``a/b/0``; measure names contain dots."""
     return [int(step) if step.isdigit() else step for step in path.split("/")]
 
 
-def forged(value: Any) -> Any:
+def forged(value):
     """Return another value of the same type."""
     if isinstance(value, bool):
         return not value
@@ -67,7 +62,7 @@ def forged(value: Any) -> Any:
     return {} if isinstance(value, dict) else "forged"
 
 
-def set_value(document: Any, path: str) -> None:
+def set_value(document, path):
     inner = document
     *steps, last = steps_of(path)
     for step in steps:
@@ -160,8 +155,8 @@ def test_a_forged_value_of_the_report_is_found(made, tmp_path):
     assert missed == []
 
 
-def replace_text(name: str, pattern: str, new: str) -> Callable[[Path], None]:
-    def forge(folder: Path) -> None:
+def replace_text(name, pattern, new):
+    def forge(folder):
         path = folder / name
         text = path.read_text()
         changed = re.sub(pattern, new, text, count=1)
@@ -171,8 +166,8 @@ def replace_text(name: str, pattern: str, new: str) -> Callable[[Path], None]:
     return forge
 
 
-def edit_table(name: str, column: str) -> Callable[[Path], None]:
-    def forge(folder: Path) -> None:
+def edit_table(name, column):
+    def forge(folder):
         table = pl.read_parquet(folder / name)
         kind = table.schema[column]
         new = pl.lit("forged") if kind == pl.String else pl.lit(0.987654, kind)
@@ -183,25 +178,25 @@ def edit_table(name: str, column: str) -> Callable[[Path], None]:
     return forge
 
 
-def swap_modes(document: dict[str, Any]) -> None:
+def swap_modes(document):
     modes = document["modes"]
     document["modes"] = {name: modes[name] for name in reversed(modes)}
 
 
-def drop_mode(folder: Path) -> None:
+def drop_mode(folder):
     edit_json(lambda d: d["modes"].pop("b"))(folder)
 
 
-def set_config(key: str, value: Any) -> Callable[[Path], None]:
+def set_config(key, value):
     return edit_json(lambda d: d["manifest"]["config"].update({key: value}))
 
 
-def lines_of(document: dict[str, Any]) -> None:
+def lines_of(document):
     measures = document["modes"]["a"]["measures"]
     document["modes"]["a"]["measures"] = {name: measures[name] for name in reversed(measures)}
 
 
-OF_FILES: dict[str, tuple[Callable[[Path], None], str]] = {
+OF_FILES = {
     "a figure of the page": (replace_text(PAGE, r">0\.\d\d\d\d?", ">0.94"), f"{PAGE}: line"),
     "the title of the page": (replace_text(PAGE, r"<title>", "<title>Best: "), f"{PAGE}: line"),
     "a label of the page": (replace_text(PAGE, "Lexical-Only", "Vector-Only"), f"{PAGE}: line"),
@@ -261,7 +256,7 @@ OF_FILES: dict[str, tuple[Callable[[Path], None], str]] = {
     ),
 }
 
-OF_SETTINGS: dict[str, tuple[Callable[[Path], None], str]] = {
+OF_SETTINGS = {
     "a removed mode": (drop_mode, f"{JSON}: the mode b of the configuration is missing"),
     "the order of the modes": (edit_json(swap_modes), f"{JSON}: modes (order)"),
     "the order of the measures": (edit_json(lines_of), f"{JSON}: modes.a.measures (order)"),
@@ -358,7 +353,7 @@ def test_a_forged_value_of_given_runs_is_found(given, tmp_path, path, location):
     assert any(one.startswith(f"{JSON}: {location}") for one in problems), problems
 
 
-def name_another_version(document: dict[str, Any]) -> None:
+def name_another_version(document):
     document["manifest"]["packages"]["trectools-plus"] = "0.0.9"
 
 
@@ -410,7 +405,7 @@ def without_originals(tmp_path_factory):
             corpus.write(json.dumps({"doc_id": f"d{number}", "title": text, "text": text}) + "\n")
             topics.write(json.dumps({"query_id": f"q{number}", "text": text}) + "\n")
     (folder / "qrels.txt").write_text("".join(f"q{n} 0 d{n} {1 + n % 3}\n" for n in range(12)))
-    options: dict[str, Any] = {
+    options = {
         "corpus": str(folder / "corpus.jsonl"),
         "topics": str(folder / "topics.jsonl"),
         "qrels": str(folder / "qrels.txt"),
@@ -429,7 +424,7 @@ def test_a_report_without_its_originals_is_verified(without_originals):
     assert verify_report(without_originals).problems == []
 
 
-def iter_places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+def iter_places(value, path=()):
     """Yield the place of each text, and of each list of texts, which can have another."""
     if isinstance(value, str) or (isinstance(value, list) and not value):
         yield path
@@ -443,7 +438,7 @@ FINDING = {"code": "R101", "name": "x", "severity": "error", "line": 1, "column"
 FINDING |= {"query_id": None, "doc_id": None, "message": SENTENCE, "remedy": None, "fix": "none"}
 
 
-def forge_texts(document: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+def forge_texts(document):
     """Yield copies of a report, each with a sentence at another place."""
     for path in iter_places(document):
         for value in (SENTENCE, FINDING):

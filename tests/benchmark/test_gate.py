@@ -27,7 +27,7 @@ class Made:
     bench: Any
     reports: dict[str, Path] = field(default_factory=dict)
 
-    def copy(self, folder: Path, *arguments: Any, **settings: Any) -> Path:
+    def copy(self, folder, *arguments, **settings):
         key = repr((arguments, settings))
         if key not in self.reports:
             name = f"report{len(self.reports)}"
@@ -42,18 +42,18 @@ def made(module_bench):
 
 @pytest.fixture
 def bench(made, tmp_path):
-    def make(name: str, *arguments: Any, **settings: Any) -> Path:
+    def make(name, *arguments, **settings):
         complete = {"judged": tuple(range(12))}
         return made.copy(tmp_path / name, *arguments, **complete | settings)
 
     return SimpleNamespace(make=make)
 
 
-def lost(count: int) -> dict[int, int]:
+def lost(count):
     return dict.fromkeys(range(count), 0)
 
 
-def edit(folder: Path, change: Any) -> Path:
+def edit(folder, change):
     path = folder / "BenchmarkReport.json"
     document = json.loads(path.read_text())
     change(document)
@@ -250,7 +250,7 @@ def test_non_inferiority_compares_the_interval_with_the_margin(bench):
             assert (entry.ci.low, entry.ci.high) == pytest.approx((low, high))
 
 
-def hits(queries: int, gains: int, losses: int) -> tuple[np.ndarray, np.ndarray]:
+def hits(queries, gains, losses):
     """Return 0/1 scores of a contrast and a baseline; the other queries have 1 in both."""
     contrast, baseline = np.ones((2, queries))
     contrast[:losses] = 0.0

@@ -1,9 +1,6 @@
 """Shares of judged documents beside comparisons and sweeps."""
 
-from __future__ import annotations
-
 import json
-from pathlib import Path
 
 import pytest
 
@@ -13,7 +10,7 @@ from trectools_plus.measures.judged import has_few_judged
 QRELS = {"q1": {"a": 1, "b": 0}, "q2": {"a": 0, "b": 1}}
 
 
-def run_with(unjudged: int) -> dict[str, dict[str, float]]:
+def run_with(unjudged):
     """Return a run with two judged and some unjudged documents for each query."""
     documents = ["a", "b", *(f"x{number}" for number in range(unjudged))]
     return {
@@ -72,7 +69,7 @@ def test_judgments_of_a_model_are_noted_in_python():
     assert any("model" in note for note in found.evaluation.notes)
 
 
-def write(folder: Path) -> None:
+def write(folder):
     rows = [f"{query} 0 {doc} {grade}\n" for query in QRELS for doc, grade in QRELS[query].items()]
     (folder / "qrels.txt").write_text("".join(rows))
     (folder / "model.qrels").write_text("".join(rows).replace(" 0 ", " model:m ", 1))

@@ -1,11 +1,8 @@
 """Languages are evaluated separately, and their means combined."""
 
-from __future__ import annotations
-
 import importlib.util
 import json
 import statistics
-from typing import Any
 
 import jsonschema
 import pytest
@@ -60,7 +57,7 @@ def test_each_language_has_one_set():
     }
 
 
-def _case(query_id: str, language: str | None = None) -> dict[str, Any]:
+def _case(query_id, language=None):
     said = {} if language is None else {"language": language}
     relevant = {"HP:0001250": 3}
     return {"query_id": query_id, "text": f"text {query_id}", "relevant": relevant, **said}

@@ -4,7 +4,6 @@ import html
 import json
 import shutil
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -22,7 +21,7 @@ QUERIES, WITHOUT = 16, ("q3", "q7")
 MEASURES = ["nDCG@10", "RR@10", "MinRank"]
 
 
-def make(folder: Path, name: str, *, without: tuple[str, ...] = WITHOUT, **settings: Any) -> Path:
+def make(folder, name, *, without=WITHOUT, **settings):
     """Compare two runs; only the first finds the document of every second query."""
     data = folder / "data"
     data.mkdir(exist_ok=True)
@@ -46,12 +45,12 @@ def make(folder: Path, name: str, *, without: tuple[str, ...] = WITHOUT, **setti
     return folder / name
 
 
-def figures(folder: Path, mode: str = "a") -> dict[str, tuple[float | None, int]]:
+def figures(folder, mode="a"):
     report = ReportFolder(folder).report
     return {name: (one.mean, one.n) for name, one in report.modes[mode].measures.items()}
 
 
-def as_before(folder: Path) -> None:
+def as_before(folder):
     """Turn a report into one of a version without the setting, which left such queries out."""
     path = folder / "BenchmarkReport.json"
     document = json.loads(path.read_text())

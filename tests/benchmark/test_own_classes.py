@@ -1,11 +1,9 @@
 """A class of measures that the user names is computed, also on reports of others."""
 
 import shutil
-from pathlib import Path
 
 import pytest
 
-SAMPLE = Path(__file__).parents[2] / "trectools_plus/formats/sample"
 MEASURE = """
 from trectools_plus.measures import BaseMeasure
 

@@ -1,16 +1,13 @@
 """Reports of strangers: nothing that they name is run, requested, or read outside of the folder."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil
 import socket
 import threading
-from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, get_type_hints
+from typing import get_type_hints
 
 import pytest
 from harness.forging import JSON, edit_json, reseal
@@ -41,8 +38,7 @@ class First(BaseMeasure):
 
 @pytest.fixture(scope="module")
 def given(module_bench):
-    folder: Path = module_bench.make("given", {"a": {n: n % 4 for n in range(60)}, "b": {8: 0}})
-    return folder
+    return module_bench.make("given", {"a": {n: n % 4 for n in range(60)}, "b": {8: 0}})
 
 
 @pytest.fixture
@@ -54,9 +50,9 @@ def folder(given, tmp_path, monkeypatch):
     return copy
 
 
-def use_everywhere(folder: Path, honest: Path) -> None:
+def use_everywhere(folder, honest):
     """Read the report with every function that reads reports."""
-    uses: list[Callable[[], Any]] = [
+    uses = [
         lambda: verify_report(folder),
         lambda: run_gate(folder, honest, GateRules(measures=("R@10",))),
         lambda: run_gate(honest, folder, GateRules(measures=("R@10",))),
@@ -69,17 +65,17 @@ def use_everywhere(folder: Path, honest: Path) -> None:
             use()
 
 
-def set_config(**settings: Any) -> Callable[[Path], None]:
+def set_config(**settings):
     return edit_json(lambda document: document["manifest"]["config"].update(settings))
 
 
-def name_headline(document: dict[str, Any]) -> None:
+def name_headline(document):
     document["headline_measures"] = ["evil_report:Measure"]
     document["primary_measure"] = ""
     document["verdict"] = None
 
 
-OF_CODE: dict[str, Callable[[Path], None]] = {
+OF_CODE = {
     "measures": set_config(measures=["evil_report:Measure", "R@10"]),
     "a nested class": set_config(measures=["evil_report:Measure.x@10"]),
     "the primary measure": set_config(primary_measure="evil_report:Measure"),
@@ -102,10 +98,10 @@ def test_a_report_runs_no_code(folder, given, name):
 @pytest.fixture
 def server():
     """A server that records whether it is called."""
-    called: list[bytes] = []
+    called = []
     listener = socket.create_server(("127.0.0.1", 0))
 
-    def accept() -> None:
+    def accept():
         while True:
             try:
                 connection, _ = listener.accept()
@@ -120,7 +116,7 @@ def server():
     listener.close()
 
 
-def set_file(document: dict[str, Any], kind: str, path: str) -> None:
+def set_file(document, kind, path):
     manifest = document["manifest"]
     if kind == "runs":
         manifest["config"]["runs"]["a"] = path
@@ -153,7 +149,7 @@ def test_a_report_opens_no_device(folder, given, kind, path):
     use_everywhere(folder, given)
 
 
-def reseal_without(folder: Path, *names: str) -> None:
+def reseal_without(folder, *names):
     for name in names:
         (folder / name).rename(folder.parent / name)
     reseal(folder)
@@ -161,7 +157,7 @@ def reseal_without(folder: Path, *names: str) -> None:
         (folder.parent / name).rename(folder / name)
 
 
-def add_mode(document: dict[str, Any], name: str) -> None:
+def add_mode(document, name):
     document["modes"][name] = document["modes"]["b"]
 
 
@@ -275,7 +271,7 @@ def test_a_measure_of_the_writer_is_not_computed(with_class, tmp_path):
 def test_a_report_over_an_absent_ontology_is_not_verified(tmp_path):
     files = {"ontology": ROOT / "fixtures/ontology/toy.obo"}
     files["test_file"] = ROOT / "tests/contract/inputs/testsets/toy.json"
-    options: dict[str, Any] = {"dataset": "hpo", "modes": "lexical,vector,hybrid"}
+    options = {"dataset": "hpo", "modes": "lexical,vector,hybrid"}
     options |= {"measures": "RR,MaxOntSim@3", "resamples": 100, "output_dir": str(tmp_path / "out")}
     for kind, path in files.items():
         options[kind] = str(shutil.copy(path, tmp_path))
@@ -292,7 +288,7 @@ def test_a_report_with_excluded_documents_is_verified(small, tmp_path, change):
     excluded = tmp_path / "exclude.txt"
     excluded.write_text("q1 d1\n")
     run = small.write_run("a", {"q1": ["d1", "d2"], "q2": ["d2"], "q3": ["d4"], "q4": ["d7"]})
-    options: dict[str, Any] = {"runs": {"a": run}, "qrels": small.qrels, "measures": "RR"}
+    options = {"runs": {"a": run}, "qrels": small.qrels, "measures": "RR"}
     options |= {"exclude": str(excluded), "output_dir": str(tmp_path / "out")}
     write_reports(run_benchmark(load_config(options=options)))
     if change == "other text":
@@ -340,7 +336,7 @@ TEXTS = """
 """
 
 
-def iter_texts(schema: dict[str, Any]) -> Iterator[str]:
+def iter_texts(schema):
     """Yield the fields of a schema that can have any text, also as a key or in a list."""
     for model, definition in {**schema["$defs"], "BenchmarkReport": schema}.items():
         for name, field in definition.get("properties", {}).items():
@@ -359,6 +355,6 @@ def test_every_text_of_a_report_is_known_to_be_safe():
 def test_every_setting_that_names_a_file_is_guarded():
     """A new setting with a file must be one of ``FILES``, which are opened only if unchanged."""
     hints = get_type_hints(BenchmarkConfig, include_extras=True)
-    reader = repr(FileName.__metadata__[0].func)  # type: ignore[attr-defined]
+    reader = repr(FileName.__metadata__[0].func)
     named = {name for name, hint in hints.items() if reader in repr(hint)}
     assert named == {*FILES, "dataset", "runs", "output_dir"}

@@ -1,10 +1,7 @@
 """``benchmark sweep``: variants that are given or fused, and the best of them."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -33,16 +30,16 @@ def call(call_of):
     return call_of("benchmark sweep")
 
 
-def sweep(folder: Path, **options: Any) -> Any:
+def sweep(folder, **options):
     """Run a sweep and return its result."""
     return run_sweep(load_sweep_config(None, {**FEW, **options, "output_dir": folder}))
 
 
-def _files(folder: Path) -> dict[str, bytes]:
+def _files(folder):
     return {path.name: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
-def fused(folder: Path, **options: Any) -> Any:
+def fused(folder, **options):
     """Run a sweep over weights of the fusion of the sample's runs."""
     given = {"runs": RUNS, "qrels": QRELS, "grid": {"fusion.weights": WEIGHTS}}
     return sweep(folder, **{**given, **options})

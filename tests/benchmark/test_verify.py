@@ -1,11 +1,7 @@
 """Verification names every figure and file that changed."""
 
-from __future__ import annotations
-
 import json
 import shutil
-from pathlib import Path
-from typing import Any
 
 import polars as pl
 import pytest
@@ -19,12 +15,11 @@ from trectools_plus.reporting.files import write_reports
 from trectools_plus.reporting.verification.verify import verify_report
 
 
-def make(module_bench: Any, name: str, *, plots: bool = False) -> Path:
+def make(module_bench, name, *, plots=False):
     places = {n: 1 + n % 4 for n in range(60)}
     targets = {"R@10": {"baseline": 0.5, "competitive": 0.6, "strong": 0.7}}
     modes = {"a": {**places, 7: 0}, "b": {7: 0}}
-    folder: Path = module_bench.make(name, modes, plots=plots, targets=targets)
-    return folder
+    return module_bench.make(name, modes, plots=plots, targets=targets)
 
 
 FAST = {"measures": "nDCG@10", "resamples": 100}
@@ -46,7 +41,7 @@ def report(made, tmp_path):
     return shutil.copytree(made, tmp_path / "out")
 
 
-def edit(folder: Path, change: Any) -> None:
+def edit(folder, change):
     path = folder / "BenchmarkReport.json"
     document = json.loads(path.read_text())
     change(document)
@@ -165,7 +160,7 @@ def test_a_plot_that_the_checksums_leave_out_is_named(drawn, tmp_path):
     check_that_a_file_left_out_is_named(report, "visualizations/measures.png")
 
 
-def check_that_a_file_left_out_is_named(report: Path, name: str) -> None:
+def check_that_a_file_left_out_is_named(report, name):
     path = report / "SHA256SUMS"
     lines = path.read_text().splitlines(keepends=True)
     path.write_text("".join(line for line in lines if not line.endswith(f"  {name}\n")))

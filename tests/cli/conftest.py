@@ -1,11 +1,9 @@
 """Commands that run in this process, whose errors are raised."""
 
-from __future__ import annotations
-
 import json
 
 import pytest
-from typer.testing import CliRunner, Result
+from typer.testing import CliRunner
 
 from trectools_plus.cli.app import app
 
@@ -14,7 +12,7 @@ from trectools_plus.cli.app import app
 def invoke():
     """Call a command with words, of which the first ones may be in one text."""
 
-    def call(command: str, *words: object, stdin: str | None = None) -> Result:
+    def call(command, *words, stdin=None):
         given = [*command.split(), *map(str, words)]
         return CliRunner().invoke(app, given, input=stdin)
 
@@ -25,7 +23,7 @@ def invoke():
 def call(invoke):
     """Call a command, and raise its error; a failed check only has an exit code."""
 
-    def checked(command: str, *words: object, stdin: str | None = None) -> Result:
+    def checked(command, *words, stdin=None):
         result = invoke(command, *words, stdin=stdin)
         if result.exception is not None and not isinstance(result.exception, SystemExit):
             raise result.exception

@@ -1,7 +1,5 @@
 """Tests of the console commands as processes: help, exit codes, one-line errors."""
 
-from __future__ import annotations
-
 import fcntl
 import os
 import re
@@ -23,7 +21,7 @@ RUN = ROOT / "fixtures/runs/lexical.run"
 QRELS = ROOT / "fixtures/garden-trec/qrels.txt"
 
 
-def call(*arguments: object, **options: object) -> subprocess.CompletedProcess[str]:
+def call(*arguments, **options):
     command = [str(BIN / "trectools-plus"), *map(str, arguments)]
     if arguments and arguments[0] in ("runs", "benchmark") and options.pop("short", False):
         command = [str(BIN / str(arguments[0])), *map(str, arguments[1:])]

@@ -1,13 +1,10 @@
 """No command replaces a file that it reads, or a run, qrels or topics by a result."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 from typer.testing import CliRunner
@@ -45,10 +42,10 @@ def call(tmp_path, monkeypatch):
     os.link("runs/lexical.run", "hard.run")
     Path("winner.run").write_bytes(Path("runs/tied.run").read_bytes())
 
-    def contents() -> dict[str, bytes]:
+    def contents():
         return {str(p): p.read_bytes() for p in Path().rglob("*") if p.is_file()}
 
-    def called(line: str) -> int:
+    def called(line):
         before = contents()
         result = CliRunner().invoke(commands.app, line.split(), standalone_mode=False)
         error = result.exception
@@ -65,7 +62,7 @@ def call(tmp_path, monkeypatch):
     ("name", "entry"), [pair for group in GROUPS for pair in group.items()], ids=str
 )
 def test_the_table_of_commands_names_every_output(name, entry):
-    command: Any = load_command(name, entry)
+    command = load_command(name, entry)
     files = [one for one in command.params if one.metavar in ("FILE", "OUTPUT")]
     outputs = {one.name for one in files if OUTPUTS & {*one.opts, one.name}}
     assert outputs <= {*entry.results, *entry.data}

@@ -1,7 +1,5 @@
 """Tests that commands import heavy packages only if they use them, for a quick start."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 import sys
@@ -26,14 +24,14 @@ RUN = "1 Q0 a 1 2.0 t\n1 Q0 b 2 1.0 t\n2 Q0 a 1 2.0 t\n2 Q0 c 2 1.0 t\n"
 REPORT = Path(__file__).parents[1] / "contract" / "inputs" / "reports" / "garden-1.0.tar.xz"
 
 
-def loaded_modules(*words: str) -> list[str]:
+def loaded_modules(*words):
     """Return the modules that a command has imported at its end."""
     command = [sys.executable, "-c", MODULES, *words]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     return done.stderr.splitlines()[-1].split()[1:]
 
 
-def loaded(*words: str) -> set[str]:
+def loaded(*words):
     """Top-level packages that a command has loaded when it is done."""
     return {name.split(".")[0] for name in loaded_modules(*words)}
 

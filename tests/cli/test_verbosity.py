@@ -1,7 +1,5 @@
 """Tests of ``-q``, ``-v`` and ``-V``."""
 
-from __future__ import annotations
-
 import io
 import re
 import sys
@@ -50,7 +48,7 @@ def test_verbose_prints_the_traceback_of_an_error(program, tmp_path):
 
 
 class Terminal(io.StringIO):
-    def isatty(self) -> bool:
+    def isatty(self):
         return True
 
 

@@ -1,11 +1,7 @@
 """Judgments that grow: further runs, answers and qrels cost only what is new."""
 
-from __future__ import annotations
-
 import json
 from contextlib import closing
-from pathlib import Path
-from typing import Any
 
 import pytest
 from harness.plans import label_all, make_small, topics_of, write_corpus, write_runs
@@ -21,10 +17,10 @@ from trectools_plus.judging.estimates.estimate import (
 )
 from trectools_plus.judging.estimates.verification import verify_plan
 from trectools_plus.judging.extending import extend_plan
-from trectools_plus.judging.labelling import Labelling, LabelOptions, LabelSummary
-from trectools_plus.judging.labels import Label, LabelOrigin, Usage, read_labels
+from trectools_plus.judging.labelling import Labelling, LabelOptions
+from trectools_plus.judging.labels import LabelOrigin, Usage, read_labels
 from trectools_plus.judging.people import read_people
-from trectools_plus.judging.plan import PlanFolder, PlanOptions, make_plan
+from trectools_plus.judging.plan import PlanOptions, make_plan
 from trectools_plus.judging.prompt import DEFAULT_PROMPT, Prompt, find_relevant_level
 from trectools_plus.judging.review.judgments import (
     begin_session,
@@ -45,26 +41,26 @@ class Judge:
 
     concurrency = 1
 
-    def __init__(self, prompt: str = "{query} {document}", usage: Usage | None = None) -> None:
+    def __init__(self, prompt="{query} {document}", usage=None):
         self.prompt = Prompt(prompt)
         self.origin = LabelOrigin(model="judge", host="localhost", prompt_sha256=self.prompt.sha256)
-        self.asked: list[tuple[str, str]] = []
+        self.asked = []
         self._usage = usage
 
-    def ask(self, query: str, document: str) -> Reply:
+    def ask(self, query, document):
         self.asked.append((query, document))
         return Reply(json.dumps({"grade": len(query + document) * 7 % 4}), usage=self._usage)
 
-    def close(self) -> None:
+    def close(self):
         """Do nothing."""
 
 
-def ask(plan: PlanFolder, judge: Judge, **options: Any) -> LabelSummary:
+def ask(plan, judge, **options):
     with closing(Labelling(plan, judge, LabelOptions(**options))) as labelling:
         return labelling.run()
 
 
-def judge_on_page(plan: PlanFolder, queries: int, name: str = "Anna", *, last: int = 0) -> None:
+def judge_on_page(plan, queries, name="Anna", *, last=0):
     """Record grades of all documents of the first queries that lack one."""
     before = {(label.query_id, label.doc_id) for label in read_people(plan.path)}
     rows = [
@@ -80,7 +76,7 @@ def judge_on_page(plan: PlanFolder, queries: int, name: str = "Anna", *, last: i
         record_labels(store, person, rows[: len(rows) - last], "")
 
 
-def extend(plan: PlanFolder, folder: Path, name: str, seed: int) -> PlanFolder:
+def extend(plan, folder, name, seed):
     runs = write_runs(folder, (name,), len(plan.plan.queries), seed)
     return extend_plan(plan, runs, folder / f"with-{name}", load_corpus(write_corpus(folder)))
 
@@ -144,7 +140,7 @@ def test_answers_are_reused_across_plans_if_all_is_equal(judged, tmp_path):
     corpus = load_corpus(write_corpus(tmp_path))
     options = PlanOptions(depth=4, measures=("P@4",))
 
-    def make(name: str) -> PlanFolder:
+    def make(name):
         return make_plan(runs, topics_of(30), corpus, tmp_path / name, options)
 
     other = make("other")
@@ -239,8 +235,8 @@ def test_an_estimate_lists_those_before_it(judged, tmp_path):
     assert [look.people for look in third.earlier] == [22, 22]
 
 
-def _qrels(labels: list[Label]) -> Qrels:
-    rows: dict[str, dict[str, int]] = {}
+def _qrels(labels):
+    rows = {}
     for label in labels:
         rows.setdefault(label.query_id, {})[label.doc_id] = label.grade or 0
     return Qrels.from_dict(rows)

@@ -1,9 +1,6 @@
 """Answers of a service that are wrong, dishonest or made to be slow."""
 
-from __future__ import annotations
-
 from time import monotonic
-from typing import Any
 
 import pytest
 
@@ -45,7 +42,7 @@ def test_an_object_after_many_broken_ones_is_read():
     assert read_grade('{"a" ' * 300 + '{"grade": 2}') == ReadGrade(2)
 
 
-def completion(**members: Any) -> dict[str, Any]:
+def completion(**members):
     message = {"role": "assistant", "content": '{"grade": 2}'}
     return {"choices": [{"message": message}], "model": "m", **members}
 

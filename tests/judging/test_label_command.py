@@ -1,7 +1,5 @@
 """``judge label``: what it says before it asks, interrupted, killed, and resumed."""
 
-from __future__ import annotations
-
 import json
 import os
 import random
@@ -10,13 +8,10 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from pathlib import Path
-from typing import Any
 
 import pytest
 from harness.plans import make_small
-from harness.program import Started
-from harness.scripted_server import Server, serve
+from harness.scripted_server import serve
 
 pytestmark = pytest.mark.process
 
@@ -43,20 +38,20 @@ def server():
         yield running
 
 
-def command(server: Server, *options: str) -> list[str]:
+def command(server, *options):
     """Return the words of a command."""
     words = ["trectools-plus", "judge", "label", "plan", "--endpoint", server.url]
     return [*words, "--model", "tiny", *options]
 
 
-def read_lines(folder: Path) -> list[dict[str, Any]]:
+def read_lines(folder):
     """Return the whole lines of the labels."""
     path = folder / "plan" / "labels.jsonl"
     content = path.read_bytes() if path.exists() else b""
     return [json.loads(line) for line in content.split(b"\n")[:-1]]
 
 
-def pooled(folder: Path) -> int:
+def pooled(folder):
     return int(json.loads((folder / "plan" / "plan.json").read_text("utf-8"))["pooled"])
 
 
@@ -158,7 +153,7 @@ def test_ctrl_c_ends_cleanly(program, folder):
     assert len(read_lines(folder)) == pooled(folder)
 
 
-def kill(process: Started, server: Server, arrived: int, delay: float) -> None:
+def kill(process, server, arrived, delay):
     """End the process so long after so many questions have arrived."""
     while len(server.asked) < arrived and process.poll() is None:
         time.sleep(0.002)

@@ -1,12 +1,8 @@
 """Labels of a model: each answer is stored, none is asked twice, and none is 0 by mistake."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from contextlib import closing
-from pathlib import Path
-from typing import Any
 
 import polars as pl
 import pytest
@@ -17,18 +13,16 @@ from trectools_plus.formats.corpus import Corpus
 from trectools_plus.formats.tables import Run, Topics
 from trectools_plus.judging.endpoint import (
     FunctionLabeller,
-    Labeller,
     ModelLabeller,
     complete_url,
 )
 from trectools_plus.judging.labelling import (
     Labelling,
     LabelOptions,
-    LabelSummary,
     raise_if_stopped,
 )
-from trectools_plus.judging.labels import Label, LabelOrigin, read_labels
-from trectools_plus.judging.plan import PlanFolder, PlanOptions, make_plan
+from trectools_plus.judging.labels import LabelOrigin, read_labels
+from trectools_plus.judging.plan import PlanOptions, make_plan
 from trectools_plus.judging.prompt import Prompt
 from trectools_plus.retrieval.backends.http.client import RequestLimits
 
@@ -46,7 +40,7 @@ def _no_proxy(monkeypatch):
     monkeypatch.setenv("NO_PROXY", "*")
 
 
-def make(folder: Path, documents: dict[str, str] | None = None) -> PlanFolder:
+def make(folder, documents=None):
     """Make a plan in which each query has all documents."""
     documents = DOCUMENTS if documents is None else documents
     scores = {doc_id: float(len(documents) - place) for place, doc_id in enumerate(documents)}
@@ -56,20 +50,20 @@ def make(folder: Path, documents: dict[str, str] | None = None) -> PlanFolder:
     return make_plan({"a": run}, topics, corpus, folder / "plan", PlanOptions(people=1))
 
 
-def model(url: str, prompt: Prompt | None = None, **options: Any) -> ModelLabeller:
+def model(url, prompt=None, **options):
     """Return a judge that waits little."""
     parameters = options.pop("parameters", {})
     limits = RequestLimits(url, **{"backoff": 0.01, "timeout": 1.0, "retries": 2, **options})
     return ModelLabeller("tiny", limits, prompt or Prompt(), parameters)
 
 
-def label(plan: PlanFolder, judge: Labeller, **options: Any) -> LabelSummary:
+def label(plan, judge, **options):
     """Ask all questions."""
     with closing(Labelling(plan, judge, LabelOptions(**options))) as labelling:
         return labelling.run()
 
 
-def labels_of(plan: PlanFolder) -> list[Label]:
+def labels_of(plan):
     return read_labels(plan.path / "labels.jsonl")
 
 
@@ -228,7 +222,7 @@ def test_the_same_key_is_never_asked_twice_and_another_is(tmp_path):
     plan = make(tmp_path)
     short = Prompt("{query} {document}")
     with serve() as server, serve() as other:
-        changes: list[tuple[str, str, Prompt, dict[str, Any], int]] = [
+        changes = [
             (server.url, "tiny", Prompt(), {}, 6000),
             (other.url, "tiny", Prompt(), {}, 6000),
             (server.url, "large", Prompt(), {}, 6000),

@@ -1,18 +1,15 @@
 """Labels of people, from the database of the review page."""
 
-from __future__ import annotations
-
 from contextlib import closing
-from pathlib import Path
 
 import pytest
 
 from trectools_plus.errors import InputError
 from trectools_plus.judging.people import read_people
 from trectools_plus.judging.review import judgments
-from trectools_plus.judging.review.judgments import Annotator, Grade
+from trectools_plus.judging.review.judgments import Grade
 from trectools_plus.judging.review.shown import ReviewMaterial, ReviewQuery
-from trectools_plus.judging.review.store import Store, open_store
+from trectools_plus.judging.review.store import open_store
 
 QUERIES = ("q1", "q2")
 MATERIAL = ReviewMaterial(
@@ -26,7 +23,7 @@ def store(tmp_path):
         yield opened
 
 
-def person(store: Store, name: str) -> Annotator:
+def person(store, name):
     secret = judgments.begin_session(store, name, resume=False)
     assert secret is not None
     found = judgments.find_session_annotator(store, secret)
@@ -34,7 +31,7 @@ def person(store: Store, name: str) -> Annotator:
     return found
 
 
-def found(folder: Path) -> list[tuple[str, str, str, int | None, str | None]]:
+def found(folder):
     return [
         (one.annotator, one.query_id, one.doc_id, one.grade, one.reason)
         for one in read_people(folder)

@@ -1,7 +1,5 @@
 """Queries that people need, against SciPy and simulated judgments."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from harness.plans import label, make_small, write_labels
@@ -60,7 +58,7 @@ def test_without_a_model_the_numbers_are_those_of_the_t_interval(
         assert one.width == pytest.approx(high - low)
         deviation = float(first.std(ddof=1))
 
-        def width(n: int, deviation: float = deviation) -> float:
+        def width(n, deviation=deviation):
             return float(2 * stats.t.ppf(0.975, n - 1) * deviation / np.sqrt(n))
 
         fits = [n for n in range(2, QUERIES + 1) if width(n) <= 0.25]

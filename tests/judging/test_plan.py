@@ -1,9 +1,6 @@
 """The plan: its pool, the order of queries, its files, and what it refuses."""
 
-from __future__ import annotations
-
 import json
-from pathlib import Path
 
 import pytest
 from harness.plans import topics_of, write_corpus, write_runs
@@ -15,7 +12,7 @@ from trectools_plus.formats.tables import Topics
 from trectools_plus.judging.plan import JudgmentPlan, PlanFolder, PlanOptions, make_plan
 
 
-def content(folder: Path) -> dict[str, bytes]:
+def content(folder):
     return {
         str(path.relative_to(folder)): path.read_bytes()
         for path in sorted(folder.rglob("*"))
@@ -24,7 +21,7 @@ def content(folder: Path) -> dict[str, bytes]:
 
 
 def test_the_pool_has_the_first_documents_of_every_run(plan, tmp_path):
-    expected: dict[tuple[str, str], dict[str, int]] = {}
+    expected = {}
     for run in ("a", "b"):
         rows = [line.split() for line in (tmp_path / f"{run}.run").read_text().splitlines()]
         for query_id in {row[0] for row in rows}:

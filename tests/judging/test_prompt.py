@@ -1,7 +1,5 @@
 """The prompt, the cut of long documents, and the grades in answers."""
 
-from __future__ import annotations
-
 import pytest
 from harness.scripted_server import read_texts
 from hypothesis import given
@@ -18,7 +16,7 @@ from trectools_plus.judging.prompt import (
 )
 
 
-def sent(query: str, document: str) -> dict[str, str]:
+def sent(query, document):
     """Return the texts that a model finds between the marks."""
     return read_texts({"messages": [{"content": Prompt().fill(query, document)}]})
 

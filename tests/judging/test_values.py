@@ -1,28 +1,24 @@
 """Values per query, against pytrec_eval, and the rules for missing and several labels."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import pytrec_eval
 from harness.plans import grades_of, label, label_all, make_small
-from hypothesis import strategies as st
 
 from trectools_plus.errors import UsageError
-from trectools_plus.judging.labels import Label
 from trectools_plus.judging.values import find_complete, merge_labels, values_of
 
 
 @pytest.mark.parametrize("kind", ["person", "model"])
 def test_values_are_those_of_trec_eval_on_the_original_runs(plan, tmp_path, kind):
-    labels = label_all(plan, 7, kind=kind)  # type: ignore[arg-type]
+    labels = label_all(plan, 7, kind=kind)
     found = values_of(plan, labels)
     assert found.queries == plan.plan.queries[:7]
     qrels = grades_of(labels)
     evaluator = pytrec_eval.RelevanceEvaluator(qrels, {"ndcg_cut.4", "P.4"})
     for run in ("a", "b"):
         rows = [line.split() for line in (tmp_path / f"{run}.run").read_text().splitlines()]
-        scores: dict[str, dict[str, float]] = {}
+        scores = {}
         for query_id, _, doc_id, _, score, _ in rows:
             scores.setdefault(query_id, {})[doc_id] = float(score)
         expected = evaluator.evaluate(scores)
@@ -69,11 +65,8 @@ def test_a_value_that_is_not_defined_is_refused(plan):
         values_of(plan, labels, ["MeanRank@4"])
 
 
-GRADES = st.lists(st.one_of(st.none(), st.integers(0, 3)), min_size=1, max_size=5)
-
-
 def test_the_last_answer_of_a_model_counts_without_repeats():
-    def asked(grade: int | None, repeat: int = 0) -> Label:
+    def asked(grade, repeat=0):
         return label("q", "d", grade, "m", "model").model_copy(update={"repeat": repeat})
 
     assert merge_labels([asked(None), asked(2), asked(0, repeat=1)]) == {"q": {"d": 2}}

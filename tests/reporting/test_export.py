@@ -1,7 +1,5 @@
 """Tables in every format hold the report's own figures and marks."""
 
-from __future__ import annotations
-
 import csv
 import io
 import re
@@ -29,7 +27,7 @@ MEANS = {
 KINDS = ("latex", "markdown", "csv")
 
 
-def latex_rows(text: str) -> list[list[str]]:
+def latex_rows(text):
     body = text.split("\\toprule")[1].split("\\bottomrule")[0]
     lines = [line.strip() for line in body.splitlines() if line.strip().endswith("\\\\")]
     split = [re.split(r"(?<!\\)&", line.removesuffix("\\\\")) for line in lines]
@@ -44,7 +42,7 @@ TEXTS = st.one_of(
 )
 
 
-def is_number(text: str) -> bool:
+def is_number(text):
     return bool(
         re.fullmatch(r"[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?", text, re.IGNORECASE | re.ASCII)
     )
@@ -140,7 +138,7 @@ def test_tables_for_papers_have_the_headline_measures_or_those_requested(make_re
         table_as_text(report, "csv", ["RR"])
 
 
-def markdown_cells(text: str) -> list[list[str]]:
+def markdown_cells(text):
     lines = [line for line in text.splitlines() if line.startswith("|") and "---" not in line]
     return [[cell.strip() for cell in line.split("|")[1:-1]] for line in lines]
 

@@ -1,10 +1,7 @@
 """Tables in LaTeX compile, whatever the names of systems."""
 
-from __future__ import annotations
-
 import re
 import subprocess
-from pathlib import Path
 
 import pytest
 
@@ -22,7 +19,7 @@ ODD = (
 )
 
 
-def compile_tables(pdflatex: str, folder: Path, tables: list[str]) -> str:
+def compile_tables(pdflatex, folder, tables):
     """Compile tables in one document and return the log; every error fails."""
     body = "\n".join(tables)
     (folder / "paper.tex").write_text(

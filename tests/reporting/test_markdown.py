@@ -1,14 +1,12 @@
 """The Markdown: the contracted head, marks that agree with the figures, nothing left to chance."""
 
-from __future__ import annotations
-
 import re
 
 from trectools_plus.benchmark.report.model import Diagnosis, FailingQuery
 from trectools_plus.reporting import render_markdown
 
 
-def rows_of(text: str, heading: str | None = None) -> list[list[str]]:
+def rows_of(text, heading=None):
     """The cells of the first table (below a heading)."""
     if heading is not None:
         text = text.split(f"## {heading}\n", 1)[1]

@@ -1,7 +1,5 @@
 """Results in notebooks: small, escaped tables."""
 
-from __future__ import annotations
-
 import xml.etree.ElementTree as ET
 
 import polars as pl
@@ -15,7 +13,7 @@ from trectools_plus.errors import TrectoolsPlusError
 from trectools_plus.reporting import html_table
 
 
-def cells(html: str) -> list[list[str]]:
+def cells(html):
     rows = ET.fromstring(f"<div>{html}</div>").iter("tr")
     return [["".join(cell.itertext()) for cell in row] for row in rows]
 

@@ -1,18 +1,15 @@
 """Files of users are runs, and searches are modes, in every rendering."""
 
-from __future__ import annotations
-
 import io
 import json
 import re
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from trectools_plus import BenchmarkConfig, compare, run_benchmark
-from trectools_plus.benchmark import BenchmarkResult, run_gate
+from trectools_plus.benchmark import run_gate
 from trectools_plus.reporting import (
     Layout,
     print_report,
@@ -51,7 +48,7 @@ def of_modes(tmp_path_factory):
     return result
 
 
-def renderings(result: BenchmarkResult) -> Iterator[tuple[str, str]]:
+def renderings(result):
     """The texts of a report, without scripts, styles, settings and paths."""
     stream = io.StringIO()
     print_report(result.report, stream, full=True)

@@ -1,9 +1,6 @@
 """Texts about tests, groups, sizes and denominators."""
 
-from __future__ import annotations
-
 import io
-from typing import Any
 
 from trectools_plus.benchmark.report.model import BenchmarkReport
 from trectools_plus.benchmark.report.verdict import add_result
@@ -14,13 +11,13 @@ from trectools_plus.reporting.html.page import render_html
 from trectools_plus.reporting.wording import method_line, show_p
 
 
-def console(report: Any) -> str:
+def console(report):
     stream = io.StringIO()
     print_report(report, stream, full=True)
     return " ".join(stream.getvalue().split())
 
 
-def by(make_report: Any, test: str, correction: str, **fields: Any) -> Any:
+def by(make_report, test, correction, **fields):
     """The report by another method."""
     changes = {"test": test, "correction": correction, **fields}
     changed = [one.model_copy(update=changes) for one in make_report().comparisons]
@@ -112,7 +109,7 @@ def test_p_values_are_never_0():
     ]
 
 
-def over_different_queries(make_report: Any) -> Any:
+def over_different_queries(make_report):
     """A run that answers 19 of 225 queries, and so has the lowest ranks."""
     report = make_report(
         {"few": {"MeanRank": 1.5, "RR@10": 0.1}, "all": {"MeanRank": 9.0, "RR@10": 0.5}},

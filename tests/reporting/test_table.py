@@ -1,7 +1,5 @@
 """Tables: numbers are aligned on the right, with the same decimals and separators."""
 
-from __future__ import annotations
-
 import io
 
 import pytest
@@ -18,7 +16,7 @@ ROWS = [
 ]
 
 
-def numeric(rows: list[list[str]]) -> list[bool]:
+def numeric(rows):
     return numeric_columns(TextTable.of([""] * len(rows[0]), rows))
 
 

@@ -1,9 +1,6 @@
 """The console table: same figures, at most 100 columns, whatever the number of modes."""
 
-from __future__ import annotations
-
 import io
-from typing import Any
 
 import pytest
 
@@ -15,7 +12,7 @@ from trectools_plus.reporting.wording import CLAIMS_TITLE, list_claims
 SIX = ("nDCG@10", "AP@100", "RR@10", "R@50", "R@100", "HitRate@10", "MaxOntSim@10")
 
 
-def printed(report: Any, width: int | None = None, **options: Any) -> str:
+def printed(report, width=None, **options):
     stream = io.StringIO()
     print_report(report, stream, width=width, **options)
     return stream.getvalue()

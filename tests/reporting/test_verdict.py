@@ -1,9 +1,6 @@
 """The verdict of a report in one sentence, for every kind of result."""
 
-from __future__ import annotations
-
 import json
-from typing import Any
 
 import pytest
 
@@ -13,14 +10,13 @@ from trectools_plus.reporting import render_markdown
 from trectools_plus.reporting.comparison import mean_cells
 from trectools_plus.statistics.comparison import ConfidenceInterval
 
-Make = Any
 CONTRACT = (
     "Hybrid scores highest on nDCG@10: 0.342, +0.019 over Lexical-Only [−0.001, +0.039]; not "
     "significant with 225 queries."
 )
 
 
-def changed(report: BenchmarkReport, **fields: Any) -> BenchmarkReport:
+def changed(report, **fields):
     """The report as read from a document with other fields and without a result."""
     document = report.model_dump(mode="json")
     for name in ("primary_measure", "headline_measures", "verdict", "best_overall"):
@@ -28,13 +24,13 @@ def changed(report: BenchmarkReport, **fields: Any) -> BenchmarkReport:
     return add_result(BenchmarkReport.model_validate({**document, **fields}))
 
 
-def text_of(report: BenchmarkReport) -> str:
+def text_of(report):
     assert report.verdict is not None
     assert report.verdict.text.count(".\n") == 0
     return report.verdict.text
 
 
-def configured(report: BenchmarkReport, **settings: Any) -> dict[str, Any]:
+def configured(report, **settings):
     manifest = json.loads(report.manifest.model_dump_json())
     return {"manifest": {**manifest, "config": {**manifest["config"], **settings}}}
 
@@ -107,7 +103,7 @@ def test_means_over_different_queries_are_not_ranked(make_report):
     ]
 
 
-def against(report: BenchmarkReport, *baselines: str, **fields: Any) -> BenchmarkReport:
+def against(report, *baselines, **fields):
     """The report as if only the comparisons with the baselines had been asked for."""
     pairs = [one.model_dump(mode="json") for one in report.comparisons if one.baseline in baselines]
     family = f"{len(pairs)} comparisons with {' and '.join(baselines)} on one measure"

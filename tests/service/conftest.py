@@ -1,12 +1,9 @@
 """A service over the small collection of gardening questions, asked in this process."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import time
 from pathlib import Path
-from typing import Any
 
 import pytest
 from starlette.testclient import TestClient
@@ -16,7 +13,7 @@ from trectools_plus.service.api.settings import Limits, ServiceSettings
 
 ROOT = Path(__file__).resolve().parents[2]
 GARDEN = ROOT / "fixtures/garden-trec"
-SETTINGS: dict[str, Any] = {"dataset": str(GARDEN)}
+SETTINGS = {"dataset": str(GARDEN)}
 
 
 @pytest.fixture(scope="session")
@@ -37,13 +34,13 @@ def client(cache):
 class Opened:
     """A client of a service with settings of one's own, once it is ready."""
 
-    def __init__(self, settings: ServiceSettings, key: str | None = None) -> None:
+    def __init__(self, settings, key=None):
         self.app = create_app(settings, key=key)
         self._client = TestClient(
             self.app, base_url="http://localhost", raise_server_exceptions=False
         )
 
-    def __enter__(self) -> TestClient:
+    def __enter__(self):
         client = self._client.__enter__()
         for _ in range(2400):
             if client.get("/readyz").status_code == 200:
@@ -51,7 +48,7 @@ class Opened:
             time.sleep(0.05)
         raise AssertionError(client.get("/readyz").text)
 
-    def __exit__(self, *error: object) -> None:
+    def __exit__(self, *error):
         self._client.__exit__(*error)
 
 
@@ -73,7 +70,7 @@ def garden_set():
     texts = dict(
         line.split("\t") for line in (GARDEN / "topics.tsv").read_text().splitlines() if line
     )
-    judged: dict[str, list[dict[str, Any]]] = {}
+    judged = {}
     for line in (GARDEN / "qrels.txt").read_text().splitlines():
         query_id, _, doc_id, grade = line.split()
         judged.setdefault(query_id, []).append({"doc_id": doc_id, "grade": int(grade)})
@@ -108,10 +105,10 @@ def check_problem():
     return _check_problem
 
 
-def _check_problem(answer: Any, status: int, code: str) -> dict[str, Any]:
+def _check_problem(answer, status, code):
     assert answer.status_code == status, answer.text
     assert answer.headers["content-type"] == "application/problem+json"
-    problem: dict[str, Any] = answer.json()
+    problem = answer.json()
     assert problem["status"] == status
     assert problem["code"] == code, problem
     assert problem["type"] == "about:blank"

@@ -1,11 +1,8 @@
 """Access to the service: keys, limits, and the errors of refused requests."""
 
-from __future__ import annotations
-
 import gzip
 import logging
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -22,7 +19,7 @@ def locked(open_service, limited):
         yield client
 
 
-def bearing(key: str) -> dict[str, str]:
+def bearing(key):
     return {"Authorization": f"Bearer {key}"}
 
 
@@ -113,7 +110,7 @@ def test_what_can_be_got_can_be_asked_for_without_content(client, path):
 
 
 def test_a_large_body(locked, check_problem):
-    def chunks() -> Any:
+    def chunks():
         for _ in range(20):
             yield b"x" * 1000
 
@@ -185,7 +182,7 @@ def test_a_form_that_is_none(client, check_problem):
 
 
 def test_what_is_unexpected_tells_nothing(open_service, limited, check_problem, monkeypatch):
-    def broken(*_: object, **__: object) -> None:
+    def broken(*_, **__):
         raise RuntimeError("secret detail")
 
     with open_service(limited()) as client:

@@ -3,8 +3,6 @@
 Work that hangs is made by stopping the worker processes with SIGSTOP, which no code can prevent.
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os
@@ -18,7 +16,6 @@ import time
 import urllib.error
 import urllib.request
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -37,7 +34,7 @@ AT_ONCE = 10
 class Service:
     """A running service."""
 
-    def __init__(self, folder: Path, *words: str) -> None:
+    def __init__(self, folder, *words):
         program = [str(Path(sys.executable).parent / "trectools-plus"), "serve", "--port", "0"]
         given = ["--dataset", "none", *words]
         # The folders of processes end up here.
@@ -49,15 +46,15 @@ class Service:
         lines = iter(self.process.stderr.readline, "")
         found = next(filter(None, (re.search(r"listening on .*:(\d+)$", one) for one in lines)))
         self.port = int(found[1])
-        self.log: list[str] = []
+        self.log = []
         self.reader = threading.Thread(target=self._read_log)
         self.reader.start()
 
-    def _read_log(self) -> None:
+    def _read_log(self):
         assert self.process.stderr is not None
         self.log.extend(self.process.stderr)
 
-    def ask(self, method: str, path: str, body: bytes | None = None) -> tuple[int, Any]:
+    def ask(self, method, path, body=None):
         headers = {"Content-Type": "text/plain"}
         url = f"http://127.0.0.1:{self.port}{path}"
         request = urllib.request.Request(url, data=body, headers=headers, method=method)
@@ -68,7 +65,7 @@ class Service:
             with error:
                 return error.code, json.loads(error.read())
 
-    def raw(self, request: bytes) -> bytes:
+    def raw(self, request):
         """Send bytes, and return all that comes back until the connection is closed."""
         with socket.create_connection(("127.0.0.1", self.port), timeout=30) as connection:
             connection.sendall(request)
@@ -77,7 +74,7 @@ class Service:
                 parts.append(part)
         return b"".join(parts)
 
-    def workers(self) -> list[int]:
+    def workers(self):
         found = []
         for folder in Path("/proc").iterdir():
             try:
@@ -88,14 +85,14 @@ class Service:
                 found.append(int(folder.name))
         return found
 
-    def hang(self) -> None:
+    def hang(self):
         """Let all work hang from now on, until its process is replaced."""
         while self.ask("POST", VALIDATE, ROW)[0] != 200:  # a process has started
             time.sleep(0.05)
         for number in self.workers():
             os.kill(number, signal.SIGSTOP)
 
-    def end(self, number: int = signal.SIGTERM) -> float:
+    def end(self, number=signal.SIGTERM):
         began = time.monotonic()
         self.process.send_signal(number)
         self.process.wait(30)
@@ -104,9 +101,9 @@ class Service:
 
 @pytest.fixture
 def start(tmp_path):
-    started: list[Service] = []
+    started = []
 
-    def begin(*words: str) -> Service:
+    def begin(*words):
         started.append(Service(tmp_path, *words))
         return started[-1]
 
@@ -123,7 +120,7 @@ def start(tmp_path):
         service.process.stderr.close()
 
 
-def await_end(numbers: list[int]) -> None:
+def await_end(numbers):
     for _ in range(200):
         if not any(map(runs, numbers)):
             return
@@ -131,7 +128,7 @@ def await_end(numbers: list[int]) -> None:
     raise AssertionError(numbers)
 
 
-def runs(number: int) -> bool:
+def runs(number):
     """Whether a process runs; one that has ended stays in the list until its parent asks."""
     try:
         status = Path(f"/proc/{number}/stat").read_text()
@@ -158,7 +155,7 @@ def test_work_that_hangs_ends_at_the_time_limit(start, tmp_path):
 def test_a_process_that_is_killed(start):
     service = start()
     service.hang()
-    answers: list[tuple[int, Any]] = []
+    answers = []
     thread = threading.Thread(target=lambda: answers.append(service.ask("POST", VALIDATE, ROW)))
     thread.start()
     time.sleep(0.5)
@@ -189,7 +186,7 @@ BOMBS = {
 def test_two_bombs_at_once(start, name):
     service = start("--time-limit", "60")
     path = "/v1/validate?kind=testset"
-    answers: list[tuple[int, Any]] = []
+    answers = []
     threads = [
         threading.Thread(target=lambda: answers.append(service.ask("POST", path, BOMBS[name])))
         for _ in range(2)

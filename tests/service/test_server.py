@@ -1,7 +1,5 @@
 """``serve`` as a process: where it listens, its key, how it ends."""
 
-from __future__ import annotations
-
 import json
 import os
 import re
@@ -12,7 +10,6 @@ import sys
 import urllib.error
 import urllib.request
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -25,7 +22,7 @@ BIN = Path(sys.executable).parent
 KEY = "correct-horse-battery-staple"
 
 
-def command(*words: str) -> list[str]:
+def command(*words):
     return [str(BIN / "trectools-plus"), "serve", "--dataset", "none", *words]
 
 
@@ -114,7 +111,7 @@ def process():
     started.stderr.close()
 
 
-def ask(url: str, **headers: str) -> tuple[int, Any]:
+def ask(url, **headers):
     request = urllib.request.Request(url, headers=headers)
     try:
         with urllib.request.urlopen(request, timeout=30) as answer:

@@ -1,7 +1,5 @@
 """Two annotators' grades; kappa itself is tested with the statistics."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
@@ -16,7 +14,7 @@ from trectools_plus.validation.findings import FindingsError
 GRADES = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=2, max_size=30)
 
 
-def both(pairs: list[tuple[int, int]]) -> tuple[Qrels, Qrels]:
+def both(pairs):
     sides = (
         {f"q{at}": {"d": grade} for at, grade in enumerate(side)}
         for side in zip(*pairs, strict=True)

@@ -1,7 +1,5 @@
 """Test sets written in every form and read again."""
 
-from __future__ import annotations
-
 import json
 
 import polars as pl
@@ -37,12 +35,12 @@ TEXTS = st.text(
 NOTES = st.none() | TEXTS
 
 
-def optional(*words: str) -> st.SearchStrategy[str | None]:
+def optional(*words):
     return st.none() | st.sampled_from(words)
 
 
 @st.composite
-def queries(draw: st.DrawFn, query_id: str) -> TestQuery:
+def queries(draw, query_id):
     ids = draw(st.lists(IDS, max_size=3, unique=True))
     grades = [draw(st.integers(-1, 4)) for _ in ids]
     return TestQuery(
@@ -62,7 +60,7 @@ def queries(draw: st.DrawFn, query_id: str) -> TestQuery:
 
 
 @st.composite
-def any_sets(draw: st.DrawFn) -> TestSet:
+def any_sets(draw):
     """Any test set whose ids can stand in runs and qrels; one query has a relevant term."""
     ids = draw(st.lists(IDS, min_size=1, max_size=6, unique=True))
     found = [draw(queries(query_id)) for query_id in ids]
@@ -85,7 +83,7 @@ def test_files_give_the_same_set_back(tmp_path_factory, name, test_set):
     assert read_test_set(path) == test_set
 
 
-def without_spans(query: TestQuery) -> TestQuery:
+def without_spans(query):
     terms = tuple(term.model_copy(update={"span": None}) for term in query.relevant)
     return query.model_copy(update={"relevant": terms})
 

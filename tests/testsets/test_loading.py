@@ -19,7 +19,7 @@ FOLDER = Path(__file__).parents[2] / "fixtures" / "testsets"
 OWN = yaml.safe_load((FOLDER / "own-form.yaml").read_text())
 
 
-def written(tmp_path, content, name="cases.json") -> Path:
+def written(tmp_path, content, name="cases.json"):
     path = tmp_path / name
     path.write_text(content if isinstance(content, str) else json.dumps(content))
     return path

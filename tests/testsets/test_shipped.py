@@ -48,8 +48,8 @@ def best_of(query):
 @cache
 def names():
     """The ids that each label, and each synonym, stands for."""
-    labels: dict[str, set[str]] = {}
-    synonyms: dict[str, set[str]] = {}
+    labels = {}
+    synonyms = {}
     for term in load_ontology().terms.values():
         labels.setdefault(normalised(term.name), set()).add(term.term_id)
         for synonym in term.synonyms:

@@ -1,7 +1,5 @@
 """Ids of expected terms in an ontology that is newer or older than the set."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
@@ -13,7 +11,7 @@ from trectools_plus.testsets.validation import resolve_terms
 TOY = Path(__file__).parents[2] / "fixtures" / "ontology" / "toy.obo"
 
 
-def make(*queries: dict[str, int]) -> TestSet:
+def make(*queries):
     found = tuple(
         TestQuery(
             query_id=f"q{at}",
@@ -28,7 +26,7 @@ def make(*queries: dict[str, int]) -> TestSet:
     return TestSet(metadata=TestSetMetadata(dataset_id="x"), queries=found)
 
 
-def grades(test_set: TestSet) -> list[dict[str, int]]:
+def grades(test_set):
     return [{term.doc_id: term.grade for term in query.relevant} for query in test_set.queries]
 
 
@@ -76,4 +74,4 @@ def test_a_set_without_any_term_left_is_refused():
 
 def test_other_treatments_are_refused():
     with pytest.raises(UsageError, match=r"unknown_terms.*keep"):
-        resolve_terms(make({"TOY:0006": 3}), TOY, "keep")  # type: ignore[arg-type]
+        resolve_terms(make({"TOY:0006": 3}), TOY, "keep")

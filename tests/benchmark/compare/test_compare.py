@@ -1,7 +1,5 @@
 """Paired differences: hand-worked counts and effect sizes, intervals against a plain bootstrap."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
@@ -20,7 +18,7 @@ from trectools_plus.measures.evaluation import Averaging, Counts, Evaluation
 FAST = {"resamples": 500, "seed": 1}
 
 
-def evaluation_of(values: dict[str, list[float]], measure: str = "nDCG@10") -> Evaluation:
+def evaluation_of(values, measure="nDCG@10"):
     """An evaluation of one measure with these values per query."""
     return Evaluation(
         parse_measures([measure]),

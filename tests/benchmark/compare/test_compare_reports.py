@@ -1,10 +1,5 @@
 """Two reports compared: the figures are SciPy's, and what cannot be compared is refused."""
 
-from __future__ import annotations
-
-from pathlib import Path
-from typing import Any
-
 import numpy as np
 import polars as pl
 import pytest
@@ -20,7 +15,7 @@ from trectools_plus.reporting.results.compare_reports import (
 )
 
 
-def values(folder: Path, measure: str) -> np.ndarray[Any, Any]:
+def values(folder, measure):
     table = pl.read_parquet(folder / "per_query.parquet")
     return table.filter(measure=measure).sort("query_id")["value"].to_numpy()
 
@@ -37,7 +32,7 @@ def test_figures_are_scipys(bench):
     assert entry.t_test is not None
     assert (entry.t_test.t, entry.t_test.p) == pytest.approx((student.statistic, student.pvalue))
     assert (entry.test, entry.correction) == ("t_test", "holm")
-    assert entry.p_adjusted == entry.t_test.p  # type: ignore[union-attr]
+    assert entry.p_adjusted == entry.t_test.p
     changed = contrast.modes[0].changed["RR@10"]
     sizes = [abs(one.after - one.before) for one in changed]
     assert sizes == sorted(sizes, reverse=True)

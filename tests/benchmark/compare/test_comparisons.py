@@ -1,10 +1,7 @@
 """``compare``: from runs, files and evaluations, to one result with comparisons and means."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import polars as pl
@@ -112,7 +109,7 @@ def test_a_file_with_an_error_is_refused(tmp_path):
         compare(QRELS, {"a": LEXICAL, "b": broken}, **FAST)
 
 
-def cranfield_like(names: list[str], queries: int = 40) -> tuple[Any, dict[str, Any]]:
+def cranfield_like(names, queries=40):
     """Return judgments and runs of which the later ones find the relevant document earlier."""
     generator = np.random.default_rng(7)
     qrels = {f"q{n}": {"good": 1, "other": 0} for n in range(queries)}

@@ -1,12 +1,10 @@
 """A best mode is significant against every other; groups have no significant differences."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
 
-from trectools_plus.benchmark.compare.compare import Compared, compare_modes
+from trectools_plus.benchmark.compare.compare import compare_modes
 from trectools_plus.benchmark.run.config import Comparing
 from trectools_plus.choices import Averaging
 from trectools_plus.measures import parse_measures
@@ -17,7 +15,7 @@ HIGH = [0.6, 0.7, 0.8, 0.7] * 3
 NEARLY = [value - 0.01 * (-1) ** place for place, value in enumerate(HIGH)]
 
 
-def evaluation_of(values: dict[str, list[float]], measure: str = "nDCG@10") -> Evaluation:
+def evaluation_of(values, measure="nDCG@10"):
     return Evaluation(
         parse_measures([measure]),
         Averaging(),
@@ -28,7 +26,7 @@ def evaluation_of(values: dict[str, list[float]], measure: str = "nDCG@10") -> E
     )
 
 
-def compared(values: dict[str, list[float]], measure: str = "nDCG@10") -> Compared:
+def compared(values, measure="nDCG@10"):
     return compare_modes(Comparing(), evaluation_of(values, measure), measure, "run")
 
 

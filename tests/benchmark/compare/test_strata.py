@@ -1,17 +1,13 @@
 """Strata in reports: their figures, and when they are present."""
 
-from __future__ import annotations
-
 import json
 import math
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
 from trectools_plus.benchmark.run.config_file import load_config
-from trectools_plus.benchmark.run.runner import BenchmarkResult, run_benchmark
+from trectools_plus.benchmark.run.runner import run_benchmark
 from trectools_plus.reporting.files import write_reports
 from trectools_plus.reporting.html.page import render_html
 from trectools_plus.statistics.intervals import METHOD_NAMES, mean_intervals
@@ -25,16 +21,16 @@ EVERY = [f"q{n}" for n in range(QUERIES)]
 class Maker:
     """Makes benchmarks of given runs with topics that have a field."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder):
         self.folder = folder
         self.topics = folder / "topics.jsonl"
         self.write_topics(KINDS)
 
-    def write_topics(self, kinds: dict[int, str]) -> None:
+    def write_topics(self, kinds):
         lines = [{"_id": f"q{n}", "text": f"text {n}", "kind": kind} for n, kind in kinds.items()]
         self.topics.write_text("".join(json.dumps(line) + "\n" for line in lines))
 
-    def write_run(self, name: str, first: int) -> str:
+    def write_run(self, name, first):
         path = self.folder / f"{name}.run"
         rows = []
         for query in range(QUERIES):
@@ -49,7 +45,7 @@ class Maker:
         path.write_text("".join(rows))
         return str(path)
 
-    def run(self, name: str, **settings: Any) -> BenchmarkResult:
+    def run(self, name, **settings):
         qrels = self.folder / "qrels.txt"
         qrels.write_text("".join(f"{query_id} 0 good 1\n" for query_id in EVERY))
         options = {
@@ -63,7 +59,7 @@ class Maker:
         }
         return run_benchmark(load_config(options=options))
 
-    def write(self, name: str, *, plots: bool = False, **settings: Any) -> Path:
+    def write(self, name, *, plots=False, **settings):
         write_reports(self.run(name, **settings), plots=plots)
         return self.folder / name
 

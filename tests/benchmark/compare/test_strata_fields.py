@@ -1,7 +1,5 @@
 """Fields of the queries that form strata, and the queries of each stratum."""
 
-from __future__ import annotations
-
 import polars as pl
 import pytest
 
@@ -12,12 +10,12 @@ from trectools_plus.testsets import model
 from trectools_plus.testsets.loading import DEFAULT_TEST_SET, load_test_set
 
 
-def topics_of(field: list[str | None]) -> Topics:
+def topics_of(field):
     ids = [f"q{n}" for n in range(len(field))]
     return Topics(pl.DataFrame({"query_id": ids, "text": ids, "field": field}))
 
 
-def values_of(field: list[str | None]) -> dict[str, list[int]]:
+def values_of(field):
     ids = [f"q{n}" for n in range(len(field))]
     found = find_strata(topics_of(field), ids).get("field", {})
     return {value: rows.tolist() for value, rows in found.items()}

@@ -1,7 +1,5 @@
 """Figures of one run and measure, and which run is best, from values made by hand."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
@@ -18,7 +16,7 @@ COMPARING, TARGETS = CONFIG.comparing, CONFIG.targets
 NAN = math.nan
 
 
-def evaluation_of(values: dict[str, list[float]], measure: str = "nDCG@10") -> Evaluation:
+def evaluation_of(values, measure="nDCG@10"):
     return Evaluation(
         parse_measures([measure]),
         Averaging(),
@@ -49,7 +47,7 @@ def test_an_interval_that_touches_zero_does_not_cross_it_by_rounding():
     assert figures.ci.low >= 0
 
 
-def best(evaluation: Evaluation) -> tuple[list[str], str | None]:
+def best(evaluation):
     """Return the measures that are not ranked, and the best run."""
     (measure,) = evaluation.measure_names
     compared = compare_modes(COMPARING, evaluation, measure, "run")

@@ -1,7 +1,5 @@
 """Each pattern is reported if it is present, and only then."""
 
-from __future__ import annotations
-
 import pytest
 
 from trectools_plus.benchmark.report.diagnostics import diagnose
@@ -27,7 +25,7 @@ INTERVAL = ConfidenceInterval(low=0, high=1, level=0.95, method="percentile", re
 TARGETS = {**AD_HOC_TARGETS, "P@10": Target(baseline=0.2, competitive=0.4)}
 
 
-def mode_of(means: dict[str, float], n: int = 50, judged: float = 1.0) -> ModeResult:
+def mode_of(means, n=50, judged=1.0):
     return ModeResult(
         label="Label",
         run=RunFile(

@@ -1,11 +1,7 @@
 """Configuration: what goes together, defaults, files and options, errors that name the field."""
 
-from __future__ import annotations
-
 import json
 import re
-from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -23,7 +19,7 @@ FILES = {"corpus": "c.jsonl", "topics": "t.tsv", "qrels": "q.txt"}
 RUNS = {"runs": {"a": "a.run", "b": "b.run"}, "qrels": "q.txt"}
 
 
-def write(folder: Path, text: str) -> Path:
+def write(folder, text):
     path = folder / "benchmark.yaml"
     path.write_text(text, encoding="utf-8")
     return path
@@ -65,7 +61,7 @@ def test_weights_alone_mean_the_weighted_fusion(weights, expected, tmp_path):
     config = load_config(write(tmp_path, f"dataset: hpo\nweights: {weights}\n"))
     assert (config.retrieval.fusion, config.retrieval.weights) == ("weighted", expected)
     assert config.modes == ("lexical", "vector", "hybrid")
-    options: Any = {"retrieval": {"weights": ["bm25=0.5", "dense=0.5"]}}
+    options = {"retrieval": {"weights": ["bm25=0.5", "dense=0.5"]}}
     config = load_config(write(tmp_path, f"dataset: hpo\nweights: {weights}\n"), options)
     assert config.retrieval.weights == (0.5, 0.5)
 

@@ -1,7 +1,5 @@
 """Topics, qrels and documents of different collections are refused before any search."""
 
-from __future__ import annotations
-
 import pytest
 
 from trectools_plus.benchmark.run.dataset import check_id_overlap
@@ -12,7 +10,7 @@ CORPUS = Corpus.from_dict({"d1": "a", "d2": "b"})
 QRELS = Qrels.from_dict({"1": {"d1": 1}, "2": {"d2": 1}})
 
 
-def error_of(corpus: Corpus | None, topics: Topics | None, qrels: Qrels = QRELS) -> str:
+def error_of(corpus, topics, qrels=QRELS):
     with pytest.raises(CheckFailedError) as caught:
         check_id_overlap(corpus, topics, qrels, "irds:mine")
     return str(caught.value)

@@ -1,7 +1,5 @@
 """Reports are listed, and judgments have a hash that does not depend on their order."""
 
-from __future__ import annotations
-
 import hashlib
 
 import polars as pl
@@ -44,7 +42,7 @@ def test_lists_name_unreadable_reports(small, tmp_path):
     st.randoms(use_true_random=False),
 )
 def test_the_hash_of_qrels_is_that_of_the_sorted_judgments(rows, random):
-    def frame(rows: list[tuple[str, str, int]]) -> Qrels:
+    def frame(rows):
         return Qrels(pl.DataFrame(rows, ["query_id", "doc_id", "relevance"], orient="row"))
 
     expected = sorted(set(rows), key=lambda row: (row[0].encode(), row[1].encode(), row[2]))

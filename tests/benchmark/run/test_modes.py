@@ -1,10 +1,7 @@
 """Modes that did not answer: in the report with the reason, neither scored nor compared."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
-from typing import Any
 
 import jsonschema
 import pytest
@@ -13,7 +10,7 @@ from typer.testing import CliRunner
 from trectools_plus.benchmark.report.model import report_json_schema
 from trectools_plus.benchmark.report.verdict import load_report
 from trectools_plus.benchmark.run.config_file import load_config, load_fetch_settings
-from trectools_plus.benchmark.run.runner import BenchmarkResult, run_benchmark
+from trectools_plus.benchmark.run.runner import run_benchmark
 from trectools_plus.cli.app import benchmark_app
 from trectools_plus.errors import CheckFailedError, InputError, TrectoolsPlusError, UsageError
 from trectools_plus.reporting.files import write_reports
@@ -51,7 +48,7 @@ def data(tmp_path, monkeypatch):
     return {"topics": "topics.tsv", "qrels": "qrels.txt", "module": name}
 
 
-def run(data: dict[str, str], names: str, **options: Any) -> BenchmarkResult:
+def run(data, names, **options):
     retriever = [f"{name}={data['module']}:{name}" for name in names.split()]
     given = {name: data[name] for name in ("topics", "qrels")}
     settings = {**given, "retriever": retriever, "resamples": 200, "measures": ["RR@10"]}

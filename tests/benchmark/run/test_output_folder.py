@@ -1,14 +1,11 @@
 """All files of a benchmark appear together, and a failure leaves those of an earlier one."""
 
-from __future__ import annotations
-
 import gc
 import hashlib
 import json
 import multiprocessing
 import os
 import signal
-from pathlib import Path
 
 import pytest
 
@@ -16,11 +13,11 @@ from trectools_plus.benchmark.run.output_folder import OutputFolder, claim_folde
 from trectools_plus.errors import InputError
 
 
-def contents(folder: Path) -> dict[str, str]:
+def contents(folder):
     return {str(p.relative_to(folder)): p.read_text() for p in folder.rglob("*") if p.is_file()}
 
 
-def fill(folder: OutputFolder, runs: dict[str, str], report: str | None = None) -> None:
+def fill(folder, runs, report=None):
     for name, text in runs.items():
         (folder.partial / "runs" / f"{name}.run").write_text(text)
     modes = {
@@ -129,7 +126,7 @@ def test_the_folder_of_a_killed_process_is_removed(tmp_path):
     assert contents(out) == before
 
 
-def _fill_and_die(out: Path) -> None:
+def _fill_and_die(out):
     second = OutputFolder(out)
     fill(second, {"a": "3", "c": "4"})
     os.kill(os.getpid(), signal.SIGKILL)

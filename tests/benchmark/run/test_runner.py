@@ -1,13 +1,10 @@
 """Whole benchmarks on small files: what is written, what is reported, what repeats exactly."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import math
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Protocol
 
 import jsonschema
 import pytest
@@ -15,7 +12,7 @@ import pytest
 from trectools_plus.benchmark.report.model import BenchmarkReport, hash_config, report_json_schema
 from trectools_plus.benchmark.report.verdict import load_report
 from trectools_plus.benchmark.run.config_file import load_config
-from trectools_plus.benchmark.run.runner import BenchmarkResult, run_benchmark
+from trectools_plus.benchmark.run.runner import run_benchmark
 from trectools_plus.errors import (
     CheckFailedError,
     IncomparableError,
@@ -27,17 +24,6 @@ from trectools_plus.reporting.files import write_reports
 from trectools_plus.validation import FindingsError
 from trectools_plus.validation.loading import load_qrels
 
-
-class Small(Protocol):
-    folder: Path
-    corpus: str
-    topics: str
-    qrels: str
-    options: dict[str, str]
-
-    def write_run(self, name: str, rankings: dict[str, list[str]]) -> str: ...
-
-
 NOON = datetime(2025, 1, 31, 12, tzinfo=UTC)
 FAST = {"resamples": 100, "measures": ["nDCG@10"]}
 EVERY = {"measures": None}
@@ -47,14 +33,14 @@ WORSE = {"q1": ["d6", "d1"], "q2": ["d1", "d2"], "q3": ["d1", "d2"], "q4": ["d6"
 BAD = {"q1": ["d6", "d3"], "q2": ["d1", "d3"], "q3": ["d1", "d2"], "q4": ["d6", "d1"]}
 
 
-def run(options: dict[str, Any], folder: Path, at: datetime = NOON) -> BenchmarkResult:
+def run(options, folder, at=NOON):
     config = load_config(options={**FAST, **options, "output_dir": str(folder)})
     result = run_benchmark(config, clock=lambda: at)
     write_reports(result, plots=False)
     return result
 
 
-def check_with_ir_measures(result: BenchmarkResult, measures: dict[str, tuple[str, int]]) -> None:
+def check_with_ir_measures(result, measures):
     """Every mean and every query equals ir_measures on the files of the output folder."""
     import ir_measures
 
@@ -307,7 +293,7 @@ def test_exclude_self_drops_the_querys_own_document(small, tmp_path):
             assert ("d1" in table.frame["doc_id"].to_list()) is expected
 
 
-def unfindable(small: Small) -> dict[str, str]:
+def unfindable(small):
     """Topics of which no word is in the corpus."""
     path = small.folder / "unfindable.tsv"
     path.write_text("q1\tzeppelin\nq2\tquux\n")
@@ -384,7 +370,7 @@ def test_a_failed_benchmark_leaves_an_earlier_one_as_it_was(small, tmp_path, mon
         write_reports(result, plots=False)
 
 
-def full_disk(descriptor: int) -> None:
+def full_disk(descriptor):
     raise OSError(28, "No space left on device")
 
 

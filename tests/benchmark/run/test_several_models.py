@@ -1,9 +1,6 @@
 """Several embedding models in one benchmark: modes, labels, settings, files, errors."""
 
-from __future__ import annotations
-
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -20,7 +17,7 @@ GARDEN = str(Path(__file__).resolve().parents[3] / "fixtures/garden-trec")
 TWO = {"a": "builtin", "b": "builtin"}
 
 
-def settings(value: Any, **further: Any) -> RetrievalSettings:
+def settings(value, **further):
     return make_settings({"embedding_model": value, **further})
 
 

@@ -1,9 +1,6 @@
 """Targets: levels in order, status at and around each level."""
 
-from __future__ import annotations
-
 import json
-from typing import Any
 
 import pytest
 
@@ -99,7 +96,7 @@ def test_the_ends_of_the_interval_have_levels_of_their_own():
     )
 
 
-def of_preset(name: Any, **values: Any) -> Any:
+def of_preset(name, **values):
     return BenchmarkConfig(dataset="irds:x", targets=name, **values).targets
 
 

@@ -1,12 +1,9 @@
 """``trectools-plus compare``: runs, the verdict, tables in every format, and errors."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 
 import pytest
-from harness.program import Done
 
 from trectools_plus import compare
 
@@ -18,7 +15,7 @@ PAIR = (f"a={LEXICAL}", f"b={VECTOR}")
 
 @pytest.fixture(name="call")
 def make_call(program, tmp_path):
-    def call(*words: object) -> Done:
+    def call(*words):
         return program(["trectools-plus", "compare", *map(str, words)], tmp_path)
 
     return call

@@ -1,7 +1,5 @@
 """``demo``, and ``--dataset sample`` in every command that takes a dataset."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
@@ -24,7 +22,7 @@ def test_files_of_others_are_never_overwritten(name, tmp_path, program):
 
 
 def test_an_interrupted_demo_leaves_nothing(tmp_path, monkeypatch):
-    def interrupt(*_: object, **__: object) -> None:
+    def interrupt(*_, **__):
         raise KeyboardInterrupt
 
     monkeypatch.chdir(tmp_path)

@@ -1,13 +1,10 @@
 """Tests of ``index build``, ``query`` and ``benchmark compare-vectors``."""
 
-from __future__ import annotations
-
 import json
 import sys
 from pathlib import Path
 
 import pytest
-from click.testing import Result
 from typer.testing import CliRunner
 
 from trectools_plus import retrieval
@@ -50,17 +47,17 @@ def _folders(shared_cache, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
 
 
-def run_cli(*arguments: str) -> Result:
+def run_cli(*arguments):
     return CliRunner().invoke(app, list(arguments))
 
 
-def document(*arguments: str) -> dict:
+def document(*arguments):
     result = run_cli(*arguments, "--format", "json")
     assert result.exception is None, result.exception
     return json.loads(result.stdout)
 
 
-def refusal(*arguments: str) -> str:
+def refusal(*arguments):
     result = run_cli(*arguments)
     assert isinstance(result.exception, TrectoolsPlusError), result.output
     return str(result.exception)

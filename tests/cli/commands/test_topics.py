@@ -1,11 +1,9 @@
 """Tests of ``topics validate``: exit codes, kinds, formats."""
 
-from __future__ import annotations
-
 import json
 
 import pytest
-from typer.testing import CliRunner, Result
+from typer.testing import CliRunner
 
 from trectools_plus.cli.app import app
 from trectools_plus.errors import InputError, UsageError
@@ -25,7 +23,7 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
-def _invoke(*arguments: str, stdin: str | None = None) -> Result:
+def _invoke(*arguments, stdin=None):
     return CliRunner().invoke(app, ["topics", "validate", *arguments], input=stdin)
 
 

@@ -26,7 +26,7 @@ PPI_PY = [
 ]
 
 
-def _draw(seed: int, n: int, total: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _draw(seed, n, total):
     rng = np.random.default_rng(seed)
     y = rng.beta(0.6, 1.2, total)
     f = np.clip(0.2 + 0.6 * y + rng.normal(0, 0.2, total), 0, 1)
@@ -79,7 +79,7 @@ def test_a_useless_model_is_ignored():
 WEIGHTS = 1.0 / np.log2(np.arange(2, 12))
 
 
-def _values(relevant: np.ndarray) -> np.ndarray:
+def _values(relevant):
     """Return P@10 and nDCG@10 of documents in order of rank, shape (queries, 2)."""
     ideal = np.append(0.0, np.cumsum(WEIGHTS))[np.minimum(relevant.sum(axis=1), 10)]
     gain = relevant[:, :10] @ WEIGHTS
@@ -143,4 +143,4 @@ def test_people_needed():
 )
 def test_wrong_arguments(people, model, judged, options):
     with pytest.raises(UsageError):
-        combine_judgments(people, model, judged, **options)  # type: ignore[arg-type]
+        combine_judgments(people, model, judged, **options)

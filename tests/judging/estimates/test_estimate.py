@@ -1,7 +1,5 @@
 """Estimates from the judgments of a plan."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np
@@ -13,9 +11,7 @@ from trectools_plus.errors import CheckFailedError, UsageError
 from trectools_plus.formats.tables import Qrels
 from trectools_plus.judging.estimates.combined import combine_judgments
 from trectools_plus.judging.estimates.estimate import estimate
-from trectools_plus.judging.estimates.report import JudgmentReport, RunEstimate
-from trectools_plus.judging.labels import LABELS_FILE, Label, LabelOrigin
-from trectools_plus.judging.plan import PlanFolder
+from trectools_plus.judging.labels import LABELS_FILE, LabelOrigin
 from trectools_plus.measures.evaluation import evaluate
 
 READ = "trectools_plus.judging.estimates.estimate.read_people"
@@ -28,7 +24,7 @@ def plan(tmp_path_factory):
     return make_small(tmp_path_factory.mktemp("judging"), queries=40, names="abc", people=25)
 
 
-def _model(plan: PlanFolder, noise: float = 0.3, seed: int = 1) -> list[Label]:
+def _model(plan, noise=0.3, seed=1):
     """Labels that mostly agree with those of people."""
     generator = np.random.default_rng(seed)
     return [
@@ -44,7 +40,7 @@ def _model(plan: PlanFolder, noise: float = 0.3, seed: int = 1) -> list[Label]:
     ]
 
 
-def _find(report: JudgmentReport, measure: str, run: str, other: str | None = None) -> RunEstimate:
+def _find(report, measure, run, other=None):
     (found,) = (
         one
         for one in report.estimates

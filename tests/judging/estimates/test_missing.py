@@ -1,13 +1,9 @@
 """Estimates from judgments of which some are missing."""
 
-from __future__ import annotations
-
 import pytest
 from harness.plans import label_all, make_small, write_labels
 
 from trectools_plus.judging.estimates.estimate import estimate
-from trectools_plus.judging.estimates.report import JudgmentReport
-from trectools_plus.judging.labels import Label
 
 
 @pytest.fixture
@@ -15,7 +11,7 @@ def plan(tmp_path):
     return make_small(tmp_path, 30, depth=15, people=22)
 
 
-def without(labels: list[Label], *pairs: tuple[str, str]) -> list[Label]:
+def without(labels, *pairs):
     """Return labels without the grades of some pairs."""
     return [
         one.model_copy(update={"grade": None}) if (one.query_id, one.doc_id) in pairs else one
@@ -31,7 +27,7 @@ def test_what_people_leave_blank_does_not_change_the_models_values(plan):
     assert (found.counts.people, found.counts.missing_people) == (22, 22)
     assert (complete.counts.missing_model, found.counts.missing_model) == (0, 0)
 
-    def of_model(report: JudgmentReport) -> dict[tuple[str, frozenset[str | None]], float]:
+    def of_model(report):
         return {
             (row.measure, frozenset((row.run, row.baseline))): abs(row.estimates[0].model.mean)
             for row in report.estimates

@@ -1,14 +1,10 @@
 """Forged plans of judgments: each forgery is found, whatever its writer computes again."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil
-from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 import pytest
 from harness.plans import TIME, label_all, make_small
@@ -70,7 +66,7 @@ def folder(made, tmp_path, monkeypatch):
     return Path(shutil.copytree(source, tmp_path / "plan"))
 
 
-def estimate_again(folder: Path) -> None:
+def estimate_again(folder):
     """Do what a forger does: write the estimate and its pages again, if that is possible."""
     with suppress(TrectoolsPlusError):
         plan = PlanFolder(folder)
@@ -78,15 +74,15 @@ def estimate_again(folder: Path) -> None:
         write_judgments(plan, None, folder)
 
 
-def is_found(folder: Path) -> bool:
+def is_found(folder):
     try:
         return bool(verify_report(folder).problems)
     except TrectoolsPlusError:
         return True
 
 
-def edit_labels(change: Callable[[list[dict[str, Any]]], Any]) -> Callable[[Path], None]:
-    def forge(folder: Path) -> None:
+def edit_labels(change):
+    def forge(folder):
         path = folder / "labels.jsonl"
         labels = [json.loads(line) for line in path.read_text().splitlines()]
         change(labels)
@@ -95,8 +91,8 @@ def edit_labels(change: Callable[[list[dict[str, Any]]], Any]) -> Callable[[Path
     return forge
 
 
-def edit_plan(change: Callable[[dict[str, Any]], Any]) -> Callable[[Path], None]:
-    def forge(folder: Path) -> None:
+def edit_plan(change):
+    def forge(folder):
         plan = json.loads((folder / "plan.json").read_text())
         change(plan)
         (folder / "plan.json").write_text(json.dumps(plan))
@@ -104,8 +100,8 @@ def edit_plan(change: Callable[[dict[str, Any]], Any]) -> Callable[[Path], None]
     return forge
 
 
-def edit_text(name: str, old: str, new: str) -> Callable[[Path], None]:
-    def forge(folder: Path) -> None:
+def edit_text(name, old, new):
+    def forge(folder):
         text = (folder / name).read_text()
         assert old in text
         (folder / name).write_text(text.replace(old, new, 1))
@@ -113,21 +109,21 @@ def edit_text(name: str, old: str, new: str) -> Callable[[Path], None]:
     return forge
 
 
-def of_all(key: str, value: str) -> Callable[[Path], None]:
+def of_all(key, value):
     return edit_labels(lambda labels: [one["origin"].update({key: value}) for one in labels])
 
 
-def other_model(labels: list[dict[str, Any]]) -> None:
+def other_model(labels):
     for one in labels:
         one["annotator"] = one["origin"]["model"] = "a better judge"
 
 
-def duplicate(labels: list[dict[str, Any]]) -> None:
+def duplicate(labels):
     grade = (labels[0]["grade"] + 1) % 4
     labels.append({**labels[0], "grade": grade, "answer": json.dumps({"grade": grade})})
 
 
-def add_document(folder: Path) -> None:
+def add_document(folder):
     """Add a pooled document that no run found, with the new hash of the file."""
     path = folder / "pool.jsonl"
     rows = [json.loads(line) for line in path.read_text().splitlines()]
@@ -136,7 +132,7 @@ def add_document(folder: Path) -> None:
     edit_plan(lambda plan: plan["files"].update({"pool.jsonl": sha256_file(path)}))(folder)
 
 
-FORGERIES: dict[str, Callable[[Path], None]] = {
+FORGERIES = {
     "the Markdown": edit_text("JudgmentReport.md", "judge", "expert"),
     "the page": edit_text("JudgmentReport.html", "</body>", "<p>Audited.</p></body>"),
     "the result": edit_text("JudgmentReport.json", '"result": "', '"result": "Audited. '),
@@ -151,7 +147,7 @@ FORGERIES: dict[str, Callable[[Path], None]] = {
 }
 """Forgeries of some files, while others stay as they are."""
 
-INCONSISTENT: dict[str, Callable[[Path], None]] = {
+INCONSISTENT = {
     "a grade": edit_labels(lambda labels: labels[1].update(grade=(labels[1]["grade"] + 1) % 4)),
     "an answer": edit_labels(lambda labels: labels[1].update(answer='{"grade": 9}')),
     "no answer": edit_labels(lambda labels: labels[1].update(answer=None)),

@@ -1,10 +1,7 @@
 """Grades, choices and undo, against a list of what was said."""
 
-from __future__ import annotations
-
 import tempfile
 from pathlib import Path
-from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -38,7 +35,7 @@ STEPS = st.lists(
 )
 
 
-def replay(said: list[Any]) -> dict[str, QueryJudgments]:
+def replay(said):
     """Return the answers that count: the last about each target."""
     last = {(query, doc_id): value for query, doc_id, value in said}
     return {

@@ -1,11 +1,8 @@
 """The review database: durable settings, and no other file taken for it."""
 
-from __future__ import annotations
-
 import os
 import sqlite3
 from contextlib import closing
-from pathlib import Path
 
 import pytest
 
@@ -39,7 +36,7 @@ def test_each_transaction_is_synced_to_the_disk(store):
 def test_only_the_owner_can_read_the_files(tmp_path):
     path = tmp_path / "review.db"
 
-    def modes() -> dict[str, int]:
+    def modes():
         return {one.name: one.stat().st_mode & 0o777 for one in tmp_path.iterdir()}
 
     private = dict.fromkeys(("review.db", "review.db-wal", "review.db-shm"), 0o600)
@@ -114,7 +111,7 @@ DAMAGES = [
 """Other versions, and wrong or missing settings."""
 
 
-def damage_database(path: Path, damage: str) -> None:
+def damage_database(path, damage):
     open_store(path, MATERIAL, 5).close()
     with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute(damage)

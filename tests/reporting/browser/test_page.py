@@ -1,17 +1,12 @@
 """The page in a real browser: quiet, sortable, searchable, never too wide, accessible."""
 
-from __future__ import annotations
-
 import base64
 from dataclasses import replace
-from pathlib import Path
-from typing import Any
 
 import polars as pl
 import pytest
 
 from trectools_plus.benchmark.report.model import (
-    BenchmarkReport,
     Diagnosis,
     FailingQuery,
     StratumResult,
@@ -25,7 +20,7 @@ QUERIES = 60
 WIDTHS = (390, 1280, 1440)
 
 
-def make_file(make_report: Any, path: Path) -> Path:
+def make_file(make_report, path):
     """A report with every section, long words in it, and text that would be a script."""
     ids = [f"q{number:02}" for number in range(QUERIES)]
     texts = {query_id: f"what is number {query_id[1:]} about" for query_id in ids}
@@ -53,7 +48,7 @@ def make_file(make_report: Any, path: Path) -> Path:
     return path
 
 
-def make_evidence(report: BenchmarkReport, texts: dict[str, str]) -> QueryEvidence:
+def make_evidence(report, texts):
     ids = list(texts)
     rows = [
         (mode, query_id, measure, ((place + 1) * number * 7 % (60 - 13 * column)) / 60)
@@ -79,7 +74,7 @@ def file(make_report, tmp_path):
     return make_file(make_report, tmp_path / "BenchmarkReport.html")
 
 
-def first_cells(page: Any, table: str) -> list[str]:
+def first_cells(page, table):
     """The first cell of each row that is seen."""
     return page.run(
         f"[...document.querySelectorAll('{table} > tbody > tr')]"
@@ -88,35 +83,35 @@ def first_cells(page: Any, table: str) -> list[str]:
     )
 
 
-def choose(page: Any, name: str, value: str, event: str = "change") -> None:
+def choose(page, name, value, event="change"):
     page.run(
         f"{{ const field = document.getElementById('{name}'); field.value = '{value}';"
         f" field.dispatchEvent(new Event('{event}', {{bubbles: true}})); }}"
     )
 
 
-def text_of(page: Any, selector: str) -> str:
+def text_of(page, selector):
     return " ".join(page.run(f"document.querySelector('{selector}').textContent").split())
 
 
-def open_section(page: Any, name: str) -> None:
+def open_section(page, name):
     page.run(f"document.getElementById('{name}').open = true")
     page.wait_for("!reportPage.stale")
 
 
-def open_all(page: Any) -> None:
+def open_all(page):
     page.run("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
     page.wait_for("!reportPage.stale")
 
 
-def press(page: Any, key: str) -> None:
+def press(page, key):
     codes = {"Tab": 9, "Enter": 13, "Escape": 27, " ": 32, "End": 35, "Home": 36}
     codes |= {"ArrowLeft": 37, "ArrowUp": 38, "ArrowRight": 39, "ArrowDown": 40}
     texts = {"Enter": "\r", " ": " "}
     page.press(key, "Space" if key == " " else key, codes[key], texts.get(key, ""))
 
 
-def tab_to(page: Any, selector: str) -> None:
+def tab_to(page, selector):
     """Press Tab until this element has the focus."""
     for _ in range(80):
         press(page, "Tab")

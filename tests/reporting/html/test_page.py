@@ -1,7 +1,5 @@
 """The page holds everything the report says, needs no network, and is deaf to markup in data."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import json
@@ -9,7 +7,6 @@ import re
 from dataclasses import replace
 from html.parser import HTMLParser
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 import polars as pl
@@ -26,32 +23,32 @@ VOID = {"meta", "img", "input", "br", "link"}
 class Document(HTMLParser):
     """Elements with their attributes, and the text of each kind."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text):
         super().__init__(convert_charrefs=True)
-        self.elements: list[tuple[str, dict[str, str | None]]] = []
-        self.texts: dict[str, list[str]] = {}
-        self.open: list[str] = []
+        self.elements = []
+        self.texts = {}
+        self.open = []
         self.feed(text)
         self.close()
 
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+    def handle_starttag(self, tag, attrs):
         self.elements.append((tag, dict(attrs)))
         self.texts.setdefault(tag, []).append("")
         if tag not in VOID:
             self.open.append(tag)
 
-    def handle_endtag(self, tag: str) -> None:
+    def handle_endtag(self, tag):
         assert self.open.pop() == tag
 
-    def handle_data(self, data: str) -> None:
+    def handle_data(self, data):
         for tag in set(self.open):
             self.texts[tag][-1] += data
 
-    def attributes(self, tag: str) -> list[dict[str, str | None]]:
+    def attributes(self, tag):
         return [attributes for name, attributes in self.elements if name == tag]
 
 
-def evidence_for(report: Any, texts: dict[str, str]) -> QueryEvidence:
+def evidence_for(report, texts):
     rows = [
         (mode, query_id, measure, 0.25 * place)
         for place, mode in enumerate(report.modes)
@@ -69,20 +66,20 @@ def evidence_for(report: Any, texts: dict[str, str]) -> QueryEvidence:
     )
 
 
-def data_of(page: str) -> Any:
+def data_of(page):
     """The JSON about queries that the page embeds."""
     (text,) = re.findall(r'<script type="application/json" id="query-data">(.*?)</script>', page)
     return json.loads(text)
 
 
-def values_of(data: Any, measure: int) -> list[list[float]]:
+def values_of(data, measure):
     """The values by mode and query, decoded."""
     packed, size = base64.b64decode(data["values"][measure]), len(data["ids"])
     values = np.frombuffer(packed, "<f4").tolist()
     return [values[start : start + size] for start in range(0, len(values), size)]
 
 
-def results_of(data: Any) -> list[list[list[str]]]:
+def results_of(data):
     """The documents of the first results by mode and query."""
     queries = [[data["documents"][number] for number in row] for row in data["results"]]
     size = len(data["ids"])
@@ -219,7 +216,7 @@ def test_any_report_makes_a_page(make_report, means):
 TEXT = "how long does it take to grow seven apples"
 
 
-def large_evidence(report: Any, queries: int, text: str = TEXT) -> QueryEvidence:
+def large_evidence(report, queries, text=TEXT):
     """Random values with four decimals, long ids and ten results per query and mode."""
     random = np.random.default_rng(7)
     ids = [f"{1_000_000 + 7 * number}" for number in range(queries)]

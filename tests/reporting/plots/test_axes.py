@@ -1,7 +1,5 @@
 """Plots: each drawing function shows the figures of the report, with one artist per mode."""
 
-from __future__ import annotations
-
 import numpy as np
 import polars as pl
 import pytest
@@ -17,7 +15,7 @@ def axes():
     return Figure().subplots()
 
 
-def per_query(values: dict[str, list[float | None]], measure: str = "nDCG@10") -> pl.DataFrame:
+def per_query(values, measure="nDCG@10"):
     rows = [
         {"run": mode, "query_id": f"q{number}", "measure": measure, "value": value}
         for mode, column in values.items()

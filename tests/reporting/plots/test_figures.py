@@ -1,22 +1,17 @@
 """Whole figures and their files: which there are, nothing overlaps, the same bytes twice."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 import xml.etree.ElementTree as ET
 from itertools import combinations
-from typing import Any
 
 import matplotlib as mpl
 import polars as pl
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.figure import Figure
 from matplotlib.text import Text
 
 from trectools_plus import Qrels, Run
-from trectools_plus.benchmark.report.model import BenchmarkReport
 from trectools_plus.benchmark.run.output_folder import OutputFolder
 from trectools_plus.benchmark.run.runner import BenchmarkResult
 from trectools_plus.errors import InputError, UsageError
@@ -30,7 +25,7 @@ QUERIES = [str(number) for number in range(20)]
 QRELS = Qrels.from_dict({query: {"d1": 1, "d2": 2} for query in QUERIES})
 
 
-def data(modes: list[str]) -> tuple[pl.DataFrame, dict[str, Run]]:
+def data(modes):
     rows = [
         {"run": mode, "query_id": query, "measure": "nDCG@10", "value": (place + int(query)) / 60}
         for place, mode in enumerate(modes)
@@ -43,7 +38,7 @@ def data(modes: list[str]) -> tuple[pl.DataFrame, dict[str, Run]]:
 PLOT_NAMES = ("measures", "precision_recall", "hit_rate", "differences")
 
 
-def all_plots(make_report: Any, count: int, **fields: Any) -> dict[str, Figure]:
+def all_plots(make_report, count, **fields):
     modes = [f"{number} {LONG}" if number % 3 == 1 else f"m{number}" for number in range(count)]
     measures = {"nDCG@10": 0.3, "RR@10": 0.0, "MeanRank": 12.5, "MinRank": None}
     report = make_report(
@@ -55,7 +50,7 @@ def all_plots(make_report: Any, count: int, **fields: Any) -> dict[str, Figure]:
     return draw_plots(report, table, QRELS, runs)
 
 
-def overlaps(figure: Figure) -> list[tuple[str, str]]:
+def overlaps(figure):
     """Pairs of visible texts whose boxes meet, and texts outside the figure."""
     renderer = FigureCanvasAgg(figure).get_renderer()
     figure.draw(renderer)
@@ -71,7 +66,7 @@ def overlaps(figure: Figure) -> list[tuple[str, str]]:
     ]
 
 
-def _undrawn_ticks(figure: Figure) -> set[Text]:
+def _undrawn_ticks(figure):
     """Labels of ticks beyond the ends of their axis, and of shared axes that show none."""
     hidden = set()
     for axes in figure.axes:
@@ -84,7 +79,7 @@ def _undrawn_ticks(figure: Figure) -> set[Text]:
     return hidden
 
 
-def _inside(box: Any, edge: Any) -> bool:
+def _inside(box, edge):
     return box.x0 >= edge.x0 and box.y0 >= edge.y0 and box.x1 <= edge.x1 and box.y1 <= edge.y1
 
 
@@ -131,7 +126,7 @@ def test_curves_are_means_at_points(make_report, plot, measure, points):
     assert axes.get_ylim()[0] == 0.0
 
 
-def measures_of(report: BenchmarkReport) -> Figure:
+def measures_of(report):
     return draw_plots(report, data(list(report.modes))[0])["measures"]
 
 
@@ -167,9 +162,7 @@ def test_only_headline_measures_are_drawn_the_primary_one_first(make_report):
 
 
 def test_of_many_pairs_those_with_the_best_mode_are_drawn(make_report):
-    report: BenchmarkReport = make_report(
-        {f"m{number}": {"nDCG@10": number / 20} for number in range(8)}
-    )
+    report = make_report({f"m{number}": {"nDCG@10": number / 20} for number in range(8)})
     panels = _differences(report).axes
     assert len(panels) == 6
     assert all("m7" in axes.get_title(loc="left") for axes in panels)
@@ -177,7 +170,7 @@ def test_of_many_pairs_those_with_the_best_mode_are_drawn(make_report):
     assert len(set(reaches)) == 1, "one scale, so that panels can be compared"
 
 
-def _differences(report: BenchmarkReport) -> Figure:
+def _differences(report):
     return draw_plots(report, data(list(report.modes))[0])["differences"]
 
 

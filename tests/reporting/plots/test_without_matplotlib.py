@@ -1,12 +1,9 @@
 """Without the extra ``plots``, a report is complete apart from the files of plots."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -22,7 +19,7 @@ OTHER = {"1": {"b": 2.0, "a": 1.0}, "2": {"d": 2.0, "c": 1.0}}
 QRELS = {"1": {"a": 1}, "2": {"c": 1}}
 
 
-def write(folder: Path, **options: Any) -> Path:
+def write(folder, **options):
     files = {name: str(folder.parent / f"{name}.run") for name in ("mine", "theirs")}
     qrels = folder.parent / "qrels.txt"
     for name, run in (("mine", RUN), ("theirs", OTHER)):

@@ -1,11 +1,8 @@
 """``POST /v1/evaluate``: the same figures as a benchmark, in the form that was promised."""
 
-from __future__ import annotations
-
 import json
 import time
 from pathlib import Path
-from typing import Any
 
 import pytest
 import yaml
@@ -26,7 +23,7 @@ ROOT = Path(__file__).resolve().parents[3]
 MEASURES = {"recall_at_10": "R@10", "ndcg_at_10": "nDCG@10", "mrr": "RR"}
 
 
-def post(client: TestClient, test_set: Any, **parameters: Any) -> Any:
+def post(client, test_set, **parameters):
     return client.post("/v1/evaluate", params=parameters, json=test_set)
 
 
@@ -194,7 +191,7 @@ def test_unusable_test_sets(client, check_problem, content):
         assert "/tmp" not in answer.text, "the service's own paths are its own business"
 
 
-def gauges(client: TestClient, name: str) -> list[str]:
+def gauges(client, name):
     lines = client.get("/metrics").text.splitlines()
     return [line for line in lines if f'dataset="{name}"' in line]
 

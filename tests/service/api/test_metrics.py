@@ -1,21 +1,17 @@
 """Figures for Prometheus: names, labels, files, gateways."""
 
-from __future__ import annotations
-
 import importlib
 import json
 import shutil
 import sys
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 from typer.testing import CliRunner
 
-from trectools_plus.benchmark.report.model import BenchmarkReport, StratumResult
+from trectools_plus.benchmark.report.model import StratumResult
 from trectools_plus.benchmark.report.verdict import load_report
 from trectools_plus.cli.app import benchmark_app
 from trectools_plus.errors import InputError, MissingExtraError, UsageError
@@ -34,17 +30,16 @@ from trectools_plus.service.api.snapshots import (
 )
 
 GARDEN = Path(__file__).resolve().parents[3] / "fixtures/garden-trec"
-Samples = dict[tuple[str, frozenset[tuple[str, str]]], float]
 
 
-def render_report(path: str | Path, prefix: str = DEFAULT_PREFIX) -> bytes:
+def render_report(path, prefix=DEFAULT_PREFIX):
     """The figures of a report in the text format of Prometheus."""
     return render_metrics(read_snapshots(path), prefix)
 
 
-def samples(text: str) -> Samples:
+def samples(text):
     """Values by name and labels; a series that stands there twice is a mistake."""
-    found: Samples = {}
+    found = {}
     for family in text_string_to_metric_families(text):
         for sample in family.samples:
             key = sample.name, frozenset(sample.labels.items())
@@ -53,14 +48,13 @@ def samples(text: str) -> Samples:
     return found
 
 
-def key(name: str, **labels: str) -> tuple[str, frozenset[tuple[str, str]]]:
+def key(name, **labels):
     return name, frozenset(labels.items())
 
 
 @pytest.fixture(scope="module")
 def report(module_bench):
-    folder: Path = module_bench.make("low", {"a": dict.fromkeys(range(30), 12), "b": {}})
-    return folder
+    return module_bench.make("low", {"a": dict.fromkeys(range(30), 12), "b": {}})
 
 
 @pytest.fixture(scope="module")
@@ -116,7 +110,7 @@ def test_every_figure_of_a_report_is_there(fetched):
     assert np.datetime64(int(timestamp), "s") == np.datetime64(report.manifest.created_at[:-1])
 
 
-def _figures(report: BenchmarkReport) -> Iterator[tuple[str, str | None, str, Any]]:
+def _figures(report):
     for mode, result in report.modes.items():
         for measure, one in result.measures.items():
             yield mode, None, measure, one
@@ -159,7 +153,7 @@ def test_every_measure_has_a_name(label):
     assert found[key(full, **labels, dataset="d", mode="m")] == 0.5
 
 
-def figure(mean: float | None) -> StratumResult:
+def figure(mean):
     return StratumResult(mean=mean, n=1, ci=None)
 
 
@@ -212,7 +206,7 @@ def test_a_prefix_that_is_none(report, prefix):
         render_report(report, prefix)
 
 
-def call(*words: object) -> Any:
+def call(*words):
     return CliRunner().invoke(benchmark_app, ["metrics", *map(str, words)])
 
 

@@ -1,7 +1,5 @@
 """The shipped alerts and the dashboard name metrics and labels that the service has."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path
@@ -21,7 +19,7 @@ PREFIX = "trectools_plus"
 _METRIC = re.compile(rf"\b({PREFIX}_\w+)(?:{{([^}}]*)}})?")
 
 
-def expressions() -> list[str]:
+def expressions():
     """The expressions of the alerts and of the dashboard's panels and variables."""
     rules = yaml.safe_load((MONITORING / "alerts.yml").read_text())
     found = [rule["expr"] for group in rules["groups"] for rule in group["rules"]]
@@ -32,9 +30,9 @@ def expressions() -> list[str]:
     return [one.replace("${prefix}", PREFIX) for one in found]
 
 
-def exported(page: str) -> dict[str, set[str]]:
+def exported(page):
     """The names of the labels of each metric."""
-    found: dict[str, set[str]] = {}
+    found = {}
     for family in text_string_to_metric_families(page):
         for sample in family.samples:
             found.setdefault(sample.name, set()).update(sample.labels)

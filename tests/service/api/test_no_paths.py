@@ -1,11 +1,8 @@
 """Nothing that a request says is ever opened: no file, no address, no module, no program."""
 
-from __future__ import annotations
-
 import json
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -14,11 +11,11 @@ from trectools_plus.service.api.settings import ServiceSettings
 pytestmark = [pytest.mark.process, pytest.mark.slow("starts servers")]
 
 _WATCHED = ("open", "os.system", "subprocess.Popen", "socket.connect", "socket.getaddrinfo")
-_seen: list[tuple[str, str]] = []
+_seen = []
 _state = {"installed": False, "watching": False}
 
 
-def _hook(event: str, arguments: tuple[object, ...]) -> None:
+def _hook(event, arguments):
     if _state["watching"] and (event in _WATCHED or event == "import"):
         _seen.append((event, repr(arguments[:2])))
 
@@ -35,7 +32,7 @@ def events():
     _state["watching"] = False
 
 
-async def _run_here(function: Any, *arguments: Any, **_: Any) -> Any:
+async def _run_here(function, *arguments, **_):
     """Do the work in this process, where the hook sees it."""
     return function(*arguments)
 
@@ -57,11 +54,11 @@ def bait(tmp_path):
     return path
 
 
-def requests(bait: str) -> list[dict[str, Any]]:
+def requests(bait):
     """Requests that say a path, address or module wherever something can be said."""
     url = "http://192.0.2.1/bait_module"
     texts = [bait, f"file://{bait}", url, "irds:bait_module", "-", "hpo-en-tiny"]
-    raw: list[dict[str, Any]] = []
+    raw = []
     for text in texts:
         test_set = {
             "metadata": {"dataset_id": text, "include": text, "$ref": text},

@@ -1,7 +1,5 @@
 """The OpenAPI document, and the service held against it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
@@ -84,7 +82,7 @@ def test_the_service_keeps_to_its_document(api, method, path, mode):
         phases=[Phase.generate],
         suppress_health_check=list(HealthCheck),
     )
-    def keeps(case: schemathesis.Case) -> None:
+    def keeps(case):
         case.call_and_validate(checks=CHECKS, headers=BEARING, timeout=60)
 
     keeps()

@@ -1,7 +1,5 @@
 """Prometheus itself: rules and dashboard are sound, and a low figure raises the alarm."""
 
-from __future__ import annotations
-
 import subprocess
 from pathlib import Path
 
@@ -11,10 +9,9 @@ pytestmark = [pytest.mark.process, pytest.mark.slow("starts servers")]
 
 ROOT = Path(__file__).resolve().parents[3]
 MONITORING = ROOT / "docs/monitoring"
-Tools = tuple[str, str]
 
 
-def promtool(tools: Tools, *words: object, cwd: Path = MONITORING) -> str:
+def promtool(tools, *words, cwd=MONITORING):
     command = [tools[1], *map(str, words)]
     done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=cwd)
     assert done.returncode == 0, done.stdout + done.stderr

@@ -1,10 +1,7 @@
 """``/v1/validate`` and ``/v1/score`` answer what the commands print."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -20,11 +17,10 @@ TOPICS = ROOT / "fixtures/garden-trec/topics.tsv"
 def printed(program):
     """Returns the document that a command prints."""
 
-    def run(*words: object, cwd: Path) -> dict[str, Any]:
+    def run(*words, cwd):
         done = program(["trectools-plus", *words, "--format", "json"], cwd)
         assert done.stdout, done.stderr
-        document: dict[str, Any] = json.loads(done.stdout)
-        return document
+        return json.loads(done.stdout)
 
     return run
 

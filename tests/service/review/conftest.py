@@ -7,10 +7,8 @@ import json
 import re
 import shutil
 import time
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 from urllib.request import Request, urlopen
 
 import pytest
@@ -39,7 +37,7 @@ page, axe = _browser.page, _browser.axe
 def made_report(tmp_path_factory):
     """A report over three modes on the garden collection."""
     folder = tmp_path_factory.mktemp("report") / "out"
-    options: dict[str, Any] = {
+    options = {
         "dataset": str(GARDEN),
         "modes": MODES,
         "measures": ["nDCG@10"],
@@ -64,7 +62,7 @@ class Server:
     url: str
     notes: list[str]
 
-    def kill(self) -> None:
+    def kill(self):
         """End it as a power cut would: it cannot react."""
         self.process.kill()
 
@@ -72,14 +70,14 @@ class Server:
 @pytest.fixture
 def serve(program, tmp_path):
     """Starts servers; they end with the test."""
-    started: list[Started] = []
+    started = []
 
     def start(
-        *arguments: Any,
-        command: Sequence[str] = ("review", "serve"),
-        seed: int | None = None,
-        **env: str,
-    ) -> Server:
+        *arguments,
+        command=("review", "serve"),
+        seed=None,
+        **env,
+    ):
         if seed is not None:  # the command uses the seed of the database
             depth = dict(zip(arguments[1::2], arguments[2::2], strict=True)).get("--depth", 10)
             path = Path(arguments[0])
@@ -106,7 +104,7 @@ def ask():
     return _ask
 
 
-def _ask(url: str, body: Any = None, **headers: str) -> Any:
+def _ask(url, body=None, **headers):
     given = {name.replace("_", "-"): value for name, value in headers.items()}
     data = None
     if body is not None:

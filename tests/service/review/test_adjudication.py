@@ -1,9 +1,6 @@
 """Chosen results, comments, and queries that cannot be judged."""
 
-from __future__ import annotations
-
 from contextlib import closing
-from typing import Any
 
 import pytest
 from starlette.testclient import TestClient
@@ -18,15 +15,15 @@ from trectools_plus.statistics.arrays import Resampling
 class Person:
     """Someone who judges through the API."""
 
-    def __init__(self, client: TestClient, name: str) -> None:
+    def __init__(self, client, name):
         self.client = client
         answer = client.post("/api/session", json={"name": name}).json()
         self.headers = {"X-Review-Session": answer["session"]}
 
-    def view(self, number: int) -> dict[str, Any]:
+    def view(self, number):
         return self.client.get(f"/api/queries/{number}", headers=self.headers).json()
 
-    def say(self, path: str, **body: Any) -> dict[str, Any]:
+    def say(self, path, **body):
         answer = self.client.post(f"/api/{path}", json=body, headers=self.headers)
         return {**answer.json(), "status": answer.status_code}
 
@@ -36,7 +33,7 @@ def open_client(report, tmp_path):
     """Opens the page on one database; closes it with the test."""
     opened = []
 
-    def start(**options: Any) -> TestClient:
+    def start(**options):
         app = review_app(report, tmp_path / "review.db", seed=3, depth=5, **options)
         opened.append(app.state.controller.store)
         return TestClient(app, base_url="http://localhost")
@@ -46,7 +43,7 @@ def open_client(report, tmp_path):
         store.close()
 
 
-def documents(view: dict[str, Any]) -> list[str]:
+def documents(view):
     return list(dict.fromkeys(one for column in view["columns"] for one in column["results"]))
 
 

@@ -1,18 +1,14 @@
 """The page's JSON: what it shows, what it never shows, and whom it refuses."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import selectors
 import sqlite3
-from typing import Any
 
 import pytest
 from starlette.testclient import TestClient
 
 from trectools_plus.service.review.app import read_page, review_app
-from trectools_plus.service.review.controller import ReviewController
 
 KEY = "a-key-of-twenty-char"
 URL = "http://localhost"
@@ -30,12 +26,12 @@ def client(app):
     return TestClient(app, base_url=URL)
 
 
-def begin(client: TestClient, name: str, resume: bool = False) -> dict[str, str]:
+def begin(client, name, resume=False):
     answer = client.post("/api/session", json={"name": name, "resume": resume}).json()
     return {"X-Review-Session": answer["session"]}
 
 
-def first_documents(view: dict[str, Any]) -> list[str]:
+def first_documents(view):
     return list(dict.fromkeys(one for column in view["columns"] for one in column["results"]))
 
 
@@ -62,7 +58,7 @@ def test_a_query_is_judged_completely(client, app):
     progress = client.get("/api/progress", headers=anna).json()
     assert [one["complete"] for one in progress["queries"]] == [True] + [False] * 6
     # The label stands for the mode whose results were under it.
-    controller: ReviewController = app.state.controller
+    controller = app.state.controller
     (stored,) = controller.store.rows("SELECT query_id, choice FROM judgment WHERE doc_id IS NULL")
     (query,) = (one for one in controller.material.queries if one.query_id == stored[0])
     assert list(query.results[stored[1]]) == view["columns"][1]["results"]
@@ -134,7 +130,7 @@ def test_what_makes_no_sense_is_refused_and_leaves_nothing(client, app, path, bo
     assert answer.status_code == 422
     assert answer.headers["content-type"] == "application/problem+json"
     assert answer.json()["detail"]
-    controller: ReviewController = app.state.controller
+    controller = app.state.controller
     assert controller.store.rows("SELECT count(*) FROM judgment") == [(0,)]
     assert controller.store.rows("SELECT count(*) FROM annotator") == [(1,)]
 
@@ -205,27 +201,27 @@ def test_any_other_name_will_not(client, host):
 class HurriedSelector(selectors.DefaultSelector):
     """Waits a thousandth of the time."""
 
-    def select(self, timeout: float | None = None) -> Any:
+    def select(self, timeout=None):
         return super().select(None if timeout is None else timeout / 1000)
 
 
 class HurriedLoop(asyncio.SelectorEventLoop):
     """An event loop for which a second is over in a thousandth of one."""
 
-    def __init__(self) -> None:
+    def __init__(self):
         super().__init__(HurriedSelector())
 
-    def time(self) -> float:
+    def time(self):
         return super().time() * 1000
 
 
 def test_a_body_that_does_not_come(app):
-    sent: list[dict[str, Any]] = []
+    sent = []
 
-    async def receive() -> Any:
+    async def receive():
         await asyncio.sleep(3600)
 
-    async def send(message: Any) -> None:
+    async def send(message):
         sent.append(message)
 
     headers = [(b"host", b"localhost"), (b"content-type", b"application/json")]

@@ -1,9 +1,6 @@
 """The page in a real browser: a whole query by keys, a reload in the middle, undo, two people."""
 
-from __future__ import annotations
-
 from contextlib import closing
-from pathlib import Path
 
 import pytest
 from harness.review_page import (
@@ -17,7 +14,6 @@ from harness.review_page import (
 )
 
 from trectools_plus.judging.review.judgments import (
-    QueryJudgments,
     find_annotator,
     read_all_judgments,
 )
@@ -26,7 +22,7 @@ from trectools_plus.judging.review.store import read_store
 pytestmark = [pytest.mark.process, pytest.mark.slow("starts a browser")]
 
 
-def judged(database: Path, name: str) -> dict[str, QueryJudgments]:
+def judged(database, name):
     with closing(read_store(database)) as store:
         who = find_annotator(store, name)
         assert who is not None

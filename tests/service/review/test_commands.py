@@ -1,14 +1,10 @@
 """``review serve``, ``show`` and ``export`` as a shell sees them; a server that is killed."""
 
-from __future__ import annotations
-
 import random
 from contextlib import closing
-from typing import Any
 from urllib.error import HTTPError
 
 import pytest
-from harness.program import Done
 
 from trectools_plus.judging.review.judgments import find_annotator, read_all_judgments
 from trectools_plus.judging.review.store import read_store
@@ -20,20 +16,20 @@ pytestmark = [pytest.mark.process, pytest.mark.slow("starts servers")]
 def call(program, tmp_path):
     """Runs a command of ``review``."""
 
-    def run(*arguments: object, **variables: str) -> Done:
+    def run(*arguments, **variables):
         return program(["trectools-plus", "review", *arguments], tmp_path, **variables)
 
     return run
 
 
-def begin(ask: Any, url: str, name: str) -> dict[str, str]:
+def begin(ask, url, name):
     return {"X_Review_Session": ask(f"{url}api/session", {"name": name})["session"]}
 
 
 def test_a_server_that_is_killed_loses_nothing(serve, ask, report):
     database = report / "review.db"
     draw = random.Random(4)
-    said: dict[tuple[str, str], int] = {}
+    said = {}
     for life in range(3):
         server = serve(report, "--depth", 5)
         assert f"judgments  {database}" in server.notes

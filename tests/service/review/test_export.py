@@ -1,7 +1,5 @@
 """Qrels and summaries of what people said, against scikit-learn, SciPy and NumPy."""
 
-from __future__ import annotations
-
 from contextlib import closing
 
 import numpy as np
@@ -14,7 +12,7 @@ from trectools_plus.formats.tables import Qrels
 from trectools_plus.judging.review import judgments
 from trectools_plus.judging.review.judgments import Grade, export_qrels, merge_grades
 from trectools_plus.judging.review.shown import ReviewMaterial, ReviewQuery
-from trectools_plus.judging.review.store import Store, open_store
+from trectools_plus.judging.review.store import open_store
 from trectools_plus.service.review.summary import share_choices, summarise_review
 from trectools_plus.statistics.arrays import Resampling
 
@@ -37,7 +35,7 @@ def store(tmp_path):
         yield opened
 
 
-def fill(store: Store) -> None:
+def fill(store):
     for name, said in (("Anna", ANNA), ("Ben", BEN)):
         who = judgments.find_session_annotator(
             store, judgments.begin_session(store, name, resume=False) or ""
@@ -76,7 +74,7 @@ GRADES = st.dictionaries(st.sampled_from(["d1", "d2", "d3"]), st.integers(0, 3),
 @given(st.lists(GRADES, max_size=6))
 def test_merging_is_numpys_lower_median(all_grades):
     merged = merge_grades([Qrels.from_dict({"q": grades}) for grades in all_grades])
-    given_to: dict[str, list[int]] = {}
+    given_to = {}
     for grades in all_grades:
         for doc_id, grade in grades.items():
             given_to.setdefault(doc_id, []).append(grade)

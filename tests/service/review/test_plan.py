@@ -1,10 +1,7 @@
 """A plan on the page: blind, in the plan's order, and documents that cannot be judged."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
-from typing import Any
 
 import pytest
 from harness.plans import make_small
@@ -35,18 +32,18 @@ def client(app):
     return TestClient(app, base_url="http://localhost")
 
 
-def begin(client: TestClient, name: str) -> dict[str, str]:
+def begin(client, name):
     answer = client.post("/api/session", json={"name": name}).json()
     return {"X-Review-Session": answer["session"]}
 
 
-def shown(client: TestClient, number: int, who: dict[str, str]) -> list[str]:
+def shown(client, number, who):
     view = client.get(f"/api/queries/{number}", headers=who).json()
     (column,) = view["columns"]
     return list(column["results"])
 
 
-def judge(client: TestClient, number: int, who: dict[str, str], grade: int = 1) -> Any:
+def judge(client, number, who, grade=1):
     for doc_id in shown(client, number, who):
         sent = {"query": number, "doc_id": doc_id, "grade": grade}
         answer = client.post("/api/grades", json=sent, headers=who)
@@ -89,7 +86,7 @@ def test_people_share_queries_after_the_first_ten(tmp_path):
     client = TestClient(app, base_url="http://localhost")
     people = [begin(client, name) for name in ("Anna", "Ben")]
 
-    def next_of(who: dict[str, str]) -> int | None:
+    def next_of(who):
         progress = client.get("/api/progress", headers=who).json()["queries"]
         return next((n for n, one in enumerate(progress, 1) if not one["complete"]), None)
 

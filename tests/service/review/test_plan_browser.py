@@ -1,9 +1,5 @@
 """A plan in a real browser: grades by keys, documents without a grade, the end of the plan."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import pytest
 from harness.plans import make_small
 from harness.review_page import begin, is_saved, press, reload, start_anew, worked
@@ -19,11 +15,11 @@ def plan(tmp_path):
     return make_small(tmp_path, 6, people=2)
 
 
-def text(page: Any, element: str) -> str:
+def text(page, element):
     return str(page.run(f"document.getElementById('{element}').textContent"))
 
 
-def visible(page: Any, selector: str) -> int:
+def visible(page, selector):
     return int(
         page.run(
             f"[...document.querySelectorAll('{selector}')].filter((one) => one.checkVisibility())"
@@ -32,7 +28,7 @@ def visible(page: Any, selector: str) -> int:
     )
 
 
-def grade_all(page: Any, key: str) -> None:
+def grade_all(page, key):
     first = page.run("state.progress.judged") + 1
     for done in range(first, page.run("state.progress.results") + 1):
         press(page, key)

@@ -1,7 +1,5 @@
 """Tests of ``benchmark gate`` in workflows: exit codes, summary, comment, the GitHub action."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess
@@ -9,7 +7,6 @@ import sys
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
 
 import pytest
 import yaml
@@ -30,35 +27,35 @@ def call(call_of, monkeypatch):
 class Comments:
     """A fake of GitHub's REST API, with the comments of one pull request."""
 
-    def __init__(self) -> None:
-        self.bodies: dict[int, str] = {}
-        self.calls: list[tuple[str, str, str | None]] = []
-        self.status: int | None = None
+    def __init__(self):
+        self.bodies = {}
+        self.calls = []
+        self.status = None
         comments = self
 
         class Handler(BaseHTTPRequestHandler):
-            def log_message(self, *_: Any) -> None: ...
+            def log_message(self, *_): ...
 
-            def do_GET(self) -> None:
+            def do_GET(self):
                 page = int(self.path.rpartition("=")[2])
                 items = [{"id": key, "body": body} for key, body in comments.bodies.items()]
                 self._answer("GET", items[(page - 1) * 100 : page * 100])
 
-            def do_POST(self) -> None:
+            def do_POST(self):
                 key = len(comments.bodies) + 1
                 comments.bodies[key] = self._body()
                 self._answer("POST", {"id": key, "html_url": f"https://host/{key}"})
 
-            def do_PATCH(self) -> None:
+            def do_PATCH(self):
                 key = int(self.path.rpartition("/")[2])
                 comments.bodies[key] = self._body()
                 self._answer("PATCH", {"id": key, "html_url": f"https://host/{key}"})
 
-            def _body(self) -> str:
+            def _body(self):
                 content = self.rfile.read(int(self.headers["Content-Length"]))
                 return str(json.loads(content)["body"])
 
-            def _answer(self, method: str, content: Any) -> None:
+            def _answer(self, method, content):
                 comments.calls.append((method, self.path, self.headers["Authorization"]))
                 text = json.dumps(content).encode()
                 self.send_response(comments.status or 200)

@@ -1,7 +1,5 @@
 """Tests of ``benchmark compare``, ``verify``, ``merge``, ``list`` and ``show``."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from pathlib import Path
@@ -19,8 +17,7 @@ def made(module_bench):
     """Make two reports in a folder, with their data."""
     module_bench.make("first", {"bm25": {n: 1 + n % 5 for n in range(60)}, "other": {}})
     module_bench.make("second", {"bm25": {}, "other": {}})
-    folder: Path = module_bench.folder
-    return folder
+    return module_bench.folder
 
 
 @pytest.fixture

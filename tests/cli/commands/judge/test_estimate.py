@@ -1,9 +1,6 @@
 """From runs without qrels to an estimate, on the command line."""
 
-from __future__ import annotations
-
 import json
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -32,7 +29,7 @@ def call(program, tmp_path):
     return lambda *words: program(["trectools-plus", *map(str, words)], tmp_path)
 
 
-def _write_qrels(plan: PlanFolder, file: Path, queries: int) -> None:
+def _write_qrels(plan, file, queries):
     generator = np.random.default_rng(0)
     lines = [
         f"{query_id} 0 {doc_id} {generator.integers(-1, 4)}\n"

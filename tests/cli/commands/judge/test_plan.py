@@ -1,9 +1,5 @@
 """``judge plan`` and ``judge pilot``, and ``review show`` and ``export`` of a plan."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import pytest
 from harness.plans import topics_of, write_corpus, write_runs
 
@@ -25,7 +21,7 @@ GIVEN = ("--topics", "topics.tsv", "--corpus", "corpus.jsonl", "-o", "plan")
 
 @pytest.fixture
 def call(program, data):
-    def run(*words: object) -> Any:
+    def run(*words):
         return program(["trectools-plus", *map(str, words)], data)
 
     return run

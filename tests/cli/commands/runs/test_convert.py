@@ -1,7 +1,5 @@
 """Names of columns on the command line."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 
@@ -44,7 +42,7 @@ def test_columns_need_no_fix(call):
         call("runs validate", "hits.csv", *COLUMNS, "--fix", "out.run")
 
 
-def rows_of(text: str) -> list[tuple[str, str, float]]:
+def rows_of(text):
     """Return query, document and score of each row of a run."""
     rows = (line.split() for line in text.splitlines())
     return [(query, doc_id, float(score)) for query, _, doc_id, _, score, _ in rows]

@@ -1,10 +1,7 @@
-from __future__ import annotations
-
 import json
 from pathlib import Path
 
 import pytest
-from click.testing import Result
 from typer.testing import CliRunner
 
 from trectools_plus.cli.app import runs_app
@@ -37,18 +34,18 @@ def collection(tmp_path):
     ]
 
 
-def run_cli(*arguments: str) -> Result:
+def run_cli(*arguments):
     return CliRunner().invoke(runs_app, list(arguments))
 
 
-def refusal(*arguments: str) -> str:
+def refusal(*arguments):
     result = run_cli(*arguments)
     assert isinstance(result.exception, TrectoolsPlusError), result.output
     assert result.exception.exit_code in (1, 2)
     return str(result.exception)
 
 
-def saved(folder: Path, name: str, scores: dict[str, dict[str, float]]) -> str:
+def saved(folder, name, scores):
     path = folder / name
     write_run(Run.from_dict(scores, path.stem), path)
     return str(path)

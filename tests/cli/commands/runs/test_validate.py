@@ -1,7 +1,5 @@
 """Tests of ``runs validate`` and ``qrels validate``: exit codes, formats, fixes."""
 
-from __future__ import annotations
-
 import json
 import os
 import re
@@ -9,7 +7,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from typer.testing import CliRunner, Result
+from typer.testing import CliRunner
 
 from trectools_plus.cli.app import app
 from trectools_plus.cli.reference import iter_commands
@@ -35,12 +33,12 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
-def _invoke(*arguments: str, stdin: str | None = None) -> Result:
+def _invoke(*arguments, stdin=None):
     kind, *words = arguments
     return CliRunner().invoke(app, [kind, "validate", *words], input=stdin)
 
 
-def _codes(*arguments: str) -> dict[str, str]:
+def _codes(*arguments):
     files = json.loads(_invoke(*arguments, "--format", "json").stdout)["files"]
     return {one["code"]: one["severity"] for file in files for one in file["findings"]}
 

@@ -1,12 +1,10 @@
 """Tests of ``testset …`` and ``benchmark multilingual``: exit codes, outputs, files."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner, Result
+from typer.testing import CliRunner
 
 from trectools_plus.cli.app import app
 from trectools_plus.errors import CheckFailedError, UsageError
@@ -28,7 +26,7 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
-def invoke(*words: str) -> Result:
+def invoke(*words):
     return CliRunner().invoke(app, ["testset", *words])
 
 
