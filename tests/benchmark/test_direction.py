@@ -5,8 +5,8 @@ import json
 import matplotlib as mpl
 import pytest
 
+from trectools_plus.benchmark import load_report
 from trectools_plus.benchmark.report.model import MeasureDefinition
-from trectools_plus.benchmark.report.verdict import load_report
 from trectools_plus.benchmark.run.targets import Target, judge_mean
 from trectools_plus.measures import BaseMeasure, explain
 

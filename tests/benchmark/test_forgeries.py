@@ -9,13 +9,9 @@ import polars as pl
 import pytest
 from harness.forging import JSON, edit_json, reseal
 
-from trectools_plus.benchmark import run_benchmark, verify_report
-from trectools_plus.benchmark.report.verdict import load_report
-from trectools_plus.benchmark.run.config_file import load_config
+from trectools_plus.benchmark import load_config, load_report, run_benchmark, verify_report
 from trectools_plus.errors import TrectoolsPlusError
-from trectools_plus.reporting import render_markdown
-from trectools_plus.reporting.files import write_reports
-from trectools_plus.reporting.html.page import render_html
+from trectools_plus.reporting import render_html, render_markdown, write_reports
 from trectools_plus.reporting.wording import CLAIMS_TITLE, list_claims
 
 ROOT = Path(__file__).resolve().parents[2]

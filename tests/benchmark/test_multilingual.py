@@ -10,26 +10,25 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from trectools_plus.benchmark.multilingual import (
+from trectools_plus.benchmark import (
     PARALLEL_SETS,
+    load_config,
+    multilingual_report_schema,
+    run_benchmark,
+)
+from trectools_plus.benchmark.multilingual import (
     MultilingualReport,
     find_expected_terms,
     languages_of,
-    multilingual_report_schema,
     run_multilingual,
     summarise,
 )
-from trectools_plus.benchmark.run.config_file import load_config
-from trectools_plus.benchmark.run.runner import run_benchmark
 from trectools_plus.errors import UsageError
-from trectools_plus.formats.tables import Qrels
-from trectools_plus.reporting.document import markdown as markdown_of
-from trectools_plus.reporting.results.multilingual import (
-    multilingual_blocks,
-    write_multilingual,
-)
+from trectools_plus.formats import Qrels
+from trectools_plus.reporting import markdown as markdown_of
+from trectools_plus.reporting import multilingual_blocks, write_multilingual
 from trectools_plus.reporting.verification.verify import verify_report
-from trectools_plus.testsets.loading import load_test_set
+from trectools_plus.testsets import load_test_set
 
 OPTIONS = {"modes": ["lexical"], "measures": ["RR@10", "HitRate@10", "MRR"], "resamples": 100}
 

@@ -7,13 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from trectools_plus.benchmark.compare.compare_reports import compare_reports
+from trectools_plus.benchmark import (
+    ReportFolder,
+    compare_reports,
+    input_notes,
+    load_config,
+    run_benchmark,
+)
 from trectools_plus.benchmark.gate import run_gate
-from trectools_plus.benchmark.report.folder import ReportFolder
-from trectools_plus.benchmark.run.config_file import load_config
-from trectools_plus.benchmark.run.runner import input_notes, run_benchmark
 from trectools_plus.errors import IncomparableError
-from trectools_plus.reporting.files import write_reports
+from trectools_plus.reporting import write_reports
 from trectools_plus.reporting.verification.verify import verify_report
 
 QUERIES, WITHOUT = 16, ("q3", "q7")

@@ -12,15 +12,22 @@ from typing import get_type_hints
 import pytest
 from harness.forging import JSON, edit_json, reseal
 
-from trectools_plus.benchmark import run_benchmark, verify_report
-from trectools_plus.benchmark.gate import GateRules, run_gate
-from trectools_plus.benchmark.report.folder import FILES, ReportFolder, list_reports
-from trectools_plus.benchmark.report.model import BenchmarkReport
-from trectools_plus.benchmark.run.config import BenchmarkConfig, FileName
-from trectools_plus.benchmark.run.config_file import load_config
+from trectools_plus.benchmark import (
+    BenchmarkConfig,
+    BenchmarkReport,
+    GateRules,
+    ReportFolder,
+    list_reports,
+    load_config,
+    run_benchmark,
+    verify_report,
+)
+from trectools_plus.benchmark.gate import run_gate
+from trectools_plus.benchmark.report.folder import FILES
+from trectools_plus.benchmark.run.config import FileName
 from trectools_plus.errors import TrectoolsPlusError
 from trectools_plus.formats.hashing import sha256_file
-from trectools_plus.reporting.files import write_reports
+from trectools_plus.reporting import write_reports
 from trectools_plus.service.review.material import load_material
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -8,9 +8,8 @@ import pytest
 from trectools_plus import evaluate
 from trectools_plus.benchmark import load_config, load_sweep_config, run_benchmark, run_sweep
 from trectools_plus.errors import CheckFailedError, IncomparableError, InputError, UsageError
-from trectools_plus.reporting import write_reports, write_sweep_report
-from trectools_plus.reporting.results.sweep import sweep_blocks
-from trectools_plus.retrieval.fusion import Fusion, fuse
+from trectools_plus.reporting import sweep_blocks, write_reports, write_sweep_report
+from trectools_plus.retrieval import Fusion, fuse
 from trectools_plus.statistics import compare_columns, select_winner
 
 SAMPLE = Path(__file__).parents[2] / "trectools_plus/formats/sample"

@@ -6,12 +6,9 @@ import shutil
 import polars as pl
 import pytest
 
-from trectools_plus.benchmark.compare.compare_reports import compare_reports
-from trectools_plus.benchmark.report.verdict import load_report
-from trectools_plus.benchmark.run.config_file import load_config
-from trectools_plus.benchmark.run.runner import run_benchmark
+from trectools_plus.benchmark import compare_reports, load_config, load_report, run_benchmark
 from trectools_plus.errors import InputError
-from trectools_plus.reporting.files import write_reports
+from trectools_plus.reporting import write_reports
 from trectools_plus.reporting.verification.verify import verify_report
 
 

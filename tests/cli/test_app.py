@@ -150,7 +150,6 @@ def test_a_signalled_process_cleans_up_first(tmp_path):
         text=True,
         preexec_fn=lambda: signal.signal(number, signal.SIG_DFL),
     ) as process:
-        assert process.stdout is not None
         process.stdout.readline()
         assert [*tmp_path.iterdir()]
         process.send_signal(number)

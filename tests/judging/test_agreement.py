@@ -7,8 +7,8 @@ from sklearn.metrics import cohen_kappa_score, confusion_matrix
 
 from trectools_plus.judging.agreement import PEOPLE, find_agreement
 from trectools_plus.judging.labels import LabelOrigin
+from trectools_plus.statistics import Resampling
 from trectools_plus.statistics.agreement import krippendorffs_alpha
-from trectools_plus.statistics.arrays import Resampling
 
 FEW = Resampling(200)
 

@@ -7,20 +7,22 @@ import pytest
 from harness.plans import label_all, make_small, topics_of, write_corpus, write_runs
 
 from trectools_plus.errors import UsageError
-from trectools_plus.formats.corpus import load_corpus
-from trectools_plus.formats.tables import Qrels
-from trectools_plus.judging.endpoint import Reply, read_reply
-from trectools_plus.judging.estimates.checks import check_order, record_estimate
-from trectools_plus.judging.estimates.estimate import (
-    estimate,
+from trectools_plus.formats import Qrels, load_corpus
+from trectools_plus.judging import (
+    Labelling,
+    LabelOptions,
+    PlanOptions,
+    extend_plan,
+    record_estimate,
     write_judgments,
 )
+from trectools_plus.judging.endpoint import Reply, read_reply
+from trectools_plus.judging.estimates.checks import check_order
+from trectools_plus.judging.estimates.estimate import estimate
 from trectools_plus.judging.estimates.verification import verify_plan
-from trectools_plus.judging.extending import extend_plan
-from trectools_plus.judging.labelling import Labelling, LabelOptions
 from trectools_plus.judging.labels import LabelOrigin, Usage, read_labels
 from trectools_plus.judging.people import read_people
-from trectools_plus.judging.plan import PlanOptions, make_plan
+from trectools_plus.judging.plan import make_plan
 from trectools_plus.judging.prompt import DEFAULT_PROMPT, Prompt, find_relevant_level
 from trectools_plus.judging.review.judgments import (
     begin_session,
@@ -31,9 +33,9 @@ from trectools_plus.judging.review.judgments import (
 from trectools_plus.judging.review.shown import load_plan_material
 from trectools_plus.judging.review.store import open_store
 from trectools_plus.judging.values import find_complete
+from trectools_plus.service import import_judgments
 from trectools_plus.service.review.app import review_app
 from trectools_plus.service.review.controller import Reviewer
-from trectools_plus.service.review.importing import import_judgments
 
 
 class Judge:
@@ -72,7 +74,6 @@ def judge_on_page(plan, queries, name="Anna", *, last=0):
     with closing(store):
         secret = begin_session(store, name, resume=bool(before))
         person = find_session_annotator(store, secret or "")
-        assert person is not None
         record_labels(store, person, rows[: len(rows) - last], "")
 
 
@@ -260,7 +261,6 @@ def test_imported_judgments_of_a_part_are_completed_by_people(tmp_path):
     app = review_app(plan.path, plan.path / "review.db")  # the page asks about the rest
     controller = app.state.controller
     anna = find_annotator(controller.store, "Anna")
-    assert anna is not None
     assert [one.judged for one in Reviewer(controller, anna).offered()] == [
         sizes[first],
         sizes[second] - 3,

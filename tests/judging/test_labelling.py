@@ -9,20 +9,18 @@ import pytest
 from harness.scripted_server import REACTIONS, grade, serve
 
 from trectools_plus.errors import CheckFailedError, FormatError, InputError, UsageError
-from trectools_plus.formats.corpus import Corpus
-from trectools_plus.formats.tables import Run, Topics
-from trectools_plus.judging.endpoint import (
+from trectools_plus.formats import Corpus, Run, Topics
+from trectools_plus.judging import (
     FunctionLabeller,
-    ModelLabeller,
-    complete_url,
-)
-from trectools_plus.judging.labelling import (
     Labelling,
     LabelOptions,
+    ModelLabeller,
+    PlanOptions,
     raise_if_stopped,
 )
+from trectools_plus.judging.endpoint import complete_url
 from trectools_plus.judging.labels import LabelOrigin, read_labels
-from trectools_plus.judging.plan import PlanOptions, make_plan
+from trectools_plus.judging.plan import make_plan
 from trectools_plus.judging.prompt import Prompt
 from trectools_plus.retrieval.backends.http.client import RequestLimits
 

@@ -4,15 +4,16 @@ import pytest
 from harness.plans import label_all, make_small, write_labels
 
 from trectools_plus.errors import InputError
-from trectools_plus.extraction.report import REPORT_FILE as EXTRACTION_FILE
-from trectools_plus.formats.files.outputs import refuse_foreign, refuse_link_out
+from trectools_plus.extraction import REPORT_FILE as EXTRACTION_FILE
+from trectools_plus.formats import refuse_link_out
+from trectools_plus.formats.files.outputs import refuse_foreign
 from trectools_plus.judging.people import read_people
 from trectools_plus.judging.review.shown import load_plan_material
 from trectools_plus.judging.review.store import open_store, read_store
-from trectools_plus.reporting.results.extraction import check_extraction_folder
+from trectools_plus.reporting import check_extraction_folder
 from trectools_plus.reporting.results.judgments import JUDGMENT_FILES
-from trectools_plus.service.review.importing import import_judgments
-from trectools_plus.validation.loading import load_qrels
+from trectools_plus.service import import_judgments
+from trectools_plus.validation import load_qrels
 
 
 @pytest.fixture

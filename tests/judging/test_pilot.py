@@ -7,7 +7,7 @@ from scipy import stats
 
 from trectools_plus.errors import CheckFailedError, UsageError
 from trectools_plus.judging import pilot as module
-from trectools_plus.judging.pilot import plan_people
+from trectools_plus.judging import plan_people
 from trectools_plus.judging.review import judgments
 from trectools_plus.judging.review.judgments import Grade
 from trectools_plus.judging.review.shown import ReviewMaterial, ReviewQuery
@@ -34,7 +34,6 @@ def judged(tmp_path):
     store = open_store(plan.path / "review.db", material, 1)
     secret = judgments.begin_session(store, "Anna", resume=False)
     anna = judgments.find_session_annotator(store, secret or "")
-    assert anna is not None
     for query_id in plan.plan.queries[:15]:
         for doc_id in plan.judgeable[query_id]:
             grade = Grade(truth[query_id, doc_id])

@@ -6,10 +6,10 @@ import pytest
 from harness.plans import topics_of, write_corpus, write_runs
 
 from trectools_plus.errors import CheckFailedError, InputError, UsageError
-from trectools_plus.formats.corpus import load_corpus
+from trectools_plus.formats import Topics, load_corpus
 from trectools_plus.formats.ranking import rank_documents
-from trectools_plus.formats.tables import Topics
-from trectools_plus.judging.plan import JudgmentPlan, PlanFolder, PlanOptions, make_plan
+from trectools_plus.judging import JudgmentPlan, PlanFolder, PlanOptions
+from trectools_plus.judging.plan import make_plan
 
 
 def content(folder):

@@ -6,14 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trectools_plus.errors import InputError, UsageError
-from trectools_plus.judging.prompt import (
-    DEFAULT_PROMPT,
-    Prompt,
-    ReadGrade,
-    cut_text,
-    read_grade,
-    read_prompt,
-)
+from trectools_plus.judging import read_prompt
+from trectools_plus.judging.prompt import DEFAULT_PROMPT, Prompt, ReadGrade, cut_text, read_grade
 
 
 def sent(query, document):

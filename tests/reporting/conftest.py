@@ -4,8 +4,8 @@ from itertools import combinations
 
 import pytest
 
+from trectools_plus.benchmark import BenchmarkReport
 from trectools_plus.benchmark.report.model import (
-    BenchmarkReport,
     DatasetInfo,
     Diagnostics,
     Manifest,

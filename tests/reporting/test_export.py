@@ -10,11 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trectools_plus.errors import InputError, UsageError
-from trectools_plus.reporting import Layout, write_table
-from trectools_plus.reporting.export import (
+from trectools_plus.reporting import (
+    Layout,
     frame_as_csv,
     table_as_frame,
     table_as_text,
+    write_table,
 )
 
 MEANS = {

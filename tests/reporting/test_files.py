@@ -4,11 +4,9 @@ import json
 
 import polars as pl
 
-from trectools_plus.benchmark.report.verdict import load_report
+from trectools_plus.benchmark import BenchmarkResult, load_report
 from trectools_plus.benchmark.run.output_folder import OutputFolder
-from trectools_plus.benchmark.run.runner import BenchmarkResult
-from trectools_plus.reporting.export import render_json
-from trectools_plus.reporting.files import write_reports
+from trectools_plus.reporting import render_json, write_reports
 
 TABLE = pl.DataFrame(
     {"run": ["a"], "query_id": ["1"], "measure": ["RR@10"], "value": [None]},

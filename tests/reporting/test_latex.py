@@ -6,8 +6,8 @@ import subprocess
 import pytest
 
 from trectools_plus.errors import UsageError
-from trectools_plus.reporting import Layout
-from trectools_plus.reporting.export import escape_latex, table_as_text
+from trectools_plus.reporting import Layout, table_as_text
+from trectools_plus.reporting.export import escape_latex
 
 ODD = (
     r"50% of {a}_b & $x$ #1 ~^ \input{x} | <b>",

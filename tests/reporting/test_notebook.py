@@ -6,8 +6,8 @@ import polars as pl
 import pytest
 
 from trectools_plus import Qrels, Run, evaluate
+from trectools_plus.benchmark import BenchmarkResult
 from trectools_plus.benchmark.run.output_folder import OutputFolder
-from trectools_plus.benchmark.run.runner import BenchmarkResult
 from trectools_plus.display import MAX_TABLE_ROWS, TextTable
 from trectools_plus.errors import TrectoolsPlusError
 from trectools_plus.reporting import html_table

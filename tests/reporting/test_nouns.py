@@ -12,12 +12,12 @@ from trectools_plus import BenchmarkConfig, compare, run_benchmark
 from trectools_plus.benchmark import run_gate
 from trectools_plus.reporting import (
     Layout,
+    gate_blocks,
+    print_blocks,
     print_report,
+    table_as_text,
     write_reports,
 )
-from trectools_plus.reporting.document import print_blocks
-from trectools_plus.reporting.export import table_as_text
-from trectools_plus.reporting.results.gate import gate_blocks
 
 ROOT = Path(__file__).parents[2]
 FIXTURES = ROOT / "fixtures"

@@ -2,12 +2,10 @@
 
 import io
 
-from trectools_plus.benchmark.report.model import BenchmarkReport
+from trectools_plus.benchmark import BenchmarkReport
 from trectools_plus.benchmark.report.verdict import add_result
-from trectools_plus.reporting import print_report, render_markdown
+from trectools_plus.reporting import print_report, render_html, render_markdown, table_as_text
 from trectools_plus.reporting.comparison import best_modes, better_than, headline_table
-from trectools_plus.reporting.export import table_as_text
-from trectools_plus.reporting.html.page import render_html
 from trectools_plus.reporting.wording import method_line, show_p
 
 

@@ -4,9 +4,8 @@ import io
 
 import pytest
 
-from trectools_plus.reporting import print_report
+from trectools_plus.reporting import print_report, table_as_text
 from trectools_plus.reporting.comparison import name_letters
-from trectools_plus.reporting.export import table_as_text
 from trectools_plus.reporting.wording import CLAIMS_TITLE, list_claims
 
 SIX = ("nDCG@10", "AP@100", "RR@10", "R@50", "R@100", "HitRate@10", "MaxOntSim@10")

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from starlette.testclient import TestClient
 
+from trectools_plus.service import Limits, ServiceSettings
 from trectools_plus.service.api.app import create_app
-from trectools_plus.service.api.settings import Limits, ServiceSettings
 
 ROOT = Path(__file__).resolve().parents[2]
 GARDEN = ROOT / "fixtures/garden-trec"

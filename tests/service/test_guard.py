@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from trectools_plus.service.api.settings import Limits, ServiceSettings
+from trectools_plus.service import Limits, ServiceSettings
 from trectools_plus.service.problems import ProblemDocument
 
 KEY = "correct-horse-battery-staple"

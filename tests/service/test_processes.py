@@ -42,7 +42,6 @@ class Service:
         self.process = subprocess.Popen(
             [*program, *given], stderr=subprocess.PIPE, text=True, env=environment
         )
-        assert self.process.stderr is not None
         lines = iter(self.process.stderr.readline, "")
         found = next(filter(None, (re.search(r"listening on .*:(\d+)$", one) for one in lines)))
         self.port = int(found[1])
@@ -51,7 +50,6 @@ class Service:
         self.reader.start()
 
     def _read_log(self):
-        assert self.process.stderr is not None
         self.log.extend(self.process.stderr)
 
     def ask(self, method, path, body=None):
@@ -116,7 +114,6 @@ def start(tmp_path):
             with contextlib.suppress(ProcessLookupError):
                 os.kill(number, signal.SIGKILL)
         service.reader.join()
-        assert service.process.stderr is not None
         service.process.stderr.close()
 
 

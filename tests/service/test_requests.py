@@ -8,8 +8,8 @@ from pathlib import Path
 import anyio
 import pytest
 
+from trectools_plus.service import Limits, ServiceSettings
 from trectools_plus.service.api.parameters import ValidateParameters
-from trectools_plus.service.api.settings import Limits, ServiceSettings
 from trectools_plus.service.problems import ProblemError
 from trectools_plus.service.work import Outcome, RequestWork
 

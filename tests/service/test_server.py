@@ -14,7 +14,8 @@ from pathlib import Path
 import pytest
 
 from trectools_plus.errors import InputError, UsageError
-from trectools_plus.service.server import listen, read_key
+from trectools_plus.service import read_key
+from trectools_plus.service.server import listen
 
 pytestmark = [pytest.mark.process, pytest.mark.slow("starts servers")]
 
@@ -100,7 +101,6 @@ def process():
         # A shell's background job inherits "ignore" for the signal of Ctrl-C.
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     )
-    assert started.stderr is not None
     # A library that the tests have loaded, such as grpc, may write a line when a process is made.
     lines = iter(started.stderr.readline, "")
     address = next(filter(None, (re.search(r"http://127\.0\.0\.1:\d+", one) for one in lines)))

@@ -4,7 +4,8 @@ import json
 
 import pytest
 
-from trectools_plus.testsets.model import RelevantTerm, TestQuery, TestSet, TestSetMetadata
+from trectools_plus.testsets import TestQuery, TestSet
+from trectools_plus.testsets.model import RelevantTerm, TestSetMetadata
 
 
 class Maker:

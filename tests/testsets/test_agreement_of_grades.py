@@ -6,10 +6,11 @@ from hypothesis import strategies as st
 from sklearn.metrics import cohen_kappa_score
 
 from trectools_plus.errors import IncomparableError, UsageError
-from trectools_plus.formats.tables import Qrels
-from trectools_plus.statistics.arrays import Resampling
-from trectools_plus.testsets.agreement import grade_agreement, read_grades
-from trectools_plus.validation.findings import FindingsError
+from trectools_plus.formats import Qrels
+from trectools_plus.statistics import Resampling
+from trectools_plus.testsets import read_grades
+from trectools_plus.testsets.agreement import grade_agreement
+from trectools_plus.validation import FindingsError
 
 GRADES = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=2, max_size=30)
 

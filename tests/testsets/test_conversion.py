@@ -9,24 +9,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trectools_plus.errors import FormatError, InputError, UsageError
-from trectools_plus.formats.tables import Qrels, Topics
-from trectools_plus.testsets.conversion import (
-    LAYOUTS,
-    convert_test_set,
+from trectools_plus.formats import Qrels, Topics
+from trectools_plus.testsets import (
+    TestQuery,
+    TestSet,
     form_of_output,
+    load_test_set,
     read_parts,
     write_test_set,
 )
-from trectools_plus.testsets.loading import load_test_set, read_test_set
-from trectools_plus.testsets.model import (
-    RelevantTerm,
-    TestQuery,
-    TestSet,
-    TestSetMetadata,
-    from_tables,
-    qrels_of,
-)
-from trectools_plus.validation.loading import load_qrels
+from trectools_plus.testsets.conversion import LAYOUTS, convert_test_set
+from trectools_plus.testsets.loading import read_test_set
+from trectools_plus.testsets.model import RelevantTerm, TestSetMetadata, from_tables, qrels_of
+from trectools_plus.validation import load_qrels
 
 IDS = st.text("abcXYZ019-_.:é", min_size=1, max_size=6).filter(lambda text: text[0] not in "#")
 TEXTS = st.text(

@@ -6,7 +6,8 @@ import pytest
 
 from trectools_plus import load_test_set
 from trectools_plus.errors import FormatError, InputError
-from trectools_plus.testsets.languages import languages_in, split_languages
+from trectools_plus.testsets import split_languages
+from trectools_plus.testsets.languages import languages_in
 
 
 def test_a_missing_description_is_named():

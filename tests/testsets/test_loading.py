@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 from trectools_plus.errors import FormatError
 from trectools_plus.formats.topic_records.names import DOC_ID_KEYS, GRADE_KEYS, GRADED_KEYS
+from trectools_plus.testsets import TestSet
 from trectools_plus.testsets.loading import (
     read_test_set,
 )
-from trectools_plus.testsets.model import TestSet
 from trectools_plus.validation import validate_topics
 
 FOLDER = Path(__file__).parents[2] / "fixtures" / "testsets"

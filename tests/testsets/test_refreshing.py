@@ -5,12 +5,12 @@ from collections import Counter
 import pytest
 
 from trectools_plus.errors import CheckFailedError, UsageError
-from trectools_plus.formats.tables import Qrels
-from trectools_plus.statistics.arrays import Resampling
+from trectools_plus.formats import Qrels
+from trectools_plus.statistics import Resampling
+from trectools_plus.testsets import load_test_set, record_annotators, write_test_set
 from trectools_plus.testsets.agreement import grade_agreement
-from trectools_plus.testsets.conversion import write_test_set
-from trectools_plus.testsets.loading import load_test_set, read_test_set
-from trectools_plus.testsets.splitting import next_version, record_annotators, refresh_test_set
+from trectools_plus.testsets.loading import read_test_set
+from trectools_plus.testsets.splitting import next_version, refresh_test_set
 
 
 @pytest.mark.parametrize(

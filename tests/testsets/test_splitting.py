@@ -8,13 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trectools_plus.errors import FormatError, UsageError
-from trectools_plus.testsets.loading import load_test_set, read_test_set
-from trectools_plus.testsets.splitting import (
-    apportion,
-    apportion_strata,
-    split_test_set,
-    write_split,
-)
+from trectools_plus.testsets import load_test_set, write_split
+from trectools_plus.testsets.loading import read_test_set
+from trectools_plus.testsets.splitting import apportion, apportion_strata, split_test_set
 
 SIZES = st.dictionaries(st.text("abc", max_size=2), st.integers(0, 50), min_size=1)
 

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from trectools_plus.errors import FormatError, UsageError
-from trectools_plus.testsets.model import RelevantTerm, TestQuery, TestSet, TestSetMetadata
-from trectools_plus.testsets.validation import resolve_terms
+from trectools_plus.testsets import TestQuery, TestSet, resolve_terms
+from trectools_plus.testsets.model import RelevantTerm, TestSetMetadata
 
 TOY = Path(__file__).parents[2] / "fixtures" / "ontology" / "toy.obo"
 

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trectools_plus.errors import InputError
-from trectools_plus.testsets.loading import load_test_set, read_test_set
-from trectools_plus.testsets.splitting import split_test_set, write_split
-from trectools_plus.testsets.validation import validate_test_sets
+from trectools_plus.testsets import load_test_set, validate_test_sets, write_split
+from trectools_plus.testsets.loading import read_test_set
+from trectools_plus.testsets.splitting import split_test_set
 
 TOY = Path(__file__).parents[2] / "fixtures" / "ontology" / "toy.obo"
 NEEDS_HPO = pytest.mark.skipif(

@@ -1,9 +1,9 @@
 """Comparison of the runs of an evaluation with the defaults of ``compare``."""
 
 from trectools_plus.benchmark.compare.compare import refuse_different_queries
+from trectools_plus.statistics import pairs_of
 from trectools_plus.statistics.method import check_method, describe_family
 from trectools_plus.statistics.scores import Method, PairedScores, compare_scores
-from trectools_plus.statistics.systems import pairs_of
 
 
 def compare_evaluation(

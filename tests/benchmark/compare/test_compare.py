@@ -11,9 +11,9 @@ from scipy import stats
 from tests.benchmark.compare.evaluations import compare_evaluation
 from trectools_plus.benchmark.compare.comparisons import compare
 from trectools_plus.errors import IncomparableError, UsageError
-from trectools_plus.formats.tables import Qrels, Run
-from trectools_plus.measures import evaluate, parse_measures
-from trectools_plus.measures.evaluation import Averaging, Counts, Evaluation
+from trectools_plus.formats import Qrels, Run
+from trectools_plus.measures import Counts, Evaluation, evaluate, parse_measures
+from trectools_plus.measures.evaluation import Averaging
 
 FAST = {"resamples": 500, "seed": 1}
 
@@ -176,7 +176,6 @@ def test_the_order_of_the_queries_changes_no_p_value():
 
 def test_a_constant_difference_has_no_finite_t():
     (entry,) = compare_evaluation(evaluation_of({"a": [0.25] * 8, "b": [0.5] * 8}), **FAST)
-    assert entry.t_test is not None
     assert entry.t_test.t is None
     assert entry.t_test.p == 2.0**-7
     assert "Infinity" not in entry.model_dump_json()

@@ -21,7 +21,7 @@ from trectools_plus import (
 )
 from trectools_plus.benchmark import Comparisons
 from trectools_plus.errors import TrectoolsPlusError, UsageError
-from trectools_plus.reporting.export import table_as_text
+from trectools_plus.reporting import table_as_text
 from trectools_plus.validation import FindingsError
 
 FIXTURES = Path(__file__).resolve().parents[3] / "fixtures"

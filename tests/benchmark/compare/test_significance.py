@@ -4,11 +4,10 @@ import math
 
 import numpy as np
 
+from trectools_plus.benchmark import Comparing
 from trectools_plus.benchmark.compare.compare import compare_modes
-from trectools_plus.benchmark.run.config import Comparing
 from trectools_plus.choices import Averaging
-from trectools_plus.measures import parse_measures
-from trectools_plus.measures.evaluation import Counts, Evaluation
+from trectools_plus.measures import Counts, Evaluation, parse_measures
 
 LOW = [0.1, 0.2, 0.1, 0.3] * 3
 HIGH = [0.6, 0.7, 0.8, 0.7] * 3

@@ -6,11 +6,10 @@ import math
 import numpy as np
 import pytest
 
-from trectools_plus.benchmark.run.config_file import load_config
-from trectools_plus.benchmark.run.runner import run_benchmark
-from trectools_plus.reporting.files import write_reports
-from trectools_plus.reporting.html.page import render_html
-from trectools_plus.statistics.intervals import METHOD_NAMES, mean_intervals
+from trectools_plus.benchmark import load_config, run_benchmark
+from trectools_plus.reporting import render_html, write_reports
+from trectools_plus.statistics import mean_intervals
+from trectools_plus.statistics.intervals import METHOD_NAMES
 
 QUERIES = 24
 MEASURES = ["RR@10", "R@10", "MinRank"]

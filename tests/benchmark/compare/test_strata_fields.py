@@ -5,9 +5,9 @@ import pytest
 
 from trectools_plus.benchmark.compare.compare import find_strata
 from trectools_plus.benchmark.run.dataset import hash_query_fields
-from trectools_plus.formats.tables import Topics
-from trectools_plus.testsets import model
-from trectools_plus.testsets.loading import DEFAULT_TEST_SET, load_test_set
+from trectools_plus.formats import Topics
+from trectools_plus.testsets import load_test_set, model
+from trectools_plus.testsets.loading import DEFAULT_TEST_SET
 
 
 def topics_of(field):

@@ -5,11 +5,10 @@ import math
 import numpy as np
 import pytest
 
+from trectools_plus.benchmark import BenchmarkConfig
 from trectools_plus.benchmark.compare.compare import compare_modes, summarise
-from trectools_plus.benchmark.run.config import BenchmarkConfig
 from trectools_plus.choices import Averaging
-from trectools_plus.measures import parse_measures
-from trectools_plus.measures.evaluation import Counts, Evaluation
+from trectools_plus.measures import Counts, Evaluation, parse_measures
 
 CONFIG = BenchmarkConfig(dataset="hpo", resamples=500, targets="trec-2025")
 COMPARING, TARGETS = CONFIG.comparing, CONFIG.targets
@@ -35,7 +34,6 @@ def test_hand_worked_summary():
     assert figures.median == pytest.approx(0.45)
     assert figures.std == pytest.approx(math.sqrt((0.09 + 0.01 + 0.16 + 0) / 3))
     assert figures.n == 4
-    assert figures.target is not None
     assert figures.target.status == "strong"
     assert figures.definition.cutoff == 10
     assert "pytrec" in figures.definition.provider
@@ -43,7 +41,6 @@ def test_hand_worked_summary():
 
 def test_an_interval_that_touches_zero_does_not_cross_it_by_rounding():
     figures = summarise(evaluation_of({"a": [0.1, 0.2, 0.0]}), COMPARING, TARGETS)["a"]["nDCG@10"]
-    assert figures.ci.low is not None
     assert figures.ci.low >= 0
 
 
@@ -78,7 +75,6 @@ def test_means_over_different_queries_have_no_best_run():
 def test_one_query_has_no_interval_and_no_status_of_its_ends():
     figures = summarise(evaluation_of({"a": [1.0]}), COMPARING, TARGETS)["a"]["nDCG@10"]
     assert (figures.mean, figures.n, figures.ci) == (1.0, 1, None)
-    assert figures.target is not None
     assert (figures.target.status, figures.target.status_low) == ("strong", None)
     ranks = summarise(evaluation_of({"a": [4.0, NAN, NAN]}, "MeanRank"), COMPARING, TARGETS)["a"][
         "MeanRank"

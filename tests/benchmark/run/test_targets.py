@@ -4,9 +4,8 @@ import json
 
 import pytest
 
+from trectools_plus.benchmark import BenchmarkConfig, load_config
 from trectools_plus.benchmark.report.model import hash_config
-from trectools_plus.benchmark.run.config import BenchmarkConfig
-from trectools_plus.benchmark.run.config_file import load_config
 from trectools_plus.benchmark.run.targets import (
     AD_HOC_TARGETS,
     Target,
@@ -115,7 +114,6 @@ def test_bands_of_ndcg(preset, measure):
     """nDCG from 0.8 is very good (strong), from 0.5 good (competitive)."""
     config = BenchmarkConfig(dataset="irds:x", targets=preset, measures=(measure, "R@5"))
     (target,) = config.targets.values()
-    assert target is not None
     bands = {0.8: "strong", 0.79: "competitive", 0.5: "competitive", 0.49: "below_competitive"}
     assert {mean: judge_mean(mean, target).status for mean in bands} == bands
     result = judge_mean(0.9, target, (0.6, 1.0))
@@ -149,7 +147,6 @@ def test_presets_in_a_file_and_targets_without_new_fields(tmp_path):
 def test_an_uplift_in_the_range_or_above_is_meaningful(mean, meaningful):
     target = Target(competitive=0.3, uplift=(0.03, 0.05))
     uplift = judge_mean(mean, target, baseline=("bm25", 0.27)).uplift
-    assert uplift is not None
     assert uplift.meaningful is meaningful
     assert uplift.difference == mean - 0.27
     assert judge_mean(mean, target).uplift is None

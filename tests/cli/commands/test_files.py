@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from trectools_plus.cli.commands.packaged import FILES
-from trectools_plus.formats.collection import SAMPLE_FOLDER
+from trectools_plus.formats import SAMPLE_FOLDER
 
 ROOT = Path(__file__).resolve().parents[3]
 FOLDERS = {

@@ -11,9 +11,8 @@ from trectools_plus import retrieval
 from trectools_plus.cli.app import app
 from trectools_plus.cli.commands import search
 from trectools_plus.errors import TrectoolsPlusError
-from trectools_plus.ontology.hpo import load_ontology
-from trectools_plus.retrieval.backends.embedded.backend import build_retrievers
-from trectools_plus.retrieval.hpo.ontology_terms import corpus_of
+from trectools_plus.ontology import load_ontology
+from trectools_plus.retrieval import build_retrievers, corpus_of
 
 ROOT = Path(__file__).parents[3]
 TOY = str(ROOT / "fixtures" / "ontology" / "toy.obo")

@@ -38,7 +38,6 @@ def test_agrees_with_another_implementation_at_a_fixed_weight(seed):
     n, total, weight, estimate, low, high = PPI_PY[seed]
     y, f, judged = _draw(seed, n, total)
     found = combine_judgments(y[judged], f, judged, weight=weight).combined
-    assert found is not None
     assert found.mean == pytest.approx(estimate, abs=1e-12)
     # The other has normal quantiles, denominators n, and samples without common queries.
     scale = stats.norm.ppf(0.975) / stats.t.ppf(0.975, n - 1) * math.sqrt((n - 1) / n)
@@ -108,7 +107,6 @@ def test_coverage_with_blanks(total, blanks):
         for column in (0, 1):
             at = drawn[judged]
             one = combine_judgments(y[at, column], f[drawn, column], judged)
-            assert one.combined is not None
             covered[column] += one.combined.low <= truth[column] <= one.combined.high
     # 93%, and three standard errors of the simulation.
     assert (covered / draws >= 0.93 - 3 * math.sqrt(0.93 * 0.07 / draws)).all(), covered / draws
@@ -118,8 +116,6 @@ def test_people_needed():
     y, f, judged = _draw(6, 40, 400)
     width = 0.15
     needed, alone = people_needed(y[judged], f, judged, width)
-    assert needed is not None
-    assert alone is not None
     assert needed < alone
     spread = 2 * stats.t.ppf(0.975, alone - 1) * y[judged].std(ddof=1) / math.sqrt(alone)
     before = 2 * stats.t.ppf(0.975, alone - 2) * y[judged].std(ddof=1) / math.sqrt(alone - 1)

@@ -8,11 +8,11 @@ from harness.pages import read_blocks, run_python
 from harness.plans import grades_of, label_all, make_small, write_labels
 
 from trectools_plus.errors import CheckFailedError, UsageError
-from trectools_plus.formats.tables import Qrels
+from trectools_plus.formats import Qrels
 from trectools_plus.judging.estimates.combined import combine_judgments
 from trectools_plus.judging.estimates.estimate import estimate
 from trectools_plus.judging.labels import LABELS_FILE, LabelOrigin
-from trectools_plus.measures.evaluation import evaluate
+from trectools_plus.measures import evaluate
 
 READ = "trectools_plus.judging.estimates.estimate.read_people"
 ORIGIN = LabelOrigin(model="judge", host="localhost", prompt_sha256="0" * 64)
@@ -62,16 +62,12 @@ def test_every_mean_and_difference_is_that_of_two_evaluations(plan):
         )
         alone = combine_judgments(y["a"], f["a"], judged)
         shown = _find(report, measure, "a").estimates[0]
-        assert alone.combined is not None
-        assert shown.combined is not None
         assert tuple(shown.combined.model_dump().values()) == pytest.approx(alone.combined)
         assert shown.people.mean == pytest.approx(of_people.mean("a", measure))
         assert shown.model.mean == pytest.approx(of_model.mean("a", measure))
         assert shown.effective == pytest.approx(alone.effective)
         difference = combine_judgments(y["a"] - y["b"], f["a"] - f["b"], judged)
         pair = _find(report, measure, "a", "b").estimates[0]
-        assert difference.combined is not None
-        assert pair.combined is not None
         assert pair.combined.mean == pytest.approx(difference.combined.mean)
         # Three pairs: the interval is simultaneous, so it is wider.
         assert pair.combined.high > difference.combined.high
@@ -80,7 +76,6 @@ def test_every_mean_and_difference_is_that_of_two_evaluations(plan):
 def test_too_few_queries_of_people_stand_alone(plan):
     write_labels(plan, _model(plan))
     report = estimate(plan, people=label_all(plan, 19))
-    assert report.refusal is not None
     assert "20 are needed" in report.refusal
     assert all(one.combined is None for row in report.estimates for one in row.estimates)
     assert "alone" in report.result
@@ -94,7 +89,6 @@ def test_people_who_skip_a_query_do_not_give_a_sample(plan):
     skipped = plan.plan.queries[22]
     people = [one for one in label_all(plan, 25) if one.query_id != skipped]
     report = estimate(plan, people=people)
-    assert report.refusal is not None
     assert skipped in report.refusal
     assert report.counts.people == 22
 

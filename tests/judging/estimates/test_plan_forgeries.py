@@ -12,10 +12,10 @@ from harness.plans import TIME, label_all, make_small
 from trectools_plus.benchmark import verify_report
 from trectools_plus.errors import InputError, TrectoolsPlusError, UsageError
 from trectools_plus.formats.hashing import sha256_file
-from trectools_plus.judging.estimates.estimate import estimate, write_judgments
-from trectools_plus.judging.labelling import LabelOptions, iter_questions
-from trectools_plus.judging.labels import Label, LabelOrigin
-from trectools_plus.judging.plan import PlanFolder
+from trectools_plus.judging import Label, LabelOptions, PlanFolder, write_judgments
+from trectools_plus.judging.estimates.estimate import estimate
+from trectools_plus.judging.labelling import iter_questions
+from trectools_plus.judging.labels import LabelOrigin
 from trectools_plus.judging.prompt import Prompt
 from trectools_plus.judging.values import values_of
 from trectools_plus.reporting import write_judgment_report

@@ -11,8 +11,9 @@ from trectools_plus.benchmark.report.model import (
     FailingQuery,
     StratumResult,
 )
-from trectools_plus.formats.tables import Corpus, Qrels, Run, Topics
-from trectools_plus.reporting.html.page import QueryEvidence, render_html
+from trectools_plus.formats import Corpus, Qrels, Run, Topics
+from trectools_plus.reporting import render_html
+from trectools_plus.reporting.html.page import QueryEvidence
 
 pytestmark = [pytest.mark.process, pytest.mark.slow("starts a browser")]
 

@@ -13,8 +13,9 @@ import polars as pl
 import pytest
 
 from trectools_plus.benchmark.report.model import Diagnosis, FailingQuery
-from trectools_plus.formats.tables import Corpus, Qrels, Run, Topics
-from trectools_plus.reporting.html.page import QueryEvidence, render_html
+from trectools_plus.formats import Corpus, Qrels, Run, Topics
+from trectools_plus.reporting import render_html
+from trectools_plus.reporting.html.page import QueryEvidence
 
 EVIL = '"><script>alert(1)</script></script><!--<img src=x onerror=alert(2)> & \u2028'
 VOID = {"meta", "img", "input", "br", "link"}

@@ -12,10 +12,11 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.text import Text
 
 from trectools_plus import Qrels, Run
+from trectools_plus.benchmark import BenchmarkResult
 from trectools_plus.benchmark.run.output_folder import OutputFolder
-from trectools_plus.benchmark.run.runner import BenchmarkResult
 from trectools_plus.errors import InputError, UsageError
-from trectools_plus.measures.evaluation import Averaging, score_runs
+from trectools_plus.measures import score_runs
+from trectools_plus.measures.evaluation import Averaging
 from trectools_plus.measures.parser import parse_measures
 from trectools_plus.reporting import write_plots
 from trectools_plus.reporting.plots import as_image, draw_plots, save_plots

@@ -6,8 +6,8 @@ import polars as pl
 import pytest
 
 from trectools_plus import BenchmarkConfig, run_benchmark, write_reports
+from trectools_plus.benchmark import BenchmarkResult
 from trectools_plus.benchmark.run.output_folder import OutputFolder
-from trectools_plus.benchmark.run.runner import BenchmarkResult
 from trectools_plus.reporting.plots import FORMATS
 
 GARDEN = Path(__file__).parents[3] / "fixtures" / "garden-trec"

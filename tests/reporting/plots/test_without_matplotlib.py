@@ -9,7 +9,7 @@ import pytest
 
 import trectools_plus as tp
 from trectools_plus.errors import MissingExtraError
-from trectools_plus.reporting.files import write_reports
+from trectools_plus.reporting import write_reports
 from trectools_plus.reporting.verification.verify import verify_report
 
 pytestmark = pytest.mark.slow("starts processes in which packages are missing")

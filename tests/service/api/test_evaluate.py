@@ -8,16 +8,16 @@ import pytest
 import yaml
 from starlette.testclient import TestClient
 
-from trectools_plus.benchmark.run.config import BenchmarkConfig
-from trectools_plus.benchmark.run.runner import run_benchmark
+from trectools_plus.benchmark import BenchmarkConfig, run_benchmark
 from trectools_plus.errors import UsageError
+from trectools_plus.formats import write_qrels
 from trectools_plus.formats.topics import write_topics
-from trectools_plus.formats.trec_files import write_qrels
+from trectools_plus.service import ServiceSettings
 from trectools_plus.service.api.evaluation import choose_mode, components_of
 from trectools_plus.service.api.models import EvaluationAnswer
-from trectools_plus.service.api.settings import ServiceSettings
 from trectools_plus.service.problems import ProblemError
-from trectools_plus.testsets.model import qrels_of, topics_of
+from trectools_plus.testsets import topics_of
+from trectools_plus.testsets.model import qrels_of
 
 ROOT = Path(__file__).resolve().parents[3]
 MEASURES = {"recall_at_10": "R@10", "ndcg_at_10": "nDCG@10", "mrr": "RR"}

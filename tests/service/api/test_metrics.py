@@ -11,23 +11,15 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 from typer.testing import CliRunner
 
+from trectools_plus.benchmark import load_report
 from trectools_plus.benchmark.report.model import StratumResult
-from trectools_plus.benchmark.report.verdict import load_report
 from trectools_plus.cli.app import benchmark_app
 from trectools_plus.errors import InputError, MissingExtraError, UsageError
-from trectools_plus.measures.parser import measure_labels
-from trectools_plus.service.api.metrics import (
-    BUCKETS,
-    render_metrics,
-    write_textfile,
-)
-from trectools_plus.service.api.settings import DEFAULT_PREFIX, ServiceSettings
-from trectools_plus.service.api.snapshots import (
-    Snapshot,
-    answer_key,
-    read_snapshots,
-    split_measure,
-)
+from trectools_plus.measures import measure_labels
+from trectools_plus.service import ServiceSettings, read_snapshots, render_metrics, write_textfile
+from trectools_plus.service.api.metrics import BUCKETS
+from trectools_plus.service.api.settings import DEFAULT_PREFIX
+from trectools_plus.service.api.snapshots import Snapshot, answer_key, split_measure
 
 GARDEN = Path(__file__).resolve().parents[3] / "fixtures/garden-trec"
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import yaml
 from prometheus_client.parser import text_string_to_metric_families
 
-from trectools_plus.service.api.settings import ServiceSettings
+from trectools_plus.service import ServiceSettings
 from trectools_plus.service.api.snapshots import split_measure
 
 MONITORED_MEASURE = "R@10"
@@ -68,6 +68,5 @@ def test_every_metric_that_they_name_is_exported(open_service, bench):
 
 def test_the_alerts_name_the_monitored_measure():
     parts = split_measure(MONITORED_MEASURE)
-    assert parts is not None
     selector = f'{PREFIX}_retrieval_{parts[0]}_at_k{{k="{parts[1]}"}}'
     assert any(selector in one for one in expressions())

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from trectools_plus.service.api.settings import ServiceSettings
+from trectools_plus.service import ServiceSettings
 
 pytestmark = [pytest.mark.process, pytest.mark.slow("starts servers")]
 

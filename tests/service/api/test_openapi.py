@@ -19,7 +19,7 @@ from schemathesis.specs.openapi.checks import (
     unsupported_method,
 )
 
-from trectools_plus.service.api.settings import ServiceSettings
+from trectools_plus.service import ServiceSettings
 
 GARDEN = Path(__file__).resolve().parents[3] / "fixtures/garden-trec"
 OPERATIONS = [

@@ -2,7 +2,8 @@
 
 import pytest
 
-from trectools_plus.service.api.settings import VALUES_PER_QUERY, Limits
+from trectools_plus.service import Limits
+from trectools_plus.service.api.settings import VALUES_PER_QUERY
 from trectools_plus.service.api.uploads import check_size
 from trectools_plus.service.problems import ProblemError
 

@@ -14,9 +14,8 @@ from urllib.request import Request, urlopen
 import pytest
 from harness.program import Started
 
-from trectools_plus.benchmark.run.config_file import load_config
-from trectools_plus.benchmark.run.runner import run_benchmark
-from trectools_plus.reporting.files import write_reports
+from trectools_plus.benchmark import load_config, run_benchmark
+from trectools_plus.reporting import write_reports
 from trectools_plus.service.review.app import review_app
 
 TESTS = Path(__file__).resolve().parents[2]

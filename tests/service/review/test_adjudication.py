@@ -7,9 +7,9 @@ from starlette.testclient import TestClient
 
 from trectools_plus.judging.review.judgments import export_qrels
 from trectools_plus.judging.review.store import read_store
+from trectools_plus.service import summarise_review
 from trectools_plus.service.review.app import review_app
-from trectools_plus.service.review.summary import summarise_review
-from trectools_plus.statistics.arrays import Resampling
+from trectools_plus.statistics import Resampling
 
 
 class Person:

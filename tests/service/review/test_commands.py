@@ -45,7 +45,6 @@ def test_a_server_that_is_killed_loses_nothing(serve, ask, report):
         with closing(read_store(database)) as store:
             assert store.rows("PRAGMA integrity_check") == [("ok",)]
             who = find_annotator(store, f"Anna {life}")
-            assert who is not None
             found = {
                 (query_id, doc_id): one.grade
                 for query_id, judged in read_all_judgments(store, who).items()

@@ -8,13 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trectools_plus.errors import CheckFailedError, UsageError
-from trectools_plus.formats.tables import Qrels
+from trectools_plus.formats import Qrels
 from trectools_plus.judging.review import judgments
 from trectools_plus.judging.review.judgments import Grade, export_qrels, merge_grades
 from trectools_plus.judging.review.shown import ReviewMaterial, ReviewQuery
 from trectools_plus.judging.review.store import open_store
-from trectools_plus.service.review.summary import share_choices, summarise_review
-from trectools_plus.statistics.arrays import Resampling
+from trectools_plus.service import summarise_review
+from trectools_plus.service.review.summary import share_choices
+from trectools_plus.statistics import Resampling
 
 QUERIES = tuple(f"q{n}" for n in range(6))
 RESULTS = {"a": ("d1", "d2"), "b": ("d2", "d3")}
@@ -40,7 +41,6 @@ def fill(store):
         who = judgments.find_session_annotator(
             store, judgments.begin_session(store, name, resume=False) or ""
         )
-        assert who is not None
         for query_id, grades in said.items():
             for doc_id, grade in zip(("d1", "d2", "d3"), grades, strict=True):
                 if grade is not None:

@@ -7,9 +7,8 @@ from pathlib import Path
 import pytest
 from harness.review_page import begin, is_accessible, is_saved, press, start_anew, worked
 
-from trectools_plus.benchmark.run.config_file import load_config
-from trectools_plus.benchmark.run.runner import run_benchmark
-from trectools_plus.reporting.files import write_reports
+from trectools_plus.benchmark import load_config, run_benchmark
+from trectools_plus.reporting import write_reports
 
 pytestmark = [pytest.mark.process, pytest.mark.slow("starts a browser")]
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from harness.plans import make_small, write_runs
 
-from trectools_plus.judging.plan import PlanFolder
+from trectools_plus.judging import PlanFolder
 
 JUDGE = """
 import zlib

@@ -6,10 +6,9 @@ from typer.testing import CliRunner
 
 from trectools_plus.cli.app import runs_app
 from trectools_plus.errors import TrectoolsPlusError
-from trectools_plus.formats.tables import Run
-from trectools_plus.formats.trec_files import write_run
+from trectools_plus.formats import Run, write_run
 from trectools_plus.retrieval.backends.selection import BACKENDS
-from trectools_plus.validation.loading import load_run
+from trectools_plus.validation import load_run
 
 
 @pytest.fixture(autouse=True)
