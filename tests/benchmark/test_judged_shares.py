@@ -1,7 +1,5 @@
 """Shares of judged documents beside comparisons and sweeps."""
 
-import json
-
 import pytest
 
 from trectools_plus import compare, evaluate
@@ -67,24 +65,3 @@ def test_judgments_of_a_model_are_noted_in_python():
     )
     found = compare(qrels, {"a": run_with(0), "b": run_with(0)})
     assert any("model" in note for note in found.evaluation.notes)
-
-
-def write(folder):
-    rows = [f"{query} 0 {doc} {grade}\n" for query in QRELS for doc, grade in QRELS[query].items()]
-    (folder / "qrels.txt").write_text("".join(rows))
-    (folder / "model.qrels").write_text("".join(rows).replace(" 0 ", " model:m ", 1))
-    for name, unjudged in (("all", 0), ("few", 3)):
-        lines = [
-            f"{query} Q0 {doc_id} {rank} {-rank} {name}\n"
-            for query, documents in run_with(unjudged).items()
-            for rank, doc_id in enumerate(documents, 1)
-        ]
-        (folder / f"{name}.run").write_text("".join(lines))
-
-
-def test_commands_give_the_shares(program, tmp_path):
-    write(tmp_path)
-    words = ["trectools-plus", "compare", "all.run", "few.run", "--qrels", "qrels.txt"]
-    notes = json.loads(program([*words, "--format", "json"], tmp_path).text)["notes"]
-    assert sum("40%" in note for note in notes) == 1
-    assert "40%" in program(words, tmp_path).stderr

@@ -227,21 +227,3 @@ def test_the_default_is_the_parallel_core():
     assert languages_of(PARALLEL_SETS) == {
         language: f"hpo-{language}-standard" for language in ("en", "de", "fr", "es", "nl")
     }
-
-
-@needs_hpo
-@pytest.mark.slow("makes vectors of a real ontology")
-def test_advice_to_use_another_model_is_that_of_the_languages_concerned(tmp_path):
-    options = {"modes": ["vector"], "measures": ["RR"], "resamples": 100}
-    options["retrieval"] = {"multi_vector": True}
-    result = run_multilingual(["hpo-en-tiny", "hpo-de-tiny"], {**options, "output_dir": tmp_path})
-    for one in result.results.values():
-        one.folder.discard()
-    advised = [
-        code
-        for code, one in result.report.languages.items()
-        if any("a multilingual model may give" in note for note in one.notes)
-    ]
-    assert advised == ["de"]
-    markdown = markdown_of(multilingual_blocks(result.report))
-    assert "> Note on de:" in markdown

@@ -21,11 +21,10 @@ from trectools_plus.errors import (
     CheckFailedError,
     IncomparableError,
     InputError,
-    TrectoolsPlusError,
     UsageError,
 )
 from trectools_plus.reporting import write_reports
-from trectools_plus.validation import FindingsError, load_qrels
+from trectools_plus.validation import FindingsError
 
 NOON = datetime(2025, 1, 31, 12, tzinfo=UTC)
 FAST = {"resamples": 100, "measures": ["nDCG@10"]}
@@ -237,12 +236,6 @@ def test_a_run_that_scoring_refuses_is_named_and_nothing_is_reported(small, tmp_
     assert not (tmp_path / "out" / "BenchmarkReport.json").exists()
 
 
-@pytest.mark.parametrize("name", ["corpus", "topics", "qrels"])
-def test_missing_files_are_named(small, tmp_path, name):
-    with pytest.raises(TrectoolsPlusError, match=r"nowhere\.txt"):
-        run({**small.options, name: str(tmp_path / "nowhere.txt")}, tmp_path / "out")
-
-
 def test_the_report_satisfies_its_schema_and_reads_back(small, tmp_path):
     result = run(small.options | EVERY, tmp_path / "out")
     path = tmp_path / "out" / "BenchmarkReport.json"
@@ -272,13 +265,6 @@ def test_a_later_report_with_further_keys_is_read(small, tmp_path):
     document["something_new"] = 1
     document["modes"]["a"]["something_new"] = 1
     assert BenchmarkReport.model_validate(document) == report
-
-
-def test_the_written_qrels_contain_the_same_judgments(small, tmp_path):
-    result = run({**small.options, "modes": ["lexical"]}, tmp_path / "out")
-    assert (
-        load_qrels(result.output_dir / "qrels.txt").to_dict() == load_qrels(small.qrels).to_dict()
-    )
 
 
 def test_exclude_self_drops_the_querys_own_document(small, tmp_path):

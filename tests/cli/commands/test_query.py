@@ -328,13 +328,6 @@ def test_a_finding_on_one_side_comes_before_the_side(text, term_id):
 
 
 @needs_hpo
-def test_an_id_that_does_not_exist_has_no_results():
-    found = document("query", "HP:9999999")
-    assert (found["results"], found["confident"]) == ([], False)
-    assert any("HP:9999999" in note for note in found["notes"])
-
-
-@needs_hpo
 @pytest.mark.parametrize("text", ["TOF", "UTI", "ID"])
 def test_ambiguous_abbreviations_are_not_certain(text):
     found = document("query", text)

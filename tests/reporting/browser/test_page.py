@@ -320,20 +320,6 @@ def test_a_query_shows_the_modes_side_by_side(page, file):
     assert page.run("document.title") != "broken"
 
 
-def test_the_address_of_a_query_opens_it(page, file):
-    page.open(file)
-    page.run("location.hash = '#q=q12'")
-    page.wait_for("document.getElementById('query-dialog').open")
-    assert text_of(page, "#query-heading") == "q12"
-
-
-def test_a_failing_query_leads_to_its_results(page, file):
-    page.open(file)
-    page.run("document.querySelector('[data-query]').click()")
-    assert text_of(page, "#query-heading") == "q59"
-    assert page.run("document.querySelectorAll('.results').length") == 3
-
-
 def test_the_plot_of_differences_opens_queries_with_the_keyboard(page, file):
     page.open(file)
     tab_to(page, "#plot-area")
@@ -358,44 +344,6 @@ def test_the_plot_of_differences_opens_queries_with_the_keyboard(page, file):
     press(page, "ArrowRight")
     assert text_of(page, "#query-heading") != first.partition(":")[0]
     assert page.problems == []
-
-
-def test_a_pointer_shows_and_opens_the_query_behind_a_bar(page, file):
-    page.open(file)
-    box = page.run(
-        "(({left, top, width, height}) => [left, top, width, height])"
-        "(document.getElementById('plot-area').getBoundingClientRect())"
-    )
-    at = {"x": box[0] + box[2] * 0.26, "y": box[1] + box[3] / 2}
-    page.call("Input.dispatchMouseEvent", type="mouseMoved", **at)
-    shown = text_of(page, "#plot-readout")
-    query = page.run("reportPage.queries.queries[reportPage.plot.order[15]][0]")
-    assert shown.startswith(f"{query}: ")
-    for kind in ("mousePressed", "mouseReleased"):
-        page.call("Input.dispatchMouseEvent", type=kind, button="left", clickCount=1, **at)
-    assert text_of(page, "#query-heading") == query
-
-
-def test_other_modes_can_be_chosen_for_the_plot(page, file):
-    page.open(file)
-    assert text_of(page, "#plot-title").startswith("Hybrid − Lexical-Only")
-    result = text_of(page, "#plot-result")
-    choose(page, "plot-contrast", "0")
-    assert text_of(page, "#plot-title").startswith("Lexical-Only − Hybrid")
-    assert result.startswith("Mean difference +0.0190 [−0.0010, +0.0390]")
-    assert text_of(page, "#plot-result").startswith("Mean difference −0.0190 [−0.0390, +0.0010]")
-    choose(page, "plot-baseline", "1")
-    assert text_of(page, "#plot-title").startswith("Lexical-Only − Vector-Only")
-
-
-def test_the_sides_of_the_plot_list_their_queries(page, file):
-    page.open(file)
-    page.run("document.querySelector('#plot-sides button').click()")
-    label = text_of(page, "#plot-sides button")
-    assert page.run("reportPage.list.shown.length") == int(label.partition(": ")[2])
-    assert page.run(
-        "reportPage.list.shown.every((query) => reportPage.plot.differenceOf(query) > 0)"
-    )
 
 
 def test_every_value_and_result_is_decoded(page, make_report, tmp_path):
@@ -492,11 +440,3 @@ def test_without_values_of_queries_the_measure_is_switched(page, make_report, tm
     choose(page, "measure", "1")
     assert text_of(page, "#result th.chosen") == "RR@10"
     assert page.problems == []
-
-
-def test_the_focus_is_seen(page, file):
-    page.open(file)
-    press(page, "Tab")
-    assert page.run("document.activeElement.className") == "skip"
-    assert page.run("getComputedStyle(document.activeElement).outlineStyle") == "solid"
-    assert page.run("document.activeElement.getBoundingClientRect().left >= 0")

@@ -5,7 +5,6 @@ import sys
 import xml.etree.ElementTree as ET
 from itertools import combinations
 
-import matplotlib as mpl
 import polars as pl
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -173,26 +172,6 @@ def test_of_many_pairs_those_with_the_best_mode_are_drawn(make_report):
 
 def _differences(report):
     return draw_plots(report, data(list(report.modes))[0])["differences"]
-
-
-@pytest.mark.slow("draws a very large picture")
-def test_very_many_rows_still_make_a_picture(make_report):
-    report = make_report({f"m{number}": {"nDCG@10": 0.5} for number in range(1200)})
-    report = report.model_copy(update={"comparisons": []})
-    figure = draw_plots(report, pl.DataFrame())["measures"]
-    assert figure.get_figheight() * figure.dpi == pytest.approx(30_000)
-
-
-@pytest.mark.slow("draws every picture several times")
-def test_files_have_the_same_bytes_twice_and_under_any_settings(make_report, tmp_path):
-    first = save_plots(all_plots(make_report, 5), tmp_path / "a")
-    with mpl.rc_context({"font.size": 20, "svg.hashsalt": None, "axes.grid": True}):
-        second = save_plots(all_plots(make_report, 5), tmp_path / "b")
-    names = [f"{name}.{ending}" for name in PLOT_NAMES for ending in ("png", "svg")]
-    assert [path.name for path in first] == [path.name for path in second] == names
-    for one, two in zip(first, second, strict=True):
-        assert one.read_bytes() == two.read_bytes(), one.name
-    assert {path.name for path in tmp_path.joinpath("a").iterdir()} == set(names)
 
 
 def test_files_say_what_they_show_and_nothing_of_when(make_report):

@@ -1,7 +1,6 @@
 """Without the extra ``plots``, a report is complete apart from the files of plots."""
 
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
@@ -85,26 +84,3 @@ def test_plots_that_are_asked_for_name_the_extra(no_matplotlib, tmp_path):
         with pytest.raises(MissingExtraError, match=r"trectools-plus\[plots\]"):
             draw()
     assert not (tmp_path / "out").exists()
-
-
-@pytest.mark.process
-def test_the_command_names_the_extra_only_if_plots_are_asked_for(tmp_path):
-    (tmp_path / "a.run").write_text("1 Q0 a 1 2.0 t\n1 Q0 b 2 1.0 t\n")
-    (tmp_path / "q.txt").write_text("1 0 a 1\n")
-    program = (
-        "import sys; sys.modules['matplotlib'] = None\n"
-        "from trectools_plus.cli.app import main; main()"
-    )
-    command = [sys.executable, "-c", program, "benchmark", "run", "--runs", "a=a.run"]
-    command += ["--qrels", "q.txt", "--output-dir", "out"]
-    refused, written = (
-        subprocess.run(one, cwd=tmp_path, capture_output=True, text=True, check=False)
-        for one in ([*command, "--plots"], command)
-    )
-    assert refused.returncode == 2
-    assert refused.stderr == (
-        "error: --plots needs the extra 'plots' — pip install 'trectools-plus[plots]'\n"
-    )
-    assert written.returncode == 0
-    assert "plots" not in written.stderr
-    assert not (tmp_path / "out" / "visualizations").exists()

@@ -79,21 +79,6 @@ def test_figures_are_those_of_a_benchmark(
             assert found["queries"]["per_query_type"][value] == one.n
 
 
-@pytest.mark.slow("starts services")
-@pytest.mark.parametrize(
-    ("modes", "mode"), [(("lexical", "vector"), "lexical"), (("vector",), "vector")]
-)
-def test_without_components_the_best_mode_that_is_ready_is_evaluated(
-    open_service, garden_set, modes, mode
-):
-    settings = ServiceSettings(dataset=str(ROOT / "fixtures/garden-trec"), modes=modes)
-    with open_service(settings) as client:
-        found = post(client, garden_set).json()
-        asked = post(client, garden_set, components=mode).json()
-    assert found["mode"] == mode
-    assert found["metrics"] == asked["metrics"]
-
-
 def test_fields_of_other_names(client, garden_set):
     queries = [
         {
