@@ -225,6 +225,39 @@ def pdflatex():
     return found
 
 
+def write_benchmark(folder, *, plots=False, **options):
+    """Run a benchmark with few resamples, write its report to a folder, and return the result."""
+    from trectools_plus.benchmark import load_config, run_benchmark
+    from trectools_plus.reporting import write_reports
+
+    result = run_benchmark(
+        load_config(options={"resamples": 100, **options, "output_dir": str(folder)})
+    )
+    write_reports(result, plots=plots)
+    return result
+
+
+@pytest.fixture(scope="session", name="write_benchmark")
+def _write_benchmark():
+    return write_benchmark
+
+
+@pytest.fixture(scope="session")
+def check_mistake():
+    """Check that a command failed with an exit code and one line with a text, and printed nothing.
+
+    What it did is a tuple of exit code, stdout and stderr, or what ``program`` returns.
+    """
+
+    def check(done, code, text):
+        left, out, err = done if isinstance(done, tuple) else (done.code, done.text, done.stderr)
+        assert (left, out, err.count("\n")) == (code, "", 1), err
+        assert err.startswith("error: ")
+        assert text in err
+
+    return check
+
+
 @dataclass(frozen=True)
 class Bench:
     """Runs benchmarks whose queries have one relevant document each, retrieved at given ranks."""
@@ -239,7 +272,7 @@ class Bench:
         queries=60,
         grade=1,
         judged=(3,),
-        plots=False,
+        without=(),
         **settings,
     ):
         """Run a benchmark over run files and return its output folder.
@@ -251,13 +284,9 @@ class Bench:
             queries: Number of queries.
             grade: Grade of the relevant documents.
             judged: The numbers of the other documents that are judged, as not relevant.
-            plots: Whether to draw plots, which is slow.
+            without: The numbers of the queries whose document is judged as not relevant.
             settings: Further settings of the benchmark.
         """
-        from trectools_plus.benchmark.run.config_file import load_config
-        from trectools_plus.benchmark.run.runner import run_benchmark
-        from trectools_plus.reporting.files import write_reports
-
         data = self.folder / f"{name}-data"
         data.mkdir()
         qrels = data / "qrels.txt"
@@ -265,7 +294,10 @@ class Bench:
             "".join(
                 f"q{n} 0 {doc_id} {label}\n"
                 for n in range(queries)
-                for doc_id, label in [("good", grade), *((f"b{other}", 0) for other in judged)]
+                for doc_id, label in [
+                    ("good", 0 if n in without else grade),
+                    *((f"b{other}", 0) for other in judged),
+                ]
             )
         )
         runs = {}
@@ -283,8 +315,7 @@ class Bench:
                 ]
             Path(runs[mode]).write_text("".join(rows))
         options = {"measures": ["R@10", "RR@10"], "resamples": 500, **settings}
-        options |= {"runs": runs, "qrels": str(qrels), "output_dir": str(self.folder / name)}
-        write_reports(run_benchmark(load_config(options=options)), plots=plots)
+        write_benchmark(self.folder / name, **options, runs=runs, qrels=str(qrels))
         return self.folder / name
 
 

@@ -3,20 +3,15 @@
 import pytest
 
 from tests.benchmark.run.test_runner import IR_MEASURES, check_with_ir_measures
-from trectools_plus.benchmark import BenchmarkConfig, run_benchmark
-from trectools_plus.reporting import write_reports
 from trectools_plus.reporting.verification.verify import verify_report
 
 
 @pytest.fixture(scope="module")
-def result(ir_datasets_home, tmp_path_factory):
+def result(ir_datasets_home, tmp_path_factory, write_benchmark):
     folder = tmp_path_factory.mktemp("cranfield")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("IR_DATASETS_HOME", str(ir_datasets_home))
-        config = BenchmarkConfig(dataset="irds:cranfield", output_dir=str(folder / "out"))
-        result = run_benchmark(config)
-    write_reports(result, plots=False)
-    return result
+        return write_benchmark(folder / "out", dataset="irds:cranfield")
 
 
 def test_reference_figures(result):

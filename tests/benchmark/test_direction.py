@@ -2,15 +2,12 @@
 
 import json
 
-import matplotlib as mpl
 import pytest
 
 from trectools_plus.benchmark import load_report
 from trectools_plus.benchmark.report.model import MeasureDefinition
 from trectools_plus.benchmark.run.targets import Target, judge_mean
 from trectools_plus.measures import BaseMeasure, explain
-
-mpl.use("Agg")
 
 COSTS = '''
 from trectools_plus.measures import BaseMeasure
@@ -46,7 +43,7 @@ def costs(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def folder(costs, module_bench):
-    return module_bench.make("before", MODES, measures=[NAME, "RR@10"], judged=COMPLETE, plots=True)
+    return module_bench.make("before", MODES, measures=[NAME, "RR@10"], judged=COMPLETE)
 
 
 def test_a_cost_is_ranked_with_its_lowest_mean_first(folder):

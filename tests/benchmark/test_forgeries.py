@@ -9,9 +9,9 @@ import polars as pl
 import pytest
 from harness.forging import JSON, edit_json, reseal
 
-from trectools_plus.benchmark import load_config, load_report, run_benchmark, verify_report
+from trectools_plus.benchmark import load_report, verify_report
 from trectools_plus.errors import TrectoolsPlusError
-from trectools_plus.reporting import render_html, render_markdown, write_reports
+from trectools_plus.reporting import render_html, render_markdown
 from trectools_plus.reporting.wording import CLAIMS_TITLE, list_claims
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -21,16 +21,15 @@ MARKDOWN = "BenchmarkComparison.md"
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory):
+def made(tmp_path_factory, write_benchmark):
     """Fetched modes over terms: with strata, near misses and plots."""
     folder = tmp_path_factory.mktemp("made") / "out"
     options = {"dataset": "hpo", "ontology": str(ROOT / "fixtures/ontology/toy.obo")}
     options |= {"test_file": str(TOY), "modes": "lexical,vector,hybrid", "resamples": "300"}
-    options |= {"measures": "RR,nDCG@3,HitRate@1,MaxOntSim@3", "output_dir": str(folder)}
+    options |= {"measures": "RR,nDCG@3,HitRate@1,MaxOntSim@3"}
     low = {"baseline": 0.998, "competitive": 0.999}  # a pattern of the diagnosis
     targets = {"RR": {"baseline": 0.2, "competitive": 0.5}, "nDCG@3": low}
-    options |= {"targets": targets}
-    write_reports(run_benchmark(load_config(options=options)), plots=True)
+    write_benchmark(folder, plots=True, targets=targets, **options)
     return folder
 
 
@@ -363,12 +362,11 @@ def test_a_report_of_another_version_is_not_verified(given, tmp_path):
     assert "0.0.9" in found.problems[0]
 
 
-def test_missing_topics_are_a_problem(small, tmp_path):
+def test_missing_topics_are_a_problem(small, tmp_path, write_benchmark):
     run = small.write_run("a", {"q1": ["d2"], "q2": ["d2"], "q3": ["d4"], "q4": ["d7"]})
     folder = tmp_path / "out"
     options = {"runs": {"a": run}, "topics": small.topics, "qrels": small.qrels}
-    options |= {"measures": "RR", "resamples": 100, "output_dir": str(folder)}
-    write_reports(run_benchmark(load_config(options=options)))
+    write_benchmark(folder, measures="RR", **options)
     Path(small.topics).unlink()
     assert verify_report(folder).problems == []
     (folder / "topics.parquet").unlink()
@@ -387,32 +385,24 @@ def test_what_the_folder_cannot_prove_is_unproven(given):
 
 
 @pytest.fixture(scope="module")
-def without_originals(tmp_path_factory):
+def without_originals(tmp_path_factory, write_benchmark):
     """Fetched modes whose corpus, topics and qrels are absent."""
     folder = tmp_path_factory.mktemp("absent")
-    for name in ("corpus.jsonl", "topics.jsonl", "qrels.txt"):
-        (folder / name).write_text("")
-    with (
-        (folder / "corpus.jsonl").open("a") as corpus,
-        (folder / "topics.jsonl").open("a") as topics,
-    ):
-        for number in range(12):
-            text = " ".join(f"w{number * step % 7}" for step in (1, 2, 3))
-            corpus.write(json.dumps({"doc_id": f"d{number}", "title": text, "text": text}) + "\n")
-            topics.write(json.dumps({"query_id": f"q{number}", "text": text}) + "\n")
-    (folder / "qrels.txt").write_text("".join(f"q{n} 0 d{n} {1 + n % 3}\n" for n in range(12)))
-    options = {
-        "corpus": str(folder / "corpus.jsonl"),
-        "topics": str(folder / "topics.jsonl"),
-        "qrels": str(folder / "qrels.txt"),
-        "modes": "lexical,vector,hybrid",
-        "measures": "nDCG@3,RR",
-        "resamples": "100",
-        "output_dir": str(folder / "out"),
+    texts = [" ".join(f"w{n * step % 7}" for step in (1, 2, 3)) for n in range(12)]
+    lines = {
+        "corpus": [
+            f'{{"doc_id": "d{n}", "title": "{t}", "text": "{t}"}}' for n, t in enumerate(texts)
+        ],
+        "topics": [f'{{"query_id": "q{n}", "text": "{t}"}}' for n, t in enumerate(texts)],
+        "qrels": [f"q{n} 0 d{n} {1 + n % 3}" for n in range(12)],
     }
-    write_reports(run_benchmark(load_config(options=options)))
-    for name in ("corpus.jsonl", "topics.jsonl", "qrels.txt"):
-        (folder / name).unlink()
+    files = {kind: folder / f"{kind}.{'txt' if kind == 'qrels' else 'jsonl'}" for kind in lines}
+    for kind, file in files.items():
+        file.write_text("\n".join(lines[kind]))
+    options = {"modes": "lexical,vector,hybrid", "measures": "nDCG@3,RR"}
+    write_benchmark(folder / "out", **options, **{kind: str(file) for kind, file in files.items()})
+    for file in files.values():
+        file.unlink()
     return folder / "out"
 
 

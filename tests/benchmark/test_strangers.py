@@ -18,8 +18,6 @@ from trectools_plus.benchmark import (
     GateRules,
     ReportFolder,
     list_reports,
-    load_config,
-    run_benchmark,
     verify_report,
 )
 from trectools_plus.benchmark.gate import run_gate
@@ -27,7 +25,6 @@ from trectools_plus.benchmark.report.folder import FILES
 from trectools_plus.benchmark.run.config import FileName
 from trectools_plus.errors import TrectoolsPlusError
 from trectools_plus.formats.hashing import sha256_file
-from trectools_plus.reporting import write_reports
 from trectools_plus.service.review.material import load_material
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -253,18 +250,16 @@ def test_verification_writes_nothing(folder):
 
 
 @pytest.fixture
-def with_class(small, tmp_path, monkeypatch):
+def with_class(small, tmp_path, monkeypatch, write_benchmark):
     """An honest report with a measure of its writer, whose code the reader does not have."""
     (tmp_path / "own_of_writer.py").write_text(MEASURE)
     monkeypatch.syspath_prepend(tmp_path)
     run = small.write_run("a", {"q1": ["d2"], "q2": ["d2"], "q3": ["d4"], "q4": ["d7"]})
     other = small.write_run("b", {"q1": ["d1"], "q2": ["d2"], "q3": ["d4"], "q4": ["d6"]})
-    folder = tmp_path / "out"
     options = {"runs": {"a": run, "b": other}, "topics": small.topics, "qrels": small.qrels}
-    options |= {"measures": "RR,own_of_writer:First@1", "resamples": 100}
-    write_reports(run_benchmark(load_config(options={**options, "output_dir": str(folder)})))
+    write_benchmark(tmp_path / "out", measures="RR,own_of_writer:First@1", **options)
     (tmp_path / "own_of_writer.py").unlink()
-    return folder
+    return tmp_path / "out"
 
 
 def test_a_measure_of_the_writer_is_not_computed(with_class, tmp_path):
@@ -275,29 +270,26 @@ def test_a_measure_of_the_writer_is_not_computed(with_class, tmp_path):
     assert run_gate(with_class, copy, rules).passed
 
 
-def test_a_report_over_an_absent_ontology_is_not_verified(tmp_path):
-    files = {"ontology": ROOT / "fixtures/ontology/toy.obo"}
-    files["test_file"] = ROOT / "tests/contract/inputs/testsets/toy.json"
-    options = {"dataset": "hpo", "modes": "lexical,vector,hybrid"}
-    options |= {"measures": "RR,MaxOntSim@3", "resamples": 100, "output_dir": str(tmp_path / "out")}
-    for kind, path in files.items():
-        options[kind] = str(shutil.copy(path, tmp_path))
-    write_reports(run_benchmark(load_config(options=options)))
+def test_a_report_over_an_absent_ontology_is_not_verified(tmp_path, write_benchmark):
+    sources = ("fixtures/ontology/toy.obo", "tests/contract/inputs/testsets/toy.json")
+    ontology, test_file = (shutil.copy(ROOT / path, tmp_path) for path in sources)
+    options = {"dataset": "hpo", "modes": "lexical,vector,hybrid", "measures": "RR,MaxOntSim@3"}
+    files = {"ontology": str(ontology), "test_file": str(test_file)}
+    write_benchmark(tmp_path / "out", **options, **files)
     assert verify_report(tmp_path / "out").problems == []
     for kind in files:
-        Path(options[kind]).unlink()
+        Path(files[kind]).unlink()
     with pytest.raises(TrectoolsPlusError, match="ontology"):
         verify_report(tmp_path / "out")
 
 
 @pytest.mark.parametrize("change", ["nothing", "other text", "absent"])
-def test_a_report_with_excluded_documents_is_verified(small, tmp_path, change):
+def test_a_report_with_excluded_documents_is_verified(small, tmp_path, write_benchmark, change):
     excluded = tmp_path / "exclude.txt"
     excluded.write_text("q1 d1\n")
     run = small.write_run("a", {"q1": ["d1", "d2"], "q2": ["d2"], "q3": ["d4"], "q4": ["d7"]})
     options = {"runs": {"a": run}, "qrels": small.qrels, "measures": "RR"}
-    options |= {"exclude": str(excluded), "output_dir": str(tmp_path / "out")}
-    write_reports(run_benchmark(load_config(options=options)))
+    write_benchmark(tmp_path / "out", exclude=str(excluded), **options)
     if change == "other text":
         excluded.write_text("q2 d2\n")
     elif change == "absent":

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from trectools_plus import evaluate
-from trectools_plus.benchmark import load_config, load_sweep_config, run_benchmark, run_sweep
+from trectools_plus.benchmark import load_sweep_config, run_sweep
 from trectools_plus.errors import CheckFailedError, IncomparableError, InputError, UsageError
-from trectools_plus.reporting import sweep_blocks, write_reports, write_sweep_report
+from trectools_plus.reporting import sweep_blocks, write_sweep_report
 from trectools_plus.retrieval import Fusion, fuse
 from trectools_plus.statistics import compare_columns, select_winner
 
@@ -199,9 +199,8 @@ def test_the_same_seed_gives_the_same_bytes(tmp_path):
     assert one == two
 
 
-def test_the_report_of_a_benchmark_is_not_overwritten(tmp_path):
-    options = {"runs": RUNS, "qrels": QRELS, **FEW}
-    write_reports(run_benchmark(load_config(None, {**options, "output_dir": tmp_path / "out"})))
+def test_the_report_of_a_benchmark_is_not_overwritten(tmp_path, write_benchmark):
+    write_benchmark(tmp_path / "out", runs=RUNS, qrels=QRELS)
     files = _files(tmp_path / "out")
     with pytest.raises(InputError):
         write_sweep_report(fused(tmp_path / "out"))

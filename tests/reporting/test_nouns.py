@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from trectools_plus import BenchmarkConfig, compare, run_benchmark
+from trectools_plus import compare
 from trectools_plus.benchmark import run_gate
 from trectools_plus.reporting import (
     Layout,
@@ -16,36 +16,25 @@ from trectools_plus.reporting import (
     print_blocks,
     print_report,
     table_as_text,
-    write_reports,
 )
 
 ROOT = Path(__file__).parents[2]
 FIXTURES = ROOT / "fixtures"
 QRELS = str(FIXTURES / "garden-trec/qrels.txt")
-FAST = {"resamples": 200, "measures": ("nDCG@10", "RR@10", "P@5")}
+FAST = {"measures": ("nDCG@10", "RR@10", "P@5")}
 WORDS = re.compile(r"\b(?:Best )?(mode|run)s?\b", re.IGNORECASE)
 
 
 @pytest.fixture(scope="module")
-def of_runs(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("runs") / "report"
+def of_runs(tmp_path_factory, write_benchmark):
     runs = {name: str(FIXTURES / f"runs/{name}.run") for name in ("lexical", "vector", "hybrid")}
-    config = BenchmarkConfig(runs=runs, qrels=QRELS, output_dir=str(folder), **FAST)
-    result = run_benchmark(config)
-    write_reports(result)
-    return result
+    return write_benchmark(tmp_path_factory.mktemp("r") / "out", runs=runs, qrels=QRELS, **FAST)
 
 
 @pytest.fixture(scope="module")
-def of_modes(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("modes") / "report"
-    dataset = str(FIXTURES / "garden-trec")
-    config = BenchmarkConfig(
-        dataset=dataset, modes=["lexical", "ngram"], output_dir=str(folder), **FAST
-    )
-    result = run_benchmark(config)
-    write_reports(result)
-    return result
+def of_modes(tmp_path_factory, write_benchmark):
+    options = {"dataset": str(FIXTURES / "garden-trec"), "modes": ["lexical", "ngram"]}
+    return write_benchmark(tmp_path_factory.mktemp("m") / "out", **options, **FAST)
 
 
 def renderings(result):

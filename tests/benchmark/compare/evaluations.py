@@ -1,9 +1,25 @@
-"""Comparison of the runs of an evaluation with the defaults of ``compare``."""
+"""Evaluations of given values, and their comparison with the defaults of ``compare``."""
+
+import numpy as np
 
 from trectools_plus.benchmark.compare.compare import refuse_different_queries
+from trectools_plus.choices import Averaging
+from trectools_plus.measures import Counts, Evaluation, parse_measures
 from trectools_plus.statistics import pairs_of
 from trectools_plus.statistics.method import check_method, describe_family
 from trectools_plus.statistics.scores import Method, PairedScores, compare_scores
+
+
+def evaluation_of(values, measure="nDCG@10"):
+    """Return an evaluation of one measure with these values per query."""
+    return Evaluation(
+        parse_measures([measure]),
+        Averaging(),
+        {name: [f"q{index}" for index in range(len(row))] for name, row in values.items()},
+        {name: Counts(len(row), len(row), len(row), 0, 0) for name, row in values.items()},
+        [],
+        {name: np.array(row, dtype=float)[:, None] for name, row in values.items()},
+    )
 
 
 def compare_evaluation(

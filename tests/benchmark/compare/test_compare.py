@@ -6,26 +6,13 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from tests.benchmark.compare.evaluations import compare_evaluation
+from tests.benchmark.compare.evaluations import compare_evaluation, evaluation_of
 from trectools_plus.benchmark.compare.comparisons import compare
 from trectools_plus.errors import IncomparableError, UsageError
 from trectools_plus.formats import Qrels, Run
-from trectools_plus.measures import Counts, Evaluation, evaluate, parse_measures
-from trectools_plus.measures.evaluation import Averaging
+from trectools_plus.measures import evaluate
 
 FAST = {"resamples": 500, "seed": 1}
-
-
-def evaluation_of(values, measure="nDCG@10"):
-    """An evaluation of one measure with these values per query."""
-    return Evaluation(
-        parse_measures([measure]),
-        Averaging(),
-        {name: [f"q{index}" for index in range(len(row))] for name, row in values.items()},
-        {name: Counts(len(row), len(row), len(row), 0, 0) for name, row in values.items()},
-        [],
-        {name: np.array(row, dtype=float)[:, None] for name, row in values.items()},
-    )
 
 
 def test_hand_worked_difference():

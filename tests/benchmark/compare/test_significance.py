@@ -2,27 +2,13 @@
 
 import math
 
-import numpy as np
-
+from tests.benchmark.compare.evaluations import evaluation_of
 from trectools_plus.benchmark import Comparing
 from trectools_plus.benchmark.compare.compare import compare_modes
-from trectools_plus.choices import Averaging
-from trectools_plus.measures import Counts, Evaluation, parse_measures
 
 LOW = [0.1, 0.2, 0.1, 0.3] * 3
 HIGH = [0.6, 0.7, 0.8, 0.7] * 3
 NEARLY = [value - 0.01 * (-1) ** place for place, value in enumerate(HIGH)]
-
-
-def evaluation_of(values, measure="nDCG@10"):
-    return Evaluation(
-        parse_measures([measure]),
-        Averaging(),
-        {name: [f"q{index}" for index in range(len(row))] for name, row in values.items()},
-        {name: Counts(len(row), len(row), len(row), 0, 0) for name, row in values.items()},
-        [],
-        {name: np.array(row, dtype=float)[:, None] for name, row in values.items()},
-    )
 
 
 def compared(values, measure="nDCG@10"):

@@ -2,28 +2,15 @@
 
 import math
 
-import numpy as np
 import pytest
 
+from tests.benchmark.compare.evaluations import evaluation_of
 from trectools_plus.benchmark import BenchmarkConfig
 from trectools_plus.benchmark.compare.compare import compare_modes, summarise
-from trectools_plus.choices import Averaging
-from trectools_plus.measures import Counts, Evaluation, parse_measures
 
 CONFIG = BenchmarkConfig(dataset="hpo", resamples=500, targets="trec-2025")
 COMPARING, TARGETS = CONFIG.comparing, CONFIG.targets
 NAN = math.nan
-
-
-def evaluation_of(values, measure="nDCG@10"):
-    return Evaluation(
-        parse_measures([measure]),
-        Averaging(),
-        {name: [f"q{index}" for index in range(len(row))] for name, row in values.items()},
-        {name: Counts(len(row), len(row), len(row), 0, 0) for name, row in values.items()},
-        [],
-        {name: np.array(row, dtype=float)[:, None] for name, row in values.items()},
-    )
 
 
 def test_hand_worked_summary():

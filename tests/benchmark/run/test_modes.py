@@ -12,11 +12,9 @@ from trectools_plus.benchmark import (
     load_fetch_settings,
     load_report,
     report_json_schema,
-    run_benchmark,
 )
 from trectools_plus.cli.app import benchmark_app
 from trectools_plus.errors import CheckFailedError, InputError, TrectoolsPlusError, UsageError
-from trectools_plus.reporting import write_reports
 from trectools_plus.reporting.verification.verify import verify_report
 
 SEARCH = """
@@ -51,17 +49,18 @@ def data(tmp_path, monkeypatch):
     return {"topics": "topics.tsv", "qrels": "qrels.txt", "module": name}
 
 
-def run(data, names, **options):
-    retriever = [f"{name}={data['module']}:{name}" for name in names.split()]
-    given = {name: data[name] for name in ("topics", "qrels")}
-    settings = {**given, "retriever": retriever, "resamples": 200, "measures": ["RR@10"]}
-    result = run_benchmark(load_config(options={**settings, "output_dir": "out", **options}))
-    write_reports(result, plots=False)
-    return result
+@pytest.fixture
+def run(data, write_benchmark):
+    def with_functions(names, **options):
+        retriever = [f"{name}={data['module']}:{name}" for name in names.split()]
+        given = {name: data[name] for name in ("topics", "qrels")}
+        return write_benchmark("out", **given, retriever=retriever, measures=["RR@10"], **options)
+
+    return with_functions
 
 
-def test_incomplete_and_failed_modes_are_shown_and_not_scored(data):
-    report = run(data, "good nothing half broken").report
+def test_incomplete_and_failed_modes_are_shown_and_not_scored(run):
+    report = run("good nothing half broken").report
     assert list(report.modes) == ["good", "nothing"]
     assert report.modes["nothing"].status == "empty"
     assert {name: mode.status for name, mode in report.unscored.items()} == {
@@ -85,19 +84,19 @@ def test_incomplete_and_failed_modes_are_shown_and_not_scored(data):
     assert verify_report("out").problems == []
 
 
-def test_a_baseline_that_was_not_scored(data):
-    report = run(data, "good nothing broken", baseline=["broken"]).report
+def test_a_baseline_that_was_not_scored(run):
+    report = run("good nothing broken", baseline=["broken"]).report
     assert report.comparisons == []
     assert report.best_mode["RR@10"] is None
-    report = run(data, "good nothing broken", baseline=["broken", "good"]).report
+    report = run("good nothing broken", baseline=["broken", "good"]).report
     assert {(one.baseline, one.contrast) for one in report.comparisons} == {("good", "nothing")}
 
 
-def test_without_a_scored_mode_there_is_no_report(data):
+def test_without_a_scored_mode_there_is_no_report(run):
     with pytest.raises(InputError, match=r"8.*8"):
-        run(data, "broken")
+        run("broken")
     with pytest.raises(TrectoolsPlusError):
-        run(data, "half broken")
+        run("half broken")
     assert not Path("out").exists()
 
 

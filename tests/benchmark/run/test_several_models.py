@@ -4,10 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from trectools_plus import BenchmarkConfig
-from trectools_plus.benchmark import load_config, run_benchmark
+from trectools_plus.benchmark import load_config
 from trectools_plus.errors import UsageError
-from trectools_plus.reporting import write_reports
 from trectools_plus.reporting.verification.verify import verify_report
 from trectools_plus.retrieval import RetrievalSettings, expand_modes, make_settings
 
@@ -64,16 +62,9 @@ def test_modes_with_vectors_are_searched_once_with_each_model():
     assert expand_modes(modes, RetrievalSettings()) == modes
 
 
-def test_one_report_compares_all_models(tmp_path):
-    config = BenchmarkConfig(
-        dataset=GARDEN,
-        retrieval={"embedding_model": TWO},
-        measures=["nDCG@10", "RR@10"],
-        resamples=100,
-        output_dir=tmp_path,
-    )
-    result = run_benchmark(config)
-    report = result.report
+def test_one_report_compares_all_models(tmp_path, write_benchmark):
+    options = {"dataset": GARDEN, "measures": ["nDCG@10", "RR@10"]}
+    report = write_benchmark(tmp_path, **options, retrieval={"embedding_model": TWO}).report
     labels = {mode: one.label for mode, one in report.modes.items()}
     assert labels == {
         "lexical": "Lexical-Only",
@@ -87,22 +78,13 @@ def test_one_report_compares_all_models(tmp_path):
     assert pairs & {("vector-a", "vector-b"), ("vector-b", "vector-a")}
     assert set(report.manifest.index_snapshots) == set(labels)
     assert report.manifest.config["modes"] == ["lexical", "vector", "hybrid"]
-    single = run_benchmark(
-        BenchmarkConfig(
-            dataset=GARDEN,
-            modes=["vector", "hybrid"],
-            measures=["nDCG@10"],
-            resamples=100,
-            output_dir=tmp_path / "single",
-        )
-    ).report
+    assert (tmp_path / "runs/hybrid-b.run").exists()
+    assert verify_report(tmp_path).problems == []
+    single = write_benchmark(tmp_path / "single", **options, modes=["vector", "hybrid"]).report
     for mode in ("vector", "hybrid"):
         expected = single.modes[mode].measures["nDCG@10"].mean
         for model in TWO:  # both are the builtin embeddings, which use no prompt
             assert report.modes[f"{mode}-{model}"].measures["nDCG@10"].mean == expected
-    write_reports(result, plots=False)
-    assert (tmp_path / "runs/hybrid-b.run").exists()
-    assert verify_report(tmp_path).problems == []
 
 
 def test_models_in_a_configuration_file(tmp_path):

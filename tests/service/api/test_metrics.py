@@ -50,26 +50,21 @@ def report(module_bench):
 
 
 @pytest.fixture(scope="module")
-def fetched(cache, garden_set, tmp_path_factory):
+def fetched(cache, garden_set, tmp_path_factory, write_benchmark):
     """A report with latencies and query types."""
-    from trectools_plus.benchmark.run.config import BenchmarkConfig
-    from trectools_plus.benchmark.run.runner import run_benchmark
-    from trectools_plus.reporting.files import write_reports
-
     folder = tmp_path_factory.mktemp("fetched")
     topics = folder / "topics.jsonl"
     fields = ("query_id", "text", "query_type")
     rows = [{name: query[name] for name in fields} for query in garden_set["queries"]]
     topics.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    config = BenchmarkConfig(
+    write_benchmark(
+        folder / "out",
         corpus=str(GARDEN / "corpus.jsonl"),
         topics=str(topics),
         qrels=str(GARDEN / "qrels.txt"),
         modes=("lexical", "hybrid"),
         measures=("R@10", "nDCG@10", "RR", "HitRate@10", "AP(rel=2)@100"),
-        output_dir=folder / "out",
     )
-    write_reports(run_benchmark(config), plots=False)
     return folder / "out"
 
 

@@ -14,8 +14,6 @@ from urllib.request import Request, urlopen
 import pytest
 from harness.program import Started
 
-from trectools_plus.benchmark import load_config, run_benchmark
-from trectools_plus.reporting import write_reports
 from trectools_plus.service.review.app import review_app
 
 TESTS = Path(__file__).resolve().parents[2]
@@ -33,17 +31,10 @@ page, axe = _browser.page, _browser.axe
 
 
 @pytest.fixture(scope="session")
-def made_report(tmp_path_factory):
+def made_report(tmp_path_factory, write_benchmark):
     """A report over three modes on the garden collection."""
     folder = tmp_path_factory.mktemp("report") / "out"
-    options = {
-        "dataset": str(GARDEN),
-        "modes": MODES,
-        "measures": ["nDCG@10"],
-        "resamples": 100,
-        "output_dir": str(folder),
-    }
-    write_reports(run_benchmark(load_config(options=options)), plots=False)
+    write_benchmark(folder, dataset=str(GARDEN), modes=MODES, measures=["nDCG@10"])
     return folder
 
 

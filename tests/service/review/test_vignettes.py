@@ -7,9 +7,6 @@ from pathlib import Path
 import pytest
 from harness.review_page import begin, is_accessible, is_saved, press, start_anew, worked
 
-from trectools_plus.benchmark import load_config, run_benchmark
-from trectools_plus.reporting import write_reports
-
 pytestmark = [pytest.mark.process, pytest.mark.slow("starts a browser")]
 
 HOSTILE = (
@@ -24,7 +21,7 @@ VIGNETTE = "A girl had Séizures and a cleft palate, but no pallor. " * 20
 
 
 @pytest.fixture(scope="module")
-def made_cases(tmp_path_factory):
+def made_cases(tmp_path_factory, write_benchmark):
     """A report on long queries and documents with hostile texts."""
     folder = tmp_path_factory.mktemp("cases")
     titles = [*HOSTILE, "Seizure cluster", "Palatal defect", "Cleft of the palates"]
@@ -37,14 +34,8 @@ def made_cases(tmp_path_factory):
     (folder / "queries.jsonl").write_text("".join(json.dumps(one) + "\n" for one in topics))
     (folder / "qrels").mkdir()
     (folder / "qrels/test.tsv").write_text("query-id\tcorpus-id\tscore\n1\td6\t1\n2\td6\t1\n")
-    options = {
-        "dataset": str(folder),
-        "modes": ["lexical", "vector"],
-        "measures": ["RR@10"],
-        "resamples": 100,
-        "output_dir": str(folder / "out"),
-    }
-    write_reports(run_benchmark(load_config(options=options)), plots=False)
+    options = {"modes": ["lexical", "vector"], "measures": ["RR@10"]}
+    write_benchmark(folder / "out", dataset=str(folder), **options)
     return folder / "out"
 
 
