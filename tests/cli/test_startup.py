@@ -42,8 +42,6 @@ def loaded(*words):
         ["--help"],
         ["runs", "--help"],
         ["trec-eval", "-h", "-m", "all_trec"],
-        pytest.param(["--version"], marks=pytest.mark.slow("repeats a process")),
-        pytest.param(["eval", "-h"], marks=pytest.mark.slow("repeats a process")),
     ],
 )
 def test_help_loads_no_tables(words):

@@ -128,11 +128,9 @@ def test_parameters(program, folder, server):
         ("--endpoint localhost:1 --model a --repeat 2", "--repeat"),
     ],
 )
-def test_wrong_usage(program, folder, options, problem):
+def test_wrong_usage(program, folder, check_mistake, options, problem):
     done = program(f"trectools-plus judge label plan --yes {options}", folder)
-    assert done.code == 2
-    assert problem in done.stderr
-    assert done.stderr.count("\n") == 1
+    check_mistake(done, 2, problem)
     assert not (folder / "plan" / "labels.jsonl").exists() or read_lines(folder) == []
 
 

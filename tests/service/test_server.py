@@ -82,12 +82,9 @@ MISTAKES = [
 
 
 @pytest.mark.parametrize(("words", "said"), MISTAKES, ids=lambda value: str(value)[:20])
-def test_mistakes_are_one_line(words, said, program, tmp_path):
+def test_mistakes_are_one_line(words, said, program, tmp_path, check_mistake):
     done = program(["trectools-plus", "serve", "--dataset", "none", *words], tmp_path)
-    assert done.code == 2
-    assert done.stderr.startswith("error: ")
-    assert len(done.stderr.splitlines()) == 1
-    assert said in done.stderr
+    check_mistake(done, 2, said)
 
 
 @pytest.fixture

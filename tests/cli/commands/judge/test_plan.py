@@ -27,7 +27,7 @@ def call(program, data):
     return run
 
 
-def test_mistakes_are_one_line(call, data):
+def test_mistakes_are_one_line(call, data, check_mistake):
     (data / "bad.run").write_text("q0 Q0 d1 1 x a\n")
     (data / "worse.run").write_text("q0 Q0 d1 1 2 a\nq0 Q0 d1 2 1 a\n")
     (data / "full").mkdir()
@@ -44,9 +44,5 @@ def test_mistakes_are_one_line(call, data):
         (("a.run", *GIVEN, "--depth", "0"), 2, "depth"),
         (("a.run", "--topics", "topics.tsv", "--corpus", "corpus.jsonl", "-o", "full"), 2, "empty"),
     ):
-        done = call("judge", "plan", *words)
-        assert (done.code, done.text) == (code, ""), (words, done.stderr)
-        assert done.stderr.startswith("error: ")
-        assert len(done.stderr.splitlines()) == 1, done.stderr
-        assert text in done.stderr, done.stderr
+        check_mistake(call("judge", "plan", *words), code, text)
     assert not (data / "plan").exists()
