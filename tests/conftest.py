@@ -9,11 +9,9 @@ import shutil
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NoReturn
 
 import pytest
 from hypothesis import settings
@@ -35,7 +33,7 @@ settings.register_profile("ci", max_examples=40, deadline=None, print_blob=True)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE") or "fast")
 
 
-def pytest_addoption(parser: pytest.Parser) -> None:
+def pytest_addoption(parser):
     parser.addoption("--write-passed", metavar="FILE", help="list the tests that passed in a file")
     parser.addoption(
         "--omit-passed",
@@ -54,7 +52,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
-def pytest_configure(config: pytest.Config) -> None:
+def pytest_configure(config):
     path = config.getoption("--write-passed")
     if path and not hasattr(config, "workerinput"):  # workers report to the main process
         config.pluginmanager.register(PassedTests(Path(path)))
@@ -63,7 +61,7 @@ def pytest_configure(config: pytest.Config) -> None:
 _STARTED = time.monotonic()
 
 
-def pytest_runtest_setup(item: pytest.Item) -> None:
+def pytest_runtest_setup(item):
     """Skip a test after the time of ``--seconds``."""
     seconds = item.config.getoption("--seconds")
     if seconds is not None and time.monotonic() - _STARTED > seconds:
@@ -73,26 +71,26 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 class PassedTests:
     """Lists the tests that passed in a file, when all have run."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path):
         self._path = path
-        self._passed: set[str] = set()
+        self._passed = set()
 
-    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+    def pytest_runtest_logreport(self, report):
         if report.when == "call" and report.passed:
             self._passed.add(report.nodeid)
         elif report.failed:  # for example the end of a fixture
             self._passed.discard(report.nodeid)
 
-    def pytest_sessionfinish(self) -> None:
+    def pytest_sessionfinish(self):
         self._path.write_text("".join(f"{name}\n" for name in sorted(self._passed)), "utf-8")
 
 
-def is_thorough() -> bool:
+def is_thorough():
     """Return whether tests use all cases of a long list; with the profile fast, a part of them."""
     return settings.default is not None and settings.default.max_examples > 12
 
 
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config, items):
     """Omit tests that passed or are not in turn; run tests that wait for processes first.
 
     If they ran last, other workers would be idle.
@@ -121,25 +119,25 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     items.sort(key=lambda item: item.get_closest_marker("process") is None)
 
 
-def skip_unless_required(reason: str, variable: str) -> NoReturn:
+def skip_unless_required(reason, variable):
     """Skip a test that lacks something, or fail if a variable such as ``REQUIRE_LATEX`` is 1."""
     (pytest.fail if os.environ.get(variable) == "1" else pytest.skip)(reason)
     raise AssertionError
 
 
 @pytest.fixture(scope="session", name="skip_unless_required")
-def _skip_unless_required() -> Callable[[str, str], NoReturn]:
+def _skip_unless_required():
     return skip_unless_required
 
 
 @pytest.fixture(scope="session")
-def thorough() -> bool:
+def thorough():
     """Return :func:`is_thorough`."""
     return is_thorough()
 
 
 @pytest.fixture(scope="session")
-def shared_data() -> Path:
+def shared_data():
     """Return the folder of real data files, which are not part of the repository.
 
     ``TRECTOOLS_PLUS_SHARED_DATA`` names the folder; the default is next to the repository. Without
@@ -154,7 +152,7 @@ def shared_data() -> Path:
 
 
 @pytest.fixture(scope="session")
-def ir_datasets_home(shared_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def ir_datasets_home(shared_data, tmp_path_factory):
     """Make a writable copy of an ``ir_datasets`` cache that contains Cranfield.
 
     Tests set ``IR_DATASETS_HOME`` to it before ``ir_datasets`` is imported.
@@ -167,7 +165,7 @@ def ir_datasets_home(shared_data: Path, tmp_path_factory: pytest.TempPathFactory
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _catalogue(request: pytest.FixtureRequest) -> Iterator[None]:
+def _catalogue(request):
     """Set ``IR_DATASETS_HOME`` before a test imports ``ir_datasets``, which reads it once."""
     with pytest.MonkeyPatch.context() as patch:
         with suppress(pytest.skip.Exception):
@@ -176,9 +174,7 @@ def _catalogue(request: pytest.FixtureRequest) -> Iterator[None]:
 
 
 @pytest.fixture(scope="session")
-def program(
-    tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
-) -> Iterator[Program]:
+def program(tmp_path_factory, request):
     """Return the installed commands in a warm process; with Cranfield, if shared data is there."""
     variables = {}
     with suppress(pytest.skip.Exception):
@@ -189,7 +185,7 @@ def program(
 
 
 @pytest.fixture(scope="session", autouse=True)
-def shared_index_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+def shared_index_cache(tmp_path_factory):
     """Set a cache folder for indexes that all tests and workers share, not the user's cache.
 
     Tests of the cache itself use another folder.
@@ -203,13 +199,13 @@ def shared_index_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Non
 
 
 @pytest.fixture(scope="session")
-def require_module() -> Callable[[str], Any]:
+def require_module():
     """Import a module of the extra ``dev-integrations``; skip without it.
 
     It fails instead if ``REQUIRE_INTEGRATIONS=1``.
     """
 
-    def require(name: str) -> Any:
+    def require(name):
         try:
             return importlib.import_module(name)
         except ModuleNotFoundError as error:
@@ -220,13 +216,46 @@ def require_module() -> Callable[[str], Any]:
 
 
 @pytest.fixture(scope="session")
-def pdflatex() -> str:
+def pdflatex():
     """Return the program; without it, skip, or fail if ``REQUIRE_LATEX=1``."""
     found = shutil.which("pdflatex")
     if found is None:
         reason = "no pdflatex: apt-get install texlive-latex-base texlive-latex-recommended"
         skip_unless_required(reason, "REQUIRE_LATEX")
     return found
+
+
+def write_benchmark(folder, *, plots=False, **options):
+    """Run a benchmark with few resamples, write its report to a folder, and return the result."""
+    from trectools_plus.benchmark import load_config, run_benchmark
+    from trectools_plus.reporting import write_reports
+
+    result = run_benchmark(
+        load_config(options={"resamples": 100, **options, "output_dir": str(folder)})
+    )
+    write_reports(result, plots=plots)
+    return result
+
+
+@pytest.fixture(scope="session", name="write_benchmark")
+def _write_benchmark():
+    return write_benchmark
+
+
+@pytest.fixture(scope="session")
+def check_mistake():
+    """Check that a command failed with an exit code and one line with a text, and printed nothing.
+
+    What it did is a tuple of exit code, stdout and stderr, or what ``program`` returns.
+    """
+
+    def check(done, code, text):
+        left, out, err = done if isinstance(done, tuple) else (done.code, done.text, done.stderr)
+        assert (left, out, err.count("\n")) == (code, "", 1), err
+        assert err.startswith("error: ")
+        assert text in err
+
+    return check
 
 
 @dataclass(frozen=True)
@@ -237,15 +266,15 @@ class Bench:
 
     def make(
         self,
-        name: str,
-        ranks: Mapping[str, Mapping[int, int]],
+        name,
+        ranks,
         *,
-        queries: int = 60,
-        grade: int = 1,
-        judged: Sequence[int] = (3,),
-        plots: bool = False,
-        **settings: Any,
-    ) -> Path:
+        queries=60,
+        grade=1,
+        judged=(3,),
+        without=(),
+        **settings,
+    ):
         """Run a benchmark over run files and return its output folder.
 
         Args:
@@ -255,13 +284,9 @@ class Bench:
             queries: Number of queries.
             grade: Grade of the relevant documents.
             judged: The numbers of the other documents that are judged, as not relevant.
-            plots: Whether to draw plots, which is slow.
+            without: The numbers of the queries whose document is judged as not relevant.
             settings: Further settings of the benchmark.
         """
-        from trectools_plus.benchmark.run.config_file import load_config
-        from trectools_plus.benchmark.run.runner import run_benchmark
-        from trectools_plus.reporting.files import write_reports
-
         data = self.folder / f"{name}-data"
         data.mkdir()
         qrels = data / "qrels.txt"
@@ -269,7 +294,10 @@ class Bench:
             "".join(
                 f"q{n} 0 {doc_id} {label}\n"
                 for n in range(queries)
-                for doc_id, label in [("good", grade), *((f"b{other}", 0) for other in judged)]
+                for doc_id, label in [
+                    ("good", 0 if n in without else grade),
+                    *((f"b{other}", 0) for other in judged),
+                ]
             )
         )
         runs = {}
@@ -287,36 +315,30 @@ class Bench:
                 ]
             Path(runs[mode]).write_text("".join(rows))
         options = {"measures": ["R@10", "RR@10"], "resamples": 500, **settings}
-        options |= {"runs": runs, "qrels": str(qrels), "output_dir": str(self.folder / name)}
-        write_reports(run_benchmark(load_config(options=options)), plots=plots)
+        write_benchmark(self.folder / name, **options, runs=runs, qrels=str(qrels))
         return self.folder / name
 
 
 @pytest.fixture
-def bench(tmp_path: Path) -> Bench:
+def bench(tmp_path):
     return Bench(tmp_path)
 
 
 @pytest.fixture(scope="module")
-def module_bench(tmp_path_factory: pytest.TempPathFactory) -> Bench:
+def module_bench(tmp_path_factory):
     """Return a bench for reports that the tests of a module share; copy them before changes."""
     return Bench(tmp_path_factory.mktemp("bench"))
 
 
-Call = Callable[..., tuple[int, str, str]]
-
-
 @pytest.fixture
-def call_of(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> Callable[[str], Call]:
+def call_of(capsys, monkeypatch, tmp_path):
     """Make functions that call a command like its console command, in a temporary folder.
 
     The function returns exit code, stdout and stderr. Its command is named by group and name, as in
     ``benchmark run``.
     """
 
-    def make(name: str) -> Call:
+    def make(name):
         program, *words = name.split()
         if program not in ("trectools-plus", "benchmark", "runs"):
             program, words = "trectools-plus", [program, *words]
@@ -324,7 +346,7 @@ def call_of(
         monkeypatch.chdir(tmp_path)
         monkeypatch.delenv("FORCE_COLOR", raising=False)
 
-        def run(*arguments: object) -> tuple[int, str, str]:
+        def run(*arguments):
             monkeypatch.setattr(
                 sys, "argv", [f"/somewhere/bin/{program}", *words, *map(str, arguments)]
             )

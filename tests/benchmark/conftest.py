@@ -42,11 +42,11 @@ class SmallCollection:
     qrels: str
 
     @property
-    def options(self) -> dict[str, str]:
+    def options(self):
         """The files as fields of a configuration."""
         return {"corpus": self.corpus, "topics": self.topics, "qrels": self.qrels}
 
-    def write_run(self, name: str, rankings: dict[str, list[str]]) -> str:
+    def write_run(self, name, rankings):
         """Write a run with falling scores and return its path."""
         path = self.folder / f"{name}.run"
         lines = [
@@ -59,7 +59,7 @@ class SmallCollection:
 
 
 @pytest.fixture
-def small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SmallCollection:
+def small(tmp_path, monkeypatch):
     monkeypatch.setenv("TRECTOOLS_PLUS_CACHE", str(tmp_path / "cache"))
     folder = tmp_path / "data"
     folder.mkdir()

@@ -1,21 +1,13 @@
 """Lower is better: a measure's direction from its class to the report, the gate and every text."""
 
-from __future__ import annotations
-
 import json
-from collections.abc import Iterator
-from pathlib import Path
-from typing import Any
 
-import matplotlib as mpl
 import pytest
 
+from trectools_plus.benchmark import load_report
 from trectools_plus.benchmark.report import MeasureDefinition
 from trectools_plus.benchmark.run.targets import Target, judge_mean
-from trectools_plus.benchmark.verdict import load_report
 from trectools_plus.measures import BaseMeasure, explain
-
-mpl.use("Agg")
 
 COSTS = '''
 from trectools_plus.measures import BaseMeasure
@@ -41,7 +33,7 @@ MODES = {
 
 
 @pytest.fixture(scope="module")
-def costs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+def costs(tmp_path_factory):
     modules = tmp_path_factory.mktemp("modules")
     (modules / "costs.py").write_text(COSTS)
     with pytest.MonkeyPatch.context() as patch:
@@ -50,14 +42,11 @@ def costs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 
 @pytest.fixture(scope="module")
-def folder(costs: None, module_bench: Any) -> Path:
-    made: Path = module_bench.make(
-        "before", MODES, measures=[NAME, "RR@10"], judged=COMPLETE, plots=True
-    )
-    return made
+def folder(costs, module_bench):
+    return module_bench.make("before", MODES, measures=[NAME, "RR@10"], judged=COMPLETE)
 
 
-def test_a_cost_is_ranked_with_its_lowest_mean_first(folder: Path) -> None:
+def test_a_cost_is_ranked_with_its_lowest_mean_first(folder):
     report = load_report(folder / "BenchmarkReport.json")
     assert not report.higher_is_better("Cost")
     assert report.higher_is_better("RR@10")
@@ -69,7 +58,7 @@ def test_a_cost_is_ranked_with_its_lowest_mean_first(folder: Path) -> None:
     assert report.failing_queries == []
 
 
-def test_the_direction_is_in_the_report_only_where_lower_is_better(folder: Path) -> None:
+def test_the_direction_is_in_the_report_only_where_lower_is_better(folder):
     document = json.loads((folder / "BenchmarkReport.json").read_text())
     definitions = {
         name: figures["definition"]
@@ -82,7 +71,7 @@ def test_the_direction_is_in_the_report_only_where_lower_is_better(folder: Path)
     assert "higher_is_better" in MeasureDefinition.model_json_schema()["properties"]
 
 
-def test_a_target_of_a_cost_is_reached_from_above() -> None:
+def test_a_target_of_a_cost_is_reached_from_above():
     target = Target(competitive=3.0)
     result = judge_mean(2.5, target, (2.0, 3.5), higher_is_better=False)
     assert (result.status, result.status_low, result.status_high) == (
@@ -92,5 +81,5 @@ def test_a_target_of_a_cost_is_reached_from_above() -> None:
     )
 
 
-def test_higher_is_better_unless_a_class_says_otherwise() -> None:
+def test_higher_is_better_unless_a_class_says_otherwise():
     assert BaseMeasure.higher_is_better

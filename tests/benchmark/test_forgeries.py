@@ -1,26 +1,18 @@
 """Forged reports whose hashes were computed again: each forgery is found, with its location."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil
-from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 import pytest
 from harness.forging import JSON, edit_json, reseal
 
-from trectools_plus.benchmark import run_benchmark, verify_report
-from trectools_plus.benchmark.run.config_file import load_config
-from trectools_plus.benchmark.verdict import load_report
+from trectools_plus.benchmark import load_report, verify_report
 from trectools_plus.errors import TrectoolsPlusError
-from trectools_plus.reporting import render_markdown
+from trectools_plus.reporting import render_html, render_markdown
 from trectools_plus.reporting.benchmark import CLAIMS_TITLE, list_claims
-from trectools_plus.reporting.files import write_reports
-from trectools_plus.reporting.page import render_html
 
 ROOT = Path(__file__).resolve().parents[2]
 TOY = ROOT / "tests/contract/inputs/testsets/toy.json"
@@ -29,32 +21,30 @@ MARKDOWN = "BenchmarkComparison.md"
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def made(tmp_path_factory, write_benchmark):
     """Fetched modes over terms: with strata, near misses and plots."""
     folder = tmp_path_factory.mktemp("made") / "out"
     options = {"dataset": "hpo", "ontology": str(ROOT / "fixtures/ontology/toy.obo")}
     options |= {"test_file": str(TOY), "modes": "lexical,vector,hybrid", "resamples": "300"}
-    options |= {"measures": "RR,nDCG@3,HitRate@1,MaxOntSim@3", "output_dir": str(folder)}
+    options |= {"measures": "RR,nDCG@3,HitRate@1,MaxOntSim@3"}
     low = {"baseline": 0.998, "competitive": 0.999}  # a pattern of the diagnosis
     targets = {"RR": {"baseline": 0.2, "competitive": 0.5}, "nDCG@3": low}
-    options |= {"targets": targets}  # type: ignore[dict-item]
-    write_reports(run_benchmark(load_config(options=options)), plots=True)
+    write_benchmark(folder, plots=True, targets=targets, **options)
     return folder
 
 
 @pytest.fixture(scope="module")
-def given(module_bench: Any) -> Path:
+def given(module_bench):
     """Given runs, with failing queries and ties."""
-    folder: Path = module_bench.make("given", {"a": {n: n % 4 for n in range(60)}, "b": {8: 0}})
-    return folder
+    return module_bench.make("given", {"a": {n: n % 4 for n in range(60)}, "b": {8: 0}})
 
 
-def steps_of(path: str) -> list[Any]:
+def steps_of(path):
     """Split ``a/b/0``; measure names contain dots."""
     return [int(step) if step.isdigit() else step for step in path.split("/")]
 
 
-def forged(value: Any) -> Any:
+def forged(value):
     """Return another value of the same type."""
     if isinstance(value, bool):
         return not value
@@ -67,7 +57,7 @@ def forged(value: Any) -> Any:
     return {} if isinstance(value, dict) else "forged"
 
 
-def set_value(document: Any, path: str) -> None:
+def set_value(document, path):
     inner = document
     *steps, last = steps_of(path)
     for step in steps:
@@ -139,7 +129,7 @@ OF_JSON = [
 ]
 
 
-def test_a_forged_value_of_the_report_is_found(made: Path, tmp_path: Path) -> None:
+def test_a_forged_value_of_the_report_is_found(made, tmp_path):
     """All of them at once: what is made again does not depend on these values."""
     folder = shutil.copytree(made, tmp_path / "out")
     shutil.rmtree(folder / "visualizations")  # without plots, none is drawn again
@@ -160,8 +150,8 @@ def test_a_forged_value_of_the_report_is_found(made: Path, tmp_path: Path) -> No
     assert missed == []
 
 
-def replace_text(name: str, pattern: str, new: str) -> Callable[[Path], None]:
-    def forge(folder: Path) -> None:
+def replace_text(name, pattern, new):
+    def forge(folder):
         path = folder / name
         text = path.read_text()
         changed = re.sub(pattern, new, text, count=1)
@@ -171,8 +161,8 @@ def replace_text(name: str, pattern: str, new: str) -> Callable[[Path], None]:
     return forge
 
 
-def edit_table(name: str, column: str) -> Callable[[Path], None]:
-    def forge(folder: Path) -> None:
+def edit_table(name, column):
+    def forge(folder):
         table = pl.read_parquet(folder / name)
         kind = table.schema[column]
         new = pl.lit("forged") if kind == pl.String else pl.lit(0.987654, kind)
@@ -183,25 +173,25 @@ def edit_table(name: str, column: str) -> Callable[[Path], None]:
     return forge
 
 
-def swap_modes(document: dict[str, Any]) -> None:
+def swap_modes(document):
     modes = document["modes"]
     document["modes"] = {name: modes[name] for name in reversed(modes)}
 
 
-def drop_mode(folder: Path) -> None:
+def drop_mode(folder):
     edit_json(lambda d: d["modes"].pop("b"))(folder)
 
 
-def set_config(key: str, value: Any) -> Callable[[Path], None]:
+def set_config(key, value):
     return edit_json(lambda d: d["manifest"]["config"].update({key: value}))
 
 
-def lines_of(document: dict[str, Any]) -> None:
+def lines_of(document):
     measures = document["modes"]["a"]["measures"]
     document["modes"]["a"]["measures"] = {name: measures[name] for name in reversed(measures)}
 
 
-OF_FILES: dict[str, tuple[Callable[[Path], None], str]] = {
+OF_FILES = {
     "a figure of the page": (replace_text(PAGE, r">0\.\d\d\d\d?", ">0.94"), f"{PAGE}: line"),
     "the title of the page": (replace_text(PAGE, r"<title>", "<title>Best: "), f"{PAGE}: line"),
     "a label of the page": (replace_text(PAGE, "Lexical-Only", "Vector-Only"), f"{PAGE}: line"),
@@ -261,7 +251,7 @@ OF_FILES: dict[str, tuple[Callable[[Path], None], str]] = {
     ),
 }
 
-OF_SETTINGS: dict[str, tuple[Callable[[Path], None], str]] = {
+OF_SETTINGS = {
     "a removed mode": (drop_mode, f"{JSON}: the mode b of the configuration is missing"),
     "the order of the modes": (edit_json(swap_modes), f"{JSON}: modes (order)"),
     "the order of the measures": (edit_json(lines_of), f"{JSON}: modes.a.measures (order)"),
@@ -277,7 +267,7 @@ OF_SETTINGS: dict[str, tuple[Callable[[Path], None], str]] = {
 }
 
 
-def test_forged_files_are_found(made: Path, tmp_path: Path) -> None:
+def test_forged_files_are_found(made, tmp_path):
     """All of them at once, each with its location."""
     folder = shutil.copytree(made, tmp_path / "out")
     for forge, _ in OF_FILES.values():
@@ -302,7 +292,7 @@ REPEATED = {"the order of the measures", "the resamples", "the baseline", "the l
         for name in sorted(OF_SETTINGS)
     ],
 )
-def test_forged_settings_are_found(given: Path, tmp_path: Path, name: str) -> None:
+def test_forged_settings_are_found(given, tmp_path, name):
     folder = shutil.copytree(given, tmp_path / "out")
     forge, location = OF_SETTINGS[name]
     forge(folder)
@@ -311,7 +301,7 @@ def test_forged_settings_are_found(given: Path, tmp_path: Path, name: str) -> No
     assert any(one.startswith(location) for one in problems), problems[:5]
 
 
-def test_a_repeated_key_is_found(given: Path, tmp_path: Path) -> None:
+def test_a_repeated_key_is_found(given, tmp_path):
     """Readers of JSON see the last one, and people the first."""
     folder = shutil.copytree(given, tmp_path / "out")
     text = (folder / JSON).read_text()
@@ -341,9 +331,7 @@ def test_a_repeated_key_is_found(given: Path, tmp_path: Path) -> None:
         ("strata", "strata"),
     ],
 )
-def test_a_forged_value_of_given_runs_is_found(
-    given: Path, tmp_path: Path, path: str, location: str
-) -> None:
+def test_a_forged_value_of_given_runs_is_found(given, tmp_path, path, location):
     folder = shutil.copytree(given, tmp_path / "out")
     document = json.loads((folder / JSON).read_text())
     if path == "strata":
@@ -360,11 +348,11 @@ def test_a_forged_value_of_given_runs_is_found(
     assert any(one.startswith(f"{JSON}: {location}") for one in problems), problems
 
 
-def name_another_version(document: dict[str, Any]) -> None:
+def name_another_version(document):
     document["manifest"]["packages"]["trectools-plus"] = "0.0.9"
 
 
-def test_a_report_of_another_version_is_not_verified(given: Path, tmp_path: Path) -> None:
+def test_a_report_of_another_version_is_not_verified(given, tmp_path):
     folder = shutil.copytree(given, tmp_path / "out")
     edit_json(name_another_version)(folder)
     reseal(folder)
@@ -374,12 +362,11 @@ def test_a_report_of_another_version_is_not_verified(given: Path, tmp_path: Path
     assert "0.0.9" in found.problems[0]
 
 
-def test_missing_topics_are_a_problem(small: Any, tmp_path: Path) -> None:
+def test_missing_topics_are_a_problem(small, tmp_path, write_benchmark):
     run = small.write_run("a", {"q1": ["d2"], "q2": ["d2"], "q3": ["d4"], "q4": ["d7"]})
     folder = tmp_path / "out"
     options = {"runs": {"a": run}, "topics": small.topics, "qrels": small.qrels}
-    options |= {"measures": "RR", "resamples": 100, "output_dir": str(folder)}
-    write_reports(run_benchmark(load_config(options=options)))
+    write_benchmark(folder, measures="RR", **options)
     Path(small.topics).unlink()
     assert verify_report(folder).problems == []
     (folder / "topics.parquet").unlink()
@@ -391,47 +378,39 @@ def test_missing_topics_are_a_problem(small: Any, tmp_path: Path) -> None:
     assert places == ["verdict.text", "failing_queries[0].text"]
 
 
-def test_what_the_folder_cannot_prove_is_unproven(given: Path) -> None:
+def test_what_the_folder_cannot_prove_is_unproven(given):
     count, *unproven = verify_report(given).unproven
     assert unproven == ["date", "command", "machine", "package versions"]
     assert int(count.split()[0]) == len(list_claims(load_report(given / JSON)))
 
 
 @pytest.fixture(scope="module")
-def without_originals(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def without_originals(tmp_path_factory, write_benchmark):
     """Fetched modes whose corpus, topics and qrels are absent."""
     folder = tmp_path_factory.mktemp("absent")
-    for name in ("corpus.jsonl", "topics.jsonl", "qrels.txt"):
-        (folder / name).write_text("")
-    with (
-        (folder / "corpus.jsonl").open("a") as corpus,
-        (folder / "topics.jsonl").open("a") as topics,
-    ):
-        for number in range(12):
-            text = " ".join(f"w{number * step % 7}" for step in (1, 2, 3))
-            corpus.write(json.dumps({"doc_id": f"d{number}", "title": text, "text": text}) + "\n")
-            topics.write(json.dumps({"query_id": f"q{number}", "text": text}) + "\n")
-    (folder / "qrels.txt").write_text("".join(f"q{n} 0 d{n} {1 + n % 3}\n" for n in range(12)))
-    options: dict[str, Any] = {
-        "corpus": str(folder / "corpus.jsonl"),
-        "topics": str(folder / "topics.jsonl"),
-        "qrels": str(folder / "qrels.txt"),
-        "modes": "lexical,vector,hybrid",
-        "measures": "nDCG@3,RR",
-        "resamples": "100",
-        "output_dir": str(folder / "out"),
+    texts = [" ".join(f"w{n * step % 7}" for step in (1, 2, 3)) for n in range(12)]
+    lines = {
+        "corpus": [
+            f'{{"doc_id": "d{n}", "title": "{t}", "text": "{t}"}}' for n, t in enumerate(texts)
+        ],
+        "topics": [f'{{"query_id": "q{n}", "text": "{t}"}}' for n, t in enumerate(texts)],
+        "qrels": [f"q{n} 0 d{n} {1 + n % 3}" for n in range(12)],
     }
-    write_reports(run_benchmark(load_config(options=options)))
-    for name in ("corpus.jsonl", "topics.jsonl", "qrels.txt"):
-        (folder / name).unlink()
+    files = {kind: folder / f"{kind}.{'txt' if kind == 'qrels' else 'jsonl'}" for kind in lines}
+    for kind, file in files.items():
+        file.write_text("\n".join(lines[kind]))
+    options = {"modes": "lexical,vector,hybrid", "measures": "nDCG@3,RR"}
+    write_benchmark(folder / "out", **options, **{kind: str(file) for kind, file in files.items()})
+    for file in files.values():
+        file.unlink()
     return folder / "out"
 
 
-def test_a_report_without_its_originals_is_verified(without_originals: Path) -> None:
+def test_a_report_without_its_originals_is_verified(without_originals):
     assert verify_report(without_originals).problems == []
 
 
-def iter_places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+def iter_places(value, path=()):
     """Yield the place of each text, and of each list of texts, which can have another."""
     if isinstance(value, str) or (isinstance(value, list) and not value):
         yield path
@@ -445,7 +424,7 @@ FINDING = {"code": "R101", "name": "x", "severity": "error", "line": 1, "column"
 FINDING |= {"query_id": None, "doc_id": None, "message": SENTENCE, "remedy": None, "fix": "none"}
 
 
-def forge_texts(document: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+def forge_texts(document):
     """Yield copies of a report, each with a sentence at another place."""
     for path in iter_places(document):
         for value in (SENTENCE, FINDING):
@@ -457,9 +436,7 @@ def forge_texts(document: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]
             yield ".".join(map(str, path)), copy
 
 
-def test_a_sentence_that_nobody_can_derive_is_in_one_place(
-    without_originals: Path, tmp_path: Path, thorough: bool
-) -> None:
+def test_a_sentence_that_nobody_can_derive_is_in_one_place(without_originals, tmp_path, thorough):
     """Elsewhere it is a problem, although the originals are absent."""
     claims = ("manifest.platform", "manifest.dataset.findings")
     folder = shutil.copytree(without_originals, tmp_path / "out")

@@ -1,11 +1,5 @@
 """Shares of judged documents beside comparisons and sweeps."""
 
-from __future__ import annotations
-
-import json
-from pathlib import Path
-from typing import Any
-
 import pytest
 
 from trectools_plus import compare, evaluate
@@ -14,7 +8,7 @@ from trectools_plus.measures.judged import has_few_judged
 QRELS = {"q1": {"a": 1, "b": 0}, "q2": {"a": 0, "b": 1}}
 
 
-def run_with(unjudged: int) -> dict[str, dict[str, float]]:
+def run_with(unjudged):
     """Return a run with two judged and some unjudged documents for each query."""
     documents = ["a", "b", *(f"x{number}" for number in range(unjudged))]
     return {
@@ -32,12 +26,12 @@ def run_with(unjudged: int) -> dict[str, dict[str, float]]:
         ([], False),
     ],
 )
-def test_limits(shares: list[float], few: bool) -> None:
+def test_limits(shares, few):
     assert has_few_judged(shares) is few
 
 
 @pytest.mark.parametrize("measures", [["P@1"], ["nDCG@10", "Judged@10"], ["RR"]])
-def test_evaluations_know_the_shares(measures: list[str]) -> None:
+def test_evaluations_know_the_shares(measures):
     found = evaluate(QRELS, {"all": run_with(0), "few": run_with(3)}, measures)
     assert found.judged == {"all": 1.0, "few": pytest.approx(0.4)}
     assert found.measure_names == measures
@@ -49,16 +43,16 @@ def test_evaluations_know_the_shares(measures: list[str]) -> None:
     assert not compare(QRELS, {"a": run_with(0), "b": run_with(0)}).evaluation.notes
 
 
-def test_shares_are_those_of_queries_with_results() -> None:
+def test_shares_are_those_of_queries_with_results():
     run = {"q1": run_with(0)["q1"]}
     assert evaluate(QRELS, {"x": run}, ["P@1"]).judged == {"x": 1.0}
 
 
-def test_qrels_of_relevant_documents_have_no_shares() -> None:
+def test_qrels_of_relevant_documents_have_no_shares():
     assert evaluate({"q1": {"a": 1}}, {"x": run_with(5)}, ["P@1"]).judged == {}
 
 
-def test_judgments_of_a_model_are_noted_in_python() -> None:
+def test_judgments_of_a_model_are_noted_in_python():
     import polars as pl
 
     rows = [
@@ -71,24 +65,3 @@ def test_judgments_of_a_model_are_noted_in_python() -> None:
     )
     found = compare(qrels, {"a": run_with(0), "b": run_with(0)})
     assert any("model" in note for note in found.evaluation.notes)
-
-
-def write(folder: Path) -> None:
-    rows = [f"{query} 0 {doc} {grade}\n" for query in QRELS for doc, grade in QRELS[query].items()]
-    (folder / "qrels.txt").write_text("".join(rows))
-    (folder / "model.qrels").write_text("".join(rows).replace(" 0 ", " model:m ", 1))
-    for name, unjudged in (("all", 0), ("few", 3)):
-        lines = [
-            f"{query} Q0 {doc_id} {rank} {-rank} {name}\n"
-            for query, documents in run_with(unjudged).items()
-            for rank, doc_id in enumerate(documents, 1)
-        ]
-        (folder / f"{name}.run").write_text("".join(lines))
-
-
-def test_commands_give_the_shares(program: Any, tmp_path: Path) -> None:
-    write(tmp_path)
-    words = ["trectools-plus", "compare", "all.run", "few.run", "--qrels", "qrels.txt"]
-    notes = json.loads(program([*words, "--format", "json"], tmp_path).text)["notes"]
-    assert sum("40%" in note for note in notes) == 1
-    assert "40%" in program(words, tmp_path).stderr

@@ -1,16 +1,11 @@
 """Measures are labelled as requested and compared by their canonical names."""
 
-from __future__ import annotations
-
 import json
-from pathlib import Path
-from typing import Any
 
 import polars as pl
 import pytest
 
-from trectools_plus.benchmark import compare_reports, load_report, run_gate
-from trectools_plus.benchmark.gate import GateRules
+from trectools_plus.benchmark import GateRules, compare_reports, load_report, run_gate
 from trectools_plus.errors import UsageError
 
 RANKS = {"a": {n: 1 + n % 4 for n in range(60)}, "b": {}}
@@ -19,14 +14,14 @@ CANONICAL = ["RR@10", "AP@100", "nDCG@10", "R@50", "R@100", "HitRate@10"]
 
 
 @pytest.fixture(scope="module")
-def folders(module_bench: Any) -> tuple[Path, Path]:
+def folders(module_bench):
     typed = module_bench.make("typed", RANKS, measures=TYPED, targets="trec-2025")
     worse = {"a": {n: 2 + n % 4 for n in range(60)}, "b": {0: 3}}
     canonical = module_bench.make("canonical", worse, measures=CANONICAL, targets="trec-2025")
     return typed, canonical
 
 
-def test_a_report_labels_measures_with_the_names_requested(folders: Any) -> None:
+def test_a_report_labels_measures_with_the_names_requested(folders):
     folder, _ = folders
     report = json.loads((folder / "BenchmarkReport.json").read_text())
     assert list(report["best_mode"]) == TYPED
@@ -45,12 +40,11 @@ def test_a_report_labels_measures_with_the_names_requested(folders: Any) -> None
         assert name in markdown
 
 
-def test_accessors_accept_every_spelling(folders: Any) -> None:
+def test_accessors_accept_every_spelling(folders):
     report = load_report(folders[0] / "BenchmarkReport.json")
     for spelling in ("MAP@100", "AP@100", "map@100", "map_cut_100", "ap@100"):
         assert report.find_measure(spelling) == "MAP@100"
         entry = report.find_comparison("a", "b", spelling)
-        assert entry is not None
         assert entry.measure == "MAP@100"
         assert report.higher_is_better(spelling)
     assert report.find_measure("P@5") is None
@@ -59,7 +53,7 @@ def test_accessors_accept_every_spelling(folders: Any) -> None:
         report.plot(["P@5"])
 
 
-def test_reports_with_other_labels_are_compared(folders: Any) -> None:
+def test_reports_with_other_labels_are_compared(folders):
     typed, canonical = folders
     contrast = compare_reports(typed, canonical)
     assert [one.measure for one in contrast.modes[0].comparisons] == TYPED
@@ -69,7 +63,7 @@ def test_reports_with_other_labels_are_compared(folders: Any) -> None:
     assert changes == pytest.approx([-one for one in back if one is not None])
 
 
-def test_a_gate_names_measures_in_any_spelling(folders: Any) -> None:
+def test_a_gate_names_measures_in_any_spelling(folders):
     typed, canonical = folders
     for spelling in ("AP@100", "map@100", "map_cut.100"):
         result = run_gate(canonical, typed, GateRules((spelling,)))
@@ -79,7 +73,7 @@ def test_a_gate_names_measures_in_any_spelling(folders: Any) -> None:
     assert run_gate(typed, canonical, GateRules(("P@5", "MAP@100"))).passed
 
 
-def test_two_spellings_are_one_measure(bench: Any) -> None:
+def test_two_spellings_are_one_measure(bench):
     folder = bench.make("twice", {"a": {}, "b": {1: 2}}, measures=["MRR@10", "RR@10", "recip_rank"])
     report = load_report(folder / "BenchmarkReport.json")
     assert report.measure_names == ["MRR@10", "recip_rank"]

@@ -1,12 +1,8 @@
 """Languages are evaluated separately, and their means combined."""
 
-from __future__ import annotations
-
 import importlib.util
 import json
 import statistics
-from pathlib import Path
-from typing import Any
 
 import jsonschema
 import pytest
@@ -14,26 +10,24 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from trectools_plus.benchmark.multilingual import (
+from trectools_plus.benchmark import (
     PARALLEL_SETS,
+    load_config,
+    run_benchmark,
+)
+from trectools_plus.benchmark.multilingual import (
     MultilingualReport,
-    MultilingualResult,
     find_expected_terms,
     languages_of,
     run_multilingual,
     summarise,
 )
-from trectools_plus.benchmark.run.config_file import load_config
-from trectools_plus.benchmark.run.runner import run_benchmark
 from trectools_plus.errors import UsageError
-from trectools_plus.formats.tables import Qrels
-from trectools_plus.reporting.document import markdown as markdown_of
-from trectools_plus.reporting.files import (
-    multilingual_blocks,
-    write_multilingual,
-)
+from trectools_plus.formats import Qrels
+from trectools_plus.reporting import markdown as markdown_of
+from trectools_plus.reporting import multilingual_blocks, write_multilingual
 from trectools_plus.reporting.verify import verify_report
-from trectools_plus.testsets.loading import load_test_set
+from trectools_plus.testsets import load_test_set
 
 OPTIONS = {"modes": ["lexical"], "measures": ["RR@10", "HitRate@10", "MRR"], "resamples": 100}
 
@@ -41,7 +35,7 @@ OPTIONS = {"modes": ["lexical"], "measures": ["RR@10", "HitRate@10", "MRR"], "re
 @given(
     means=st.dictionaries(st.sampled_from(["de", "en", "fr", "nl"]), st.floats(0, 1), min_size=2)
 )
-def test_figures_across_languages(means: dict[str, float]) -> None:
+def test_figures_across_languages(means):
     values = [*means.values()]
     found = summarise(values)
     assert found.mean == pytest.approx(sum(values) / len(values))
@@ -49,19 +43,19 @@ def test_figures_across_languages(means: dict[str, float]) -> None:
     assert found.gap == max(values) - min(values)
 
 
-def test_a_language_without_a_mean_leaves_all_undefined() -> None:
+def test_a_language_without_a_mean_leaves_all_undefined():
     found = summarise([0.5, None])
     assert {value for _, value in found} == {None}
 
 
-def test_each_language_has_one_set() -> None:
+def test_each_language_has_one_set():
     assert languages_of(["hpo-fr-tiny", "hpo-de-tiny"]) == {
         "fr": "hpo-fr-tiny",
         "de": "hpo-de-tiny",
     }
 
 
-def _case(query_id: str, language: str | None = None) -> dict[str, Any]:
+def _case(query_id, language=None):
     said = {} if language is None else {"language": language}
     relevant = {"HP:0001250": 3}
     return {"query_id": query_id, "text": f"text {query_id}", "relevant": relevant, **said}
@@ -76,9 +70,7 @@ def _case(query_id: str, language: str | None = None) -> dict[str, Any]:
         ([_case("1", "en-GB")], UsageError, ": hpo-en-tiny and"),
     ],
 )
-def test_mixed_and_repeated_languages_are_refused(
-    tmp_path: Path, cases: list[dict[str, Any]], error: type[Exception], message: str
-) -> None:
+def test_mixed_and_repeated_languages_are_refused(tmp_path, cases, error, message):
     path = tmp_path / "own.json"
     path.write_text(json.dumps(cases))
     with pytest.raises(error, match=message):
@@ -92,7 +84,7 @@ MIXED = [
 ]
 
 
-def test_a_set_in_several_languages_is_the_set_of_each(tmp_path: Path) -> None:
+def test_a_set_in_several_languages_is_the_set_of_each(tmp_path):
     path = tmp_path / "mixed.json"
     path.write_text(json.dumps(MIXED))
     assert languages_of([str(path)]) == {"en": str(path), "de": str(path)}
@@ -110,15 +102,13 @@ def test_a_set_in_several_languages_is_the_set_of_each(tmp_path: Path) -> None:
         ({"1": {"B": 3}, "2": {"A": 3}}, False),
     ],
 )
-def test_parallel_sets_expect_the_same_terms(
-    other: dict[str, dict[str, int]], is_parallel: bool
-) -> None:
+def test_parallel_sets_expect_the_same_terms(other, is_parallel):
     first = {"1": {"A": 3, "B": 2}, "2": {"C": 3}}
     terms = [find_expected_terms(Qrels.from_dict(judged)) for judged in (first, other)]
     assert (terms[0] == terms[1]) is is_parallel
 
 
-def test_one_language_is_refused() -> None:
+def test_one_language_is_refused():
     with pytest.raises(UsageError):
         run_multilingual(["hpo-en-tiny"])
 
@@ -129,7 +119,7 @@ needs_hpo = pytest.mark.skipif(
 
 
 @needs_hpo
-def test_an_unsplit_set_has_the_figures_of_its_parts(tmp_path: Path) -> None:
+def test_an_unsplit_set_has_the_figures_of_its_parts(tmp_path):
     path = tmp_path / "mixed.json"
     path.write_text(json.dumps(MIXED))
     options = {**OPTIONS, "measures": ["RR@10"]}
@@ -151,7 +141,7 @@ def test_an_unsplit_set_has_the_figures_of_its_parts(tmp_path: Path) -> None:
 
 
 @needs_hpo
-def test_every_language_is_its_own_benchmark(tmp_path: Path) -> None:
+def test_every_language_is_its_own_benchmark(tmp_path):
     sets = ["hpo-en-tiny", "hpo-de-small"]
     result = run_multilingual(sets, {**OPTIONS, "output_dir": tmp_path / "all"})
     files = write_multilingual(result)
@@ -192,7 +182,7 @@ TERMS = ["HP:0001250", "HP:0004322", "HP:0001945", "HP:0000478", "HP:0001155", "
 
 
 @pytest.fixture(scope="module")
-def parallel(tmp_path_factory: pytest.TempPathFactory) -> MultilingualResult:
+def parallel(tmp_path_factory):
     """Three languages with the same six meanings."""
     folder = tmp_path_factory.mktemp("languages")
     for language, texts in PARALLEL.items():
@@ -209,7 +199,7 @@ def parallel(tmp_path_factory: pytest.TempPathFactory) -> MultilingualResult:
 
 
 @needs_hpo
-def test_differences_on_parallel_sets_are_paired(parallel: MultilingualResult) -> None:
+def test_differences_on_parallel_sets_are_paired(parallel):
     report = parallel.report
     assert report.parallel is True
     compared = report.differences["lexical"]
@@ -232,25 +222,7 @@ def test_differences_on_parallel_sets_are_paired(parallel: MultilingualResult) -
         assert across.gap == pytest.approx(max(differences))
 
 
-def test_the_default_is_the_parallel_core() -> None:
+def test_the_default_is_the_parallel_core():
     assert languages_of(PARALLEL_SETS) == {
         language: f"hpo-{language}-standard" for language in ("en", "de", "fr", "es", "nl")
     }
-
-
-@needs_hpo
-@pytest.mark.slow("makes vectors of a real ontology")
-def test_advice_to_use_another_model_is_that_of_the_languages_concerned(tmp_path: Path) -> None:
-    options = {"modes": ["vector"], "measures": ["RR"], "resamples": 100}
-    options["retrieval"] = {"multi_vector": True}
-    result = run_multilingual(["hpo-en-tiny", "hpo-de-tiny"], {**options, "output_dir": tmp_path})
-    for one in result.results.values():
-        one.folder.discard()
-    advised = [
-        code
-        for code, one in result.report.languages.items()
-        if any("a multilingual model may give" in note for note in one.notes)
-    ]
-    assert advised == ["de"]
-    markdown = markdown_of(multilingual_blocks(result.report))
-    assert "> Note on de:" in markdown

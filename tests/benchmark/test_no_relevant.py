@@ -3,55 +3,39 @@
 import html
 import json
 import shutil
-from pathlib import Path
-from typing import Any
 
 import pytest
 
+from trectools_plus.benchmark import (
+    ReportFolder,
+    compare_reports,
+    input_notes,
+)
 from trectools_plus.benchmark.gate import run_gate
-from trectools_plus.benchmark.report_folder import ReportFolder
-from trectools_plus.benchmark.run.config_file import load_config
-from trectools_plus.benchmark.run.runner import input_notes, run_benchmark
-from trectools_plus.benchmark.two_reports import compare_reports
 from trectools_plus.errors import IncomparableError
-from trectools_plus.reporting.files import write_reports
 from trectools_plus.reporting.verify import verify_report
 
-QUERIES, WITHOUT = 16, ("q3", "q7")
+QUERIES = 16
 """With at most 13, exact p-values of tied differences would take most of the time."""
 MEASURES = ["nDCG@10", "RR@10", "MinRank"]
 
 
-def make(folder: Path, name: str, *, without: tuple[str, ...] = WITHOUT, **settings: Any) -> Path:
+def make(bench, name, *, without=(3, 7), **settings):
     """Compare two runs; only the first finds the document of every second query."""
-    data = folder / "data"
-    data.mkdir(exist_ok=True)
-    ids = [f"q{number}" for number in range(QUERIES)]
-    qrels = data / f"qrels-{len(without)}.txt"
-    qrels.write_text(
-        "".join(f"{one} 0 good {int(one not in without)}\n{one} 0 b 0\n" for one in ids)
-    )
-    runs = {}
-    for mode, step in (("a", 1), ("b", 2), ("c", 3)):
-        rows = [
-            f"{one} Q0 {doc} {rank} {9 - rank} x\n"
-            for number, one in enumerate(ids)
-            for rank, doc in enumerate(["b", "good" if number % step == 0 else "other"], 1)
-        ]
-        runs[mode] = str(data / f"{mode}.run")
-        Path(runs[mode]).write_text("".join(rows))
-    options = {"measures": MEASURES, "resamples": 100, "qrels": str(qrels), **settings}
-    options |= {"runs": {one: runs[one] for one in "ab"}, "output_dir": str(folder / name)}
-    write_reports(run_benchmark(load_config(options=options)))
-    return folder / name
+    ranks = {
+        "a": dict.fromkeys(range(QUERIES), 2),
+        "b": {n: 0 if n % 2 else 2 for n in range(QUERIES)},
+    }
+    options = {"measures": MEASURES, "resamples": 100, **settings}
+    return bench.make(name, ranks, queries=QUERIES, without=without, **options)
 
 
-def figures(folder: Path, mode: str = "a") -> dict[str, tuple[float | None, int]]:
+def figures(folder, mode="a"):
     report = ReportFolder(folder).report
     return {name: (one.mean, one.n) for name, one in report.modes[mode].measures.items()}
 
 
-def as_before(folder: Path) -> None:
+def as_before(folder):
     """Turn a report into one of a version without the setting, which left such queries out."""
     path = folder / "BenchmarkReport.json"
     document = json.loads(path.read_text())
@@ -60,15 +44,15 @@ def as_before(folder: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def shared(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("no-relevant")
-    make(folder, "zero")
-    make(folder, "drop", no_relevant="drop")
-    as_before(shutil.copytree(make(folder, "again", no_relevant="drop"), folder / "before"))
+def shared(module_bench):
+    folder = module_bench.folder
+    make(module_bench, "zero")
+    make(module_bench, "drop", no_relevant="drop")
+    as_before(shutil.copytree(make(module_bench, "again", no_relevant="drop"), folder / "before"))
     return folder
 
 
-def test_the_report_records_the_setting_and_lists_the_queries(shared: Path) -> None:
+def test_the_report_records_the_setting_and_lists_the_queries(shared):
     for name, queries, effect in (
         ("zero", QUERIES, "counted 0, as in trec_eval"),
         ("drop", QUERIES - 2, "left out of every mean"),
@@ -80,7 +64,7 @@ def test_the_report_records_the_setting_and_lists_the_queries(shared: Path) -> N
         found, defined = figures(shared / name), QUERIES - 2
         assert found["RR@10"] == (pytest.approx(0.5 * defined / queries), queries)
         assert found["MinRank"] == (2.0, defined)  # undefined without a relevant one
-        assert report.modes["a"].diagnostics.queries_without_relevant == list(WITHOUT)
+        assert report.modes["a"].diagnostics.queries_without_relevant == ["q3", "q7"]
         assert input_notes(report)[0] == (
             f"2 queries of the qrels without a relevant document: {effect}: q3, q7"
         )
@@ -93,17 +77,17 @@ def test_the_report_records_the_setting_and_lists_the_queries(shared: Path) -> N
             )
 
 
-def test_such_queries_are_no_failing_queries(shared: Path) -> None:
+def test_such_queries_are_no_failing_queries(shared):
     """No mode can find anything for them."""
     assert ReportFolder(shared / "zero").report.failing_queries == []
 
 
 @pytest.mark.parametrize("name", ["zero", "drop"])
-def test_a_report_with_the_setting_is_verified(shared: Path, name: str) -> None:
+def test_a_report_with_the_setting_is_verified(shared, name):
     assert verify_report(shared / name).problems == []
 
 
-def test_further_measures_are_scored_with_the_setting_of_the_report(shared: Path) -> None:
+def test_further_measures_are_scored_with_the_setting_of_the_report(shared):
     for name, queries in (("zero", QUERIES), ("drop", QUERIES - 2), ("before", QUERIES - 2)):
         assert ReportFolder(shared / name).score(["P@1"]).n("a", "P@1") == queries
 
@@ -113,16 +97,14 @@ OTHER = [("drop", "zero"), ("zero", "before"), ("before", "zero")]
 
 
 @pytest.mark.parametrize(("one", "other"), SAME)
-def test_reports_with_the_same_setting_are_compared(shared: Path, one: str, other: str) -> None:
+def test_reports_with_the_same_setting_are_compared(shared, one, other):
     assert run_gate(shared / one, shared / other).passed
     assert compare_reports(shared / one, shared / other)
 
 
 @pytest.mark.parametrize(("one", "other"), OTHER)
 @pytest.mark.parametrize("compare", [run_gate, compare_reports])
-def test_reports_with_different_settings_are_not_compared(
-    shared: Path, compare: Any, one: str, other: str
-) -> None:
+def test_reports_with_different_settings_are_not_compared(shared, compare, one, other):
     counted = [{"before": "drop"}.get(name, name) for name in (one, other)]
     message = rf"no_relevant \({counted[0]} and {counted[1]}\)"
     with pytest.raises(IncomparableError, match=message) as refused:
@@ -130,9 +112,9 @@ def test_reports_with_different_settings_are_not_compared(
     assert refused.value.exit_code == 3
 
 
-def test_the_setting_does_not_matter_if_every_query_has_a_relevant_document(tmp_path: Path) -> None:
-    zero = make(tmp_path, "zero", without=())
-    drop = make(tmp_path, "drop", without=(), no_relevant="drop")
+def test_the_setting_does_not_matter_if_every_query_has_a_relevant_document(bench):
+    zero = make(bench, "zero", without=())
+    drop = make(bench, "drop", without=(), no_relevant="drop")
     assert figures(zero) == figures(drop)
     assert run_gate(zero, drop).passed
     assert compare_reports(drop, zero)

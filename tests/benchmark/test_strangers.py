@@ -1,29 +1,30 @@
 """Reports of strangers: nothing that they name is run, requested, or read outside of the folder."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil
 import socket
 import threading
-from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, get_type_hints
+from typing import get_type_hints
 
 import pytest
 from harness.forging import JSON, edit_json, reseal
 
-from trectools_plus.benchmark import run_benchmark, verify_report
-from trectools_plus.benchmark.gate import GateRules, run_gate
-from trectools_plus.benchmark.report import BenchmarkReport
-from trectools_plus.benchmark.report_folder import FILES, ReportFolder, list_reports
-from trectools_plus.benchmark.run.config import BenchmarkConfig, FileName
-from trectools_plus.benchmark.run.config_file import load_config
+from trectools_plus.benchmark import (
+    BenchmarkConfig,
+    BenchmarkReport,
+    GateRules,
+    ReportFolder,
+    list_reports,
+    verify_report,
+)
+from trectools_plus.benchmark.gate import run_gate
+from trectools_plus.benchmark.report_folder import FILES
+from trectools_plus.benchmark.run.config import FileName
 from trectools_plus.errors import TrectoolsPlusError
 from trectools_plus.formats.hashing import sha256_file
-from trectools_plus.reporting.files import write_reports
 from trectools_plus.service.review.material import load_material
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -40,13 +41,12 @@ class First(BaseMeasure):
 
 
 @pytest.fixture(scope="module")
-def given(module_bench: Any) -> Path:
-    folder: Path = module_bench.make("given", {"a": {n: n % 4 for n in range(60)}, "b": {8: 0}})
-    return folder
+def given(module_bench):
+    return module_bench.make("given", {"a": {n: n % 4 for n in range(60)}, "b": {8: 0}})
 
 
 @pytest.fixture
-def folder(given: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(given, tmp_path, monkeypatch):
     """A copy, in which a module of strangers can be imported."""
     copy = Path(shutil.copytree(given, tmp_path / "out"))
     (copy / "evil_report.py").write_text(CODE)
@@ -54,9 +54,9 @@ def folder(given: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path
     return copy
 
 
-def use_everywhere(folder: Path, honest: Path) -> None:
+def use_everywhere(folder, honest):
     """Read the report with every function that reads reports."""
-    uses: list[Callable[[], Any]] = [
+    uses = [
         lambda: verify_report(folder),
         lambda: run_gate(folder, honest, GateRules(measures=("R@10",))),
         lambda: run_gate(honest, folder, GateRules(measures=("R@10",))),
@@ -69,17 +69,17 @@ def use_everywhere(folder: Path, honest: Path) -> None:
             use()
 
 
-def set_config(**settings: Any) -> Callable[[Path], None]:
+def set_config(**settings):
     return edit_json(lambda document: document["manifest"]["config"].update(settings))
 
 
-def name_headline(document: dict[str, Any]) -> None:
+def name_headline(document):
     document["headline_measures"] = ["evil_report:Measure"]
     document["primary_measure"] = ""
     document["verdict"] = None
 
 
-OF_CODE: dict[str, Callable[[Path], None]] = {
+OF_CODE = {
     "measures": set_config(measures=["evil_report:Measure", "R@10"]),
     "a nested class": set_config(measures=["evil_report:Measure.x@10"]),
     "the primary measure": set_config(primary_measure="evil_report:Measure"),
@@ -92,7 +92,7 @@ OF_CODE: dict[str, Callable[[Path], None]] = {
 
 
 @pytest.mark.parametrize("name", OF_CODE)
-def test_a_report_runs_no_code(folder: Path, given: Path, name: str) -> None:
+def test_a_report_runs_no_code(folder, given, name):
     OF_CODE[name](folder)
     reseal(folder)
     use_everywhere(folder, given)
@@ -100,12 +100,12 @@ def test_a_report_runs_no_code(folder: Path, given: Path, name: str) -> None:
 
 
 @pytest.fixture
-def server() -> Iterator[tuple[str, list[bytes]]]:
+def server():
     """A server that records whether it is called."""
-    called: list[bytes] = []
+    called = []
     listener = socket.create_server(("127.0.0.1", 0))
 
-    def accept() -> None:
+    def accept():
         while True:
             try:
                 connection, _ = listener.accept()
@@ -120,7 +120,7 @@ def server() -> Iterator[tuple[str, list[bytes]]]:
     listener.close()
 
 
-def set_file(document: dict[str, Any], kind: str, path: str) -> None:
+def set_file(document, kind, path):
     manifest = document["manifest"]
     if kind == "runs":
         manifest["config"]["runs"]["a"] = path
@@ -132,9 +132,7 @@ def set_file(document: dict[str, Any], kind: str, path: str) -> None:
 
 @pytest.mark.every(3)
 @pytest.mark.parametrize("kind", [*FILES, "dataset", "runs"])
-def test_a_report_requests_no_address(
-    folder: Path, given: Path, server: tuple[str, list[bytes]], kind: str
-) -> None:
+def test_a_report_requests_no_address(folder, given, server, kind):
     address, called = server
     for measure in ("R@10", "MaxOntSim@10", f"MaxOntSim(ontology='{address}')@10"):
         edit_json(lambda document: set_file(document, kind, address))(folder)
@@ -147,7 +145,7 @@ def test_a_report_requests_no_address(
 @pytest.mark.every(3)
 @pytest.mark.parametrize("path", ["/proc/kmsg", "/dev/zero", "-", "pipe", "link", "irds:x"])
 @pytest.mark.parametrize("kind", ["qrels", "ontology", "exclude", "runs"])
-def test_a_report_opens_no_device(folder: Path, given: Path, kind: str, path: str) -> None:
+def test_a_report_opens_no_device(folder, given, kind, path):
     os.mkfifo(folder / "pipe")
     (folder / "link").symlink_to("/dev/zero")
     edit_json(lambda document: set_file(document, kind, path))(folder)
@@ -155,7 +153,7 @@ def test_a_report_opens_no_device(folder: Path, given: Path, kind: str, path: st
     use_everywhere(folder, given)
 
 
-def reseal_without(folder: Path, *names: str) -> None:
+def reseal_without(folder, *names):
     for name in names:
         (folder / name).rename(folder.parent / name)
     reseal(folder)
@@ -163,7 +161,7 @@ def reseal_without(folder: Path, *names: str) -> None:
         (folder.parent / name).rename(folder / name)
 
 
-def add_mode(document: dict[str, Any], name: str) -> None:
+def add_mode(document, name):
     document["modes"][name] = document["modes"]["b"]
 
 
@@ -171,7 +169,7 @@ NAMES = ["../../x", "/tmp/x", "..", "a/b", "a\nb", "a\\..\\x", "", ".x", "x" * 3
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_name_of_a_report_is_no_path(folder: Path, given: Path, name: str) -> None:
+def test_a_name_of_a_report_is_no_path(folder, given, name):
     victims = [folder.parent / "x.run", folder.parent / "x.json"]
     for victim in victims:
         victim.write_text("mine")
@@ -184,7 +182,7 @@ def test_a_name_of_a_report_is_no_path(folder: Path, given: Path, name: str) -> 
 
 
 @pytest.mark.parametrize("path", ["../x.run", "/etc/passwd", "/dev/zero", "runs/../../x", "a\0b"])
-def test_a_run_of_a_report_is_in_the_folder(folder: Path, given: Path, path: str) -> None:
+def test_a_run_of_a_report_is_in_the_folder(folder, given, path):
     edit_json(lambda document: document["modes"]["a"]["run"].update(path=path))(folder)
     with pytest.raises(TrectoolsPlusError):
         verify_report(folder)
@@ -202,9 +200,7 @@ FILES_BESIDE = [
 
 @pytest.mark.parametrize("name", [*FILES_BESIDE, "BenchmarkReport.html", "reports/a.json"])
 @pytest.mark.parametrize("kind", ["pipe", "link", "loop"])
-def test_files_of_a_report_are_regular_and_inside(
-    folder: Path, given: Path, name: str, kind: str
-) -> None:
+def test_files_of_a_report_are_regular_and_inside(folder, given, name, kind):
     (folder / name).unlink(missing_ok=True)
     if kind == "pipe":
         os.mkfifo(folder / name)
@@ -218,7 +214,7 @@ def test_files_of_a_report_are_regular_and_inside(
 @pytest.mark.parametrize(
     "text", ["[" * 100_000, '{"a":' * 100_000, "", "\0", "[1]", "null", "1e999"]
 )
-def test_a_document_that_is_no_report_is_refused(folder: Path, given: Path, text: str) -> None:
+def test_a_document_that_is_no_report_is_refused(folder, given, text):
     (folder / JSON).write_text(text)
     with pytest.raises(TrectoolsPlusError):
         verify_report(folder)
@@ -230,9 +226,7 @@ def test_a_document_that_is_no_report_is_refused(folder: Path, given: Path, text
     [{"resamples": 10**12}, {"qrels": {"q": {"d": 1}}}, {"runs": ["a"]}, {"runs": {"a": {}}},
      {"seed": "x"}, {"confidence": None}, {"headline_measures": 3}],
 )  # fmt: skip
-def test_settings_of_another_kind_are_refused(
-    folder: Path, given: Path, settings: dict[str, Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_settings_of_another_kind_are_refused(folder, given, settings, monkeypatch):
     monkeypatch.setenv("TRECTOOLS_PLUS_CACHE", str(folder.parent / "cache"))
     set_config(**settings)(folder)
     reseal(folder)
@@ -242,13 +236,13 @@ def test_settings_of_another_kind_are_refused(
     assert not (folder.parent / "cache").exists()
 
 
-def test_a_table_with_too_many_rows_is_refused(folder: Path, monkeypatch: Any) -> None:
+def test_a_table_with_too_many_rows_is_refused(folder, monkeypatch):
     monkeypatch.setattr("trectools_plus.formats.files.closed.MAX_ROWS", 10)
     with pytest.raises(TrectoolsPlusError):
         _ = ReportFolder(folder).per_query
 
 
-def test_verification_writes_nothing(folder: Path) -> None:
+def test_verification_writes_nothing(folder):
     before = {path: sha256_file(path) for path in folder.rglob("*") if path.is_file()}
     verify_report(folder)
     after = {path: sha256_file(path) for path in folder.rglob("*") if path.is_file()}
@@ -256,21 +250,19 @@ def test_verification_writes_nothing(folder: Path) -> None:
 
 
 @pytest.fixture
-def with_class(small: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def with_class(small, tmp_path, monkeypatch, write_benchmark):
     """An honest report with a measure of its writer, whose code the reader does not have."""
     (tmp_path / "own_of_writer.py").write_text(MEASURE)
     monkeypatch.syspath_prepend(tmp_path)
     run = small.write_run("a", {"q1": ["d2"], "q2": ["d2"], "q3": ["d4"], "q4": ["d7"]})
     other = small.write_run("b", {"q1": ["d1"], "q2": ["d2"], "q3": ["d4"], "q4": ["d6"]})
-    folder = tmp_path / "out"
     options = {"runs": {"a": run, "b": other}, "topics": small.topics, "qrels": small.qrels}
-    options |= {"measures": "RR,own_of_writer:First@1", "resamples": 100}
-    write_reports(run_benchmark(load_config(options={**options, "output_dir": str(folder)})))
+    write_benchmark(tmp_path / "out", measures="RR,own_of_writer:First@1", **options)
     (tmp_path / "own_of_writer.py").unlink()
-    return folder
+    return tmp_path / "out"
 
 
-def test_a_measure_of_the_writer_is_not_computed(with_class: Path, tmp_path: Path) -> None:
+def test_a_measure_of_the_writer_is_not_computed(with_class, tmp_path):
     with pytest.raises(TrectoolsPlusError, match="own_of_writer:First"):
         verify_report(with_class)
     rules = GateRules(("RR",))
@@ -278,31 +270,26 @@ def test_a_measure_of_the_writer_is_not_computed(with_class: Path, tmp_path: Pat
     assert run_gate(with_class, copy, rules).passed
 
 
-def test_a_report_over_an_absent_ontology_is_not_verified(tmp_path: Path) -> None:
-    files = {"ontology": ROOT / "fixtures/ontology/toy.obo"}
-    files["test_file"] = ROOT / "tests/contract/inputs/testsets/toy.json"
-    options: dict[str, Any] = {"dataset": "hpo", "modes": "lexical,vector,hybrid"}
-    options |= {"measures": "RR,MaxOntSim@3", "resamples": 100, "output_dir": str(tmp_path / "out")}
-    for kind, path in files.items():
-        options[kind] = str(shutil.copy(path, tmp_path))
-    write_reports(run_benchmark(load_config(options=options)))
+def test_a_report_over_an_absent_ontology_is_not_verified(tmp_path, write_benchmark):
+    sources = ("fixtures/ontology/toy.obo", "tests/contract/inputs/testsets/toy.json")
+    ontology, test_file = (shutil.copy(ROOT / path, tmp_path) for path in sources)
+    options = {"dataset": "hpo", "modes": "lexical,vector,hybrid", "measures": "RR,MaxOntSim@3"}
+    files = {"ontology": str(ontology), "test_file": str(test_file)}
+    write_benchmark(tmp_path / "out", **options, **files)
     assert verify_report(tmp_path / "out").problems == []
     for kind in files:
-        Path(options[kind]).unlink()
+        Path(files[kind]).unlink()
     with pytest.raises(TrectoolsPlusError, match="ontology"):
         verify_report(tmp_path / "out")
 
 
 @pytest.mark.parametrize("change", ["nothing", "other text", "absent"])
-def test_a_report_with_excluded_documents_is_verified(
-    small: Any, tmp_path: Path, change: str
-) -> None:
+def test_a_report_with_excluded_documents_is_verified(small, tmp_path, write_benchmark, change):
     excluded = tmp_path / "exclude.txt"
     excluded.write_text("q1 d1\n")
     run = small.write_run("a", {"q1": ["d1", "d2"], "q2": ["d2"], "q3": ["d4"], "q4": ["d7"]})
-    options: dict[str, Any] = {"runs": {"a": run}, "qrels": small.qrels, "measures": "RR"}
-    options |= {"exclude": str(excluded), "output_dir": str(tmp_path / "out")}
-    write_reports(run_benchmark(load_config(options=options)))
+    options = {"runs": {"a": run}, "qrels": small.qrels, "measures": "RR"}
+    write_benchmark(tmp_path / "out", exclude=str(excluded), **options)
     if change == "other text":
         excluded.write_text("q2 d2\n")
     elif change == "absent":
@@ -348,7 +335,7 @@ TEXTS = """
 """
 
 
-def iter_texts(schema: dict[str, Any]) -> Iterator[str]:
+def iter_texts(schema):
     """Yield the fields of a schema that can have any text, also as a key or in a list."""
     for model, definition in {**schema["$defs"], "BenchmarkReport": schema}.items():
         for name, field in definition.get("properties", {}).items():
@@ -358,15 +345,15 @@ def iter_texts(schema: dict[str, Any]) -> Iterator[str]:
                 yield f"{model}.{name}"
 
 
-def test_every_text_of_a_report_is_known_to_be_safe() -> None:
+def test_every_text_of_a_report_is_known_to_be_safe():
     """A new field must be added here: what is not in ``OPENED`` is compared or shown only."""
     found = {*iter_texts(BenchmarkReport.model_json_schema())}
     assert found == {*OPENED, *TEXTS.split()}
 
 
-def test_every_setting_that_names_a_file_is_guarded() -> None:
+def test_every_setting_that_names_a_file_is_guarded():
     """A new setting with a file must be one of ``FILES``, which are opened only if unchanged."""
     hints = get_type_hints(BenchmarkConfig, include_extras=True)
-    reader = repr(FileName.__metadata__[0].func)  # type: ignore[attr-defined]
+    reader = repr(FileName.__metadata__[0].func)
     named = {name for name, hint in hints.items() if reader in repr(hint)}
     assert named == {*FILES, "dataset", "runs", "output_dir"}

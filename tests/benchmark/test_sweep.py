@@ -1,20 +1,15 @@
 """``benchmark sweep``: variants that are given or fused, and the best of them."""
 
-from __future__ import annotations
-
 import json
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from trectools_plus import evaluate
-from trectools_plus.benchmark import load_config, load_sweep_config, run_benchmark, run_sweep
+from trectools_plus.benchmark import load_sweep_config, run_sweep
 from trectools_plus.errors import CheckFailedError, IncomparableError, InputError, UsageError
-from trectools_plus.reporting import write_reports, write_sweep_report
-from trectools_plus.reporting.files import sweep_blocks
-from trectools_plus.retrieval.fusion import Fusion, fuse
+from trectools_plus.reporting import sweep_blocks, write_sweep_report
+from trectools_plus.retrieval import Fusion, fuse
 from trectools_plus.statistics import compare_columns, select_winner
 
 SAMPLE = Path(__file__).parents[2] / "trectools_plus/formats/sample"
@@ -23,29 +18,27 @@ RUNS = {name: str(SAMPLE / "runs" / f"{name}.run") for name in ("lexical", "vect
 WEIGHTS = "0.3,0.4,0.5,0.6"
 FEW = {"resamples": 200}
 
-Call = Callable[..., tuple[int, str, str]]
-
 
 @pytest.fixture(autouse=True)
-def _cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def _cache(tmp_path, monkeypatch):
     monkeypatch.setenv("TRECTOOLS_PLUS_CACHE", str(tmp_path / "cache"))
 
 
 @pytest.fixture
-def call(call_of: Callable[..., Call]) -> Call:
+def call(call_of):
     return call_of("benchmark sweep")
 
 
-def sweep(folder: Path, **options: Any) -> Any:
+def sweep(folder, **options):
     """Run a sweep and return its result."""
     return run_sweep(load_sweep_config(None, {**FEW, **options, "output_dir": folder}))
 
 
-def _files(folder: Path) -> dict[str, bytes]:
+def _files(folder):
     return {path.name: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
-def fused(folder: Path, **options: Any) -> Any:
+def fused(folder, **options):
     """Run a sweep over weights of the fusion of the sample's runs."""
     given = {"runs": RUNS, "qrels": QRELS, "grid": {"fusion.weights": WEIGHTS}}
     return sweep(folder, **{**given, **options})
@@ -206,9 +199,8 @@ def test_the_same_seed_gives_the_same_bytes(tmp_path):
     assert one == two
 
 
-def test_the_report_of_a_benchmark_is_not_overwritten(tmp_path):
-    options = {"runs": RUNS, "qrels": QRELS, **FEW}
-    write_reports(run_benchmark(load_config(None, {**options, "output_dir": tmp_path / "out"})))
+def test_the_report_of_a_benchmark_is_not_overwritten(tmp_path, write_benchmark):
+    write_benchmark(tmp_path / "out", runs=RUNS, qrels=QRELS)
     files = _files(tmp_path / "out")
     with pytest.raises(InputError):
         write_sweep_report(fused(tmp_path / "out"))

@@ -1,24 +1,18 @@
 """Commands that run in this process, whose errors are raised."""
 
-from __future__ import annotations
-
 import json
-from collections.abc import Callable
-from typing import Any
 
 import pytest
-from typer.testing import CliRunner, Result
+from typer.testing import CliRunner
 
 from trectools_plus.cli.app import app
 
-Invoke = Callable[..., Result]
-
 
 @pytest.fixture(scope="session")
-def invoke() -> Invoke:
+def invoke():
     """Call a command with words, of which the first ones may be in one text."""
 
-    def call(command: str, *words: object, stdin: str | None = None) -> Result:
+    def call(command, *words, stdin=None):
         given = [*command.split(), *map(str, words)]
         return CliRunner().invoke(app, given, input=stdin)
 
@@ -26,10 +20,10 @@ def invoke() -> Invoke:
 
 
 @pytest.fixture(scope="session")
-def call(invoke: Invoke) -> Invoke:
+def call(invoke):
     """Call a command, and raise its error; a failed check only has an exit code."""
 
-    def checked(command: str, *words: object, stdin: str | None = None) -> Result:
+    def checked(command, *words, stdin=None):
         result = invoke(command, *words, stdin=stdin)
         if result.exception is not None and not isinstance(result.exception, SystemExit):
             raise result.exception
@@ -39,7 +33,7 @@ def call(invoke: Invoke) -> Invoke:
 
 
 @pytest.fixture(scope="session")
-def document(call: Invoke) -> Callable[..., Any]:
+def document(call):
     """Call a command, and return the JSON document that it prints."""
     return lambda *words, stdin=None: json.loads(
         call(*words, "--format", "json", stdin=stdin).stdout

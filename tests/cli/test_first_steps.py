@@ -1,10 +1,7 @@
 """What a new user writes first: names of commands, measures, tests and files."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -18,7 +15,7 @@ FILES = {
 
 @pytest.mark.every(2)
 @pytest.mark.parametrize("given", ["lexical", "lexical.run", FILES["a"]])
-def test_a_baseline_may_be_named_by_its_file(program: Any, tmp_path: Path, given: str) -> None:
+def test_a_baseline_may_be_named_by_its_file(program, tmp_path, given):
     runs = [FILES["a"], FILES["b"]]
     words = ["trectools-plus", "compare", *runs, "--qrels", FILES["qrels"], "--format", "json"]
     done = program([*words, "--baseline", given, "--test", "ttest"], tmp_path)

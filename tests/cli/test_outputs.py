@@ -1,19 +1,16 @@
 """No command replaces a file that it reads, or a run, qrels or topics by a result."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 from typer.testing import CliRunner
 
 from trectools_plus.cli import app as commands
-from trectools_plus.cli.app import CommandEntry, load_command
+from trectools_plus.cli.app import load_command
 from trectools_plus.errors import TrectoolsPlusError
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"
@@ -35,7 +32,7 @@ Call = Callable[..., int]
 
 
 @pytest.fixture
-def call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Call:
+def call(tmp_path, monkeypatch):
     """Call a command in a folder with data; a failed command must not change any file."""
     monkeypatch.chdir(tmp_path)
     shutil.copytree(FIXTURES / "runs", "runs")
@@ -45,10 +42,10 @@ def call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Call:
     os.link("runs/lexical.run", "hard.run")
     Path("winner.run").write_bytes(Path("runs/tied.run").read_bytes())
 
-    def contents() -> dict[str, bytes]:
+    def contents():
         return {str(p): p.read_bytes() for p in Path().rglob("*") if p.is_file()}
 
-    def called(line: str) -> int:
+    def called(line):
         before = contents()
         result = CliRunner().invoke(commands.app, line.split(), standalone_mode=False)
         error = result.exception
@@ -64,8 +61,8 @@ def call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Call:
 @pytest.mark.parametrize(
     ("name", "entry"), [pair for group in GROUPS for pair in group.items()], ids=str
 )
-def test_the_table_of_commands_names_every_output(name: str, entry: CommandEntry) -> None:
-    command: Any = load_command(name, entry)
+def test_the_table_of_commands_names_every_output(name, entry):
+    command = load_command(name, entry)
     files = [one for one in command.params if one.metavar in ("FILE", "OUTPUT")]
     outputs = {one.name for one in files if OUTPUTS & {*one.opts, one.name}}
     assert outputs <= {*entry.results, *entry.data}
@@ -95,7 +92,7 @@ def test_the_table_of_commands_names_every_output(name: str, entry: CommandEntry
         "testset convert hpo-en-tiny . --to trec",
     ],
 )
-def test_files_of_the_user_are_never_replaced(call: Call, line: str) -> None:
+def test_files_of_the_user_are_never_replaced(call, line):
     if "--modes" in line:
         line = line.removesuffix(" --modes x")
         Path("runs/x.run").write_text("mine\n")
@@ -105,7 +102,7 @@ def test_files_of_the_user_are_never_replaced(call: Call, line: str) -> None:
 
 
 @pytest.mark.parametrize("kind", ["csv", "json", "table", "parquet"])
-def test_a_result_replaces_a_result(call: Call, kind: str) -> None:
+def test_a_result_replaces_a_result(call, kind):
     for more in ("", " --per-query", ""):
         assert call(f"eval q.txt runs/lexical.run --format {kind} -o s.{kind}{more}") == 0
     files = "--to t.json --to t.csv --to t.md --to t.tex"
@@ -127,12 +124,12 @@ DATA = {
 
 
 @pytest.mark.parametrize("name", DATA)
-def test_no_data_of_any_form_is_replaced_by_a_result(call: Call, name: str) -> None:
+def test_no_data_of_any_form_is_replaced_by_a_result(call, name):
     Path(name).write_text(DATA[name])
     assert call(f"eval q.txt -o {name} runs/lexical.run") == 2
 
 
-def test_a_benchmark_replaces_its_own_files_only(call: Call) -> None:
+def test_a_benchmark_replaces_its_own_files_only(call):
     line = "benchmark run --runs runs/lexical.run runs/vector.run --qrels q.txt -o out"
     assert call(line) == 0
     assert call(line) == 0
@@ -144,14 +141,14 @@ def test_a_benchmark_replaces_its_own_files_only(call: Call) -> None:
         assert call("benchmark show out --table out/table.md") == 0
 
 
-def test_a_run_beside_a_report_is_kept(call: Call) -> None:
+def test_a_run_beside_a_report_is_kept(call):
     assert call("benchmark run --runs runs/lexical.run --qrels q.txt -o out") == 0
     shutil.copy("runs/tied.run", "out/runs/vector.run")
     line = "benchmark run --runs runs/lexical.run runs/vector.run --qrels q.txt -o out"
     assert call(line) == 2
 
 
-def test_folders_with_a_manifest_are_written_again(call: Call) -> None:
+def test_folders_with_a_manifest_are_written_again(call):
     for _ in range(2):
         assert call("testset convert hpo-en-tiny tiny --to trec") == 0
         assert call("testset split hpo-en-small -o parts") == 0

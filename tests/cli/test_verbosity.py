@@ -1,14 +1,11 @@
 """Tests of ``-q``, ``-v`` and ``-V``."""
 
-from __future__ import annotations
-
 import io
 import re
 import sys
 from pathlib import Path
 
 import pytest
-from harness.program import Program
 
 from trectools_plus.cli import printing
 from trectools_plus.text import MinorNote
@@ -21,28 +18,28 @@ QRELS = ROOT / "fixtures/garden-trec/qrels.txt"
 
 
 @pytest.mark.parametrize("name", ["trectools-plus", "trectools-plus runs", "runs", "benchmark"])
-def test_every_group_has_a_version(name: str, program: Program, tmp_path: Path) -> None:
+def test_every_group_has_a_version(name, program, tmp_path):
     long, short = (program(f"{name} {option}", tmp_path) for option in ("--version", "-V"))
     assert short.text == long.text
     assert re.fullmatch(r"trectools-plus \d+\.\d+\.\d+\n", short.text)
 
 
 @pytest.fixture
-def extra_query(tmp_path: Path) -> Path:
+def extra_query(tmp_path):
     """Write a run with a query that is not in the qrels."""
     path = tmp_path / "extra.run"
     path.write_bytes(RUN.read_bytes() + b"no-such-query Q0 d1 1 1.0 tag\n")
     return path
 
 
-def test_quiet_prints_no_notes(extra_query: Path, program: Program, tmp_path: Path) -> None:
+def test_quiet_prints_no_notes(extra_query, program, tmp_path):
     command = ["trectools-plus", "eval", QRELS, extra_query]
     usual, quiet = program(command, tmp_path), program([*command, "-q"], tmp_path)
     assert "note: " in usual.stderr
     assert (quiet.code, quiet.stderr, quiet.stdout) == (0, "", usual.stdout)
 
 
-def test_verbose_prints_the_traceback_of_an_error(program: Program, tmp_path: Path) -> None:
+def test_verbose_prints_the_traceback_of_an_error(program, tmp_path):
     done = program("runs info missing.run -v", tmp_path)
     assert done.code == 2
     assert done.stderr.startswith("Traceback ")
@@ -51,7 +48,7 @@ def test_verbose_prints_the_traceback_of_an_error(program: Program, tmp_path: Pa
 
 
 class Terminal(io.StringIO):
-    def isatty(self) -> bool:
+    def isatty(self):
         return True
 
 

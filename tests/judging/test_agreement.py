@@ -1,22 +1,19 @@
 """Agreement of labels, against scikit-learn and counts made by hand."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from harness.plans import grades_of, label, label_all
 from sklearn.metrics import cohen_kappa_score, confusion_matrix
 
-from trectools_plus.judging.labels import Label, LabelOrigin
-from trectools_plus.judging.plan import PlanFolder
+from trectools_plus.judging.labels import LabelOrigin
 from trectools_plus.judging.values import PEOPLE, find_agreement
+from trectools_plus.statistics import Resampling
 from trectools_plus.statistics.agreement import krippendorffs_alpha
-from trectools_plus.statistics.arrays import Resampling
 
 FEW = Resampling(200)
 
 
-def noisy(labels: list[Label], annotator: str, kind: str, seed: int, keep: float) -> list[Label]:
+def noisy(labels, annotator, kind, seed, keep):
     """Return labels that keep a proportion of the grades."""
     generator = np.random.default_rng(seed)
     return [
@@ -31,7 +28,7 @@ def noisy(labels: list[Label], annotator: str, kind: str, seed: int, keep: float
     ]
 
 
-def flat(labels: list[Label]) -> dict[tuple[str, str], int]:
+def flat(labels):
     return {
         (query_id, doc_id): grade
         for query_id, found in grades_of(labels).items()
@@ -39,7 +36,7 @@ def flat(labels: list[Label]) -> dict[tuple[str, str], int]:
     }
 
 
-def test_agreement_is_that_of_scikit_learn(plan: PlanFolder) -> None:
+def test_agreement_is_that_of_scikit_learn(plan):
     anna = label_all(plan, 8)
     ben = noisy(anna[:60], "Ben", "person", 1, 0.7)
     model = noisy(label_all(plan, 12), "m", "model", 2, 0.5)
@@ -70,12 +67,12 @@ def test_agreement_is_that_of_scikit_learn(plan: PlanFolder) -> None:
         assert one.alpha.value == alpha.value
 
 
-def test_missing_labels_and_repeats(plan: PlanFolder) -> None:
+def test_missing_labels_and_repeats(plan):
     query_id = plan.plan.queries[0]
     first, second, *_ = plan.judgeable[query_id]
     origin = LabelOrigin(model="m", prompt_sha256="0")
 
-    def asked(doc_id: str, grade: int | None, repeat: int = 0) -> Label:
+    def asked(doc_id, grade, repeat=0):
         one = label(query_id, doc_id, grade, "m", "model")
         return one.model_copy(update={"repeat": repeat, "origin": origin})
 

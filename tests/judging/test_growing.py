@@ -1,18 +1,21 @@
 """Judgments that grow: further runs, answers and qrels cost only what is new."""
 
-from __future__ import annotations
-
 import json
 from contextlib import closing
-from pathlib import Path
-from typing import Any
 
 import pytest
 from harness.plans import label_all, make_small, topics_of, write_corpus, write_runs
 
 from trectools_plus.errors import UsageError
-from trectools_plus.formats.corpus import load_corpus
-from trectools_plus.formats.tables import Qrels
+from trectools_plus.formats import Qrels, load_corpus
+from trectools_plus.judging import (
+    Labelling,
+    LabelOptions,
+    PlanOptions,
+    extend_plan,
+    record_estimate,
+    write_judgments,
+)
 from trectools_plus.judging.endpoint import (
     DEFAULT_PROMPT,
     Prompt,
@@ -20,27 +23,22 @@ from trectools_plus.judging.endpoint import (
     find_relevant_level,
     read_reply,
 )
-from trectools_plus.judging.estimates import (
-    estimate,
-    write_judgments,
-)
-from trectools_plus.judging.extending import extend_plan
+from trectools_plus.judging.estimates import estimate
 from trectools_plus.judging.judgments import (
     begin_session,
     find_annotator,
     find_session_annotator,
     record_labels,
 )
-from trectools_plus.judging.labelling import Labelling, LabelOptions, LabelSummary
-from trectools_plus.judging.labels import Label, LabelOrigin, Usage, read_labels, read_people
-from trectools_plus.judging.plan import PlanFolder, PlanOptions, make_plan
-from trectools_plus.judging.report import check_order, record_estimate
+from trectools_plus.judging.labels import LabelOrigin, Usage, read_labels, read_people
+from trectools_plus.judging.plan import make_plan
+from trectools_plus.judging.report import check_order
 from trectools_plus.judging.store import load_plan_material, open_store
 from trectools_plus.judging.values import find_complete
 from trectools_plus.judging.verification import verify_plan
+from trectools_plus.service import import_judgments
 from trectools_plus.service.review.app import review_app
 from trectools_plus.service.review.controller import Reviewer
-from trectools_plus.service.review.material import import_judgments
 
 
 class Judge:
@@ -48,26 +46,26 @@ class Judge:
 
     concurrency = 1
 
-    def __init__(self, prompt: str = "{query} {document}", usage: Usage | None = None) -> None:
+    def __init__(self, prompt="{query} {document}", usage=None):
         self.prompt = Prompt(prompt)
         self.origin = LabelOrigin(model="judge", host="localhost", prompt_sha256=self.prompt.sha256)
-        self.asked: list[tuple[str, str]] = []
+        self.asked = []
         self._usage = usage
 
-    def ask(self, query: str, document: str) -> Reply:
+    def ask(self, query, document):
         self.asked.append((query, document))
         return Reply(json.dumps({"grade": len(query + document) * 7 % 4}), usage=self._usage)
 
-    def close(self) -> None:
+    def close(self):
         """Do nothing."""
 
 
-def ask(plan: PlanFolder, judge: Judge, **options: Any) -> LabelSummary:
+def ask(plan, judge, **options):
     with closing(Labelling(plan, judge, LabelOptions(**options))) as labelling:
         return labelling.run()
 
 
-def judge_on_page(plan: PlanFolder, queries: int, name: str = "Anna", *, last: int = 0) -> None:
+def judge_on_page(plan, queries, name="Anna", *, last=0):
     """Record grades of all documents of the first queries that lack one."""
     before = {(label.query_id, label.doc_id) for label in read_people(plan.path)}
     rows = [
@@ -79,17 +77,16 @@ def judge_on_page(plan: PlanFolder, queries: int, name: str = "Anna", *, last: i
     with closing(store):
         secret = begin_session(store, name, resume=bool(before))
         person = find_session_annotator(store, secret or "")
-        assert person is not None
         record_labels(store, person, rows[: len(rows) - last], "")
 
 
-def extend(plan: PlanFolder, folder: Path, name: str, seed: int) -> PlanFolder:
+def extend(plan, folder, name, seed):
     runs = write_runs(folder, (name,), len(plan.plan.queries), seed)
     return extend_plan(plan, runs, folder / f"with-{name}", load_corpus(write_corpus(folder)))
 
 
 @pytest.fixture
-def judged(tmp_path: Path) -> PlanFolder:
+def judged(tmp_path):
     """A plan of 30 queries that a model and people have judged."""
     plan = make_small(tmp_path, queries=30, people=22)
     ask(plan, Judge())
@@ -97,7 +94,7 @@ def judged(tmp_path: Path) -> PlanFolder:
     return plan
 
 
-def test_an_extended_plan_asks_only_new_pairs(judged: PlanFolder, tmp_path: Path) -> None:
+def test_an_extended_plan_asks_only_new_pairs(judged, tmp_path):
     old = judged
     for number, name in enumerate("cd", 1):
         new = extend(old, tmp_path, name, seed=number)
@@ -126,7 +123,7 @@ def test_an_extended_plan_asks_only_new_pairs(judged: PlanFolder, tmp_path: Path
         old = new
 
 
-def test_an_extension_keeps_the_texts_that_were_judged(tmp_path: Path) -> None:
+def test_an_extension_keeps_the_texts_that_were_judged(tmp_path):
     judged = make_small(tmp_path, queries=3)
     runs = write_runs(tmp_path, ("c",), 3, seed=1)
     file = write_corpus(tmp_path)
@@ -142,14 +139,12 @@ def test_an_extension_keeps_the_texts_that_were_judged(tmp_path: Path) -> None:
     assert (again.plan.people, again.plan.depth) == (judged.plan.people, judged.plan.depth)
 
 
-def test_answers_are_reused_across_plans_if_all_is_equal(
-    judged: PlanFolder, tmp_path: Path
-) -> None:
+def test_answers_are_reused_across_plans_if_all_is_equal(judged, tmp_path):
     runs = write_runs(tmp_path, "bc", 30)
     corpus = load_corpus(write_corpus(tmp_path))
     options = PlanOptions(depth=4, measures=("P@4",))
 
-    def make(name: str) -> PlanFolder:
+    def make(name):
         return make_plan(runs, topics_of(30), corpus, tmp_path / name, options)
 
     other = make("other")
@@ -174,7 +169,7 @@ def test_answers_are_reused_across_plans_if_all_is_equal(
     assert ask(make("forged"), Judge(), reuse=[judged.path]).reused == least
 
 
-def test_tokens_are_stored_and_priced(tmp_path: Path) -> None:
+def test_tokens_are_stored_and_priced(tmp_path):
     answer = {"choices": [{"message": {"content": "{}"}}]}
     usage = {"prompt_tokens": 300, "completion_tokens": 20, "total_tokens": 320}
     assert read_reply({**answer, "usage": usage}).usage == Usage(
@@ -207,11 +202,11 @@ def test_tokens_are_stored_and_priced(tmp_path: Path) -> None:
         ("1 = not relevant, but related\n2 = non-relevant\n3 = relevant", 3),
     ],
 )
-def test_the_prompt_declares_which_grades_are_relevant(prompt: str, level: int) -> None:
+def test_the_prompt_declares_which_grades_are_relevant(prompt, level):
     assert find_relevant_level(prompt) == level
 
 
-def test_an_estimate_counts_what_the_prompt_calls_relevant(tmp_path: Path) -> None:
+def test_an_estimate_counts_what_the_prompt_calls_relevant(tmp_path):
     plan = make_small(tmp_path, queries=30, people=22)
     ask(plan, Judge(DEFAULT_PROMPT))
     judge_on_page(plan, 22)
@@ -226,7 +221,7 @@ def test_an_estimate_counts_what_the_prompt_calls_relevant(tmp_path: Path) -> No
     assert means[0] < means[1]
 
 
-def test_an_estimate_lists_those_before_it(judged: PlanFolder, tmp_path: Path) -> None:
+def test_an_estimate_lists_those_before_it(judged, tmp_path):
     first = estimate(judged)
     assert first.earlier == []
     record_estimate(judged, first)
@@ -244,14 +239,14 @@ def test_an_estimate_lists_those_before_it(judged: PlanFolder, tmp_path: Path) -
     assert [look.people for look in third.earlier] == [22, 22]
 
 
-def _qrels(labels: list[Label]) -> Qrels:
-    rows: dict[str, dict[str, int]] = {}
+def _qrels(labels):
+    rows = {}
     for label in labels:
         rows.setdefault(label.query_id, {})[label.doc_id] = label.grade or 0
     return Qrels.from_dict(rows)
 
 
-def test_imported_judgments_of_a_part_are_completed_by_people(tmp_path: Path) -> None:
+def test_imported_judgments_of_a_part_are_completed_by_people(tmp_path):
     plan = make_small(tmp_path, queries=6, depth=12, measures=("P@4",))
     labels = label_all(plan, 3)
     first, second, third = plan.plan.queries[:3]
@@ -269,7 +264,6 @@ def test_imported_judgments_of_a_part_are_completed_by_people(tmp_path: Path) ->
     app = review_app(plan.path, plan.path / "review.db")  # the page asks about the rest
     controller = app.state.controller
     anna = find_annotator(controller.store, "Anna")
-    assert anna is not None
     assert [one.judged for one in Reviewer(controller, anna).offered()] == [
         sizes[first],
         sizes[second] - 3,

@@ -1,9 +1,6 @@
 """Answers of a service that are wrong, dishonest or made to be slow."""
 
-from __future__ import annotations
-
 from time import monotonic
-from typing import Any
 
 import pytest
 
@@ -34,17 +31,17 @@ KEY = "sk-proj-abcdef1234567890wxyz"
     ],
     ids=lambda answer: f"{answer[:12]} {len(answer)}",
 )
-def test_long_answers_are_read_in_little_time(answer: str) -> None:
+def test_long_answers_are_read_in_little_time(answer):
     started = monotonic()
     assert read_grade(answer).grade is None
     assert monotonic() - started < 5
 
 
-def test_an_object_after_many_broken_ones_is_read() -> None:
+def test_an_object_after_many_broken_ones_is_read():
     assert read_grade('{"a" ' * 300 + '{"grade": 2}') == ReadGrade(2)
 
 
-def completion(**members: Any) -> dict[str, Any]:
+def completion(**members):
     message = {"role": "assistant", "content": '{"grade": 2}'}
     return {"choices": [{"message": message}], "model": "m", **members}
 
@@ -61,13 +58,13 @@ def completion(**members: Any) -> dict[str, Any]:
         {"choices": [{}]},
     ],
 )
-def test_an_answer_with_an_error_is_not_graded(members: dict[str, Any]) -> None:
+def test_an_answer_with_an_error_is_not_graded(members):
     with pytest.raises(AnswerError):
         read_reply(completion(**members))
 
 
 @pytest.mark.parametrize("members", [{}, {"error": None}, {"error": {}}, {"errors": []}])
-def test_an_answer_without_an_error_is_read(members: dict[str, Any]) -> None:
+def test_an_answer_without_an_error_is_read(members):
     reply = read_reply(completion(**members))
     assert (reply.text, reply.problem) == ('{"grade": 2}', None)
 
@@ -78,5 +75,5 @@ def test_an_answer_without_an_error_is_read(members: dict[str, Any]) -> None:
         (f"wrong key {KEY}.", "wrong key ***."),
     ],
 )
-def test_a_key_is_hidden(text: str, shown: str) -> None:
+def test_a_key_is_hidden(text, shown):
     assert Secret(KEY).scrub(text) == shown

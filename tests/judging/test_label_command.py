@@ -1,7 +1,5 @@
 """``judge label``: what it says before it asks, interrupted, killed, and resumed."""
 
-from __future__ import annotations
-
 import json
 import os
 import random
@@ -10,14 +8,10 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator
-from pathlib import Path
-from typing import Any
 
 import pytest
 from harness.plans import make_small
-from harness.program import Program, Started
-from harness.scripted_server import Server, serve
+from harness.scripted_server import serve
 
 pytestmark = pytest.mark.process
 
@@ -26,44 +20,42 @@ SECRET = "sk-very-secret-0123456789"
 
 
 @pytest.fixture(autouse=True)
-def _no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
+def _no_proxy(monkeypatch):
     monkeypatch.setenv("NO_PROXY", "*")
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
+def folder(tmp_path):
     """A folder with a plan of some pairs."""
     make_small(tmp_path)
     return tmp_path
 
 
 @pytest.fixture
-def server() -> Iterator[Server]:
+def server():
     """A server that answers."""
     with serve() as running:
         yield running
 
 
-def command(server: Server, *options: str) -> list[str]:
+def command(server, *options):
     """Return the words of a command."""
     words = ["trectools-plus", "judge", "label", "plan", "--endpoint", server.url]
     return [*words, "--model", "tiny", *options]
 
 
-def read_lines(folder: Path) -> list[dict[str, Any]]:
+def read_lines(folder):
     """Return the whole lines of the labels."""
     path = folder / "plan" / "labels.jsonl"
     content = path.read_bytes() if path.exists() else b""
     return [json.loads(line) for line in content.split(b"\n")[:-1]]
 
 
-def pooled(folder: Path) -> int:
+def pooled(folder):
     return int(json.loads((folder / "plan" / "plan.json").read_text("utf-8"))["pooled"])
 
 
-def test_without_a_terminal_nothing_is_asked(
-    program: Program, folder: Path, server: Server
-) -> None:
+def test_without_a_terminal_nothing_is_asked(program, folder, server):
     for url, where in (
         (server.url, "Documents stay on this machine"),
         ("https://judge.invalid/v1", "Documents leave this machine, for judge.invalid"),
@@ -79,9 +71,7 @@ def test_without_a_terminal_nothing_is_asked(
 
 @pytest.mark.every(2)
 @pytest.mark.parametrize(("answer", "asked"), [("n\n", False), ("y\n", True)])
-def test_on_a_terminal_the_user_decides(
-    folder: Path, server: Server, answer: str, asked: bool
-) -> None:
+def test_on_a_terminal_the_user_decides(folder, server, answer, asked):
     pty = pytest.importorskip("pty", reason="terminals of POSIX")
     main, terminal = pty.openpty()
     os.write(main, answer.encode())
@@ -98,7 +88,7 @@ def test_on_a_terminal_the_user_decides(
     assert ("nothing was asked" in done.stderr) != asked
 
 
-def test_the_key_is_in_no_output_and_no_file(program: Program, folder: Path) -> None:
+def test_the_key_is_in_no_output_and_no_file(program, folder):
     with serve({"Text": ["401", "always"]}) as server:
         done = program(
             command(server, "--yes", "--key-from-env", "JUDGE_KEY"), folder, JUDGE_KEY=SECRET
@@ -114,7 +104,7 @@ def test_the_key_is_in_no_output_and_no_file(program: Program, folder: Path) -> 
     assert "not set or empty — --key-from-env NO_KEY" in unset.stderr
 
 
-def test_parameters(program: Program, folder: Path, server: Server) -> None:
+def test_parameters(program, folder, server):
     options = ("--set", "temperature=0.2", "--set", "max_tokens=none", "--set", "stop=END")
     done = program(command(server, "--yes", *options, "--set", "seed=7"), folder)
     assert done.code == 0, done.stderr
@@ -138,16 +128,14 @@ def test_parameters(program: Program, folder: Path, server: Server) -> None:
         ("--endpoint localhost:1 --model a --repeat 2", "--repeat"),
     ],
 )
-def test_wrong_usage(program: Program, folder: Path, options: str, problem: str) -> None:
+def test_wrong_usage(program, folder, check_mistake, options, problem):
     done = program(f"trectools-plus judge label plan --yes {options}", folder)
-    assert done.code == 2
-    assert problem in done.stderr
-    assert done.stderr.count("\n") == 1
+    check_mistake(done, 2, problem)
     assert not (folder / "plan" / "labels.jsonl").exists() or read_lines(folder) == []
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals")
-def test_ctrl_c_ends_cleanly(program: Program, folder: Path) -> None:
+def test_ctrl_c_ends_cleanly(program, folder):
     with serve(delay=0.1) as server:
         process = program.start(command(server, "--yes"), folder)
         while len(read_lines(folder)) < 5:
@@ -163,7 +151,7 @@ def test_ctrl_c_ends_cleanly(program: Program, folder: Path) -> None:
     assert len(read_lines(folder)) == pooled(folder)
 
 
-def kill(process: Started, server: Server, arrived: int, delay: float) -> None:
+def kill(process, server, arrived, delay):
     """End the process so long after so many questions have arrived."""
     while len(server.asked) < arrived and process.poll() is None:
         time.sleep(0.002)
@@ -172,9 +160,7 @@ def kill(process: Started, server: Server, arrived: int, delay: float) -> None:
 
 
 @pytest.mark.skipif(os.name != "posix", reason="SIGKILL")
-def test_nothing_is_lost_and_nothing_asked_twice_after_kill_9(
-    program: Program, folder: Path, thorough: bool
-) -> None:
+def test_nothing_is_lost_and_nothing_asked_twice_after_kill_9(program, folder, thorough):
     pairs = pooled(folder)
     generator = random.Random(1)
     with serve(delay=0.01) as server:

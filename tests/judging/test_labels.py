@@ -1,9 +1,5 @@
 """Labels of models in a file."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import pytest
 from harness.plans import label
 
@@ -11,7 +7,7 @@ from trectools_plus.errors import FormatError
 from trectools_plus.judging.labels import LabelOrigin, group_models, read_labels
 
 
-def test_an_incomplete_last_line_is_ignored_and_another_is_not(tmp_path: Path) -> None:
+def test_an_incomplete_last_line_is_ignored_and_another_is_not(tmp_path):
     file = tmp_path / "labels.jsonl"
     assert read_labels(file) == []
     one = label("q", "d", 2, "m", "model")
@@ -24,7 +20,7 @@ def test_an_incomplete_last_line_is_ignored_and_another_is_not(tmp_path: Path) -
             read_labels(file)
 
 
-def test_a_model_asked_in_two_ways_is_two() -> None:
+def test_a_model_asked_in_two_ways_is_two():
     plain = label("q", "d", 1, "m", "model")
     origins = [
         LabelOrigin(model="m", prompt_sha256="0", parameters={"temperature": heat})

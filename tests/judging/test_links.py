@@ -1,30 +1,22 @@
 """Nothing is written through a link that leads out of a plan or a report."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
-from pathlib import Path
-
 import pytest
 from harness.plans import label_all, make_small, write_labels
 
 from trectools_plus.errors import InputError
-from trectools_plus.extraction.report import REPORT_FILE as EXTRACTION_FILE
-from trectools_plus.formats.files.outputs import refuse_foreign, refuse_link_out
+from trectools_plus.extraction import REPORT_FILE as EXTRACTION_FILE
+from trectools_plus.formats import refuse_link_out
+from trectools_plus.formats.files.outputs import refuse_foreign
 from trectools_plus.judging.labels import read_people
-from trectools_plus.judging.plan import PlanFolder
 from trectools_plus.judging.store import load_plan_material, open_store, read_store
-from trectools_plus.reporting.extraction import check_extraction_folder
+from trectools_plus.reporting import check_extraction_folder
 from trectools_plus.reporting.judgments import JUDGMENT_FILES
-from trectools_plus.service.review.material import import_judgments
-from trectools_plus.validation.loading import load_qrels
-
-Call = Callable[..., tuple[int, str, str]]
-CallOf = Callable[..., Call]
+from trectools_plus.service import import_judgments
+from trectools_plus.validation import load_qrels
 
 
 @pytest.fixture
-def victim(tmp_path: Path) -> Path:
+def victim(tmp_path):
     """A file of the reader outside of the plan."""
     path = tmp_path / "victim"
     path.write_bytes(b"")
@@ -32,7 +24,7 @@ def victim(tmp_path: Path) -> Path:
     return path
 
 
-def is_untouched(victim: Path) -> bool:
+def is_untouched(victim):
     return victim.read_bytes() == b"" and victim.stat().st_mode & 0o777 == 0o644
 
 
@@ -40,8 +32,8 @@ def is_untouched(victim: Path) -> bool:
 @pytest.mark.parametrize("name", ["review.db", "review.db-wal", "review.db-journal"])
 @pytest.mark.parametrize("is_dangling", [False, True])
 def test_a_database_is_no_link_out_of_its_folder(
-    plan: PlanFolder, tmp_path: Path, victim: Path, call_of: CallOf, name: str, is_dangling: bool
-) -> None:
+    plan, tmp_path, victim, call_of, name, is_dangling
+):
     target = tmp_path / "new" if is_dangling else victim
     material = load_plan_material(plan)
     database = plan.path / "review.db"
@@ -70,9 +62,9 @@ def test_a_database_is_no_link_out_of_its_folder(
 @pytest.mark.parametrize("name", JUDGMENT_FILES)
 @pytest.mark.parametrize("is_dangling", [False, True])
 def test_an_estimate_is_not_written_through_a_link(
-    make_plan_of: PlanFolder, tmp_path: Path, victim: Path, call_of: CallOf, name: str,
-    is_dangling: bool,
-) -> None:  # fmt: skip
+    make_plan_of, tmp_path, victim, call_of, name,
+    is_dangling,
+):  # fmt: skip
     plan = make_plan_of
     call = call_of("judge estimate")
     assert call(str(plan.path))[0] == 0
@@ -84,7 +76,7 @@ def test_an_estimate_is_not_written_through_a_link(
 
 
 @pytest.fixture
-def make_plan_of(tmp_path: Path) -> PlanFolder:
+def make_plan_of(tmp_path):
     """A plan of 30 queries, of which people judged 25."""
     plan = make_small(tmp_path, queries=30, people=25)
     write_labels(plan, label_all(plan, 30, "judge", "model"))
@@ -96,8 +88,8 @@ def make_plan_of(tmp_path: Path) -> PlanFolder:
 
 
 def test_an_export_into_a_plan_is_not_written_through_a_link(
-    make_plan_of: PlanFolder, victim: Path, call_of: CallOf, tmp_path: Path
-) -> None:
+    make_plan_of, victim, call_of, tmp_path
+):
     plan = make_plan_of
     call = call_of("review export")
     (plan.path / "out.qrels").symlink_to(victim)
@@ -111,7 +103,7 @@ def test_an_export_into_a_plan_is_not_written_through_a_link(
     assert victim.read_bytes()
 
 
-def test_links_inside_of_a_folder_are_followed(tmp_path: Path) -> None:
+def test_links_inside_of_a_folder_are_followed(tmp_path):
     (tmp_path / "folder").mkdir()
     (tmp_path / "link").symlink_to(tmp_path / "folder")
     (tmp_path / "folder" / "a").write_text("")
@@ -120,7 +112,7 @@ def test_links_inside_of_a_folder_are_followed(tmp_path: Path) -> None:
     refuse_link_out(tmp_path / "link" / "b", tmp_path / "link")
 
 
-def test_an_extraction_is_not_written_through_a_link(tmp_path: Path, victim: Path) -> None:
+def test_an_extraction_is_not_written_through_a_link(tmp_path, victim):
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / EXTRACTION_FILE).write_text('{"manifest": 1, "system": 1, "scores": 1}')
     check_extraction_folder(tmp_path / "out")
@@ -138,9 +130,7 @@ class First(BaseMeasure):
 """
 
 
-def test_a_class_that_the_user_names_is_estimated(
-    make_plan_of: PlanFolder, tmp_path: Path, call_of: CallOf, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_class_that_the_user_names_is_estimated(make_plan_of, tmp_path, call_of, monkeypatch):
     """What the command names is the user's own; only what the plan names is a stranger's."""
     (tmp_path / "own_of_user.py").write_text(MEASURE)
     monkeypatch.syspath_prepend(tmp_path)

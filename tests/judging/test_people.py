@@ -1,18 +1,14 @@
 """Labels of people, from the database of the review page."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
 from contextlib import closing
-from pathlib import Path
 
 import pytest
 
 from trectools_plus.errors import InputError
 from trectools_plus.judging import judgments
-from trectools_plus.judging.judgments import Annotator, Grade
+from trectools_plus.judging.judgments import Grade
 from trectools_plus.judging.labels import read_people
-from trectools_plus.judging.store import ReviewMaterial, ReviewQuery, Store, open_store
+from trectools_plus.judging.store import ReviewMaterial, ReviewQuery, open_store
 
 QUERIES = ("q1", "q2")
 MATERIAL = ReviewMaterial(
@@ -21,34 +17,31 @@ MATERIAL = ReviewMaterial(
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
+def store(tmp_path):
     with closing(open_store(tmp_path / "review.db", MATERIAL, 1)) as opened:
         yield opened
 
 
-def person(store: Store, name: str) -> Annotator:
+def person(store, name):
     secret = judgments.begin_session(store, name, resume=False)
-    assert secret is not None
-    found = judgments.find_session_annotator(store, secret)
-    assert found is not None
-    return found
+    return judgments.find_session_annotator(store, secret)
 
 
-def found(folder: Path) -> list[tuple[str, str, str, int | None, str | None]]:
+def found(folder):
     return [
         (one.annotator, one.query_id, one.doc_id, one.grade, one.reason)
         for one in read_people(folder)
     ]
 
 
-def test_without_a_database_there_are_none(tmp_path: Path) -> None:
+def test_without_a_database_there_are_none(tmp_path):
     assert read_people(tmp_path) == []
     (tmp_path / "review.db").write_text("no database " * 100)
     with pytest.raises(InputError):
         read_people(tmp_path)
 
 
-def test_the_current_answer_of_each_person_counts(store: Store, tmp_path: Path) -> None:
+def test_the_current_answer_of_each_person_counts(store, tmp_path):
     anna, ben = person(store, "Anna"), person(store, "Ben")
     for grade in (1, 2):
         judgments.record_grade(store, anna, "q1", "d1", Grade(grade))

@@ -1,21 +1,14 @@
 """Queries that people need, against SciPy and simulated judgments."""
 
-from __future__ import annotations
-
-from collections.abc import Mapping
-from pathlib import Path
-
 import numpy as np
 import pytest
 from harness.plans import label, make_small, write_labels
 from scipy import stats
 
 from trectools_plus.errors import CheckFailedError, UsageError
-from trectools_plus.judging import judgments
+from trectools_plus.judging import judgments, plan_people
 from trectools_plus.judging import pilot as module
 from trectools_plus.judging.judgments import Grade
-from trectools_plus.judging.pilot import plan_people
-from trectools_plus.judging.plan import PlanFolder
 from trectools_plus.judging.store import ReviewMaterial, ReviewQuery, open_store
 from trectools_plus.judging.values import values_of
 
@@ -23,7 +16,7 @@ QUERIES = 80
 
 
 @pytest.fixture
-def judged(tmp_path: Path) -> tuple[PlanFolder, Mapping[tuple[str, str], int]]:
+def judged(tmp_path):
     """A plan of which people have judged 15 queries, and the grades of all documents."""
     plan = make_small(tmp_path, QUERIES)
     generator = np.random.default_rng(3)
@@ -39,7 +32,6 @@ def judged(tmp_path: Path) -> tuple[PlanFolder, Mapping[tuple[str, str], int]]:
     store = open_store(plan.path / "review.db", material, 1)
     secret = judgments.begin_session(store, "Anna", resume=False)
     anna = judgments.find_session_annotator(store, secret or "")
-    assert anna is not None
     for query_id in plan.plan.queries[:15]:
         for doc_id in plan.judgeable[query_id]:
             grade = Grade(truth[query_id, doc_id])
@@ -49,8 +41,8 @@ def judged(tmp_path: Path) -> tuple[PlanFolder, Mapping[tuple[str, str], int]]:
 
 
 def test_without_a_model_the_numbers_are_those_of_the_t_interval(
-    judged: tuple[PlanFolder, Mapping[tuple[str, str], int]],
-) -> None:
+    judged,
+):
     plan, truth = judged
     found = plan_people(plan, 0.25, ["P@4"])
     labels = [label(*pair, grade) for pair, grade in truth.items()]
@@ -63,7 +55,7 @@ def test_without_a_model_the_numbers_are_those_of_the_t_interval(
         assert one.width == pytest.approx(high - low)
         deviation = float(first.std(ddof=1))
 
-        def width(n: int, deviation: float = deviation) -> float:
+        def width(n, deviation=deviation):
             return float(2 * stats.t.ppf(0.975, n - 1) * deviation / np.sqrt(n))
 
         fits = [n for n in range(2, QUERIES + 1) if width(n) <= 0.25]
@@ -72,7 +64,7 @@ def test_without_a_model_the_numbers_are_those_of_the_t_interval(
     assert (found.people, found.total, found.models, found.pairs) == (15, QUERIES, {}, 1)
 
 
-def test_too_little_is_refused(tmp_path: Path) -> None:
+def test_too_little_is_refused(tmp_path):
     plan = make_small(tmp_path, 12)
     with pytest.raises(CheckFailedError, match=r"0.*10"):
         plan_people(plan, 0.1)
@@ -82,8 +74,8 @@ def test_too_little_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_model_must_have_judged_the_queries_of_people(
-    judged: tuple[PlanFolder, Mapping[tuple[str, str], int]],
-) -> None:
+    judged,
+):
     plan, truth = judged
     lacking = plan.plan.queries[3]
     write_labels(plan, [label(*pair, 1, "m", "model") for pair in truth if pair[0] != lacking])

@@ -1,22 +1,18 @@
 """The plan: its pool, the order of queries, its files, and what it refuses."""
 
-from __future__ import annotations
-
 import json
-from pathlib import Path
-from typing import Any
 
 import pytest
 from harness.plans import topics_of, write_corpus, write_runs
 
 from trectools_plus.errors import CheckFailedError, InputError, UsageError
-from trectools_plus.formats.corpus import load_corpus
+from trectools_plus.formats import Topics, load_corpus
 from trectools_plus.formats.ranking import rank_documents
-from trectools_plus.formats.tables import Topics
-from trectools_plus.judging.plan import JudgmentPlan, PlanFolder, PlanOptions, make_plan
+from trectools_plus.judging import JudgmentPlan, PlanFolder, PlanOptions
+from trectools_plus.judging.plan import make_plan
 
 
-def content(folder: Path) -> dict[str, bytes]:
+def content(folder):
     return {
         str(path.relative_to(folder)): path.read_bytes()
         for path in sorted(folder.rglob("*"))
@@ -24,8 +20,8 @@ def content(folder: Path) -> dict[str, bytes]:
     }
 
 
-def test_the_pool_has_the_first_documents_of_every_run(plan: PlanFolder, tmp_path: Path) -> None:
-    expected: dict[tuple[str, str], dict[str, int]] = {}
+def test_the_pool_has_the_first_documents_of_every_run(plan, tmp_path):
+    expected = {}
     for run in ("a", "b"):
         rows = [line.split() for line in (tmp_path / f"{run}.run").read_text().splitlines()]
         for query_id in {row[0] for row in rows}:
@@ -48,9 +44,7 @@ def test_the_pool_has_the_first_documents_of_every_run(plan: PlanFolder, tmp_pat
     assert summary["judgments"] == sum(len(plan.pool[one]) for one in plan.plan.queries[:5])
 
 
-def test_the_same_inputs_and_seed_give_the_same_bytes(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_same_inputs_and_seed_give_the_same_bytes(tmp_path, monkeypatch):
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "1700000000")
     runs = write_runs(tmp_path, ("a", "b"), 12)
     file = write_corpus(tmp_path)
@@ -72,7 +66,7 @@ def test_the_same_inputs_and_seed_give_the_same_bytes(
     assert orders[0] != orders[2]
 
 
-def test_topics_without_results_and_lacking_documents_are_left_out(tmp_path: Path) -> None:
+def test_topics_without_results_and_lacking_documents_are_left_out(tmp_path):
     runs = write_runs(tmp_path, ("a", "b"), 6)
     pools = {
         f"q{n}": {
@@ -103,7 +97,7 @@ def test_topics_without_results_and_lacking_documents_are_left_out(tmp_path: Pat
     assert made.plan.left_out
 
 
-def test_a_changed_file_is_refused(plan: PlanFolder) -> None:
+def test_a_changed_file_is_refused(plan):
     for name, attribute in (
         ("pool.jsonl", "pool"),
         ("topics.jsonl", "topics"),
@@ -122,7 +116,7 @@ def test_a_changed_file_is_refused(plan: PlanFolder) -> None:
         assert getattr(PlanFolder(plan.path / "plan.json"), attribute)
 
 
-def test_what_is_no_plan_is_refused(plan: PlanFolder, tmp_path: Path) -> None:
+def test_what_is_no_plan_is_refused(plan, tmp_path):
     with pytest.raises(InputError):
         PlanFolder(tmp_path / "missing")
     file = plan.path / "plan.json"
@@ -143,9 +137,7 @@ def test_what_is_no_plan_is_refused(plan: PlanFolder, tmp_path: Path) -> None:
         ({"measures": ("nDGC@10",)}, "nDGC@10"),
     ],
 )
-def test_options_out_of_range_are_refused(
-    tmp_path: Path, options: dict[str, Any], words: str
-) -> None:
+def test_options_out_of_range_are_refused(tmp_path, options, words):
     with pytest.raises(UsageError, match=words):
         make_plan(
             write_runs(tmp_path, ("a",), 2),
@@ -157,7 +149,7 @@ def test_options_out_of_range_are_refused(
     assert not (tmp_path / "plan").exists()
 
 
-def test_data_that_do_not_belong_together_are_refused(tmp_path: Path) -> None:
+def test_data_that_do_not_belong_together_are_refused(tmp_path):
     runs, corpus = write_runs(tmp_path, ("a",), 2), load_corpus(write_corpus(tmp_path))
     options = PlanOptions(depth=4, measures=("P@4",))
     with pytest.raises(CheckFailedError, match="7: no run"):

@@ -1,33 +1,24 @@
 """Values per query, against pytrec_eval, and the rules for missing and several labels."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import numpy as np
 import pytest
 import pytrec_eval
 from harness.plans import grades_of, label, label_all, make_small
-from hypothesis import strategies as st
 
 from trectools_plus.errors import UsageError
-from trectools_plus.judging.labels import Label
-from trectools_plus.judging.plan import PlanFolder
 from trectools_plus.judging.values import find_complete, merge_labels, values_of
 
 
 @pytest.mark.parametrize("kind", ["person", "model"])
-def test_values_are_those_of_trec_eval_on_the_original_runs(
-    plan: PlanFolder, tmp_path: Path, kind: str
-) -> None:
-    labels = label_all(plan, 7, kind=kind)  # type: ignore[arg-type]
+def test_values_are_those_of_trec_eval_on_the_original_runs(plan, tmp_path, kind):
+    labels = label_all(plan, 7, kind=kind)
     found = values_of(plan, labels)
     assert found.queries == plan.plan.queries[:7]
     qrels = grades_of(labels)
     evaluator = pytrec_eval.RelevanceEvaluator(qrels, {"ndcg_cut.4", "P.4"})
     for run in ("a", "b"):
         rows = [line.split() for line in (tmp_path / f"{run}.run").read_text().splitlines()]
-        scores: dict[str, dict[str, float]] = {}
+        scores = {}
         for query_id, _, doc_id, _, score, _ in rows:
             scores.setdefault(query_id, {})[doc_id] = float(score)
         expected = evaluator.evaluate(scores)
@@ -36,7 +27,7 @@ def test_values_are_those_of_trec_eval_on_the_original_runs(
             assert found.values[name][run].tolist() == pytest.approx(values, abs=0)
 
 
-def test_a_query_without_relevant_documents_counts_0(plan: PlanFolder) -> None:
+def test_a_query_without_relevant_documents_counts_0(plan):
     first, second = plan.plan.queries[:2]
     labels = [label(first, doc_id, 0) for doc_id in plan.judgeable[first]]
     labels += [label(second, doc_id, 3) for doc_id in plan.judgeable[second]]
@@ -45,7 +36,7 @@ def test_a_query_without_relevant_documents_counts_0(plan: PlanFolder) -> None:
     assert found.values["P@4"]["b"].tolist() == [0.0, 1.0]
 
 
-def test_a_tenth_of_a_pool_may_be_missing(tmp_path: Path) -> None:
+def test_a_tenth_of_a_pool_may_be_missing(tmp_path):
     plan = make_small(tmp_path, depth=15)
     first, second = plan.plan.queries[:2]
     sizes = {one: len(plan.judgeable[one]) for one in (first, second)}
@@ -65,7 +56,7 @@ def test_a_tenth_of_a_pool_may_be_missing(tmp_path: Path) -> None:
     assert set(plan.judgeable[first][:allowed]).isdisjoint(found.grades[first])
 
 
-def test_a_value_that_is_not_defined_is_refused(plan: PlanFolder) -> None:
+def test_a_value_that_is_not_defined_is_refused(plan):
     first = plan.plan.queries[0]
     labels = [label(first, doc_id, 0) for doc_id in plan.judgeable[first]]
     for name in ("nDCG@4", "RR@4", "Recall@4", "Judged@4", "RBP@4", "Success@4", "AP@4"):
@@ -74,11 +65,8 @@ def test_a_value_that_is_not_defined_is_refused(plan: PlanFolder) -> None:
         values_of(plan, labels, ["MeanRank@4"])
 
 
-GRADES = st.lists(st.one_of(st.none(), st.integers(0, 3)), min_size=1, max_size=5)
-
-
-def test_the_last_answer_of_a_model_counts_without_repeats() -> None:
-    def asked(grade: int | None, repeat: int = 0) -> Label:
+def test_the_last_answer_of_a_model_counts_without_repeats():
+    def asked(grade, repeat=0):
         return label("q", "d", grade, "m", "model").model_copy(update={"repeat": repeat})
 
     assert merge_labels([asked(None), asked(2), asked(0, repeat=1)]) == {"q": {"d": 2}}

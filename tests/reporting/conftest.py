@@ -1,15 +1,11 @@
 """Reports made by hand, so that rendering is tested without any retrieval."""
 
-from __future__ import annotations
-
-from collections.abc import Callable, Mapping
 from itertools import combinations
-from typing import Any
 
 import pytest
 
+from trectools_plus.benchmark import BenchmarkReport
 from trectools_plus.benchmark.report import (
-    BenchmarkReport,
     DatasetInfo,
     Diagnostics,
     Manifest,
@@ -31,16 +27,14 @@ THREE_MODES = {
     "hybrid": {"nDCG@10": 0.3417, "RR@10": 0.63},
 }
 
-MakeReport = Callable[..., BenchmarkReport]
 
-
-def interval(low: float | None, high: float | None) -> ConfidenceInterval:
+def interval(low, high):
     return ConfidenceInterval(
         low=low, high=high, level=0.95, method="percentile bootstrap", resamples=10_000
     )
 
 
-def measured(name: str, mean: float | None) -> MeasureResult:
+def measured(name, mean):
     target = AD_HOC_TARGETS.get(name)
     return MeasureResult(
         mean=mean,
@@ -63,7 +57,7 @@ def measured(name: str, mean: float | None) -> MeasureResult:
     )
 
 
-def compared(baseline: str, contrast: str, name: str, difference: float) -> Comparison:
+def compared(baseline, contrast, name, difference):
     return Comparison(
         baseline=baseline,
         contrast=contrast,
@@ -86,14 +80,14 @@ def compared(baseline: str, contrast: str, name: str, difference: float) -> Comp
 
 
 @pytest.fixture
-def make_report() -> MakeReport:
+def make_report():
     def make(
-        means: Mapping[str, Mapping[str, float | None]] = THREE_MODES,
+        means=THREE_MODES,
         *,
-        latency: bool = True,
-        diagnostics: Mapping[str, Any] | None = None,
-        **fields: Any,
-    ) -> BenchmarkReport:
+        latency=True,
+        diagnostics=None,
+        **fields,
+    ):
         names = list(next(iter(means.values())))
         modes = {
             mode: ModeResult(
@@ -160,7 +154,7 @@ def make_report() -> MakeReport:
             seed=42,
             command="trectools-plus benchmark run --dataset irds:cranfield",
         )
-        whole: dict[str, Any] = {
+        whole = {
             "manifest": manifest,
             "modes": modes,
             "comparisons": comparisons,

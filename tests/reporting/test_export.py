@@ -1,12 +1,8 @@
 """Tables in every format hold the report's own figures and marks."""
 
-from __future__ import annotations
-
 import csv
 import io
 import re
-from pathlib import Path
-from typing import Any
 
 import polars as pl
 import pytest
@@ -14,11 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trectools_plus.errors import InputError, UsageError
-from trectools_plus.reporting import Layout, write_table
-from trectools_plus.reporting.export import (
+from trectools_plus.reporting import (
+    Layout,
     frame_as_csv,
     table_as_frame,
     table_as_text,
+    write_table,
 )
 
 MEANS = {
@@ -31,7 +28,7 @@ MEANS = {
 KINDS = ("latex", "markdown", "csv")
 
 
-def latex_rows(text: str) -> list[list[str]]:
+def latex_rows(text):
     body = text.split("\\toprule")[1].split("\\bottomrule")[0]
     lines = [line.strip() for line in body.splitlines() if line.strip().endswith("\\\\")]
     split = [re.split(r"(?<!\\)&", line.removesuffix("\\\\")) for line in lines]
@@ -46,14 +43,14 @@ TEXTS = st.one_of(
 )
 
 
-def is_number(text: str) -> bool:
+def is_number(text):
     return bool(
         re.fullmatch(r"[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?", text, re.IGNORECASE | re.ASCII)
     )
 
 
 @given(st.lists(st.tuples(TEXTS, st.floats(allow_nan=False)), min_size=1))
-def test_no_text_in_csv_is_a_formula_and_every_text_can_be_restored(rows: Any) -> None:
+def test_no_text_in_csv_is_a_formula_and_every_text_can_be_restored(rows):
     frame = pl.DataFrame(rows, schema={"id": pl.String, "value": pl.Float64}, orient="row")
     read = list(csv.reader(io.StringIO(frame_as_csv(frame), newline="")))[1:]
     assert len(read) == len(rows)
@@ -66,7 +63,7 @@ def test_no_text_in_csv_is_a_formula_and_every_text_can_be_restored(rows: Any) -
         assert re.sub(rf"^'('*[{re.escape(FORMULA_CHARACTERS)}])", r"\1", cell) == text
 
 
-def test_the_table_holds_the_reports_figures_and_marks(make_report: Any) -> None:
+def test_the_table_holds_the_reports_figures_and_marks(make_report):
     report = make_report(MEANS)
     rows = table_as_frame(report).rows(named=True)
     pairs = [(measure, mode) for measure in report.measure_names for mode in report.modes]
@@ -80,7 +77,7 @@ def test_the_table_holds_the_reports_figures_and_marks(make_report: Any) -> None
     assert [row["best"] for row in rows] == [False, False, True] * 2
 
 
-def test_markdown_marks_the_best_and_the_significant(make_report: Any) -> None:
+def test_markdown_marks_the_best_and_the_significant(make_report):
     text = table_as_text(make_report(MEANS), "markdown")
     lines = text.splitlines()
     assert lines[0] == ("| Metric | Lexical-Only ᵃ | Vector-Only ᵇ | Hybrid ᶜ |")
@@ -92,7 +89,7 @@ def test_markdown_marks_the_best_and_the_significant(make_report: Any) -> None:
     assert "mode with that" in text
 
 
-def test_latex_has_booktabs_rules_superscripts_and_intervals_below(make_report: Any) -> None:
+def test_latex_has_booktabs_rules_superscripts_and_intervals_below(make_report):
     text = table_as_text(make_report(MEANS), "latex")
     header, means, intervals, *_ = latex_rows(text)
     assert header == [
@@ -115,7 +112,7 @@ def test_latex_has_booktabs_rules_superscripts_and_intervals_below(make_report: 
 
 
 @pytest.mark.parametrize("count", [1, 6, 30])
-def test_many_modes_become_rows(make_report: Any, count: int) -> None:
+def test_many_modes_become_rows(make_report, count):
     modes = {f"m{number}": {"nDCG@10": number / 40, "RR@10": 0.5} for number in range(count)}
     table = make_report(modes)
     header = latex_rows(table_as_text(table, "latex"))[0]
@@ -126,7 +123,7 @@ def test_many_modes_become_rows(make_report: Any, count: int) -> None:
     assert first.count("|") == len(header) + 1
 
 
-def test_tables_for_papers_have_the_headline_measures_or_those_requested(make_report: Any) -> None:
+def test_tables_for_papers_have_the_headline_measures_or_those_requested(make_report):
     means = {mode: {f"P@{n}": n / 10 for n in range(1, 10)} for mode in ("x", "y")}
     report = make_report(means)
     assert len(latex_rows(table_as_text(report, "latex"))) == 1 + 2 * 6
@@ -142,16 +139,14 @@ def test_tables_for_papers_have_the_headline_measures_or_those_requested(make_re
         table_as_text(report, "csv", ["RR"])
 
 
-def markdown_cells(text: str) -> list[list[str]]:
+def markdown_cells(text):
     lines = [line for line in text.splitlines() if line.startswith("|") and "---" not in line]
     return [[cell.strip() for cell in line.split("|")[1:-1]] for line in lines]
 
 
 @pytest.mark.parametrize(("systems", "corner"), [("rows", "Mode"), ("columns", "Metric")])
 @pytest.mark.parametrize("count", [2, 7])
-def test_systems_are_rows_or_columns_as_requested(
-    make_report: Any, systems: Any, corner: str, count: int
-) -> None:
+def test_systems_are_rows_or_columns_as_requested(make_report, systems, corner, count):
     modes = {f"m{number}": {"nDCG@10": 0.12345, "P@5": 0.5} for number in range(count)}
     layout = Layout(systems, decimals=2)
     table = make_report(modes)
@@ -168,7 +163,7 @@ def test_systems_are_rows_or_columns_as_requested(
     assert "0.1234" not in text
 
 
-def test_other_endings_and_missing_folders_are_refused(make_report: Any, tmp_path: Path) -> None:
+def test_other_endings_and_missing_folders_are_refused(make_report, tmp_path):
     table = make_report(MEANS)
     with pytest.raises(UsageError, match=r"\.docx"):
         write_table(table, tmp_path / "table.docx")
@@ -176,7 +171,7 @@ def test_other_endings_and_missing_folders_are_refused(make_report: Any, tmp_pat
         write_table(table, tmp_path / "no" / "table.csv")
 
 
-def test_the_notes_name_the_test_and_the_family(make_report: Any) -> None:
+def test_the_notes_name_the_test_and_the_family(make_report):
     table = make_report(MEANS)
     test = "Paired t-test, Holm over 3 comparisons on one measure: every pair of 3 modes"
     queries = "0.05; 225 queries; those without results count 0, those without a relevant document"
@@ -186,7 +181,7 @@ def test_the_notes_name_the_test_and_the_family(make_report: Any) -> None:
     assert "test" not in table_as_text(alone, "latex")
 
 
-def test_a_latex_row_never_begins_with_what_its_line_end_would_read(make_report: Any) -> None:
+def test_a_latex_row_never_begins_with_what_its_line_end_would_read(make_report):
     means = {name: {"nDCG@10": 0.5} for name in ("[best]", "*starred", "c", "d", "e", "f")}
     lines = [line.strip() for line in table_as_text(make_report(means), "latex").splitlines()]
     ends = [place for place, line in enumerate(lines) if line.endswith("\\\\")]
@@ -195,7 +190,7 @@ def test_a_latex_row_never_begins_with_what_its_line_end_would_read(make_report:
     assert any(line.startswith("{}[best] &") for line in lines)
 
 
-def test_several_files_are_written_or_none(make_report: Any, tmp_path: Path) -> None:
+def test_several_files_are_written_or_none(make_report, tmp_path):
     table = make_report(MEANS)
     with pytest.raises(UsageError, match="docx"):
         write_table(table, tmp_path / "a.tex", tmp_path / "b.docx")

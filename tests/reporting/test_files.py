@@ -1,18 +1,12 @@
 """All files of a report are written, and JSON keeps every float exactly."""
 
-from __future__ import annotations
-
 import json
-from pathlib import Path
-from typing import Any
 
 import polars as pl
 
+from trectools_plus.benchmark import BenchmarkResult, load_report
 from trectools_plus.benchmark.run.output_folder import OutputFolder
-from trectools_plus.benchmark.run.runner import BenchmarkResult
-from trectools_plus.benchmark.verdict import load_report
-from trectools_plus.reporting.export import render_json
-from trectools_plus.reporting.files import write_reports
+from trectools_plus.reporting import render_json, write_reports
 
 TABLE = pl.DataFrame(
     {"run": ["a"], "query_id": ["1"], "measure": ["RR@10"], "value": [None]},
@@ -20,7 +14,7 @@ TABLE = pl.DataFrame(
 )
 
 
-def test_every_file_is_written(make_report: Any, tmp_path: Path) -> None:
+def test_every_file_is_written(make_report, tmp_path):
     report = make_report()
     files = write_reports(BenchmarkResult(report, TABLE, {}, OutputFolder(tmp_path)))
     modes = {f"{mode}.json" for mode in report.modes}
@@ -31,7 +25,7 @@ def test_every_file_is_written(make_report: Any, tmp_path: Path) -> None:
     assert pl.read_parquet(files["per_query"]).equals(TABLE)
 
 
-def test_floats_survive_json(make_report: Any) -> None:
+def test_floats_survive_json(make_report):
     value = 0.1 + 0.2
     report = make_report({"a": {"RR@10": value}})
     document = json.loads(render_json(report))

@@ -1,18 +1,13 @@
 """Tables in LaTeX compile, whatever the names of systems."""
 
-from __future__ import annotations
-
 import re
 import subprocess
-from pathlib import Path
-from typing import Any
 
 import pytest
 
 from trectools_plus.errors import UsageError
-from trectools_plus.reporting import Layout
+from trectools_plus.reporting import Layout, table_as_text
 from trectools_plus.reporting.document import escape_latex
-from trectools_plus.reporting.export import table_as_text
 
 ODD = (
     r"50% of {a}_b & $x$ #1 ~^ \input{x} | <b>",
@@ -24,7 +19,7 @@ ODD = (
 )
 
 
-def compile_tables(pdflatex: str, folder: Path, tables: list[str]) -> str:
+def compile_tables(pdflatex, folder, tables):
     """Compile tables in one document and return the log; every error fails."""
     body = "\n".join(tables)
     (folder / "paper.tex").write_text(
@@ -49,7 +44,7 @@ def compile_tables(pdflatex: str, folder: Path, tables: list[str]) -> str:
 
 
 @pytest.mark.process
-def test_tables_compile_with_odd_names(make_report: Any, tmp_path: Path, pdflatex: str) -> None:
+def test_tables_compile_with_odd_names(make_report, tmp_path, pdflatex):
     modes = {f"m{place}": {"nDCG@10": 0.1 * place, "MeanRank": 9.5 + place} for place in range(6)}
     report = make_report(modes)
     named = {
@@ -85,11 +80,11 @@ def test_tables_compile_with_odd_names(make_report: Any, tmp_path: Path, pdflate
         ("–", "--"),
     ],
 )
-def test_text_is_escaped(text: str, latex: str) -> None:
+def test_text_is_escaped(text, latex):
     assert escape_latex(text) == latex
 
 
-def test_caption_and_label_are_in_the_table(make_report: Any) -> None:
+def test_caption_and_label_are_in_the_table(make_report):
     table = make_report()
     text = table_as_text(table, "latex", layout=Layout(caption="50% better", label="tab:x-1"))
     assert "\\caption{50\\% better}\n  \\label{tab:x-1}\n" in text
@@ -98,6 +93,6 @@ def test_caption_and_label_are_in_the_table(make_report: Any) -> None:
     assert r"\caption{See \cite{a_b}}" in cited
 
 
-def test_decimals_are_limited() -> None:
+def test_decimals_are_limited():
     with pytest.raises(UsageError, match="expected decimals between 0 and 12 but got -1"):
         Layout(decimals=-1)

@@ -1,15 +1,12 @@
 """The Markdown: the contracted head, marks that agree with the figures, nothing left to chance."""
 
-from __future__ import annotations
-
 import re
-from typing import Any
 
 from trectools_plus.benchmark.report import Diagnosis, FailingQuery
 from trectools_plus.reporting import render_markdown
 
 
-def rows_of(text: str, heading: str | None = None) -> list[list[str]]:
+def rows_of(text, heading=None):
     """The cells of the first table (below a heading)."""
     if heading is not None:
         text = text.split(f"## {heading}\n", 1)[1]
@@ -23,7 +20,7 @@ def rows_of(text: str, heading: str | None = None) -> list[list[str]]:
     return table
 
 
-def test_it_opens_with_title_verdict_and_headline_table(make_report: Any) -> None:
+def test_it_opens_with_title_verdict_and_headline_table(make_report):
     text = render_markdown(make_report())
     title, verdict, method, table = text.split("\n\n")[:4]
     assert title == "# Benchmark of irds:cranfield · 225 queries"
@@ -44,7 +41,7 @@ def test_it_opens_with_title_verdict_and_headline_table(make_report: Any) -> Non
     ]
 
 
-def test_a_significant_best_mode_is_starred_and_explained(make_report: Any) -> None:
+def test_a_significant_best_mode_is_starred_and_explained(make_report):
     text = render_markdown(make_report({"one": {"RR@10": 0.2}, "two": {"RR@10": 0.5}}))
     assert rows_of(text)[2] == [
         "RR@10",
@@ -56,7 +53,7 @@ def test_a_significant_best_mode_is_starred_and_explained(make_report: Any) -> N
     assert "A letter: significantly better than the mode with that letter." in text
 
 
-def test_every_section_is_there_in_order(make_report: Any) -> None:
+def test_every_section_is_there_in_order(make_report):
     headings = re.findall(r"^## (.+)$", render_markdown(make_report()), re.MULTILINE)
     assert headings == [
         "Targets",
@@ -68,13 +65,13 @@ def test_every_section_is_there_in_order(make_report: Any) -> None:
     ]
 
 
-def test_targets_show_the_status_of_each_mode(make_report: Any) -> None:
+def test_targets_show_the_status_of_each_mode(make_report):
     modes = {"a": {"nDCG@10": 0.2}, "b": {"nDCG@10": 0.5}, "c": {"nDCG@10": None}}
     [_, _, row] = rows_of(render_markdown(make_report(modes, comparisons=[])), "Targets")
     assert row[1:] == ["below baseline", "strong", "undefined"]
 
 
-def test_text_from_outside_cannot_break_the_page(make_report: Any) -> None:
+def test_text_from_outside_cannot_break_the_page(make_report):
     failing = FailingQuery(
         query_id="q|1",
         text="a | b\n<script>alert(1)</script>",
@@ -89,13 +86,13 @@ def test_text_from_outside_cannot_break_the_page(make_report: Any) -> None:
     assert row[2:] == ["not found", "rank 12", "rank 40"]
 
 
-def test_incomplete_modes_stand_right_below_the_table(make_report: Any) -> None:
+def test_incomplete_modes_stand_right_below_the_table(make_report):
     diagnostics = {"status": "incomplete", "notes": ["no results for 3 of 225 queries (1, 2, 3)"]}
     head = render_markdown(make_report(diagnostics=diagnostics)).split("## ")[0]
     assert "and Hybrid (incomplete): no results for 3 of 225 queries" in head
 
 
-def test_diagnosis_is_written_in_sentences(make_report: Any) -> None:
+def test_diagnosis_is_written_in_sentences(make_report):
     item = Diagnosis(mode="vector", sign="low-ndcg", observed="low nDCG", suggests="re-rank")
     text = render_markdown(make_report(diagnosis=[item]))
     assert "- Vector-Only: low nDCG. This suggests: re-rank." in text
@@ -103,12 +100,12 @@ def test_diagnosis_is_written_in_sentences(make_report: Any) -> None:
     assert "## Diagnosis" not in render_markdown(make_report())
 
 
-def test_settings_are_a_table(make_report: Any) -> None:
+def test_settings_are_a_table(make_report):
     rows = rows_of(render_markdown(make_report()), "Settings")
     assert rows[2:] == [["seed", "42"], ["missing", '"zero"']]
 
 
-def test_a_single_mode_needs_no_comparison(make_report: Any) -> None:
+def test_a_single_mode_needs_no_comparison(make_report):
     text = render_markdown(make_report({"lexical": {"RR@10": 0.4}}))
     assert rows_of(text)[2] == ["RR@10", "0.4000 [0.370, 0.430]", "–"]
     assert "Paired differences" not in text

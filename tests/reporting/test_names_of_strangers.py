@@ -1,7 +1,5 @@
 """Names, ids and texts of others stand in output as text, whatever they contain."""
 
-from __future__ import annotations
-
 import re
 import shutil
 from pathlib import Path
@@ -34,7 +32,7 @@ HOSTILE = [
 
 
 @pytest.mark.parametrize("text", HOSTILE)
-def test_every_cell_of_a_markdown_table_is_escaped(text: str) -> None:
+def test_every_cell_of_a_markdown_table_is_escaped(text):
     model = TextTable.of(["a", text], [[text, "1"], ["x", text]])
     table = markdown_table(model)
     lines = table.split("\n")
@@ -48,7 +46,7 @@ def test_every_cell_of_a_markdown_table_is_escaped(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", HOSTILE)
-def test_plain_tables_have_a_line_for_each_row(text: str) -> None:
+def test_plain_tables_have_a_line_for_each_row(text):
     lines = list(TextTable.of(["a", text], [[text, "1"]]).lines())
     assert len(lines) == 2
     assert all(printable(line) == line for line in lines)
@@ -56,9 +54,7 @@ def test_plain_tables_have_a_line_for_each_row(text: str) -> None:
 
 @pytest.mark.parametrize("name", ["\x1b[31mred.run", "a\nb.run", "a\u202eb.run", "<b>|x.run"])
 @pytest.mark.parametrize("form", ["", "markdown", "json"])
-def test_names_of_files_do_not_change_the_output(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, form: str
-) -> None:
+def test_names_of_files_do_not_change_the_output(tmp_path, monkeypatch, name, form):
     monkeypatch.chdir(tmp_path)
     qrels = str(FIXTURES / "garden-trec" / "qrels.txt")
     names = [name, "other.run"]

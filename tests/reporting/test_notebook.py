@@ -1,28 +1,24 @@
 """Results in notebooks: small, escaped tables."""
 
-from __future__ import annotations
-
 import xml.etree.ElementTree as ET
-from pathlib import Path
-from typing import Any
 
 import polars as pl
 import pytest
 
 from trectools_plus import Qrels, Run, evaluate
+from trectools_plus.benchmark import BenchmarkResult
 from trectools_plus.benchmark.run.output_folder import OutputFolder
-from trectools_plus.benchmark.run.runner import BenchmarkResult
 from trectools_plus.display import MAX_TABLE_ROWS, TextTable
 from trectools_plus.errors import TrectoolsPlusError
 from trectools_plus.reporting import html_table
 
 
-def cells(html: str) -> list[list[str]]:
+def cells(html):
     rows = ET.fromstring(f"<div>{html}</div>").iter("tr")
     return [["".join(cell.itertext()) for cell in row] for row in rows]
 
 
-def test_an_evaluation_shows_its_means() -> None:
+def test_an_evaluation_shows_its_means():
     qrels = Qrels.from_dict({"1": {"d": 1, "x": 0}, "2": {"d": 1}})
     runs = {"<b>": Run.from_dict({"1": {"d": 1.0}}), "b": Run.from_dict({"1": {"x": 1.0}})}
     html = evaluate(qrels, runs, ["RR", "MeanRank"])._repr_html_()
@@ -34,7 +30,7 @@ def test_an_evaluation_shows_its_means() -> None:
     assert "<b>" not in html
 
 
-def test_means_over_different_queries_show_how_many_those_are() -> None:
+def test_means_over_different_queries_show_how_many_those_are():
     qrels = Qrels.from_dict({"1": {"d": 1}, "2": {"d": 1}})
     runs = {
         "few": Run.from_dict({"1": {"d": 1.0}}),
@@ -49,7 +45,7 @@ def test_means_over_different_queries_show_how_many_those_are() -> None:
     ]
 
 
-def test_a_report_shows_means_with_intervals(make_report: Any, tmp_path: Path) -> None:
+def test_a_report_shows_means_with_intervals(make_report, tmp_path):
     report = make_report({"a": {"RR@10": 0.5, "MeanRank": None}})
     html = report._repr_html_()
     assert cells(html) == [["Mode", "RR@10", "MeanRank"], ["a", "0.5000 [0.470, 0.530]", "–"]]
@@ -71,7 +67,7 @@ def test_a_report_shows_means_with_intervals(make_report: Any, tmp_path: Path) -
         ({"confidence": "x"}, "the arguments"),
     ],
 )
-def test_wrong_arguments_of_a_plot_are_one_line(arguments: Any, message: str) -> None:
+def test_wrong_arguments_of_a_plot_are_one_line(arguments, message):
     evaluation = evaluate({"q": {"d": 1}, "r": {"d": 1}}, {"q": {"d": 1.0}}, ["RR"])
     with pytest.raises(TrectoolsPlusError) as caught:
         evaluation.plot(**arguments)
@@ -79,7 +75,7 @@ def test_wrong_arguments_of_a_plot_are_one_line(arguments: Any, message: str) ->
     assert "\n" not in str(caught.value)
 
 
-def test_a_plot_shows_means_and_intervals() -> None:
+def test_a_plot_shows_means_and_intervals():
     qrels = {f"q{number}": {"d": 1} for number in range(40)}
     runs = {
         "good": {query: {"d": 1.0} for query in list(qrels)[:30]},
@@ -97,7 +93,7 @@ def test_a_plot_shows_means_and_intervals() -> None:
     assert evaluation.plot(["mrr"], confidence=0.5).axes[0].get_title(loc="left") == "RR"
 
 
-def test_a_long_table_is_cut() -> None:
+def test_a_long_table_is_cut():
     rows = [[str(number), "1"] for number in range(100)]
     html = html_table(TextTable.of(["Run", "RR"], rows, caption="many"))
     rows = cells(html)

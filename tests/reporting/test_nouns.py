@@ -1,57 +1,43 @@
 """Files of users are runs, and searches are modes, in every rendering."""
 
-from __future__ import annotations
-
 import io
 import json
 import re
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from trectools_plus import BenchmarkConfig, compare, run_benchmark
-from trectools_plus.benchmark import BenchmarkResult, run_gate
+from trectools_plus import compare
+from trectools_plus.benchmark import run_gate
 from trectools_plus.reporting import (
     Layout,
+    gate_blocks,
+    print_blocks,
     print_report,
-    write_reports,
+    table_as_text,
 )
-from trectools_plus.reporting.document import print_blocks
-from trectools_plus.reporting.export import table_as_text
-from trectools_plus.reporting.gate import gate_blocks
 
 ROOT = Path(__file__).parents[2]
 FIXTURES = ROOT / "fixtures"
 QRELS = str(FIXTURES / "garden-trec/qrels.txt")
-FAST = {"resamples": 200, "measures": ("nDCG@10", "RR@10", "P@5")}
+FAST = {"measures": ("nDCG@10", "RR@10", "P@5")}
 WORDS = re.compile(r"\b(?:Best )?(mode|run)s?\b", re.IGNORECASE)
 
 
 @pytest.fixture(scope="module")
-def of_runs(tmp_path_factory: pytest.TempPathFactory) -> BenchmarkResult:
-    folder = tmp_path_factory.mktemp("runs") / "report"
+def of_runs(tmp_path_factory, write_benchmark):
     runs = {name: str(FIXTURES / f"runs/{name}.run") for name in ("lexical", "vector", "hybrid")}
-    config = BenchmarkConfig(runs=runs, qrels=QRELS, output_dir=str(folder), **FAST)
-    result = run_benchmark(config)
-    write_reports(result)
-    return result
+    return write_benchmark(tmp_path_factory.mktemp("r") / "out", runs=runs, qrels=QRELS, **FAST)
 
 
 @pytest.fixture(scope="module")
-def of_modes(tmp_path_factory: pytest.TempPathFactory) -> BenchmarkResult:
-    folder = tmp_path_factory.mktemp("modes") / "report"
-    dataset = str(FIXTURES / "garden-trec")
-    config = BenchmarkConfig(
-        dataset=dataset, modes=["lexical", "ngram"], output_dir=str(folder), **FAST
-    )
-    result = run_benchmark(config)
-    write_reports(result)
-    return result
+def of_modes(tmp_path_factory, write_benchmark):
+    options = {"dataset": str(FIXTURES / "garden-trec"), "modes": ["lexical", "ngram"]}
+    return write_benchmark(tmp_path_factory.mktemp("m") / "out", **options, **FAST)
 
 
-def renderings(result: BenchmarkResult) -> Iterator[tuple[str, str]]:
+def renderings(result):
     """The texts of a report, without scripts, styles, settings and paths."""
     stream = io.StringIO()
     print_report(result.report, stream, full=True)
@@ -70,14 +56,14 @@ def renderings(result: BenchmarkResult) -> Iterator[tuple[str, str]]:
     yield "notebook", re.sub(r"<[^>]+>", " ", result.report._repr_html_())
 
 
-def test_a_report_of_files_has_no_mode(of_runs: BenchmarkResult) -> None:
+def test_a_report_of_files_has_no_mode(of_runs):
     assert of_runs.report.noun == "run"
     for name, text in renderings(of_runs):
         found = [match[0] for match in WORDS.finditer(text) if match[1].lower() == "mode"]
         assert not found, (name, found)
 
 
-def test_a_report_of_searches_calls_them_modes(of_modes: BenchmarkResult) -> None:
+def test_a_report_of_searches_calls_them_modes(of_modes):
     assert of_modes.report.noun == "mode"
     texts = dict(renderings(of_modes))
     for name in ("terminal", "markdown", "page", "latex", "family"):
@@ -85,9 +71,7 @@ def test_a_report_of_searches_calls_them_modes(of_modes: BenchmarkResult) -> Non
         assert "Best Run" not in texts[name]
 
 
-def test_gates_of_reports(
-    of_runs: BenchmarkResult, of_modes: BenchmarkResult, tmp_path: Path
-) -> None:
+def test_gates_of_reports(of_runs, of_modes, tmp_path):
     for result, noun in ((of_runs, "Run"), (of_modes, "Mode")):
         other = tmp_path / noun
         shutil.copytree(result.output_dir, other)
@@ -96,7 +80,7 @@ def test_gates_of_reports(
         assert re.search(rf"^ {noun} ", stream.getvalue(), re.MULTILINE)
 
 
-def test_the_result_of_compare() -> None:
+def test_the_result_of_compare():
     found = compare(QRELS, [str(FIXTURES / "runs/lexical.run"), str(FIXTURES / "runs/vector.run")])
     assert found.systems == ["lexical", "vector"]
     assert found.report.noun == "run"

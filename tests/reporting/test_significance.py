@@ -1,26 +1,21 @@
 """Texts about tests, groups, sizes and denominators."""
 
-from __future__ import annotations
-
 import io
-from typing import Any
 
-from trectools_plus.benchmark.report import BenchmarkReport
+from trectools_plus.benchmark import BenchmarkReport
 from trectools_plus.benchmark.verdict import add_result
-from trectools_plus.reporting import print_report, render_markdown
+from trectools_plus.reporting import print_report, render_html, render_markdown, table_as_text
 from trectools_plus.reporting.comparison import best_modes, better_than, headline_table, method_line
 from trectools_plus.reporting.document import show_p
-from trectools_plus.reporting.export import table_as_text
-from trectools_plus.reporting.page import render_html
 
 
-def console(report: Any) -> str:
+def console(report):
     stream = io.StringIO()
     print_report(report, stream, full=True)
     return " ".join(stream.getvalue().split())
 
 
-def by(make_report: Any, test: str, correction: str, **fields: Any) -> Any:
+def by(make_report, test, correction, **fields):
     """The report by another method."""
     changes = {"test": test, "correction": correction, **fields}
     changed = [one.model_copy(update=changes) for one in make_report().comparisons]
@@ -32,7 +27,7 @@ RULES = (
 )
 
 
-def test_one_line_names_the_method_under_every_verdict_and_table(make_report: Any) -> None:
+def test_one_line_names_the_method_under_every_verdict_and_table(make_report):
     family = "3 comparisons on one measure: every pair of 3 modes"
     cases = [
         (make_report(), f"Paired t-test, Holm over {family}, p ≤ 0.05; {RULES}"),
@@ -55,7 +50,7 @@ def test_one_line_names_the_method_under_every_verdict_and_table(make_report: An
     assert method_line(make_report(comparisons=[])) == ""
 
 
-def test_the_line_names_how_queries_count(make_report: Any) -> None:
+def test_the_line_names_how_queries_count(make_report):
     report = make_report()
     manifest = report.manifest
     for settings, end in (
@@ -70,7 +65,7 @@ def test_the_line_names_how_queries_count(make_report: Any) -> None:
         assert method_line(report.model_copy(update={"manifest": changed})).endswith(end)
 
 
-def test_only_an_interval_that_belongs_to_the_decision_has_no_label(make_report: Any) -> None:
+def test_only_an_interval_that_belongs_to_the_decision_has_no_label(make_report):
     report = make_report()
     assert "unadjusted" not in console(report) + render_markdown(report) + render_html(report)
     rate = by(make_report, "t_test", "bh")
@@ -79,18 +74,18 @@ def test_only_an_interval_that_belongs_to_the_decision_has_no_label(make_report:
     assert "Unadjusted interval" in render_html(rate)
 
 
-def test_the_legend_explains_the_marks_of_best_modes(make_report: Any) -> None:
+def test_the_legend_explains_the_marks_of_best_modes(make_report):
     ahead = "significantly ahead of every other mode"
     assert f"*: {ahead}; n.s.: not." in console(make_report())
 
 
-def test_eight_modes_have_marks(make_report: Any) -> None:
+def test_eight_modes_have_marks(make_report):
     report = make_report({f"r{n}": {"RR@10": n / 10} for n in range(8)}, groups={})
     row = headline_table(report, ["RR@10"]).rows[7]
     assert (row.cells[0].text, row.cells[1].marks) == ("r7", "ᵃᵇᶜᵈᵉᶠᵍ")
 
 
-def test_groups_are_named_for_each_headline_measure(make_report: Any) -> None:
+def test_groups_are_named_for_each_headline_measure(make_report):
     names = [f"r{n}" for n in range(9)]
     groups = {"RR@10": [names[:8], names[8:]], "nDCG@10": [names]}
     means = {name: {"nDCG@10": 0.1, "RR@10": 0.1} for name in names}
@@ -102,7 +97,7 @@ def test_groups_are_named_for_each_headline_measure(make_report: Any) -> None:
     assert "- nDCG@10: " not in console(make_report(groups={"nDCG@10": apart}))
 
 
-def test_p_values_are_never_0() -> None:
+def test_p_values_are_never_0():
     assert [show_p(p) for p in (None, 1e-9, 0.0001, 0.05, 1)] == [
         "–",
         "<0.0001",
@@ -112,7 +107,7 @@ def test_p_values_are_never_0() -> None:
     ]
 
 
-def over_different_queries(make_report: Any) -> Any:
+def over_different_queries(make_report):
     """A run that answers 19 of 225 queries, and so has the lowest ranks."""
     report = make_report(
         {"few": {"MeanRank": 1.5, "RR@10": 0.1}, "all": {"MeanRank": 9.0, "RR@10": 0.5}},
@@ -134,7 +129,7 @@ def over_different_queries(make_report: Any) -> Any:
     return add_result(report.model_copy(update={"modes": modes, "comparisons": comparisons}))
 
 
-def test_means_over_different_queries_are_not_ranked(make_report: Any) -> None:
+def test_means_over_different_queries_are_not_ranked(make_report):
     report = over_different_queries(make_report)
     row, other = headline_table(report, report.measure_names).rows
     _, *cells, best = row.cells
@@ -161,7 +156,7 @@ def test_means_over_different_queries_are_not_ranked(make_report: Any) -> None:
         assert "(n = 19)" in table_as_text(report, kind)
 
 
-def test_an_interval_of_one_query_is_not_shown_even_of_an_earlier_report(make_report: Any) -> None:
+def test_an_interval_of_one_query_is_not_shown_even_of_an_earlier_report(make_report):
     document = make_report().model_dump(mode="json")
     document["schema_version"] = "1.0"
     for mode in document["modes"].values():

@@ -1,7 +1,5 @@
 """Tables: numbers are aligned on the right, with the same decimals and separators."""
 
-from __future__ import annotations
-
 import io
 
 import pytest
@@ -17,21 +15,21 @@ ROWS = [
 ]
 
 
-def numeric(rows: list[list[str]]) -> list[bool]:
+def numeric(rows):
     return numeric_columns(TextTable.of([""] * len(rows[0]), rows))
 
 
-def test_columns_of_numbers_are_found() -> None:
+def test_columns_of_numbers_are_found():
     assert numeric(ROWS) == [False, True, True, True, True, True, False, False]
 
 
 @pytest.mark.parametrize("nothing", ["", "–"])
-def test_a_column_without_values_is_text(nothing: str) -> None:
+def test_a_column_without_values_is_text(nothing):
     assert numeric([["a", nothing], ["b", nothing]]) == [False, False]
     assert numeric([["1", nothing], ["2", "3"]]) == [False, True]
 
 
-def test_the_terminal_and_markdown_align_the_same_columns() -> None:
+def test_the_terminal_and_markdown_align_the_same_columns():
     header = ["Mode", "Mean", "Difference", "Interval", "Rows", "p", "Measure", ""]
     table = TextTable.of(header, ROWS)
     stream = io.StringIO()
@@ -45,6 +43,6 @@ def test_the_terminal_and_markdown_align_the_same_columns() -> None:
     assert [mark == "---:" for mark in marks] == numeric(ROWS)
 
 
-def test_figures_have_four_decimals_and_separators() -> None:
+def test_figures_have_four_decimals_and_separators():
     assert [show(one) for one in (0.5, 1234.56789, None)] == ["0.5000", "1,234.5679", "–"]
     assert show(1234.5, "+") == "+1,234.5000"

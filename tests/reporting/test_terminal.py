@@ -1,27 +1,23 @@
 """The console table: same figures, at most 100 columns, whatever the number of modes."""
 
-from __future__ import annotations
-
 import io
-from typing import Any
 
 import pytest
 
-from trectools_plus.reporting import print_report
+from trectools_plus.reporting import print_report, table_as_text
 from trectools_plus.reporting.benchmark import CLAIMS_TITLE, list_claims
 from trectools_plus.reporting.comparison import name_letters
-from trectools_plus.reporting.export import table_as_text
 
 SIX = ("nDCG@10", "AP@100", "RR@10", "R@50", "R@100", "HitRate@10", "MaxOntSim@10")
 
 
-def printed(report: Any, width: int | None = None, **options: Any) -> str:
+def printed(report, width=None, **options):
     stream = io.StringIO()
     print_report(report, stream, width=width, **options)
     return stream.getvalue()
 
 
-def test_three_modes_stand_side_by_side(make_report: Any) -> None:
+def test_three_modes_stand_side_by_side(make_report):
     lines = printed(make_report()).splitlines()
     assert " ".join(lines[:2]) == (
         "Hybrid scores highest on nDCG@10: 0.342, +0.019 over Lexical-Only [−0.001, +0.039]; not "
@@ -42,7 +38,7 @@ def test_three_modes_stand_side_by_side(make_report: Any) -> None:
     [1, 90, *(pytest.param(n, marks=pytest.mark.slow("lengths in between")) for n in (12, 40))],
 )
 @pytest.mark.parametrize("measures", [1, 7])
-def test_it_fits_100_columns(make_report: Any, modes: int, length: int, measures: int) -> None:
+def test_it_fits_100_columns(make_report, modes, length, measures):
     names = [f"{n:02}".rjust(length, "r")[-max(length, 2) :] for n in range(modes)]
     means = {
         name: dict.fromkeys(SIX[:measures], 0.1 + place / 100) for place, name in enumerate(names)
@@ -61,7 +57,7 @@ def test_it_fits_100_columns(make_report: Any, modes: int, length: int, measures
         assert "".join(lines).count(best) == min(measures, 6)
 
 
-def test_what_must_not_be_overlooked_is_noted(make_report: Any) -> None:
+def test_what_must_not_be_overlooked_is_noted(make_report):
     finding = {
         "code": "R141",
         "name": "tied-scores",
@@ -89,12 +85,12 @@ def test_what_must_not_be_overlooked_is_noted(make_report: Any) -> None:
     assert CLAIMS_TITLE not in text
 
 
-def test_markup_in_names_is_text(make_report: Any) -> None:
+def test_markup_in_names_is_text(make_report):
     assert "[red]x[/red]" in printed(make_report({"[red]x[/red]": {"RR@10": 0.5}}))
 
 
 @pytest.mark.parametrize("width", [80, 100])
-def test_many_notes_and_findings_fit_40_lines(make_report: Any, width: int) -> None:
+def test_many_notes_and_findings_fit_40_lines(make_report, width):
     notes = [
         f"note {n} on results of this mode that is long enough to be wrapped" for n in range(9)
     ]
@@ -111,7 +107,7 @@ def test_many_notes_and_findings_fit_40_lines(make_report: Any, width: int) -> N
     assert "Look at next" not in printed(report, width=width, notes=False)
 
 
-def test_modes_that_do_not_fit_are_counted(make_report: Any) -> None:
+def test_modes_that_do_not_fit_are_counted(make_report):
     means = {f"mode-{n:02}": dict.fromkeys(SIX, 0.1 + n / 100) for n in range(60)}
     text = printed(make_report(means))
     assert "mode-59" in text
@@ -121,7 +117,7 @@ def test_modes_that_do_not_fit_are_counted(make_report: Any) -> None:
 
 
 @pytest.mark.parametrize("runs", [2, 3, 20, 60])
-def test_a_baseline_has_a_table_of_differences(make_report: Any, runs: int) -> None:
+def test_a_baseline_has_a_table_of_differences(make_report, runs):
     means = {f"s{n:02}": dict.fromkeys(SIX, 0.1 + n / 100) for n in range(runs)}
     report = make_report(means)
     config = {**report.manifest.config, "baseline": ["s00"]}
@@ -158,7 +154,7 @@ def test_a_baseline_has_a_table_of_differences(make_report: Any, runs: int) -> N
         assert "W/T/L" in text
 
 
-def test_letters_end_with_the_alphabet(make_report: Any) -> None:
+def test_letters_end_with_the_alphabet(make_report):
     for runs in (3, 9, 20, 40):
         report = make_report({f"s{n:02}": dict.fromkeys(SIX, 0.1 + n / 10) for n in range(runs)})
         assert bool(name_letters(report, SIX)) == (runs < 24)

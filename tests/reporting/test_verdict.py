@@ -1,26 +1,23 @@
 """The verdict of a report in one sentence, for every kind of result."""
 
-from __future__ import annotations
-
 import json
-from typing import Any
 
 import pytest
 
-from trectools_plus.benchmark.report import BenchmarkReport, UnscoredMode
+from trectools_plus.benchmark import BenchmarkReport
+from trectools_plus.benchmark.report import UnscoredMode
 from trectools_plus.benchmark.verdict import add_result, make_verdict, report_of_mode
 from trectools_plus.reporting import render_markdown
 from trectools_plus.reporting.comparison import mean_cells
 from trectools_plus.statistics.comparison import ConfidenceInterval
 
-Make = Any
 CONTRACT = (
     "Hybrid scores highest on nDCG@10: 0.342, +0.019 over Lexical-Only [−0.001, +0.039]; not "
     "significant with 225 queries."
 )
 
 
-def changed(report: BenchmarkReport, **fields: Any) -> BenchmarkReport:
+def changed(report, **fields):
     """The report as read from a document with other fields and without a result."""
     document = report.model_dump(mode="json")
     for name in ("primary_measure", "headline_measures", "verdict", "best_overall"):
@@ -28,18 +25,17 @@ def changed(report: BenchmarkReport, **fields: Any) -> BenchmarkReport:
     return add_result(BenchmarkReport.model_validate({**document, **fields}))
 
 
-def text_of(report: BenchmarkReport) -> str:
-    assert report.verdict is not None
+def text_of(report):
     assert report.verdict.text.count(".\n") == 0
     return report.verdict.text
 
 
-def configured(report: BenchmarkReport, **settings: Any) -> dict[str, Any]:
+def configured(report, **settings):
     manifest = json.loads(report.manifest.model_dump_json())
     return {"manifest": {**manifest, "config": {**manifest["config"], **settings}}}
 
 
-def test_the_best_mode_the_next_one_and_the_test(make_report: Make) -> None:
+def test_the_best_mode_the_next_one_and_the_test(make_report):
     report = make_report()
     assert text_of(report) == CONTRACT
     verdict = report.verdict
@@ -52,7 +48,7 @@ def test_the_best_mode_the_next_one_and_the_test(make_report: Make) -> None:
     assert (overall.mode, overall.settled) == ("hybrid", False)
 
 
-def test_the_nearest_mode_differs_significantly_and_another_does_not(make_report: Make) -> None:
+def test_the_nearest_mode_differs_significantly_and_another_does_not(make_report):
     report = make_report({"a": {"RR": 0.2}, "b": {"RR": 0.5}, "c": {"RR": 0.3}})
     comparisons = [
         one.model_dump(mode="json") | {"significant": (one.baseline, one.contrast) == ("b", "c")}
@@ -66,7 +62,7 @@ def test_the_nearest_mode_differs_significantly_and_another_does_not(make_report
     assert not partly.best_overall.settled
 
 
-def test_the_report_of_one_mode_has_its_own_verdict(make_report: Make) -> None:
+def test_the_report_of_one_mode_has_its_own_verdict(make_report):
     alone = report_of_mode(make_report(), "vector", [])
     assert text_of(alone) == (
         "Vector-Only has a mean of 0.297 [0.267, 0.327] on nDCG@10 over 225 queries."
@@ -75,7 +71,7 @@ def test_the_report_of_one_mode_has_its_own_verdict(make_report: Make) -> None:
     assert alone.primary_measure == "nDCG@10"
 
 
-def test_lower_is_better(make_report: Make) -> None:
+def test_lower_is_better(make_report):
     report = make_report({"near": {"MeanRank": 2.0}, "far": {"MeanRank": 3.5}})
     best = {"best_mode": {"MeanRank": "near"}, "best_mode_significant": {"MeanRank": True}}
     figures = "MeanRank: 2.000, −1.500 over far [−1.520, −1.480]; "
@@ -90,7 +86,7 @@ def test_lower_is_better(make_report: Make) -> None:
     )
 
 
-def test_means_over_different_queries_are_not_ranked(make_report: Make) -> None:
+def test_means_over_different_queries_are_not_ranked(make_report):
     report = make_report({"few": {"MeanRank": 1.5}, "all": {"MeanRank": 9.0}})
     modes = report.model_dump(mode="json")["modes"]
     modes["few"]["measures"]["MeanRank"]["n"] = 19
@@ -107,7 +103,7 @@ def test_means_over_different_queries_are_not_ranked(make_report: Make) -> None:
     ]
 
 
-def against(report: BenchmarkReport, *baselines: str, **fields: Any) -> BenchmarkReport:
+def against(report, *baselines, **fields):
     """The report as if only the comparisons with the baselines had been asked for."""
     pairs = [one.model_dump(mode="json") for one in report.comparisons if one.baseline in baselines]
     family = f"{len(pairs)} comparisons with {' and '.join(baselines)} on one measure"
@@ -118,7 +114,7 @@ def against(report: BenchmarkReport, *baselines: str, **fields: Any) -> Benchmar
     return changed(report, **nothing | never | settings | fields)
 
 
-def test_the_verdict_with_a_baseline_counts_the_modes(make_report: Make) -> None:
+def test_the_verdict_with_a_baseline_counts_the_modes(make_report):
     means = {f"s{n}": {"RR": value} for n, value in enumerate((0.3, 0.2, 0.31, 0.5, 0.6))}
     found = against(make_report(means), "s0")
     assert text_of(found) == (
@@ -137,14 +133,14 @@ def test_the_verdict_with_a_baseline_counts_the_modes(make_report: Make) -> None
     assert "significantly from Lexical-Only on" in text_of(named)
 
 
-def test_the_verdict_with_several_baselines(make_report: Make) -> None:
+def test_the_verdict_with_several_baselines(make_report):
     means = {f"s{n}": {"RR": value} for n, value in enumerate((0.3, 0.4, 0.31, 0.5))}
     verdict = against(make_report(means), "s0", "s1").verdict
     assert (verdict.best, verdict.second) == ("s3", "s1")
     assert (verdict.compared, verdict.better, verdict.worse) == (2, 1, 1)
 
 
-def test_baselines_of_earlier_reports(make_report: Make) -> None:
+def test_baselines_of_earlier_reports(make_report):
     """Reports of versions before 0.2 have a best mode, but the verdict is on the best baseline."""
     report = make_report()
     for baselines, best, second in (
@@ -156,7 +152,7 @@ def test_baselines_of_earlier_reports(make_report: Make) -> None:
         assert (found.best, found.second) == (best, second)
 
 
-def test_one_query(make_report: Make) -> None:
+def test_one_query(make_report):
     report = make_report({"a": {"RR": 0.5}, "b": {"RR": 1.0}})
     document = report.model_dump(mode="json")
     for mode in document["modes"].values():
@@ -170,7 +166,7 @@ def test_one_query(make_report: Make) -> None:
     assert found.verdict.ci is None
 
 
-def test_modes_that_failed_are_named(make_report: Make) -> None:
+def test_modes_that_failed_are_named(make_report):
     failed = UnscoredMode(
         label="SPLADE", status="failed", reason="no model", queries=225, failed_queries={}
     )
@@ -181,7 +177,7 @@ def test_modes_that_failed_are_named(make_report: Make) -> None:
     assert "- SPLADE: no model\n" in markdown
 
 
-def test_primary_and_headline_measures(make_report: Make) -> None:
+def test_primary_and_headline_measures(make_report):
     names = ["P@5", "RR", "nDCG@10", "AP", "R@50", "P@10", "P@20", "HitRate@10"]
     report = make_report({"a": dict.fromkeys(names, 0.5), "b": dict.fromkeys(names, 0.7)})
     assert report.primary_measure == "nDCG@10"
@@ -199,7 +195,7 @@ def test_primary_and_headline_measures(make_report: Make) -> None:
     assert make_verdict(first, "RR").text.startswith("b is best on RR: 0.200, +0.100 over a")
 
 
-def test_a_note_on_an_interval_is_omitted_while_there_is_none() -> None:
+def test_a_note_on_an_interval_is_omitted_while_there_is_none():
     ci = ConfidenceInterval(low=0.1, high=0.2, level=0.95, method="percentile", resamples=100)
     assert "note" not in ci.model_dump()
     assert ci.model_copy(update={"note": "few queries"}).model_dump()["note"] == "few queries"
@@ -231,7 +227,7 @@ EQUAL_TO_A = "b does not differ significantly from a on RR with 225 queries"
         ((0.2, 0.5), {"comparisons": []}, "+0.300 over a; not significant"),
     ],
 )
-def test_the_sentence(make_report: Make, means: Any, fields: Any, text: str) -> None:
+def test_the_sentence(make_report, means, fields, text):
     report = changed(
         make_report({mode: {"RR": mean} for mode, mean in zip("abc", means, strict=False)}),
         **fields,
@@ -253,6 +249,6 @@ def test_the_sentence(make_report: Make, means: Any, fields: Any, text: str) -> 
         ((0.5, 0.5), EQUAL_TO_A),
     ],
 )
-def test_the_sentence_with_a_baseline(make_report: Make, means: Any, text: str) -> None:
+def test_the_sentence_with_a_baseline(make_report, means, text):
     report = make_report({"a": {"RR": means[0]}, "b": {"RR": means[1]}})
     assert text_of(against(report, "a")).startswith(text)

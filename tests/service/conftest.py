@@ -1,27 +1,23 @@
 """A service over the small collection of gardening questions, asked in this process."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import time
-from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from starlette.testclient import TestClient
 
+from trectools_plus.service import Limits, ServiceSettings
 from trectools_plus.service.app import create_app
-from trectools_plus.service.settings import Limits, ServiceSettings
 
 ROOT = Path(__file__).resolve().parents[2]
 GARDEN = ROOT / "fixtures/garden-trec"
-SETTINGS: dict[str, Any] = {"dataset": str(GARDEN)}
+SETTINGS = {"dataset": str(GARDEN)}
 
 
 @pytest.fixture(scope="session")
-def cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+def cache(tmp_path_factory):
     folder = tmp_path_factory.mktemp("index-cache")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("TRECTOOLS_PLUS_CACHE", str(folder))
@@ -29,7 +25,7 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 
 @pytest.fixture(scope="session")
-def client(cache: Path) -> Iterator[TestClient]:
+def client(cache):
     """A service without a key, that has its documents open."""
     with Opened(ServiceSettings(**SETTINGS)) as found:
         yield found
@@ -38,13 +34,13 @@ def client(cache: Path) -> Iterator[TestClient]:
 class Opened:
     """A client of a service with settings of one's own, once it is ready."""
 
-    def __init__(self, settings: ServiceSettings, key: str | None = None) -> None:
+    def __init__(self, settings, key=None):
         self.app = create_app(settings, key=key)
         self._client = TestClient(
             self.app, base_url="http://localhost", raise_server_exceptions=False
         )
 
-    def __enter__(self) -> TestClient:
+    def __enter__(self):
         client = self._client.__enter__()
         for _ in range(2400):
             if client.get("/readyz").status_code == 200:
@@ -52,29 +48,29 @@ class Opened:
             time.sleep(0.05)
         raise AssertionError(client.get("/readyz").text)
 
-    def __exit__(self, *error: object) -> None:
+    def __exit__(self, *error):
         self._client.__exit__(*error)
 
 
 @pytest.fixture(scope="session")
-def open_service(cache: Path) -> type[Opened]:
+def open_service(cache):
     """``with open_service(settings, key) as client``."""
     return Opened
 
 
 @pytest.fixture(scope="session")
-def limited() -> Callable[..., ServiceSettings]:
+def limited():
     """Settings with limits of one's own, and nothing to search."""
     return lambda **limits: ServiceSettings(dataset="none", limits=Limits(**limits))
 
 
 @pytest.fixture(scope="session")
-def garden_set() -> dict[str, Any]:
+def garden_set():
     """The gardening questions as a test set, with two query types."""
     texts = dict(
         line.split("\t") for line in (GARDEN / "topics.tsv").read_text().splitlines() if line
     )
-    judged: dict[str, list[dict[str, Any]]] = {}
+    judged = {}
     for line in (GARDEN / "qrels.txt").read_text().splitlines():
         query_id, _, doc_id, grade = line.split()
         judged.setdefault(query_id, []).append({"doc_id": doc_id, "grade": int(grade)})
@@ -87,14 +83,14 @@ def garden_set() -> dict[str, Any]:
 
 
 @pytest.fixture
-def garden_file(garden_set: dict[str, Any], tmp_path: Path) -> Path:
+def garden_file(garden_set, tmp_path):
     path = tmp_path / "garden.json"
     path.write_text(json.dumps(garden_set))
     return path
 
 
 @pytest.fixture(scope="session")
-def prometheus_tools(skip_unless_required: Any) -> tuple[str, str]:
+def prometheus_tools(skip_unless_required):
     """The paths of ``prometheus`` and ``promtool``; skip, or fail where they are required."""
     found = [shutil.which(name) for name in ("prometheus", "promtool")]
     if None in found:
@@ -104,15 +100,15 @@ def prometheus_tools(skip_unless_required: Any) -> tuple[str, str]:
 
 
 @pytest.fixture(scope="session")
-def check_problem() -> Callable[..., dict[str, Any]]:
+def check_problem():
     """See that an answer is a problem document with a status and code, and return it."""
     return _check_problem
 
 
-def _check_problem(answer: Any, status: int, code: str) -> dict[str, Any]:
+def _check_problem(answer, status, code):
     assert answer.status_code == status, answer.text
     assert answer.headers["content-type"] == "application/problem+json"
-    problem: dict[str, Any] = answer.json()
+    problem = answer.json()
     assert problem["status"] == status
     assert problem["code"] == code, problem
     assert problem["type"] == "about:blank"

@@ -1,31 +1,25 @@
 """Access to the service: keys, limits, and the errors of refused requests."""
 
-from __future__ import annotations
-
 import gzip
 import logging
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
-from starlette.testclient import TestClient
 
+from trectools_plus.service import Limits, ServiceSettings
 from trectools_plus.service.guard import ProblemDocument
-from trectools_plus.service.settings import Limits, ServiceSettings
 
 KEY = "correct-horse-battery-staple"
-Check = Callable[..., dict[str, Any]]
 PATHS = ["/v1/evaluate", "/v1/score", "/v1/validate", "/metrics", "/openapi.json", "/x"]
 
 
 @pytest.fixture(scope="module")
-def locked(open_service: Any, limited: Any) -> Any:
+def locked(open_service, limited):
     with open_service(limited(body_bytes=10_000, queries=3), KEY) as client:
         yield client
 
 
-def bearing(key: str) -> dict[str, str]:
+def bearing(key):
     return {"Authorization": f"Bearer {key}"}
 
 
@@ -43,9 +37,7 @@ def bearing(key: str) -> dict[str, str]:
         {"Authorization": b"Bearer \xff\xfe"},
     ],
 )
-def test_everything_but_health_needs_the_key(
-    locked: TestClient, path: str, headers: Any, check_problem: Check
-) -> None:
+def test_everything_but_health_needs_the_key(locked, path, headers, check_problem):
     for method in ("GET", "POST", "DELETE"):
         answer = locked.request(method, path, headers=headers)
         remedy = check_problem(answer, 401, "unauthorised")["remedy"]
@@ -54,7 +46,7 @@ def test_everything_but_health_needs_the_key(
         assert answer.headers["www-authenticate"].startswith("Bearer")
 
 
-def test_the_key_opens(locked: TestClient) -> None:
+def test_the_key_opens(locked):
     assert locked.get("/metrics", headers=bearing(KEY)).status_code == 200
     assert locked.get("/metrics", headers={"authorization": f"bearer {KEY}"}).status_code == 200
     for path in ("/healthz", "/readyz"):
@@ -64,9 +56,7 @@ def test_the_key_opens(locked: TestClient) -> None:
     assert "security" not in document["paths"]["/healthz"]["get"]
 
 
-def test_the_key_is_never_logged(
-    open_service: Any, limited: Any, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_the_key_is_never_logged(open_service, limited, caplog):
     caplog.set_level(logging.DEBUG)
     with open_service(limited(), KEY) as client:
         client.get("/metrics", headers=bearing(KEY))
@@ -98,9 +88,7 @@ def test_the_key_is_never_logged(
         ("sec-fetch-site", "cross-site"),
     ],
 )
-def test_without_a_key_no_web_page_gets_in(
-    client: TestClient, check_problem: Check, header: str, value: str
-) -> None:
+def test_without_a_key_no_web_page_gets_in(client, check_problem, header, value):
     code = "foreign-host" if header == "host" else "foreign-site"
     check_problem(client.post("/v1/score", headers={header: value}), 403, code)
     if header != "sec-fetch-site":
@@ -111,7 +99,7 @@ def test_without_a_key_no_web_page_gets_in(
 
 
 @pytest.mark.parametrize("path", ["/healthz", "/readyz", "/metrics", "/openapi.json"])
-def test_what_can_be_got_can_be_asked_for_without_content(client: TestClient, path: str) -> None:
+def test_what_can_be_got_can_be_asked_for_without_content(client, path):
     got, head = client.get(path), client.head(path)
     assert (head.status_code, head.content) == (200, b"")
     assert head.headers["content-type"] == got.headers["content-type"]
@@ -121,8 +109,8 @@ def test_what_can_be_got_can_be_asked_for_without_content(client: TestClient, pa
     assert f'method="HEAD",route="{route}",status="200"' in client.get("/metrics").text
 
 
-def test_a_large_body(locked: TestClient, check_problem: Check) -> None:
-    def chunks() -> Any:
+def test_a_large_body(locked, check_problem):
+    def chunks():
         for _ in range(20):
             yield b"x" * 1000
 
@@ -136,7 +124,7 @@ def test_a_large_body(locked: TestClient, check_problem: Check) -> None:
     assert answer.status_code == 200
 
 
-def test_a_compressed_body(locked: TestClient, check_problem: Check) -> None:
+def test_a_compressed_body(locked, check_problem):
     headers = {**bearing(KEY), "content-type": "text/plain"}
     body = gzip.compress(b"q Q0 d 1 1.0 t\n")
     answer = locked.post("/v1/validate?kind=run", content=body, headers=headers)
@@ -146,9 +134,7 @@ def test_a_compressed_body(locked: TestClient, check_problem: Check) -> None:
     check_problem(answer, 415, "compressed-body")
 
 
-def test_too_many_queries(
-    open_service: Any, limited: Any, garden_set: dict[str, Any], check_problem: Check
-) -> None:
+def test_too_many_queries(open_service, limited, garden_set, check_problem):
     root = Path(__file__).resolve().parents[2]
     run, qrels = root / "fixtures/runs/lexical.run", root / "fixtures/garden-trec/qrels.txt"
     files = {"run": run.read_bytes(), "qrels": qrels.read_bytes()}
@@ -178,9 +164,7 @@ def test_too_many_queries(
         ("GET", "/docs", 404, "not-found"),
     ],
 )
-def test_every_refusal_is_a_problem_document(
-    client: TestClient, check_problem: Check, method: str, path: str, status: int, code: str
-) -> None:
+def test_every_refusal_is_a_problem_document(client, check_problem, method, path, status, code):
     answer = client.request(method, path)
     ProblemDocument.model_validate(check_problem(answer, status, code))
     assert answer.headers["x-content-type-options"] == "nosniff"
@@ -188,7 +172,7 @@ def test_every_refusal_is_a_problem_document(
         assert answer.headers["allow"]
 
 
-def test_a_form_that_is_none(client: TestClient, check_problem: Check) -> None:
+def test_a_form_that_is_none(client, check_problem):
     headers = {"content-type": "multipart/form-data"}
     answer = client.post("/v1/score", content=b"nothing", headers=headers)
     check_problem(answer, 400, "bad-request")
@@ -197,10 +181,8 @@ def test_a_form_that_is_none(client: TestClient, check_problem: Check) -> None:
         check_problem(client.post("/v1/score", files=parts), 422, "wrong-parts")
 
 
-def test_what_is_unexpected_tells_nothing(
-    open_service: Any, limited: Any, check_problem: Check, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def broken(*_: object, **__: object) -> None:
+def test_what_is_unexpected_tells_nothing(open_service, limited, check_problem, monkeypatch):
+    def broken(*_, **__):
         raise RuntimeError("secret detail")
 
     with open_service(limited()) as client:
@@ -224,7 +206,7 @@ DEEP = {
 @pytest.mark.every(4)
 @pytest.mark.parametrize("name", DEEP)
 @pytest.mark.parametrize("media", ["application/yaml", "application/json", "text/plain"])
-def test_deep_nesting_is_a_finding(limited_time: TestClient, name: str, media: str) -> None:
+def test_deep_nesting_is_a_finding(limited_time, name, media):
     """Nesting is refused at depth 64; parsing further would exceed the time limit."""
     for kind in ("testset", "topics"):
         answer = limited_time.post(
@@ -239,7 +221,7 @@ def test_deep_nesting_is_a_finding(limited_time: TestClient, name: str, media: s
 
 @pytest.mark.every(2)
 @pytest.mark.parametrize("name", DEEP)
-def test_deep_nesting_is_no_test_set(client: TestClient, check_problem: Check, name: str) -> None:
+def test_deep_nesting_is_no_test_set(client, check_problem, name):
     headers = {"content-type": "application/yaml"}
     answer = client.post("/v1/evaluate", content=DEEP[name], headers=headers)
     detail = check_problem(answer, 422, "unusable-content")["detail"]
@@ -249,6 +231,6 @@ def test_deep_nesting_is_no_test_set(client: TestClient, check_problem: Check, n
 
 
 @pytest.fixture(scope="module")
-def limited_time(open_service: Any, limited: Any) -> Any:
+def limited_time(open_service, limited):
     with open_service(limited(seconds=20)) as client:
         yield client

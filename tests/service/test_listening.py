@@ -1,13 +1,9 @@
 """Connections on which nothing comes are closed; those that ask are not."""
 
-from __future__ import annotations
-
 import socket
 import threading
 import time
-from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 
 import pytest
 
@@ -17,7 +13,7 @@ from trectools_plus.service.server import listen
 pytestmark = [pytest.mark.process, pytest.mark.slow("starts servers")]
 
 
-async def _app(scope: Any, receive: Any, send: Any) -> None:
+async def _app(scope, receive, send):
     while (await receive()).get("more_body"):
         pass
     if scope["path"] == "/slow":
@@ -30,7 +26,7 @@ async def _app(scope: Any, receive: Any, send: Any) -> None:
 
 
 @pytest.fixture
-def port(monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
+def port(monkeypatch):
     """A server that waits half a second for a request."""
     monkeypatch.setattr(server, "REQUEST_HEADER_SECONDS", 0.5)
     with serving(_app) as port:
@@ -38,7 +34,7 @@ def port(monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
 
 
 @contextmanager
-def serving(app: Any) -> Iterator[int]:
+def serving(app):
     """The port of a server in a thread."""
     made = server.make_server(app)
     with listen("127.0.0.1", 0, has_key=False) as listener:
@@ -52,7 +48,7 @@ def serving(app: Any) -> Iterator[int]:
         assert not thread.is_alive()
 
 
-def await_answer(connection: socket.socket) -> None:
+def await_answer(connection):
     connection.settimeout(10)
     answer = b""
     while not answer.endswith(b"\r\n\r\nok"):
@@ -61,7 +57,7 @@ def await_answer(connection: socket.socket) -> None:
         answer += piece
 
 
-def seconds_open(connection: socket.socket, *pieces: bytes) -> float:
+def seconds_open(connection, *pieces):
     """Return how long the server keeps a connection that sends a part every tenth of a second."""
     began = time.monotonic()
     connection.settimeout(0.1)
@@ -84,12 +80,12 @@ def seconds_open(connection: socket.socket, *pieces: bytes) -> float:
     [(), (b"GET / HTTP/1.1\r\n",), (b"GET / HTTP/1.1\r\nHost: localhost\r\nX: ", *[b"x"] * 200)],
     ids=["silent", "half", "byte-by-byte"],
 )
-def test_a_request_that_does_not_come(port: int, pieces: tuple[bytes, ...]) -> None:
+def test_a_request_that_does_not_come(port, pieces):
     with socket.create_connection(("127.0.0.1", port)) as connection:
         assert seconds_open(connection, *pieces) < 10
 
 
-def test_who_waits_for_an_answer_is_not_cut_off(port: int) -> None:
+def test_who_waits_for_an_answer_is_not_cut_off(port):
     with socket.create_connection(("127.0.0.1", port)) as connection:
         for path in (b"/slow", b"/", b"/slow"):
             connection.sendall(b"GET " + path + b" HTTP/1.1\r\nHost: localhost\r\n\r\n")

@@ -1,7 +1,5 @@
 """Names of datasets and reports in metrics and answers."""
 
-from __future__ import annotations
-
 import pytest
 
 from trectools_plus.service.metrics import dataset_name
@@ -19,5 +17,5 @@ from trectools_plus.service.metrics import dataset_name
         ("/", "dataset"),
     ],
 )
-def test_a_dataset_is_called_without_folders(given: str, name: str) -> None:
+def test_a_dataset_is_called_without_folders(given, name):
     assert dataset_name(given) == name

@@ -1,32 +1,27 @@
 """The work of requests: limits of time and number, and failures."""
 
-from __future__ import annotations
-
 import asyncio
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
 
 import anyio
 import pytest
 
+from trectools_plus.service import Limits, ServiceSettings
 from trectools_plus.service.guard import ProblemError
 from trectools_plus.service.models import ValidateParameters
-from trectools_plus.service.settings import Limits, ServiceSettings
 from trectools_plus.service.work import Outcome, RequestWork
 
-Ask = Callable[..., Awaitable[Any]]
 SLEEP, FAIL, DIE = "sleep", "fail", "die"
 
 
 @pytest.fixture
-def stopped(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+def stopped(monkeypatch):
     """Do work in coroutines in place of processes; return the work that is stopped."""
-    stopped: list[str] = []
+    stopped = []
 
-    async def run(function: Any, parameters: Any, *arguments: Any, **__: Any) -> Any:
+    async def run(function, parameters, *arguments, **__):
         if not isinstance(parameters, ValidateParameters):
             return []
         name = arguments[0].name
@@ -46,11 +41,11 @@ def stopped(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 @asynccontextmanager
-async def opened(**limits: Any) -> AsyncIterator[tuple[RequestWork, Ask]]:
+async def opened(**limits):
     chosen = Limits(**{"workers": 1, "waiting": 1, "seconds": 0.2, **limits})
     work = RequestWork(ServiceSettings(dataset="none", limits=chosen))
 
-    async def ask(*names: str) -> list[Any]:
+    async def ask(*names):
         """Return the answers, or errors, of requests that arrive at the same time."""
         kind = ValidateParameters(kind="run")
         answers = (work.answer(kind, Path(name), ()) for name in names)
@@ -61,11 +56,11 @@ async def opened(**limits: Any) -> AsyncIterator[tuple[RequestWork, Ask]]:
         yield work, ask
 
 
-def problems(answers: list[Any]) -> list[tuple[int, str]]:
+def problems(answers):
     return [(answer.problem.status, answer.problem.code) for answer in answers]
 
 
-async def check_limits(stopped: list[str]) -> None:
+async def check_limits(stopped):
     async with opened() as (work, ask):
         assert await ask("nothing") == [Outcome(b"{}")]
         assert not work._free.borrowed_tokens
@@ -80,7 +75,7 @@ async def check_limits(stopped: list[str]) -> None:
         assert await ask("nothing") == [Outcome(b"{}")]
 
 
-async def check_full(stopped: list[str]) -> None:
+async def check_full(stopped):
     """A body is refused before it is read."""
     async with opened() as (work, ask):
         asked = asyncio.create_task(ask(SLEEP, SLEEP))
@@ -91,7 +86,7 @@ async def check_full(stopped: list[str]) -> None:
         await asked
 
 
-async def check_clients_that_leave(stopped: list[str]) -> None:
+async def check_clients_that_leave(stopped):
     async with opened(seconds=60) as (work, ask):
         asked = asyncio.create_task(ask(SLEEP))
         await asyncio.sleep(0.05)
@@ -101,7 +96,7 @@ async def check_clients_that_leave(stopped: list[str]) -> None:
         assert not work._free.borrowed_tokens
 
 
-async def check_failures(stopped: list[str]) -> None:
+async def check_failures(stopped):
     async with opened(waiting=9) as (_, ask):
         assert problems(await ask(FAIL, DIE)) == [(422, "bad"), (500, "work-ended")]
         assert await ask("nothing") == [Outcome(b"{}")]
@@ -111,5 +106,5 @@ async def check_failures(stopped: list[str]) -> None:
     "check",
     [check_limits, check_full, check_clients_that_leave, check_failures],
 )
-def test_work(stopped: list[str], check: Callable[[list[str]], Any]) -> None:
+def test_work(stopped, check):
     asyncio.run(check(stopped))

@@ -1,7 +1,5 @@
 """``serve`` as a process: where it listens, its key, how it ends."""
 
-from __future__ import annotations
-
 import json
 import os
 import re
@@ -11,15 +9,13 @@ import subprocess
 import sys
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
-from harness.program import Program
 
 from trectools_plus.errors import InputError, UsageError
-from trectools_plus.service.server import listen, read_key
+from trectools_plus.service import read_key
+from trectools_plus.service.server import listen
 
 pytestmark = [pytest.mark.process, pytest.mark.slow("starts servers")]
 
@@ -27,29 +23,29 @@ BIN = Path(sys.executable).parent
 KEY = "correct-horse-battery-staple"
 
 
-def command(*words: str) -> list[str]:
+def command(*words):
     return [str(BIN / "trectools-plus"), "serve", "--dataset", "none", *words]
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::"])
-def test_others_come_in_with_a_key_only(host: str) -> None:
+def test_others_come_in_with_a_key_only(host):
     with pytest.raises(UsageError):
         listen(host, 0, has_key=False)
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "127.8.9.10"])
-def test_this_machine_needs_none(host: str) -> None:
+def test_this_machine_needs_none(host):
     with listen(host, 0, has_key=False) as opened:
         assert opened.getsockname()[0].startswith(("127.", "::1"))
 
 
-def test_answers_are_sent_at_once() -> None:
+def test_answers_are_sent_at_once():
     """asyncio sets TCP_NODELAY only on connections of sockets that name their protocol."""
     with listen("127.0.0.1", 0, has_key=False) as opened:
         assert opened.proto == socket.IPPROTO_TCP
 
 
-def test_a_port_that_is_taken() -> None:
+def test_a_port_that_is_taken():
     with listen("127.0.0.1", 0, has_key=False) as first:
         first.listen()
         with pytest.raises(InputError):
@@ -59,7 +55,7 @@ def test_a_port_that_is_taken() -> None:
 @pytest.mark.parametrize(
     "value", [None, "", "short", "x" * 15, "with blank in the middle", "é" * 20]
 )
-def test_a_key_that_is_none(monkeypatch: pytest.MonkeyPatch, value: str | None) -> None:
+def test_a_key_that_is_none(monkeypatch, value):
     monkeypatch.delenv("SERVICE_KEY", raising=False)
     if value is not None:
         monkeypatch.setenv("SERVICE_KEY", value)
@@ -68,7 +64,7 @@ def test_a_key_that_is_none(monkeypatch: pytest.MonkeyPatch, value: str | None) 
     assert not value or value not in str(refused.value)
 
 
-def test_a_key(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_key(monkeypatch):
     monkeypatch.setenv("SERVICE_KEY", f"{KEY}\n")
     assert read_key("SERVICE_KEY") == KEY
 
@@ -86,18 +82,13 @@ MISTAKES = [
 
 
 @pytest.mark.parametrize(("words", "said"), MISTAKES, ids=lambda value: str(value)[:20])
-def test_mistakes_are_one_line(
-    words: list[str], said: str, program: Program, tmp_path: Path
-) -> None:
+def test_mistakes_are_one_line(words, said, program, tmp_path, check_mistake):
     done = program(["trectools-plus", "serve", "--dataset", "none", *words], tmp_path)
-    assert done.code == 2
-    assert done.stderr.startswith("error: ")
-    assert len(done.stderr.splitlines()) == 1
-    assert said in done.stderr
+    check_mistake(done, 2, said)
 
 
 @pytest.fixture
-def process() -> Iterator[tuple[subprocess.Popen[str], str]]:
+def process():
     """A service with a key, and its address."""
     started = subprocess.Popen(
         command("--port", "0", "--key-from-env", "SERVICE_KEY"),
@@ -107,7 +98,6 @@ def process() -> Iterator[tuple[subprocess.Popen[str], str]]:
         # A shell's background job inherits "ignore" for the signal of Ctrl-C.
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     )
-    assert started.stderr is not None
     # A library that the tests have loaded, such as grpc, may write a line when a process is made.
     lines = iter(started.stderr.readline, "")
     address = next(filter(None, (re.search(r"http://127\.0\.0\.1:\d+", one) for one in lines)))
@@ -118,7 +108,7 @@ def process() -> Iterator[tuple[subprocess.Popen[str], str]]:
     started.stderr.close()
 
 
-def ask(url: str, **headers: str) -> tuple[int, Any]:
+def ask(url, **headers):
     request = urllib.request.Request(url, headers=headers)
     try:
         with urllib.request.urlopen(request, timeout=30) as answer:
@@ -129,7 +119,7 @@ def ask(url: str, **headers: str) -> tuple[int, Any]:
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_a_session(process: tuple[subprocess.Popen[str], str], number: int) -> None:
+def test_a_session(process, number):
     started, address = process
     assert ask(f"{address}/healthz")[0] == 200
     status, body = ask(f"{address}/metrics")

@@ -165,21 +165,33 @@ def test_t_equals_scipy_and_stays_in_the_unit_interval():
     assert result.resamples == 10_000
 
 
-def test_bca_leaves_out_undefined_values():
+@pytest.mark.parametrize(("interval", "theirs"), [("bca", "BCa"), ("percentile", "percentile")])
+def test_undefined_values_are_left_out_of_resamples(interval, theirs):
     column = np.random.default_rng(8).beta(0.5, 2.0, 80)
     holes = np.where(np.arange(80) % 4 == 0, np.nan, column)
-    result = mean_intervals(holes, interval="bca")
+    result = mean_intervals(holes, interval=interval)
     theirs = stats.bootstrap(
-        (holes[~np.isnan(holes)],), np.mean, method="BCa", rng=np.random.default_rng(0)
+        (holes[~np.isnan(holes)],), np.mean, method=theirs, rng=np.random.default_rng(0)
     )
     tolerance = 0.15 * theirs.standard_error
     assert result.low[0] == pytest.approx(theirs.confidence_interval.low, abs=tolerance)
     assert result.high[0] == pytest.approx(theirs.confidence_interval.high, abs=tolerance)
 
 
+def test_a_single_value_has_no_interval():
+    values = np.array([[0.5, np.nan, np.nan], [np.nan, 0.25, np.nan], [np.nan, 0.75, np.nan]])
+    result = mean_intervals(values, interval="percentile", resamples=500)
+    assert result.n.tolist() == [1, 2, 0]
+    assert result.estimate[:2].tolist() == [0.5, 0.5]
+    assert (result.low[1], result.high[1]) == (0.25, 0.75)
+    assert np.isnan([result.low[0], result.high[0], result.estimate[2], result.low[2]]).all()
+
+
 @pytest.mark.parametrize(
     ("values", "options", "message"),
     [
+        (np.empty((0, 2)), {}, "one row"),
+        ([1.0], {"resamples": 0}, "at least 1 resample"),
         ([0.5, 1.0], {"interval": "basic"}, "percentile, bca, t"),
         ([0.5, 1.0], {"confidence": 1.0, "interval": "t"}, "between 0 and 1"),
         ([0.5, np.inf], {}, "infinite"),

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize_scalar
 
-from trectools_plus.statistics.intervals import wilson_intervals
+from trectools_plus.statistics import wilson_intervals
 from trectools_plus.statistics.non_inferiority import non_inferiority_interval
 
 DRAWS = 1_000

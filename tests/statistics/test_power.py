@@ -8,11 +8,11 @@ from scipy import optimize, stats
 
 from trectools_plus.errors import UsageError
 from trectools_plus.statistics import (
+    mean_intervals,
     power_of_t_test,
     queries_needed,
     smallest_detectable_difference,
 )
-from trectools_plus.statistics.intervals import mean_intervals
 
 
 @pytest.mark.parametrize(("effect", "needed"), [(0.2, 199), (0.5, 34), (0.8, 15)])

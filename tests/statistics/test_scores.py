@@ -1,7 +1,5 @@
 """One comparison of two systems, whatever the scores are of."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -10,7 +8,7 @@ from trectools_plus.statistics.scores import Method, PairedScores, compare_score
 NAN = float("nan")
 
 
-def scores(before, after, ids=None, measure="F1", **further) -> PairedScores:
+def scores(before, after, ids=None, measure="F1", **further):
     ids = [f"d{place}" for place in range(len(before))] if ids is None else ids
     return PairedScores(
         "A", "B", measure, ids, np.array(before, float), np.array(after, float), **further

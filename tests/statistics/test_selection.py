@@ -1,7 +1,5 @@
 """The corrected mean of the best of many variants."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy import stats
@@ -11,12 +9,12 @@ from trectools_plus.statistics import mean_intervals, select_winner
 from trectools_plus.statistics.resamples import draw_counts, map_chunks
 
 
-def _variants(seed: int = 1, queries: int = 40, variants: int = 6) -> np.ndarray:
+def _variants(seed=1, queries=40, variants=6):
     rng = np.random.default_rng(seed)
     return np.clip(rng.beta(1, 2, (queries, 1)) + rng.normal(0, 0.2, (queries, variants)), 0, 1)
 
 
-def _plain(table: np.ndarray, resamples: int, seed: int) -> tuple[float, float, float]:
+def _plain(table, resamples, seed):
     """Return corrected mean and interval, one resample after the other."""
     n, variants = table.shape
     counts = np.concatenate(

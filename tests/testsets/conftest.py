@@ -1,23 +1,20 @@
 """Test sets made of a few words."""
 
-from __future__ import annotations
-
 import json
-from pathlib import Path
-from typing import Any
 
 import pytest
 
-from trectools_plus.testsets.model import RelevantTerm, TestQuery, TestSet, TestSetMetadata
+from trectools_plus.testsets import TestQuery, TestSet
+from trectools_plus.testsets.model import RelevantTerm, TestSetMetadata
 
 
 class Maker:
     """Makes test sets, and writes them."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder):
         self.folder = folder
 
-    def make(self, texts: dict[str, str], *, language: str = "en", **fields: Any) -> TestSet:
+    def make(self, texts, *, language="en", **fields):
         """A set with a text by query id; ``fields`` are lists with a value for each query."""
         found = tuple(
             TestQuery(
@@ -31,12 +28,12 @@ class Maker:
         metadata = TestSetMetadata(dataset_id="made", version="1.0.0", language=language)
         return TestSet(metadata=metadata, queries=found)
 
-    def write(self, name: str, content: object) -> Path:
+    def write(self, name, content):
         path = self.folder / name
         path.write_text(content if isinstance(content, str) else json.dumps(content), "utf-8")
         return path
 
 
 @pytest.fixture
-def maker(tmp_path: Path) -> Maker:
+def maker(tmp_path):
     return Maker(tmp_path)

@@ -1,22 +1,21 @@
 """Two annotators' grades; kappa itself is tested with the statistics."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from sklearn.metrics import cohen_kappa_score
 
 from trectools_plus.errors import IncomparableError, UsageError
-from trectools_plus.formats.tables import Qrels
-from trectools_plus.statistics.arrays import Resampling
-from trectools_plus.testsets.agreement import grade_agreement, read_grades
-from trectools_plus.validation.findings import FindingsError
+from trectools_plus.formats import Qrels
+from trectools_plus.statistics import Resampling
+from trectools_plus.testsets import read_grades
+from trectools_plus.testsets.agreement import grade_agreement
+from trectools_plus.validation import FindingsError
 
 GRADES = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=2, max_size=30)
 
 
-def both(pairs: list[tuple[int, int]]) -> tuple[Qrels, Qrels]:
+def both(pairs):
     sides = (
         {f"q{at}": {"d": grade} for at, grade in enumerate(side)}
         for side in zip(*pairs, strict=True)
@@ -26,7 +25,7 @@ def both(pairs: list[tuple[int, int]]) -> tuple[Qrels, Qrels]:
 
 
 @given(pairs=GRADES)
-def test_kappas_are_scikit_learns(pairs: list[tuple[int, int]]) -> None:
+def test_kappas_are_scikit_learns(pairs):
     first, second = zip(*pairs, strict=True)
     assume(len({*first, *second}) > 1)
     found = grade_agreement(*both(pairs), resampling=Resampling(10))
@@ -37,7 +36,7 @@ def test_kappas_are_scikit_learns(pairs: list[tuple[int, int]]) -> None:
     assert found.pairs - found.agreed == len(found.disagreements)
 
 
-def test_only_pairs_that_both_graded_count() -> None:
+def test_only_pairs_that_both_graded_count():
     one = Qrels.from_dict({"1": {"a": 3, "b": 2, "c": 0}, "2": {"a": 1}})
     other = Qrels.from_dict({"1": {"a": 3, "b": 0, "x": 1}, "3": {"a": 1}})
     found = grade_agreement(one, other, resampling=Resampling(10))
@@ -47,12 +46,12 @@ def test_only_pairs_that_both_graded_count() -> None:
     ]
 
 
-def test_disagreements_begin_with_the_farthest_apart() -> None:
+def test_disagreements_begin_with_the_farthest_apart():
     found = grade_agreement(*both([(3, 2), (0, 3), (1, 1), (1, 0)]), resampling=Resampling(10))
     assert [one.query_id for one in found.disagreements] == ["q1", "q0", "q3"]
 
 
-def test_accepted_is_above_and_not_at_the_threshold() -> None:
+def test_accepted_is_above_and_not_at_the_threshold():
     pairs = [(0, 0)] * 4 + [(1, 1)] * 4 + [(0, 1)] + [(1, 0)]  # p_o = 0.8, p_e = 0.5: kappa 0.6
     found = grade_agreement(*both(pairs), resampling=Resampling(10))
     kappa = found.kappas["none"].value
@@ -64,7 +63,7 @@ def test_accepted_is_above_and_not_at_the_threshold() -> None:
     assert better.accepted
 
 
-def test_the_weighting_decides() -> None:
+def test_the_weighting_decides():
     pairs = [(grade, max(grade - 1, 0)) for grade in (0, 1, 2, 3)] * 3 + [(0, 0), (3, 3)]
     assert not grade_agreement(*both(pairs), resampling=Resampling(10)).accepted
     assert grade_agreement(*both(pairs), weights="quadratic", resampling=Resampling(10)).accepted
@@ -72,12 +71,12 @@ def test_the_weighting_decides() -> None:
         grade_agreement(*both(pairs), weights="cubic")
 
 
-def test_nothing_in_common_is_not_comparable() -> None:
+def test_nothing_in_common_is_not_comparable():
     with pytest.raises(IncomparableError):
         grade_agreement(Qrels.from_dict({"1": {"a": 1}}), Qrels.from_dict({"2": {"a": 1}}))
 
 
-def test_test_sets_and_qrels_are_read(maker) -> None:
+def test_test_sets_and_qrels_are_read(maker):
     rows = [{"query_id": "1", "text": "t", "relevant": {"a": 3, "b": 1}}]
     own, qrels = maker.write("a.json", rows), maker.write("a.qrels", "1 0 a 3\n1 0 b 1\n")
     beir = maker.write("a.tsv", "query-id\tcorpus-id\tscore\n1\ta\t3\n1\tb\t1\n")

@@ -1,9 +1,6 @@
 """Test sets written in every form and read again."""
 
-from __future__ import annotations
-
 import json
-from pathlib import Path
 
 import polars as pl
 import pytest
@@ -12,24 +9,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trectools_plus.errors import FormatError, InputError, UsageError
-from trectools_plus.formats.tables import Qrels, Topics
-from trectools_plus.testsets.conversion import (
-    LAYOUTS,
-    convert_test_set,
+from trectools_plus.formats import Qrels, Topics
+from trectools_plus.testsets import (
+    TestQuery,
+    TestSet,
     form_of_output,
+    load_test_set,
     read_parts,
     write_test_set,
 )
-from trectools_plus.testsets.loading import load_test_set, read_test_set
-from trectools_plus.testsets.model import (
-    RelevantTerm,
-    TestQuery,
-    TestSet,
-    TestSetMetadata,
-    from_tables,
-    qrels_of,
-)
-from trectools_plus.validation.loading import load_qrels
+from trectools_plus.testsets.conversion import LAYOUTS, convert_test_set
+from trectools_plus.testsets.loading import read_test_set
+from trectools_plus.testsets.model import RelevantTerm, TestSetMetadata, from_tables, qrels_of
+from trectools_plus.validation import load_qrels
 
 IDS = st.text("abcXYZ019-_.:é", min_size=1, max_size=6).filter(lambda text: text[0] not in "#")
 TEXTS = st.text(
@@ -38,12 +30,12 @@ TEXTS = st.text(
 NOTES = st.none() | TEXTS
 
 
-def optional(*words: str) -> st.SearchStrategy[str | None]:
+def optional(*words):
     return st.none() | st.sampled_from(words)
 
 
 @st.composite
-def queries(draw: st.DrawFn, query_id: str) -> TestQuery:
+def queries(draw, query_id):
     ids = draw(st.lists(IDS, max_size=3, unique=True))
     grades = [draw(st.integers(-1, 4)) for _ in ids]
     return TestQuery(
@@ -63,7 +55,7 @@ def queries(draw: st.DrawFn, query_id: str) -> TestQuery:
 
 
 @st.composite
-def any_sets(draw: st.DrawFn) -> TestSet:
+def any_sets(draw):
     """Any test set whose ids can stand in runs and qrels; one query has a relevant term."""
     ids = draw(st.lists(IDS, min_size=1, max_size=6, unique=True))
     found = [draw(queries(query_id)) for query_id in ids]
@@ -80,24 +72,20 @@ def any_sets(draw: st.DrawFn) -> TestSet:
 
 @pytest.mark.parametrize("name", ["set.json", "set.yaml", "set.yml.gz", "set.json.zst"])
 @given(test_set=any_sets())
-def test_files_give_the_same_set_back(
-    tmp_path_factory: pytest.TempPathFactory, name: str, test_set: TestSet
-) -> None:
+def test_files_give_the_same_set_back(tmp_path_factory, name, test_set):
     path = tmp_path_factory.getbasetemp() / name
     convert_test_set(test_set, path, form_of_output(path))
     assert read_test_set(path) == test_set
 
 
-def without_spans(query: TestQuery) -> TestQuery:
+def without_spans(query):
     terms = tuple(term.model_copy(update={"span": None}) for term in query.relevant)
     return query.model_copy(update={"relevant": terms})
 
 
 @pytest.mark.parametrize("form", ["trec", "trec-jsonl", "beir"])
 @given(test_set=any_sets())
-def test_folders_have_all_fields_but_spans(
-    tmp_path_factory: pytest.TempPathFactory, form: str, test_set: TestSet
-) -> None:
+def test_folders_have_all_fields_but_spans(tmp_path_factory, form, test_set):
     folder = tmp_path_factory.mktemp("folder")
     converted = convert_test_set(test_set, folder, form)
     assert all(path.is_file() for path in converted.files)
@@ -116,20 +104,20 @@ def test_folders_have_all_fields_but_spans(
         assert back.queries == tuple(map(without_spans, test_set.queries))
 
 
-def test_tsv_says_what_it_leaves_out(tmp_path: Path) -> None:
+def test_tsv_says_what_it_leaves_out(tmp_path):
     converted = convert_test_set(load_test_set("hpo-en-tiny"), tmp_path, "trec")
     assert converted.dropped == (
         "category", "difficulty", "query_type", "hpo_domain", "language", "span",
     )  # fmt: skip
 
 
-def test_judgments_of_other_topics_are_refused() -> None:
+def test_judgments_of_other_topics_are_refused():
     topics, qrels = Topics.from_dict({"1": "a"}), Qrels.from_dict({"1": {"d": 1}, "2": {"d": 1}})
     with pytest.raises(InputError, match=r"1.*2"):
         from_tables(topics, qrels, {"dataset_id": "x"})
 
 
-def test_two_grades_for_one_document_are_refused() -> None:
+def test_two_grades_for_one_document_are_refused():
     frame = pl.DataFrame(
         {"query_id": ["1", "1"], "doc_id": ["d", "d"], "relevance": [1, 2], "iteration": ["0", "1"]}
     )
@@ -137,7 +125,7 @@ def test_two_grades_for_one_document_are_refused() -> None:
         from_tables(Topics.from_dict({"1": "a"}), Qrels(frame), {"dataset_id": "x"})
 
 
-def test_a_name_says_the_form() -> None:
+def test_a_name_says_the_form():
     assert form_of_output("a.yaml.gz") == "yaml"
     assert form_of_output("a.JSON") == "json"
     with pytest.raises(UsageError):
@@ -146,7 +134,7 @@ def test_a_name_says_the_form() -> None:
         write_test_set(load_test_set("hpo-en-tiny"), "folder")
 
 
-def test_yaml_texts_are_texts_to_any_loader(tmp_path: Path) -> None:
+def test_yaml_texts_are_texts_to_any_loader(tmp_path):
     query = TestQuery(query_id="010", text="no", relevant=(RelevantTerm(doc_id="1e3", grade=3),))
     test_set = TestSet(metadata=TestSetMetadata(dataset_id="1.10"), queries=(query,))
     path = tmp_path / "a.yaml"
@@ -157,7 +145,7 @@ def test_yaml_texts_are_texts_to_any_loader(tmp_path: Path) -> None:
     assert '"1e3"' in path.read_text()
 
 
-def test_ids_that_no_qrels_can_hold_are_refused_before_anything_is_written(tmp_path: Path) -> None:
+def test_ids_that_no_qrels_can_hold_are_refused_before_anything_is_written(tmp_path):
     query = TestQuery(query_id="#1", text="a", relevant=(RelevantTerm(doc_id="d", grade=1),))
     test_set = TestSet(metadata=TestSetMetadata(dataset_id="x"), queries=(query,))
     with pytest.raises(InputError, match="#1"):

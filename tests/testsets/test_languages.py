@@ -1,25 +1,21 @@
 """Sets with texts in one language and descriptions in another."""
 
-from __future__ import annotations
-
 import json
-from pathlib import Path
 
 import pytest
 
 from trectools_plus import load_test_set
 from trectools_plus.errors import FormatError, InputError
-from trectools_plus.testsets.languages import languages_in, split_languages
+from trectools_plus.testsets import split_languages
+from trectools_plus.testsets.languages import languages_in
 
 
-def test_a_missing_description_is_named() -> None:
+def test_a_missing_description_is_named():
     with pytest.raises(FormatError, match="hpo-001"):
         load_test_set("hpo-en-tiny", text_field="description")
 
 
-def test_names_that_are_no_sets_list_those_there_are(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_names_that_are_no_sets_list_those_there_are(tmp_path, monkeypatch):
     with pytest.raises(InputError):
         load_test_set("hpo-xx-tiny")
     with pytest.raises(InputError, match=r"none\.json"):
@@ -38,7 +34,7 @@ MIXED = [
 ]
 
 
-def test_one_set_per_language(tmp_path: Path) -> None:
+def test_one_set_per_language(tmp_path):
     path = tmp_path / "mixed.json"
     path.write_text(json.dumps(MIXED), "utf-8")
     test_set = load_test_set(path)
@@ -58,16 +54,14 @@ def test_one_set_per_language(tmp_path: Path) -> None:
     assert [query.query_id for query in parts["en"].queries] == ["case-001", "case-003"]
 
 
-def test_queries_without_a_language_cannot_be_split(tmp_path: Path) -> None:
+def test_queries_without_a_language_cannot_be_split(tmp_path):
     path = tmp_path / "mixed.json"
     path.write_text(json.dumps([*MIXED, {"text": "x", "hpo_ids": ["HP:0001250"]}]), "utf-8")
     with pytest.raises(FormatError, match=r"1.*mixed\.json"):
         split_languages(load_test_set(path), "mixed.json")
 
 
-def test_a_folder_implies_the_language_of_its_sets(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_folder_implies_the_language_of_its_sets(tmp_path, monkeypatch):
     case = {"text": "Kleinwuchs", "expected_hpo_ids": ["HP:0004322"]}
     (tmp_path / "german").mkdir()
     path = tmp_path / "german" / "cases.json"

@@ -9,17 +9,17 @@ from hypothesis import strategies as st
 
 from trectools_plus.errors import FormatError
 from trectools_plus.formats.topic_records.names import DOC_ID_KEYS, GRADE_KEYS, GRADED_KEYS
+from trectools_plus.testsets import TestSet
 from trectools_plus.testsets.loading import (
     read_test_set,
 )
-from trectools_plus.testsets.model import TestSet
 from trectools_plus.validation import validate_topics
 
 FOLDER = Path(__file__).parents[2] / "fixtures" / "testsets"
 OWN = yaml.safe_load((FOLDER / "own-form.yaml").read_text())
 
 
-def written(tmp_path, content, name="cases.json") -> Path:
+def written(tmp_path, content, name="cases.json"):
     path = tmp_path / name
     path.write_text(content if isinstance(content, str) else json.dumps(content))
     return path

@@ -1,20 +1,16 @@
 """The next version of a test set."""
 
-from __future__ import annotations
-
 from collections import Counter
-from pathlib import Path
 
 import pytest
 
 from trectools_plus.errors import CheckFailedError, UsageError
-from trectools_plus.formats.tables import Qrels
-from trectools_plus.statistics.arrays import Resampling
+from trectools_plus.formats import Qrels
+from trectools_plus.statistics import Resampling
+from trectools_plus.testsets import load_test_set, record_annotators, write_test_set
 from trectools_plus.testsets.agreement import grade_agreement
-from trectools_plus.testsets.conversion import write_test_set
-from trectools_plus.testsets.loading import load_test_set, read_test_set
-from trectools_plus.testsets.model import TestSet
-from trectools_plus.testsets.splitting import next_version, record_annotators, refresh_test_set
+from trectools_plus.testsets.loading import read_test_set
+from trectools_plus.testsets.splitting import next_version, refresh_test_set
 
 
 @pytest.mark.parametrize(
@@ -22,27 +18,27 @@ from trectools_plus.testsets.splitting import next_version, record_annotators, r
     [("1.0.0", "1.1.0"), ("1.9.3", "1.10.0"), ("2.3", "2.4"), ("1", "1.1"), ("", "1.1.0"),
      ("v1.2.0", "v1.3.0")],
 )  # fmt: skip
-def test_the_next_minor_version(version: str, following: str) -> None:
+def test_the_next_minor_version(version, following):
     assert next_version(version) == following
 
 
 @pytest.mark.parametrize("version", ["beta", "1.0.0-rc1", "2025-01-31", "1.2.3.4"])
-def test_versions_without_a_next_one(version: str) -> None:
+def test_versions_without_a_next_one(version):
     with pytest.raises(UsageError):
         next_version(version)
 
 
 @pytest.fixture
-def old() -> TestSet:
+def old():
     return load_test_set("hpo-en-standard")
 
 
 @pytest.fixture
-def pool() -> TestSet:
+def pool():
     return load_test_set("hpo-en-comprehensive")
 
 
-def test_queries_are_replaced_by_others_of_their_kind(old: TestSet, pool: TestSet) -> None:
+def test_queries_are_replaced_by_others_of_their_kind(old, pool):
     done = refresh_test_set(old, pool, 10, seed=3)
     assert len(done.removed) == len(done.added) == 10
     for gone, come in zip(done.removed, done.added, strict=True):
@@ -58,7 +54,7 @@ def test_queries_are_replaced_by_others_of_their_kind(old: TestSet, pool: TestSe
     assert not {query.query_id for query in done.added} & {query.query_id for query in old.queries}
 
 
-def test_versions_and_changes_are_kept(old: TestSet, pool: TestSet, tmp_path: Path) -> None:
+def test_versions_and_changes_are_kept(old, pool, tmp_path):
     first = refresh_test_set(old, pool, 3, seed=1)
     second = refresh_test_set(first.test_set, pool, 2, seed=2)
     path = tmp_path / "next.yaml"
@@ -74,7 +70,7 @@ def test_versions_and_changes_are_kept(old: TestSet, pool: TestSet, tmp_path: Pa
             assert entry[name] == [{"query_id": q.query_id, "text": q.text} for q in queries]
 
 
-def test_what_is_nearly_there_is_not_taken(maker) -> None:
+def test_what_is_nearly_there_is_not_taken(maker):
     old = maker.make({"1": "broad thumbs", "2": "fever"})
     pool = maker.make({"3": "thumb, broad", "4": "rash", "5": "Rashes"})
     done = refresh_test_set(old, pool, 1)
@@ -101,7 +97,7 @@ TYPES = ["exact_term"] * 20 + ["paraphrase"] * 15 + ["complex_clinical"] * 15
         ),
     ],
 )
-def test_proportions_of_query_types_stay(maker, seed, ours, theirs) -> None:
+def test_proportions_of_query_types_stay(maker, seed, ours, theirs):
     old = maker.make({f"q{n}": f"sign {n} of illness" for n in range(50)}, query_type=TYPES, **ours)
     texts = {f"new{n}": f"mark {n} on the skin" for n in range(100)}
     pool = maker.make(texts, query_type=TYPES * 2, **theirs)
@@ -128,7 +124,7 @@ def agreement_of(done, second_grades):
     return grade_agreement(first, second, resampling=Resampling(100))
 
 
-def test_annotators_and_their_kappa_are_recorded(old: TestSet, pool: TestSet, tmp_path) -> None:
+def test_annotators_and_their_kappa_are_recorded(old, pool, tmp_path):
     done = refresh_test_set(old, pool, 2)
     # 18 of 20 pairs agree: kappa = (0.9 - 0.25) / 0.75 with equal marginal distributions.
     agreement = agreement_of(done, [2, 3, *GRADES[2:]])
@@ -145,7 +141,7 @@ def test_annotators_and_their_kappa_are_recorded(old: TestSet, pool: TestSet, tm
     assert recorded.test_set.queries == done.test_set.queries
 
 
-def test_low_agreement_is_refused_unless_it_is_accepted(old: TestSet, pool: TestSet) -> None:
+def test_low_agreement_is_refused_unless_it_is_accepted(old, pool):
     done = refresh_test_set(old, pool, 2)
     low = agreement_of(done, GRADES[1:] + GRADES[:1])
     with pytest.raises(CheckFailedError, match=r"-0\.3333.*0\.6"):
@@ -156,14 +152,14 @@ def test_low_agreement_is_refused_unless_it_is_accepted(old: TestSet, pool: Test
     assert entry["agreement"]["kappa"] == pytest.approx(-1 / 3)
 
 
-def test_new_queries_that_were_not_graded_are_refused(old: TestSet, pool: TestSet) -> None:
+def test_new_queries_that_were_not_graded_are_refused(old, pool):
     agreement = agreement_of(refresh_test_set(old, pool, 2, seed=1), GRADES)
     done = refresh_test_set(old, pool, 3, seed=1)
     with pytest.raises(CheckFailedError):
         record_annotators(done, ("anna", "ben"), agreement)
 
 
-def test_ids_of_the_set_languages_and_counts_are_refused(maker) -> None:
+def test_ids_of_the_set_languages_and_counts_are_refused(maker):
     old = maker.make({"1": "alpha", "2": "beta"})
     with pytest.raises(UsageError, match="1"):
         refresh_test_set(old, maker.make({"1": "gamma"}), 1)

@@ -1,21 +1,16 @@
 """The published JSON Schema accepts the sets that are written, and no others."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import pytest
 from jsonschema import Draft202012Validator
 
-from trectools_plus.testsets.loading import load_test_set, shipped_names
-from trectools_plus.testsets.model import json_schema_of_test_sets
+from trectools_plus.testsets import json_schema_of_test_sets, load_test_set, shipped_names
 
 SCHEMA = Draft202012Validator(json_schema_of_test_sets())
 QUERY = {"query_id": "q1", "text": "fever", "relevant": [{"doc_id": "d", "grade": 1}]}
 
 
 @pytest.mark.parametrize("name", shipped_names())
-def test_shipped_sets_match(name: str) -> None:
+def test_shipped_sets_match(name):
     SCHEMA.validate(load_test_set(name).model_dump(mode="json", exclude_none=True))
 
 
@@ -31,7 +26,7 @@ def test_shipped_sets_match(name: str) -> None:
         {**QUERY, "relevant": [{"doc_id": "d", "grade": "3"}]},
     ],
 )
-def test_others_do_not(query: dict[str, Any]) -> None:
+def test_others_do_not(query):
     content = {"metadata": {"dataset_id": "a"}, "queries": [QUERY]}
     assert SCHEMA.is_valid(content)
     assert not SCHEMA.is_valid({**content, "queries": [query]})

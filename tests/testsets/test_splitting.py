@@ -1,29 +1,22 @@
 """Parts of a split: shares, strata, near-duplicates, seeds."""
 
-from __future__ import annotations
-
 from collections import Counter
 from fractions import Fraction
-from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from trectools_plus.errors import FormatError, UsageError
-from trectools_plus.testsets.loading import load_test_set, read_test_set
-from trectools_plus.testsets.splitting import (
-    apportion,
-    apportion_strata,
-    split_test_set,
-    write_split,
-)
+from trectools_plus.testsets import load_test_set, write_split
+from trectools_plus.testsets.loading import read_test_set
+from trectools_plus.testsets.splitting import apportion, apportion_strata, split_test_set
 
 SIZES = st.dictionaries(st.text("abc", max_size=2), st.integers(0, 50), min_size=1)
 
 
 @given(sizes=SIZES, share=st.fractions(0, 1))
-def test_shares_add_up_and_are_less_than_one_off(sizes: dict[str, int], share: Fraction) -> None:
+def test_shares_add_up_and_are_less_than_one_off(sizes, share):
     total = int(share * sum(sizes.values()))
     given_ = apportion(total, sizes)
     assert sum(given_.values()) == total
@@ -33,7 +26,7 @@ def test_shares_add_up_and_are_less_than_one_off(sizes: dict[str, int], share: F
         assert 0 <= given_[key] <= size
 
 
-def test_a_worked_division() -> None:
+def test_a_worked_division():
     # 20 of 21, 26, 53: exact 4.2, 5.2, 10.6
     assert apportion(20, {"a": 21, "b": 26, "c": 53}) == {"a": 4, "b": 5, "c": 11}
     # One query of each difficulty cannot be a fifth, but of the category it can.
@@ -62,7 +55,7 @@ CATEGORIES = ["synonym", "complex", "layperson", "abbreviation", "exact_match"] 
         (NEAR_DUPLICATES, {"category": CATEGORIES}, "query_type, category"),
     ],
 )
-def test_query_types_have_exact_proportions(maker, seed: int, texts, fields, strata) -> None:
+def test_query_types_have_exact_proportions(maker, seed, texts, fields, strata):
     split = split_test_set(maker.make(texts, query_type=TYPES, **fields), 0.2, seed)
     used, held_out = (
         Counter(query.query_type for query in part.queries) for part in (split.used, split.held_out)
@@ -80,9 +73,7 @@ def test_query_types_have_exact_proportions(maker, seed: int, texts, fields, str
     ),
     share=st.fractions(0, 1),
 )
-def test_the_first_field_is_exact_and_cells_are_within_their_size(
-    strata: list[tuple[str, ...]], share: Fraction
-) -> None:
+def test_the_first_field_is_exact_and_cells_are_within_their_size(strata, share):
     total = int(share * len(strata))
     found = apportion_strata(total, strata)
     first = Counter[str]()
@@ -92,7 +83,7 @@ def test_the_first_field_is_exact_and_cells_are_within_their_size(
     assert +first == +Counter(apportion(total, Counter(cell[0] for cell in strata)))
 
 
-def test_parts_name_where_they_are_from(tmp_path: Path) -> None:
+def test_parts_name_where_they_are_from(tmp_path):
     files = write_split(split_test_set(load_test_set("hpo-en-tiny"), 0.3, 5), tmp_path)
     for path, part in zip(files, ("used", "held-out"), strict=True):
         metadata = read_test_set(path).metadata
@@ -104,7 +95,7 @@ def test_parts_name_where_they_are_from(tmp_path: Path) -> None:
 
 
 @given(seed=st.integers(0, 1000))
-def test_near_duplicates_stay_together(seed: int) -> None:
+def test_near_duplicates_stay_together(seed):
     from trectools_plus.testsets.model import RelevantTerm, TestQuery, TestSet, TestSetMetadata
 
     pairs = ["broad thumb", "short neck", "tall stature", "wide mouth", "red eye", "dry skin"]
@@ -122,12 +113,12 @@ def test_near_duplicates_stay_together(seed: int) -> None:
 
 
 @pytest.mark.parametrize("share", [0.0, 1.0, -0.1, 20])
-def test_shares_out_of_range_are_refused(share: float) -> None:
+def test_shares_out_of_range_are_refused(share):
     with pytest.raises(UsageError, match=r"0.*1"):
         split_test_set(load_test_set("hpo-en-tiny"), share)
 
 
-def test_a_part_without_anything_to_find_is_refused(maker) -> None:
+def test_a_part_without_anything_to_find_is_refused(maker):
     with pytest.raises(FormatError):
         split_test_set(maker.make({"1": "alpha"}), 0.5)
     with pytest.raises(FormatError):

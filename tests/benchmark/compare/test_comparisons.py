@@ -1,10 +1,7 @@
 """``compare``: from runs, files and evaluations, to one result with comparisons and means."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import polars as pl
@@ -24,7 +21,7 @@ from trectools_plus import (
 )
 from trectools_plus.benchmark import Comparisons
 from trectools_plus.errors import TrectoolsPlusError, UsageError
-from trectools_plus.reporting.export import table_as_text
+from trectools_plus.reporting import table_as_text
 from trectools_plus.validation import FindingsError
 
 FIXTURES = Path(__file__).resolve().parents[3] / "fixtures"
@@ -35,7 +32,7 @@ FAST = {"resamples": 100, "seed": 1}
 
 
 @pytest.fixture(name="expected", scope="module")
-def make_expected() -> list[Any]:
+def make_expected():
     runs = {"bm25": load_run(LEXICAL), "dense": load_run(VECTOR)}
     found = compare_evaluation(evaluate(load_qrels(QRELS), runs, MEASURES), "bm25", **FAST)
     return [one.model_copy(update={"family": one.family.replace("modes", "runs")}) for one in found]
@@ -48,13 +45,13 @@ def make_expected() -> list[Any]:
         {"bm25": load_run(LEXICAL), "dense": VECTOR},
     ],
 )
-def test_runs_and_paths_are_compared_alike(runs: Any, expected: list[Any]) -> None:
+def test_runs_and_paths_are_compared_alike(runs, expected):
     found = compare(QRELS, runs, MEASURES, baseline="bm25", **FAST)
     assert list(found) == expected
     assert compare(load_qrels(QRELS), runs, MEASURES, baseline="bm25", **FAST)[:] == tuple(expected)
 
 
-def test_an_evaluation_is_compared_with_its_means(expected: list[Any]) -> None:
+def test_an_evaluation_is_compared_with_its_means(expected):
     runs = {"bm25": load_run(LEXICAL), "dense": load_run(VECTOR)}
     evaluation = evaluate(load_qrels(QRELS), runs, MEASURES)
     found = compare(evaluation, baseline="bm25", **FAST)
@@ -72,7 +69,7 @@ def test_an_evaluation_is_compared_with_its_means(expected: list[Any]) -> None:
     assert found.entries == tuple(expected)
 
 
-def test_runs_in_a_list_have_the_names_of_their_tags() -> None:
+def test_runs_in_a_list_have_the_names_of_their_tags():
     found = compare(QRELS, [LEXICAL, load_run(VECTOR)], ["AP"], **FAST)
     assert found.systems == [load_run(LEXICAL).name, load_run(VECTOR).name]
     assert len(found) == 1
@@ -92,27 +89,27 @@ def test_runs_in_a_list_have_the_names_of_their_tags() -> None:
         ((QRELS,), "no run"),
     ],
 )
-def test_another_type_is_refused_in_one_line(arguments: Any, message: str) -> None:
+def test_another_type_is_refused_in_one_line(arguments, message):
     with pytest.raises(TrectoolsPlusError, match=message) as caught:
         compare(*arguments)
     assert len(str(caught.value).splitlines()) == 1
 
 
-def test_an_evaluation_with_runs_is_refused() -> None:
+def test_an_evaluation_with_runs_is_refused():
     evaluation = evaluate(load_qrels(QRELS), load_run(LEXICAL), ["AP"])
     for arguments in ((load_run(VECTOR),), ((), ["P@5"])):
         with pytest.raises(UsageError):
             compare(evaluation, *arguments)
 
 
-def test_a_file_with_an_error_is_refused(tmp_path: Path) -> None:
+def test_a_file_with_an_error_is_refused(tmp_path):
     broken = tmp_path / "broken.run"
     broken.write_text("q1 Q0 d1 1 nan x\n")
     with pytest.raises(FindingsError, match="nan"):
         compare(QRELS, {"a": LEXICAL, "b": broken}, **FAST)
 
 
-def cranfield_like(names: list[str], queries: int = 40) -> tuple[Any, dict[str, Any]]:
+def cranfield_like(names, queries=40):
     """Return judgments and runs of which the later ones find the relevant document earlier."""
     generator = np.random.default_rng(7)
     qrels = {f"q{n}": {"good": 1, "other": 0} for n in range(queries)}
@@ -130,12 +127,12 @@ def cranfield_like(names: list[str], queries: int = 40) -> tuple[Any, dict[str, 
 
 
 @pytest.fixture(name="report", scope="module")
-def make_report() -> Comparisons:
+def make_report():
     qrels, runs = cranfield_like(["bm25", "dpr", "a", "x & y"])
     return compare(qrels, runs, ["ndcg@10", "AP", "MRR@10"], resamples=1000)
 
 
-def test_the_lines_that_users_write_work(tmp_path: Path) -> None:
+def test_the_lines_that_users_write_work(tmp_path):
     qrels, runs = cranfield_like(["bm25", "dpr"])
     path = tmp_path / "dpr.run"
     write_run(Run(runs["dpr"], "dpr"), path)
@@ -156,7 +153,7 @@ def test_the_lines_that_users_write_work(tmp_path: Path) -> None:
     assert type(report.plot()).__name__.endswith("Figure")
 
 
-def test_frames_have_a_row_per_system_and_measure(report: Comparisons) -> None:
+def test_frames_have_a_row_per_system_and_measure(report):
     frame = report.to_polars()
     assert report.to_pandas().to_dict("list")["mean"] == frame["mean"].to_list()
     for row in frame.iter_rows(named=True):
@@ -181,7 +178,7 @@ def test_frames_have_a_row_per_system_and_measure(report: Comparisons) -> None:
     assert table.height == frame.height
 
 
-def test_the_result_is_what_a_benchmark_reports(tmp_path: Path) -> None:
+def test_the_result_is_what_a_benchmark_reports(tmp_path):
     """The same runs in a benchmark have the same verdict, comparisons and groups."""
     found = compare(QRELS, {"bm25": LEXICAL, "dense": VECTOR}, MEASURES, baseline="bm25", **FAST)
     config = BenchmarkConfig(
@@ -202,7 +199,7 @@ def test_the_result_is_what_a_benchmark_reports(tmp_path: Path) -> None:
             assert found.report.modes[name].measures[measure].ci == figures.ci
 
 
-def test_print_is_short_and_begins_with_the_verdict(report: Comparisons) -> None:
+def test_print_is_short_and_begins_with_the_verdict(report):
     text = str(report)
     assert text.startswith(report.verdict.text)
     assert len(text.encode()) < 2000
@@ -218,9 +215,7 @@ def test_print_is_short_and_begins_with_the_verdict(report: Comparisons) -> None
 
 
 @pytest.mark.parametrize("ending", ["tex", "md", "csv", "json"])
-def test_the_suffix_decides_the_format_of_a_file(
-    report: Comparisons, tmp_path: Path, ending: str
-) -> None:
+def test_the_suffix_decides_the_format_of_a_file(report, tmp_path, ending):
     path = tmp_path / f"t.{ending}"
     report.write(path)
     texts = {
@@ -236,21 +231,21 @@ def test_the_suffix_decides_the_format_of_a_file(
 
 
 @pytest.mark.parametrize("kind", ["means", "differences"])
-def test_plots_are_figures(report: Comparisons, kind: Any) -> None:
+def test_plots_are_figures(report, kind):
     texts = [text.get_text() for text in report.plot("map", kind=kind).findobj(Text)]
     assert any("AP" in text for text in texts)
     assert not any("ndcg@10" in text for text in texts)
     assert report.plot(kind=kind).axes
 
 
-def test_the_order_of_measures_is_the_requested_one(report: Comparisons) -> None:
+def test_the_order_of_measures_is_the_requested_one(report):
     found = compare(report.evaluation, primary_measure="mrr@10", resamples=20)
     assert found.report.primary_measure == found.verdict.measure == "MRR@10"
     assert found.report.headline_measures == ["MRR@10", "ndcg@10", "AP"]
     assert report.report.headline_measures == ["ndcg@10", "AP", "MRR@10"]
 
 
-def test_one_system_has_means_and_no_comparison() -> None:
+def test_one_system_has_means_and_no_comparison():
     found = compare(QRELS, LEXICAL, MEASURES, **FAST)
     assert (len(found), found.report.best_overall) == (0, None)
     assert found.verdict.text.startswith(f"{found.systems[0]} has a mean")
@@ -271,6 +266,6 @@ def test_one_system_has_means_and_no_comparison() -> None:
         ({"confidence": 95}, "confidence"),
     ],
 )
-def test_wrong_options_are_refused(options: Any, message: str) -> None:
+def test_wrong_options_are_refused(options, message):
     with pytest.raises(UsageError, match=message):
         compare(QRELS, {"a": LEXICAL, "b": VECTOR}, MEASURES, **options)

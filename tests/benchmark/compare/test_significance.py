@@ -1,38 +1,21 @@
 """A best mode is significant against every other; groups have no significant differences."""
 
-from __future__ import annotations
-
 import math
 
-import numpy as np
-
-from trectools_plus.benchmark.compare import Compared, compare_modes
-from trectools_plus.benchmark.run.config import Comparing
-from trectools_plus.choices import Averaging
-from trectools_plus.measures import parse_measures
-from trectools_plus.measures.evaluation import Counts, Evaluation
+from tests.benchmark.compare.evaluations import evaluation_of
+from trectools_plus.benchmark import Comparing
+from trectools_plus.benchmark.compare import compare_modes
 
 LOW = [0.1, 0.2, 0.1, 0.3] * 3
 HIGH = [0.6, 0.7, 0.8, 0.7] * 3
 NEARLY = [value - 0.01 * (-1) ** place for place, value in enumerate(HIGH)]
 
 
-def evaluation_of(values: dict[str, list[float]], measure: str = "nDCG@10") -> Evaluation:
-    return Evaluation(
-        parse_measures([measure]),
-        Averaging(),
-        {name: [f"q{index}" for index in range(len(row))] for name, row in values.items()},
-        {name: Counts(len(row), len(row), len(row), 0, 0) for name, row in values.items()},
-        [],
-        {name: np.array(row, dtype=float)[:, None] for name, row in values.items()},
-    )
-
-
-def compared(values: dict[str, list[float]], measure: str = "nDCG@10") -> Compared:
+def compared(values, measure="nDCG@10"):
     return compare_modes(Comparing(), evaluation_of(values, measure), measure, "run")
 
 
-def test_best_is_proven_against_every_other_run() -> None:
+def test_best_is_proven_against_every_other_run():
     found = compared({"a": LOW, "b": HIGH, "c": LOW})
     assert (found.best_mode, found.best_mode_significant) == ({"nDCG@10": "b"}, {"nDCG@10": True})
     found = compared({"a": LOW, "b": HIGH, "c": NEARLY})
@@ -41,7 +24,7 @@ def test_best_is_proven_against_every_other_run() -> None:
     assert (found.best_mode, found.best_mode_significant) == ({"nDCG@10": None}, {"nDCG@10": False})
 
 
-def test_groups_have_no_significant_differences() -> None:
+def test_groups_have_no_significant_differences():
     assert compared({"a": LOW, "b": HIGH, "c": NEARLY}).groups == {"nDCG@10": [["b", "c"]]}
     ranks = {"a": LOW, "b": HIGH, "c": [math.nan] * 12}
     assert compared(ranks, "MinRank").groups == {"MinRank": []}

@@ -1,80 +1,41 @@
 """Strata in reports: their figures, and when they are present."""
 
-from __future__ import annotations
-
 import json
 import math
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
-from trectools_plus.benchmark.run.config_file import load_config
-from trectools_plus.benchmark.run.runner import BenchmarkResult, run_benchmark
-from trectools_plus.reporting.files import write_reports
-from trectools_plus.reporting.page import render_html
-from trectools_plus.statistics.intervals import METHOD_NAMES, mean_intervals
+from trectools_plus.benchmark import ReportFolder
+from trectools_plus.reporting import render_html
+from trectools_plus.statistics import mean_intervals
+from trectools_plus.statistics.intervals import METHOD_NAMES
 
 QUERIES = 24
 MEASURES = ["RR@10", "R@10", "MinRank"]
 KINDS = {n: "easy" if n < 10 else "hard" if n < 22 else "" for n in range(QUERIES)}
-EVERY = [f"q{n}" for n in range(QUERIES)]
-
-
-class Maker:
-    """Makes benchmarks of given runs with topics that have a field."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self.topics = folder / "topics.jsonl"
-        self.write_topics(KINDS)
-
-    def write_topics(self, kinds: dict[int, str]) -> None:
-        lines = [{"_id": f"q{n}", "text": f"text {n}", "kind": kind} for n, kind in kinds.items()]
-        self.topics.write_text("".join(json.dumps(line) + "\n" for line in lines))
-
-    def write_run(self, name: str, first: int) -> str:
-        path = self.folder / f"{name}.run"
-        rows = []
-        for query in range(QUERIES):
-            rank = (query * first) % 12  # 0: nothing relevant, so MinRank is undefined
-            documents = [f"bad{place}" for place in range(12)]
-            if rank:
-                documents.insert(rank - 1, "good")
-            rows += [
-                f"q{query} Q0 {doc_id} {place} {99 - place} x\n"
-                for place, doc_id in enumerate(documents, 1)
-            ]
-        path.write_text("".join(rows))
-        return str(path)
-
-    def run(self, name: str, **settings: Any) -> BenchmarkResult:
-        qrels = self.folder / "qrels.txt"
-        qrels.write_text("".join(f"{query_id} 0 good 1\n" for query_id in EVERY))
-        options = {
-            "runs": {"a": self.write_run("a", 5), "b": self.write_run("b", 7)},
-            "qrels": str(qrels),
-            "topics": str(self.topics),
-            "measures": MEASURES,
-            "resamples": 100,
-            "output_dir": str(self.folder / name),
-            **settings,
-        }
-        return run_benchmark(load_config(options=options))
-
-    def write(self, name: str, *, plots: bool = False, **settings: Any) -> Path:
-        write_reports(self.run(name, **settings), plots=plots)
-        return self.folder / name
 
 
 @pytest.fixture
-def make(tmp_path: Path) -> Maker:
-    return Maker(tmp_path)
+def make(bench, tmp_path):
+    """Makes benchmarks of given runs with topics that have a field."""
+
+    def run(kinds, **settings):
+        topics = tmp_path / "topics.jsonl"
+        lines = [{"_id": f"q{n}", "text": f"text {n}", "kind": kind} for n, kind in kinds.items()]
+        topics.write_text("".join(json.dumps(line) + "\n" for line in lines))
+        # Where the rank is 0, nothing relevant is retrieved, so MinRank is undefined.
+        ranks = {
+            mode: {n: n * step % 12 for n in range(QUERIES)} for mode, step in (("a", 5), ("b", 7))
+        }
+        options = {"measures": MEASURES, "topics": str(topics), "resamples": 100, **settings}
+        return ReportFolder(bench.make("out", ranks, queries=QUERIES, judged=(), **options))
+
+    return run
 
 
-def test_figures_are_those_of_the_queries_with_the_value(make: Maker) -> None:
-    result = make.run("out", confidence=0.9, seed=7)
+def test_figures_are_those_of_the_queries_with_the_value(make):
+    result = make(KINDS, confidence=0.9, seed=7)
     strata = result.report.strata
     assert {field: list(values) for field, values in strata.items()} == {"kind": ["hard", "easy"]}
     cases = [(mode, measure) for mode in ("a", "b") for measure in MEASURES]
@@ -104,10 +65,9 @@ def test_figures_are_those_of_the_queries_with_the_value(make: Maker) -> None:
     assert strata["kind"]["hard"]["a"]["MinRank"].n < 12 == strata["kind"]["hard"]["a"]["RR@10"].n
 
 
-def test_a_measure_defined_for_no_query_of_a_stratum_has_no_mean(make: Maker) -> None:
+def test_a_measure_defined_for_no_query_of_a_stratum_has_no_mean(make):
     # q0 and q12 find nothing relevant in either run.
-    make.write_topics({n: "lost" if n in (0, 12) else "found" for n in range(QUERIES)})
-    report = make.run("out").report
+    report = make({n: "lost" if n in (0, 12) else "found" for n in range(QUERIES)}).report
     lost = report.strata["kind"]["lost"]["a"]["MinRank"]
     assert (lost.mean, lost.n, lost.ci) == (None, 0, None)
     assert report.strata["kind"]["lost"]["a"]["RR@10"].mean == 0.0

@@ -1,70 +1,68 @@
 """Fields of the queries that form strata, and the queries of each stratum."""
 
-from __future__ import annotations
-
 import polars as pl
 import pytest
 
 from trectools_plus.benchmark.compare import find_strata
 from trectools_plus.benchmark.run.dataset import hash_query_fields
-from trectools_plus.formats.tables import Topics
-from trectools_plus.testsets import model
-from trectools_plus.testsets.loading import DEFAULT_TEST_SET, load_test_set
+from trectools_plus.formats import Topics
+from trectools_plus.testsets import load_test_set, model
+from trectools_plus.testsets.loading import DEFAULT_TEST_SET
 
 
-def topics_of(field: list[str | None]) -> Topics:
+def topics_of(field):
     ids = [f"q{n}" for n in range(len(field))]
     return Topics(pl.DataFrame({"query_id": ids, "text": ids, "field": field}))
 
 
-def values_of(field: list[str | None]) -> dict[str, list[int]]:
+def values_of(field):
     ids = [f"q{n}" for n in range(len(field))]
     found = find_strata(topics_of(field), ids).get("field", {})
     return {value: rows.tolist() for value, rows in found.items()}
 
 
-def test_values_are_ordered_by_queries_then_name() -> None:
+def test_values_are_ordered_by_queries_then_name():
     assert list(values_of(["b", "b", "c", "c", "c", "a", "a"])) == ["c", "a", "b"]
 
 
-def test_blank_values_are_none_and_white_space_does_not_count() -> None:
+def test_blank_values_are_none_and_white_space_does_not_count():
     assert values_of([" x", "x ", "", None, "  ", "y", "y"]) == {"x": [0, 1], "y": [5, 6]}
 
 
 @pytest.mark.parametrize(
     ("values", "strata"), [(1, 0), (2, 2), (30, 30), (31, 0)], ids=lambda count: str(count)
 )
-def test_fields_have_at_least_2_and_at_most_30_values(values: int, strata: int) -> None:
+def test_fields_have_at_least_2_and_at_most_30_values(values, strata):
     assert len(values_of([f"v{n % values}" for n in range(84)])) == strata
 
 
-def test_a_field_in_which_nearly_every_query_has_its_own_value_makes_none() -> None:
+def test_a_field_in_which_nearly_every_query_has_its_own_value_makes_none():
     assert values_of(["a", "a", "b", "c"]) == {}
     assert values_of(["a", "a", "a", "b"]) == {"a": [0, 1, 2], "b": [3]}
     # Queries without a value do not make groups larger.
     assert values_of(["a", "b", "", "", "", ""]) == {}
 
 
-def test_only_queries_that_are_averaged_over_count() -> None:
+def test_only_queries_that_are_averaged_over_count():
     topics = topics_of(["a", "a", "b", "b", "c"])
     found = find_strata(topics, ["q3", "unknown", "q0", "q1", "q2"])["field"]
     assert {value: rows.tolist() for value, rows in found.items()} == {"a": [2, 3], "b": [0, 4]}
 
 
-def test_topics_without_fields_make_no_strata() -> None:
+def test_topics_without_fields_make_no_strata():
     plain = Topics(topics_of(["x"]).frame.select("query_id", "text"))
     assert find_strata(plain, ["q0"]) == {}
     assert hash_query_fields(plain) is None
 
 
 @pytest.mark.parametrize("added", [[], [pl.Series("field", [["x"], ["x"], ["y"], ["y"]])]])
-def test_ids_texts_and_lists_make_no_strata(added: list[pl.Series]) -> None:
+def test_ids_texts_and_lists_make_no_strata(added):
     ids = ["q0", "q1", "q2", "q3"]
     frame = pl.DataFrame({"query_id": ids, "text": ["a", "a", "b", "b"]}).with_columns(*added)
     assert find_strata(Topics(frame), ids) == {}
 
 
-def test_strata_of_the_shipped_cases() -> None:
+def test_strata_of_the_shipped_cases():
     topics = model.topics_of(load_test_set(DEFAULT_TEST_SET))
     found = find_strata(topics, topics.query_ids)
     assert set(found) == {"category", "difficulty", "hpo_domain", "query_type"}  # one language

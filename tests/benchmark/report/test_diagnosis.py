@@ -1,7 +1,5 @@
 """Each pattern is reported if it is present, and only then."""
 
-from __future__ import annotations
-
 import pytest
 
 from trectools_plus.benchmark.diagnostics import diagnose
@@ -27,7 +25,7 @@ INTERVAL = ConfidenceInterval(low=0, high=1, level=0.95, method="percentile", re
 TARGETS = {**AD_HOC_TARGETS, "P@10": Target(baseline=0.2, competitive=0.4)}
 
 
-def mode_of(means: dict[str, float], n: int = 50, judged: float = 1.0) -> ModeResult:
+def mode_of(means, n=50, judged=1.0):
     return ModeResult(
         label="Label",
         run=RunFile(
@@ -84,13 +82,13 @@ def mode_of(means: dict[str, float], n: int = 50, judged: float = 1.0) -> ModeRe
         ({"R@50": 0.1}, []),
     ],
 )
-def test_patterns_of_one_mode(changes: dict[str, float], signs: list[str]) -> None:
+def test_patterns_of_one_mode(changes, signs):
     found = diagnose({"m": mode_of({**GOOD, **changes})}, pooled=True)
     assert [item.sign for item in found] == signs
     assert all(item.mode == "m" and item.observed and item.suggests for item in found)
 
 
-def test_few_judgments_are_reported_once_and_few_queries_are_not() -> None:
+def test_few_judgments_are_reported_once_and_few_queries_are_not():
     modes = {"a": mode_of(GOOD, n=9, judged=0.3), "b": mode_of(GOOD, n=9, judged=0.4)}
     found = diagnose(modes, pooled=True)
     assert [item.sign for item in found] == ["few-judged"]

@@ -1,7 +1,5 @@
 """Hashes of configurations and experiment ids."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from datetime import UTC, datetime, timedelta, timezone
@@ -11,7 +9,7 @@ from trectools_plus.benchmark.report import hash_config, make_experiment_id
 NOON = datetime(2025, 1, 31, 12, 0, 0, tzinfo=UTC)
 
 
-def test_config_hash_is_that_of_canonical_json_and_ignores_key_order() -> None:
+def test_config_hash_is_that_of_canonical_json_and_ignores_key_order():
     config = {"b": [1, 2.5], "a": {"ü": None}}
     text = json.dumps(config, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     assert hash_config(config) == hashlib.sha256(text.encode()).hexdigest()
@@ -19,6 +17,6 @@ def test_config_hash_is_that_of_canonical_json_and_ignores_key_order() -> None:
     assert hash_config({**config, "b": [1, 2.6]}) != hash_config(config)
 
 
-def test_experiment_ids_sort_by_time_in_utc() -> None:
+def test_experiment_ids_sort_by_time_in_utc():
     elsewhere = NOON.astimezone(timezone(timedelta(hours=5, minutes=30)))
     assert make_experiment_id(elsewhere, "0f3a9c21ff") == "20250131-120000-0f3a9c21"

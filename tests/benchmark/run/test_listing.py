@@ -1,29 +1,21 @@
 """Reports are listed, and judgments have a hash that does not depend on their order."""
 
-from __future__ import annotations
-
 import hashlib
-from pathlib import Path
-from typing import Any
 
 import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trectools_plus.benchmark.report_folder import list_reports
-from trectools_plus.benchmark.run.config_file import load_config
+from trectools_plus.benchmark import list_reports
 from trectools_plus.benchmark.run.dataset import hash_qrels
-from trectools_plus.benchmark.run.runner import run_benchmark
 from trectools_plus.errors import InputError
-from trectools_plus.formats.tables import Qrels
-from trectools_plus.reporting.files import write_reports
+from trectools_plus.formats import Qrels
 
 
-def test_lists_name_unreadable_reports(small: Any, tmp_path: Path) -> None:
-    options = {**small.options, "modes": ["lexical"], "measures": ["nDCG@3"], "resamples": 100}
-    options["output_dir"] = str(tmp_path / "out" / "a")
-    write_reports(run_benchmark(load_config(options=options)))
+def test_lists_name_unreadable_reports(small, tmp_path, write_benchmark):
+    options = {**small.options, "modes": ["lexical"], "measures": ["nDCG@3"]}
+    write_benchmark(tmp_path / "out" / "a", **options)
     bad = tmp_path / "out" / "bad"
     bad.mkdir()
     (bad / "BenchmarkReport.json").write_text("{}")
@@ -45,10 +37,8 @@ def test_lists_name_unreadable_reports(small: Any, tmp_path: Path) -> None:
     ),
     st.randoms(use_true_random=False),
 )
-def test_the_hash_of_qrels_is_that_of_the_sorted_judgments(
-    rows: list[tuple[str, str, int]], random: Any
-) -> None:
-    def frame(rows: list[tuple[str, str, int]]) -> Qrels:
+def test_the_hash_of_qrels_is_that_of_the_sorted_judgments(rows, random):
+    def frame(rows):
         return Qrels(pl.DataFrame(rows, ["query_id", "doc_id", "relevance"], orient="row"))
 
     expected = sorted(set(rows), key=lambda row: (row[0].encode(), row[1].encode(), row[2]))

@@ -1,22 +1,20 @@
 """Modes that did not answer: in the report with the reason, neither scored nor compared."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
-from typing import Any
 
 import jsonschema
 import pytest
 from typer.testing import CliRunner
 
-from trectools_plus.benchmark.report import report_json_schema
-from trectools_plus.benchmark.run.config_file import load_config, load_fetch_settings
-from trectools_plus.benchmark.run.runner import BenchmarkResult, run_benchmark
-from trectools_plus.benchmark.verdict import load_report
+from trectools_plus.benchmark import (
+    load_config,
+    load_fetch_settings,
+    load_report,
+    report_json_schema,
+)
 from trectools_plus.cli.app import benchmark_app
 from trectools_plus.errors import CheckFailedError, InputError, TrectoolsPlusError, UsageError
-from trectools_plus.reporting.files import write_reports
 from trectools_plus.reporting.verify import verify_report
 
 SEARCH = """
@@ -40,7 +38,7 @@ QUERIES = 8
 
 
 @pytest.fixture
-def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
+def data(tmp_path, monkeypatch):
     """Topics and judgments without documents, and functions to search with."""
     name = f"search_{abs(hash(str(tmp_path)))}"
     (tmp_path / f"{name}.py").write_text(SEARCH)
@@ -51,17 +49,18 @@ def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
     return {"topics": "topics.tsv", "qrels": "qrels.txt", "module": name}
 
 
-def run(data: dict[str, str], names: str, **options: Any) -> BenchmarkResult:
-    retriever = [f"{name}={data['module']}:{name}" for name in names.split()]
-    given = {name: data[name] for name in ("topics", "qrels")}
-    settings = {**given, "retriever": retriever, "resamples": 200, "measures": ["RR@10"]}
-    result = run_benchmark(load_config(options={**settings, "output_dir": "out", **options}))
-    write_reports(result, plots=False)
-    return result
+@pytest.fixture
+def run(data, write_benchmark):
+    def with_functions(names, **options):
+        retriever = [f"{name}={data['module']}:{name}" for name in names.split()]
+        given = {name: data[name] for name in ("topics", "qrels")}
+        return write_benchmark("out", **given, retriever=retriever, measures=["RR@10"], **options)
+
+    return with_functions
 
 
-def test_incomplete_and_failed_modes_are_shown_and_not_scored(data: dict[str, str]) -> None:
-    report = run(data, "good nothing half broken").report
+def test_incomplete_and_failed_modes_are_shown_and_not_scored(run):
+    report = run("good nothing half broken").report
     assert list(report.modes) == ["good", "nothing"]
     assert report.modes["nothing"].status == "empty"
     assert {name: mode.status for name, mode in report.unscored.items()} == {
@@ -85,23 +84,23 @@ def test_incomplete_and_failed_modes_are_shown_and_not_scored(data: dict[str, st
     assert verify_report("out").problems == []
 
 
-def test_a_baseline_that_was_not_scored(data: dict[str, str]) -> None:
-    report = run(data, "good nothing broken", baseline=["broken"]).report
+def test_a_baseline_that_was_not_scored(run):
+    report = run("good nothing broken", baseline=["broken"]).report
     assert report.comparisons == []
     assert report.best_mode["RR@10"] is None
-    report = run(data, "good nothing broken", baseline=["broken", "good"]).report
+    report = run("good nothing broken", baseline=["broken", "good"]).report
     assert {(one.baseline, one.contrast) for one in report.comparisons} == {("good", "nothing")}
 
 
-def test_without_a_scored_mode_there_is_no_report(data: dict[str, str]) -> None:
+def test_without_a_scored_mode_there_is_no_report(run):
     with pytest.raises(InputError, match=r"8.*8"):
-        run(data, "broken")
+        run("broken")
     with pytest.raises(TrectoolsPlusError):
-        run(data, "half broken")
+        run("half broken")
     assert not Path("out").exists()
 
 
-def test_the_command_writes_the_report_and_fails(data: dict[str, str]) -> None:
+def test_the_command_writes_the_report_and_fails(data):
     words = ["run", "--topics", "topics.tsv", "--qrels", "qrels.txt", "--output-dir", "out"]
     for name in ("good", "broken"):
         words += ["--retriever", f"{data['module']}:{name}"]
@@ -140,19 +139,18 @@ def test_the_command_writes_the_report_and_fails(data: dict[str, str]) -> None:
         ({"http": {"url": "http://a", "nosuch": "1"}}, "unknown setting 'http.nosuch'"),
     ],
 )
-def test_settings_that_do_not_go_together(options: dict[str, Any], message: str) -> None:
+def test_settings_that_do_not_go_together(options, message):
     with pytest.raises(UsageError, match=message):
         load_config(options={"topics": "t", "qrels": "q", **options})
 
 
-def test_options_override_the_file(tmp_path: Path) -> None:
+def test_options_override_the_file(tmp_path):
     path = tmp_path / "benchmark.yaml"
     path.write_text(
         "backend: http\nhttp:\n  url: http://a\n  retries: 2\ncollapse: {method: sum}\n"
         "modes: [one, two]\n"
     )
     settings = load_fetch_settings(path, {"http": {"url": "http://b"}})
-    assert settings.http is not None
     assert (settings.http.url, settings.http.retries) == ("http://b", 2)
     assert (settings.modes, settings.depth) == (("one", "two"), 100)
     for other in ({"backend": "embedded"}, {"retriever": ["m:f"], "backend": "python"}):

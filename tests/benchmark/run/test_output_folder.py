@@ -1,14 +1,11 @@
 """All files of a benchmark appear together, and a failure leaves those of an earlier one."""
 
-from __future__ import annotations
-
 import gc
 import hashlib
 import json
 import multiprocessing
 import os
 import signal
-from pathlib import Path
 
 import pytest
 
@@ -16,11 +13,11 @@ from trectools_plus.benchmark.run.output_folder import OutputFolder, claim_folde
 from trectools_plus.errors import InputError
 
 
-def contents(folder: Path) -> dict[str, str]:
+def contents(folder):
     return {str(p.relative_to(folder)): p.read_text() for p in folder.rglob("*") if p.is_file()}
 
 
-def fill(folder: OutputFolder, runs: dict[str, str], report: str | None = None) -> None:
+def fill(folder, runs, report=None):
     for name, text in runs.items():
         (folder.partial / "runs" / f"{name}.run").write_text(text)
     modes = {
@@ -36,7 +33,7 @@ def fill(folder: OutputFolder, runs: dict[str, str], report: str | None = None) 
     (folder.partial / "BenchmarkReport.json").write_text(text)
 
 
-def test_files_appear_together_without_leftovers(tmp_path: Path) -> None:
+def test_files_appear_together_without_leftovers(tmp_path):
     folder = OutputFolder(tmp_path / "a" / "b")
     fill(folder, {"x": "1"})
     assert not (tmp_path / "a" / "b" / "runs").exists()
@@ -49,7 +46,7 @@ def test_files_appear_together_without_leftovers(tmp_path: Path) -> None:
     assert not list(tmp_path.rglob(".partial-*"))
 
 
-def test_runs_of_a_replaced_report_are_deleted(tmp_path: Path) -> None:
+def test_runs_of_a_replaced_report_are_deleted(tmp_path):
     first = OutputFolder(tmp_path)
     fill(first, {"old": "1", "kept": "2", "changed": "3", "both": "4"})
     first.publish()
@@ -65,7 +62,7 @@ def test_runs_of_a_replaced_report_are_deleted(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("report", ["{", "[]", '{"modes": {"a": 1}}', '{"modes": {"a": {}}}'])
-def test_a_file_that_no_list_names_is_not_replaced(tmp_path: Path, report: str) -> None:
+def test_a_file_that_no_list_names_is_not_replaced(tmp_path, report):
     (tmp_path / "BenchmarkReport.json").write_text(report)
     folder = OutputFolder(tmp_path)
     fill(folder, {"a": "1"})
@@ -76,7 +73,7 @@ def test_a_file_that_no_list_names_is_not_replaced(tmp_path: Path, report: str) 
 
 
 @pytest.mark.parametrize("name", ["../x.run", "runs/../../x.run", "{tmp}/x.run"])
-def test_a_list_cannot_name_files_elsewhere(tmp_path: Path, name: str) -> None:
+def test_a_list_cannot_name_files_elsewhere(tmp_path, name):
     outside = tmp_path / "x.run"
     outside.write_text("1")
     out = tmp_path / "out"
@@ -93,7 +90,7 @@ def test_a_list_cannot_name_files_elsewhere(tmp_path: Path, name: str) -> None:
     assert not (out / "runs" / "a.run").exists()
 
 
-def test_a_list_of_others_files_is_no_list_of_a_report(tmp_path: Path) -> None:
+def test_a_list_of_others_files_is_no_list_of_a_report(tmp_path):
     (tmp_path / "runs").mkdir()
     (tmp_path / "runs" / "a.run").write_text("user")
     digest = hashlib.sha256(b"user").hexdigest()
@@ -109,7 +106,7 @@ def test_a_list_of_others_files_is_no_list_of_a_report(tmp_path: Path) -> None:
     assert contents(tmp_path) == before
 
 
-def test_the_folder_of_a_killed_process_is_removed(tmp_path: Path) -> None:
+def test_the_folder_of_a_killed_process_is_removed(tmp_path):
     out = tmp_path / "out"
     first = OutputFolder(out)
     fill(first, {"a": "1", "b": "2"})
@@ -129,13 +126,13 @@ def test_the_folder_of_a_killed_process_is_removed(tmp_path: Path) -> None:
     assert contents(out) == before
 
 
-def _fill_and_die(out: Path) -> None:
+def _fill_and_die(out):
     second = OutputFolder(out)
     fill(second, {"a": "3", "c": "4"})
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-def test_the_folder_of_a_living_process_is_kept(tmp_path: Path) -> None:
+def test_the_folder_of_a_living_process_is_kept(tmp_path):
     first = OutputFolder(tmp_path)
     os.utime(first.partial, (0, 0))
     second = OutputFolder(tmp_path)
@@ -145,7 +142,7 @@ def test_the_folder_of_a_living_process_is_kept(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_unpublished_files_and_their_folder_are_deleted(tmp_path: Path) -> None:
+def test_unpublished_files_and_their_folder_are_deleted(tmp_path):
     folder = OutputFolder(tmp_path / "a" / "b")
     fill(folder, {"a": "1"})
     folder.discard()
@@ -156,7 +153,7 @@ def test_unpublished_files_and_their_folder_are_deleted(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_folders_instead_of_files_are_named(tmp_path: Path) -> None:
+def test_folders_instead_of_files_are_named(tmp_path):
     (tmp_path / "BenchmarkReport.json").mkdir()
     folder = OutputFolder(tmp_path)
     fill(folder, {"a": "1"})
@@ -168,7 +165,7 @@ def test_folders_instead_of_files_are_named(tmp_path: Path) -> None:
             OutputFolder(tmp_path / name)
 
 
-def test_two_benchmarks_of_one_second_get_different_folders(tmp_path: Path) -> None:
+def test_two_benchmarks_of_one_second_get_different_folders(tmp_path):
     claimed = [claim_folder(tmp_path / "results", "20250131-120000-aa") for _ in range(3)]
     assert [name for name, _ in claimed] == [
         "20250131-120000-aa",
@@ -181,7 +178,7 @@ def test_two_benchmarks_of_one_second_get_different_folders(tmp_path: Path) -> N
         claim_folder(tmp_path / "file", "x")
 
 
-def test_errors_name_the_final_place_of_a_file(tmp_path: Path) -> None:
+def test_errors_name_the_final_place_of_a_file(tmp_path):
     folder = OutputFolder(tmp_path)
     with pytest.raises(InputError) as caught, folder.discarded_on_errors():
         raise InputError("x", where=str(folder.partial / "qrels.txt"))

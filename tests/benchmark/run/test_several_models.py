@@ -1,30 +1,23 @@
 """Several embedding models in one benchmark: modes, labels, settings, files, errors."""
 
-from __future__ import annotations
-
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from trectools_plus import BenchmarkConfig
-from trectools_plus.benchmark.run.config_file import load_config
-from trectools_plus.benchmark.run.runner import run_benchmark
+from trectools_plus.benchmark import load_config
 from trectools_plus.errors import UsageError
-from trectools_plus.reporting.files import write_reports
 from trectools_plus.reporting.verify import verify_report
-from trectools_plus.retrieval.backends.embedded.modes import expand_modes
-from trectools_plus.retrieval.settings import RetrievalSettings, make_settings
+from trectools_plus.retrieval import RetrievalSettings, expand_modes, make_settings
 
 GARDEN = str(Path(__file__).resolve().parents[3] / "fixtures/garden-trec")
 TWO = {"a": "builtin", "b": "builtin"}
 
 
-def settings(value: Any, **further: Any) -> RetrievalSettings:
+def settings(value, **further):
     return make_settings({"embedding_model": value, **further})
 
 
-def test_models_are_read_from_text_mapping_and_folder(tmp_path: Path) -> None:
+def test_models_are_read_from_text_mapping_and_folder(tmp_path):
     assert settings("models/e5").model_folder() == "models/e5"
     assert settings(Path("models/e5")).model_folder() == "models/e5"
     assert settings("builtin").model_folder() is None
@@ -36,7 +29,7 @@ def test_models_are_read_from_text_mapping_and_folder(tmp_path: Path) -> None:
     assert settings(str(odd)).model_folder() == str(odd)
 
 
-def test_one_of_several_models_is_named() -> None:
+def test_one_of_several_models_is_named():
     several = settings("a=builtin,b=DIR")
     assert (several.model_folder("a"), several.model_folder("b")) == (None, "DIR")
     with pytest.raises(UsageError):
@@ -55,13 +48,13 @@ def test_one_of_several_models_is_named() -> None:
         (7, "got 7"),
     ],
 )
-def test_wrong_models_are_one_line(value: Any, words: str) -> None:
+def test_wrong_models_are_one_line(value, words):
     with pytest.raises(UsageError, match=words) as error:
         settings(value)
     assert "\n" not in str(error.value)
 
 
-def test_modes_with_vectors_are_searched_once_with_each_model() -> None:
+def test_modes_with_vectors_are_searched_once_with_each_model():
     modes = ("bm25", "splade", "dense", "hybrid", "all_max-b")
     assert expand_modes(modes, settings(TWO)) == (
         *("bm25", "splade", "dense-a", "dense-b", "hybrid-a", "hybrid-b", "all_max-b"),
@@ -69,16 +62,9 @@ def test_modes_with_vectors_are_searched_once_with_each_model() -> None:
     assert expand_modes(modes, RetrievalSettings()) == modes
 
 
-def test_one_report_compares_all_models(tmp_path: Path) -> None:
-    config = BenchmarkConfig(
-        dataset=GARDEN,
-        retrieval={"embedding_model": TWO},
-        measures=["nDCG@10", "RR@10"],
-        resamples=100,
-        output_dir=tmp_path,
-    )
-    result = run_benchmark(config)
-    report = result.report
+def test_one_report_compares_all_models(tmp_path, write_benchmark):
+    options = {"dataset": GARDEN, "measures": ["nDCG@10", "RR@10"]}
+    report = write_benchmark(tmp_path, **options, retrieval={"embedding_model": TWO}).report
     labels = {mode: one.label for mode, one in report.modes.items()}
     assert labels == {
         "lexical": "Lexical-Only",
@@ -92,25 +78,16 @@ def test_one_report_compares_all_models(tmp_path: Path) -> None:
     assert pairs & {("vector-a", "vector-b"), ("vector-b", "vector-a")}
     assert set(report.manifest.index_snapshots) == set(labels)
     assert report.manifest.config["modes"] == ["lexical", "vector", "hybrid"]
-    single = run_benchmark(
-        BenchmarkConfig(
-            dataset=GARDEN,
-            modes=["vector", "hybrid"],
-            measures=["nDCG@10"],
-            resamples=100,
-            output_dir=tmp_path / "single",
-        )
-    ).report
+    assert (tmp_path / "runs/hybrid-b.run").exists()
+    assert verify_report(tmp_path).problems == []
+    single = write_benchmark(tmp_path / "single", **options, modes=["vector", "hybrid"]).report
     for mode in ("vector", "hybrid"):
         expected = single.modes[mode].measures["nDCG@10"].mean
         for model in TWO:  # both are the builtin embeddings, which use no prompt
             assert report.modes[f"{mode}-{model}"].measures["nDCG@10"].mean == expected
-    write_reports(result, plots=False)
-    assert (tmp_path / "runs/hybrid-b.run").exists()
-    assert verify_report(tmp_path).problems == []
 
 
-def test_models_in_a_configuration_file(tmp_path: Path) -> None:
+def test_models_in_a_configuration_file(tmp_path):
     path = tmp_path / "benchmark.yaml"
     path.write_text(
         f"dataset: {GARDEN}\nmodes: [lexical, label_only-b, vector]\nbaseline: vector-a\n"

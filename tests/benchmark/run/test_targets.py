@@ -1,16 +1,11 @@
 """Targets: levels in order, status at and around each level."""
 
-from __future__ import annotations
-
 import json
-from pathlib import Path
-from typing import Any
 
 import pytest
 
+from trectools_plus.benchmark import BenchmarkConfig, load_config
 from trectools_plus.benchmark.report import hash_config
-from trectools_plus.benchmark.run.config import BenchmarkConfig
-from trectools_plus.benchmark.run.config_file import load_config
 from trectools_plus.benchmark.run.targets import (
     AD_HOC_TARGETS,
     Target,
@@ -34,16 +29,16 @@ from trectools_plus.errors import UsageError
         (None, None),
     ],
 )
-def test_status_is_the_highest_level_reached(mean: float | None, status: str | None) -> None:
+def test_status_is_the_highest_level_reached(mean, status):
     assert judge_mean(mean, AD_HOC_TARGETS["nDCG@10"]).status == status
 
 
-def test_without_a_strong_level_competitive_is_the_highest() -> None:
+def test_without_a_strong_level_competitive_is_the_highest():
     result = judge_mean(1.0, AD_HOC_TARGETS["RR@10"])
     assert (result.status, result.strong) == ("competitive", None)
 
 
-def test_average_precision_is_competitive_three_points_above_the_baseline() -> None:
+def test_average_precision_is_competitive_three_points_above_the_baseline():
     target = AD_HOC_TARGETS["AP@100"]
     assert target.baseline_high is not None
     assert target.competitive == pytest.approx(target.baseline_high + 0.03)
@@ -60,12 +55,12 @@ def test_average_precision_is_competitive_three_points_above_the_baseline() -> N
         {"baseline": 0.1, "competitive": 0.4, "good": 0.5},
     ],
 )
-def test_levels_out_of_order_or_unknown_are_refused(levels: dict[str, float]) -> None:
+def test_levels_out_of_order_or_unknown_are_refused(levels):
     with pytest.raises(UsageError):
         Target(**levels)
 
 
-def test_without_a_baseline_there_is_only_one_step() -> None:
+def test_without_a_baseline_there_is_only_one_step():
     target = Target(competitive=0.5)
     assert judge_mean(0.4, target).status == "below_competitive"
     assert judge_mean(0.5, target).status == "competitive"
@@ -86,14 +81,12 @@ def test_without_a_baseline_there_is_only_one_step() -> None:
         (None, None, None, "undefined"),
     ],
 )
-def test_the_interval_is_judged_with_the_mean(
-    low: float | None, mean: float | None, high: float | None, words: str
-) -> None:
+def test_the_interval_is_judged_with_the_mean(low, mean, high, words):
     result = judge_mean(mean, AD_HOC_TARGETS["nDCG@10"], (low, high))
     assert describe_status(result) == words
 
 
-def test_the_ends_of_the_interval_have_levels_of_their_own() -> None:
+def test_the_ends_of_the_interval_have_levels_of_their_own():
     result = judge_mean(0.36, AD_HOC_TARGETS["nDCG@10"], (0.31, 0.42))
     assert (result.status_low, result.status, result.status_high) == (
         "baseline",
@@ -102,11 +95,11 @@ def test_the_ends_of_the_interval_have_levels_of_their_own() -> None:
     )
 
 
-def of_preset(name: Any, **values: Any) -> Any:
+def of_preset(name, **values):
     return BenchmarkConfig(dataset="irds:x", targets=name, **values).targets
 
 
-def test_the_preset_of_the_kpi_sheet() -> None:
+def test_the_preset_of_the_kpi_sheet():
     found = of_preset("trec-2025")
     assert found == AD_HOC_TARGETS
     named = ("nDCG(dcg='exp-log2')@10", "MAP@100", "P@5")
@@ -117,18 +110,17 @@ def test_the_preset_of_the_kpi_sheet() -> None:
 
 @pytest.mark.parametrize("preset", ["bands", ["bands"]])
 @pytest.mark.parametrize("measure", ["nDCG@10", "nDCG", "NDCG@5", "nDCG(dcg='exp-log2')@20"])
-def test_bands_of_ndcg(preset: Any, measure: str) -> None:
+def test_bands_of_ndcg(preset, measure):
     """nDCG from 0.8 is very good (strong), from 0.5 good (competitive)."""
     config = BenchmarkConfig(dataset="irds:x", targets=preset, measures=(measure, "R@5"))
     (target,) = config.targets.values()
-    assert target is not None
     bands = {0.8: "strong", 0.79: "competitive", 0.5: "competitive", 0.49: "below_competitive"}
     assert {mean: judge_mean(mean, target).status for mean in bands} == bands
     result = judge_mean(0.9, target, (0.6, 1.0))
     assert describe_status(result) == "strong (interval: competitive to strong)"
 
 
-def test_the_last_preset_counts_and_unknown_ones_are_named() -> None:
+def test_the_last_preset_counts_and_unknown_ones_are_named():
     both = of_preset("trec-2025,bands")
     assert both["nDCG@10"] == of_preset("bands")["nDCG@10"]
     assert both["AP@100"] == of_preset("trec-2025")["AP@100"]
@@ -136,7 +128,7 @@ def test_the_last_preset_counts_and_unknown_ones_are_named() -> None:
         load_config(options={"dataset": "hpo", "targets": "trec-2024"})
 
 
-def test_presets_in_a_file_and_targets_without_new_fields(tmp_path: Path) -> None:
+def test_presets_in_a_file_and_targets_without_new_fields(tmp_path):
     path = tmp_path / "benchmark.yaml"
     path.write_text("dataset: irds:x\ntargets: trec-2025\n")
     manifest = load_config(path).as_manifest()
@@ -152,10 +144,9 @@ def test_presets_in_a_file_and_targets_without_new_fields(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("mean", "meaningful"), [(0.2999999, False), (0.27 + 0.03, True), (0.31, True), (0.9, True)]
 )
-def test_an_uplift_in_the_range_or_above_is_meaningful(mean: float, meaningful: bool) -> None:
+def test_an_uplift_in_the_range_or_above_is_meaningful(mean, meaningful):
     target = Target(competitive=0.3, uplift=(0.03, 0.05))
     uplift = judge_mean(mean, target, baseline=("bm25", 0.27)).uplift
-    assert uplift is not None
     assert uplift.meaningful is meaningful
     assert uplift.difference == mean - 0.27
     assert judge_mean(mean, target).uplift is None
@@ -171,13 +162,11 @@ def test_an_uplift_in_the_range_or_above_is_meaningful(mean: float, meaningful: 
         ((), ["BM25", "lexical"], None),
     ],
 )
-def test_the_baseline_of_an_uplift(
-    baselines: tuple[str, ...], modes: list[str], expected: str | None
-) -> None:
+def test_the_baseline_of_an_uplift(baselines, modes, expected):
     assert find_uplift_baseline(baselines, modes) == expected
 
 
 @pytest.mark.parametrize("uplift", [(0.05, 0.03), (0.0, 0.05), (0.03,), "much"])
-def test_uplifts_that_are_refused(uplift: Any) -> None:
+def test_uplifts_that_are_refused(uplift):
     with pytest.raises(UsageError):
         Target(competitive=0.3, uplift=uplift)

@@ -1,33 +1,26 @@
 """``demo``, and ``--dataset sample`` in every command that takes a dataset."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
-from harness.program import Program
 
 import trectools_plus
 from trectools_plus.cli.commands.packaged import demo as run_demo
 
 
 @pytest.mark.parametrize("name", ["qrels.txt", "report/BenchmarkReport.html", "report/notes.txt"])
-def test_files_of_others_are_never_overwritten(name: str, tmp_path: Path, program: Program) -> None:
+def test_files_of_others_are_never_overwritten(name, tmp_path, program, check_mistake):
     file = tmp_path / "mine" / name
     file.parent.mkdir(parents=True)
     file.write_text("mine", "utf-8")
     done = program("trectools-plus demo --output-dir mine", tmp_path)
-    assert done.code == 2
-    assert done.stderr.startswith("error: ")
-    assert len(done.stderr.splitlines()) == 1
+    check_mistake(done, 2, "mine")
     assert [path for path in tmp_path.rglob("*") if path.is_file()] == [file]
     assert file.read_text("utf-8") == "mine"
 
 
-def test_an_interrupted_demo_leaves_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def interrupt(*_: object, **__: object) -> None:
+def test_an_interrupted_demo_leaves_nothing(tmp_path, monkeypatch):
+    def interrupt(*_, **__):
         raise KeyboardInterrupt
 
     monkeypatch.chdir(tmp_path)
@@ -40,7 +33,6 @@ def test_an_interrupted_demo_leaves_nothing(
 FAST = "-m RR@10 --set resamples=100"
 COMMANDS = {
     "trectools-plus benchmark run": f"--modes lexical {FAST} --output-dir out",
-    "trectools-plus benchmark compare-vectors": "--strategies all_max --set resamples=100 -o out",
     "trectools-plus runs fetch": "--modes lexical --output-dir out",
     "trectools-plus query": "mould --mode lexical",
     "trectools-plus index build": "--modes lexical",
@@ -48,16 +40,8 @@ COMMANDS = {
 }
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        pytest.param(name, marks=pytest.mark.slow("a whole benchmark"))
-        if name == "trectools-plus benchmark compare-vectors"
-        else name
-        for name in COMMANDS
-    ],
-)
-def test_the_sample_is_a_dataset(name: str, tmp_path: Path, program: Program) -> None:
+@pytest.mark.parametrize("name", COMMANDS)
+def test_the_sample_is_a_dataset(name, tmp_path, program):
     run = Path(trectools_plus.__file__).parent / "formats" / "sample" / "runs" / "lexical.run"
     done = program(f"{name} --dataset sample {COMMANDS[name].format(run=run)}", tmp_path)
     assert done.code == 0, done.stderr

@@ -1,12 +1,9 @@
 """Tests of ``topics validate``: exit codes, kinds, formats."""
 
-from __future__ import annotations
-
 import json
-from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner, Result
+from typer.testing import CliRunner
 
 from trectools_plus.cli.app import app
 from trectools_plus.errors import InputError, UsageError
@@ -16,7 +13,7 @@ SET = 'queries:\n  - id: "1"\n    text: first query\n    relevant: {d01: 2, d02:
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "topics.tsv").write_text(TSV, encoding="utf-8")
     (tmp_path / "tabs.tsv").write_text(TSV.replace("d q", "d\tq"), encoding="utf-8")
@@ -26,7 +23,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def _invoke(*arguments: str, stdin: str | None = None) -> Result:
+def _invoke(*arguments, stdin=None):
     return CliRunner().invoke(app, ["topics", "validate", *arguments], input=stdin)
 
 
@@ -43,7 +40,7 @@ def _invoke(*arguments: str, stdin: str | None = None) -> Result:
         (("octal.yaml", "--select", "F"), 0),
     ],
 )
-def test_exit_codes(arguments: tuple[str, ...], code: int) -> None:
+def test_exit_codes(arguments, code):
     assert _invoke(*arguments).exit_code == code
     done = _invoke(*arguments, "--format", "json")
     assert done.exit_code == code
@@ -52,13 +49,13 @@ def test_exit_codes(arguments: tuple[str, ...], code: int) -> None:
     assert any(one["severity"] in fails for one in found) == bool(code)
 
 
-def test_standard_input_is_recognised_by_its_content() -> None:
+def test_standard_input_is_recognised_by_its_content():
     for text, kind in ((TSV, "topics"), (SET, "testset")):
         document = json.loads(_invoke("-", "--format", "json", stdin=text).stdout)
         assert document["files"][0]["kind"] == kind
 
 
 @pytest.mark.usefixtures("folder")
-def test_unreadable_files_and_unknown_codes_are_no_findings() -> None:
+def test_unreadable_files_and_unknown_codes_are_no_findings():
     assert isinstance(_invoke("none.tsv").exception, InputError)
     assert isinstance(_invoke("topics.tsv", "--select", "X").exception, UsageError)

@@ -26,7 +26,7 @@ PPI_PY = [
 ]
 
 
-def _draw(seed: int, n: int, total: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _draw(seed, n, total):
     rng = np.random.default_rng(seed)
     y = rng.beta(0.6, 1.2, total)
     f = np.clip(0.2 + 0.6 * y + rng.normal(0, 0.2, total), 0, 1)
@@ -34,11 +34,10 @@ def _draw(seed: int, n: int, total: int) -> tuple[np.ndarray, np.ndarray, np.nda
 
 
 @pytest.mark.parametrize("seed", range(len(PPI_PY)))
-def test_agrees_with_another_implementation_at_a_fixed_weight(seed: int) -> None:
+def test_agrees_with_another_implementation_at_a_fixed_weight(seed):
     n, total, weight, estimate, low, high = PPI_PY[seed]
     y, f, judged = _draw(seed, n, total)
     found = combine_judgments(y[judged], f, judged, weight=weight).combined
-    assert found is not None
     assert found.mean == pytest.approx(estimate, abs=1e-12)
     # The other has normal quantiles, denominators n, and samples without common queries.
     scale = stats.norm.ppf(0.975) / stats.t.ppf(0.975, n - 1) * math.sqrt((n - 1) / n)
@@ -46,7 +45,7 @@ def test_agrees_with_another_implementation_at_a_fixed_weight(seed: int) -> None
 
 
 @given(st.integers(0, 10_000), st.integers(20, 40))
-def test_formulas_written_out(seed: int, n: int) -> None:
+def test_formulas_written_out(seed, n):
     y, f, judged = _draw(seed, n, 60)
     people, at, total = y[judged], f[judged], len(f)
     weight = min(1.0, max(0.0, np.cov(people, at)[0, 1] / f.var(ddof=1)))
@@ -64,7 +63,7 @@ def test_formulas_written_out(seed: int, n: int) -> None:
     assert found.weight == pytest.approx(weight)
 
 
-def test_a_useless_model_is_ignored() -> None:
+def test_a_useless_model_is_ignored():
     y, f, judged = _draw(3, 30, 100)
     found = combine_judgments(y[judged], 1.0 - f, judged)
     assert found.weight == 0.0
@@ -79,7 +78,7 @@ def test_a_useless_model_is_ignored() -> None:
 WEIGHTS = 1.0 / np.log2(np.arange(2, 12))
 
 
-def _values(relevant: np.ndarray) -> np.ndarray:
+def _values(relevant):
     """Return P@10 and nDCG@10 of documents in order of rank, shape (queries, 2)."""
     ideal = np.append(0.0, np.cumsum(WEIGHTS))[np.minimum(relevant.sum(axis=1), 10)]
     gain = relevant[:, :10] @ WEIGHTS
@@ -89,7 +88,7 @@ def _values(relevant: np.ndarray) -> np.ndarray:
 @pytest.mark.every(3)
 @pytest.mark.parametrize("total", [400, 100, 1000])
 @pytest.mark.parametrize("blanks", ["at random", "where the model says relevant"])
-def test_coverage_with_blanks(total: int, blanks: str) -> None:
+def test_coverage_with_blanks(total, blanks):
     """People leave documents blank, and queries out if more than a tenth of theirs is blank."""
     rate, rng = 0.1, np.random.default_rng(total)
     shape = (100_000, 16)
@@ -108,18 +107,15 @@ def test_coverage_with_blanks(total: int, blanks: str) -> None:
         for column in (0, 1):
             at = drawn[judged]
             one = combine_judgments(y[at, column], f[drawn, column], judged)
-            assert one.combined is not None
             covered[column] += one.combined.low <= truth[column] <= one.combined.high
     # 93%, and three standard errors of the simulation.
     assert (covered / draws >= 0.93 - 3 * math.sqrt(0.93 * 0.07 / draws)).all(), covered / draws
 
 
-def test_people_needed() -> None:
+def test_people_needed():
     y, f, judged = _draw(6, 40, 400)
     width = 0.15
     needed, alone = people_needed(y[judged], f, judged, width)
-    assert needed is not None
-    assert alone is not None
     assert needed < alone
     spread = 2 * stats.t.ppf(0.975, alone - 1) * y[judged].std(ddof=1) / math.sqrt(alone)
     before = 2 * stats.t.ppf(0.975, alone - 2) * y[judged].std(ddof=1) / math.sqrt(alone - 1)
@@ -141,8 +137,6 @@ def test_people_needed() -> None:
         ([0.1, 0.2], [0.1, 0.2, 0.3], [0, 1], {"confidence": 1.0}),
     ],
 )
-def test_wrong_arguments(
-    people: list[float], model: list[float], judged: list[int], options: dict[str, float]
-) -> None:
+def test_wrong_arguments(people, model, judged, options):
     with pytest.raises(UsageError):
-        combine_judgments(people, model, judged, **options)  # type: ignore[arg-type]
+        combine_judgments(people, model, judged, **options)

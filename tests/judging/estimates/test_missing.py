@@ -1,24 +1,17 @@
 """Estimates from judgments of which some are missing."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import pytest
 from harness.plans import label_all, make_small, write_labels
 
 from trectools_plus.judging.estimates import estimate
-from trectools_plus.judging.labels import Label
-from trectools_plus.judging.plan import PlanFolder
-from trectools_plus.judging.report import JudgmentReport
 
 
 @pytest.fixture
-def plan(tmp_path: Path) -> PlanFolder:
+def plan(tmp_path):
     return make_small(tmp_path, 30, depth=15, people=22)
 
 
-def without(labels: list[Label], *pairs: tuple[str, str]) -> list[Label]:
+def without(labels, *pairs):
     """Return labels without the grades of some pairs."""
     return [
         one.model_copy(update={"grade": None}) if (one.query_id, one.doc_id) in pairs else one
@@ -26,7 +19,7 @@ def without(labels: list[Label], *pairs: tuple[str, str]) -> list[Label]:
     ]
 
 
-def test_what_people_leave_blank_does_not_change_the_models_values(plan: PlanFolder) -> None:
+def test_what_people_leave_blank_does_not_change_the_models_values(plan):
     pairs = [(query_id, plan.judgeable[query_id][0]) for query_id in plan.plan.queries[:22]]
     write_labels(plan, label_all(plan, 30, "m", "model", seed=1))
     complete = estimate(plan, people=label_all(plan, 22))
@@ -34,7 +27,7 @@ def test_what_people_leave_blank_does_not_change_the_models_values(plan: PlanFol
     assert (found.counts.people, found.counts.missing_people) == (22, 22)
     assert (complete.counts.missing_model, found.counts.missing_model) == (0, 0)
 
-    def of_model(report: JudgmentReport) -> dict[tuple[str, frozenset[str | None]], float]:
+    def of_model(report):
         return {
             (row.measure, frozenset((row.run, row.baseline))): abs(row.estimates[0].model.mean)
             for row in report.estimates
@@ -43,7 +36,7 @@ def test_what_people_leave_blank_does_not_change_the_models_values(plan: PlanFol
     assert of_model(found) == of_model(complete)
 
 
-def test_a_query_that_people_left_out_leaves_both_counts(plan: PlanFolder) -> None:
+def test_a_query_that_people_left_out_leaves_both_counts(plan):
     query_id = plan.plan.queries[2]
     pairs = [(query_id, doc_id) for doc_id in plan.judgeable[query_id]]
     write_labels(plan, label_all(plan, 30, "m", "model", seed=1))
@@ -53,7 +46,7 @@ def test_a_query_that_people_left_out_leaves_both_counts(plan: PlanFolder) -> No
     assert found.is_complete
 
 
-def test_equal_values_have_no_interval_and_none_leaves_0_to_1(plan: PlanFolder) -> None:
+def test_equal_values_have_no_interval_and_none_leaves_0_to_1(plan):
     model = label_all(plan, 30, "m", "model", seed=1)
     write_labels(plan, model)
     all_relevant = [one.model_copy(update={"grade": 3}) for one in label_all(plan, 22)]
@@ -76,7 +69,7 @@ def test_equal_values_have_no_interval_and_none_leaves_0_to_1(plan: PlanFolder) 
     assert found.estimates[0].estimates[0].people.high == 1.0
 
 
-def test_a_query_for_which_the_model_has_no_grade_stays(plan: PlanFolder) -> None:
+def test_a_query_for_which_the_model_has_no_grade_stays(plan):
     labels = label_all(plan, 30, "m", "model", seed=1)
     first = plan.plan.queries[0]
     pairs = [(first, doc_id) for doc_id in plan.judgeable[first]]

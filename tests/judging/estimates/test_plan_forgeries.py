@@ -1,14 +1,10 @@
 """Forged plans of judgments: each forgery is found, whatever its writer computes again."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil
-from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 import pytest
 from harness.plans import TIME, label_all, make_small
@@ -16,11 +12,11 @@ from harness.plans import TIME, label_all, make_small
 from trectools_plus.benchmark import verify_report
 from trectools_plus.errors import InputError, TrectoolsPlusError, UsageError
 from trectools_plus.formats.hashing import sha256_file
+from trectools_plus.judging import Label, LabelOptions, PlanFolder, write_judgments
 from trectools_plus.judging.endpoint import Prompt
-from trectools_plus.judging.estimates import estimate, write_judgments
-from trectools_plus.judging.labelling import LabelOptions, iter_questions
-from trectools_plus.judging.labels import Label, LabelOrigin
-from trectools_plus.judging.plan import PlanFolder
+from trectools_plus.judging.estimates import estimate
+from trectools_plus.judging.labelling import iter_questions
+from trectools_plus.judging.labels import LabelOrigin
 from trectools_plus.judging.values import values_of
 from trectools_plus.reporting import write_judgment_report
 
@@ -32,7 +28,7 @@ PROMPT_FILE = f"prompts/{PROMPT.sha256[:16]}.txt"
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[Label]]:
+def made(tmp_path_factory):
     """A plan of 30 queries with judgments, its estimate, and the labels of people."""
     plan = make_small(tmp_path_factory.mktemp("plan"), queries=30, people=25)
     people = label_all(plan, 25)
@@ -62,7 +58,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[Label]]:
 
 
 @pytest.fixture
-def folder(made: tuple[Path, list[Label]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(made, tmp_path, monkeypatch):
     source, people = made
     for module in ("verification", "estimates"):
         name = f"trectools_plus.judging.{module}.read_people"
@@ -70,7 +66,7 @@ def folder(made: tuple[Path, list[Label]], tmp_path: Path, monkeypatch: pytest.M
     return Path(shutil.copytree(source, tmp_path / "plan"))
 
 
-def estimate_again(folder: Path) -> None:
+def estimate_again(folder):
     """Do what a forger does: write the estimate and its pages again, if that is possible."""
     with suppress(TrectoolsPlusError):
         plan = PlanFolder(folder)
@@ -78,15 +74,15 @@ def estimate_again(folder: Path) -> None:
         write_judgments(plan, None, folder)
 
 
-def is_found(folder: Path) -> bool:
+def is_found(folder):
     try:
         return bool(verify_report(folder).problems)
     except TrectoolsPlusError:
         return True
 
 
-def edit_labels(change: Callable[[list[dict[str, Any]]], Any]) -> Callable[[Path], None]:
-    def forge(folder: Path) -> None:
+def edit_labels(change):
+    def forge(folder):
         path = folder / "labels.jsonl"
         labels = [json.loads(line) for line in path.read_text().splitlines()]
         change(labels)
@@ -95,8 +91,8 @@ def edit_labels(change: Callable[[list[dict[str, Any]]], Any]) -> Callable[[Path
     return forge
 
 
-def edit_plan(change: Callable[[dict[str, Any]], Any]) -> Callable[[Path], None]:
-    def forge(folder: Path) -> None:
+def edit_plan(change):
+    def forge(folder):
         plan = json.loads((folder / "plan.json").read_text())
         change(plan)
         (folder / "plan.json").write_text(json.dumps(plan))
@@ -104,8 +100,8 @@ def edit_plan(change: Callable[[dict[str, Any]], Any]) -> Callable[[Path], None]
     return forge
 
 
-def edit_text(name: str, old: str, new: str) -> Callable[[Path], None]:
-    def forge(folder: Path) -> None:
+def edit_text(name, old, new):
+    def forge(folder):
         text = (folder / name).read_text()
         assert old in text
         (folder / name).write_text(text.replace(old, new, 1))
@@ -113,21 +109,21 @@ def edit_text(name: str, old: str, new: str) -> Callable[[Path], None]:
     return forge
 
 
-def of_all(key: str, value: str) -> Callable[[Path], None]:
+def of_all(key, value):
     return edit_labels(lambda labels: [one["origin"].update({key: value}) for one in labels])
 
 
-def other_model(labels: list[dict[str, Any]]) -> None:
+def other_model(labels):
     for one in labels:
         one["annotator"] = one["origin"]["model"] = "a better judge"
 
 
-def duplicate(labels: list[dict[str, Any]]) -> None:
+def duplicate(labels):
     grade = (labels[0]["grade"] + 1) % 4
     labels.append({**labels[0], "grade": grade, "answer": json.dumps({"grade": grade})})
 
 
-def add_document(folder: Path) -> None:
+def add_document(folder):
     """Add a pooled document that no run found, with the new hash of the file."""
     path = folder / "pool.jsonl"
     rows = [json.loads(line) for line in path.read_text().splitlines()]
@@ -136,7 +132,7 @@ def add_document(folder: Path) -> None:
     edit_plan(lambda plan: plan["files"].update({"pool.jsonl": sha256_file(path)}))(folder)
 
 
-FORGERIES: dict[str, Callable[[Path], None]] = {
+FORGERIES = {
     "the Markdown": edit_text("JudgmentReport.md", "judge", "expert"),
     "the page": edit_text("JudgmentReport.html", "</body>", "<p>Audited.</p></body>"),
     "the result": edit_text("JudgmentReport.json", '"result": "', '"result": "Audited. '),
@@ -151,7 +147,7 @@ FORGERIES: dict[str, Callable[[Path], None]] = {
 }
 """Forgeries of some files, while others stay as they are."""
 
-INCONSISTENT: dict[str, Callable[[Path], None]] = {
+INCONSISTENT = {
     "a grade": edit_labels(lambda labels: labels[1].update(grade=(labels[1]["grade"] + 1) % 4)),
     "an answer": edit_labels(lambda labels: labels[1].update(answer='{"grade": 9}')),
     "no answer": edit_labels(lambda labels: labels[1].update(answer=None)),
@@ -171,7 +167,7 @@ INCONSISTENT: dict[str, Callable[[Path], None]] = {
 """Forgeries that no estimate made again can hide."""
 
 
-def test_an_unchanged_plan_is_verified_and_nothing_written(folder: Path) -> None:
+def test_an_unchanged_plan_is_verified_and_nothing_written(folder):
     before = {path: sha256_file(path) for path in folder.rglob("*") if path.is_file()}
     found = verify_report(folder)
     assert found.problems == []
@@ -182,20 +178,20 @@ def test_an_unchanged_plan_is_verified_and_nothing_written(folder: Path) -> None
 
 @pytest.mark.every(2)
 @pytest.mark.parametrize("name", FORGERIES)
-def test_a_forged_file_of_a_plan_is_found(folder: Path, name: str) -> None:
+def test_a_forged_file_of_a_plan_is_found(folder, name):
     FORGERIES[name](folder)
     assert is_found(folder)
 
 
 @pytest.mark.every(2)
 @pytest.mark.parametrize("name", INCONSISTENT)
-def test_a_forged_plan_is_found_although_all_is_computed_again(folder: Path, name: str) -> None:
+def test_a_forged_plan_is_found_although_all_is_computed_again(folder, name):
     INCONSISTENT[name](folder)
     estimate_again(folder)
     assert is_found(folder)
 
 
-def test_an_estimate_of_another_version_is_not_verified(folder: Path) -> None:
+def test_an_estimate_of_another_version_is_not_verified(folder):
     path = folder / "JudgmentReport.json"
     document = json.loads(path.read_text())
     path.write_text(json.dumps({**document, "version": "0.0.9"}))
@@ -205,7 +201,7 @@ def test_an_estimate_of_another_version_is_not_verified(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("measure", ["evil_plan:Measure", "MaxOntSim(ontology='http://h/x')@2"])
-def test_a_plan_runs_no_code(folder: Path, monkeypatch: pytest.MonkeyPatch, measure: str) -> None:
+def test_a_plan_runs_no_code(folder, monkeypatch, measure):
     code = "from pathlib import Path\nPath('ran').touch()\n"
     (folder / "evil_plan.py").write_text(code)
     edit_plan(lambda plan: plan.update(measures=[measure]))(folder)
@@ -221,14 +217,14 @@ def test_a_plan_runs_no_code(folder: Path, monkeypatch: pytest.MonkeyPatch, meas
 
 
 @pytest.mark.parametrize("path", ["../x.run", "/dev/zero", "http://h/x", "runs/../../x", "a\nb"])
-def test_a_plan_names_only_files_of_its_folder(folder: Path, path: str) -> None:
+def test_a_plan_names_only_files_of_its_folder(folder, path):
     edit_plan(lambda plan: plan["runs"][0].update(path=path))(folder)
     with pytest.raises(InputError):
         PlanFolder(folder)
 
 
 @pytest.mark.parametrize("name", ["plan.json", "pool.jsonl", "labels.jsonl", "people.qrels"])
-def test_no_file_of_a_plan_is_a_pipe_or_a_link_to_another_folder(folder: Path, name: str) -> None:
+def test_no_file_of_a_plan_is_a_pipe_or_a_link_to_another_folder(folder, name):
     for replaced in ("pipe", "link"):
         (folder / name).unlink()
         if replaced == "pipe":

@@ -1,10 +1,7 @@
 """Grades, choices and undo, against a list of what was said."""
 
-from __future__ import annotations
-
 import tempfile
 from pathlib import Path
-from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -37,7 +34,7 @@ STEPS = st.lists(
 )
 
 
-def replay(said: list[Any]) -> dict[str, QueryJudgments]:
+def replay(said):
     """Return the answers that count: the last about each target."""
     last = {(query, doc_id): value for query, doc_id, value in said}
     return {
@@ -51,13 +48,12 @@ def replay(said: list[Any]) -> dict[str, QueryJudgments]:
 
 
 @given(STEPS)
-def test_what_counts_is_what_was_said_last_and_not_undone(steps: list[Any]) -> None:
+def test_what_counts_is_what_was_said_last_and_not_undone(steps):
     with tempfile.TemporaryDirectory() as folder:
         store = open_store(Path(folder) / "review.db", MATERIAL)
         people, said = {}, {"Anna": [], "Ben": []}
         for name in said:
             secret = judgments.begin_session(store, name, resume=False)
-            assert secret is not None
             people[name] = judgments.find_session_annotator(store, secret)
         for name, step in steps:
             who, mine = people[name], said[name]
@@ -85,7 +81,7 @@ def test_what_counts_is_what_was_said_last_and_not_undone(steps: list[Any]) -> N
         store.close()
 
 
-def test_a_name_that_is_there_is_not_taken_by_accident(tmp_path: Path) -> None:
+def test_a_name_that_is_there_is_not_taken_by_accident(tmp_path):
     store = open_store(tmp_path / "review.db", MATERIAL)
     assert judgments.begin_session(store, "Anna", resume=True) is None
     first = judgments.begin_session(store, "Anna", resume=False)

@@ -1,12 +1,8 @@
 """The review database: durable settings, and no other file taken for it."""
 
-from __future__ import annotations
-
 import os
 import sqlite3
-from collections.abc import Iterator
 from contextlib import closing
-from pathlib import Path
 
 import pytest
 
@@ -15,7 +11,7 @@ from trectools_plus.judging.judgments import (
     begin_session,
     list_annotators,
 )
-from trectools_plus.judging.store import ReviewMaterial, ReviewQuery, Store, open_store, read_store
+from trectools_plus.judging.store import ReviewMaterial, ReviewQuery, open_store, read_store
 
 MATERIAL = ReviewMaterial(
     "toy", ("a", "b"), 2, (ReviewQuery("q1", "text", {"a": ("d1", "d2"), "b": ("d2",)}),)
@@ -24,22 +20,22 @@ OTHER = ReviewMaterial("toy", ("a", "b"), 2, (ReviewQuery("q1", "text", {"a": ("
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
+def store(tmp_path):
     opened = open_store(tmp_path / "review.db", MATERIAL, 5)
     yield opened
     opened.close()
 
 
-def test_each_transaction_is_synced_to_the_disk(store: Store) -> None:
+def test_each_transaction_is_synced_to_the_disk(store):
     assert store.rows("PRAGMA journal_mode") == [("wal",)]
     assert store.rows("PRAGMA synchronous") == [(2,)]  # FULL: the log is synced at each commit
 
 
 @pytest.mark.skipif(os.name != "posix", reason="no permissions")
-def test_only_the_owner_can_read_the_files(tmp_path: Path) -> None:
+def test_only_the_owner_can_read_the_files(tmp_path):
     path = tmp_path / "review.db"
 
-    def modes() -> dict[str, int]:
+    def modes():
         return {one.name: one.stat().st_mode & 0o777 for one in tmp_path.iterdir()}
 
     private = dict.fromkeys(("review.db", "review.db-wal", "review.db-shm"), 0o600)
@@ -57,7 +53,7 @@ def test_only_the_owner_can_read_the_files(tmp_path: Path) -> None:
     assert modes() == {"review.db": 0o600}
 
 
-def test_what_was_begun_is_found_again(store: Store, tmp_path: Path) -> None:
+def test_what_was_begun_is_found_again(store, tmp_path):
     begin_session(store, "Anna", resume=False)
     again = open_store(tmp_path / "review.db", MATERIAL)
     assert again.study == store.study
@@ -70,14 +66,14 @@ def test_what_was_begun_is_found_again(store: Store, tmp_path: Path) -> None:
     reader.close()
 
 
-def test_other_results_or_another_seed_are_refused(store: Store, tmp_path: Path) -> None:
+def test_other_results_or_another_seed_are_refused(store, tmp_path):
     with pytest.raises(IncomparableError):
         open_store(tmp_path / "review.db", OTHER)
     with pytest.raises(UsageError):
         open_store(tmp_path / "review.db", MATERIAL, 6)
 
 
-def test_other_files_are_refused_and_left_alone(tmp_path: Path) -> None:
+def test_other_files_are_refused_and_left_alone(tmp_path):
     text = tmp_path / "text.db"
     text.write_text("no database " * 100)
     foreign = tmp_path / "foreign.db"
@@ -114,14 +110,14 @@ DAMAGES = [
 """Other versions, and wrong or missing settings."""
 
 
-def damage_database(path: Path, damage: str) -> None:
+def damage_database(path, damage):
     open_store(path, MATERIAL, 5).close()
     with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute(damage)
 
 
 @pytest.mark.parametrize("damage", DAMAGES)
-def test_a_damaged_database_is_refused_and_not_changed(tmp_path: Path, damage: str) -> None:
+def test_a_damaged_database_is_refused_and_not_changed(tmp_path, damage):
     path = tmp_path / "review.db"
     damage_database(path, damage)
     before = path.read_bytes()
@@ -132,7 +128,7 @@ def test_a_damaged_database_is_refused_and_not_changed(tmp_path: Path, damage: s
 
 
 @pytest.mark.parametrize("table", ["annotator", "session", "judgment"])
-def test_a_database_without_a_table_is_refused(tmp_path: Path, table: str) -> None:
+def test_a_database_without_a_table_is_refused(tmp_path, table):
     damage_database(tmp_path / "review.db", f"DROP TABLE {table}")
     with pytest.raises(InputError):
         read_store(tmp_path / "review.db").rows(f"SELECT * FROM {table}")

@@ -1,7 +1,5 @@
 """A headless Chromium, driven through two pipes by the DevTools protocol: no driver, no port."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os
@@ -9,9 +7,7 @@ import select
 import shutil
 import subprocess
 import time
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -30,7 +26,7 @@ _FLAGS = (
 )
 
 
-def refuse(reason: str) -> None:
+def refuse(reason):
     """Skip, or fail where a browser is required."""
     if os.environ.get("REQUIRE_BROWSER") == "1":
         pytest.fail(reason)
@@ -40,7 +36,7 @@ def refuse(reason: str) -> None:
 class Page:
     """One tab: opens files, runs scripts, and keeps what the console said."""
 
-    def __init__(self, profile: Path, program: str) -> None:
+    def __init__(self, profile, program):
         from_browser, to_pipe = os.pipe()
         from_pipe, to_browser = os.pipe()
         command = [program, *_FLAGS, f"--user-data-dir={profile}", "about:blank"]
@@ -56,9 +52,9 @@ class Page:
         self._pipes = (from_browser, to_browser)
         self._received = b""
         self._calls = 0
-        self._session: str | None = None
-        self.problems: list[str] = []
-        self.requests: list[str] = []
+        self._session = None
+        self.problems = []
+        self.requests = []
         (tab,) = (
             target["targetId"]
             for target in self.call("Target.getTargets")["targetInfos"]
@@ -69,7 +65,7 @@ class Page:
         for domain in ("Page", "Runtime", "Log", "Network"):
             self.call(f"{domain}.enable")
 
-    def open(self, path: Path, width: int = 1440, height: int = 900) -> None:
+    def open(self, path, width=1440, height=900):
         """Load a file into a window of this size; forget what was said before."""
         self.resize(width, height)
         self.problems.clear()
@@ -77,16 +73,16 @@ class Page:
         self.call("Page.navigate", url=path.as_uri())
         self.wait_for("document.readyState === 'complete' && location.href !== 'about:blank'")
 
-    def resize(self, width: int, height: int = 900) -> None:
+    def resize(self, width, height=900):
         size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
         self.call("Emulation.setDeviceMetricsOverride", **size)
 
-    def prefer(self, **features: str) -> None:
+    def prefer(self, **features):
         """Set media features, such as ``prefers_color_scheme="dark"``."""
         named = [{"name": key.replace("_", "-"), "value": value} for key, value in features.items()]
         self.call("Emulation.setEmulatedMedia", features=named)
 
-    def run(self, script: str) -> Any:
+    def run(self, script):
         """The value of an expression; a promise is waited for."""
         answer = self.call(
             "Runtime.evaluate", expression=script, returnByValue=True, awaitPromise=True
@@ -94,19 +90,19 @@ class Page:
         assert "exceptionDetails" not in answer, answer["exceptionDetails"]
         return answer["result"].get("value")
 
-    def press(self, key: str, code: str, number: int, text: str = "") -> None:
+    def press(self, key, code, number, text=""):
         """Press and release a key."""
         common = {"key": key, "code": code, "windowsVirtualKeyCode": number}
         self.call("Input.dispatchKeyEvent", type="keyDown", text=text, **common)
         self.call("Input.dispatchKeyEvent", type="keyUp", **common)
 
-    def wait_for(self, condition: str) -> None:
+    def wait_for(self, condition):
         end = time.monotonic() + SECONDS
         while not self.run(condition):
             assert time.monotonic() < end, f"never came true: {condition}"
             time.sleep(0.02)
 
-    def call(self, method: str, **parameters: Any) -> Any:
+    def call(self, method, **parameters):
         """One command of the protocol; its result."""
         self._calls += 1
         message = {"id": self._calls, "method": method, "params": parameters}
@@ -120,7 +116,7 @@ class Page:
                 return answer["result"]
             self._note(answer)
 
-    def close(self) -> None:
+    def close(self):
         with contextlib.suppress(AssertionError, OSError):
             self._session = None
             self.call("Browser.close")
@@ -128,11 +124,11 @@ class Page:
             os.close(pipe)
         self.process.wait(timeout=SECONDS)
 
-    def _write(self, message: bytes) -> None:
+    def _write(self, message):
         while message:
             message = message[os.write(self._pipes[1], message) :]
 
-    def _receive(self) -> dict[str, Any]:
+    def _receive(self):
         while b"\0" not in self._received:
             ready, _, _ = select.select([self._pipes[0]], [], [], SECONDS)
             assert ready, "the browser does not answer"
@@ -142,7 +138,7 @@ class Page:
         message, _, self._received = self._received.partition(b"\0")
         return json.loads(message)
 
-    def _note(self, event: dict[str, Any]) -> None:
+    def _note(self, event):
         details = event.get("params", {})
         match event.get("method"):
             case "Runtime.exceptionThrown":
@@ -156,7 +152,7 @@ class Page:
 
 
 @pytest.fixture(scope="session")
-def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
+def page(tmp_path_factory):
     """A browser of its own, with an empty profile."""
     program = shutil.which("chromium")
     if program is None:
@@ -168,7 +164,7 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
 
 
 @pytest.fixture(scope="session")
-def axe() -> str:
+def axe():
     """The source of axe-core, from the folder of its npm package that ``AXE_CORE`` names."""
     path = Path(os.environ.get("AXE_CORE", "")) / "axe.min.js"
     if not path.is_file():

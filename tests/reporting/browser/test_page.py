@@ -1,23 +1,15 @@
 """The page in a real browser: quiet, sortable, searchable, never too wide, accessible."""
 
-from __future__ import annotations
-
 import base64
 from dataclasses import replace
-from pathlib import Path
-from typing import Any
 
 import polars as pl
 import pytest
 
-from trectools_plus.benchmark.report import (
-    BenchmarkReport,
-    Diagnosis,
-    FailingQuery,
-    StratumResult,
-)
-from trectools_plus.formats.tables import Corpus, Qrels, Run, Topics
-from trectools_plus.reporting.page import QueryEvidence, render_html
+from trectools_plus.benchmark.report import Diagnosis, FailingQuery, StratumResult
+from trectools_plus.formats import Corpus, Qrels, Run, Topics
+from trectools_plus.reporting import render_html
+from trectools_plus.reporting.page import QueryEvidence
 
 pytestmark = [pytest.mark.process, pytest.mark.slow("starts a browser")]
 
@@ -25,7 +17,7 @@ QUERIES = 60
 WIDTHS = (390, 1280, 1440)
 
 
-def make_file(make_report: Any, path: Path) -> Path:
+def make_file(make_report, path):
     """A report with every section, long words in it, and text that would be a script."""
     ids = [f"q{number:02}" for number in range(QUERIES)]
     texts = {query_id: f"what is number {query_id[1:]} about" for query_id in ids}
@@ -53,7 +45,7 @@ def make_file(make_report: Any, path: Path) -> Path:
     return path
 
 
-def make_evidence(report: BenchmarkReport, texts: dict[str, str]) -> QueryEvidence:
+def make_evidence(report, texts):
     ids = list(texts)
     rows = [
         (mode, query_id, measure, ((place + 1) * number * 7 % (60 - 13 * column)) / 60)
@@ -75,11 +67,11 @@ def make_evidence(report: BenchmarkReport, texts: dict[str, str]) -> QueryEviden
 
 
 @pytest.fixture
-def file(make_report: Any, tmp_path: Path) -> Path:
+def file(make_report, tmp_path):
     return make_file(make_report, tmp_path / "BenchmarkReport.html")
 
 
-def first_cells(page: Any, table: str) -> list[str]:
+def first_cells(page, table):
     """The first cell of each row that is seen."""
     return page.run(
         f"[...document.querySelectorAll('{table} > tbody > tr')]"
@@ -88,35 +80,35 @@ def first_cells(page: Any, table: str) -> list[str]:
     )
 
 
-def choose(page: Any, name: str, value: str, event: str = "change") -> None:
+def choose(page, name, value, event="change"):
     page.run(
         f"{{ const field = document.getElementById('{name}'); field.value = '{value}';"
         f" field.dispatchEvent(new Event('{event}', {{bubbles: true}})); }}"
     )
 
 
-def text_of(page: Any, selector: str) -> str:
+def text_of(page, selector):
     return " ".join(page.run(f"document.querySelector('{selector}').textContent").split())
 
 
-def open_section(page: Any, name: str) -> None:
+def open_section(page, name):
     page.run(f"document.getElementById('{name}').open = true")
     page.wait_for("!reportPage.stale")
 
 
-def open_all(page: Any) -> None:
+def open_all(page):
     page.run("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
     page.wait_for("!reportPage.stale")
 
 
-def press(page: Any, key: str) -> None:
+def press(page, key):
     codes = {"Tab": 9, "Enter": 13, "Escape": 27, " ": 32, "End": 35, "Home": 36}
     codes |= {"ArrowLeft": 37, "ArrowUp": 38, "ArrowRight": 39, "ArrowDown": 40}
     texts = {"Enter": "\r", " ": " "}
     page.press(key, "Space" if key == " " else key, codes[key], texts.get(key, ""))
 
 
-def tab_to(page: Any, selector: str) -> None:
+def tab_to(page, selector):
     """Press Tab until this element has the focus."""
     for _ in range(80):
         press(page, "Tab")
@@ -140,7 +132,7 @@ _SCROLLING = (
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_the_console_is_quiet_and_nothing_is_requested(page: Any, file: Path, scheme: str) -> None:
+def test_the_console_is_quiet_and_nothing_is_requested(page, file, scheme):
     page.prefer(prefers_color_scheme=scheme)
     page.open(file)
     open_all(page)
@@ -150,7 +142,7 @@ def test_the_console_is_quiet_and_nothing_is_requested(page: Any, file: Path, sc
     assert page.run("document.title").startswith("Lexical-Only")
 
 
-def test_the_result_is_on_the_first_screen_and_the_rest_is_collapsed(page: Any, file: Path) -> None:
+def test_the_result_is_on_the_first_screen_and_the_rest_is_collapsed(page, file):
     page.open(file, 1400, 900)
     tops = [
         page.run(f"document.querySelector('{part}').getBoundingClientRect().{edge}")
@@ -163,7 +155,7 @@ def test_the_result_is_on_the_first_screen_and_the_rest_is_collapsed(page: Any, 
 
 
 @pytest.mark.parametrize("width", WIDTHS)
-def test_nothing_is_wider_than_the_window(page: Any, file: Path, width: int) -> None:
+def test_nothing_is_wider_than_the_window(page, file, width):
     page.open(file, width)
     open_all(page)
     choose(page, "query-search", "apples", "input")
@@ -177,9 +169,7 @@ def test_nothing_is_wider_than_the_window(page: Any, file: Path, width: int) -> 
 
 
 @pytest.mark.parametrize("width", WIDTHS)
-def test_many_modes_with_long_names_fit_too(
-    page: Any, make_report: Any, tmp_path: Path, width: int
-) -> None:
+def test_many_modes_with_long_names_fit_too(page, make_report, tmp_path, width):
     means = {
         f"run-{n:02}-{'verylongname' * 5}": {"nDCG@10": n / 20, "MeanRank": 1234.5 + n}
         for n in range(12)
@@ -207,7 +197,7 @@ def test_many_modes_with_long_names_fit_too(
     assert page.problems == []
 
 
-def test_the_means_sort_with_the_keyboard(page: Any, file: Path) -> None:
+def test_the_means_sort_with_the_keyboard(page, file):
     page.open(file)
     header = "#result th:nth-child(2)"
     assert first_cells(page, "#result table") == ["Lexical-Only", "Vector-Only", "Hybrid"]
@@ -221,7 +211,7 @@ def test_the_means_sort_with_the_keyboard(page: Any, file: Path) -> None:
     assert "nDCG@10, ascending" in page.run("document.getElementById('status').textContent")
 
 
-def test_the_plot_shows_the_difference_of_every_query(page: Any, file: Path) -> None:
+def test_the_plot_shows_the_difference_of_every_query(page, file):
     page.open(file)
     box = "document.querySelector('#plot svg').getBoundingClientRect()"
     bars = page.run(
@@ -245,7 +235,7 @@ def test_the_plot_shows_the_difference_of_every_query(page: Any, file: Path) -> 
     assert page.run(f"{box}.height") > 100
 
 
-def test_the_switch_changes_the_measure_everywhere_with_the_keyboard(page: Any, file: Path) -> None:
+def test_the_switch_changes_the_measure_everywhere_with_the_keyboard(page, file):
     page.open(file)
     open_all(page)
     parts = {
@@ -271,7 +261,7 @@ def test_the_switch_changes_the_measure_everywhere_with_the_keyboard(page: Any, 
     assert page.problems == []
 
 
-def test_queries_are_paged_sorted_and_searched(page: Any, file: Path) -> None:
+def test_queries_are_paged_sorted_and_searched(page, file):
     page.open(file)
     open_section(page, "queries")
     page.run("document.querySelector('#query-table th button').click()")
@@ -298,7 +288,7 @@ def test_queries_are_paged_sorted_and_searched(page: Any, file: Path) -> None:
     assert page.problems == []
 
 
-def test_a_query_shows_the_modes_side_by_side(page: Any, file: Path) -> None:
+def test_a_query_shows_the_modes_side_by_side(page, file):
     page.open(file)
     open_section(page, "queries")
     choose(page, "query-search", "apples", "input")
@@ -326,21 +316,7 @@ def test_a_query_shows_the_modes_side_by_side(page: Any, file: Path) -> None:
     assert page.run("document.title") != "broken"
 
 
-def test_the_address_of_a_query_opens_it(page: Any, file: Path) -> None:
-    page.open(file)
-    page.run("location.hash = '#q=q12'")
-    page.wait_for("document.getElementById('query-dialog').open")
-    assert text_of(page, "#query-heading") == "q12"
-
-
-def test_a_failing_query_leads_to_its_results(page: Any, file: Path) -> None:
-    page.open(file)
-    page.run("document.querySelector('[data-query]').click()")
-    assert text_of(page, "#query-heading") == "q59"
-    assert page.run("document.querySelectorAll('.results').length") == 3
-
-
-def test_the_plot_of_differences_opens_queries_with_the_keyboard(page: Any, file: Path) -> None:
+def test_the_plot_of_differences_opens_queries_with_the_keyboard(page, file):
     page.open(file)
     tab_to(page, "#plot-area")
     slider = "document.getElementById('plot-area').getAttribute('aria-value{}')"
@@ -366,45 +342,7 @@ def test_the_plot_of_differences_opens_queries_with_the_keyboard(page: Any, file
     assert page.problems == []
 
 
-def test_a_pointer_shows_and_opens_the_query_behind_a_bar(page: Any, file: Path) -> None:
-    page.open(file)
-    box = page.run(
-        "(({left, top, width, height}) => [left, top, width, height])"
-        "(document.getElementById('plot-area').getBoundingClientRect())"
-    )
-    at = {"x": box[0] + box[2] * 0.26, "y": box[1] + box[3] / 2}
-    page.call("Input.dispatchMouseEvent", type="mouseMoved", **at)
-    shown = text_of(page, "#plot-readout")
-    query = page.run("reportPage.queries.queries[reportPage.plot.order[15]][0]")
-    assert shown.startswith(f"{query}: ")
-    for kind in ("mousePressed", "mouseReleased"):
-        page.call("Input.dispatchMouseEvent", type=kind, button="left", clickCount=1, **at)
-    assert text_of(page, "#query-heading") == query
-
-
-def test_other_modes_can_be_chosen_for_the_plot(page: Any, file: Path) -> None:
-    page.open(file)
-    assert text_of(page, "#plot-title").startswith("Hybrid − Lexical-Only")
-    result = text_of(page, "#plot-result")
-    choose(page, "plot-contrast", "0")
-    assert text_of(page, "#plot-title").startswith("Lexical-Only − Hybrid")
-    assert result.startswith("Mean difference +0.0190 [−0.0010, +0.0390]")
-    assert text_of(page, "#plot-result").startswith("Mean difference −0.0190 [−0.0390, +0.0010]")
-    choose(page, "plot-baseline", "1")
-    assert text_of(page, "#plot-title").startswith("Lexical-Only − Vector-Only")
-
-
-def test_the_sides_of_the_plot_list_their_queries(page: Any, file: Path) -> None:
-    page.open(file)
-    page.run("document.querySelector('#plot-sides button').click()")
-    label = text_of(page, "#plot-sides button")
-    assert page.run("reportPage.list.shown.length") == int(label.partition(": ")[2])
-    assert page.run(
-        "reportPage.list.shown.every((query) => reportPage.plot.differenceOf(query) > 0)"
-    )
-
-
-def test_every_value_and_result_is_decoded(page: Any, make_report: Any, tmp_path: Path) -> None:
+def test_every_value_and_result_is_decoded(page, make_report, tmp_path):
     names = ["nDCG@10", "RR@10", "MeanRank"]
     report = make_report({mode: dict.fromkeys(names, 0.4) for mode in ("a", "b")})
     ids = [f"q{number}" for number in range(700)]
@@ -442,7 +380,7 @@ def test_every_value_and_result_is_decoded(page: Any, make_report: Any, tmp_path
 
 @pytest.mark.parametrize("width", WIDTHS)
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_axe_finds_nothing(page: Any, file: Path, axe: str, scheme: str, width: int) -> None:
+def test_axe_finds_nothing(page, file, axe, scheme, width):
     page.prefer(prefers_color_scheme=scheme)
     page.open(file, width)
     open_all(page)
@@ -456,7 +394,7 @@ def test_axe_finds_nothing(page: Any, file: Path, axe: str, scheme: str, width: 
     assert page.run(violations) == []
 
 
-def test_everything_is_printed(page: Any, file: Path) -> None:
+def test_everything_is_printed(page, file):
     page.open(file)
     choose(page, "measure", "1")
     page.call("Emulation.setEmulatedMedia", media="print")
@@ -476,7 +414,7 @@ def test_everything_is_printed(page: Any, file: Path) -> None:
     assert pdf.startswith(b"%PDF")
 
 
-def test_the_page_can_be_read_without_scripts(page: Any, file: Path) -> None:
+def test_the_page_can_be_read_without_scripts(page, file):
     page.call("Emulation.setScriptExecutionDisabled", value=True)
     page.open(file)
     page.call("Emulation.setScriptExecutionDisabled", value=False)
@@ -489,9 +427,7 @@ def test_the_page_can_be_read_without_scripts(page: Any, file: Path) -> None:
     assert page.run("document.querySelectorAll('noscript').length") == 1
 
 
-def test_without_values_of_queries_the_measure_is_switched(
-    page: Any, make_report: Any, tmp_path: Path
-) -> None:
+def test_without_values_of_queries_the_measure_is_switched(page, make_report, tmp_path):
     path = tmp_path / "means.html"
     path.write_text(render_html(make_report()), encoding="utf-8")
     page.open(path)
@@ -500,11 +436,3 @@ def test_without_values_of_queries_the_measure_is_switched(
     choose(page, "measure", "1")
     assert text_of(page, "#result th.chosen") == "RR@10"
     assert page.problems == []
-
-
-def test_the_focus_is_seen(page: Any, file: Path) -> None:
-    page.open(file)
-    press(page, "Tab")
-    assert page.run("document.activeElement.className") == "skip"
-    assert page.run("getComputedStyle(document.activeElement).outlineStyle") == "solid"
-    assert page.run("document.activeElement.getBoundingClientRect().left >= 0")

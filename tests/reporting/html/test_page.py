@@ -1,7 +1,5 @@
 """The page holds everything the report says, needs no network, and is deaf to markup in data."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import json
@@ -9,15 +7,15 @@ import re
 from dataclasses import replace
 from html.parser import HTMLParser
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
 
 from trectools_plus.benchmark.report import Diagnosis, FailingQuery
-from trectools_plus.formats.tables import Corpus, Qrels, Run, Topics
-from trectools_plus.reporting.page import QueryEvidence, render_html
+from trectools_plus.formats import Corpus, Qrels, Run, Topics
+from trectools_plus.reporting import render_html
+from trectools_plus.reporting.page import QueryEvidence
 
 EVIL = '"><script>alert(1)</script></script><!--<img src=x onerror=alert(2)> & \u2028'
 VOID = {"meta", "img", "input", "br", "link"}
@@ -26,32 +24,32 @@ VOID = {"meta", "img", "input", "br", "link"}
 class Document(HTMLParser):
     """Elements with their attributes, and the text of each kind."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text):
         super().__init__(convert_charrefs=True)
-        self.elements: list[tuple[str, dict[str, str | None]]] = []
-        self.texts: dict[str, list[str]] = {}
-        self.open: list[str] = []
+        self.elements = []
+        self.texts = {}
+        self.open = []
         self.feed(text)
         self.close()
 
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+    def handle_starttag(self, tag, attrs):
         self.elements.append((tag, dict(attrs)))
         self.texts.setdefault(tag, []).append("")
         if tag not in VOID:
             self.open.append(tag)
 
-    def handle_endtag(self, tag: str) -> None:
+    def handle_endtag(self, tag):
         assert self.open.pop() == tag
 
-    def handle_data(self, data: str) -> None:
+    def handle_data(self, data):
         for tag in set(self.open):
             self.texts[tag][-1] += data
 
-    def attributes(self, tag: str) -> list[dict[str, str | None]]:
+    def attributes(self, tag):
         return [attributes for name, attributes in self.elements if name == tag]
 
 
-def evidence_for(report: Any, texts: dict[str, str]) -> QueryEvidence:
+def evidence_for(report, texts):
     rows = [
         (mode, query_id, measure, 0.25 * place)
         for place, mode in enumerate(report.modes)
@@ -69,27 +67,27 @@ def evidence_for(report: Any, texts: dict[str, str]) -> QueryEvidence:
     )
 
 
-def data_of(page: str) -> Any:
+def data_of(page):
     """The JSON about queries that the page embeds."""
     (text,) = re.findall(r'<script type="application/json" id="query-data">(.*?)</script>', page)
     return json.loads(text)
 
 
-def values_of(data: Any, measure: int) -> list[list[float]]:
+def values_of(data, measure):
     """The values by mode and query, decoded."""
     packed, size = base64.b64decode(data["values"][measure]), len(data["ids"])
     values = np.frombuffer(packed, "<f4").tolist()
     return [values[start : start + size] for start in range(0, len(values), size)]
 
 
-def results_of(data: Any) -> list[list[list[str]]]:
+def results_of(data):
     """The documents of the first results by mode and query."""
     queries = [[data["documents"][number] for number in row] for row in data["results"]]
     size = len(data["ids"])
     return [queries[start : start + size] for start in range(0, len(queries), size)]
 
 
-def test_modes_measures_and_queries_are_there(make_report: Any) -> None:
+def test_modes_measures_and_queries_are_there(make_report):
     report = make_report()
     page = render_html(report, evidence_for(report, {"q1": "first words", "q2": "second"}))
     document = Document(page)
@@ -106,7 +104,7 @@ def test_modes_measures_and_queries_are_there(make_report: Any) -> None:
     assert values_of(data, 0) == [[0, 0], [0.25, 0.25], [0.5, 0.5]]
 
 
-def test_the_number_of_timed_queries_is_shown(make_report: Any) -> None:
+def test_the_number_of_timed_queries_is_shown(make_report):
     report = make_report()
     assert "p50 0.31, p95 0.92, p99 1.40<" in render_html(report)
     assert "timed queries" not in render_html(report)
@@ -116,7 +114,7 @@ def test_the_number_of_timed_queries_is_shown(make_report: Any) -> None:
     assert "ms per query of 1,234 timed queries" in render_html(report)
 
 
-def test_results_have_their_order_titles_and_grades(make_report: Any) -> None:
+def test_results_have_their_order_titles_and_grades(make_report):
     report = make_report()
     data = data_of(render_html(report, evidence_for(report, {"q1": "words"})))
     assert data["documents"] == ["d2", "d1"]
@@ -126,7 +124,7 @@ def test_results_have_their_order_titles_and_grades(make_report: Any) -> None:
     assert data["titles"][1].startswith('"><script>')
 
 
-def test_text_from_outside_is_never_markup(make_report: Any) -> None:
+def test_text_from_outside_is_never_markup(make_report):
     failing = FailingQuery(
         query_id=EVIL,
         text=EVIL,
@@ -152,7 +150,7 @@ def test_text_from_outside_is_never_markup(make_report: Any) -> None:
     assert (data["ids"], data["texts"]) == ([EVIL], [" ".join(EVIL.split())])
 
 
-def test_nothing_is_loaded_from_anywhere(make_report: Any) -> None:
+def test_nothing_is_loaded_from_anywhere(make_report):
     report = make_report()
     page = render_html(report, evidence_for(report, {"q1": "x"}))
     document = Document(page)
@@ -169,7 +167,7 @@ def test_nothing_is_loaded_from_anywhere(make_report: Any) -> None:
     assert not re.search(r"https?://|@import|url\(", page.replace(f'"{namespace}"', ""))
 
 
-def test_the_policy_allows_this_style_and_this_script_only(make_report: Any) -> None:
+def test_the_policy_allows_this_style_and_this_script_only(make_report):
     page = render_html(make_report())
     document = Document(page)
     (policy,) = (
@@ -185,7 +183,7 @@ def test_the_policy_allows_this_style_and_this_script_only(make_report: Any) -> 
     assert not [1 for _, attributes in document.elements if "style" in attributes]
 
 
-def test_headings_tables_and_links_are_in_order(make_report: Any) -> None:
+def test_headings_tables_and_links_are_in_order(make_report):
     report = make_report()
     document = Document(render_html(report, evidence_for(report, {"q1": "x"})))
     levels = [int(tag[1]) for tag, _ in document.elements if re.fullmatch("h[1-6]", tag)]
@@ -208,7 +206,7 @@ def test_headings_tables_and_links_are_in_order(make_report: Any) -> None:
         {"a": {"RR@10": 0.0}, "b": {"RR@10": 0.0}},
     ],
 )
-def test_any_report_makes_a_page(make_report: Any, means: dict[str, Any]) -> None:
+def test_any_report_makes_a_page(make_report, means):
     page = render_html(make_report(means, latency=False))
     assert Document(page).open == []
     assert "None" not in page
@@ -219,7 +217,7 @@ def test_any_report_makes_a_page(make_report: Any, means: dict[str, Any]) -> Non
 TEXT = "how long does it take to grow seven apples"
 
 
-def large_evidence(report: Any, queries: int, text: str = TEXT) -> QueryEvidence:
+def large_evidence(report, queries, text=TEXT):
     """Random values with four decimals, long ids and ten results per query and mode."""
     random = np.random.default_rng(7)
     ids = [f"{1_000_000 + 7 * number}" for number in range(queries)]
@@ -259,9 +257,7 @@ def large_evidence(report: Any, queries: int, text: str = TEXT) -> QueryEvidence
 
 
 @pytest.mark.parametrize(("queries", "modes", "most"), [(225, 3, 1_000_000), (6980, 2, 4_000_000)])
-def test_the_page_has_a_few_megabytes_at_most(
-    make_report: Any, queries: int, modes: int, most: int
-) -> None:
+def test_the_page_has_a_few_megabytes_at_most(make_report, queries, modes, most):
     names = [f"{name}@{cutoff}" for name in ("nDCG", "AP", "RR", "R", "P") for cutoff in range(5)]
     means = {f"mode {mode}": dict.fromkeys(names, 0.1 * mode + 0.2) for mode in range(modes)}
     report = make_report(means)
@@ -284,7 +280,7 @@ def test_the_page_has_a_few_megabytes_at_most(
 
 
 @pytest.mark.parametrize("word", ["how long", "高血圧の", "Ähnlichkeit"])
-def test_many_measures_and_long_texts_keep_the_page_small(make_report: Any, word: str) -> None:
+def test_many_measures_and_long_texts_keep_the_page_small(make_report, word):
     names = [f"nDCG@{cutoff}" for cutoff in range(1, 71)]
     report = make_report({mode: dict.fromkeys(names, 0.4) for mode in ("a", "b")})
     evidence = large_evidence(report, 6980, word * 40)

@@ -1,13 +1,8 @@
 """Plots: each drawing function shows the figures of the report, with one artist per mode."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import numpy as np
 import polars as pl
 import pytest
-from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 
@@ -16,11 +11,11 @@ from trectools_plus.reporting.plots import COLOURS, label_text, mode_style
 
 
 @pytest.fixture
-def axes() -> Axes:
+def axes():
     return Figure().subplots()
 
 
-def per_query(values: dict[str, list[float | None]], measure: str = "nDCG@10") -> pl.DataFrame:
+def per_query(values, measure="nDCG@10"):
     rows = [
         {"run": mode, "query_id": f"q{number}", "measure": measure, "value": value}
         for mode, column in values.items()
@@ -29,7 +24,7 @@ def per_query(values: dict[str, list[float | None]], measure: str = "nDCG@10") -
     return pl.DataFrame(rows, schema_overrides={"value": pl.Float64})
 
 
-def test_differences_are_sorted_and_carry_the_reports_interval(make_report: Any) -> None:
+def test_differences_are_sorted_and_carry_the_reports_interval(make_report):
     report = make_report({"lexical": {"nDCG@10": 0.4}, "vector": {"nDCG@10": 0.5}})
     table = per_query({"lexical": [0.1, 0.9, 0.5, None, 0.2], "vector": [0.4, 0.3, 0.5, 0.2, 0.9]})
     entry = report.find_comparison("lexical", "vector", "nDCG@10")
@@ -45,7 +40,7 @@ def test_differences_are_sorted_and_carry_the_reports_interval(make_report: Any)
     assert axes.get_title(loc="left").startswith("\n− ".join(names) + "\nmean ")
 
 
-def test_where_less_is_better_the_colours_change_sides(make_report: Any) -> None:
+def test_where_less_is_better_the_colours_change_sides(make_report):
     report = make_report({"a": {"MeanRank": 4.0}, "b": {"MeanRank": 2.0}})
     table = per_query({"a": [4.0, 4.0], "b": [1.0, 5.0]}, "MeanRank")
     (axes,) = plots.plot_differences(report, table).axes
@@ -67,13 +62,13 @@ def test_where_less_is_better_the_colours_change_sides(make_report: Any) -> None
         ("x" * 80, "x" * 18 + "…" + "x" * 17),
     ],
 )
-def test_labels_are_never_markup(text: str, label: str, axes: Axes) -> None:
+def test_labels_are_never_markup(text, label, axes):
     assert label_text(text) == label
     axes.plot([0, 1], label=label_text(text))
     assert [entry.get_text() for entry in axes.legend().get_texts()] == [label]
     axes.figure.draw_without_rendering()
 
 
-def test_seventy_modes_differ_in_colour_or_marker() -> None:
+def test_seventy_modes_differ_in_colour_or_marker():
     looks = {(look["color"], look["marker"]) for look in map(mode_style, range(70))}
     assert len(looks) == 70

@@ -1,27 +1,21 @@
 """Whole figures and their files: which there are, nothing overlaps, the same bytes twice."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 import xml.etree.ElementTree as ET
 from itertools import combinations
-from pathlib import Path
-from typing import Any
 
-import matplotlib as mpl
 import polars as pl
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.figure import Figure
 from matplotlib.text import Text
 
 from trectools_plus import Qrels, Run
-from trectools_plus.benchmark.report import BenchmarkReport
+from trectools_plus.benchmark import BenchmarkResult
 from trectools_plus.benchmark.run.output_folder import OutputFolder
-from trectools_plus.benchmark.run.runner import BenchmarkResult
 from trectools_plus.errors import InputError, UsageError
-from trectools_plus.measures.evaluation import Averaging, score_runs
+from trectools_plus.measures import score_runs
+from trectools_plus.measures.evaluation import Averaging
 from trectools_plus.measures.parser import parse_measures
 from trectools_plus.reporting import write_plots
 from trectools_plus.reporting.plots import as_image, draw_plots, save_plots
@@ -31,7 +25,7 @@ QUERIES = [str(number) for number in range(20)]
 QRELS = Qrels.from_dict({query: {"d1": 1, "d2": 2} for query in QUERIES})
 
 
-def data(modes: list[str]) -> tuple[pl.DataFrame, dict[str, Run]]:
+def data(modes):
     rows = [
         {"run": mode, "query_id": query, "measure": "nDCG@10", "value": (place + int(query)) / 60}
         for place, mode in enumerate(modes)
@@ -44,7 +38,7 @@ def data(modes: list[str]) -> tuple[pl.DataFrame, dict[str, Run]]:
 PLOT_NAMES = ("measures", "precision_recall", "hit_rate", "differences")
 
 
-def all_plots(make_report: Any, count: int, **fields: Any) -> dict[str, Figure]:
+def all_plots(make_report, count, **fields):
     modes = [f"{number} {LONG}" if number % 3 == 1 else f"m{number}" for number in range(count)]
     measures = {"nDCG@10": 0.3, "RR@10": 0.0, "MeanRank": 12.5, "MinRank": None}
     report = make_report(
@@ -56,7 +50,7 @@ def all_plots(make_report: Any, count: int, **fields: Any) -> dict[str, Figure]:
     return draw_plots(report, table, QRELS, runs)
 
 
-def overlaps(figure: Figure) -> list[tuple[str, str]]:
+def overlaps(figure):
     """Pairs of visible texts whose boxes meet, and texts outside the figure."""
     renderer = FigureCanvasAgg(figure).get_renderer()
     figure.draw(renderer)
@@ -72,7 +66,7 @@ def overlaps(figure: Figure) -> list[tuple[str, str]]:
     ]
 
 
-def _undrawn_ticks(figure: Figure) -> set[Text]:
+def _undrawn_ticks(figure):
     """Labels of ticks beyond the ends of their axis, and of shared axes that show none."""
     hidden = set()
     for axes in figure.axes:
@@ -85,7 +79,7 @@ def _undrawn_ticks(figure: Figure) -> set[Text]:
     return hidden
 
 
-def _inside(box: Any, edge: Any) -> bool:
+def _inside(box, edge):
     return box.x0 >= edge.x0 and box.y0 >= edge.y0 and box.x1 <= edge.x1 and box.y1 <= edge.y1
 
 
@@ -93,7 +87,7 @@ def _inside(box: Any, edge: Any) -> bool:
     "count",
     [1, 5, *(pytest.param(n, marks=pytest.mark.slow("other numbers of modes")) for n in (3, 10))],
 )
-def test_labels_do_not_overlap_for_any_number_of_modes(make_report: Any, count: int) -> None:
+def test_labels_do_not_overlap_for_any_number_of_modes(make_report, count):
     plots = all_plots(make_report, count)
     fewest = {"differences": 2}
     expected = [name for name in PLOT_NAMES if count >= fewest.get(name, 1)]
@@ -102,7 +96,7 @@ def test_labels_do_not_overlap_for_any_number_of_modes(make_report: Any, count: 
         assert not overlaps(figure), name
 
 
-def test_only_what_there_are_figures_for_is_drawn(make_report: Any) -> None:
+def test_only_what_there_are_figures_for_is_drawn(make_report):
     report = make_report({"a": {"nDCG@10": 0.0}})
     table, runs = data(["a"])
     assert [*draw_plots(report, table)] == ["measures"]
@@ -117,9 +111,7 @@ def test_only_what_there_are_figures_for_is_drawn(make_report: Any) -> None:
         ("hit_rate", "HitRate", [1, 2, 3, 4, 5, 7, 10, 15, 20, 30, 50, 70, 100]),
     ],
 )
-def test_curves_are_means_at_points(
-    make_report: Any, plot: str, measure: str, points: list[float]
-) -> None:
+def test_curves_are_means_at_points(make_report, plot, measure, points):
     table, runs = data(["a", "b"])
     report = make_report({"a": {"nDCG@10": 0.2}, "b": {"nDCG@10": 0.3}})
     (axes,) = draw_plots(report, table, QRELS, runs)[plot].axes
@@ -134,11 +126,11 @@ def test_curves_are_means_at_points(
     assert axes.get_ylim()[0] == 0.0
 
 
-def measures_of(report: BenchmarkReport) -> Figure:
+def measures_of(report):
     return draw_plots(report, data(list(report.modes))[0])["measures"]
 
 
-def test_every_measure_has_one_scale_for_all_modes(make_report: Any) -> None:
+def test_every_measure_has_one_scale_for_all_modes(make_report):
     report = make_report(
         {
             "a": {"nDCG@10": 0.3, "MeanRank": 20.0, "RR@10": 0.5},
@@ -158,7 +150,7 @@ def test_every_measure_has_one_scale_for_all_modes(make_report: Any) -> None:
     assert figure.get_supxlabel() == "Mean with its 95% interval; ↓: lower is better"
 
 
-def test_only_headline_measures_are_drawn_the_primary_one_first(make_report: Any) -> None:
+def test_only_headline_measures_are_drawn_the_primary_one_first(make_report):
     report = make_report({"a": {f"P@{cutoff}": 0.5 for cutoff in range(1, 20)}})
     chosen = {"primary_measure": "P@7", "headline_measures": ["P@7", "P@2"]}
     report = report.model_copy(update=chosen)
@@ -169,10 +161,8 @@ def test_only_headline_measures_are_drawn_the_primary_one_first(make_report: Any
         report.plot(["AP"])
 
 
-def test_of_many_pairs_those_with_the_best_mode_are_drawn(make_report: Any) -> None:
-    report: BenchmarkReport = make_report(
-        {f"m{number}": {"nDCG@10": number / 20} for number in range(8)}
-    )
+def test_of_many_pairs_those_with_the_best_mode_are_drawn(make_report):
+    report = make_report({f"m{number}": {"nDCG@10": number / 20} for number in range(8)})
     panels = _differences(report).axes
     assert len(panels) == 6
     assert all("m7" in axes.get_title(loc="left") for axes in panels)
@@ -180,33 +170,11 @@ def test_of_many_pairs_those_with_the_best_mode_are_drawn(make_report: Any) -> N
     assert len(set(reaches)) == 1, "one scale, so that panels can be compared"
 
 
-def _differences(report: BenchmarkReport) -> Figure:
+def _differences(report):
     return draw_plots(report, data(list(report.modes))[0])["differences"]
 
 
-@pytest.mark.slow("draws a very large picture")
-def test_very_many_rows_still_make_a_picture(make_report: Any) -> None:
-    report = make_report({f"m{number}": {"nDCG@10": 0.5} for number in range(1200)})
-    report = report.model_copy(update={"comparisons": []})
-    figure = draw_plots(report, pl.DataFrame())["measures"]
-    assert figure.get_figheight() * figure.dpi == pytest.approx(30_000)
-
-
-@pytest.mark.slow("draws every picture several times")
-def test_files_have_the_same_bytes_twice_and_under_any_settings(
-    make_report: Any, tmp_path: Path
-) -> None:
-    first = save_plots(all_plots(make_report, 5), tmp_path / "a")
-    with mpl.rc_context({"font.size": 20, "svg.hashsalt": None, "axes.grid": True}):
-        second = save_plots(all_plots(make_report, 5), tmp_path / "b")
-    names = [f"{name}.{ending}" for name in PLOT_NAMES for ending in ("png", "svg")]
-    assert [path.name for path in first] == [path.name for path in second] == names
-    for one, two in zip(first, second, strict=True):
-        assert one.read_bytes() == two.read_bytes(), one.name
-    assert {path.name for path in tmp_path.joinpath("a").iterdir()} == set(names)
-
-
-def test_files_say_what_they_show_and_nothing_of_when(make_report: Any) -> None:
+def test_files_say_what_they_show_and_nothing_of_when(make_report):
     figure = all_plots(make_report, 2)["measures"]
     png, svg = as_image(figure, "png"), as_image(figure, "svg")
     assert png.startswith(b"\x89PNG")
@@ -219,7 +187,7 @@ def test_files_say_what_they_show_and_nothing_of_when(make_report: Any) -> None:
     assert "Matplotlib v" not in text
 
 
-def test_write_plots_fills_a_folder(make_report: Any, tmp_path: Path) -> None:
+def test_write_plots_fills_a_folder(make_report, tmp_path):
     table, runs = data(["lexical", "vector", "hybrid"])
     result = BenchmarkResult(make_report(), table, runs, OutputFolder(tmp_path / "out"))
     files = write_plots(result)
@@ -228,13 +196,13 @@ def test_write_plots_fills_a_folder(make_report: Any, tmp_path: Path) -> None:
     assert write_plots(result, tmp_path)[0] == tmp_path / "visualizations" / "measures.png"
 
 
-def test_a_folder_that_cannot_be_made_is_an_error(make_report: Any, tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_made_is_an_error(make_report, tmp_path):
     (tmp_path / "file").touch()
     with pytest.raises(InputError):
         save_plots({}, tmp_path / "file" / "visualizations")
 
 
-def test_drawing_leaves_pyplot_alone() -> None:
+def test_drawing_leaves_pyplot_alone():
     code = (
         "import sys, polars, trectools_plus.reporting.plots as plots\n"
         "assert 'matplotlib' not in sys.modules, 'imported before it is used'\n"

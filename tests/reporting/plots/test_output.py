@@ -1,44 +1,31 @@
 """Plots in a benchmark's folder: there with the report, gone with it."""
 
-from __future__ import annotations
-
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 import pytest
 
-from trectools_plus import BenchmarkConfig, run_benchmark, write_reports
+from trectools_plus import write_reports
+from trectools_plus.benchmark import BenchmarkResult
 from trectools_plus.benchmark.run.output_folder import OutputFolder
-from trectools_plus.benchmark.run.runner import BenchmarkResult
 from trectools_plus.reporting.plots import FORMATS
 
-GARDEN = Path(__file__).parents[3] / "fixtures" / "garden-trec"
+GARDEN = str(Path(__file__).parents[3] / "fixtures/garden-trec")
 
 
 @pytest.fixture
-def config(tmp_path: Path) -> BenchmarkConfig:
-    return BenchmarkConfig(
-        dataset=str(GARDEN),
-        modes=["lexical", "vector"],
-        measures=["nDCG@10"],
-        resamples=100,
-        output_dir=tmp_path / "out",
-    )
+def folder(tmp_path, write_benchmark):
+    options = {"dataset": GARDEN, "modes": ["lexical", "vector"], "measures": ["nDCG@10"]}
+    return write_benchmark(tmp_path / "out", plots=True, **options).output_dir
 
 
-def test_a_benchmark_writes_its_plots(config: BenchmarkConfig) -> None:
-    files = write_reports(run_benchmark(config), plots=True)
-    folder = files["json"].parent
+def test_a_benchmark_writes_its_plots(folder):
     found = {path.name for path in (folder / "visualizations").iterdir()}
     drawn = ("measures", "precision_recall", "hit_rate", "differences")
     assert found == {f"{name}.{ending}" for name in drawn for ending in FORMATS}
 
 
-def test_the_next_benchmark_leaves_no_plot_of_the_last(
-    config: BenchmarkConfig, make_report: Any
-) -> None:
-    folder = write_reports(run_benchmark(config), plots=True)["json"].parent
+def test_the_next_benchmark_leaves_no_plot_of_the_last(folder, make_report):
     own = folder / "visualizations" / "my_own.png"
     own.write_bytes(b"mine")
     report = make_report({"a": {"RR@10": 0.5}})

@@ -1,18 +1,14 @@
 """Without the extra ``plots``, a report is complete apart from the files of plots."""
 
-from __future__ import annotations
-
 import shutil
-import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 import trectools_plus as tp
 from trectools_plus.errors import MissingExtraError
-from trectools_plus.reporting.files import write_reports
+from trectools_plus.reporting import write_reports
 from trectools_plus.reporting.verify import verify_report
 
 pytestmark = pytest.mark.slow("starts processes in which packages are missing")
@@ -22,7 +18,7 @@ OTHER = {"1": {"b": 2.0, "a": 1.0}, "2": {"d": 2.0, "c": 1.0}}
 QRELS = {"1": {"a": 1}, "2": {"c": 1}}
 
 
-def write(folder: Path, **options: Any) -> Path:
+def write(folder, **options):
     files = {name: str(folder.parent / f"{name}.run") for name in ("mine", "theirs")}
     qrels = folder.parent / "qrels.txt"
     for name, run in (("mine", RUN), ("theirs", OTHER)):
@@ -36,16 +32,16 @@ def write(folder: Path, **options: Any) -> Path:
 
 
 @pytest.fixture
-def no_matplotlib(monkeypatch: pytest.MonkeyPatch) -> None:
+def no_matplotlib(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
 
 
 @pytest.fixture(scope="module")
-def drawn(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def drawn(tmp_path_factory):
     return write(tmp_path_factory.mktemp("drawn") / "out", plots=True)
 
 
-def test_the_page_has_all_its_plots(no_matplotlib: None, drawn: Path, tmp_path: Path) -> None:
+def test_the_page_has_all_its_plots(no_matplotlib, drawn, tmp_path):
     folder = write(tmp_path / "out")
     assert not (folder / "visualizations").exists()
     plain, full = ((one / "BenchmarkReport.html").read_text() for one in (folder, drawn))
@@ -56,7 +52,7 @@ def test_the_page_has_all_its_plots(no_matplotlib: None, drawn: Path, tmp_path: 
     assert {one.parent.name for one in missing} == {"visualizations"}
 
 
-def test_a_report_without_plots_is_verified(tmp_path: Path, monkeypatch: Any) -> None:
+def test_a_report_without_plots_is_verified(tmp_path, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setitem(sys.modules, "matplotlib", None)
         folder = write(tmp_path / "out")
@@ -66,9 +62,7 @@ def test_a_report_without_plots_is_verified(tmp_path: Path, monkeypatch: Any) ->
     assert not any("plots" in one for one in found.unproven)
 
 
-def test_a_report_with_plots_is_verified_without_drawing_them(
-    no_matplotlib: None, drawn: Path, tmp_path: Path
-) -> None:
+def test_a_report_with_plots_is_verified_without_drawing_them(no_matplotlib, drawn, tmp_path):
     found = verify_report(drawn)
     assert found.problems == []
     assert any("the extra 'plots' is missing" in one for one in found.unproven)
@@ -81,7 +75,7 @@ def test_a_report_with_plots_is_verified_without_drawing_them(
     ]
 
 
-def test_plots_that_are_asked_for_name_the_extra(no_matplotlib: None, tmp_path: Path) -> None:
+def test_plots_that_are_asked_for_name_the_extra(no_matplotlib, tmp_path):
     for draw in (
         lambda: write(tmp_path / "out", plots=True),
         tp.evaluate(QRELS, RUN).plot,
@@ -90,26 +84,3 @@ def test_plots_that_are_asked_for_name_the_extra(no_matplotlib: None, tmp_path: 
         with pytest.raises(MissingExtraError, match=r"trectools-plus\[plots\]"):
             draw()
     assert not (tmp_path / "out").exists()
-
-
-@pytest.mark.process
-def test_the_command_names_the_extra_only_if_plots_are_asked_for(tmp_path: Path) -> None:
-    (tmp_path / "a.run").write_text("1 Q0 a 1 2.0 t\n1 Q0 b 2 1.0 t\n")
-    (tmp_path / "q.txt").write_text("1 0 a 1\n")
-    program = (
-        "import sys; sys.modules['matplotlib'] = None\n"
-        "from trectools_plus.cli.app import main; main()"
-    )
-    command = [sys.executable, "-c", program, "benchmark", "run", "--runs", "a=a.run"]
-    command += ["--qrels", "q.txt", "--output-dir", "out"]
-    refused, written = (
-        subprocess.run(one, cwd=tmp_path, capture_output=True, text=True, check=False)
-        for one in ([*command, "--plots"], command)
-    )
-    assert refused.returncode == 2
-    assert refused.stderr == (
-        "error: --plots needs the extra 'plots' — pip install 'trectools-plus[plots]'\n"
-    )
-    assert written.returncode == 0
-    assert "plots" not in written.stderr
-    assert not (tmp_path / "out" / "visualizations").exists()

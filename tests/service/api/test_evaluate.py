@@ -1,42 +1,34 @@
 """``POST /v1/evaluate``: the same figures as a benchmark, in the form that was promised."""
 
-from __future__ import annotations
-
 import json
 import time
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 import yaml
 from starlette.testclient import TestClient
 
-from trectools_plus.benchmark.report import BenchmarkReport
-from trectools_plus.benchmark.run.config import BenchmarkConfig
-from trectools_plus.benchmark.run.runner import run_benchmark
+from trectools_plus.benchmark import BenchmarkConfig, run_benchmark
 from trectools_plus.errors import UsageError
+from trectools_plus.formats import write_qrels
 from trectools_plus.formats.topics import write_topics
-from trectools_plus.formats.trec_files import write_qrels
+from trectools_plus.service import ServiceSettings
 from trectools_plus.service.answers import choose_mode, components_of
 from trectools_plus.service.guard import ProblemError
 from trectools_plus.service.models import EvaluationAnswer
-from trectools_plus.service.settings import ServiceSettings
-from trectools_plus.testsets.model import qrels_of, topics_of
+from trectools_plus.testsets import topics_of
+from trectools_plus.testsets.model import qrels_of
 
 ROOT = Path(__file__).resolve().parents[3]
 MEASURES = {"recall_at_10": "R@10", "ndcg_at_10": "nDCG@10", "mrr": "RR"}
-Check = Callable[..., dict[str, Any]]
 
 
-def post(client: TestClient, test_set: Any, **parameters: Any) -> Any:
+def post(client, test_set, **parameters):
     return client.post("/v1/evaluate", params=parameters, json=test_set)
 
 
 @pytest.fixture(scope="module")
-def report(
-    cache: Path, garden_set: dict[str, Any], tmp_path_factory: pytest.TempPathFactory
-) -> BenchmarkReport:
+def report(cache, garden_set, tmp_path_factory):
     """The benchmark of the same test set, through files."""
     from trectools_plus.testsets.loading import read_test_set
 
@@ -63,12 +55,12 @@ def report(
     ("components", "mode"), [("bm25", "lexical"), ("dense", "vector"), ("bm25,dense", "hybrid")]
 )
 def test_figures_are_those_of_a_benchmark(
-    client: TestClient,
-    garden_set: dict[str, Any],
-    report: BenchmarkReport,
-    components: str,
-    mode: str,
-) -> None:
+    client,
+    garden_set,
+    report,
+    components,
+    mode,
+):
     answer = post(client, garden_set, components=components)
     assert answer.status_code == 200, answer.text
     found = answer.json()
@@ -87,22 +79,7 @@ def test_figures_are_those_of_a_benchmark(
             assert found["queries"]["per_query_type"][value] == one.n
 
 
-@pytest.mark.slow("starts services")
-@pytest.mark.parametrize(
-    ("modes", "mode"), [(("lexical", "vector"), "lexical"), (("vector",), "vector")]
-)
-def test_without_components_the_best_mode_that_is_ready_is_evaluated(
-    open_service: Any, garden_set: dict[str, Any], modes: tuple[str, ...], mode: str
-) -> None:
-    settings = ServiceSettings(dataset=str(ROOT / "fixtures/garden-trec"), modes=modes)
-    with open_service(settings) as client:
-        found = post(client, garden_set).json()
-        asked = post(client, garden_set, components=mode).json()
-    assert found["mode"] == mode
-    assert found["metrics"] == asked["metrics"]
-
-
-def test_fields_of_other_names(client: TestClient, garden_set: dict[str, Any]) -> None:
+def test_fields_of_other_names(client, garden_set):
     queries = [
         {
             "query_id": query["query_id"],
@@ -125,9 +102,7 @@ def test_fields_of_other_names(client: TestClient, garden_set: dict[str, Any]) -
             assert answer.json()[key] == expected[key]
 
 
-def test_categories_stand_in_for_query_types(
-    client: TestClient, garden_set: dict[str, Any]
-) -> None:
+def test_categories_stand_in_for_query_types(client, garden_set):
     typed = post(client, garden_set).json()
     words = {"exact_term": "synonym", "paraphrase": "layperson"}
     queries = [
@@ -148,7 +123,7 @@ def test_categories_stand_in_for_query_types(
     assert (found["grouped_by"], found["per_query_type"]) == (None, {})
 
 
-def test_measures_of_ones_choice(client: TestClient, garden_set: dict[str, Any]) -> None:
+def test_measures_of_ones_choice(client, garden_set):
     answer = post(client, garden_set, measures="P@5,AP(rel=2)@100,MRR@10").json()
     assert list(answer["metrics"]) == ["precision_at_5", "AP(rel=2)@100", "mrr_at_10"]
 
@@ -167,12 +142,12 @@ def test_measures_of_ones_choice(client: TestClient, garden_set: dict[str, Any])
     ],
 )
 def test_wrong_parameters(
-    client: TestClient,
-    garden_set: dict[str, Any],
-    check_problem: Check,
-    parameters: dict[str, str],
-    code: str,
-) -> None:
+    client,
+    garden_set,
+    check_problem,
+    parameters,
+    code,
+):
     check_problem(post(client, garden_set, **parameters), 422, code)
 
 
@@ -193,7 +168,7 @@ def test_wrong_parameters(
         b"<!DOCTYPE a [<!ENTITY x SYSTEM 'file:///etc/passwd'>]><a>&x;</a>",
     ],
 )
-def test_unusable_test_sets(client: TestClient, check_problem: Check, content: bytes) -> None:
+def test_unusable_test_sets(client, check_problem, content):
     for media in ("application/json", "application/yaml"):
         answer = client.post("/v1/evaluate", content=content, headers={"content-type": media})
         problem = check_problem(answer, 422, answer.json()["code"])
@@ -201,14 +176,12 @@ def test_unusable_test_sets(client: TestClient, check_problem: Check, content: b
         assert "/tmp" not in answer.text, "the service's own paths are its own business"
 
 
-def gauges(client: TestClient, name: str) -> list[str]:
+def gauges(client, name):
     lines = client.get("/metrics").text.splitlines()
     return [line for line in lines if f'dataset="{name}"' in line]
 
 
-def test_only_the_services_own_test_set_sets_the_gauges(
-    open_service: Any, garden_set: dict[str, Any]
-) -> None:
+def test_only_the_services_own_test_set_sets_the_gauges(open_service, garden_set):
     folder = ROOT / "fixtures/garden-trec"
     with open_service(ServiceSettings(dataset=str(folder))) as client:
         assert not gauges(client, "garden-trec")
@@ -230,9 +203,7 @@ def test_only_the_services_own_test_set_sets_the_gauges(
         assert series == [line], "the plain selector is the mean over all queries"
 
 
-def test_a_test_set_of_the_operators_choice(
-    open_service: Any, garden_set: dict[str, Any], garden_file: Path, check_problem: Check
-) -> None:
+def test_a_test_set_of_the_operators_choice(open_service, garden_set, garden_file, check_problem):
     corpus = str(ROOT / "fixtures/garden-trec/corpus.jsonl")
     settings = ServiceSettings(corpus=corpus, test_file=str(garden_file), modes=("bm25",))
     with open_service(settings) as client:
@@ -248,9 +219,7 @@ def test_a_test_set_of_the_operators_choice(
         assert "--test-file" in problem["remedy"]
 
 
-def test_a_configuration_with_weights_by_component(
-    open_service: Any, garden_set: dict[str, Any], tmp_path: Path
-) -> None:
+def test_a_configuration_with_weights_by_component(open_service, garden_set, tmp_path):
     specified = {"fusion_method": "weighted", "weights": {"bm25": 0.3, "splade": 0.4, "dense": 0.3}}
     with pytest.raises(UsageError):
         ServiceSettings(retrieval=specified)
@@ -276,7 +245,7 @@ def test_a_configuration_with_weights_by_component(
         (None, "hybrid"),
     ],
 )
-def test_the_components_of_a_service_with_a_splade_model(components: str | None, mode: str) -> None:
+def test_the_components_of_a_service_with_a_splade_model(components, mode):
     modes = ("lexical", "vector", "splade", "hybrid")
     model = {"splade_model": "model"}
     settings = ServiceSettings(dataset="irds:cranfield", modes=modes, retrieval=model)
@@ -287,17 +256,13 @@ def test_the_components_of_a_service_with_a_splade_model(components: str | None,
     assert "hybrid (lexical,vector,splade)" in str(caught.value.problem.remedy)
 
 
-def test_nothing_to_search(
-    open_service: Any, limited: Any, garden_set: dict[str, Any], check_problem: Check
-) -> None:
+def test_nothing_to_search(open_service, limited, garden_set, check_problem):
     with open_service(limited()) as client:
         assert client.get("/readyz").json() == {"status": "off", "modes": []}
         check_problem(post(client, garden_set), 404, "nothing-to-search")
 
 
-def test_documents_that_cannot_be_opened(
-    cache: Path, garden_set: dict[str, Any], check_problem: Check
-) -> None:
+def test_documents_that_cannot_be_opened(cache, garden_set, check_problem):
     from trectools_plus.service.app import create_app
     from trectools_plus.service.settings import ServiceSettings
 

@@ -1,49 +1,36 @@
 """Figures for Prometheus: names, labels, files, gateways."""
 
-from __future__ import annotations
-
 import importlib
 import json
 import shutil
 import sys
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
-from starlette.testclient import TestClient
 from typer.testing import CliRunner
 
-from trectools_plus.benchmark.report import BenchmarkReport, StratumResult
-from trectools_plus.benchmark.verdict import load_report
+from trectools_plus.benchmark import load_report
+from trectools_plus.benchmark.report import StratumResult
 from trectools_plus.cli.app import benchmark_app
 from trectools_plus.errors import InputError, MissingExtraError, UsageError
-from trectools_plus.measures.parser import measure_labels
-from trectools_plus.service.metrics import (
-    BUCKETS,
-    Snapshot,
-    answer_key,
-    read_snapshots,
-    render_metrics,
-    split_measure,
-    write_textfile,
-)
-from trectools_plus.service.settings import DEFAULT_PREFIX, ServiceSettings
+from trectools_plus.measures import measure_labels
+from trectools_plus.service import ServiceSettings, read_snapshots, render_metrics, write_textfile
+from trectools_plus.service.metrics import BUCKETS, Snapshot, answer_key, split_measure
+from trectools_plus.service.settings import DEFAULT_PREFIX
 
 GARDEN = Path(__file__).resolve().parents[3] / "fixtures/garden-trec"
-Samples = dict[tuple[str, frozenset[tuple[str, str]]], float]
 
 
-def render_report(path: str | Path, prefix: str = DEFAULT_PREFIX) -> bytes:
+def render_report(path, prefix=DEFAULT_PREFIX):
     """The figures of a report in the text format of Prometheus."""
     return render_metrics(read_snapshots(path), prefix)
 
 
-def samples(text: str) -> Samples:
+def samples(text):
     """Values by name and labels; a series that stands there twice is a mistake."""
-    found: Samples = {}
+    found = {}
     for family in text_string_to_metric_families(text):
         for sample in family.samples:
             key = sample.name, frozenset(sample.labels.items())
@@ -52,47 +39,41 @@ def samples(text: str) -> Samples:
     return found
 
 
-def key(name: str, **labels: str) -> tuple[str, frozenset[tuple[str, str]]]:
+def key(name, **labels):
     return name, frozenset(labels.items())
 
 
 @pytest.fixture(scope="module")
-def report(module_bench: Any) -> Path:
-    folder: Path = module_bench.make("low", {"a": dict.fromkeys(range(30), 12), "b": {}})
-    return folder
+def report(module_bench):
+    return module_bench.make("low", {"a": dict.fromkeys(range(30), 12), "b": {}})
 
 
 @pytest.fixture(scope="module")
-def fetched(cache: Path, garden_set: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def fetched(cache, garden_set, tmp_path_factory, write_benchmark):
     """A report with latencies and query types."""
-    from trectools_plus.benchmark.run.config import BenchmarkConfig
-    from trectools_plus.benchmark.run.runner import run_benchmark
-    from trectools_plus.reporting.files import write_reports
-
     folder = tmp_path_factory.mktemp("fetched")
     topics = folder / "topics.jsonl"
     fields = ("query_id", "text", "query_type")
     rows = [{name: query[name] for name in fields} for query in garden_set["queries"]]
     topics.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    config = BenchmarkConfig(
+    write_benchmark(
+        folder / "out",
         corpus=str(GARDEN / "corpus.jsonl"),
         topics=str(topics),
         qrels=str(GARDEN / "qrels.txt"),
         modes=("lexical", "hybrid"),
         measures=("R@10", "nDCG@10", "RR", "HitRate@10", "AP(rel=2)@100"),
-        output_dir=folder / "out",
     )
-    write_reports(run_benchmark(config), plots=False)
     return folder / "out"
 
 
-def test_the_promised_name(report: Path) -> None:
+def test_the_promised_name(report):
     found = samples(render_report(report, "medicalkg").decode())
     labels = {"k": "10", "mode": "a", "dataset": "qrels.txt"}
     assert found[key("medicalkg_retrieval_recall_at_k", **labels)] == 0.5
 
 
-def test_every_figure_of_a_report_is_there(fetched: Path) -> None:
+def test_every_figure_of_a_report_is_there(fetched):
     found = samples(render_report(fetched).decode())
     report = load_report(fetched / "BenchmarkReport.json")
     assert report.strata["query_type"]
@@ -115,7 +96,7 @@ def test_every_figure_of_a_report_is_there(fetched: Path) -> None:
     assert np.datetime64(int(timestamp), "s") == np.datetime64(report.manifest.created_at[:-1])
 
 
-def _figures(report: BenchmarkReport) -> Iterator[tuple[str, str | None, str, Any]]:
+def _figures(report):
     for mode, result in report.modes.items():
         for measure, one in result.measures.items():
             yield mode, None, measure, one
@@ -125,7 +106,7 @@ def _figures(report: BenchmarkReport) -> Iterator[tuple[str, str | None, str, An
                 yield mode, value, measure, stratum
 
 
-def test_latencies_are_a_histogram(fetched: Path) -> None:
+def test_latencies_are_a_histogram(fetched):
     import polars as pl
 
     found = samples(render_report(fetched).decode())
@@ -141,7 +122,7 @@ def test_latencies_are_a_histogram(fetched: Path) -> None:
 
 
 @pytest.mark.parametrize("label", measure_labels())
-def test_every_measure_has_a_name(label: str) -> None:
+def test_every_measure_has_a_name(label):
     from trectools_plus.cli.reference import example_of
 
     name = example_of(label)
@@ -158,13 +139,11 @@ def test_every_measure_has_a_name(label: str) -> None:
     assert found[key(full, **labels, dataset="d", mode="m")] == 0.5
 
 
-def figure(mean: float | None) -> StratumResult:
+def figure(mean):
     return StratumResult(mean=mean, n=1, ci=None)
 
 
-def test_a_report_is_read_again_when_it_changes(
-    bench: Any, open_service: Any, tmp_path: Path
-) -> None:
+def test_a_report_is_read_again_when_it_changes(bench, open_service, tmp_path):
     folder = bench.make("one", {"a": dict.fromkeys(range(60), 0), "b": {}})
     better = bench.make("two", {"a": {}, "b": {}})
     labels = {"k": "10", "mode": "a", "dataset": "qrels.txt"}
@@ -182,7 +161,7 @@ def test_a_report_is_read_again_when_it_changes(
         assert found[recall] == 1
 
 
-def test_requests_are_counted_by_route(client: TestClient) -> None:
+def test_requests_are_counted_by_route(client):
     client.get("/readyz")
     client.get("/some/other/path")
     found = samples(client.get("/metrics").text)
@@ -191,7 +170,7 @@ def test_requests_are_counted_by_route(client: TestClient) -> None:
     assert found[key(name, method="GET", route="other", status="404")] >= 1
 
 
-def test_no_label_is_a_path(fetched: Path, open_service: Any, tmp_path: Path) -> None:
+def test_no_label_is_a_path(fetched, open_service, tmp_path):
     """Labels contain no paths, and are the same from any working directory."""
     folder = shutil.copytree(fetched, tmp_path / "a/nightly")
     path = folder / "BenchmarkReport.json"
@@ -208,22 +187,22 @@ def test_no_label_is_a_path(fetched: Path, open_service: Any, tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("prefix", ["", "1a", "a-b", "a:b", "é", "x" * 65])
-def test_a_prefix_that_is_none(report: Path, prefix: str) -> None:
+def test_a_prefix_that_is_none(report, prefix):
     with pytest.raises(UsageError):
         render_report(report, prefix)
 
 
-def call(*words: object) -> Any:
+def call(*words):
     return CliRunner().invoke(benchmark_app, ["metrics", *map(str, words)])
 
 
-def test_benchmark_metrics_prints(report: Path) -> None:
+def test_benchmark_metrics_prints(report):
     done = call(report, "--prefix", "medicalkg")
     assert done.exit_code == 0
     assert done.stdout.encode() == render_report(report, "medicalkg")
 
 
-def test_textfile(report: Path, tmp_path: Path) -> None:
+def test_textfile(report, tmp_path):
     path = tmp_path / "retrieval.prom"
     done = call(report, "--textfile", path)
     assert (done.exit_code, done.stdout) == (0, "")
@@ -234,7 +213,7 @@ def test_textfile(report: Path, tmp_path: Path) -> None:
         write_textfile(tmp_path / "nowhere" / "a.prom", b"")
 
 
-def test_without_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_the_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "prometheus_client", None)
     monkeypatch.delitem(sys.modules, "trectools_plus.service.metrics")
     with pytest.raises(MissingExtraError, match="service"):

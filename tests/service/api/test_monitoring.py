@@ -1,17 +1,14 @@
 """The shipped alerts and the dashboard name metrics and labels that the service has."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path
-from typing import Any
 
 import yaml
 from prometheus_client.parser import text_string_to_metric_families
 
+from trectools_plus.service import ServiceSettings
 from trectools_plus.service.metrics import split_measure
-from trectools_plus.service.settings import ServiceSettings
 
 MONITORED_MEASURE = "R@10"
 """The measure that the shipped alerts name."""
@@ -22,7 +19,7 @@ PREFIX = "trectools_plus"
 _METRIC = re.compile(rf"\b({PREFIX}_\w+)(?:{{([^}}]*)}})?")
 
 
-def expressions() -> list[str]:
+def expressions():
     """The expressions of the alerts and of the dashboard's panels and variables."""
     rules = yaml.safe_load((MONITORING / "alerts.yml").read_text())
     found = [rule["expr"] for group in rules["groups"] for rule in group["rules"]]
@@ -33,16 +30,16 @@ def expressions() -> list[str]:
     return [one.replace("${prefix}", PREFIX) for one in found]
 
 
-def exported(page: str) -> dict[str, set[str]]:
+def exported(page):
     """The names of the labels of each metric."""
-    found: dict[str, set[str]] = {}
+    found = {}
     for family in text_string_to_metric_families(page):
         for sample in family.samples:
             found.setdefault(sample.name, set()).update(sample.labels)
     return found
 
 
-def test_every_metric_that_they_name_is_exported(open_service: Any, bench: Any) -> None:
+def test_every_metric_that_they_name_is_exported(open_service, bench):
     """Whatever measures are asked for, the measures of the alerts are computed."""
     report = bench.make("nightly", {"a": {}, "b": {}})
     folder = str(ROOT / "fixtures/garden-trec")
@@ -69,8 +66,7 @@ def test_every_metric_that_they_name_is_exported(open_service: Any, bench: Any) 
     assert [one.labels["k"] for one in own] == ["10"]
 
 
-def test_the_alerts_name_the_monitored_measure() -> None:
+def test_the_alerts_name_the_monitored_measure():
     parts = split_measure(MONITORED_MEASURE)
-    assert parts is not None
     selector = f'{PREFIX}_retrieval_{parts[0]}_at_k{{k="{parts[1]}"}}'
     assert any(selector in one for one in expressions())

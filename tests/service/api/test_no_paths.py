@@ -1,32 +1,27 @@
 """Nothing that a request says is ever opened: no file, no address, no module, no program."""
 
-from __future__ import annotations
-
 import json
 import sys
-from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
-from starlette.testclient import TestClient
 
-from trectools_plus.service.settings import ServiceSettings
+from trectools_plus.service import ServiceSettings
 
 pytestmark = [pytest.mark.process, pytest.mark.slow("starts servers")]
 
 _WATCHED = ("open", "os.system", "subprocess.Popen", "socket.connect", "socket.getaddrinfo")
-_seen: list[tuple[str, str]] = []
+_seen = []
 _state = {"installed": False, "watching": False}
 
 
-def _hook(event: str, arguments: tuple[object, ...]) -> None:
+def _hook(event, arguments):
     if _state["watching"] and (event in _WATCHED or event == "import"):
         _seen.append((event, repr(arguments[:2])))
 
 
 @pytest.fixture
-def events() -> Iterator[list[tuple[str, str]]]:
+def events():
     """Record what this process opens, connects to, imports and starts."""
     if not _state["installed"]:
         sys.addaudithook(_hook)
@@ -37,13 +32,13 @@ def events() -> Iterator[list[tuple[str, str]]]:
     _state["watching"] = False
 
 
-async def _run_here(function: Any, *arguments: Any, **_: Any) -> Any:
+async def _run_here(function, *arguments, **_):
     """Do the work in this process, where the hook sees it."""
     return function(*arguments)
 
 
 @pytest.fixture
-def client(cache: Path, open_service: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[TestClient]:
+def client(cache, open_service, monkeypatch):
     monkeypatch.setattr("anyio.to_process.run_sync", _run_here)
     monkeypatch.setattr("trectools_plus.service.work.prepare_process", lambda _: None)
     folder = Path(__file__).resolve().parents[3] / "fixtures/garden-trec"
@@ -52,18 +47,18 @@ def client(cache: Path, open_service: Any, monkeypatch: pytest.MonkeyPatch) -> I
 
 
 @pytest.fixture
-def bait(tmp_path: Path) -> Path:
+def bait(tmp_path):
     """A file that must not be read."""
     path = tmp_path / "bait_module.py"
     path.write_text("raise SystemExit('imported')")
     return path
 
 
-def requests(bait: str) -> list[dict[str, Any]]:
+def requests(bait):
     """Requests that say a path, address or module wherever something can be said."""
     url = "http://192.0.2.1/bait_module"
     texts = [bait, f"file://{bait}", url, "irds:bait_module", "-", "hpo-en-tiny"]
-    raw: list[dict[str, Any]] = []
+    raw = []
     for text in texts:
         test_set = {
             "metadata": {"dataset_id": text, "include": text, "$ref": text},
@@ -103,11 +98,11 @@ def requests(bait: str) -> list[dict[str, Any]]:
 
 
 def test_nothing_of_a_request_is_opened(
-    client: TestClient,
-    bait: Path,
-    events: list[tuple[str, str]],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+    client,
+    bait,
+    events,
+    monkeypatch,
+):
     monkeypatch.syspath_prepend(str(bait.parent))
     monkeypatch.chdir(bait.parent)
     answers = [client.post(**one) for one in requests(str(bait))]
@@ -121,17 +116,17 @@ def test_nothing_of_a_request_is_opened(
     assert all("imported" not in answer.text for answer in answers)
 
 
-def test_the_hook_would_see_it(bait: Path, events: list[tuple[str, str]]) -> None:
+def test_the_hook_would_see_it(bait, events):
     bait.read_text()
     assert any("bait_module.py" in what for _, what in events)
 
 
 def test_uploads_leave_nothing_behind(
-    client: TestClient,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    check_problem: Callable[..., Any],
-) -> None:
+    client,
+    tmp_path,
+    monkeypatch,
+    check_problem,
+):
     import tempfile
 
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))

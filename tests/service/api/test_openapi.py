@@ -1,9 +1,6 @@
 """The OpenAPI document, and the service held against it."""
 
-from __future__ import annotations
-
 from pathlib import Path
-from typing import Any
 
 import pytest
 import schemathesis
@@ -21,9 +18,8 @@ from schemathesis.specs.openapi.checks import (
     status_code_conformance,
     unsupported_method,
 )
-from starlette.testclient import TestClient
 
-from trectools_plus.service.settings import ServiceSettings
+from trectools_plus.service import ServiceSettings
 
 GARDEN = Path(__file__).resolve().parents[3] / "fixtures/garden-trec"
 OPERATIONS = [
@@ -51,7 +47,7 @@ what makes a run, a schema cannot say, so content that fits it may still be refu
 
 
 @pytest.fixture(scope="module")
-def api(open_service: Any) -> Any:
+def api(open_service):
     """A service of its own: schemathesis starts and stops it as it likes."""
     with open_service(ServiceSettings(dataset=str(GARDEN)), KEY) as client:
         yield schemathesis.openapi.from_asgi("/openapi.json", client.app, headers=BEARING)
@@ -77,9 +73,7 @@ GOOD, BAD = GenerationMode.POSITIVE, GenerationMode.NEGATIVE
         if mode == GOOD or operation[0] == "POST"
     ],
 )
-def test_the_service_keeps_to_its_document(
-    api: Any, method: str, path: str, mode: GenerationMode
-) -> None:
+def test_the_service_keeps_to_its_document(api, method, path, mode):
     @given(api[path][method].as_strategy(generation_mode=mode))
     @settings(
         max_examples=settings().max_examples // 4,
@@ -88,18 +82,18 @@ def test_the_service_keeps_to_its_document(
         phases=[Phase.generate],
         suppress_health_check=list(HealthCheck),
     )
-    def keeps(case: schemathesis.Case) -> None:
+    def keeps(case):
         case.call_and_validate(checks=CHECKS, headers=BEARING, timeout=60)
 
     keeps()
 
 
-def test_every_operation_is_tried(client: TestClient) -> None:
+def test_every_operation_is_tried(client):
     paths = client.get("/openapi.json").json()["paths"]
     assert {(method.upper(), path) for path in paths for method in paths[path]} == set(OPERATIONS)
 
 
-def test_every_operation_is_described(client: TestClient) -> None:
+def test_every_operation_is_described(client):
     document = client.get("/openapi.json").json()
     for path, operations in document["paths"].items():
         for method, operation in operations.items():
@@ -112,7 +106,7 @@ def test_every_operation_is_described(client: TestClient) -> None:
                 assert parameter.get("description") or parameter["in"] == "path", where
 
 
-def test_examples_of_requests_are_taken(client: TestClient) -> None:
+def test_examples_of_requests_are_taken(client):
     paths = client.get("/openapi.json").json()["paths"]
     for path, media in (("evaluate", "application/yaml"), ("validate", "text/plain")):
         content = paths[f"/v1/{path}"]["post"]["requestBody"]["content"]

@@ -1,7 +1,5 @@
 """Prometheus itself: rules and dashboard are sound, and a low figure raises the alarm."""
 
-from __future__ import annotations
-
 import subprocess
 from pathlib import Path
 
@@ -11,17 +9,16 @@ pytestmark = [pytest.mark.process, pytest.mark.slow("starts servers")]
 
 ROOT = Path(__file__).resolve().parents[3]
 MONITORING = ROOT / "docs/monitoring"
-Tools = tuple[str, str]
 
 
-def promtool(tools: Tools, *words: object, cwd: Path = MONITORING) -> str:
+def promtool(tools, *words, cwd=MONITORING):
     command = [tools[1], *map(str, words)]
     done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=cwd)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 
 
-def test_rules_are_sound(prometheus_tools: Tools) -> None:
+def test_rules_are_sound(prometheus_tools):
     assert "SUCCESS" in promtool(prometheus_tools, "check", "rules", "alerts.yml")
     assert "SUCCESS" in promtool(prometheus_tools, "check", "config", "prometheus.yml")
     promtool(prometheus_tools, "test", "rules", "alerts.test.yml")

@@ -1,19 +1,12 @@
 """The values of uploads are counted, and aliases, which multiply a few bytes, are limited."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
-
 import pytest
-from starlette.testclient import TestClient
 
+from trectools_plus.service import Limits
 from trectools_plus.service.guard import ProblemError
-from trectools_plus.service.settings import VALUES_PER_QUERY, Limits
+from trectools_plus.service.settings import VALUES_PER_QUERY
 from trectools_plus.service.uploads import check_size
 
-Check = Callable[..., dict[str, Any]]
 DEEP = "---\na: &a [x, x]\n" + "".join(
     f"{name}: &{name} [{', '.join([f'*{before}'] * 9)}]\n"
     for before, name in zip("abcdefghijklm", "bcdefghijklmn", strict=True)
@@ -30,7 +23,7 @@ DEEP = "---\na: &a [x, x]\n" + "".join(
         ("<top>", "x"),
     ],
 )
-def test_values_are_counted(record: str, name: str, tmp_path: Path) -> None:
+def test_values_are_counted(record, name, tmp_path):
     path = tmp_path / f"file.{name}"
     per_record = 3 if name == "jsonl" else 1
     most = VALUES_PER_QUERY // per_record
@@ -46,9 +39,7 @@ def test_values_are_counted(record: str, name: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("media", ["text/plain", "application/yaml", "application/octet-stream"])
 @pytest.mark.parametrize("kind", ["topics", "testset"])
 @pytest.mark.parametrize("text", [DEEP, DEEP.replace("---", "--- # \0")], ids=["plain", "nul"])
-def test_aliases_are_not_read_with_any_media_type(
-    client: TestClient, media: str, kind: str, text: str
-) -> None:
+def test_aliases_are_not_read_with_any_media_type(client, media, kind, text):
     headers = {"content-type": media}
     answer = client.post(f"/v1/validate?kind={kind}", content=text.encode(), headers=headers)
     assert answer.status_code == 200
@@ -56,7 +47,7 @@ def test_aliases_are_not_read_with_any_media_type(
     assert {finding["code"] for finding in file["findings"]} & {"T101", "T104"}
 
 
-def test_a_test_set_with_aliases_is_not_evaluated(client: TestClient, check_problem: Check) -> None:
+def test_a_test_set_with_aliases_is_not_evaluated(client, check_problem):
     headers = {"content-type": "application/yaml"}
     answer = client.post("/v1/evaluate", content=DEEP, headers=headers)
     assert "an alias" in check_problem(answer, 422, "unusable-content")["detail"]

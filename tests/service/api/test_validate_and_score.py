@@ -1,15 +1,9 @@
 """``/v1/validate`` and ``/v1/score`` answer what the commands print."""
 
-from __future__ import annotations
-
 import json
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
-from harness.program import Program
-from starlette.testclient import TestClient
 
 pytestmark = pytest.mark.process
 
@@ -17,26 +11,21 @@ ROOT = Path(__file__).resolve().parents[3]
 RUNS = ROOT / "fixtures/runs"
 QRELS = ROOT / "fixtures/garden-trec/qrels.txt"
 TOPICS = ROOT / "fixtures/garden-trec/topics.tsv"
-Check = Callable[..., dict[str, Any]]
-
-
-Printed = Callable[..., dict[str, Any]]
 
 
 @pytest.fixture
-def printed(program: Program) -> Printed:
+def printed(program):
     """Returns the document that a command prints."""
 
-    def run(*words: object, cwd: Path) -> dict[str, Any]:
+    def run(*words, cwd):
         done = program(["trectools-plus", *words, "--format", "json"], cwd)
         assert done.stdout, done.stderr
-        document: dict[str, Any] = json.loads(done.stdout)
-        return document
+        return json.loads(done.stdout)
 
     return run
 
 
-def test_scores_are_those_of_eval(client: TestClient, printed: Printed, tmp_path: Path) -> None:
+def test_scores_are_those_of_eval(client, printed, tmp_path):
     for name, source in {"qrels": QRELS, "run-1": RUNS / "lexical.run"}.items():
         (tmp_path / name).write_bytes(source.read_bytes())
     (tmp_path / "run-2").write_bytes((RUNS / "vector.run").read_bytes())
@@ -58,9 +47,7 @@ def test_scores_are_those_of_eval(client: TestClient, printed: Printed, tmp_path
         (("a\u202eb.run", "ä.run"), ["ab", "ä"]),
     ],
 )
-def test_runs_are_named_after_the_uploaded_files(
-    client: TestClient, files: tuple[str, str], names: list[str]
-) -> None:
+def test_runs_are_named_after_the_uploaded_files(client, files, names):
     uploads = [("qrels", QRELS.read_bytes())]
     for file, run in zip(files, ("lexical", "vector"), strict=True):
         uploads.append(("run", (file, (RUNS / f"{run}.run").read_bytes())))
@@ -68,7 +55,7 @@ def test_runs_are_named_after_the_uploaded_files(
     assert [run["name"] for run in answer["runs"]] == names
 
 
-def test_missing_queries_are_left_out_on_request(client: TestClient) -> None:
+def test_missing_queries_are_left_out_on_request(client):
     run = (RUNS / "missing-query.run").read_bytes()
     files = {"run": run, "qrels": QRELS.read_bytes()}
     means = {
@@ -81,7 +68,7 @@ def test_missing_queries_are_left_out_on_request(client: TestClient) -> None:
     assert means["zero"]["mean"] < means["drop"]["mean"]
 
 
-def test_a_run_with_errors_is_not_scored(client: TestClient, check_problem: Check) -> None:
+def test_a_run_with_errors_is_not_scored(client, check_problem):
     run = (ROOT / "fixtures/runs-faulty/score-nan.run").read_bytes()
     answer = client.post("/v1/score", files={"run": run, "qrels": QRELS.read_bytes()})
     problem = check_problem(answer, 422, "findings")
@@ -90,7 +77,7 @@ def test_a_run_with_errors_is_not_scored(client: TestClient, check_problem: Chec
     assert "/tmp" not in answer.text
 
 
-def test_findings_that_change_no_figure_are_notes(client: TestClient, check_problem: Check) -> None:
+def test_findings_that_change_no_figure_are_notes(client, check_problem):
     run = b"qid Q0 docno rank score tag\n1 Q0 a - 2.0 t\n1 Q0 b - 1.0 t\n"
     files = {"run": run, "qrels": b"1 0 a 1\n1 0 b 0\n"}
     answer = client.post("/v1/score", files=files).json()
@@ -110,9 +97,7 @@ FILES = [
 
 
 @pytest.mark.parametrize(("kind", "group", "path"), FILES, ids=lambda value: str(value)[-20:])
-def test_findings_are_those_of_validate(
-    client: TestClient, printed: Printed, tmp_path: Path, kind: str, group: str, path: Path
-) -> None:
+def test_findings_are_those_of_validate(client, printed, tmp_path, kind, group, path):
     (tmp_path / "file").write_bytes(path.read_bytes())
     expected = printed(group, "validate", "file", cwd=tmp_path)
     answer = client.post(
@@ -127,7 +112,7 @@ def test_findings_are_those_of_validate(
 
 
 @pytest.mark.parametrize("name", ["own-form.yaml", "phentrieve-cases.json"])
-def test_test_sets(client: TestClient, printed: Printed, tmp_path: Path, name: str) -> None:
+def test_test_sets(client, printed, tmp_path, name):
     data = (ROOT / "fixtures/testsets" / name).read_bytes()
     part = f"file.{name.partition('.')[2]}"
     (tmp_path / part).write_bytes(data)
@@ -137,7 +122,7 @@ def test_test_sets(client: TestClient, printed: Printed, tmp_path: Path, name: s
     assert answer == expected
 
 
-def test_strictness_and_qrels(client: TestClient) -> None:
+def test_strictness_and_qrels(client):
     files = {"file": (RUNS / "extra-query.run").read_bytes(), "qrels": QRELS.read_bytes()}
     found = client.post("/v1/validate?kind=run", files=files).json()
     assert found["summary"]["errors"] == 0

@@ -7,18 +7,13 @@ import json
 import re
 import shutil
 import time
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 from urllib.request import Request, urlopen
 
 import pytest
-from harness.program import Program, Started
+from harness.program import Started
 
-from trectools_plus.benchmark.run.config_file import load_config
-from trectools_plus.benchmark.run.runner import run_benchmark
-from trectools_plus.reporting.files import write_reports
 from trectools_plus.service.review.app import review_app
 
 TESTS = Path(__file__).resolve().parents[2]
@@ -36,22 +31,15 @@ page, axe = _browser.page, _browser.axe
 
 
 @pytest.fixture(scope="session")
-def made_report(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def made_report(tmp_path_factory, write_benchmark):
     """A report over three modes on the garden collection."""
     folder = tmp_path_factory.mktemp("report") / "out"
-    options: dict[str, Any] = {
-        "dataset": str(GARDEN),
-        "modes": MODES,
-        "measures": ["nDCG@10"],
-        "resamples": 100,
-        "output_dir": str(folder),
-    }
-    write_reports(run_benchmark(load_config(options=options)), plots=False)
+    write_benchmark(folder, dataset=str(GARDEN), modes=MODES, measures=["nDCG@10"])
     return folder
 
 
 @pytest.fixture
-def report(made_report: Path, tmp_path: Path) -> Path:
+def report(made_report, tmp_path):
     """A copy of its own."""
     return Path(shutil.copytree(made_report, tmp_path / "report"))
 
@@ -64,22 +52,22 @@ class Server:
     url: str
     notes: list[str]
 
-    def kill(self) -> None:
+    def kill(self):
         """End it as a power cut would: it cannot react."""
         self.process.kill()
 
 
 @pytest.fixture
-def serve(program: Program, tmp_path: Path) -> Iterator[Any]:
+def serve(program, tmp_path):
     """Starts servers; they end with the test."""
-    started: list[Started] = []
+    started = []
 
     def start(
-        *arguments: Any,
-        command: Sequence[str] = ("review", "serve"),
-        seed: int | None = None,
-        **env: str,
-    ) -> Server:
+        *arguments,
+        command=("review", "serve"),
+        seed=None,
+        **env,
+    ):
         if seed is not None:  # the command uses the seed of the database
             depth = dict(zip(arguments[1::2], arguments[2::2], strict=True)).get("--depth", 10)
             path = Path(arguments[0])
@@ -101,12 +89,12 @@ def serve(program: Program, tmp_path: Path) -> Iterator[Any]:
 
 
 @pytest.fixture
-def ask() -> Any:
+def ask():
     """Asks an address, and returns the JSON of the answer."""
     return _ask
 
 
-def _ask(url: str, body: Any = None, **headers: str) -> Any:
+def _ask(url, body=None, **headers):
     given = {name.replace("_", "-"): value for name, value in headers.items()}
     data = None
     if body is not None:

@@ -1,43 +1,39 @@
 """Chosen results, comments, and queries that cannot be judged."""
 
-from __future__ import annotations
-
 from contextlib import closing
-from pathlib import Path
-from typing import Any
 
 import pytest
 from starlette.testclient import TestClient
 
 from trectools_plus.judging.judgments import export_qrels
 from trectools_plus.judging.store import read_store
+from trectools_plus.service import summarise_review
 from trectools_plus.service.review.app import review_app
-from trectools_plus.service.review.summary import summarise_review
-from trectools_plus.statistics.arrays import Resampling
+from trectools_plus.statistics import Resampling
 
 
 class Person:
     """Someone who judges through the API."""
 
-    def __init__(self, client: TestClient, name: str) -> None:
+    def __init__(self, client, name):
         self.client = client
         answer = client.post("/api/session", json={"name": name}).json()
         self.headers = {"X-Review-Session": answer["session"]}
 
-    def view(self, number: int) -> dict[str, Any]:
+    def view(self, number):
         return self.client.get(f"/api/queries/{number}", headers=self.headers).json()
 
-    def say(self, path: str, **body: Any) -> dict[str, Any]:
+    def say(self, path, **body):
         answer = self.client.post(f"/api/{path}", json=body, headers=self.headers)
         return {**answer.json(), "status": answer.status_code}
 
 
 @pytest.fixture
-def open_client(report: Path, tmp_path: Path) -> Any:
+def open_client(report, tmp_path):
     """Opens the page on one database; closes it with the test."""
     opened = []
 
-    def start(**options: Any) -> TestClient:
+    def start(**options):
         app = review_app(report, tmp_path / "review.db", seed=3, depth=5, **options)
         opened.append(app.state.controller.store)
         return TestClient(app, base_url="http://localhost")
@@ -47,11 +43,11 @@ def open_client(report: Path, tmp_path: Path) -> Any:
         store.close()
 
 
-def documents(view: dict[str, Any]) -> list[str]:
+def documents(view):
     return list(dict.fromkeys(one for column in view["columns"] for one in column["results"]))
 
 
-def test_a_result_and_none_of_them_exclude_each_other(open_client: Any) -> None:
+def test_a_result_and_none_of_them_exclude_each_other(open_client):
     anna = Person(open_client(), "Anna")
     first, second, *_ = documents(anna.view(1))
     assert anna.say("results", query=1, doc_id=first)["result"] == first
@@ -73,9 +69,7 @@ def test_a_result_and_none_of_them_exclude_each_other(open_client: Any) -> None:
     assert anna.say("results", query=1, doc_id="g99")["status"] == 422
 
 
-def test_a_query_that_cannot_be_judged_is_complete_and_does_not_count(
-    open_client: Any, tmp_path: Path
-) -> None:
+def test_a_query_that_cannot_be_judged_is_complete_and_does_not_count(open_client, tmp_path):
     client = open_client()
     anna = Person(client, "Anna")
     for number in (1, 2):

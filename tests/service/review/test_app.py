@@ -1,48 +1,41 @@
 """The page's JSON: what it shows, what it never shows, and whom it refuses."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import selectors
 import sqlite3
-from collections.abc import Iterator
-from pathlib import Path
-from typing import Any
 
 import pytest
-from fastapi import FastAPI
 from starlette.testclient import TestClient
 
 from trectools_plus.service.review.app import read_page, review_app
-from trectools_plus.service.review.controller import ReviewController
 
 KEY = "a-key-of-twenty-char"
 URL = "http://localhost"
 
 
 @pytest.fixture
-def app(report: Path, tmp_path: Path) -> Iterator[FastAPI]:
+def app(report, tmp_path):
     made = review_app(report, tmp_path / "review.db", seed=3, depth=5)
     yield made
     made.state.controller.store.close()
 
 
 @pytest.fixture
-def client(app: FastAPI) -> TestClient:
+def client(app):
     return TestClient(app, base_url=URL)
 
 
-def begin(client: TestClient, name: str, resume: bool = False) -> dict[str, str]:
+def begin(client, name, resume=False):
     answer = client.post("/api/session", json={"name": name, "resume": resume}).json()
     return {"X-Review-Session": answer["session"]}
 
 
-def first_documents(view: dict[str, Any]) -> list[str]:
+def first_documents(view):
     return list(dict.fromkeys(one for column in view["columns"] for one in column["results"]))
 
 
-def test_a_query_is_judged_completely(client: TestClient, app: FastAPI) -> None:
+def test_a_query_is_judged_completely(client, app):
     anna = begin(client, "Anna")
     assert client.get("/api/about").json()["columns"] == 3
     view = client.get("/api/queries/1", headers=anna).json()
@@ -65,13 +58,13 @@ def test_a_query_is_judged_completely(client: TestClient, app: FastAPI) -> None:
     progress = client.get("/api/progress", headers=anna).json()
     assert [one["complete"] for one in progress["queries"]] == [True] + [False] * 6
     # The label stands for the mode whose results were under it.
-    controller: ReviewController = app.state.controller
+    controller = app.state.controller
     (stored,) = controller.store.rows("SELECT query_id, choice FROM judgment WHERE doc_id IS NULL")
     (query,) = (one for one in controller.material.queries if one.query_id == stored[0])
     assert list(query.results[stored[1]]) == view["columns"][1]["results"]
 
 
-def test_no_answer_tells_which_column_is_which_mode(client: TestClient) -> None:
+def test_no_answer_tells_which_column_is_which_mode(client):
     answers = [client.get("/").text, client.get("/api/about").text]
     orders = set()
     for name in ("Anna", "Ben"):
@@ -93,7 +86,7 @@ def test_no_answer_tells_which_column_is_which_mode(client: TestClient) -> None:
     assert len(orders) > 7, "the two see columns in other orders"
 
 
-def test_annotators_do_not_mix(client: TestClient) -> None:
+def test_annotators_do_not_mix(client):
     anna, ben = begin(client, "Anna"), begin(client, "Ben")
     doc_id = first_documents(client.get("/api/queries/1", headers=anna).json())[0]
     client.post("/api/grades", json={"query": 1, "doc_id": doc_id, "grade": 2}, headers=anna)
@@ -128,9 +121,7 @@ def test_annotators_do_not_mix(client: TestClient) -> None:
         ("session", {"name": "x" * 65}),
     ],
 )
-def test_what_makes_no_sense_is_refused_and_leaves_nothing(
-    client: TestClient, app: FastAPI, path: str, body: Any
-) -> None:
+def test_what_makes_no_sense_is_refused_and_leaves_nothing(client, app, path, body):
     anna = begin(client, "Anna")
     doc_id = first_documents(client.get("/api/queries/1", headers=anna).json())[0]
     content = json.dumps(body).replace("DOC", doc_id)
@@ -139,12 +130,12 @@ def test_what_makes_no_sense_is_refused_and_leaves_nothing(
     assert answer.status_code == 422
     assert answer.headers["content-type"] == "application/problem+json"
     assert answer.json()["detail"]
-    controller: ReviewController = app.state.controller
+    controller = app.state.controller
     assert controller.store.rows("SELECT count(*) FROM judgment") == [(0,)]
     assert controller.store.rows("SELECT count(*) FROM annotator") == [(1,)]
 
 
-def test_who_does_not_say_who_it_is_gets_nothing(client: TestClient) -> None:
+def test_who_does_not_say_who_it_is_gets_nothing(client):
     for headers in ({}, {"X-Review-Session": "made-up"}):
         for path in ("progress", "queries/1"):
             answer = client.get(f"/api/{path}", headers=headers)
@@ -152,7 +143,7 @@ def test_who_does_not_say_who_it_is_gets_nothing(client: TestClient) -> None:
         assert client.post("/api/undo", json={}, headers=headers).status_code == 403
 
 
-def test_other_sites_cannot_write(client: TestClient, app: FastAPI) -> None:
+def test_other_sites_cannot_write(client, app):
     anna = begin(client, "Anna")
     plain = {**anna, "Content-Type": "text/plain"}
     assert client.post("/api/undo", content="{}", headers=plain).status_code == 415
@@ -178,7 +169,7 @@ def test_other_sites_cannot_write(client: TestClient, app: FastAPI) -> None:
     assert rebound.get("/api/about").status_code == 403
 
 
-def test_with_a_key_all_but_the_empty_page_needs_it(report: Path, tmp_path: Path) -> None:
+def test_with_a_key_all_but_the_empty_page_needs_it(report, tmp_path):
     app = review_app(report, tmp_path / "review.db", key=KEY)
     client = TestClient(app, base_url="http://review.example")
     page = client.get("/")
@@ -197,40 +188,40 @@ def test_with_a_key_all_but_the_empty_page_needs_it(report: Path, tmp_path: Path
 
 
 @pytest.mark.parametrize("host", ["127.8.9.10:8000", "[::1]:8000", "LOCALHOST:1"])
-def test_any_loopback_address_will_do(client: TestClient, host: str) -> None:
+def test_any_loopback_address_will_do(client, host):
     assert client.get("/api/about", headers={"host": host}).status_code == 200
     assert client.head("/", headers={"host": host}).status_code == 200
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1.evil.example", "192.0.2.1", "", "[::1", "evil@x"])
-def test_any_other_name_will_not(client: TestClient, host: str) -> None:
+def test_any_other_name_will_not(client, host):
     assert client.get("/api/about", headers={"host": host}).status_code == 403
 
 
 class HurriedSelector(selectors.DefaultSelector):
     """Waits a thousandth of the time."""
 
-    def select(self, timeout: float | None = None) -> Any:
+    def select(self, timeout=None):
         return super().select(None if timeout is None else timeout / 1000)
 
 
 class HurriedLoop(asyncio.SelectorEventLoop):
     """An event loop for which a second is over in a thousandth of one."""
 
-    def __init__(self) -> None:
+    def __init__(self):
         super().__init__(HurriedSelector())
 
-    def time(self) -> float:
+    def time(self):
         return super().time() * 1000
 
 
-def test_a_body_that_does_not_come(app: FastAPI) -> None:
-    sent: list[dict[str, Any]] = []
+def test_a_body_that_does_not_come(app):
+    sent = []
 
-    async def receive() -> Any:
+    async def receive():
         await asyncio.sleep(3600)
 
-    async def send(message: Any) -> None:
+    async def send(message):
         sent.append(message)
 
     headers = [(b"host", b"localhost"), (b"content-type", b"application/json")]
@@ -241,7 +232,7 @@ def test_a_body_that_does_not_come(app: FastAPI) -> None:
     assert "did not arrive within 30 s" in sent[1]["body"].decode()
 
 
-def test_large_bodies_are_refused(client: TestClient) -> None:
+def test_large_bodies_are_refused(client):
     json_type = {"Content-Type": "application/json"}
     large = b'{"name": "' + b"x" * 70_000 + b'"}'
     assert client.post("/api/session", content=large, headers=json_type).status_code == 413
@@ -249,7 +240,7 @@ def test_large_bodies_are_refused(client: TestClient) -> None:
     assert client.post("/api/session", content=chunks, headers=json_type).status_code == 413
 
 
-def test_the_page_is_one_file_that_asks_nobody_else(client: TestClient) -> None:
+def test_the_page_is_one_file_that_asks_nobody_else(client):
     answer = client.get("/")
     policy = answer.headers["content-security-policy"]
     assert "default-src 'none'" in policy
@@ -262,15 +253,13 @@ def test_the_page_is_one_file_that_asks_nobody_else(client: TestClient) -> None:
     assert read_page(needs_key=True)[1] == policy
 
 
-def test_no_path_of_a_request_is_opened(client: TestClient) -> None:
+def test_no_path_of_a_request_is_opened(client):
     for path in ("/review.db", "/../review.db", "/%2e%2e/etc/passwd", "/page.html", "/docs",
                  "/openapi.json", "/api/queries/..%2f1"):  # fmt: skip
         assert client.get(path).status_code in (403, 404, 422), path
 
 
-def test_a_file_that_cannot_be_written_is_said_so(
-    client: TestClient, app: FastAPI, tmp_path: Path
-) -> None:
+def test_a_file_that_cannot_be_written_is_said_so(client, app, tmp_path):
     anna = begin(client, "Anna")
     doc_id = first_documents(client.get("/api/queries/1", headers=anna).json())[0]
     app.state.controller.store.rows("PRAGMA busy_timeout = 50")

@@ -1,10 +1,6 @@
 """The page in a real browser: a whole query by keys, a reload in the middle, undo, two people."""
 
-from __future__ import annotations
-
 from contextlib import closing
-from pathlib import Path
-from typing import Any
 
 import pytest
 from harness.review_page import (
@@ -17,26 +13,19 @@ from harness.review_page import (
     worked,
 )
 
-from trectools_plus.judging.judgments import (
-    QueryJudgments,
-    find_annotator,
-    read_all_judgments,
-)
+from trectools_plus.judging.judgments import find_annotator, read_all_judgments
 from trectools_plus.judging.store import read_store
 
 pytestmark = [pytest.mark.process, pytest.mark.slow("starts a browser")]
 
 
-def judged(database: Path, name: str) -> dict[str, QueryJudgments]:
+def judged(database, name):
     with closing(read_store(database)) as store:
         who = find_annotator(store, name)
-        assert who is not None
         return read_all_judgments(store, who)
 
 
-def test_a_whole_query_by_keys_with_a_reload_in_the_middle(
-    page: Any, serve: Any, report: Path
-) -> None:
+def test_a_whole_query_by_keys_with_a_reload_in_the_middle(page, serve, report):
     server = serve(report, "--depth", 4, seed=1)
     page.prefer(prefers_color_scheme="light")
     start_anew(page, server.url)
@@ -95,43 +84,7 @@ def test_a_whole_query_by_keys_with_a_reload_in_the_middle(
     assert {url.startswith((server.url, "data:", "about:")) for url in page.requests} == {True}
 
 
-def test_a_second_person_starts_with_nothing_and_is_not_mixed_up(
-    page: Any, serve: Any, report: Path
-) -> None:
-    server = serve(report, "--depth", 3)
-    start_anew(page, server.url)
-    begin(page, "Anna")
-    worked(page)
-    press(page, "3")
-    is_saved(page, "Graded 3")
-    page.run("document.getElementById('leave').click()")
-    # The same name is asked about, another begins anew.
-    begin(page, "anna")
-    page.wait_for("!document.getElementById('known').hidden")
-    assert "“Anna”" in page.run("document.getElementById('known-text').textContent")
-    page.run("document.getElementById('no').click()")
-    begin(page, "Ben")
-    worked(page)
-    assert state(page)["grades"] == {}
-    press(page, "=")
-    is_saved(page, "None of them chosen")
-    press(page, "ArrowDown", "1")
-    is_saved(page, "Graded 1")
-    page.run("document.getElementById('leave').click()")
-    begin(page, "ANNA")
-    page.wait_for("!document.getElementById('known').hidden")
-    page.run("document.getElementById('yes').click()")
-    worked(page)
-    assert [one["grade"] for one in state(page)["grades"].values()] == [3]
-    anna, ben = (judged(report / "review.db", name) for name in ("Anna", "Ben"))
-    (query_id,) = ben
-    assert [one.grade for one in ben[query_id].grades.values()] == [1]
-    assert ben[query_id].choice == ""
-    assert anna[query_id].choice is None
-    assert page.problems == []
-
-
-def test_every_key_of_the_help_does_what_it_says(page: Any, serve: Any, report: Path) -> None:
+def test_every_key_of_the_help_does_what_it_says(page, serve, report):
     server = serve(report, "--depth", 4, seed=1)
     start_anew(page, server.url)
     begin(page, "Anna")
@@ -182,7 +135,7 @@ def test_every_key_of_the_help_does_what_it_says(page: Any, serve: Any, report: 
     assert page.problems == []
 
 
-def test_a_server_that_is_gone_is_said_so(page: Any, serve: Any, report: Path) -> None:
+def test_a_server_that_is_gone_is_said_so(page, serve, report):
     server = serve(report, "--depth", 3)
     start_anew(page, server.url)
     begin(page, "Anna")

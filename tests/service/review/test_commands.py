@@ -1,16 +1,10 @@
 """``review serve``, ``show`` and ``export`` as a shell sees them; a server that is killed."""
 
-from __future__ import annotations
-
 import random
-from collections.abc import Callable
 from contextlib import closing
-from pathlib import Path
-from typing import Any
 from urllib.error import HTTPError
 
 import pytest
-from harness.program import Done, Program
 
 from trectools_plus.judging.judgments import find_annotator, read_all_judgments
 from trectools_plus.judging.store import read_store
@@ -18,27 +12,24 @@ from trectools_plus.judging.store import read_store
 pytestmark = [pytest.mark.process, pytest.mark.slow("starts servers")]
 
 
-Call = Callable[..., Done]
-
-
 @pytest.fixture
-def call(program: Program, tmp_path: Path) -> Call:
+def call(program, tmp_path):
     """Runs a command of ``review``."""
 
-    def run(*arguments: object, **variables: str) -> Done:
+    def run(*arguments, **variables):
         return program(["trectools-plus", "review", *arguments], tmp_path, **variables)
 
     return run
 
 
-def begin(ask: Any, url: str, name: str) -> dict[str, str]:
+def begin(ask, url, name):
     return {"X_Review_Session": ask(f"{url}api/session", {"name": name})["session"]}
 
 
-def test_a_server_that_is_killed_loses_nothing(serve: Any, ask: Any, report: Path) -> None:
+def test_a_server_that_is_killed_loses_nothing(serve, ask, report):
     database = report / "review.db"
     draw = random.Random(4)
-    said: dict[tuple[str, str], int] = {}
+    said = {}
     for life in range(3):
         server = serve(report, "--depth", 5)
         assert f"judgments  {database}" in server.notes
@@ -54,7 +45,6 @@ def test_a_server_that_is_killed_loses_nothing(serve: Any, ask: Any, report: Pat
         with closing(read_store(database)) as store:
             assert store.rows("PRAGMA integrity_check") == [("ok",)]
             who = find_annotator(store, f"Anna {life}")
-            assert who is not None
             found = {
                 (query_id, doc_id): one.grade
                 for query_id, judged in read_all_judgments(store, who).items()
@@ -64,7 +54,7 @@ def test_a_server_that_is_killed_loses_nothing(serve: Any, ask: Any, report: Pat
         said.clear()
 
 
-def test_the_key_comes_from_the_environment(serve: Any, ask: Any, report: Path) -> None:
+def test_the_key_comes_from_the_environment(serve, ask, report):
     key = "a-key-of-twenty-char"
     server = serve(report, "--host", "0.0.0.0", "--key-from-env", "REVIEW_KEY", REVIEW_KEY=key)
     url = server.url.replace("0.0.0.0", "127.0.0.1")
@@ -74,7 +64,7 @@ def test_the_key_comes_from_the_environment(serve: Any, ask: Any, report: Path) 
     assert key not in "".join(server.notes)
 
 
-def test_stopping_is_no_error(serve: Any, report: Path) -> None:
+def test_stopping_is_no_error(serve, report):
     import signal
 
     server = serve(report)
@@ -84,31 +74,26 @@ def test_stopping_is_no_error(serve: Any, report: Path) -> None:
     assert not (report / "review.db-wal").exists()
 
 
-def test_mistakes_are_one_line(call: Call, report: Path, tmp_path: Path) -> None:
+def test_mistakes_are_one_line(call, report, tmp_path, check_mistake):
     text, empty = tmp_path / "text.db", tmp_path / "empty"
     text.write_text("no database " * 100)
     empty.mkdir()
-    for arguments, code, word in (
-        (("serve", report, "--host", "0.0.0.0"), 2, "there is no key"),
-        (("serve", report, "--key-from-env", "SHORT_KEY"), 2, "SHORT_KEY does not contain"),
-        (("serve", report, "--key-from-env", "NO_SUCH_KEY"), 2, "NO_SUCH_KEY"),
-        (("serve", report, "--modes", "lexical"), 2, "2 to 8 modes"),
-        (("serve", report, "--modes", "lexical,nothing"), 2, "nothing"),
-        (("serve", report, "--depth", 0), 2, "depth"),
+    for arguments, word in (
+        (("serve", report, "--host", "0.0.0.0"), "there is no key"),
+        (("serve", report, "--key-from-env", "SHORT_KEY"), "SHORT_KEY does not contain"),
+        (("serve", report, "--key-from-env", "NO_SUCH_KEY"), "NO_SUCH_KEY"),
+        (("serve", report, "--modes", "lexical"), "2 to 8 modes"),
+        (("serve", report, "--modes", "lexical,nothing"), "nothing"),
+        (("serve", report, "--depth", 0), "depth"),
         (
             ("serve", report, "--host", "no.such.host.invalid", "--key-from-env", "PATH"),
-            2,
             "listen",
         ),
-        (("serve", empty), 2, "BenchmarkReport.json"),
-        (("show", text), 2, "text.db"),
-        (("show", tmp_path / "missing.db"), 2, "missing.db"),
-        (("export", tmp_path / "missing.db"), 2, "missing.db"),
-        (("show", empty), 2, "review.db"),
+        (("serve", empty), "BenchmarkReport.json"),
+        (("show", text), "text.db"),
+        (("show", tmp_path / "missing.db"), "missing.db"),
+        (("export", tmp_path / "missing.db"), "missing.db"),
+        (("show", empty), "review.db"),
     ):
-        done = call(*arguments, SHORT_KEY="short")
-        assert (done.code, done.text) == (code, ""), arguments
-        assert done.stderr.startswith("error: ")
-        assert len(done.stderr.splitlines()) == 1
-        assert word in done.stderr
+        check_mistake(call(*arguments, SHORT_KEY="short"), 2, word)
     assert not (tmp_path / "missing.db").exists()

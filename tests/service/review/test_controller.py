@@ -1,7 +1,5 @@
 """Orders are shuffles: complete, repeatable, and even."""
 
-from __future__ import annotations
-
 from collections import Counter
 from itertools import permutations
 
@@ -15,9 +13,7 @@ NAMES = st.lists(st.text(max_size=5), unique=True, max_size=8)
 
 
 @given(NAMES, st.integers(0, 2**62), st.text(max_size=5), st.text(max_size=5))
-def test_orders_are_permutations_that_repeat(
-    names: list[str], seed: int, annotator: str, query_id: str
-) -> None:
+def test_orders_are_permutations_that_repeat(names, seed, annotator, query_id):
     ordered = shuffled(names, seed, "mode", annotator, query_id)
     assert sorted(ordered) == sorted(names)
     assert shuffled(names[::-1], seed, "mode", annotator, query_id) == ordered
@@ -26,7 +22,7 @@ def test_orders_are_permutations_that_repeat(
     assert shuffled(names[::-1], seed, "query") == queries
 
 
-def test_every_order_of_columns_is_as_likely() -> None:
+def test_every_order_of_columns_is_as_likely():
     modes = ["lexical", "vector", "hybrid"]
     found = Counter(tuple(shuffled(modes, 7, "mode", "anna", f"q{n}")) for n in range(6000))
     assert set(found) == set(permutations(modes))

@@ -1,10 +1,6 @@
 """Qrels and summaries of what people said, against scikit-learn, SciPy and NumPy."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
 from contextlib import closing
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,12 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trectools_plus.errors import CheckFailedError, UsageError
-from trectools_plus.formats.tables import Qrels
+from trectools_plus.formats import Qrels
 from trectools_plus.judging import judgments
 from trectools_plus.judging.judgments import Grade, export_qrels, merge_grades
-from trectools_plus.judging.store import ReviewMaterial, ReviewQuery, Store, open_store
-from trectools_plus.service.review.summary import share_choices, summarise_review
-from trectools_plus.statistics.arrays import Resampling
+from trectools_plus.judging.store import ReviewMaterial, ReviewQuery, open_store
+from trectools_plus.service import summarise_review
+from trectools_plus.service.review.summary import share_choices
+from trectools_plus.statistics import Resampling
 
 QUERIES = tuple(f"q{n}" for n in range(6))
 RESULTS = {"a": ("d1", "d2"), "b": ("d2", "d3")}
@@ -33,17 +30,16 @@ CHOICES = {
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
+def store(tmp_path):
     with closing(open_store(tmp_path / "review.db", MATERIAL)) as opened:
         yield opened
 
 
-def fill(store: Store) -> None:
+def fill(store):
     for name, said in (("Anna", ANNA), ("Ben", BEN)):
         who = judgments.find_session_annotator(
             store, judgments.begin_session(store, name, resume=False) or ""
         )
-        assert who is not None
         for query_id, grades in said.items():
             for doc_id, grade in zip(("d1", "d2", "d3"), grades, strict=True):
                 if grade is not None:
@@ -53,7 +49,7 @@ def fill(store: Store) -> None:
             judgments.record_answer(store, who, query_id, "choice", choice)
 
 
-def test_one_persons_grades_are_qrels(store: Store) -> None:
+def test_one_persons_grades_are_qrels(store):
     fill(store)
     found = export_qrels(store, "anna").to_dict()
     assert found == {
@@ -61,7 +57,7 @@ def test_one_persons_grades_are_qrels(store: Store) -> None:
     }
 
 
-def test_merged_grades_are_the_lower_median(store: Store) -> None:
+def test_merged_grades_are_the_lower_median(store):
     fill(store)
     assert export_qrels(store).to_dict() == {
         "q0": {"d1": 3, "d2": 1, "d3": 0},
@@ -75,9 +71,9 @@ GRADES = st.dictionaries(st.sampled_from(["d1", "d2", "d3"]), st.integers(0, 3),
 
 
 @given(st.lists(GRADES, max_size=6))
-def test_merging_is_numpys_lower_median(all_grades: list[dict[str, int]]) -> None:
+def test_merging_is_numpys_lower_median(all_grades):
     merged = merge_grades([Qrels.from_dict({"q": grades}) for grades in all_grades])
-    given_to: dict[str, list[int]] = {}
+    given_to = {}
     for grades in all_grades:
         for doc_id, grade in grades.items():
             given_to.setdefault(doc_id, []).append(grade)
@@ -88,7 +84,7 @@ def test_merging_is_numpys_lower_median(all_grades: list[dict[str, int]]) -> Non
     assert merged.to_dict().get("q", {}) == expected
 
 
-def test_nothing_to_export_is_said_so(store: Store) -> None:
+def test_nothing_to_export_is_said_so(store):
     with pytest.raises(CheckFailedError):
         export_qrels(store)
     fill(store)
@@ -96,7 +92,7 @@ def test_nothing_to_export_is_said_so(store: Store) -> None:
         export_qrels(store, "Carl")
 
 
-def test_each_query_counts_once_in_a_share() -> None:
+def test_each_query_counts_once_in_a_share():
     shares = share_choices(list(CHOICES.values()), ("a", "b"))
     # q0: both a; q1: one b, one a; q2: none; q3: a; q4: b
     assert [shares[mode].value for mode in ("a", "b", "none")] == pytest.approx(
@@ -106,7 +102,7 @@ def test_each_query_counts_once_in_a_share() -> None:
     assert share_choices([{}, {}], ("a", "b")) == {}
 
 
-def test_the_summary_says_what_came_of_it(store: Store) -> None:
+def test_the_summary_says_what_came_of_it(store):
     fill(store)
     summary = summarise_review(store, Resampling(500))
     anna, ben = summary.annotators

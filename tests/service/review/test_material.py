@@ -1,10 +1,7 @@
 """The contents of the page: results and texts of a report."""
 
-from __future__ import annotations
-
 import json
 import shutil
-from pathlib import Path
 
 import pytest
 
@@ -12,7 +9,7 @@ from trectools_plus.errors import UsageError
 from trectools_plus.service.review.material import load_material
 
 
-def test_material_has_texts_where_the_dataset_can_be_read(report: Path) -> None:
+def test_material_has_texts_where_the_dataset_can_be_read(report):
     material = load_material(report)
     assert material.modes == ("lexical", "vector", "hybrid")
     assert material.notes == ()
@@ -22,7 +19,7 @@ def test_material_has_texts_where_the_dataset_can_be_read(report: Path) -> None:
     assert len(query.results["lexical"]) <= 10
 
 
-def test_material_has_ids_where_the_dataset_changed(report: Path, tmp_path: Path) -> None:
+def test_material_has_ids_where_the_dataset_changed(report, tmp_path):
     path = report / "BenchmarkReport.json"
     document = json.loads(path.read_text())
     garden = shutil.copytree(document["manifest"]["config"]["dataset"], tmp_path / "garden")
@@ -39,7 +36,7 @@ def test_material_has_ids_where_the_dataset_changed(report: Path, tmp_path: Path
         corpus.unlink(missing_ok=True)
 
 
-def test_modes_out_of_range_and_no_results_are_refused(report: Path) -> None:
+def test_modes_out_of_range_and_no_results_are_refused(report):
     assert load_material(report, ["hybrid", "lexical"], 3).modes == ("lexical", "hybrid")
     for modes, depth in ((["lexical"], 3), (["lexical", "none"], 3), (None, 0)):
         with pytest.raises(UsageError):

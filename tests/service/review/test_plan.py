@@ -1,21 +1,14 @@
 """A plan on the page: blind, in the plan's order, and documents that cannot be judged."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
-from collections.abc import Iterator
-from pathlib import Path
-from typing import Any
 
 import pytest
-from fastapi import FastAPI
 from harness.plans import make_small
 from starlette.testclient import TestClient
 
 from trectools_plus.errors import IncomparableError, UsageError
 from trectools_plus.judging.labels import read_people
-from trectools_plus.judging.plan import PlanFolder
 from trectools_plus.judging.values import find_complete
 from trectools_plus.service.review.app import review_app
 
@@ -23,34 +16,34 @@ RUNS = ("secretlexical", "secretdense")
 
 
 @pytest.fixture
-def plan(tmp_path: Path) -> PlanFolder:
+def plan(tmp_path):
     return make_small(tmp_path, 9, RUNS, people=3, depth=6)
 
 
 @pytest.fixture
-def app(plan: PlanFolder) -> Iterator[FastAPI]:
+def app(plan):
     made = review_app(plan.path, plan.path / "review.db")
     yield made
     made.state.controller.store.close()
 
 
 @pytest.fixture
-def client(app: FastAPI) -> TestClient:
+def client(app):
     return TestClient(app, base_url="http://localhost")
 
 
-def begin(client: TestClient, name: str) -> dict[str, str]:
+def begin(client, name):
     answer = client.post("/api/session", json={"name": name}).json()
     return {"X-Review-Session": answer["session"]}
 
 
-def shown(client: TestClient, number: int, who: dict[str, str]) -> list[str]:
+def shown(client, number, who):
     view = client.get(f"/api/queries/{number}", headers=who).json()
     (column,) = view["columns"]
     return list(column["results"])
 
 
-def judge(client: TestClient, number: int, who: dict[str, str], grade: int = 1) -> Any:
+def judge(client, number, who, grade=1):
     for doc_id in shown(client, number, who):
         sent = {"query": number, "doc_id": doc_id, "grade": grade}
         answer = client.post("/api/grades", json=sent, headers=who)
@@ -58,9 +51,7 @@ def judge(client: TestClient, number: int, who: dict[str, str], grade: int = 1) 
     return answer.json()
 
 
-def test_people_see_the_plans_queries_one_after_the_other(
-    client: TestClient, plan: PlanFolder
-) -> None:
+def test_people_see_the_plans_queries_one_after_the_other(client, plan):
     anna = begin(client, "Anna")
     about = client.get("/api/about").json()
     assert (about["planned"], about["columns"], about["queries"]) == (3, 1, 9)
@@ -89,13 +80,13 @@ def test_people_see_the_plans_queries_one_after_the_other(
     assert list(find_complete(plan, read_people(plan.path)).grades) == plan.plan.queries[:5]
 
 
-def test_people_share_queries_after_the_first_ten(tmp_path: Path) -> None:
+def test_people_share_queries_after_the_first_ten(tmp_path):
     plan = make_small(tmp_path, 14, RUNS, people=14)
     app = review_app(plan.path, plan.path / "review.db", share=True)
     client = TestClient(app, base_url="http://localhost")
     people = [begin(client, name) for name in ("Anna", "Ben")]
 
-    def next_of(who: dict[str, str]) -> int | None:
+    def next_of(who):
         progress = client.get("/api/progress", headers=who).json()["queries"]
         return next((n for n, one in enumerate(progress, 1) if not one["complete"]), None)
 
@@ -119,9 +110,7 @@ def test_people_share_queries_after_the_first_ten(tmp_path: Path) -> None:
     assert by_person["Ben"] < sum(map(len, plan.judgeable.values()))
 
 
-def test_no_answer_reveals_runs_ranks_or_labels_of_models(
-    client: TestClient, plan: PlanFolder
-) -> None:
+def test_no_answer_reveals_runs_ranks_or_labels_of_models(client, plan):
     label = {
         "query_id": plan.plan.queries[0], "doc_id": plan.judgeable[plan.plan.queries[0]][0],
         "grade": 3, "annotator": "secretmodel", "kind": "model", "time": "t", "answer": "secret",
@@ -150,7 +139,7 @@ def test_no_answer_reveals_runs_ranks_or_labels_of_models(
             assert word not in text
 
 
-def test_documents_that_cannot_be_judged(client: TestClient, plan: PlanFolder) -> None:
+def test_documents_that_cannot_be_judged(client, plan):
     anna = begin(client, "Anna")
     first, *rest = shown(client, 1, anna)
     sent = {"query": 1, "doc_id": first, "reason": "  in Greek\x00 "}
@@ -190,9 +179,7 @@ def test_documents_that_cannot_be_judged(client: TestClient, plan: PlanFolder) -
         ("missing", {"query": 1, "doc_id": "DOC", "reason": "x" * 501}),
     ],
 )
-def test_what_a_plan_does_not_ask_is_refused(
-    client: TestClient, app: FastAPI, path: str, body: dict[str, Any]
-) -> None:
+def test_what_a_plan_does_not_ask_is_refused(client, app, path, body):
     anna = begin(client, "Anna")
     doc_id = shown(client, 1, anna)[0]
     sent = {name: doc_id if value == "DOC" else value for name, value in body.items()}
@@ -200,7 +187,7 @@ def test_what_a_plan_does_not_ask_is_refused(
     assert app.state.controller.store.rows("SELECT count(*) FROM judgment") == [(0,)]
 
 
-def test_options_of_reports_and_other_pools_are_refused(plan: PlanFolder, tmp_path: Path) -> None:
+def test_options_of_reports_and_other_pools_are_refused(plan, tmp_path):
     database = tmp_path / "review.db"
     for name, value in (("modes", ["a"]), ("depth", 5), ("seed", 1)):
         with pytest.raises(UsageError, match="are for reports"):

@@ -1,31 +1,25 @@
 """A plan in a real browser: grades by keys, documents without a grade, the end of the plan."""
 
-from __future__ import annotations
-
-from pathlib import Path
-from typing import Any
-
 import pytest
 from harness.plans import make_small
 from harness.review_page import begin, is_saved, press, reload, start_anew, worked
 
 from trectools_plus.judging.labels import read_people
-from trectools_plus.judging.plan import PlanFolder
 from trectools_plus.judging.values import find_complete
 
 pytestmark = [pytest.mark.process, pytest.mark.slow("starts a browser")]
 
 
 @pytest.fixture
-def plan(tmp_path: Path) -> PlanFolder:
+def plan(tmp_path):
     return make_small(tmp_path, 6, people=2)
 
 
-def text(page: Any, element: str) -> str:
+def text(page, element):
     return str(page.run(f"document.getElementById('{element}').textContent"))
 
 
-def visible(page: Any, selector: str) -> int:
+def visible(page, selector):
     return int(
         page.run(
             f"[...document.querySelectorAll('{selector}')].filter((one) => one.checkVisibility())"
@@ -34,7 +28,7 @@ def visible(page: Any, selector: str) -> int:
     )
 
 
-def grade_all(page: Any, key: str) -> None:
+def grade_all(page, key):
     first = page.run("state.progress.judged") + 1
     for done in range(first, page.run("state.progress.results") + 1):
         press(page, key)
@@ -42,7 +36,7 @@ def grade_all(page: Any, key: str) -> None:
     page.run("saving")
 
 
-def test_a_plan_is_judged_by_keys(page: Any, serve: Any, plan: PlanFolder) -> None:
+def test_a_plan_is_judged_by_keys(page, serve, plan):
     server = serve(plan.path)
     page.prefer(prefers_color_scheme="light")
     start_anew(page, server.url)

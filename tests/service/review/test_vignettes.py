@@ -1,18 +1,11 @@
 """Long queries, hostile texts, the list and adjudication, in a real browser."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from pathlib import Path
-from typing import Any
 
 import pytest
 from harness.review_page import begin, is_accessible, is_saved, press, start_anew, worked
-
-from trectools_plus.benchmark.run.config_file import load_config
-from trectools_plus.benchmark.run.runner import run_benchmark
-from trectools_plus.reporting.files import write_reports
 
 pytestmark = [pytest.mark.process, pytest.mark.slow("starts a browser")]
 
@@ -28,7 +21,7 @@ VIGNETTE = "A girl had Séizures and a cleft palate, but no pallor. " * 20
 
 
 @pytest.fixture(scope="module")
-def made_cases(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def made_cases(tmp_path_factory, write_benchmark):
     """A report on long queries and documents with hostile texts."""
     folder = tmp_path_factory.mktemp("cases")
     titles = [*HOSTILE, "Seizure cluster", "Palatal defect", "Cleft of the palates"]
@@ -41,27 +34,19 @@ def made_cases(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "queries.jsonl").write_text("".join(json.dumps(one) + "\n" for one in topics))
     (folder / "qrels").mkdir()
     (folder / "qrels/test.tsv").write_text("query-id\tcorpus-id\tscore\n1\td6\t1\n2\td6\t1\n")
-    options = {
-        "dataset": str(folder),
-        "modes": ["lexical", "vector"],
-        "measures": ["RR@10"],
-        "resamples": 100,
-        "output_dir": str(folder / "out"),
-    }
-    write_reports(run_benchmark(load_config(options=options)), plots=False)
+    options = {"modes": ["lexical", "vector"], "measures": ["RR@10"]}
+    write_benchmark(folder / "out", dataset=str(folder), **options)
     return folder / "out"
 
 
 @pytest.fixture
-def cases(made_cases: Path, tmp_path: Path) -> Path:
+def cases(made_cases, tmp_path):
     """A copy of its own."""
     return Path(shutil.copytree(made_cases, tmp_path / "cases"))
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_hostile_texts_and_long_queries(
-    page: Any, serve: Any, cases: Path, axe: str, scheme: str
-) -> None:
+def test_hostile_texts_and_long_queries(page, serve, cases, axe, scheme):
     server = serve(cases, seed=1)
     page.prefer(prefers_color_scheme=scheme)
     start_anew(page, server.url, 1280)

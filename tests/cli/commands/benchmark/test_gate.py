@@ -1,16 +1,12 @@
 """Tests of ``benchmark gate`` in workflows: exit codes, summary, comment, the GitHub action."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
 
 import pytest
 import yaml
@@ -19,11 +15,10 @@ pytestmark = pytest.mark.process
 
 ROOT = Path(__file__).resolve().parents[4]
 TOKEN = "s3cret-token"
-Call = Callable[..., tuple[int, str, str]]
 
 
 @pytest.fixture
-def call(call_of: Callable[[str], Call], monkeypatch: pytest.MonkeyPatch) -> Call:
+def call(call_of, monkeypatch):
     for name in [name for name in os.environ if name.startswith("GITHUB_")]:
         monkeypatch.delenv(name)
     return call_of("benchmark gate")
@@ -32,35 +27,35 @@ def call(call_of: Callable[[str], Call], monkeypatch: pytest.MonkeyPatch) -> Cal
 class Comments:
     """A fake of GitHub's REST API, with the comments of one pull request."""
 
-    def __init__(self) -> None:
-        self.bodies: dict[int, str] = {}
-        self.calls: list[tuple[str, str, str | None]] = []
-        self.status: int | None = None
+    def __init__(self):
+        self.bodies = {}
+        self.calls = []
+        self.status = None
         comments = self
 
         class Handler(BaseHTTPRequestHandler):
-            def log_message(self, *_: Any) -> None: ...
+            def log_message(self, *_): ...
 
-            def do_GET(self) -> None:
+            def do_GET(self):
                 page = int(self.path.rpartition("=")[2])
                 items = [{"id": key, "body": body} for key, body in comments.bodies.items()]
                 self._answer("GET", items[(page - 1) * 100 : page * 100])
 
-            def do_POST(self) -> None:
+            def do_POST(self):
                 key = len(comments.bodies) + 1
                 comments.bodies[key] = self._body()
                 self._answer("POST", {"id": key, "html_url": f"https://host/{key}"})
 
-            def do_PATCH(self) -> None:
+            def do_PATCH(self):
                 key = int(self.path.rpartition("/")[2])
                 comments.bodies[key] = self._body()
                 self._answer("PATCH", {"id": key, "html_url": f"https://host/{key}"})
 
-            def _body(self) -> str:
+            def _body(self):
                 content = self.rfile.read(int(self.headers["Content-Length"]))
                 return str(json.loads(content)["body"])
 
-            def _answer(self, method: str, content: Any) -> None:
+            def _answer(self, method, content):
                 comments.calls.append((method, self.path, self.headers["Authorization"]))
                 text = json.dumps(content).encode()
                 self.send_response(comments.status or 200)
@@ -74,7 +69,7 @@ class Comments:
 
 
 @pytest.fixture
-def api() -> Iterator[Comments]:
+def api():
     comments = Comments()
     thread = threading.Thread(target=comments.server.serve_forever, args=(0.01,))
     thread.start()
@@ -85,9 +80,7 @@ def api() -> Iterator[Comments]:
 
 
 @pytest.fixture
-def pull_request(
-    call: Call, api: Comments, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def pull_request(call, api, monkeypatch, tmp_path):
     event = tmp_path / "event.json"
     event.write_text(json.dumps({"pull_request": {"number": 17}}))
     monkeypatch.setenv("GITHUB_EVENT_PATH", str(event))
@@ -97,13 +90,13 @@ def pull_request(
 
 
 @pytest.fixture(scope="module")
-def reports(module_bench: Any) -> tuple[Path, Path]:
+def reports(module_bench):
     """Write a baseline, and a report in which 4 of 60 queries miss their only relevant document."""
     before = module_bench.make("before", {"bm25": {}})
     return before, module_bench.make("after", {"bm25": dict.fromkeys(range(4), 0)})
 
 
-def test_exit_codes_and_streams(call: Call, reports: tuple[Path, Path], bench: Any) -> None:
+def test_exit_codes_and_streams(call, reports, bench):
     before, after = reports
     other = bench.make("other", {"bm25": {}}, grade=2)
     for current, words, code, shown in (
@@ -120,7 +113,7 @@ def test_exit_codes_and_streams(call: Call, reports: tuple[Path, Path], bench: A
         assert shown in printed
 
 
-def test_non_inferiority(call: Call, bench: Any) -> None:
+def test_non_inferiority(call, bench):
     before = bench.make("before", {"bm25": {}})
     after = bench.make("after", {"bm25": dict.fromkeys(range(6), 0)})
     arguments = ("--current", after, "--baseline", before, "--non-inferior")
@@ -139,9 +132,7 @@ def test_non_inferiority(call: Call, bench: Any) -> None:
         assert "--non-inferior" in err
 
 
-def test_the_summary_gets_the_markdown(
-    call: Call, reports: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_summary_gets_the_markdown(call, reports, tmp_path, monkeypatch):
     before, after = reports
     summary = tmp_path / "summary.md"
     summary.write_text("earlier\n")
@@ -156,9 +147,7 @@ def test_the_summary_gets_the_markdown(
 
 
 @pytest.mark.usefixtures("pull_request")
-def test_one_comment_is_posted_and_then_updated(
-    call: Call, reports: tuple[Path, Path], api: Comments
-) -> None:
+def test_one_comment_is_posted_and_then_updated(call, reports, api):
     before, after = reports
     api.bodies = dict.fromkeys(range(1, 131), "chat")
     code, out, err = call("--current", after, "--baseline", before, "--post-comment")
@@ -179,18 +168,8 @@ def test_one_comment_is_posted_and_then_updated(
 
 
 @pytest.mark.usefixtures("pull_request")
-@pytest.mark.parametrize(
-    "status",
-    [
-        403,
-        302,
-        pytest.param(401, marks=pytest.mark.slow("another status")),
-        pytest.param(500, marks=pytest.mark.slow("another status")),
-    ],
-)
-def test_a_comment_that_is_refused_hides_nothing(
-    call: Call, reports: tuple[Path, Path], api: Comments, status: int
-) -> None:
+@pytest.mark.parametrize("status", [403, 302])
+def test_a_comment_that_is_refused_hides_nothing(call, reports, api, status):
     before, after = reports
     api.status = status
     code, out, err = call("--current", after, "--baseline", before, "--post-comment")
@@ -205,9 +184,7 @@ def test_a_comment_that_is_refused_hides_nothing(
 
 
 @pytest.mark.usefixtures("pull_request")
-def test_a_workflow_of_no_pull_request_is_refused(
-    call: Call, reports: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_workflow_of_no_pull_request_is_refused(call, reports, tmp_path, monkeypatch):
     before, after = reports
     (tmp_path / "event.json").write_text("{}")
     arguments = ("--current", before, "--baseline", after, "--post-comment")
@@ -228,9 +205,7 @@ def test_a_workflow_of_no_pull_request_is_refused(
         ({"REQUIRE_SIGNIFICANT": "true"}, 0, "passed"),
     ],
 )
-def test_the_action_runs_the_gate(
-    reports: tuple[Path, Path], bench: Any, tmp_path: Path, changes: Any, code: int, verdict: str
-) -> None:
+def test_the_action_runs_the_gate(reports, bench, tmp_path, changes, code, verdict):
     bench.make("other-qrels", {"x": {}}, grade=2)
     action = yaml.safe_load((ROOT / "action.yml").read_text("utf-8"))
     step = action["runs"]["steps"][-1]

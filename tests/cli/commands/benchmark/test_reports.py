@@ -1,39 +1,32 @@
 """Tests of ``benchmark compare``, ``verify``, ``merge``, ``list`` and ``show``."""
 
-from __future__ import annotations
-
 import json
 import shutil
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-Call = Callable[..., tuple[int, str, str]]
-
 
 @pytest.fixture
-def call(call_of: Callable[[str], Call]) -> Call:
+def call(call_of):
     return call_of("benchmark")
 
 
 @pytest.fixture(scope="module")
-def made(module_bench: Any) -> Path:
+def made(module_bench):
     """Make two reports in a folder, with their data."""
     module_bench.make("first", {"bm25": {n: 1 + n % 5 for n in range(60)}, "other": {}})
     module_bench.make("second", {"bm25": {}, "other": {}})
-    folder: Path = module_bench.folder
-    return folder
+    return module_bench.folder
 
 
 @pytest.fixture
-def reports(made: Path, tmp_path: Path) -> tuple[Path, Path]:
+def reports(made, tmp_path):
     shutil.copytree(made, tmp_path, dirs_exist_ok=True)
     return tmp_path / "first", tmp_path / "second"
 
 
-def test_verify(call: Call, reports: tuple[Path, Path]) -> None:
+def test_verify(call, reports):
     assert call("verify", reports[0])[0] == 0
     path = reports[0] / "runs" / "bm25.run"
     path.write_text(path.read_text().replace("q0 Q0 good", "q0 Q0 bad"))
@@ -49,7 +42,7 @@ def test_verify(call: Call, reports: tuple[Path, Path]) -> None:
     assert "missing" in err
 
 
-def test_list_and_show(call: Call, reports: tuple[Path, Path], bench: Any) -> None:
+def test_list_and_show(call, reports, bench):
     bench.make("alone", {"bm25": {}})
     code, out, _ = call("list", ".", "--format", "json")
     found = {one["folder"]: one["best"] for one in json.loads(out)["reports"]}
@@ -64,9 +57,7 @@ def test_list_and_show(call: Call, reports: tuple[Path, Path], bench: Any) -> No
     assert call("show", "nowhere")[0] == 2
 
 
-def test_of_a_folder_of_results_the_newest_report_is_used(
-    call: Call, reports: tuple[Path, Path], tmp_path: Path
-) -> None:
+def test_of_a_folder_of_results_the_newest_report_is_used(call, reports, tmp_path):
     first, second = reports
     results = tmp_path / "results"
     results.mkdir()

@@ -1,17 +1,12 @@
 """From runs without qrels to an estimate, on the command line."""
 
-from __future__ import annotations
-
 import json
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 from harness.plans import make_small, write_runs
-from harness.program import Program
 
-from trectools_plus.judging.plan import PlanFolder
+from trectools_plus.judging import PlanFolder
 
 JUDGE = """
 import zlib
@@ -22,7 +17,7 @@ def grade(query, document):
 
 
 @pytest.fixture
-def plan(tmp_path: Path) -> PlanFolder:
+def plan(tmp_path):
     """A plan of 30 queries that a function has judged."""
     folder = make_small(tmp_path, queries=30, people=22)
     (tmp_path / "crc_judge.py").write_text(JUDGE)
@@ -30,11 +25,11 @@ def plan(tmp_path: Path) -> PlanFolder:
 
 
 @pytest.fixture
-def call(program: Program, tmp_path: Path) -> Any:
+def call(program, tmp_path):
     return lambda *words: program(["trectools-plus", *map(str, words)], tmp_path)
 
 
-def _write_qrels(plan: PlanFolder, file: Path, queries: int) -> None:
+def _write_qrels(plan, file, queries):
     generator = np.random.default_rng(0)
     lines = [
         f"{query_id} 0 {doc_id} {generator.integers(-1, 4)}\n"
@@ -44,7 +39,7 @@ def _write_qrels(plan: PlanFolder, file: Path, queries: int) -> None:
     file.write_text("".join([*lines, "unknown 0 d1 1\n"]))
 
 
-def test_a_plan_is_extended(plan: PlanFolder, tmp_path: Path, call: Any) -> None:
+def test_a_plan_is_extended(plan, tmp_path, call):
     call("judge", "label", plan.path, "--judge", "crc_judge:grade", "--yes")
     write_runs(tmp_path, ("c",), 30, seed=1)
     made = call("judge", "plan", "c.run", "--extend", plan.path, "--output-dir", "plan2")
@@ -72,7 +67,7 @@ def test_a_plan_is_extended(plan: PlanFolder, tmp_path: Path, call: Any) -> None
     assert json.loads(priced.text)["cost"] is None  # a function counts no tokens
 
 
-def test_what_is_refused(plan: PlanFolder, tmp_path: Path, call: Any) -> None:
+def test_what_is_refused(plan, tmp_path, call):
     _write_qrels(plan, tmp_path / "anna.txt", 10)
     high = plan.judgeable[plan.plan.queries[0]][0]
     (tmp_path / "high.txt").write_text(f"{plan.plan.queries[0]} 0 {high} 7\n")

@@ -1,7 +1,5 @@
 """Names of columns on the command line."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 
@@ -16,14 +14,14 @@ COLUMNS = ["--columns", "query=q,doc_id=_id", "--columns", "score=_score"]
 
 
 @pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def folder(tmp_path, monkeypatch):
     """Work in a folder with files."""
     monkeypatch.chdir(tmp_path)
     for name, text in {"hits.csv": HITS, "qrels.txt": QRELS}.items():
         Path(name).write_text(text)
 
 
-def test_columns_are_named_in_every_command(call) -> None:
+def test_columns_are_named_in_every_command(call):
     measures = ["-m", "RR", "--format", "json"]
     document = json.loads(call("eval", "qrels.txt", "hits.csv", *COLUMNS, *measures).stdout)
     assert document["runs"][0]["measures"]["RR"]["mean"] == 0.5
@@ -39,12 +37,12 @@ def test_columns_are_named_in_every_command(call) -> None:
     assert document["runs"][0]["measures"]["RR"]["mean"] == 1.0
 
 
-def test_columns_need_no_fix(call) -> None:
+def test_columns_need_no_fix(call):
     with pytest.raises(UsageError, match="--fix"):
         call("runs validate", "hits.csv", *COLUMNS, "--fix", "out.run")
 
 
-def rows_of(text: str) -> list[tuple[str, str, float]]:
+def rows_of(text):
     """Return query, document and score of each row of a run."""
     rows = (line.split() for line in text.splitlines())
     return [(query, doc_id, float(score)) for query, _, doc_id, _, score, _ in rows]
@@ -65,14 +63,14 @@ def rows_of(text: str) -> list[tuple[str, str, float]]:
         ),
     ],
 )
-def test_columns_are_negated_and_split(call, name: str, text: str, columns: str) -> None:
+def test_columns_are_negated_and_split(call, name, text, columns):
     Path(name).write_text(text)
     done = call("runs convert", name, "--columns", columns)
     assert rows_of(done.stdout) == [("1", "a", -0.5), ("1", "b", 2.0)]
 
 
 @pytest.mark.parametrize("key", ["1", "1#a#b"])
-def test_a_value_with_other_parts_is_refused(call, key: str) -> None:
+def test_a_value_with_other_parts_is_refused(call, key):
     Path("a.csv").write_text(f"key,s\n1#a,3\n{key},2\n")
     with pytest.raises(FindingsError) as refused:
         call("runs convert", "a.csv", "--columns", "query=key#1,doc_id=key#2,score=s")

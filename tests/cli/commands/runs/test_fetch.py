@@ -1,27 +1,23 @@
-from __future__ import annotations
-
 import json
 from pathlib import Path
 
 import pytest
-from click.testing import Result
 from typer.testing import CliRunner
 
 from trectools_plus.cli.app import runs_app
 from trectools_plus.errors import TrectoolsPlusError
-from trectools_plus.formats.tables import Run
-from trectools_plus.formats.trec_files import write_run
+from trectools_plus.formats import Run, write_run
 from trectools_plus.retrieval.backends.selection import BACKENDS
-from trectools_plus.validation.loading import load_run
+from trectools_plus.validation import load_run
 
 
 @pytest.fixture(autouse=True)
-def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def cache(tmp_path, monkeypatch):
     monkeypatch.setenv("TRECTOOLS_PLUS_CACHE", str(tmp_path / "cache"))
 
 
 @pytest.fixture
-def collection(tmp_path: Path) -> list[str]:
+def collection(tmp_path):
     documents = {"d1": "swept wing", "d2": "heat transfer in a wing", "d3": "heat conduction"}
     lines = [json.dumps({"_id": doc, "title": "", "text": text}) for doc, text in documents.items()]
     (tmp_path / "corpus.jsonl").write_text("\n".join(lines) + "\n")
@@ -37,18 +33,18 @@ def collection(tmp_path: Path) -> list[str]:
     ]
 
 
-def run_cli(*arguments: str) -> Result:
+def run_cli(*arguments):
     return CliRunner().invoke(runs_app, list(arguments))
 
 
-def refusal(*arguments: str) -> str:
+def refusal(*arguments):
     result = run_cli(*arguments)
     assert isinstance(result.exception, TrectoolsPlusError), result.output
     assert result.exception.exit_code in (1, 2)
     return str(result.exception)
 
 
-def saved(folder: Path, name: str, scores: dict[str, dict[str, float]]) -> str:
+def saved(folder, name, scores):
     path = folder / name
     write_run(Run.from_dict(scores, path.stem), path)
     return str(path)
@@ -79,11 +75,11 @@ def saved(folder: Path, name: str, scores: dict[str, dict[str, float]]) -> str:
         (["--set", "fusion=median"], "retrieval.fusion"),
     ],
 )
-def test_fetch_refuses(collection: list[str], options: list[str], message: str) -> None:
+def test_fetch_refuses(collection, options, message):
     assert message in refusal(*collection, *options)
 
 
-def test_fuse_refuses(tmp_path: Path) -> None:
+def test_fuse_refuses(tmp_path):
     good = saved(tmp_path, "good.run", {"1": {"a": 2.0}})
     bad = tmp_path / "bad.run"
     bad.write_text("1 Q0 a 1 2.0 t\n1 Q0 a 2 1.0 t\n")
@@ -97,7 +93,7 @@ def test_fuse_refuses(tmp_path: Path) -> None:
     assert not (tmp_path / "fused.run").exists()
 
 
-def test_fuse_refuses_its_own_input(tmp_path: Path) -> None:
+def test_fuse_refuses_its_own_input(tmp_path):
     left = saved(tmp_path, "left.run", {"1": {"a": 2.0, "b": 1.0}})
     right = saved(tmp_path, "right.run", {"2": {"a": 2.0, "b": 1.0}})
     before = (tmp_path / "left.run").read_bytes()
@@ -105,7 +101,7 @@ def test_fuse_refuses_its_own_input(tmp_path: Path) -> None:
     assert (tmp_path / "left.run").read_bytes() == before
 
 
-def test_a_file_names_the_data_as_for_a_benchmark(collection: list[str], tmp_path: Path) -> None:
+def test_a_file_names_the_data_as_for_a_benchmark(collection, tmp_path):
     del collection
     folder = tmp_path / "elsewhere"
     folder.mkdir()
@@ -148,9 +144,7 @@ def test_a_file_names_the_data_as_for_a_benchmark(collection: list[str], tmp_pat
     ],
 )
 @pytest.mark.usefixtures("collection")
-def test_options_replace_the_data_of_the_file(
-    written: str, options: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_options_replace_the_data_of_the_file(written, options, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("fetch.yaml").write_text(written + "modes: [lexical]\n")
     result = run_cli("fetch", "--config", "fetch.yaml", *options, "--output-dir", "out")
@@ -158,9 +152,7 @@ def test_options_replace_the_data_of_the_file(
     assert load_run("out/lexical.run").query_ids == ["q1", "d3"]
 
 
-def test_a_file_says_modes_and_depth_unless_options_do(
-    collection: list[str], tmp_path: Path
-) -> None:
+def test_a_file_says_modes_and_depth_unless_options_do(collection, tmp_path):
     (tmp_path / "fetch.yaml").write_text("modes: [lexical]\ndepth: 1\nexclude_self: true\n")
     words = [*collection, "--config", str(tmp_path / "fetch.yaml")]
     assert run_cli(*words).exit_code == 0

@@ -1,7 +1,5 @@
 """Tests of ``runs validate`` and ``qrels validate``: exit codes, formats, fixes."""
 
-from __future__ import annotations
-
 import json
 import os
 import re
@@ -9,7 +7,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from typer.testing import CliRunner, Result
+from typer.testing import CliRunner
 
 from trectools_plus.cli.app import app
 from trectools_plus.cli.reference import iter_commands
@@ -22,7 +20,7 @@ FORMATS = ["text", "json", "github"]
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "good.run").write_text(RUN, encoding="utf-8")
     (tmp_path / "bad.run").write_text(RUN.replace("b 2", "a 2"), encoding="utf-8")
@@ -35,12 +33,12 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def _invoke(*arguments: str, stdin: str | None = None) -> Result:
+def _invoke(*arguments, stdin=None):
     kind, *words = arguments
     return CliRunner().invoke(app, [kind, "validate", *words], input=stdin)
 
 
-def _codes(*arguments: str) -> dict[str, str]:
+def _codes(*arguments):
     files = json.loads(_invoke(*arguments, "--format", "json").stdout)["files"]
     return {one["code"]: one["severity"] for file in files for one in file["findings"]}
 
@@ -70,7 +68,7 @@ def _codes(*arguments: str) -> dict[str, str]:
         (("qrels", "bad.qrels"), 1),
     ],
 )
-def test_exit_codes(arguments: tuple[str, ...], code: int) -> None:
+def test_exit_codes(arguments, code):
     assert _invoke(*arguments).exit_code == code
     done = _invoke(*arguments, "--format", "json")
     assert done.exit_code == code
@@ -94,9 +92,7 @@ def test_exit_codes(arguments: tuple[str, ...], code: int) -> None:
         (("good.run", "--fix", "R131"), UsageError, "--fix OUT"),
     ],
 )
-def test_what_cannot_be_done_is_no_finding(
-    arguments: tuple[str, ...], error: type[Exception], word: str
-) -> None:
+def test_what_cannot_be_done_is_no_finding(arguments, error, word):
     result = _invoke("runs", *arguments)
     assert isinstance(result.exception, error), result.exception
     assert word in str(result.exception)
@@ -104,7 +100,7 @@ def test_what_cannot_be_done_is_no_finding(
 
 
 @pytest.mark.usefixtures("folder")
-def test_files_that_can_be_read_are_checked_beside_others() -> None:
+def test_files_that_can_be_read_are_checked_beside_others():
     result = _invoke("runs", "bad.run", "none.run", "gap.run", ".", "--format", "json")
     files = json.loads(result.stdout)["files"]
     assert [file["path"] for file in files] == ["bad.run", "gap.run"]
@@ -117,7 +113,7 @@ def test_files_that_can_be_read_are_checked_beside_others() -> None:
 
 
 @pytest.mark.usefixtures("folder")
-def test_broken_qrels_are_reported_beside_the_run() -> None:
+def test_broken_qrels_are_reported_beside_the_run():
     document = json.loads(
         _invoke("runs", "good.run", "--qrels", "bad.qrels", "--format", "json").stdout
     )
@@ -126,7 +122,7 @@ def test_broken_qrels_are_reported_beside_the_run() -> None:
 
 
 @pytest.mark.usefixtures("folder")
-def test_profiles_change_severities() -> None:
+def test_profiles_change_severities():
     arguments = ("runs", "other.run", "--topics", "topics.tsv")
     assert _codes(*arguments) == {"R107": "warning", "P108": "error"}
     assert _codes(*arguments, "--profile", "trec") == {"R107": "warning", "P108": "warning"}
@@ -134,7 +130,7 @@ def test_profiles_change_severities() -> None:
 
 
 @pytest.mark.parametrize("output_format", FORMATS)
-def test_standard_input_is_a_run(output_format: str, folder: Path) -> None:
+def test_standard_input_is_a_run(output_format, folder):
     result = _invoke("runs", "-", "--format", output_format, stdin=RUN.replace("Q0", "0"))
     assert result.exit_code == 0
     assert "R107" in result.stdout
@@ -142,7 +138,7 @@ def test_standard_input_is_a_run(output_format: str, folder: Path) -> None:
 
 @pytest.mark.skipif(os.name == "nt", reason="names that Windows does not allow")
 @pytest.mark.parametrize("output_format", FORMATS)
-def test_unusual_paths(output_format: str, folder: Path) -> None:
+def test_unusual_paths(output_format, folder):
     name = "a b\n\x1b[31mé\u200b,:%.run"
     (folder / name).write_text(RUN.replace("b 2", "a 2"), encoding="utf-8")
     result = _invoke("runs", name, "--format", output_format, "--all")
@@ -155,7 +151,7 @@ def test_unusual_paths(output_format: str, folder: Path) -> None:
 
 
 @pytest.mark.usefixtures("folder")
-def test_fix_writes_a_copy_and_reports_what_is_left() -> None:
+def test_fix_writes_a_copy_and_reports_what_is_left():
     result = _invoke("runs", "gap.run", "--fix", "out.run", "--format", "json")
     assert result.exit_code == 0
     assert Path("out.run").read_text("utf-8") == RUN
@@ -178,7 +174,7 @@ def test_fix_writes_a_copy_and_reports_what_is_left() -> None:
         ("qrels qrels.txt", "qrels.txt"),
     ],
 )
-def test_fix_writes_over_nothing_that_is_read(command: str, target: str, folder: Path) -> None:
+def test_fix_writes_over_nothing_that_is_read(command, target, folder):
     (folder / "sub").mkdir()
     (folder / "sub" / "gap.run").write_text(RUN, encoding="utf-8")
     before = {path: path.read_bytes() for path in folder.rglob("*.*") if path.is_file()}
@@ -189,7 +185,7 @@ def test_fix_writes_over_nothing_that_is_read(command: str, target: str, folder:
 
 
 @pytest.mark.usefixtures("folder")
-def test_fix_of_standard_input() -> None:
+def test_fix_of_standard_input():
     result = _invoke("runs", "-", "--fix", "out.run", stdin=RUN.replace("\n", "\r\n"))
     assert result.exit_code == 0
     assert Path("out.run").read_bytes() == RUN.encode()
@@ -197,7 +193,7 @@ def test_fix_of_standard_input() -> None:
     assert isinstance(result.exception, CheckFailedError)
 
 
-def test_hooks_call_commands_that_exist() -> None:
+def test_hooks_call_commands_that_exist():
     hooks = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text("utf-8"))
     commands = {name for name, _ in iter_commands()}
     wanted = {

@@ -1,12 +1,10 @@
 """Tests of ``testset …`` and ``benchmark multilingual``: exit codes, outputs, files."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner, Result
+from typer.testing import CliRunner
 
 from trectools_plus.cli.app import app
 from trectools_plus.errors import CheckFailedError, UsageError
@@ -21,14 +19,14 @@ BAD = [{**OWN[0], "relevant": {"d1": 4}}]
 
 
 @pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "own.json").write_text(json.dumps(OWN), encoding="utf-8")
     (tmp_path / "bad.json").write_text(json.dumps(BAD), encoding="utf-8")
     return tmp_path
 
 
-def invoke(*words: str) -> Result:
+def invoke(*words):
     return CliRunner().invoke(app, ["testset", *words])
 
 
@@ -44,7 +42,7 @@ def invoke(*words: str) -> Result:
         (("own.json", "--strict"), 0),
     ],
 )
-def test_validate_exit_codes(words: tuple[str, ...], code: int) -> None:
+def test_validate_exit_codes(words, code):
     assert invoke("validate", *words).exit_code == code
     done = invoke("validate", *words, "--format", "json")
     assert done.exit_code == code
@@ -53,7 +51,7 @@ def test_validate_exit_codes(words: tuple[str, ...], code: int) -> None:
     assert any(one["severity"] in fails for one in found) == bool(code)
 
 
-def test_refresh_records_the_annotators() -> None:
+def test_refresh_records_the_annotators():
     pool = ("--pool", "hpo-en-comprehensive", "-n", "4", "--seed", "1")
     refresh = ("refresh", "hpo-en-standard", "next.json", *pool)
     assert isinstance(invoke(*refresh).exception, UsageError)
@@ -72,7 +70,7 @@ def test_refresh_records_the_annotators() -> None:
     assert entry["agreement"]["annotators"] == ["anna", "ben"]
 
 
-def test_convert_writes_one_file_per_language(folder: Path) -> None:
+def test_convert_writes_one_file_per_language(folder):
     cases = [
         {"text": "seizures", "hpo_ids": ["HP:0001250"], "language": "en"},
         {"text": "Krampfanfälle", "hpo_ids": ["HP:0001250"], "language": "de"},
