@@ -38,16 +38,6 @@ def test_hashes_are_equal_exactly_for_the_same_documents_in_any_order(one, other
     assert survey(corpus_of(*one)) == survey(corpus_of(*one[::-1]))
 
 
-def test_an_id_occurs_once() -> None:
-    with pytest.raises(InputError, match="b"):
-        survey(corpus_of(("a", "", "1"), ("b", "", "1"), ("b", "", "")))
-
-
-def test_no_documents() -> None:
-    with pytest.raises(InputError):
-        survey(corpus_of())
-
-
 def test_a_file_a_corpus_and_the_catalogue_give_the_same(
     tmp_path: Path, ir_datasets_home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

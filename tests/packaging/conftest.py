@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import tarfile
 from pathlib import Path
 
 import pytest
@@ -29,18 +28,6 @@ def wheel(dist: Path) -> Path:
     """Return the wheel."""
     (found,) = dist.glob("*.whl")
     return found
-
-
-@pytest.fixture(scope="session")
-def unpacked(dist: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return the folder of the unpacked sdist, with a wheel of it in ``dist``."""
-    folder = tmp_path_factory.mktemp("sdist")
-    (archive,) = dist.glob("*.tar.gz")
-    with tarfile.open(archive) as sdist:
-        sdist.extractall(folder, filter="data")
-    (source,) = folder.iterdir()
-    build(source, source / "dist", "wheel")
-    return source
 
 
 def build(source: Path, output: Path, target: str) -> None:
