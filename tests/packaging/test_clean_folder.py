@@ -97,14 +97,15 @@ def test_the_package_is_that_of_the_wheel_and_offline(call: Call) -> None:
 
 
 RUNS = "trectools-plus-demo/runs"
+SAMPLE = "benchmark run --dataset sample --modes lexical,vector,hybrid"
 COMMANDS = f"""
 0 runs validate {RUNS}/lexical.run --qrels trectools-plus-demo/qrels.txt
 0 trectools-plus qrels validate trectools-plus-demo/qrels.txt
 0 trectools-plus topics validate trectools-plus-demo/topics.tsv
 1 runs validate trectools-plus-demo/qrels.txt
-0 benchmark run --dataset sample --modes lexical,vector,hybrid --output-dir main
-0 benchmark run --dataset sample --modes lexical,vector,hybrid --output-dir new
-0 benchmark run --dataset sample --modes lexical,vector,hybrid --set k1=9 --set fusion=rrf -o worse
+0 {SAMPLE} --output-dir main
+0 {SAMPLE} --output-dir new
+0 {SAMPLE} --set k1=9 --set stemmer=none --set fusion=rrf --output-dir worse
 0 benchmark gate --baseline main --measure nDCG@10,R@100 --current new
 1 benchmark gate --baseline main --measure nDCG@10,R@100 --current worse
 0 benchmark compare main worse
