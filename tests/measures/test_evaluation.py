@@ -1,4 +1,5 @@
 import math
+import re
 import statistics
 
 import numpy as np
@@ -28,42 +29,25 @@ RUN = Run.from_dict(
 
 
 class TestAveraging:
-    def test_by_default_every_judged_query_counts(self):
-        evaluation = evaluate(QRELS, RUN, ["RR", "P@1"])
-        assert evaluation.query_ids == {"first": ["1", "2", "3", "4"]}
-        assert evaluation.values("first", "RR").tolist() == [1.0, 0.5, 0.0, 0.0]
-        assert evaluation.mean("first", "RR") == 0.375
-        assert evaluation.queries_without_relevant == ["3"]
-        assert evaluation.counts["first"].as_dict() == {
-            "n_qrels": 4,
-            "n_run": 4,
-            "n_scored": 4,
-            "n_missing": 1,
-            "n_extra": 1,
-        }
-        (note, *_) = evaluation.notes
-        assert note.startswith("1 query of the qrels without a relevant document: counted 0")
-        assert note.endswith(": 3")
-
-    def test_queries_without_a_relevant_document_can_be_left_out(self):
-        evaluation = evaluate(QRELS, RUN, ["RR", "P@1"], no_relevant="drop")
-        assert evaluation.query_ids == {"first": ["1", "2", "4"]}
-        assert evaluation.values("first", "RR").tolist() == [1.0, 0.5, 0.0]
-        assert evaluation.mean("first", "RR") == 0.5
-        assert evaluation.queries_without_relevant == ["3"]
-        counts = evaluation.counts["first"]
-        assert (counts.n_qrels, counts.n_scored, counts.n_missing) == (4, 3, 1)
-        assert evaluation.notes[0].endswith("left out of every mean: 3")
-
     @pytest.mark.parametrize(
-        ("no_relevant", "scored"), [("zero", ["1", "2", "3"]), ("drop", ["1", "2"])]
+        ("options", "scored", "values", "n_missing", "note"),
+        [
+            ({}, "1234", [1.0, 0.5, 0.0, 0.0], 1, ": counted 0.*: 3$"),
+            ({"no_relevant": "drop"}, "124", [1.0, 0.5, 0.0], 1, "left out of every mean: 3$"),
+            ({"missing": "drop"}, "123", [1.0, 0.5, 0.0], 1, ": counted 0.*: 3$"),
+            ({"missing": "drop", "no_relevant": "drop"}, "12", [1.0, 0.5], 1, "every mean: 3$"),
+        ],
     )
-    def test_queries_without_results_can_be_left_out(self, no_relevant, scored):
-        evaluation = evaluate(QRELS, RUN, ["RR"], missing="drop", no_relevant=no_relevant)
-        assert evaluation.query_ids == {"first": scored}
-        assert evaluation.mean("first", "RR") == 1.5 / len(scored)
-        counts = evaluation.counts["first"]
-        assert (counts.n_qrels, counts.n_scored, counts.n_missing) == (4, len(scored), 1)
+    def test_queries_that_count(self, options, scored, values, n_missing, note):
+        evaluation = evaluate(QRELS, RUN, ["RR", "P@1"], **options)
+        assert evaluation.query_ids == {"first": [*scored]}
+        assert evaluation.values("first", "RR").tolist() == values
+        assert evaluation.mean("first", "RR") == sum(values) / len(values)
+        assert evaluation.queries_without_relevant == ["3"]
+        counts = {"n_qrels": 4, "n_run": 4, "n_scored": len(values), "n_missing": n_missing}
+        assert evaluation.counts["first"].as_dict() == {**counts, "n_extra": 1}
+        assert evaluation.notes[0].startswith("1 query of the qrels without a relevant document")
+        assert re.search(note, evaluation.notes[0])
 
     def test_qrels_without_a_relevant_document_score_0(self):
         qrels, run = Qrels.from_dict({"1": {"a": 0}, "2": {"a": -2}}), {"1": {"a": 1.0}}
