@@ -31,8 +31,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests/contract"))
 
-from harness.case import Case
-from harness.cases import CASES
+from harness.cases import CASES, Case
 from harness.help_pages import command_tree
 from harness.malformed import describe_malformed
 from harness.normal import differences

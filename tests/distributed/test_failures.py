@@ -25,26 +25,6 @@ def impatient(monkeypatch):
     monkeypatch.setattr(cluster, "CONNECT_SECONDS", 5)
 
 
-@pytest.fixture
-def hasty(monkeypatch):
-    """Wait only a second, because no scheduler answers."""
-    monkeypatch.setattr(cluster, "CONNECT_SECONDS", 1)
-
-
-@pytest.fixture
-def nobody(hasty):
-    """An address without a server."""
-    with socket.socket() as unused:
-        unused.bind(("127.0.0.1", 0))
-        yield f"tcp://127.0.0.1:{unused.getsockname()[1]}"
-
-
-def test_no_scheduler(nobody):
-    with pytest.raises(InputError, match=f"no scheduler answers — {nobody} — start one"):
-        use_scheduler(nobody).__enter__()
-    assert current_workers() is None
-
-
 def test_an_address_with_a_password_is_refused_before_anything_is_looked_up(monkeypatch):
     looked_up = []
     monkeypatch.setattr(socket, "getaddrinfo", lambda *given, **_: looked_up.append(given))
@@ -71,26 +51,18 @@ def later(action):
     timer.join()
 
 
-def test_lost_workers_and_missing_workers(start):
+@pytest.mark.parametrize("lost", ["worker", "scheduler"])
+def test_lost_processes_and_missing_workers(start, lost):
     processes = start(1)
+    process = processes.workers[0] if lost == "worker" else processes.scheduler
     with (
         use_scheduler(processes.address),
-        later(lambda: kill(processes.workers[0])),
-        pytest.raises(InputError, match=r"tcp://"),
-    ):
-        current_workers().map(_slowly, range(300))
-    with pytest.raises(InputError, match="2"):
-        use_scheduler(processes.address).__enter__()
-
-
-def test_the_scheduler_lost(start):
-    processes = start(1)
-    with (
-        use_scheduler(processes.address),
-        later(lambda: kill(processes.scheduler)),
+        later(lambda: kill(process)),
         pytest.raises(InputError, match="tcp://"),
     ):
         current_workers().map(_slowly, range(300))
+    with pytest.raises(InputError, match="2" if lost == "worker" else "no scheduler"):
+        use_scheduler(processes.address).__enter__()
 
 
 def test_a_worker_with_other_versions(start, tmp_path):

@@ -5,36 +5,16 @@ from __future__ import annotations
 import functools
 from datetime import UTC, datetime
 
-import numpy as np
 import pytest
 
 from trectools_plus.benchmark.run.config_file import load_config
 from trectools_plus.benchmark.run.runner import run_benchmark
 from trectools_plus.distributed import use_scheduler
 from trectools_plus.reporting.files import write_reports
-from trectools_plus.statistics.intervals import bootstrap_intervals
 
 pytestmark = [pytest.mark.process, pytest.mark.slow("starts a cluster")]
 
 NOON = datetime(2025, 1, 31, 12, tzinfo=UTC)
-
-
-@pytest.fixture
-def table():
-    values = np.random.default_rng(5).beta(0.5, 1, (700, 6))
-    values[:, 5] = 0.5
-    return values
-
-
-@pytest.mark.parametrize("statistic", ["mean", "median", "geometric_mean"])
-@pytest.mark.parametrize("method", ["percentile", "bca"])
-def test_intervals(scheduler, table, statistic, method):
-    options = {"statistic": statistic, "method": method, "resamples": 2000, "seed": 9}
-    here = bootstrap_intervals(table, **options)
-    with use_scheduler(scheduler):
-        spread = bootstrap_intervals(table, **options)
-    for part in ("estimate", "low", "high"):
-        assert getattr(spread, part).tobytes() == getattr(here, part).tobytes()
 
 
 def test_a_benchmark_writes_the_same_files(scheduler, collection, tmp_path):

@@ -58,10 +58,8 @@ def test_a_killed_worker_loses_no_results(start, collection):
         found, opened = score(given.qrels, given.runs, progress=progress)
         assert set(workers.map(_process, range(9))) == {cluster.workers[1].pid}
     assert current_workers() is None
-    assert len(alive) == 1
     assert len(opened) == 60
-    assert reported[-1] == (60, 60)
-    assert [done for done, _ in reported] == sorted(done for done, _ in reported)
+    assert reported == [(done, 60) for done in range(len(reported))]
     check_same(found, expected)
 
 

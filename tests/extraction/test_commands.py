@@ -57,18 +57,6 @@ def test_root_filters_gold_and_predictions(call, words, tmp_path):
     assert (score["precision"]["value"], score["recall"]["value"]) == (1, 1)
 
 
-def test_root_applies_to_the_predictions_of_other_systems(call, words, tmp_path):
-    file = tmp_path / "theirs.jsonl"
-    lines = [{"doc_id": "d1", "hpo_id": "X:2"}, {"doc_id": "d2", "hpo_id": "X:9"}]
-    file.write_text("".join(f"{json.dumps(one)}\n" for one in lines), encoding="utf-8")
-    base = ("extraction", "run", *words, "--predictions", file, "--format", "json")
-    score = json.loads(call(*base, "--root", "X:1")[1])["scores"]["present"]["exact"]["micro"]
-    assert (score["precision"]["value"], score["recall"]["value"]) == (1, 0.5)
-    report = json.loads(call(*base)[1])
-    assert report["scores"]["present"]["exact"]["micro"]["precision"]["value"] == 0.5
-    assert report["manifest"]["root"] is None
-
-
 def test_plain_texts_are_extracted_and_not_scored(call, obo_path, tmp_path, monkeypatch):
     (tmp_path / "texts").mkdir()
     (tmp_path / "texts" / "a.txt").write_text("Retinal coloboma. No seizures.")

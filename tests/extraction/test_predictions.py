@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from harness.tables import cases_of
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -69,35 +70,7 @@ def terms(found, doc_id="d1"):
 
 @pytest.mark.parametrize(
     ("name", "content"),
-    [
-        ("a.json", json.dumps([{"doc_id": "d1", **one} for one in RECORDS])),
-        ("b.json", json.dumps({"d1": RECORDS, "d2": []}, indent=1)),
-        ("c.jsonl", json.dumps({"doc_id": "d1", "phenotypes": RECORDS})),
-        (
-            "e.json",
-            json.dumps([{"document": "d1", "terms": [{"hpo_id": "X:2", "term": "Eye"}]}]).replace(
-                '"term": "Eye"}', '"term": "retinal colobomas"}, {"hpo_id": "X_4", "excluded": 1}'
-            ),
-        ),
-        (
-            "f.csv",
-            "doc_id,id,label,negated\nd1,X:2,Retinal coloboma,no\nd1,X:4,Seizure,true\n",
-        ),
-        ("g.tsv", "Document ID\tHPO ID\tAssertion\nd1\tX:2\t\nd1\tX:4\tabsent\n"),
-        (
-            "h.json",
-            json.dumps(
-                {
-                    "id": "d1",
-                    "phenotypicFeatures": [
-                        {"type": {"id": "X:2", "label": "Retinal coloboma"}},
-                        {"type": {"id": "X:4", "label": "Seizure"}, "excluded": True},
-                    ],
-                    "metaData": {"resources": [{"id": "x_1"}]},
-                }
-            ),
-        ),
-    ],
+    cases_of(__file__, "forms"),
 )
 def test_usual_forms_are_read(tmp_path, ontology, name, content):
     path = tmp_path / name
@@ -169,27 +142,7 @@ def test_invented_ids_are_no_better_than_wrong_ones(call, tmp_path):
 
 @pytest.mark.parametrize(
     ("fields", "expected"),
-    [
-        ({"status": "absent"}, "negated"),
-        ({"status": "present"}, "affirmed"),
-        ({"present": False}, "negated"),
-        ({"present": "yes"}, "affirmed"),
-        ({"isPresent": 0}, "negated"),
-        ({"negation": True}, "negated"),
-        ({"negation": "affirmed"}, "affirmed"),
-        ({"polarity": "negative"}, "negated"),
-        ({"polarity": -1}, "negated"),
-        ({"presence": "absent"}, "negated"),
-        ({"experiencer": "mother"}, "other_person"),
-        ({"experiencer": "patient"}, "affirmed"),
-        ({"subject": "family"}, "other_person"),
-        ({"observed": "no"}, "negated"),
-        ({"observed": "yes"}, "affirmed"),
-        ({"uncertain": True}, "uncertain"),
-        ({"negated": False, "family_history": True}, "other_person"),
-        ({"assertion_status": "affirmed", "experiencer": "Other"}, "other_person"),
-        ({"presentation": "acute", "evidence": "no seizures"}, "affirmed"),
-    ],
+    cases_of(__file__, "fields"),
 )
 def test_fields_of_assertion(fields, expected, ontology, tmp_path):
     path = tmp_path / "p.jsonl"

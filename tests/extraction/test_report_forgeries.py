@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
-from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
-from harness.forging import edit_json
+from harness.tables import cases_of
 
 from trectools_plus.benchmark import verify_report
 from trectools_plus.errors import TrectoolsPlusError
@@ -85,69 +85,41 @@ def test_honest_reports_are_verified(
         assert len(found.unproven) == 1
 
 
-def append(name: str, text: str) -> Callable[[Path], None]:
-    def forge(folder: Path) -> None:
-        with (folder / name).open("a") as stream:
-            stream.write(text)
+FORGERIES: dict[str, list[Any]] = {
+    **cases_of(__file__, "forgeries"),
+    **{f"no {name}": [name] for name in (MARKDOWN, PREDICTIONS, GOLD)},
+}
+"""A file, the keys to a value in it, and the new value.
 
-    return forge
-
-
-def edit_rows(change: Callable[[list[dict[str, Any]]], Any]) -> Callable[[Path], None]:
-    def forge(folder: Path) -> None:
-        rows = [json.loads(line) for line in (folder / PREDICTIONS).read_text().splitlines()]
-        change(rows)
-        (folder / PREDICTIONS).write_text("".join(f"{json.dumps(one)}\n" for one in rows))
-
-    return forge
+Without keys, text is added at the end; without a value, the old one goes.
+"""
 
 
-def set_figure(document: dict[str, Any]) -> None:
-    document["scores"]["any"]["soft"]["weighted"]["f1"]["value"] = 0.99
-
-
-FORGERIES: dict[str, Callable[[Path], Any]] = {
-    "a figure": edit_json(set_figure, JSON),
-    "an interval": edit_json(
-        lambda d: d["scores"]["present"]["exact"]["micro"]["f1"]["ci"].update(low=0.9), JSON
-    ),
-    "no interval": edit_json(
-        lambda d: d["scores"]["present"]["exact"]["micro"]["f1"].update(ci=None), JSON
-    ),
-    "a count": edit_json(
-        lambda d: d["documents"][0]["counts"]["any"]["soft"].update(gold=1), JSON
-    ),
-    "a document": edit_json(lambda d: d["documents"].pop(), JSON),
-    "the system": edit_json(lambda d: d["system"].update(name=SENTENCE), JSON),
-    "the dataset": edit_json(lambda d: d["dataset"].update(name=SENTENCE), JSON),
-    "its size": edit_json(lambda d: d["dataset"].update(annotations=5000), JSON),
-    "a note": edit_json(lambda d: d["notes"].append(SENTENCE), JSON),
-    "the root": edit_json(lambda d: d["manifest"].update(root="X:1"), JSON),
-    "no root": edit_json(lambda d: d["manifest"].update(root=None), JSON),
-    "the formula": edit_json(lambda d: d["manifest"].update(similarity="hybrid_depth"), JSON),
-    "the level": edit_json(lambda d: d["manifest"]["resampling"].update(confidence=0.5), JSON),
-    "the seed": edit_json(lambda d: d["manifest"].update(seed=1), JSON),
-    "resamples": edit_json(lambda d: d["manifest"]["resampling"].update(resamples=10**12), JSON),
-    "a missed term": edit_json(lambda d: d["mistakes"]["missed"].pop(), JSON),
-    "a label": edit_json(lambda d: d["mistakes"]["missed"][0].update(label=SENTENCE), JSON),
-    "a text": edit_json(lambda d: d["mistakes"]["spurious"][0].update(text=SENTENCE), JSON),
-    "a score": edit_json(lambda d: d["mistakes"]["spurious"][0].update(score=0.5), JSON),
-    "a key": edit_json(lambda d: d.update(audit=SENTENCE), JSON),
-    "Markdown": append(MARKDOWN, f"\n{SENTENCE}\n"),
-    "a prediction": edit_rows(lambda rows: rows.pop()),
-    "an assertion": edit_rows(lambda rows: rows[0].update(assertion="negated")),
-    "a label of a prediction": append(PREDICTIONS, "\n"),
-    "an unknown document": edit_rows(lambda rows: rows[0].update(doc_id="d9")),
-    "a gold term": edit_json(lambda d: d["documents"][0]["gold"].pop("X:2"), GOLD),
-    "a term": edit_json(lambda d: d["terms"].pop(), GOLD),
-    "a parent": edit_json(lambda d: d["terms"][-1].update(parents=[]), GOLD),
-    "a circle": edit_json(lambda d: d["terms"][0].update(parents=["X:1"]), GOLD),
-    "another kind": edit_json(lambda d: d.update(documents=3), GOLD),
-    **{
-        f"no {name}": lambda folder, name=name: (folder / name).unlink()  # type: ignore[misc]
-        for name in (MARKDOWN, PREDICTIONS, GOLD)
-    },
-}  # fmt: skip
+def forge(path: Path, keys: str | None = None, *values: Any) -> None:
+    if keys is None:
+        path.unlink()
+    elif not keys:
+        path.write_text(f"{path.read_text()}\n{values[0]}\n")
+    else:
+        is_lines = path.suffix == ".jsonl"
+        document = json.loads(
+            f"[{','.join(path.read_text().splitlines())}]" if is_lines else path.read_text()
+        )
+        *steps, last = (int(key) if re.fullmatch("-?[0-9]+", key) else key for key in keys.split())
+        place = document
+        for step in steps:
+            place = place[step]
+        if values:
+            place[last] = values[0]
+        else:
+            place.pop(last)
+        lines = document if is_lines else [document]
+        path.write_text(
+            "".join(
+                f"{json.dumps(line, ensure_ascii=False, indent=None if is_lines else 2)}\n"
+                for line in lines
+            )
+        )
 
 
 def is_found(folder: Path) -> bool:
@@ -160,12 +132,13 @@ def is_found(folder: Path) -> bool:
 @pytest.mark.every(3)
 @pytest.mark.parametrize("name", FORGERIES)
 def test_a_forged_report_is_found(folder: Path, name: str) -> None:
-    FORGERIES[name](folder)
+    file, *change = FORGERIES[name]
+    forge(folder / file, *change)
     assert is_found(folder)
 
 
 def test_a_report_of_another_version_is_not_verified(folder: Path) -> None:
-    edit_json(lambda d: d["manifest"]["packages"].update({"trectools-plus": "9"}), JSON)(folder)
+    forge(folder / JSON, "manifest packages trectools-plus", "9")
     (folder / GOLD).unlink()
     found = verify_report(folder)
     assert (len(found.problems), found.figures) == (1, 0)
@@ -188,9 +161,8 @@ def test_paths_of_a_report_are_not_read(
     folder: Path, path: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("socket.socket.connect", lambda *_: pytest.fail("requested"))
-    edit_json(lambda d: d["dataset"].update(path=path), JSON)(folder)
-    edit_json(lambda d: d["manifest"].update(ontology=path), JSON)(folder)
-    edit_json(lambda d: d["system"].update(predictions=path), JSON)(folder)
+    for keys in ("dataset path", "manifest ontology", "system predictions"):
+        forge(folder / JSON, keys, path)
     (folder / MARKDOWN).write_text(
         markdown(extraction_blocks(load_extraction_report(folder / JSON)))
     )

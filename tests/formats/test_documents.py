@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
-
 import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from trectools_plus.errors import InputError
-from trectools_plus.formats.corpus import load_corpus
-from trectools_plus.formats.ir_datasets import CatalogueDataset
 from trectools_plus.formats.tables import Corpus
 
 
@@ -36,31 +31,6 @@ def test_hashes_are_equal_exactly_for_the_same_documents_in_any_order(one, other
     same = sorted(one) == sorted(other)
     assert (survey(corpus_of(*one)) == survey(corpus_of(*other))) == same
     assert survey(corpus_of(*one)) == survey(corpus_of(*one[::-1]))
-
-
-def test_an_id_occurs_once() -> None:
-    with pytest.raises(InputError, match="b"):
-        survey(corpus_of(("a", "", "1"), ("b", "", "1"), ("b", "", "")))
-
-
-def test_no_documents() -> None:
-    with pytest.raises(InputError):
-        survey(corpus_of())
-
-
-def test_a_file_a_corpus_and_the_catalogue_give_the_same(
-    tmp_path: Path, ir_datasets_home: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("IR_DATASETS_HOME", str(ir_datasets_home))
-    dataset = CatalogueDataset("cranfield")
-    file = tmp_path / "corpus.jsonl"
-    with file.open("w") as stream:
-        for document in dataset.read_corpus():
-            row = {"_id": document.doc_id, "title": document.title, "text": document.text}
-            stream.write(json.dumps(row) + "\n")
-    expected = survey(dataset.read_corpus())
-    assert expected[0] == 1400
-    assert survey(load_corpus(file)) == expected
 
 
 def test_hash_distinguishes_different_splits_of_the_same_bytes() -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from harness.tables import cases_of
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -97,19 +98,7 @@ def test_writes_six_columns_and_shortest_scores(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("scores", "tag", "what"),
-    [
-        ({"q 1": {"a": 1}}, "t", "query_id 'q 1'"),
-        ({"q": {"a\u00a0b": 1}}, "t", "doc_id 'a\\xa0b'"),
-        ({"q": {"a\x1c": 1}}, "t", "doc_id 'a\\x1c'"),
-        ({"q": {"": 1}}, "t", "doc_id ''"),
-        ({"#q": {"a": 1}}, "t", "query_id '#q'"),
-        ({"\ufeffq": {"a": 1}}, "t", "query_id"),
-        ({"q": {"a": 1}}, "two words", "tag 'two words'"),
-        ({"q": {"a": 1}}, "", "tag ''"),
-        ({"q": {"a": float("nan")}}, "t", "score nan"),
-        ({"q": {"a": float("inf")}}, "t", "score inf"),
-        ({}, "t", "no rows"),
-    ],
+    [*cases_of(__file__, "rows"), ({"q": {"a": float("nan")}}, "t", "score nan")],
 )
 def test_refuses_values_that_would_not_read_back(
     tmp_path: Path, scores: dict[str, dict[str, float]], tag: str, what: str

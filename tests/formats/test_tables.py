@@ -5,6 +5,7 @@ from __future__ import annotations
 import pandas as pd
 import polars as pl
 import pytest
+from harness.tables import cases_of
 
 from trectools_plus.errors import InputError
 from trectools_plus.formats.tables import Corpus, Qrels, Run, Topics
@@ -35,13 +36,7 @@ def test_conversion_from_and_to_pandas() -> None:
 
 @pytest.mark.parametrize(
     ("frame", "what"),
-    [
-        ({"query_id": [1.0], "doc_id": ["a"], "rank": [1], "score": [1.0]}, "expected text"),
-        ({"query_id": ["1"], "doc_id": ["a"], "rank": [1.5], "score": [1.0]}, "integers"),
-        ({"query_id": ["1"], "doc_id": ["a"], "rank": [1], "score": ["x"]}, "expected numbers"),
-        ({"query_id": ["1"], "doc_id": [None], "rank": [1], "score": [1.0]}, "1 missing values"),
-        ({"query_id": ["1"], "rank": [1], "score": [1.0]}, "doc_id is missing"),
-    ],
+    cases_of(__file__, "rows"),
 )
 def test_lossy_conversions_are_refused(frame: dict[str, list[object]], what: str) -> None:
     with pytest.raises(InputError, match=what):

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+from harness.tables import cases_of
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -41,139 +42,7 @@ def _lines(*records: object) -> str:
     return "".join(f"{json.dumps(record, ensure_ascii=False)}\n" for record in records)
 
 
-FORMATS = {
-    "languages.jsonl": (
-        _lines({"id": "7", "query": "a", "title": {"en": "Asteroids", "zh": "小行星"}}),
-        {"7": "a"},
-    ),
-    "microblog.json": (
-        json.dumps(
-            {"queries": [{"title": "MB01", "text": "BBC", "epoch": "1.2", "model": [{"a": 1}]}]}
-        ),
-        {"MB01": "BBC"},
-    ),
-    "codec.json": (
-        json.dumps({"economics-1": {"Domain": "finance", "Query": "How?", "Guidelines": "Long."}}),
-        {"economics-1": "How?"},
-    ),
-    "map.json": ('{"a-1": "one two", "b": "three"}', {"a-1": "one two", "b": "three"}),
-    "list.json": (
-        '{"data": [{"question_id": "CQ1", "question": "why", "x": [1]}]}',
-        {"CQ1": "why"},
-    ),
-    "tot.jsonl": (_lines({"query_id": "1", "query": "a film"}), {"1": "a film"}),
-    "rag.jsonl": (
-        _lines({"id": "1", "title": "a"}, {"id": "2", "title": "b"}),
-        {"1": "a", "2": "b"},
-    ),
-    "qa.jsonl": (_lines({"topic_id": "1", "question": "why"}), {"1": "why"}),
-    "beir.jsonl": (_lines({"_id": "1", "text": "a", "metadata": {}}), {"1": "a"}),
-    "pm.xml": (PM, {"1": "melanoma BRAF (V600E) Dabrafenib"}),
-    "cds.xml": (
-        """<topics><topic number="1" type="diagnosis">
-  <description>A 58-year-old woman.</description><summary>A woman.</summary></topic></topics>""",
-        {"1": "A 58-year-old woman. A woman."},
-    ),
-    "web.xml": (
-        """<?xml version="1.0"?>
-<!DOCTYPE webtrack2012 [<!ATTLIST topic type (ambiguous | faceted) "faceted">]>
-<webtrack2012><topic number="151"><query>403b</query><description>What is a 403b?</description>
-<subtopic number="1" type="inf">Find plans.</subtopic></topic></webtrack2012>""",
-        {"151": "403b"},
-    ),
-    "covid.xml": (
-        """<topics task="COVIDSearch 2020"><topic number="1"><query>coronavirus origin</query>
-<question>what is the origin</question><narrative>seeking</narrative></topic></topics>""",
-        {"1": "coronavirus origin"},
-    ),
-    "clef.txt": (
-        """<top>
-<num> C141 </num>
-<EN-title> Letter Bomb </EN-title>
-<DE-title> Briefbombe </DE-title>
-<EN-desc> Find documents. </EN-desc>
-</top>""",
-        {"C141": "Letter Bomb"},
-    ),
-    "several.xml": (
-        """<topics><topic number="1"><title lang="en">Letter Bomb</title>
-<title lang="de">Briefbombe</title></topic></topics>""",
-        {"1": "Letter Bomb"},
-    ),
-    "ntcir.xml": (
-        "<queries>\n<query><qid>0001</qid><content>ascii code</content></query>\n</queries>",
-        {"0001": "ascii code"},
-    ),
-    "ntcir.txt": (
-        """<TOPIC><NUM>003</NUM><SLANG>CH</SLANG><TITLE>Embryonic cells</TITLE>
-<DESC>Find.</DESC></TOPIC>""",
-        {"003": "Embryonic cells"},
-    ),
-    "ehealth.xml": (
-        "<queries>\n<query>\n<id>101001</id>\n<title>hernia & mesh</title>\n</query>\n</queries>",
-        {"101001": "hernia & mesh"},
-    ),
-    "touche.xml": (
-        """<topics><topic><number>1</number><title>Should teachers get tenure?</title>
-<description>A user</description><narrative>Highly</narrative></topic></topics>""",
-        {"1": "Should teachers get tenure?"},
-    ),
-    "trials.xml": (
-        """<topics task="2023 TREC Clinical Trials"><topic number="1" template="glaucoma">
-<field name="diagnosis">glaucoma</field><field name="age">50</field></topic></topics>""",
-        {"1": "glaucoma 50"},
-    ),
-    "legal.xml": (
-        """<ComplaintTopics><ProductionRequest><RequestNumber>5</RequestNumber>
-<RequestText>All documents</RequestText></ProductionRequest></ComplaintTopics>""",
-        {"5": "All documents"},
-    ),
-    "genomics.xml": (
-        "<TOPICS><TOPIC><ID>1</ID><TITLE>Ferroportin-1</TITLE><NEED>Find</NEED></TOPIC></TOPICS>",
-        {"1": "Ferroportin-1"},
-    ),
-    "tomt.xml": (
-        """<topics><topic number="1"><title>claymation</title><description>A dog.</description>
-<redditID>x</redditID></topic></topics>""",
-        {"1": "claymation A dog."},
-    ),
-    "indri.query": (
-        "<parameters><query><number>31_1</number><text>#combine(a b)</text></query></parameters>",
-        {"31_1": "#combine(a b)"},
-    ),
-    "smart.txt": ("<DOC>\n<DOCNO>1</DOCNO>\nTime Sharing\n</DOC>\n", {"1": "Time Sharing"}),
-    "microblog.txt": (
-        """<top>
-<num> Number: MB051 </num>
-<query> British cuts </query>
-<querytweettime> 351 </querytweettime>
-</top>""",
-        {"MB051": "British cuts"},
-    ),
-    "records.txt": (
-        "<top>\n<num> Number: 136\n<desc> Patients with diabetes\n</top>",
-        {"136": "Patients with diabetes"},
-    ),
-    "cedr.tsv": (
-        "query\t301\tCrime\nquery\t302\tPolio\n",
-        {"301": "Crime", "302": "Polio"},
-    ),
-    "colon.txt": (
-        "1:Abandoned Property\n3: Abortion\n",
-        {"1": "Abandoned Property", "3": "Abortion"},
-    ),
-    "cran.qry": (
-        ".I 001\n.W\nwhat similarity laws\nmust be obeyed .\n.I 002\r\n.A\nRoe\n.W\nflow\n",
-        {"001": "what similarity laws must be obeyed .", "002": "flow"},
-    ),
-    "header.tsv": ("qid\tquery\n1\ta b\n", {"1": "a b"}),
-    "wide.tsv": ("qid\tquery\tyear\n1\ta b\t2020\n", {"1": "a b"}),
-    "table.csv": (
-        'query_id,text\nq-1,"actin, filament"\n',
-        {"q-1": "actin, filament"},
-    ),
-    "set.yaml": ("- query_id: q1\n  question: why\n  asked_by: me\n", {"q1": "why"}),
-}
+FORMATS = cases_of(__file__, "formats", PM=PM)
 
 
 NOTES = {
@@ -380,53 +249,8 @@ DEEP = '{"qid":' + "[" * 200_000
 @pytest.mark.parametrize(
     ("data", "line", "what"),
     [
-        ("", None, "no topics"),
-        ("\n\n", None, "no topics"),
-        ("1\ta\n2 b\n", 2, "expected id TAB text but got '2 b' (T101)"),
-        ("1\ta\n2\t \n", 2, "topic 2 has no text (T121)"),
-        ('{"qid":"1","query":""}\n', 1, "topic 1 has no text (T121)"),
-        ("1\ta\n2\té\rb\n", 2, "CR without LF (F105)"),
-        ("1\ta\r2\tb\r", 1, "CR without LF (F105)"),
-        ("1\ta\n\n1\tb\n", 3, "topic 1 has another text on line 1 (T112)"),
-        ("1\ta\nq 2\tb\n", 2, "white space or control character in query id 'q 2' (T113)"),
-        ("\ta\n", 1, "no id before 'a' (T105)"),
-        ("#1\ta\n", 1, "query id '#1' would start a comment in a run or qrels file (T113)"),
-        ("1\ta\n2\tb\0\n", 2, "NUL byte"),
-        ('{"qid":"1","query":"a"}\n{"qid":"2","query":"b"\n', 2, "(T104)"),
-        ('{"qid":"1","query":"a"}\n{"id":"2","query":"b"}\n', 2, "(fields: id, query) (T105)"),
-        ('{"x":"1","query":"a"}\n', 1, "the id is missing in this topic (fields: x, query) (T105)"),
-        ('{"qid":"1","x":"a"}\n', 1, "the text is missing in this topic (fields: qid, x) (T105)"),
-        ('{"qid":"1","query":null}\n', 1, "text is null (T105)"),
-        ('{"qid":1.5,"query":"a"}\n', 1, "id 1.5 is read as the number 1.5 (T114)"),
-        ('{"qid":true,"query":"a"}\n', 1, "id true is read as the boolean true (T114)"),
-        ('{"id":"1","text":true}\n', 1, "text true is read as the boolean true (T115)"),
-        ('{"qid":"1","qid":"2","query":"a"}\n', 1, "(T116)"),
-        ('{"qid":"1","query":"a","x":NaN}\n', 1, "NaN is not valid JSON (T104)"),
-        ('{"qid":"1","query":"\\ud800"}\n', 1, "an unpaired surrogate is not a character (T104)"),
-        (
-            '{"id":"1","query":"a"}\n{"id":"2","query":"b"}\n[1]\n',
-            3,
-            "a JSON object but got a list",
-        ),
+        *cases_of(__file__, "more", DEEP=DEEP),
         ('{"qid":' + "9" * 5000 + ',"query":"a"}\n', 1, "a value that cannot be converted (T114)"),
-        (DEEP, 1, "nested more than 64 deep (T104)"),
-        ("<top>\n<title> a\n</top>\n", 1, "the id is missing in this topic (fields: title) (T105)"),
-        ("<top>\n<num> 1\n</top>\n", 1, "the text is missing in this topic (fields: num) (T105)"),
-        ("\n<top>\n<num> 1 <title> a\n<num> 2 <title> b\n", 2, "query id '1 2' (T113)"),
-        ("<html></html>", 1, "expected <top> or <topic> elements"),
-        (
-            "<topics>\n<topic number='1'>a<b></topic>\n</topics>",
-            2,
-            "mismatched tag </topic> (T104)",
-        ),
-        ("<topics>\n<topic>a</topic></topics>", 2, "the id is missing"),
-        ("<t>\n<topic number='1'></topic></t>", 2, "the text is missing"),
-        ("<!DOCTYPE t [<!ENTITY a 'b'>]><t><topic id='1'>&a;</topic></t>", 1, "entity &a; (T104)"),
-        ("<top>\n<num> 1\n\n<title> \n<desc> a\n</top>\n", 4, "no text (T121)"),
-        ("<t>\n<topic id='1'>\n<title/>\n</topic></t>", 3, "no text (T121)"),
-        ("1\ta\n 2\tb\n", 2, "query id ' 2' (T113)"),
-        ("query_id,text\n1,a,b\n", 2, "more values than names in the header"),
-        ('query_id,text\n1,"a"b\n', 2, "quotes that do not match (T104)"),
     ],
 )
 def test_loaders_refuse_what_the_validator_calls_an_error(

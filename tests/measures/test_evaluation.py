@@ -1,11 +1,10 @@
 import math
+import re
 import statistics
 
-import ir_measures
 import numpy as np
 import polars as pl
 import pytest
-import pytrec_eval
 
 from trectools_plus.errors import CheckFailedError, UsageError
 from trectools_plus.formats.tables import Qrels, Run
@@ -30,42 +29,25 @@ RUN = Run.from_dict(
 
 
 class TestAveraging:
-    def test_by_default_every_judged_query_counts(self):
-        evaluation = evaluate(QRELS, RUN, ["RR", "P@1"])
-        assert evaluation.query_ids == {"first": ["1", "2", "3", "4"]}
-        assert evaluation.values("first", "RR").tolist() == [1.0, 0.5, 0.0, 0.0]
-        assert evaluation.mean("first", "RR") == 0.375
-        assert evaluation.queries_without_relevant == ["3"]
-        assert evaluation.counts["first"].as_dict() == {
-            "n_qrels": 4,
-            "n_run": 4,
-            "n_scored": 4,
-            "n_missing": 1,
-            "n_extra": 1,
-        }
-        (note, *_) = evaluation.notes
-        assert note.startswith("1 query of the qrels without a relevant document: counted 0")
-        assert note.endswith(": 3")
-
-    def test_queries_without_a_relevant_document_can_be_left_out(self):
-        evaluation = evaluate(QRELS, RUN, ["RR", "P@1"], no_relevant="drop")
-        assert evaluation.query_ids == {"first": ["1", "2", "4"]}
-        assert evaluation.values("first", "RR").tolist() == [1.0, 0.5, 0.0]
-        assert evaluation.mean("first", "RR") == 0.5
-        assert evaluation.queries_without_relevant == ["3"]
-        counts = evaluation.counts["first"]
-        assert (counts.n_qrels, counts.n_scored, counts.n_missing) == (4, 3, 1)
-        assert evaluation.notes[0].endswith("left out of every mean: 3")
-
     @pytest.mark.parametrize(
-        ("no_relevant", "scored"), [("zero", ["1", "2", "3"]), ("drop", ["1", "2"])]
+        ("options", "scored", "values", "n_missing", "note"),
+        [
+            ({}, "1234", [1.0, 0.5, 0.0, 0.0], 1, ": counted 0.*: 3$"),
+            ({"no_relevant": "drop"}, "124", [1.0, 0.5, 0.0], 1, "left out of every mean: 3$"),
+            ({"missing": "drop"}, "123", [1.0, 0.5, 0.0], 1, ": counted 0.*: 3$"),
+            ({"missing": "drop", "no_relevant": "drop"}, "12", [1.0, 0.5], 1, "every mean: 3$"),
+        ],
     )
-    def test_queries_without_results_can_be_left_out(self, no_relevant, scored):
-        evaluation = evaluate(QRELS, RUN, ["RR"], missing="drop", no_relevant=no_relevant)
-        assert evaluation.query_ids == {"first": scored}
-        assert evaluation.mean("first", "RR") == 1.5 / len(scored)
-        counts = evaluation.counts["first"]
-        assert (counts.n_qrels, counts.n_scored, counts.n_missing) == (4, len(scored), 1)
+    def test_queries_that_count(self, options, scored, values, n_missing, note):
+        evaluation = evaluate(QRELS, RUN, ["RR", "P@1"], **options)
+        assert evaluation.query_ids == {"first": [*scored]}
+        assert evaluation.values("first", "RR").tolist() == values
+        assert evaluation.mean("first", "RR") == sum(values) / len(values)
+        assert evaluation.queries_without_relevant == ["3"]
+        counts = {"n_qrels": 4, "n_run": 4, "n_scored": len(values), "n_missing": n_missing}
+        assert evaluation.counts["first"].as_dict() == {**counts, "n_extra": 1}
+        assert evaluation.notes[0].startswith("1 query of the qrels without a relevant document")
+        assert re.search(note, evaluation.notes[0])
 
     def test_qrels_without_a_relevant_document_score_0(self):
         qrels, run = Qrels.from_dict({"1": {"a": 0}, "2": {"a": -2}}), {"1": {"a": 1.0}}
@@ -114,13 +96,6 @@ class TestTables:
         assert evaluation.to_pandas().shape == (16, 4)
         assert evaluation.run_names == ["a", "b"]
 
-    def test_unknown_names_are_refused(self):
-        evaluation = evaluate(QRELS, RUN, ["RR"])
-        with pytest.raises(UsageError, match=r"AP.*RR"):
-            evaluation.values("first", "AP")
-        with pytest.raises(UsageError, match="x"):
-            evaluation.mean("x", "RR")
-
 
 class TestAccessors:
     def test_one_run_needs_no_name(self):
@@ -150,15 +125,6 @@ class TestAccessors:
         for accessor in (evaluation.mean, evaluation.median, evaluation.std, evaluation.n):
             with pytest.raises(UsageError, match="a, b"):
                 accessor("RR")
-
-    def test_wrong_types_of_names_are_refused_in_one_line(self):
-        evaluation = evaluate(QRELS, RUN, ["RR"])
-        for wrong in (None, 5, ["RR"], {}, b"RR", math.nan):
-            with pytest.raises(UsageError) as refused:
-                evaluation.mean(wrong)
-            assert "\n" not in str(refused.value)
-            with pytest.raises(UsageError):
-                evaluation.mean(wrong, "RR")
 
     def test_a_measure_is_an_index(self):
         one = evaluate(QRELS, RUN, ["Recall@10", "mrr"])
@@ -225,45 +191,6 @@ def test_repeated_and_scattered_judgments_count_once_and_are_grouped():
     rows = [(0, "d1", 1), (0, "d2", 2), (1, "d1", 0), (1, "d2", 1)]
     assert judged.frame.rows() == [*rows, (2, "d1", 0)]
     assert judged.without_relevant == ["c"]
-
-
-def test_rr_and_rr_at_k_cannot_disagree_on_ties():
-    """ir_measures gives 1.0 and 0.5 here: its providers order ties in opposite ways."""
-    qrels = {"q": {"b": 1}}
-    run = {"q": {"a": 1.0, "b": 1.0}, "p": {"z": 1.0, "y": 0.5}}
-    theirs = ir_measures.calc_aggregate([ir_measures.RR, ir_measures.RR @ 10], qrels, run)
-    assert sorted(theirs.values()) == [0.5, 1.0]
-    evaluation = evaluate(Qrels.from_dict(qrels), Run.from_dict(run), ["RR", "RR@10"])
-    assert evaluation.mean("run", "RR") == evaluation.mean("run", "RR@10") == 1.0
-
-
-ELEVEN = {
-    "AP": "map",
-    "AP@100": "map_cut_100",
-    "nDCG": "ndcg",
-    "nDCG@10": "ndcg_cut_10",
-    "P@5": "P_5",
-    "P@30": "P_30",
-    "R@100": "recall_100",
-    "RR": "recip_rank",
-    "Rprec": "Rprec",
-    "Bpref": "bpref",
-    "Success@10": "success_10",
-}
-
-
-@pytest.mark.parametrize("name", ["oce03noXbmD", "humR03dc", "aplrob03a"])
-def test_robust_2003_scores_as_pytrec_eval_does(shared_data, name):
-    qrels = load_qrels(shared_data / "robust03" / "qrels.txt.gz")
-    run = load_run(shared_data / "robust03" / f"input.{name}.gz")
-    evaluation = evaluate(qrels, {name: run}, ELEVEN)
-    evaluator = pytrec_eval.RelevanceEvaluator(qrels.to_dict(), set(ELEVEN.values()))
-    theirs = evaluator.evaluate(run.to_dict())
-    for ours, trec_name in ELEVEN.items():
-        expected = [theirs[query][trec_name] for query in evaluation.query_ids[name]]
-        assert evaluation.values(name, ours).tolist() == expected
-        mean = pytrec_eval.compute_aggregated_measure(trec_name, expected)
-        assert evaluation.mean(name, ours) == pytest.approx(mean, abs=1e-15)
 
 
 def test_findings_that_change_no_figure_are_notes(tmp_path):

@@ -1,6 +1,7 @@
 import math
 
 import pytest
+from harness.tables import cases_of
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -15,20 +16,7 @@ DOG, CAT, PUPPY, ROBOT_DOG = (f"TOY:000{i}" for i in range(6, 10))
 
 
 # D = 5; each value worked out from the picture in toy.obo.
-BY_HAND = [
-    # pair, simple_resnik_like, hybrid, hybrid_depth
-    ((DOG, CAT), 3 / 5, 0.7 * 3 / 5 + 0.3 * (1 - 2 / 8), 0.7 * 3 / 5 + 0.3 * (1 - 2 / 8)),
-    ((DOG, PUPPY), 4 / 5, 0.7 * 4 / 5 + 0.3 * (1 - 1 / 9), 0.7 * 4 / 5 + 0.3 * (1 - 1 / 9)),
-    ((DOG, ARTEFACT), 0, 0, 0),
-    ((ROBOT_DOG, ARTEFACT), 1 / 5, 0.34, 0.34),
-    ((ROBOT_DOG, DOG), 4 / 5, 0.7 * 4 / 5 + 0.3 * (1 - 1 / 6), 1.0),
-    ((ROBOT_DOG, PUPPY), 4 / 5, 0.7 * 4 / 5 + 0.3 * (1 - 2 / 7), 1.0),
-    ((ROBOT_DOG, CAT), 3 / 5, 0.7 * 3 / 5 + 0.3 * (1 - 3 / 6), 1.0),  # 2 + 4 − 2·3 is 0
-    ((THING, LIVING), 0, 0, 0),
-    ((DOG, DOG), 4 / 5, 1, 1),
-    ((THING, THING), 0, 1, 1),
-    ((PUPPY, PUPPY), 1, 1, 1),
-]
+BY_HAND = cases_of(__file__, "by_hand")
 
 
 @pytest.mark.parametrize(("pair", "simple", "hybrid", "hybrid_depth"), BY_HAND)

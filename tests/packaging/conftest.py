@@ -1,11 +1,10 @@
-"""The wheel and the sdist of this checkout, built without the network."""
+"""The wheel of this checkout, built without the network."""
 
 from __future__ import annotations
 
 import os
 import subprocess
 import sys
-import tarfile
 from pathlib import Path
 
 import pytest
@@ -14,37 +13,13 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture(scope="session")
-def dist(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a folder with both; skip without ``REQUIRE_PACKAGING=1``."""
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the wheel; skip without ``REQUIRE_PACKAGING=1``."""
     if os.environ.get("REQUIRE_PACKAGING") != "1":
         pytest.skip("builds the package and installs it: set REQUIRE_PACKAGING=1")
     folder = tmp_path_factory.mktemp("dist")
-    for target in ("wheel", "sdist"):
-        build(ROOT, folder, target)
-    return folder
-
-
-@pytest.fixture(scope="session")
-def wheel(dist: Path) -> Path:
-    """Return the wheel."""
-    (found,) = dist.glob("*.whl")
-    return found
-
-
-@pytest.fixture(scope="session")
-def unpacked(dist: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return the folder of the unpacked sdist, with a wheel of it in ``dist``."""
-    folder = tmp_path_factory.mktemp("sdist")
-    (archive,) = dist.glob("*.tar.gz")
-    with tarfile.open(archive) as sdist:
-        sdist.extractall(folder, filter="data")
-    (source,) = folder.iterdir()
-    build(source, source / "dist", "wheel")
-    return source
-
-
-def build(source: Path, output: Path, target: str) -> None:
-    """Build a source folder with the backend that ``pyproject.toml`` names."""
-    command = [sys.executable, "-m", "hatchling", "build", "-t", target, "-d", str(output)]
-    done = subprocess.run(command, cwd=source, capture_output=True, text=True, check=False)
+    command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+    (found,) = folder.glob("*.whl")
+    return found

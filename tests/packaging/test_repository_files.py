@@ -41,12 +41,6 @@ def test_satisfies_its_schema(path: Path) -> None:
     jsonschema.validators.validator_for(schema)(schema).validate(document)
 
 
-def commands(workflow: Path) -> list[str]:
-    jobs = load(workflow)["jobs"].values()
-    runs = [step["run"] for job in jobs for step in job["steps"] if "run" in step]
-    return [line.strip() for run in runs for line in run.splitlines()]
-
-
 def test_the_action_installs_its_own_files_unless_told_otherwise(tmp_path: Path) -> None:
     action = load(ROOT / "action.yml")
     step = action["runs"]["steps"][0]

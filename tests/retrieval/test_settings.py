@@ -4,6 +4,7 @@ import re
 
 import pytest
 from bm25s import stopwords
+from harness.tables import cases_of
 
 from trectools_plus.errors import UsageError
 from trectools_plus.retrieval.fusion import Fusion, fusion_of
@@ -83,22 +84,15 @@ def test_hybrid_of_whole_documents_merges_two(settings: RetrievalSettings, has_p
 
 @pytest.mark.parametrize(
     ("given", "merged", "weights"),
-    [
-        ({"weights": {"ngram": 2, "dense": 1}}, ("vector", "ngram"), (1, 2)),
-        ({"weights": "dense=1,bm25=2,ngram=3"}, ("lexical", "vector", "ngram"), (2, 1, 3)),
-        ({"weights": "0.2,0.3,0.5"}, ("lexical", "vector", "splade"), (0.2, 0.3, 0.5)),
-        ({"weights": "1,2,3,4"}, ("lexical", "vector", "splade", "ngram"), (1, 2, 3, 4)),
-        ({"weights": "1,2", "components": "ngram,bm25"}, ("lexical", "ngram"), (1, 2)),
-        ({"components": ["ngram", "dense"]}, ("vector", "ngram"), (0.5, 0.5)),
-    ],
+    cases_of(__file__, "rows"),
 )
 @pytest.mark.parametrize("has_parts", [False, True])
 def test_components_and_weights_by_name(
     given: dict[str, object], merged: tuple[str, ...], weights: tuple[float, ...], has_parts: bool
 ) -> None:
     settings = make_settings(given).for_documents(has_parts=has_parts)
-    assert settings.merged == merged
-    assert fusion_of(settings, merged).weights == weights
+    assert settings.merged == tuple(merged)
+    assert fusion_of(settings, settings.merged).weights == tuple(weights)
     assert RetrievalSettings.model_validate(settings.model_dump(mode="json")) == settings
 
 

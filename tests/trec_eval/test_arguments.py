@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from harness.tables import cases_of
 
 from trectools_plus.errors import UsageError
 from trectools_plus.trec_eval.arguments import parse_arguments
@@ -76,39 +77,7 @@ def test_first_parameters_count_and_others_are_reported():
     ]
 
 
-MISTAKES = [
-    (["-x"], "-x"),
-    (["-m"], "-m"),
-    (["-m", "nDCG"], "ndcg"),
-    (["-m", "P."], "dot"),
-    (["-m", "P.0,5"], "start at 1"),
-    (["-m", "P.5,5"], "twice"),
-    (["-m", "Rprec_mult.5,5.0"], "twice"),
-    (["-m", "P.ten"], "'ten'"),
-    (["-m", "P.99999999999999999999"], "too large for trec_eval"),
-    (["-m", "ndcg.1"], "grade=gain"),
-    (["-m", "ndcg.1=2,3"], "grade=gain"),
-    (["-m", "ndcg.p=2"], "grade=gain"),
-    (["-m", "ndcg.-1=2"], "negative"),
-    (["-m", "P.5,,7"], "''"),
-    (["-m", "utility.1,2"], "4 coefficients"),
-    (["-w"], "-w"),
-    (["-l", "x"], "-l"),
-    (["-M-1"], "at least 1"),
-    (["-M0"], "at least 1"),
-    (["-l-1"], "at least 0"),
-    (["-N-1"], "-N"),
-    (["-R", "prefs"], "use -m prefs"),
-    (["-R", "qrels_prefs", "-m", "map"], "use -m prefs"),
-    (["-R", "qrels_jg"], "use -m qrels_jg"),
-    (["-R", "nonsense"], "qrels_prefs"),
-    (["-T", "nonsense"], "nonsense"),
-    (["-m", "prefs"], "add -R prefs or -R qrels_prefs"),
-    (["-m", "prefs_simp"], "add -R prefs or -R qrels_prefs"),
-    (["-m", "map_avgjg"], "add -R qrels_jg"),
-    (["-m", "rbp"], "version 10"),
-    (["--trec-eval-version", "8"], "9 or 10"),
-]
+MISTAKES = cases_of(__file__, "mistakes")
 
 
 @pytest.mark.parametrize(("words", "said"), MISTAKES)

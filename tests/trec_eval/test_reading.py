@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
+from harness.tables import cases_of
 
 from trectools_plus.errors import CheckFailedError
 from trectools_plus.formats.tables import Qrels, Run
@@ -23,58 +24,7 @@ def values(lines):
 
 
 # What: qrels, run, the rule that says why, and what trec_eval prints for map.
-SCORED_WITH_A_NOTE = {
-    "a word for a grade": (
-        QRELS.replace("b 0", "b yes"),
-        RUN,
-        "Q110",
-        ["1.0000", "1.0000", "1.0000"],
-    ),
-    "a broken grade": (QRELS.replace("b 0", "b 0.9"), RUN, "Q111", ["1.0000", "1.0000", "1.0000"]),
-    "a grade of 1000": (
-        QRELS.replace("b 0", "b 1000"),
-        RUN,
-        "Q122",
-        ["1.0000", "1.0000", "1.0000"],
-    ),
-    "a grade of a hundred million": (
-        QRELS.replace("b 0", "b 100000000"),
-        RUN,
-        "Q122",
-        ["1.0000", "1.0000", "1.0000"],
-    ),
-    "nothing relevant": (QRELS.replace("a 1", "a 0"), RUN, "Q133", ["0.0000", "0.0000", "0.0000"]),
-    "one score for everything": (
-        QRELS,
-        "1 Q0 a 1 1.0 t\n1 Q0 b 2 1.0 t\n",
-        "R142",
-        ["0.5000", "0.5000"],
-    ),
-    "ids in another case": (
-        QRELS.replace("1 0 a 1\n", "1 0 A 1\n1 0 c 1\n"),
-        RUN + "1 Q0 B 3 0.5 t\n1 Q0 C 4 0.4 t\n",
-        "P106",
-        ["0.0000", "1.0000", "0.5000"],
-    ),
-    "a blank in a document id": (
-        QRELS,
-        RUN.replace("a 1 2.0", "a part 0.5 2.0"),
-        "R102",
-        ["0.5000", "1.0000", "0.7500"],
-    ),
-    "scores that rise in most queries": (
-        QRELS,
-        "1 Q0 a 1 1 t\n1 Q0 b 2 3 t\n1 Q0 c 3 2 t\n2 Q0 a 1 1 t\n",
-        "R121",
-        ["0.3333", "1.0000", "0.6667"],
-    ),
-    "a header of qrels and run for one query": (
-        "qid 0 docid rel\n" + QRELS,
-        "qid Q0 docid rank score tag\n" + RUN,
-        "Q103",
-        ["1.0000", "1.0000", "0.0000", "0.6667"],
-    ),
-}
+SCORED_WITH_A_NOTE = cases_of(__file__, "scored", RUN=RUN)
 
 
 @pytest.mark.every(2)
@@ -87,50 +37,7 @@ def test_a_figure_that_the_data_determine_is_printed_with_a_note(printed, tmp_pa
     assert code in {re.search(r": ([A-Z]\d{3}) ", note)[1] for note in notes}
 
 
-PERMITTED = {
-    "a comma for a decimal point": (
-        QRELS,
-        RUN.replace("2.0", "9,5"),
-        "R110",
-        ["1.0000", "1.0000", "1.0000"],
-    ),
-    "a word for a score": (
-        QRELS,
-        RUN.replace("2.0", "high"),
-        "R110",
-        ["0.5000", "1.0000", "0.7500"],
-    ),
-    "a hexadecimal score": (
-        QRELS,
-        RUN.replace(" 1.0", " 0x1F", 1),
-        "R110",
-        ["0.5000", "1.0000", "0.7500"],
-    ),
-    "nothing judged": (
-        QRELS.replace(" a ", " c "),
-        RUN.replace(" b ", " d "),
-        "P105",
-        ["0.0000"] * 3,
-    ),
-    "documents in column 2": (
-        QRELS.replace(" a ", " Q0 "),
-        "1 a Q0 1 2.0 t\n2 b Q0 2 1.0 t\n",
-        "R108",
-        ["1.0000", "1.0000", "1.0000"],
-    ),
-    "distances for scores": (
-        QRELS,
-        RUN.replace("a 1 2.0", "a 1 0.5"),
-        "R121",
-        ["0.5000", "1.0000", "0.7500"],
-    ),
-    "rank and score swapped": (
-        QRELS,
-        "1 Q0 a 2.5 1 t\n1 Q0 b 1.5 2 t\n2 Q0 a 1.5 1 t\n2 Q0 b 0.5 2 t\n",
-        "R121",
-        ["0.5000", "0.5000", "0.5000"],
-    ),
-}
+PERMITTED = cases_of(__file__, "permitted", RUN=RUN)
 
 
 @pytest.mark.parametrize("name", PERMITTED)
@@ -144,33 +51,7 @@ def test_figures_without_meaning_need_permission(printed, tmp_path, name):
     assert any(f" {code} " in note and "as C trec_eval" in note for note in notes)
 
 
-STOPS = {
-    "a document twice": (QRELS, RUN + "1 Q0 a 3 0.5 t\n", "R131"),
-    "judged twice": (QRELS + "1 0 a 0\n", RUN, "Q142"),
-    "five columns": (QRELS, RUN + "1 Q0 c 3 0.5\n", "R101"),
-    "three columns": (QRELS + "1 0 c\n", RUN, "Q101"),
-    "a grade that needs 8 GB": (QRELS + "1 0 c 1000000000\n", RUN, "Q122"),
-    "a grade of twenty thousand million": (QRELS + "1 0 c 20000000000\n", RUN, "Q122"),
-    "a large grade with letters": (QRELS + "1 0 c 20000000000x\n", RUN, "a grade is above"),
-    "a score of NaN": (QRELS, RUN.replace("2.0", "nan"), "nan"),
-    "an infinite score": (QRELS, RUN.replace("2.0", "-inf"), "R111"),
-    "a score that overflows": (QRELS, RUN.replace("2.0", "1e999"), "R111"),
-    "a score like infinity": (QRELS, RUN.replace("2.0", "infinite"), "infinite"),
-    "queries that never meet": (
-        QRELS,
-        RUN.replace("1 Q0", "7 Q0").replace("2 Q0", "8 Q0"),
-        "no quer",
-    ),
-    "an empty run": (QRELS, "", "F101"),
-    "a blank that is none to it": (QRELS, RUN + "2 Q0\u3000c 3 0.5 t\n", "R114"),
-    "another such blank in qrels": (QRELS + "2 0\u3000c 1\n", RUN, "Q101"),
-    "documents in column 2": (
-        QRELS,
-        "1 a Q0 1 2.0 t\n1 b Q0 2 1.0 t\n",
-        "R108",
-    ),
-    "a run for qrels": (RUN, RUN, "Q104"),
-}
+STOPS = cases_of(__file__, "stops", RUN=RUN)
 
 
 @pytest.mark.parametrize("name", STOPS)

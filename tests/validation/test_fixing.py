@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from harness.tables import cases_of
 
 from trectools_plus.errors import UsageError
 from trectools_plus.validation import CATALOGUE, Finding, validate_qrels, validate_run
@@ -32,32 +33,7 @@ class Case:
     after: str
 
 
-RUN_CASES: dict[str, Case] = {
-    "F102": Case("\ufeff" + RUN, RUN),
-    "F104": Case(RUN.replace("\n", "\r\n"), RUN),
-    "F105": Case(RUN.replace("\n", "\r"), RUN),
-    "F107": Case("# note\n" + RUN.replace("\n2", "\n# a b\n2"), RUN),
-    "F108": Case(RUN.replace("\n2", "\n\n \t\n2"), RUN),
-    "F109": Case(RUN[:-1], RUN),
-    "R105": Case("qid Q0 docno rank score tag\n" + RUN, RUN),
-    "R106": Case(RUN.replace("1 Q0 d1", " 1\t Q0\vd1"), RUN),
-    "R107": Case(RUN.replace("Q0 d2", "0 d2"), RUN),
-    "R120": Case(RUN.replace("d2 2", "d2 two"), RUN),
-    "R122": Case(RUN.replace("d2 2", "d2 1"), RUN),
-    "R123": Case(RUN.replace("d3 1", "d3 0"), RUN),
-    "R124": Case(RUN.replace("d2 2", "d2 7"), RUN),
-    "R125": Case(
-        "1 Q0 d2 1 8.0 t\n1 Q0 d1 2 9.5 t\n2 Q0 d3 1 7.25 t\n2 Q0 d4 2 7 t\n3 Q0 a 1 2 t\n"
-        "3 Q0 b 2 1 t\n",
-        "1 Q0 d1 1 9.5 t\n1 Q0 d2 2 8.0 t\n2 Q0 d3 1 7.25 t\n2 Q0 d4 2 7 t\n3 Q0 a 1 2 t\n"
-        "3 Q0 b 2 1 t\n",
-    ),
-    "R126": Case("1 Q0 d2 2 8.0 t\n1 Q0 d1 1 9.5 t\n2 Q0 d3 1 7.25 t\n", RUN),
-    "R127": Case("1 Q0 d1 1 9.5 t\n2 Q0 d3 1 7.25 t\n1 Q0 d2 2 8.0 t\n", RUN),
-    "R131": Case(RUN + "1 Q0 d1 1 9.5 t\n", RUN),
-    "R151": Case(RUN.replace("8.0 t", "8.0 u"), RUN),
-    "R152": Case(RUN.replace(" t\n", " my+run/1\n"), RUN.replace(" t\n", " my_run_1\n")),
-}
+RUN_CASES = {code: Case(**fields) for code, fields in cases_of(__file__, "runs", RUN=RUN).items()}
 
 QRELS_CASES: dict[str, Case] = {
     "Q103": Case("query iter document grade\n" + QRELS, QRELS),
@@ -100,24 +76,10 @@ def test_fix_gives_the_file_it_should(code: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "reason"),
     [
-        ("", "(F101)"),
-        ("# only a comment\n", "(F101)"),
-        (RUN.replace("d2", "d\0"), "(F106)"),
-        (RUN.replace("d2", "d\r2"), "(F105)"),
+        *cases_of(__file__, "more", RUN=RUN),
         (RUN.replace("d2", "dé").encode("latin-1"), "(F103)"),
         (RUN.encode("utf-16"), "(F103)"),
-        (QRELS, "(R104)"),
-        (RUN.replace(" ", ","), "(R103)"),
-        ('{"1": {"d1": 2}}', "(R103)"),
-        ("qid,docid,score\n1,d1,2\n", "runs convert"),
         (gzip.compress(RUN.encode(), mtime=0)[:-6], "gzip stream is damaged or ends early"),
-        ("1 Q0 a 0 2 t\nshort\n1 Q0 b 3 1 t\n", "(R101)"),
-        ("1 Q0 a 1 2 t\n1 Q0 b 2", "(R101)"),
-        ("1 Q0 a b 1 2 t\n1 Q0 c 2 1 t\n", "(R102)"),
-        ("#1 Q0 d 1 2 t\n1 Q0 e 1 2 t\n", "(R112)"),
-        ("1 Q0 a 5 x t\n1 Q0 b 5 1 t\n", "(R110)"),
-        ("1 d1 d 1 2 t\n1 d2 d 2 1 t\n", "(R108)"),
-        ("1 Q0 a 1 1 t\n1 Q0 b 2 2 t\n", "(R121)"),
     ],
 )
 def test_file_without_rows_that_can_be_read_is_not_written(
@@ -165,32 +127,7 @@ def _finding(path: Path, code: str) -> Finding:
 
 @pytest.mark.parametrize(
     ("code", "content", "is_offered"),
-    [
-        ("F105", RUN.replace("\n", "\r"), True),
-        ("F105", RUN.replace("d2", "d\r2"), False),
-        ("R123", RUN.replace(" 1 ", " 0 "), True),
-        ("R123", RUN.replace("1 9.5", "0 nan"), True),
-        ("R124", RUN.replace("d2 2", "d2 3"), True),
-        ("R126", "1 Q0 b 2 8 t\n1 Q0 a 1 9 t\n", True),
-        ("R126", "1 Q0 b 2 8 t\n1 Q0 a 1 9 t\n1 Q0 c\n", False),
-        ("R123", "1 Q0 a 0 1 t\n1 Q0 b 1 2 t\n", False),
-        ("R123", "1 Q0 a 9.5 1 t\n1 Q0 b 8.5 2 t\n2 Q0 a 7 1 t\n", False),
-        ("R127", RUN + "1 Q0 d4 3 7 t\n", True),
-        ("R127", RUN + "1 Q0 d4 3 7 t\n#1 Q0 d5 4 6 t\n", False),
-        ("F109", RUN[:-1], True),
-        ("F109", RUN + "2 Q0 d4", False),
-        ("F104", RUN.replace("\n", "\r\n"), True),
-        ("F104", RUN.replace("\n", "\r\n").replace("d2", "d\0"), False),
-        ("R124", RUN.replace("d2 2", "d\udce9 3"), False),
-        ("R105", "qid Q0 docno rank score tag\n" + RUN, True),
-        ("R131", RUN + "2 Q0 d3 1 7.25 t\n", True),
-        ("R131", RUN.replace(" ", "\t") + "2 Q0 d3 1 7.25 t\n", True),
-        ("R131", RUN + "2 Q0 d3 1 7.2500 t\n", False),
-        ("R131", RUN + "2 Q0 d3 1 7.25 t\n1 Q0 d1 3 1 t\n", False),
-        ("R131", "1 Q0 d1 1 nan t\n1 Q0 d1 1 nan t\n", False),
-        ("Q111", QRELS.replace("d1 2", "d1 2.0"), True),
-        ("Q111", QRELS.replace("d1 2", "d1 2.5"), False),
-    ],
+    cases_of(__file__, "further", RUN=RUN),
 )
 def test_only_what_is_fixed_is_offered(
     code: str, content: str, is_offered: bool, tmp_path: Path

@@ -20,7 +20,6 @@ import zstandard
 from trectools_plus.errors import FormatError
 from trectools_plus.formats.columns.lexer import scan_columns
 from trectools_plus.formats.corpus import load_corpus
-from trectools_plus.formats.files import limits
 from trectools_plus.formats.files.content import read_file
 from trectools_plus.formats.topics import read_topics
 from trectools_plus.validation import validate_qrels, validate_run, validate_topics
@@ -176,18 +175,6 @@ def test_the_command_stays_within_time_and_memory(
     assert done.returncode == code, done.stderr
     assert says in " ".join(done.stdout.split())
     assert mebibytes < 700
-
-
-def test_rows_above_an_overlong_line_are_checked(tmp_path: Path) -> None:
-    path = tmp_path / "a"
-    overlong = b"x" * (limits.MAX_LINE_BYTES + 1)
-    path.write_bytes(b"1 Q0 d 1 2 t\n1 Q0 d 2 1 t\n" + overlong + b"\n1 Q0 d 3 0 t\n")
-    found = {finding.code: finding for finding in validate_run(path).findings}
-    assert found["R131"].count == 1
-    assert found["F110"].line == 3
-    assert found["F110"].severity == "error"
-    path.write_bytes(overlong)
-    assert [finding.code for finding in validate_qrels(path).findings] == ["F110"]
 
 
 def test_giant_ids_are_compared_without_normal_form() -> None:

@@ -28,17 +28,6 @@ def _file(folder: Path, content: str) -> Path:
     return path
 
 
-@pytest.mark.parametrize(
-    "content",
-    [RUN, "\ufeff# c\r\n" + RUN.replace("\n", "\r\n"), RUN.replace(" ", "\t "), RUN[:-1]],
-)
-def test_harmless_irregularities_do_not_matter(content: str, tmp_path: Path) -> None:
-    path = _file(tmp_path, content)
-    loaded = load_run(path)
-    assert loaded.frame.rows() == [("1", "a", 1, 2.5), ("1", "b", 2, 1.5), ("2", "a", 1, 0.5)]
-    assert (loaded.name, loaded.path) == ("tag", str(path))
-
-
 def test_an_error_is_refused_with_its_code_place_and_remedy(tmp_path: Path) -> None:
     path = _file(tmp_path, RUN.replace(" b 2 1.5", " a 2 nan"))
     with pytest.raises(FindingsError) as caught:

@@ -17,7 +17,7 @@ from typing import Any
 import polars as pl
 import yaml
 
-from harness.case import Case
+from harness.cases import Case
 from harness.normal import digest, normalise, short_string
 from harness.program import Done
 

@@ -13,7 +13,7 @@ from types import SimpleNamespace
 import pytest
 import zstandard
 
-from trectools_plus.errors import FormatError, InputError
+from trectools_plus.errors import FormatError
 from trectools_plus.formats.files import content
 from trectools_plus.formats.files.content import iter_lines, read_file
 
@@ -106,10 +106,3 @@ def test_reads_standard_input(monkeypatch: pytest.MonkeyPatch, packed: bytes) ->
     for read in (lambda: read_file("-").data, lambda: b"\n".join(iter_lines("-")) + b"\n"):
         monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=Dribble(packed)))
         assert read() == DATA
-
-
-def test_what_cannot_be_read_is_named(tmp_path: Path) -> None:
-    for path in (tmp_path / "gone", tmp_path, "a\0b", "x" * 5000):
-        for read in (read_file, lambda path: list(iter_lines(path))):
-            with pytest.raises(InputError):
-                read(path)

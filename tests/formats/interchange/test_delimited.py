@@ -6,6 +6,7 @@ import csv
 import io
 
 import pytest
+from harness.tables import cases_of
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -23,21 +24,10 @@ def table_of(text: str) -> HeadedTable:
 
 @pytest.mark.parametrize(
     ("text", "rows"),
-    [
-        ("qid,text\n1,a b\n", [(2, "1", "a b")]),
-        ("\ufeffQuery ID;Text\r\n1;a\r\n\r\n2; b \r\n", [(2, "1", "a"), (4, "2", "b")]),
-        ("sep=;\nqid;text\n1;a\n", [(3, "1", "a")]),
-        ('# note\nqid\ttext\n#x\n1\tsaid "hi"\n', [(4, "1", 'said "hi"')]),
-        ('qid,text\n1,"a, ""b""\nc"\n2,d\n', [(2, "1", 'a, "b"\nc'), (4, "2", "d")]),
-        ('qid\ttext\n1\t"open\n2\tb\n', [(2, "1", '"open'), (3, "2", "b")]),
-        ("qid,text,\n1,a,\n2,b,,,\n3\n", [(2, "1", "a", ""), (3, "2", "b", ""), (4, "3", "", "")]),
-        ("qid|text\n1|a", [(2, "1", "a")]),
-        ("qid,text\n", []),
-        ('"qid","text"\n"1","a"\n', [(2, "1", "a")]),
-    ],
+    cases_of(__file__, "rows"),
 )
 def test_rows_and_their_lines(text: str, rows: list[tuple[object, ...]]) -> None:
-    assert table_of(text).rows.rows() == rows
+    assert [list(row) for row in table_of(text).rows.rows()] == rows
 
 
 @pytest.mark.parametrize(

@@ -61,19 +61,6 @@ def test_columns_of_pandas(kind: str, shifted: bool) -> None:
     assert frame_of(table, TOPICS)["field"].to_list() == values
 
 
-def test_columns_of_pyarrow_are_read_if_the_user_has_it() -> None:
-    pytest.importorskip("pyarrow")
-    table = pd.DataFrame({"qid": ["1", "2"], "docno": ["a", "b"], "score": [1, None]})
-    table = table.astype({"qid": "string[pyarrow]", "docno": "string[pyarrow]"})
-    table["score"] = table["score"].astype("double[pyarrow]")
-    with pytest.raises(InputError, match="1"):
-        tp.Run.from_pandas(table)
-    assert tp.Run.from_pandas(table.fillna({"score": 2})).to_dict() == {
-        "1": {"a": 1.0},
-        "2": {"b": 2.0},
-    }
-
-
 def test_missing_and_wrong_values_are_errors() -> None:
     table = pd.DataFrame({"qid": ["1", None], "docno": ["a", "b"], "score": [1.0, 2.0]})
     with pytest.raises(InputError, match=r"1.*query_id"):

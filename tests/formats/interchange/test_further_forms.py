@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from harness.tables import cases_of
 
 from trectools_plus import load_run
 from trectools_plus.errors import FormatError, UsageError
@@ -158,23 +159,7 @@ MAPPING = {"query": "q", "doc_id": "_id", "score": "_score"}
 
 @pytest.mark.parametrize(
     ("text", "columns"),
-    [
-        (ROWS, MAPPING),
-        (ROWS, {"query": "Q", "docno": "id", "score": "score"}),
-        (ROWS, {"query": "1", "doc_id": "2", "score": "3"}),
-        (ROWS.partition("\n")[2], {"query": "1", "doc_id": "2", "score": "3"}),
-        (ROWS.replace(",", "\t"), MAPPING),
-        (ROWS.replace(",", ";"), MAPPING),
-        (ROWS.replace(",", " "), MAPPING),
-        (
-            json.dumps(
-                [{"q": "1", "_id": "d1", "_score": 2.5}, {"q": 1, "_id": "d2", "_score": 1.5}]
-            ),
-            MAPPING,
-        ),
-        ('{"q": 1, "_id": "d1", "_score": 2.5}\n{"q": 1, "_id": "d2", "_score": 1.5}\n', MAPPING),
-        ("1 x d1 2.5 1\n1 y d2 1.5 2\n", {"query": "1", "doc_id": "3", "score": "4"}),
-    ],
+    cases_of(__file__, "rows", ROWS=ROWS),
 )
 def test_columns_map_any_table(tmp_path: Path, text: str, columns: dict[str, str]) -> None:
     run = load_run(write(tmp_path, text), columns=columns)

@@ -8,6 +8,7 @@ import json
 from pathlib import Path
 
 import pytest
+from harness.tables import cases_of
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -123,18 +124,7 @@ CANDIDATES = json.dumps(
 
 @pytest.mark.parametrize(
     ("text", "name", "rows"),
-    [
-        (
-            "1\ta\t1\n1\tb\t2\n2\ta\t1\n",
-            "msmarco",
-            [("1", "a", -1), ("1", "b", -2), ("2", "a", -1)],
-        ),
-        ("1\ta\t1\t9.5\n1\tb\t2\t9\n", "msmarco", [("1", "a", 9.5), ("1", "b", 9)]),
-        (RAG, "trec-rag", [("2024-1", "m#8", -1), ("2024-1", "m#9", -2), ("2024-2", "m#1", -1)]),
-        (RAG_2025, "trec-rag", [("22", "a", -1)]),
-        (CANDIDATES, "trec-rag", [("1", "a", 2.5)]),
-        ("1 Q0 a 1 9.5 base\n", "trec", [("1", "a", 9.5)]),
-    ],
+    cases_of(__file__, "further", CANDIDATES=CANDIDATES, RAG=RAG, RAG_2025=RAG_2025),
 )
 def test_runs_that_are_converted(
     tmp_path: Path, text: str, name: str, rows: list[tuple[str, str, float]]
@@ -142,28 +132,22 @@ def test_runs_that_are_converted(
     path = write(tmp_path, "base.txt", text)
     for source_format in (None, name):
         converted = convert_run(path, source_format=source_format)
-        assert converted.table.frame.select("query_id", "doc_id", "score").rows() == rows
+        frame = converted.table.frame.select("query_id", "doc_id", "score")
+        assert [list(row) for row in frame.rows()] == rows
         assert converted.table.name == "base"
 
 
 @pytest.mark.parametrize(
     ("text", "name", "rows"),
-    [
-        ("1 a 2\n1 b 0\n", "msmarco", [("1", "0", "a", 2), ("1", "0", "b", 0)]),
-        ("1 a 1 1 0.4\n1 b 0 2 1.0\n", "prels", [("1", "0", "a", 1), ("1", "0", "b", 0)]),
-        ("1 a L3\n1 b L0\n", "ntcir", [("1", "0", "a", 3), ("1", "0", "b", 0)]),
-        ("1 0 a L3\n1 0 b L0\n", "ntcir", [("1", "0", "a", 3), ("1", "0", "b", 0)]),
-        ("query-id\tcorpus-id\tscore\n1\ta\t2\n", "beir", [("1", "0", "a", 2)]),
-        ("1 x a 2\n", "trec", [("1", "x", "a", 2)]),
-        ('{"1": ["a", "b"]}', "json", [("1", "0", "a", 1), ("1", "0", "b", 1)]),
-    ],
+    cases_of(__file__, "rows"),
 )
 def test_qrels_that_are_converted(
     tmp_path: Path, text: str, name: str, rows: list[tuple[str, str, str, int]]
 ) -> None:
     path = write(tmp_path, "q.txt", text)
     for source_format in (None, name):
-        assert convert_qrels(path, source_format=source_format).table.frame.rows() == rows
+        frame = convert_qrels(path, source_format=source_format).table.frame
+        assert [list(row) for row in frame.rows()] == rows
 
 
 def test_lost_information_is_noted(tmp_path: Path) -> None:

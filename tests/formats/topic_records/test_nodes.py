@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 import yaml
+from harness.tables import cases_of
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -99,17 +100,7 @@ def test_yaml_keeps_texts_and_describes_the_values_of_a_loader() -> None:
 @pytest.mark.parametrize(
     ("text", "line", "words"),
     [
-        ("queries:\n\t- id: 1\n", 2, "tab|token"),
-        ('a: 1\nb: "open\nc: 2\n', 2, "end of stream"),
-        ("a: b\x07c\n", 1, "a character"),
-        ("a: 1\na: 2", 2, "is repeated"),
-        ("a: {b: 1, b: 2}", 1, "is repeated"),
-        ("a: &x [1]\nb: *x", 2, "alias"),
-        ("? [a]\n: b", 1, "as key"),
-        ("a: !!python/object:os.system {}", 1, "unknown tag"),
-        ("a: !!set {b}", 1, "unknown tag"),
-        ("a: [", 1, "expected"),
-        ("---\na\n---\nb\n", 3, "second document"),
+        *cases_of(__file__, "rows"),
         ("[" * 120_000, 1, "64 deep"),
         ("a: 1\nb: " + "{a: " * 30_000, 2, "64 deep"),
         ("[\n" * 60_000, 65, "64 deep"),

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
-import time
-import urllib.request
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -40,14 +37,6 @@ class Service:
     def asked(self) -> list[str]:
         """Ids of the queries that arrived."""
         return [query_id for query_id, *_ in self.log()]
-
-    def settle(self) -> None:
-        """Wait until nothing is left of clients that are gone: all that they asked is logged."""
-        while True:
-            with urllib.request.urlopen(self.url, timeout=60) as answer:
-                if json.load(answer)["connections"] == 1:
-                    return
-            time.sleep(0.005)
 
 
 Start = Callable[..., Service]

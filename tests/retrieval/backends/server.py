@@ -4,8 +4,7 @@ What it does with a query, the query's text says: ``fail 503 2`` answers 503 to 
 requests, ``wait 2`` adds ``Retry-After: 2`` to them, ``stall 5`` sleeps for as many seconds,
 ``limit 5`` returns at most five of the documents that ``total`` counts,
 ``drop`` closes the connection, ``die`` ends the process; any other text is answered at once. Every
-query that arrives is a line of the log, written before it is answered. GET says how many
-connections there are, with its own.
+query that arrives is a line of the log, written before it is answered.
 """
 
 from __future__ import annotations
@@ -26,7 +25,6 @@ DOCUMENTS = 40
 CHUNKS = 5
 lock = threading.Lock()
 seen: Counter[str] = Counter()
-connections: Counter[str] = Counter()
 log = os.open(LOG, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
 
 
@@ -53,9 +51,6 @@ class Handler(BaseHTTPRequestHandler):
 
     def log_message(self, *args: Any) -> None:
         """Say nothing."""
-
-    def do_GET(self) -> None:
-        self.answer(200, {"connections": connections["open"]})
 
     def do_POST(self) -> None:
         body = json.loads(self.rfile.read(int(self.headers["content-length"])))
@@ -112,22 +107,8 @@ class Handler(BaseHTTPRequestHandler):
         self.wfile.write(content)
 
 
-class Server(ThreadingHTTPServer):
-    def process_request(self, request: Any, client_address: Any) -> None:
-        with lock:
-            connections["open"] += 1
-        super().process_request(request, client_address)
-
-    def process_request_thread(self, request: Any, client_address: Any) -> None:
-        try:
-            super().process_request_thread(request, client_address)
-        finally:
-            with lock:
-                connections["open"] -= 1
-
-
 if __name__ == "__main__":
-    server = Server(("127.0.0.1", 0), Handler)
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     server.daemon_threads = True
     print(server.server_port, flush=True)
     server.serve_forever()

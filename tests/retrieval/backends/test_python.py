@@ -14,7 +14,7 @@ import polars as pl
 import pytest
 from ir_measures import ScoredDoc
 
-from trectools_plus import evaluate, load_test_set
+from trectools_plus import evaluate
 from trectools_plus.errors import CheckFailedError, InputError, UsageError
 from trectools_plus.formats.collection import Collection
 from trectools_plus.formats.tables import Corpus, Qrels, Topics
@@ -24,7 +24,6 @@ from trectools_plus.retrieval.backends.retriever import read_results
 from trectools_plus.retrieval.fetch.fetch import FetchRequest
 from trectools_plus.retrieval.fetch.run_files import fetch_to_dir
 from trectools_plus.retrieval.source import Collapse, FetchOptions, Ranking
-from trectools_plus.testsets.loading import find_test_set
 from trectools_plus.validation.loading import load_run
 
 TOPICS = Topics.from_dict({"q1": "heart", "q2": "lung"})
@@ -211,35 +210,6 @@ def test_evaluate_a_function_without_measures() -> None:
 
 def _ranked_by(index: dict[str, str], query: str) -> list[str]:
     return ["d1"]
-
-
-def test_evaluate_takes_a_loaded_test_set_its_name_or_its_path(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    wanted = {query.text: query.relevant for query in load_test_set("hpo-en-tiny").queries}
-
-    def search(text: str, depth: int) -> list[str]:
-        return [term.doc_id for term in wanted[text] if term.grade > 0][:1]
-
-    loaded = load_test_set("hpo-en-tiny")
-    for test_set in (loaded, "hpo-en-tiny", find_test_set("hpo-en-tiny")):
-        evaluation = evaluate(search, test_set, ["RR@10", "R@10"])
-        assert evaluation.mean("search", "RR@10") == 1.0
-        assert evaluation.n("search", "R@10") == len(loaded.queries)
-    # A set whose documents are no terms of an ontology, by its name without ending too.
-    (tmp_path / "test_set_v1.yaml").write_text(
-        "queries:\n"
-        "  - {query_id: q1, query_text: heart, query_type: paraphrase,\n"
-        "     relevant_docs: [{doc_id: d17, grade: 3}]}\n"
-        "  - {query_id: q2, query_text: lung, relevant_docs: {d40: 1}}\n"
-    )
-    monkeypatch.chdir(tmp_path)
-    for own in (load_test_set("test_set_v1"), "test_set_v1", tmp_path / "test_set_v1.yaml"):
-        evaluation = evaluate(lambda text, depth: ["d17"], own, ["RR@10"])
-        assert evaluation.mean(evaluation.run_names[0], "RR@10") == 0.5
-    for missing in ("nowhere", tmp_path / "nowhere.yaml"):
-        with pytest.raises(InputError):
-            evaluate(search, missing)
 
 
 @pytest.mark.parametrize("missing", ["zero", "drop"])

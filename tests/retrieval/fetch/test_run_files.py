@@ -15,7 +15,6 @@ from trectools_plus.retrieval.fetch.fetch import FetchRequest, fetch
 from trectools_plus.retrieval.fetch.run_files import FetchManifest, fetch_to_dir
 from trectools_plus.retrieval.settings import RetrievalSettings
 from trectools_plus.retrieval.source import FetchOptions
-from trectools_plus.validation import Severity, validate_run
 from trectools_plus.validation.loading import load_run
 
 CORPUS = Corpus.from_dict(
@@ -57,13 +56,6 @@ def test_files_and_manifests(tmp_path: Path) -> None:
         assert manifest.blas_threads == limited_blas_threads()
         assert manifest.latency_ms.p50 <= manifest.latency_ms.p95 <= manifest.latency_ms.p99
     assert files["lexical"].manifest.run.missing_queries == ["q3"]
-
-
-def test_written_runs_validate_without_a_warning(tmp_path: Path) -> None:
-    topics = Topics.from_dict({"q1": "swept wing", "q2": "heat number7"})
-    for file in fetch_to_dir(FetchRequest(CORPUS, topics, MODES), tmp_path).values():
-        report = validate_run(file.path, topics=topics)
-        assert [f for f in report.findings if f.severity is not Severity.INFO] == []
 
 
 def test_a_run_without_any_result_fails_the_check(tmp_path: Path) -> None:

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from trectools_plus.errors import InputError, UsageError
+from trectools_plus.errors import InputError
 from trectools_plus.formats.tables import Corpus, Topics
 from trectools_plus.retrieval.backends.embedded.backend import build_retrievers
-from trectools_plus.retrieval.fetch.fetch import FetchRequest, fetch, fetch_runs
+from trectools_plus.retrieval.fetch.fetch import fetch
 from trectools_plus.retrieval.settings import RetrievalSettings
 
 _MISSING = [
@@ -156,25 +156,6 @@ def test_splade_is_the_dot_product_of_the_models_weights(tiny: dict[str, str]) -
     for doc_id, score in expected.items():
         assert found[doc_id] == pytest.approx(score, rel=1e-5)
     assert retriever.search(["wing"], 2)[0].doc_ids == wing.doc_ids[:2]
-
-
-def test_splade_is_part_of_the_fusion_on_request(tiny: dict[str, str]) -> None:
-    settings = RetrievalSettings(splade_model=tiny["splade"], fusion="rrf")
-    topics = Topics.from_dict({"q1": "short wing", "q2": "seizure"})
-    modes = ["bm25", "splade", "dense", "hybrid"]
-    request = FetchRequest(CORPUS, topics, modes, settings=settings)
-    found = fetch_runs(request)
-    assert [*found] == modes
-    assert found["hybrid"].index_keys.keys() == {"lexical", "vector", "splade"}
-    alone = fetch(CORPUS, topics, ["hybrid"], settings=settings)["hybrid"].run
-    assert not found["hybrid"].run.frame.equals(alone.frame)
-    weighted = settings.model_copy(update={"fusion": "weighted", "weights": (0.5, 0.5)})
-    with pytest.raises(UsageError, match=r"3.*2"):
-        fetch(CORPUS, topics, modes, settings=weighted)
-    equal = settings.model_copy(update={"fusion": "weighted"})
-    thirds = equal.model_copy(update={"weights": (1 / 3, 1 / 3, 1 / 3)})
-    runs = [fetch(CORPUS, topics, modes, settings=each)["hybrid"].run for each in (equal, thirds)]
-    assert runs[0].frame.equals(runs[1].frame)
 
 
 def test_what_is_no_such_model_is_refused(tiny: dict[str, str], tmp_path: Path) -> None:

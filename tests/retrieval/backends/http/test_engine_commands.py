@@ -1,14 +1,12 @@
-"""Commands with ``--engine`` against a small search engine over HTTP, which fails at first."""
+"""Commands with ``--engine`` against a small search engine, which fails at first."""
 
 from __future__ import annotations
 
 import json
-import threading
-from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 from typer.testing import CliRunner
 
@@ -19,43 +17,6 @@ from trectools_plus.validation.loading import load_run
 
 DOCUMENTS = {"d1": "swept wing", "d2": "heat transfer", "d3": "wing flutter"}
 PARTIAL = {"timed_out": True, "hits": {"total": {"value": 0}, "hits": []}}
-
-
-class Engine:
-    """A server with one index in the form of Elasticsearch.
-
-    Attributes:
-        url: Its address.
-        requests: The path, key and bodies of each request.
-        broken: Replies to the first requests: JSON, or bytes that are cut after the headers.
-    """
-
-    def __init__(self) -> None:
-        self.requests: list[tuple[str, str | None, list[Any]]] = []
-        self.broken: list[Any] = []
-        self.server = ThreadingHTTPServer(("127.0.0.1", 0), self.handler())
-        self.url = f"http://127.0.0.1:{self.server.server_port}"
-
-    def handler(self) -> type[BaseHTTPRequestHandler]:
-        engine = self
-
-        class Handler(BaseHTTPRequestHandler):
-            def log_message(self, *args: Any) -> None:
-                """Print nothing."""
-
-            def do_POST(self) -> None:
-                content = self.rfile.read(int(self.headers["content-length"])).decode()
-                lines = [json.loads(line) for line in content.split("\n") if line]
-                engine.requests.append((self.path, self.headers["authorization"], lines))
-                reply = engine.broken.pop(0) if engine.broken else answer(lines[0])
-                content = reply if isinstance(reply, str) else json.dumps(reply)
-                length = len(content) + (100 if isinstance(reply, str) else 0)
-                self.send_response(200)
-                self.send_header("content-length", str(length))
-                self.end_headers()
-                self.wfile.write(content.encode())
-
-        return Handler
 
 
 def answer(body: Any) -> Any:
@@ -77,16 +38,22 @@ def answer(body: Any) -> Any:
 
 
 @pytest.fixture
-def engine(monkeypatch: pytest.MonkeyPatch) -> Iterator[Engine]:
-    monkeypatch.setenv("NO_PROXY", "*")
+def requests(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str, Any]]:
+    """The path, key and body of each request to an engine, whose first four answers are bad."""
     monkeypatch.setenv("ENGINE_KEY", "abcdefgh-secret")
-    running = Engine()
-    thread = threading.Thread(target=running.server.serve_forever, args=[0.01], daemon=True)
-    thread.start()
-    yield running
-    running.server.shutdown()
-    running.server.server_close()
-    thread.join()
+    seen: list[tuple[str, str, Any]] = []
+    bad = [PARTIAL, {"error": {"type": "x"}, "status": 503}, None, {"hits": {}}]
+
+    def handle(_: httpx.HTTPTransport, request: httpx.Request) -> httpx.Response:
+        body = json.loads(request.content)
+        seen.append((request.url.path, request.headers["authorization"], body))
+        reply = bad.pop(0) if bad else answer(body)
+        if reply is None:
+            raise httpx.RemoteProtocolError("cut")
+        return httpx.Response(200, json=reply)
+
+    monkeypatch.setattr(httpx.HTTPTransport, "handle_request", handle)
+    return seen
 
 
 @pytest.fixture
@@ -96,11 +63,9 @@ def data(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_fetch_runs(engine: Engine, data: Path) -> None:
-    cut = json.dumps({"hits": {"hits": []}})
-    engine.broken = [PARTIAL, {"error": {"type": "x"}, "status": 503}, cut, {"hits": {}}]
+def test_fetch_runs(requests: list[Any], data: Path) -> None:
     words = ["--topics", str(data / "topics.tsv"), "--engine", "elasticsearch"]
-    words += ["--http-url", f"{engine.url}/articles", "--http-key-env", "ENGINE_KEY"]
+    words += ["--http-url", "http://engine.test/articles", "--http-key-env", "ENGINE_KEY"]
     words += ["--set", "http.text_fields=title,text", "--set", "http.vector_field=vector"]
     words += ["--set", "http.backoff=0", "--modes", "lexical,vector", "--depth", "2"]
     result = CliRunner().invoke(runs_app, ["fetch", *words, "--output-dir", str(data / "runs")])
@@ -110,10 +75,10 @@ def test_fetch_runs(engine: Engine, data: Path) -> None:
         "q1": "d1",
         "q2": "d2",
     }
-    path, key, bodies = engine.requests[0]
+    path, key, body = requests[0]
     assert path == "/articles/_search"
     assert key == "ApiKey abcdefgh-secret"
-    assert bodies[-1]["query"]["multi_match"]["fields"] == ["title", "text"]
+    assert body["query"]["multi_match"]["fields"] == ["title", "text"]
     text = (data / "runs" / "vector.run.manifest.json").read_text()
     assert "abcdefgh-secret" not in text
     settings = FetchManifest.model_validate_json(text).backend_settings

@@ -10,10 +10,10 @@ from typing import Any
 
 import httpx
 import pytest
+from harness.tables import cases_of
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.retrieval.backends.http.engine_answers import ANSWERS, answers_of
 from trectools_plus.benchmark.run.config_file import load_fetch_settings
 from trectools_plus.errors import UsageError
 from trectools_plus.formats.tables import Topics
@@ -35,6 +35,17 @@ HOSTILE = 'a "b" \\ {c} $d [e] f\'g\n\t\x01 AND NOT h:i* ~ ^ && || /j/ <k> {quer
 QUERIES = [Query("q1", HOSTILE), Query("q2", "lung")]
 PRESETS = load_presets()
 MODES = [(name, mode) for name, preset in PRESETS.items() for mode in preset["modes"]]
+
+
+def answers_of(engine: str, mode: str = "lexical") -> Any:
+    """Return the answers of an engine in a mode, in the form that its documentation shows.
+
+    They are: ``found`` with documents d1 and d2 and their ``scores``, ``nothing``, and by a text
+    that the message must show, ``errors`` with status 200 and ``partial`` answers.
+    """
+    name = {"opensearch": "elasticsearch"}.get(engine, engine)
+    own = ("weaviate", "typesense") if mode == "vector" else ()
+    return cases_of(__file__, f"{name} {mode}" if name in own else name)
 
 
 def settings_of(engine: str, **more: Any) -> HttpSettings:
@@ -87,9 +98,9 @@ def short_vectors(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(("engine", "mode"), MODES)
 def test_documents_and_nothing(engine: str, mode: str) -> None:
     answers = answers_of(engine, mode)
-    (hits,), _ = ask(settings_of(engine), mode, answers.found)
-    assert (hits.ids, hits.scores) == (["d1", "d2"], answers.scores)
-    (hits,), _ = ask(settings_of(engine), mode, answers.nothing)
+    (hits,), _ = ask(settings_of(engine), mode, answers["found"])
+    assert (hits.ids, hits.scores) == (["d1", "d2"], answers["scores"])
+    (hits,), _ = ask(settings_of(engine), mode, answers["nothing"])
     assert hits.ids == []
 
 
@@ -98,14 +109,14 @@ def test_errors_with_status_200_and_partial_answers_are_retried_failures(
     engine: str, mode: str
 ) -> None:
     answers = answers_of(engine, mode)
-    assert answers.errors
-    for shown, answer in {**answers.errors, **answers.partial}.items():
+    assert answers["errors"]
+    for shown, answer in {**answers["errors"], **answers["partial"]}.items():
         settings = settings_of(engine, retries=1, backoff=0)
         (failure,), sent = ask(settings, mode, answer)
         assert shown in failure.reason
         assert "\n" not in failure.reason
         assert len(sent) == 2
-        (hits,), sent = ask(settings, mode, [answer, answers.found])
+        (hits,), sent = ask(settings, mode, [answer, answers["found"]])
         assert isinstance(hits, Hits), hits
         assert hits.attempts == 2
 
@@ -115,7 +126,7 @@ def test_the_number_of_results_found_is_read(engine: str, mode: str) -> None:
     """Other engines refuse more results than they return."""
     path = PRESETS[engine].get("total")
     assert (path is None) == (engine in ("qdrant", "weaviate", "milvus"))
-    answer = json.loads(json.dumps(answers_of(engine, mode).found))
+    answer = json.loads(json.dumps(answers_of(engine, mode)["found"]))
     if path is not None:
         *steps, last = path.removeprefix("$.").split(".")
         place = answer["results"][0] if engine == "typesense" else answer
@@ -135,7 +146,7 @@ RULES = [(name, path) for name, preset in PRESETS.items() for path in preset.get
 @pytest.mark.parametrize(("engine", "path"), RULES)
 def test_every_rule_of_completeness_is_applied(engine: str, path: str) -> None:
     steps = [one or other for one, other in re.findall(r"\.(\w+)|\['([^']+)'\]", path)]
-    answer = json.loads(json.dumps(answers_of(engine, "lexical").found))
+    answer = json.loads(json.dumps(answers_of(engine, "lexical")["found"]))
     place = answer["results"][0] if engine == "typesense" else answer
     for step in steps[:-1]:
         place = place.setdefault(step, {})
@@ -153,7 +164,7 @@ def test_every_rule_of_completeness_is_applied(engine: str, path: str) -> None:
 
 @pytest.mark.parametrize(("engine", "mode"), MODES)
 def test_the_request_has_query_depth_and_fields(engine: str, mode: str) -> None:
-    _, (request,) = ask(settings_of(engine), mode, answers_of(engine, mode).found)
+    _, (request,) = ask(settings_of(engine), mode, answers_of(engine, mode)["found"])
     text = json.dumps(body_of(request), ensure_ascii=False)
     assert request.method == "POST"
     assert "10" in text
@@ -231,11 +242,11 @@ def fill(settings: HttpSettings, *texts: str) -> list[Any]:
 
 
 def test_presets_of_nested_languages_keep_hostile_queries() -> None:
-    _, (request,) = ask(settings_of("weaviate"), "lexical", ANSWERS["weaviate"].found)
+    _, (request,) = ask(settings_of("weaviate"), "lexical", answers_of("weaviate")["found"])
     assert unquote_graphql(body_of(request)["query"]) == HOSTILE
-    _, (request,) = ask(settings_of("solr"), "lexical", ANSWERS["solr"].found)
+    _, (request,) = ask(settings_of("solr"), "lexical", answers_of("solr")["found"])
     assert body_of(request)["query"] == escape_lucene(HOSTILE)
-    _, (request,) = ask(settings_of("vespa"), "hybrid", ANSWERS["vespa"].found)
+    _, (request,) = ask(settings_of("vespa"), "hybrid", answers_of("vespa")["found"])
     assert body_of(request)["query"] == HOSTILE
     assert body_of(request)["yql"] == (
         "select * from sources * where userQuery() or ({targetHits:10}nearestNeighbor(embedding,q))"
@@ -263,20 +274,7 @@ def test_the_index_may_end_the_url() -> None:
 
 @pytest.mark.parametrize(
     ("engine", "answer"),
-    [
-        (
-            "elasticsearch",
-            {"hits": {"hits": [{"_id": "x", "_score": 1, "_source": {"meta": {"doc": 7}}}]}},
-        ),
-        (
-            "vespa",
-            {"root": {"children": [{"id": "x", "relevance": 1, "fields": {"meta": {"doc": 7}}}]}},
-        ),
-        (
-            "qdrant",
-            {"result": {"points": [{"id": 1, "score": 1, "payload": {"meta": {"doc": 7}}}]}},
-        ),
-    ],
+    cases_of(__file__, "ids from a field"),
 )
 def test_ids_from_a_field(engine: str, answer: Any) -> None:
     (hits,), (request,) = ask(settings_of(engine, id_field="meta.doc"), "vector", answer)
@@ -355,29 +353,17 @@ def test_a_mode_can_use_another_preset() -> None:
         ("lexical", ["title", "text"]),
         ("bm25", ["title", "text"]),
     ):
-        _, (request,) = ask(settings, mode, ANSWERS["elasticsearch"].found)
+        _, (request,) = ask(settings, mode, answers_of("elasticsearch")["found"])
         assert body_of(request)["query"]["multi_match"]["fields"] == fields
     own = settings_of("elasticsearch", modes={"mine": {"body": '{"q": "{query_text}"}'}})
-    (hits,), (request,) = ask(own, "mine", ANSWERS["elasticsearch"].found)
+    (hits,), (request,) = ask(own, "mine", answers_of("elasticsearch")["found"])
     assert isinstance(hits, Hits)
     assert body_of(request) == {"q": HOSTILE}
 
 
 @pytest.mark.parametrize(
     "own",
-    [
-        {"timeout": "many"},
-        {"body": {"q": "{query_text}"}},
-        {"body": "{"},
-        {"text_fields": {"a": 1}},
-        {"text_fields": [1]},
-        {"index": ["a"]},
-        {"vector_field": 7},
-        {"engine": "lucene"},
-        {"url": "search.test"},
-        {"headers": "x"},
-        {"embedding_model": ["a", "b"]},
-    ],
+    cases_of(__file__, "types in modes"),
 )
 def test_wrong_types_in_modes_are_reported(own: dict[str, Any]) -> None:
     http = {"engine": "elasticsearch", "url": "http://h/a", "modes": {"lexical": own}}
@@ -387,14 +373,7 @@ def test_wrong_types_in_modes_are_reported(own: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize(
     ("mode", "message"),
-    [
-        ({"retries": "many"}, r"modes\.x\.retries: expected a whole number"),
-        ({"retry": 1}, r"modes\.x\.retry: there is no such setting"),
-        ({"url": "http://u:p@h"}, "password, token or key"),
-        ({"headers": {"Authorization": "abc"}}, "looks like the name"),
-        ({"body": "{"}, "invalid JSON"),
-        ({"modes": {}}, r"modes\.x: a mode has no modes or engine"),
-    ],
+    cases_of(__file__, "wrong modes"),
 )
 def test_modes_are_checked_like_other_settings(mode: dict[str, Any], message: str) -> None:
     with pytest.raises(UsageError, match=message) as caught:

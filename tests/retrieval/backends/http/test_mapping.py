@@ -10,6 +10,7 @@ from typing import Any
 
 import httpx
 import pytest
+from harness.tables import cases_of
 from pydantic import ValidationError
 
 from trectools_plus.benchmark.run.config_file import load_fetch_settings
@@ -60,14 +61,7 @@ def test_a_vector_database_with_parallel_lists_of_distances() -> None:
 
 @pytest.mark.parametrize(
     ("ids", "scores", "answer", "found"),
-    [
-        ("$['a b'][*].id", '$["a b"][*].s', {"a b": [{"id": 1, "s": 2}]}, ["1"]),
-        ("$.hits[*].doc.id", "$.hits[*].s", {"hits": [{"doc": {"id": 1}, "s": 2}]}, ["1"]),
-        ("$.errors[*].id", "$.errors[*].s", {"errors": [{"id": 1, "s": 2}]}, ["1"]),
-        ("$.ids[*]", "$.scores[*]", {"ids": ["a"], "scores": [2, 1]}, None),
-        ("$.ids[*]", "$.scores[*]", {"ids": ["a", "b"], "scores": [2]}, None),
-        ("$.ids[*]", "$.scores[*]", {"ids": ["a"]}, None),
-    ],
+    cases_of(__file__, "side"),
 )
 def test_ids_and_scores_stand_side_by_side(
     ids: str, scores: str, answer: Any, found: list[str] | None
@@ -130,29 +124,7 @@ ENTRY = {"query_id": "q1", "segments": [{"segment_id": "a", "score": 1}]}
 @pytest.mark.parametrize(
     ("reply", "reason"),
     [
-        ({}, r"no list.* at \$\.results\[\*\]"),
-        ([], r"no list.* at \$\.results"),
-        ({"results": [{**ENTRY, "query_id": "q2"}]}, "the answer has no entry for query q1"),
-        ({"results": [ENTRY, ENTRY]}, "the answer has 2 entries for query q1"),
-        ({"results": [{**ENTRY, "segments": [{"segment_id": "a"}]}]}, "has nothing at"),
-        (
-            {"results": [{**ENTRY, "segments": [{"segment_id": "a"}, {"score": 2}]}]},
-            "has nothing at",
-        ),
-        (
-            {"results": [{**ENTRY, "segments": [{"segment_id": None, "score": 1}]}]},
-            r"expected an id at .*: \[null\]",
-        ),
-        (
-            {"results": [{**ENTRY, "segments": [{"segment_id": "a", "score": "high"}]}]},
-            r'expected a score at .*: \["high"\]',
-        ),
-        ({"results": ["overloaded"]}, r'no entry for query q1: \["overloaded"\]'),
-        ({"results": [{"error": "overloaded"}]}, "no entry for query q1: .*overloaded"),
-        ({"results": [ENTRY], "error": "half"}, "the answer reports an error .*half"),
-        ({"results": [{**ENTRY, "error": "half"}]}, "the answer reports an error .*half"),
-        ({"results": [{**ENTRY, "segments": None}]}, r"no list.* at \$\.segments\[\*\]"),
-        ({"results": [{"query_id": "q1"}]}, "no list"),
+        *cases_of(__file__, "answers"),
         (lambda _: httpx.Response(200, text="<html>"), "the answer is no JSON: <html>"),
         (lambda _: httpx.Response(200, text='{"a": NaN}'), "the answer is no JSON"),
         (lambda _: httpx.Response(200, text="[" * 100_000), "the answer is no JSON"),
@@ -185,27 +157,7 @@ NO_HIT = {"hits": {"hits": []}}
 @pytest.mark.parametrize(
     ("answer", "shown"),
     [
-        ({"error": {"type": "parse_exception"}, "status": 400}, "parse_exception"),
-        ({"errors": [{"message": "no such field"}], "data": None}, "no such field"),
-        ({"message": "rate limit"}, "rate limit"),
-        ({"detail": "not found"}, "not found"),
-        ({}, "no list"),
-        ({"hits": {}}, "no list"),
-        ({"hits": None}, "no list"),
-        ({"hits": []}, "no list"),
-        ({"hits": {"hits": None}}, "no list"),
-        ({"hits": {"hits": {}}}, "no list"),
-        ({"hits": {"hits": "none"}}, "no list"),
-        ({"hits": {"hits": {"reason": "overloaded"}}}, "overloaded"),
-        ({"hits": {"hits": ["overloaded"]}}, "overloaded"),
-        ({"hits": {"hits": [{"name": "d1"}]}}, '{"name": "d1"}'),
-        ({"hits": {"hits": [{"_id": "d1"}, {"reason": "shard 3"}]}}, "shard 3"),
-        ("overloaded", '"overloaded"'),
-        (json.dumps(ONE_HIT), "no list"),
-        (7, "7"),
-        (None, "no list"),
-        (["overloaded"], "overloaded"),
-        ([], "no list"),
+        *cases_of(__file__, "errors"),
         *(
             ({**hits, **more}, "reports an error")
             for hits in (NO_HIT, ONE_HIT)
@@ -233,23 +185,7 @@ def test_an_error_with_status_200_is_no_answer(answer: Any, shown: str) -> None:
 
 @pytest.mark.parametrize(
     "more",
-    [
-        {},
-        {"error": None},
-        {"errors": []},
-        {"error": ""},
-        {"error": False},
-        {"errors": {}},
-        {"error": {"code": 0, "message": ""}},
-        {"timed_out": False, "timeout": 30, "took": 3},
-        {"success": True, "status": "ok", "code": 0},
-        {"status": 200, "message": "nothing found"},
-        {"responseHeader": {"status": 0}},
-        {"_shards": {"total": 5, "successful": 5, "skipped": 0, "failed": 0}},
-        {"coverage": {"coverage": 100, "full": True}},
-        {"degraded": False, "search_cutoff": False, "is_partial": False, "partial": 0},
-        {"coverage": 0.97, "exhaustive": {"nbHits": False}, "full": False},
-    ],
+    cases_of(__file__, "further"),
 )
 def test_an_empty_list_is_nothing_found(more: dict[str, Any]) -> None:
     for answer, ids in ((NO_HIT, []), (ONE_HIT, ["d1"])):
@@ -259,16 +195,7 @@ def test_an_empty_list_is_nothing_found(more: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize(
     ("ids", "empty", "missing"),
-    [
-        ("$[*]", [], {}),
-        ("$[*].id", [], {"message": "x"}),
-        ("$.ids[0][*]", {"ids": [[]]}, {"ids": [None]}),
-        ("$.ids[0][*]", {"ids": []}, {"ids": None}),
-        ("$.data.search.hits[*].id", {"data": {"search": {"hits": []}}}, {"data": None}),
-        ("$.groups[*].hits[*].id", {"groups": [{"hits": []}]}, {"groups": [{}]}),
-        ("$.root.children[*].id", {"root": {"children": []}}, {"root": {"errors": [{}]}}),
-        ("$.hits[*].error", {"hits": []}, {"hits": {"error": "x"}}),
-    ],
+    cases_of(__file__, "shapes"),
 )
 def test_nothing_found_in_other_shapes(ids: str, empty: Any, missing: Any) -> None:
     settings = {"results": None, "ids": ids, "scores": None}
@@ -352,34 +279,8 @@ def test_too_large_an_answer_is_not_read_to_its_end() -> None:
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"url": "search.test"}, "expected a URL"),
-        ({"url": "http://user:pass@a"}, "contains a password, token or key"),
-        ({"url": "http://a?api_key=abc&q={query_text}"}, "contains a password, token or key"),
-        ({"url": "http://a/s?sv=1&sig=abc"}, "contains a password, token or key"),
-        ({"url": "http://a/s?X-Amz-Signature=abc"}, "contains a password, token or key"),
-        ({"url": "http://a/s?X-Goog-Credential=abc"}, "contains a password, token or key"),
-        ({"url": "http://a/s?jwt=abc&q={query_text}"}, "contains a password, token or key"),
-        ({"url": "http://a/s?pwd=abc"}, "contains a password, token or key"),
-        ({"url": "http://a/s?sessionId=abc"}, "contains a password, token or key"),
-        ({"url": "http://a/s?%73ig=abc"}, "contains a password, token or key"),
-        ({"url": "http://a/s?a=1;sig=abc"}, "contains a password, token or key"),
-        ({"url": "http://a/s#access_token=abc"}, "contains a password, token or key"),
-        ({"headers": {"X-A": "b&sig=abc"}}, "a value contains a password, token or key"),
-        ({"headers": {"Authorization": "Bearer abc"}}, "'Authorization' looks like"),
-        ({"headers": {"token": "abc"}}, "'token' looks like the name of a secret"),
-        ({"body": '{"q": "{query_text}", "password": "abc"}'}, "'password' looks like"),
-        ({"key_env": "sk-abc/123"}, "expected the name of an environment variable"),
-        ({"body": "{query_text}"}, "invalid JSON"),
-        ({"body": {"q": "{query_text}"}}, "expected the body as JSON text"),
-        ({"body": '{"q": "x"}'}, "the request does not contain the query"),
+        *cases_of(__file__, "refused"),
         *(({"ids": path}, "is not a path") for path in ("$.a[", "$..id", "$.a.*", "$.a[?@.b]")),
-        ({"body": "none"}, "the request does not contain the query"),
-        ({"headers": {"a b": "c"}}, "'a b' is not a valid header"),
-        ({"headers": {"X-Name": "Zoë abc"}}, "not a valid header"),
-        ({"headers": {"X-Name": "abc\r\nX-Other: 1"}}, "not a valid header"),
-        ({"url": "http://a..b/abc"}, "expected a URL"),
-        ({"body": '{"q": "{query_text}", "auth_token": "abc"}'}, "'auth_token' looks like"),
-        ({"timeout": 0}, "timeout"),
     ],
 )
 def test_settings_that_are_refused(settings: dict[str, Any], message: str) -> None:
@@ -417,25 +318,7 @@ COUNTED = {
 
 @pytest.mark.parametrize(
     ("answer", "found"),
-    [
-        ({"result": {"count": 0}}, []),
-        ({"result": {"count": 0, "docs": []}}, []),
-        ({"result": {"count": 2, "docs": [{"id": "a"}]}}, ["a"]),
-        ({"result": {"docs": [{"id": "a"}]}}, ["a"]),
-        ({"result": {"count": 0, "docs": None}}, []),
-        ({"result": {"count": "0"}}, None),
-        ({"result": {"count": False}}, None),
-        ({"result": {"count": 2}}, None),
-        ({"result": {"count": 2, "docs": []}}, None),
-        ({"result": {}}, None),
-        ({"count": 0}, None),
-        ({"result": {"count": 0, "part": "shard 3"}}, None),
-        ({"result": {"count": 0}, "error": "overloaded"}, None),
-        ({"result": {"docs": [{"id": "a"}]}, "warnings": ["timeout"]}, None),
-        ({"result": {"docs": [{"id": "a"}]}, "shards": {"all": False}}, None),
-        ({"result": {"docs": [{"id": "a"}]}, "shards": {"all": True}}, ["a"]),
-        ({"result": {"docs": [{"id": "a"}]}, "warnings": []}, ["a"]),
-    ],
+    cases_of(__file__, "urls"),
 )
 def test_total_and_incomplete(answer: Any, found: list[str] | None) -> None:
     (reply,), _ = ask(COUNTED, answer)
