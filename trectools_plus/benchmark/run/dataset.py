@@ -317,9 +317,9 @@ def load_collection(spec: str | Path, *, with_corpus: bool = True) -> Collection
         spec: ``irds:<id>`` for a collection of the ``ir_datasets`` catalogue; ``sample`` for the
             collection that the package contains (60 documents about household questions, 30
             queries with graded judgments; ``./sample`` is a folder); or a folder in BEIR layout
-            (``corpus.jsonl``, ``queries.jsonl``, and ``qrels/test.tsv`` or the only file in
-            ``qrels``) or in TREC layout (``corpus.jsonl``, ``topics.tsv``, ``qrels.txt``). Each
-            file may be compressed, with the suffix ``.gz``, ``.bz2``, ``.xz`` or ``.zst``.
+            (``corpus.jsonl``, ``queries.jsonl``, and ``qrels/test.tsv`` or ``qrels/dev.tsv``) or in
+            TREC layout (``corpus.jsonl``, ``topics.tsv``, ``qrels.txt``). Each file may be
+            compressed, with the suffix ``.gz``, ``.bz2``, ``.xz`` or ``.zst``.
         with_corpus: Also load the documents.
 
     Raises:
