@@ -15,7 +15,7 @@ import pytest
 from trectools_plus.benchmark.compare.compare_reports import compare_reports
 from trectools_plus.benchmark.gate import GateRules, parse_drop, run_gate
 from trectools_plus.errors import IncomparableError, InputError, UsageError
-from trectools_plus.statistics.non_inferiority import non_inferiority_interval
+from trectools_plus.statistics.paired_tests import non_inferiority_interval
 
 R10 = GateRules(("R@10",))
 

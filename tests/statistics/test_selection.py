@@ -8,7 +8,7 @@ from scipy import stats
 
 from trectools_plus.errors import UsageError
 from trectools_plus.statistics import mean_intervals, select_winner
-from trectools_plus.statistics.resamples import draw_counts, map_chunks
+from trectools_plus.statistics.arrays import draw_counts, map_chunks
 
 
 def _variants(seed: int = 1, queries: int = 40, variants: int = 6) -> np.ndarray:

@@ -2,7 +2,8 @@
 
 Queries and documents of a prompt are data: they stand between marks that they cannot contain. An
 answer counts only if it has the required form, so a document that makes a model answer otherwise is
-not judged."""
+not judged.
+"""
 
 from __future__ import annotations
 

@@ -2,7 +2,8 @@
 
 Inside :func:`~trectools_plus.distributed.use_scheduler`, workers read the runs. Judgments and
 measures are sent to each worker once. Workers must have access to the files under the same path or
-URL. The caller reads the remaining files and reports their errors, as without workers."""
+URL. The caller reads the remaining files and reports their errors, as without workers.
+"""
 
 from __future__ import annotations
 

@@ -6,8 +6,13 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from trectools_plus.benchmark.report.model import BenchmarkReport
-from trectools_plus.statistics.comparison import Comparison, ConfidenceInterval
-from trectools_plus.statistics.method import DEFAULT_CORRECTION, DEFAULT_TEST, alpha_of
+from trectools_plus.statistics.comparison import (
+    DEFAULT_CORRECTION,
+    DEFAULT_TEST,
+    Comparison,
+    ConfidenceInterval,
+    alpha_of,
+)
 from trectools_plus.text import plural
 
 MOST_QUERIES = 50

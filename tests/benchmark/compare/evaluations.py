@@ -8,8 +8,7 @@ from typing import Unpack
 from trectools_plus.benchmark.compare.compare import refuse_different_queries
 from trectools_plus.measures.evaluation import Evaluation
 from trectools_plus.statistics.arrays import IntervalOptions
-from trectools_plus.statistics.comparison import Comparison
-from trectools_plus.statistics.method import check_method, describe_family
+from trectools_plus.statistics.comparison import Comparison, check_method, describe_family
 from trectools_plus.statistics.scores import Method, PairedScores, compare_scores
 from trectools_plus.statistics.systems import pairs_of
 

@@ -33,10 +33,10 @@ from trectools_plus.measures.definitions.base import Measure
 from trectools_plus.measures.evaluation import DEFAULT_MEASURES, Evaluation, evaluate
 from trectools_plus.measures.judged import notes_on_unjudged
 from trectools_plus.statistics.arrays import IntervalOptions
-from trectools_plus.statistics.comparison import Comparison
-from trectools_plus.statistics.method import (
+from trectools_plus.statistics.comparison import (
     DEFAULT_CORRECTION,
     DEFAULT_TEST,
+    Comparison,
     check_method,
 )
 from trectools_plus.text import visible

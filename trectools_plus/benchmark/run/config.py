@@ -57,7 +57,7 @@ from trectools_plus.statistics.arrays import (
     DEFAULT_SEED,
     IntervalOptions,
 )
-from trectools_plus.statistics.method import (
+from trectools_plus.statistics.comparison import (
     DEFAULT_CORRECTION,
     DEFAULT_TEST,
     TEST_ALIASES,

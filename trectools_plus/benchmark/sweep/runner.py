@@ -30,7 +30,7 @@ from trectools_plus.statistics.arrays import none_if_nan
 from trectools_plus.statistics.comparison import ConfidenceInterval
 from trectools_plus.statistics.intervals import MIN_VALUES, mean_intervals
 from trectools_plus.statistics.scores import interval_of
-from trectools_plus.statistics.selection import Winner, select_winner
+from trectools_plus.statistics.systems import Winner, select_winner
 
 SCHEMA_VERSION = "1.0"
 

@@ -4,7 +4,7 @@
 
     Measure                  name, cutoff, relevance level, direction, definition
     ├── ColumnMeasure        computed from grades and ranks, for all queries at once
-    │   └── TrecEvalMeasure  computed by pytrec_eval            (providers/standard.py)
+    │   └── TrecEvalMeasure  computed by pytrec_eval            (providers/pytrec_eval.py)
     ├── IrMeasure            computed by ir_measures            (providers/ir_measures.py)
     └── BaseMeasure          computed query by query; the base of user measures (providers/user.py)
 """

@@ -15,8 +15,8 @@ from trectools_plus.reporting.document import (
     table_of,
 )
 from trectools_plus.reporting.wording import describe_method, name_test, show, show_p
+from trectools_plus.statistics.arrays import EQUAL
 from trectools_plus.statistics.comparison import ends_of
-from trectools_plus.statistics.method import EQUAL
 from trectools_plus.text import plural, visible
 
 MARKER = "<!-- trectools-plus benchmark gate -->"
