@@ -31,15 +31,16 @@ from trectools_plus.extraction.inputs import (
     read_predictions,
     read_texts,
 )
-from trectools_plus.extraction.names import eligible_terms, root_of
 from trectools_plus.extraction.report import (
     GOLD_FILE,
     ExtractionManifest,
     ExtractionReport,
+    ExtractionSettings,
     StoredDocument,
     StoredInputs,
     StoredTerm,
     SystemFacts,
+    make_extraction_settings,
 )
 from trectools_plus.extraction.scoring import (
     FORMULA,
@@ -48,7 +49,7 @@ from trectools_plus.extraction.scoring import (
     score_predictions,
     scores_of,
 )
-from trectools_plus.extraction.settings import ExtractionSettings, make_extraction_settings
+from trectools_plus.extraction.words import eligible_terms, root_of
 from trectools_plus.formats.files.closed import ClosedFolder, read_document
 from trectools_plus.formats.files.content import iter_lines
 from trectools_plus.formats.jsonl import iter_objects

@@ -32,7 +32,6 @@ from trectools_plus.extraction.inputs import (
     Prediction,
     Predictions,
 )
-from trectools_plus.extraction.names import eligible_terms
 from trectools_plus.extraction.report import (
     DatasetFacts,
     DocumentCounts,
@@ -44,6 +43,7 @@ from trectools_plus.extraction.report import (
     Score,
     SystemFacts,
 )
+from trectools_plus.extraction.words import eligible_terms
 from trectools_plus.ontology.ontology import Ontology
 from trectools_plus.ontology.similarity import best_matches, formula_named
 from trectools_plus.statistics.arrays import (
