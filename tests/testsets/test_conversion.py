@@ -13,21 +13,19 @@ from hypothesis import strategies as st
 
 from trectools_plus.errors import FormatError, InputError, UsageError
 from trectools_plus.formats.tables import Qrels, Topics
-from trectools_plus.testsets.conversion import (
-    LAYOUTS,
-    convert_test_set,
-    form_of_output,
-    read_parts,
-    write_test_set,
-)
 from trectools_plus.testsets.loading import load_test_set, read_test_set
 from trectools_plus.testsets.model import (
+    LAYOUTS,
     RelevantTerm,
     TestQuery,
     TestSet,
     TestSetMetadata,
+    convert_test_set,
+    form_of_output,
     from_tables,
     qrels_of,
+    read_parts,
+    write_test_set,
 )
 from trectools_plus.validation.loading import load_qrels
 

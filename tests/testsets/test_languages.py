@@ -9,7 +9,7 @@ import pytest
 
 from trectools_plus import load_test_set
 from trectools_plus.errors import FormatError, InputError
-from trectools_plus.testsets.languages import languages_in, split_languages
+from trectools_plus.testsets.loading import languages_in, split_languages
 
 
 def test_a_missing_description_is_named() -> None:

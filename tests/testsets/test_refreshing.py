@@ -11,9 +11,8 @@ from trectools_plus.errors import CheckFailedError, UsageError
 from trectools_plus.formats.tables import Qrels
 from trectools_plus.statistics.arrays import Resampling
 from trectools_plus.testsets.agreement import grade_agreement
-from trectools_plus.testsets.conversion import write_test_set
 from trectools_plus.testsets.loading import load_test_set, read_test_set
-from trectools_plus.testsets.model import TestSet
+from trectools_plus.testsets.model import TestSet, write_test_set
 from trectools_plus.testsets.splitting import next_version, record_annotators, refresh_test_set
 
 

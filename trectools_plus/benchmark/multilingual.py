@@ -36,8 +36,7 @@ from trectools_plus.models import ReportModel
 from trectools_plus.progress import Progress, no_progress
 from trectools_plus.provenance import Clock, utc_now
 from trectools_plus.statistics.comparison import Comparison
-from trectools_plus.testsets.languages import languages_in
-from trectools_plus.testsets.loading import load_test_set
+from trectools_plus.testsets.loading import languages_in, load_test_set
 
 PARALLEL_SETS = tuple(f"hpo-{language}-standard" for language in ("en", "de", "fr", "es", "nl"))
 """The default test sets: the same meanings in five languages."""
