@@ -6,7 +6,7 @@ import importlib.util
 
 import pytest
 
-from trectools_plus.ontology.hpo import load_ontology
+from trectools_plus.ontology.ontology import load_ontology
 from trectools_plus.retrieval.hpo.ontology_terms import corpus_of, parts_of
 
 pytestmark = [

@@ -12,7 +12,7 @@ from trectools_plus.extraction.words import (
     modifier_words,
     names_of,
 )
-from trectools_plus.ontology.hpo import load_ontology
+from trectools_plus.ontology.ontology import load_ontology
 
 pytestmark = [
     pytest.mark.slow("extracts terms from real documents"),

@@ -6,7 +6,7 @@ from functools import cache
 
 import pytest
 
-from trectools_plus.ontology.hpo import load_ontology
+from trectools_plus.ontology.ontology import load_ontology
 from trectools_plus.testsets.loading import load_test_set, shipped_names
 from trectools_plus.testsets.model import TestQuery, TestSet
 

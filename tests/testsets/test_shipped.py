@@ -7,7 +7,7 @@ from itertools import combinations
 import pytest
 
 from trectools_plus.benchmark.multilingual import find_expected_terms
-from trectools_plus.ontology.hpo import load_ontology
+from trectools_plus.ontology.ontology import load_ontology
 from trectools_plus.testsets.loading import list_test_sets, load_test_set, shipped_names
 from trectools_plus.testsets.model import qrels_of
 from trectools_plus.testsets.validation import validate_test_sets

@@ -53,9 +53,8 @@ from trectools_plus.extraction.words import eligible_terms, root_of
 from trectools_plus.formats.files.closed import ClosedFolder, read_document
 from trectools_plus.formats.files.content import iter_lines
 from trectools_plus.formats.jsonl import iter_objects
-from trectools_plus.ontology.hpo import load_ontology
 from trectools_plus.ontology.obo import OboFile, Term
-from trectools_plus.ontology.ontology import Ontology
+from trectools_plus.ontology.ontology import Ontology, load_ontology
 from trectools_plus.progress import Progress, no_progress
 from trectools_plus.provenance import describe_conditions, utc_now
 from trectools_plus.statistics.arrays import MAX_RESAMPLES, Resampling, check_choice

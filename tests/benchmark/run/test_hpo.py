@@ -9,7 +9,7 @@ from trectools_plus.benchmark.run.config import BenchmarkConfig
 from trectools_plus.benchmark.run.dataset import load_hpo
 from trectools_plus.benchmark.run.runner import run_benchmark
 from trectools_plus.errors import FormatError
-from trectools_plus.ontology.hpo import load_ontology
+from trectools_plus.ontology.ontology import load_ontology
 from trectools_plus.reporting.files import write_reports
 from trectools_plus.reporting.verification.verify import verify_report
 from trectools_plus.testsets.loading import load_test_set

@@ -16,7 +16,7 @@ from trectools_plus.cli.app import app
 from trectools_plus.cli.commands import search
 from trectools_plus.errors import TrectoolsPlusError
 from trectools_plus.formats.tables import Corpus
-from trectools_plus.ontology.hpo import load_ontology
+from trectools_plus.ontology.ontology import load_ontology
 from trectools_plus.retrieval.backends.embedded.backend import build_retrievers
 from trectools_plus.retrieval.hpo.ontology_terms import corpus_of
 
