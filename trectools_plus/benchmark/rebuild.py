@@ -35,14 +35,14 @@ from trectools_plus.benchmark.run.runner import (
     make_result,
     score_modes,
 )
+from trectools_plus.display import Progress, no_progress
 from trectools_plus.errors import TrectoolsPlusError
 from trectools_plus.formats.files.closed import is_unchanged
 from trectools_plus.formats.tables import Topics
 from trectools_plus.formats.trec_files import write_qrels
 from trectools_plus.measures.scoring import accept_unjudged
+from trectools_plus.models import package_versions
 from trectools_plus.plugins import without_user_code
-from trectools_plus.progress import Progress, no_progress
-from trectools_plus.provenance import package_versions
 from trectools_plus.validation.views.qrels import QrelsView
 
 _ALWAYS_UNPROVEN = ("date", "command", "machine", "package versions")

@@ -13,7 +13,8 @@ from itertools import chain
 
 import polars as pl
 
-from trectools_plus.arguments import checked
+from trectools_plus.display import Progress, no_progress
+from trectools_plus.errors import checked
 from trectools_plus.extraction.assertion import ENGLISH, assert_mentions, languages_of
 from trectools_plus.extraction.dictionary import Dictionary
 from trectools_plus.extraction.inputs import (
@@ -39,7 +40,6 @@ from trectools_plus.extraction.words import (
 )
 from trectools_plus.formats.tables import CORPUS_SCHEMA, Corpus
 from trectools_plus.ontology.ontology import Ontology
-from trectools_plus.progress import Progress, no_progress
 from trectools_plus.retrieval.backends.embedded.backend import build_retrievers
 from trectools_plus.retrieval.hpo.glossary import fold_letters, included_glossary
 from trectools_plus.retrieval.hpo.lay_terms import lay_rows, lay_words

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Generic, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 
+from trectools_plus.display import Progress, no_progress
 from trectools_plus.distributed import Place, check_seen, current_workers, place_of
 from trectools_plus.errors import (
     CheckFailedError,
@@ -31,7 +32,6 @@ from trectools_plus.formats.interchange.names import (
 from trectools_plus.formats.query_chunks import iter_query_chunks
 from trectools_plus.measures.definitions.base import FloatArray, Measure
 from trectools_plus.measures.judged import JudgedPart, JudgedQueries, JudgedRun
-from trectools_plus.progress import Progress, no_progress
 from trectools_plus.validation.engine import check_pair_view, check_view
 from trectools_plus.validation.findings import (
     Finding,

@@ -2,7 +2,7 @@
 
 ::
 
-    arguments.py    flags and parameters of measures, parsed as by getopt and trec_eval
+    errors.py    flags and parameters of measures, parsed as by getopt and trec_eval
     command.py      scores of the files of a command line, and z-scores
     inputs.py       reading and validation of the files
     scoring.py      values of each query and measure, from pytrec_eval or builtin.py

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Unpack
 
-from trectools_plus.arguments import checked
 from trectools_plus.benchmark.compare.compare import (
     compare_modes,
     find_primary_of,
@@ -26,7 +25,7 @@ from trectools_plus.benchmark.report.model import (
 from trectools_plus.benchmark.report.verdict import add_result
 from trectools_plus.benchmark.run.config import Comparing, resampling_of
 from trectools_plus.display import Displayed, TextTable
-from trectools_plus.errors import UsageError
+from trectools_plus.errors import UsageError, checked
 from trectools_plus.formats.interchange.frames import to_pandas
 from trectools_plus.lazy_names import render
 from trectools_plus.measures.definitions.base import Measure

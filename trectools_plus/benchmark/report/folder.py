@@ -35,7 +35,7 @@ from trectools_plus.benchmark.run.output_folder import (
     REPORT_FILE,
     TOPICS_FILE,
 )
-from trectools_plus.display import Displayed, as_cell
+from trectools_plus.display import Displayed, Progress, as_cell, no_progress
 from trectools_plus.errors import InputError, TrectoolsPlusError, UsageError
 from trectools_plus.formats.collection import find_collection_files, is_named_collection
 from trectools_plus.formats.files.closed import (
@@ -48,7 +48,6 @@ from trectools_plus.formats.hashing import sha256_file
 from trectools_plus.formats.tables import Corpus, Qrels, Run, Topics
 from trectools_plus.formats.topics import read_topics
 from trectools_plus.plugins import without_user_code
-from trectools_plus.progress import Progress, no_progress
 from trectools_plus.retrieval.source import hash_topics
 from trectools_plus.statistics.arrays import MAX_RESAMPLES
 from trectools_plus.testsets.loading import find_shipped

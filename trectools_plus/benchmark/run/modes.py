@@ -29,6 +29,7 @@ from trectools_plus.benchmark.run.output_folder import (
     RUNS_FOLDER,
     OutputFolder,
 )
+from trectools_plus.display import Progress
 from trectools_plus.errors import InputError
 from trectools_plus.formats.columns.decimals import WholeNumbers
 from trectools_plus.formats.columns.ids import Ids
@@ -38,7 +39,6 @@ from trectools_plus.formats.tables import RUN_SCHEMA, Run
 from trectools_plus.formats.trec_files import write_qrels, write_run
 from trectools_plus.measures.judged import view_of
 from trectools_plus.measures.scoring import Ties, accept_unjudged, count_ties
-from trectools_plus.progress import Progress
 from trectools_plus.validation import FileReport, Severity, check_pair, refuse_errors
 from trectools_plus.validation.engine import check_pair_view, open_run
 from trectools_plus.validation.findings import NOTHING_JUDGED, FindingsError

@@ -42,7 +42,7 @@ from trectools_plus.benchmark.run.output_folder import (
     claim_folder,
 )
 from trectools_plus.blas import limited_blas_threads
-from trectools_plus.display import Displayed, TextTable
+from trectools_plus.display import Displayed, Progress, TextTable, no_progress
 from trectools_plus.formats.tables import Run, Topics
 from trectools_plus.measures.evaluation import (
     Evaluation,
@@ -50,8 +50,7 @@ from trectools_plus.measures.evaluation import (
     score_runs,
 )
 from trectools_plus.measures.judged import has_nonrelevant, notes_on_judges
-from trectools_plus.progress import Progress, no_progress
-from trectools_plus.provenance import (
+from trectools_plus.models import (
     Clock,
     describe_conditions,
     utc_now,
