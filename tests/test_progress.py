@@ -3,7 +3,7 @@ import sys
 
 import pytest
 
-from trectools_plus.progress import progress_bar
+from trectools_plus.display import progress_bar
 
 
 class Terminal(io.StringIO):

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from trectools_plus.provenance import (
+from trectools_plus.models import (
     describe_machine,
     format_command,
     format_time,

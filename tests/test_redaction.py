@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trectools_plus.redaction import hide_secrets, secret_in_url
+from trectools_plus.text import hide_secrets, secret_in_url
 
 
 @pytest.mark.parametrize(

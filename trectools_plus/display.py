@@ -1,15 +1,17 @@
-"""Tables of text, and results that show themselves as such tables in consoles and notebooks.
+"""Tables of text, results that show themselves as such tables, and the progress of operations.
 
-A class that derives from :class:`Displayed` has both. By default they show its fields, or the
-entries of one of its attributes as a table.
+A class that derives from :class:`Displayed` shows itself in consoles and notebooks: by default its
+fields, or the entries of one of its attributes as a table. Progress is shown on stderr, as bars.
 """
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass, fields, is_dataclass, replace
 from enum import Enum
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Protocol, Self
 
 from trectools_plus.lazy_names import render
 from trectools_plus.text import MAX_WIDTH, printable, show, visible
@@ -269,3 +271,50 @@ def _text_table(table: TextTable) -> str:
     total = len(table.rows) if table.total is None else table.total
     more = [f"  … and {total - len(rows):,} more"] if total > len(rows) else []
     return "\n".join([table.caption, *(lines if rows else []), *more])
+
+
+class Progress(Protocol):
+    """A function that is called as work proceeds."""
+
+    def __call__(self, description: str, done: int, total: int) -> None:
+        """Report that ``done`` of ``total`` steps are finished."""
+
+
+def no_progress(description: str, done: int, total: int) -> None:
+    """Report nothing."""
+
+
+@contextmanager
+def progress_bar(*, shown: bool = True) -> Iterator[Progress]:
+    """Yield a function ``progress(description, done, total)`` that shows progress on stderr.
+
+    Inside the context, ``print`` writes to stderr, also in user code (for example a retriever),
+    because stdout is for the result.
+
+    Args:
+        shown: Whether to draw a bar for each description if stderr is a terminal; it disappears at
+            the end.
+    """
+    with redirect_stdout(sys.stderr):
+        if shown and sys.stderr.isatty():
+            with _bars() as progress:
+                yield progress
+        else:
+            yield no_progress
+
+
+@contextmanager
+def _bars() -> Iterator[Progress]:
+    from rich.console import Console
+    from rich.progress import Progress as Display
+    from rich.progress import TaskID
+
+    tasks: dict[str, TaskID] = {}
+    with Display(console=Console(stderr=True), transient=True) as display:
+
+        def draw(description: str, done: int, total: int) -> None:
+            if description not in tasks:
+                tasks[description] = display.add_task(description)
+            display.update(tasks[description], completed=done, total=total)
+
+        yield draw

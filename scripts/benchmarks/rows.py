@@ -171,8 +171,7 @@ def term_similarity(setting: Setting) -> Iterator[Line]:  # noqa: ARG001
         return
     from trectools_plus.formats.tables import Qrels, Run
     from trectools_plus.measures.evaluation import evaluate
-    from trectools_plus.ontology.hpo import find_hpo_file, load_ontology
-    from trectools_plus.ontology.ontology import Ontology
+    from trectools_plus.ontology.ontology import Ontology, find_hpo_file, load_ontology
 
     random = np.random.default_rng(SEED)
     term_ids = np.array(load_ontology().ids.live)

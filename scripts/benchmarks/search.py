@@ -73,7 +73,7 @@ def make_collection(
 
 
 def _words() -> list[str]:
-    from trectools_plus.ontology.hpo import load_ontology
+    from trectools_plus.ontology.ontology import load_ontology
 
     terms = load_ontology().terms.values()
     texts = (text for term in terms for text in (term.name, term.definition or ""))

@@ -15,7 +15,7 @@ import pytest
 from trectools_plus.benchmark import GateRules, compare_reports, parse_drop
 from trectools_plus.benchmark.gate import run_gate
 from trectools_plus.errors import IncomparableError, InputError, UsageError
-from trectools_plus.statistics.non_inferiority import non_inferiority_interval
+from trectools_plus.statistics.paired_tests import non_inferiority_interval
 
 R10 = GateRules(("R@10",))
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from trectools_plus.distributed import copies
-from trectools_plus.distributed.copies import map_in_copies
+from trectools_plus import distributed as copies
+from trectools_plus.distributed import map_in_copies
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="only Linux copies processes")
 
@@ -63,7 +63,7 @@ def test_no_process_is_started_where_it_is_unsafe_or_useless(monkeypatch, reason
 def test_processes_end_with_their_parent(number, tmp_path):
     code = (
         "import os, sys, time\n"
-        "from trectools_plus.distributed import copies\n"
+        "from trectools_plus import distributed as copies\n"
         "copies._count_processors = lambda: 2\n"
         "def work(number):\n"
         f"    open({str(tmp_path)!r} + f'/{{os.getpid()}}', 'w').close()\n"

@@ -15,9 +15,8 @@ import pytest
 from trectools_plus.extraction.assertion import assert_mentions
 from trectools_plus.extraction.extractor import Extractor
 from trectools_plus.extraction.inputs import Mention
-from trectools_plus.extraction.settings import ExtractionSettings
-from trectools_plus.ontology.hpo import load_ontology
-from trectools_plus.ontology.ontology import Ontology
+from trectools_plus.extraction.report import ExtractionSettings
+from trectools_plus.ontology.ontology import Ontology, load_ontology
 
 Call = Callable[..., tuple[int, str, str]]
 

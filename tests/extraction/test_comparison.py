@@ -3,9 +3,9 @@ import json
 import pytest
 
 from trectools_plus.errors import IncomparableError, UsageError
+from trectools_plus.extraction.report import ExtractionSettings
 from trectools_plus.extraction.runner import ExtractionOptions, run_extraction
 from trectools_plus.extraction.scoring import compare_extractions
-from trectools_plus.extraction.settings import ExtractionSettings
 
 
 @pytest.fixture

@@ -2,7 +2,7 @@ import pytest
 
 from trectools_plus.errors import UsageError
 from trectools_plus.extraction.dictionary import Dictionary
-from trectools_plus.extraction.names import eligible_terms, names_of
+from trectools_plus.extraction.words import eligible_terms, names_of
 
 
 @pytest.fixture(scope="module")

@@ -3,7 +3,7 @@ import pytest
 
 from trectools_plus.errors import UsageError
 from trectools_plus.extraction.extractor import Extractor
-from trectools_plus.extraction.settings import make_extraction_settings
+from trectools_plus.extraction.report import make_extraction_settings
 from trectools_plus.retrieval.source import Ranking
 
 

@@ -5,14 +5,14 @@ import importlib.util
 import pytest
 
 from trectools_plus.extraction.dictionary import Dictionary
-from trectools_plus.extraction.names import (
+from trectools_plus.extraction.report import ExtractionSettings
+from trectools_plus.extraction.runner import run_extraction
+from trectools_plus.extraction.words import (
     eligible_terms,
     modifier_words,
     names_of,
 )
-from trectools_plus.extraction.runner import run_extraction
-from trectools_plus.extraction.settings import ExtractionSettings
-from trectools_plus.ontology.hpo import load_ontology
+from trectools_plus.ontology.ontology import load_ontology
 
 pytestmark = [
     pytest.mark.slow("extracts terms from real documents"),

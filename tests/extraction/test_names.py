@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binomtest
 
-from trectools_plus.extraction.names import (
+from trectools_plus.extraction.words import (
     LABEL,
     Name,
     learn_replacements,

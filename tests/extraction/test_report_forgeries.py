@@ -15,9 +15,8 @@ from harness.tables import cases_of
 
 from trectools_plus.benchmark import verify_report
 from trectools_plus.errors import TrectoolsPlusError
-from trectools_plus.extraction.report import load_extraction_report
+from trectools_plus.extraction.report import ExtractionSettings, load_extraction_report
 from trectools_plus.extraction.runner import ExtractionOptions, run_extraction
-from trectools_plus.extraction.settings import ExtractionSettings
 from trectools_plus.formats.hashing import sha256_file
 from trectools_plus.reporting.benchmark import CLAIMS_TITLE
 from trectools_plus.reporting.document import markdown

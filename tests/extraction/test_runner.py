@@ -4,9 +4,12 @@ import pytest
 
 from trectools_plus.errors import FormatError, InputError, UsageError
 from trectools_plus.extraction.inputs import write_predictions
-from trectools_plus.extraction.report import extraction_report_schema, load_extraction_report
+from trectools_plus.extraction.report import (
+    ExtractionSettings,
+    extraction_report_schema,
+    load_extraction_report,
+)
 from trectools_plus.extraction.runner import ExtractionOptions, run_extraction
-from trectools_plus.extraction.settings import ExtractionSettings
 from trectools_plus.reporting.export import render_json
 from trectools_plus.reporting.extraction import write_extraction
 from trectools_plus.statistics.arrays import Resampling

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trectools_plus.extraction.segmentation import chunk, stem_of, words_of
+from trectools_plus.extraction.words import chunk, stem_of, words_of
 
 LEVELS = ("sentence", "clause", "phrase")
 TEXTS = st.one_of(

@@ -1,12 +1,12 @@
 import pytest
 
 from trectools_plus.errors import UsageError
+from trectools_plus.extraction.report import ExtractionSettings
 from trectools_plus.extraction.runner import (
     SweepOptions,
     run_extraction,
     sweep_extraction,
 )
-from trectools_plus.extraction.settings import ExtractionSettings
 
 
 def test_points_are_those_of_single_runs(collection, obo_path):

@@ -16,7 +16,7 @@ from trectools_plus.measures import (
     score_runs,
 )
 from trectools_plus.measures.parser import measure_labels
-from trectools_plus.measures.providers.ir_measures import ir_measures_labels
+from trectools_plus.measures.providers.libraries import ir_measures_labels
 from trectools_plus.measures.providers.user import BaseMeasure
 
 QRELS = [

@@ -16,7 +16,7 @@ from trectools_plus.measures import (
     parse_measures,
 )
 from trectools_plus.measures.parser import ALIASES, measure_labels, split_names
-from trectools_plus.measures.providers.ir_measures import IN_TREC_EVAL
+from trectools_plus.measures.providers.libraries import IN_TREC_EVAL
 
 find_entry_points = importlib.metadata.entry_points
 

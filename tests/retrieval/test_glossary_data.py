@@ -7,7 +7,7 @@ from importlib import resources
 
 import pytest
 
-from trectools_plus.ontology.hpo import load_ontology
+from trectools_plus.ontology.ontology import load_ontology
 
 LANGUAGES = ("de", "es", "fr", "nl")
 WORD = re.compile(r"[a-z0-9]+")

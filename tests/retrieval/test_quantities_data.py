@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 import trectools_plus
-from trectools_plus.ontology.hpo import load_ontology
+from trectools_plus.ontology.ontology import load_ontology
 
 PATH = Path(trectools_plus.__file__).parent / "retrieval" / "hpo" / "data" / "quantities.tsv"
 LIMITS = ["low", "high", "sd_low", "sd_high"]

@@ -8,7 +8,7 @@ from hypothesis.extra.numpy import arrays
 from scipy import stats
 
 from trectools_plus.statistics import compare_columns, paired_difference
-from trectools_plus.statistics.method import TESTS, fewest_changes
+from trectools_plus.statistics.comparison import TESTS, fewest_changes
 from trectools_plus.statistics.scores import Method, PairedScores, compare_scores
 
 NAN = float("nan")

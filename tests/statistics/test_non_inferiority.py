@@ -5,7 +5,7 @@ import pytest
 from scipy.optimize import minimize_scalar
 
 from trectools_plus.statistics import wilson_intervals
-from trectools_plus.statistics.non_inferiority import non_inferiority_interval
+from trectools_plus.statistics.paired_tests import non_inferiority_interval
 
 DRAWS = 1_000
 

@@ -11,13 +11,13 @@ from scipy import stats
 
 from trectools_plus.errors import UsageError
 from trectools_plus.statistics import PAIRED_TESTS, paired_difference
+from trectools_plus.statistics.arrays import draw_counts
 from trectools_plus.statistics.paired_tests import (
     bootstrap_test,
     randomisation_test,
     t_test,
     wilcoxon_test,
 )
-from trectools_plus.statistics.resamples import draw_counts
 
 GRID = st.sampled_from([-0.5, -0.25, -0.1, 0.0, 0.1, 0.2, 0.5, 1.0])
 DIFFERENCES = arrays(np.float64, st.integers(1, 30), elements=GRID | st.floats(-1, 1))

@@ -6,7 +6,7 @@ from scipy import stats
 
 from trectools_plus.errors import UsageError
 from trectools_plus.statistics import mean_intervals, select_winner
-from trectools_plus.statistics.resamples import draw_counts, map_chunks
+from trectools_plus.statistics.arrays import draw_counts, map_chunks
 
 
 def _variants(seed=1, queries=40, variants=6):

@@ -18,9 +18,15 @@ from trectools_plus.testsets import (
     read_parts,
     write_test_set,
 )
-from trectools_plus.testsets.conversion import LAYOUTS, convert_test_set
 from trectools_plus.testsets.loading import read_test_set
-from trectools_plus.testsets.model import RelevantTerm, TestSetMetadata, from_tables, qrels_of
+from trectools_plus.testsets.model import (
+    LAYOUTS,
+    RelevantTerm,
+    TestSetMetadata,
+    convert_test_set,
+    from_tables,
+    qrels_of,
+)
 from trectools_plus.validation import load_qrels
 
 IDS = st.text("abcXYZ019-_.:é", min_size=1, max_size=6).filter(lambda text: text[0] not in "#")

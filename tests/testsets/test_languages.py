@@ -7,7 +7,7 @@ import pytest
 from trectools_plus import load_test_set
 from trectools_plus.errors import FormatError, InputError
 from trectools_plus.testsets import split_languages
-from trectools_plus.testsets.languages import languages_in
+from trectools_plus.testsets.loading import languages_in
 
 
 def test_a_missing_description_is_named():

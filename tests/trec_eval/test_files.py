@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.measures.scoring.test_files import collections, large, only_as_a_whole, write
-from trectools_plus.distributed import copies
+from trectools_plus import distributed as copies
 from trectools_plus.errors import TrectoolsPlusError
 from trectools_plus.formats import query_chunks
 from trectools_plus.trec_eval import scoring as files

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from trectools_plus import trec_eval
 from trectools_plus.errors import CheckFailedError
-from trectools_plus.trec_eval.preferences import Preference, score_preferences
+from trectools_plus.trec_eval.builtin import Preference, score_preferences
 
 CASES = json.loads(Path(__file__).with_name("c_outputs.json").read_text("utf-8"))
 """Random judgments and runs, drawn once, with the output of C trec_eval 10-rc3."""

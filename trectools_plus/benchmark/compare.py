@@ -18,9 +18,8 @@ from trectools_plus.errors import IncomparableError
 from trectools_plus.formats.tables import TOPICS_SCHEMA, Topics
 from trectools_plus.measures.evaluation import Evaluation
 from trectools_plus.statistics import indistinguishable_groups, mean_intervals, pairs_of
-from trectools_plus.statistics.arrays import IntervalOptions, none_if_nan
-from trectools_plus.statistics.comparison import Comparison, ends_of
-from trectools_plus.statistics.method import EQUAL, describe_family
+from trectools_plus.statistics.arrays import EQUAL, IntervalOptions, none_if_nan
+from trectools_plus.statistics.comparison import Comparison, describe_family, ends_of
 from trectools_plus.statistics.scores import Method, PairedScores, compare_scores, interval_of
 
 

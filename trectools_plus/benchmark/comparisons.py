@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Unpack
 
-from trectools_plus.arguments import checked
 from trectools_plus.benchmark.compare import (
     compare_modes,
     find_primary_of,
@@ -26,15 +25,19 @@ from trectools_plus.benchmark.report import (
 from trectools_plus.benchmark.run.config import Comparing, resampling_of
 from trectools_plus.benchmark.verdict import add_result
 from trectools_plus.display import Displayed, TextTable
-from trectools_plus.errors import UsageError
+from trectools_plus.errors import UsageError, checked
 from trectools_plus.formats.interchange.frames import to_pandas
 from trectools_plus.lazy_names import render
 from trectools_plus.measures.definitions.base import Measure
 from trectools_plus.measures.evaluation import DEFAULT_MEASURES, Evaluation, evaluate
 from trectools_plus.measures.judged import notes_on_unjudged
 from trectools_plus.statistics.arrays import IntervalOptions
-from trectools_plus.statistics.comparison import Comparison
-from trectools_plus.statistics.method import DEFAULT_CORRECTION, DEFAULT_TEST, check_method
+from trectools_plus.statistics.comparison import (
+    DEFAULT_CORRECTION,
+    DEFAULT_TEST,
+    Comparison,
+    check_method,
+)
 from trectools_plus.text import visible
 from trectools_plus.validation.inputs import Input, as_qrels, is_path
 

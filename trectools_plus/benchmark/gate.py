@@ -30,10 +30,9 @@ from trectools_plus.measures.judged import (
     notes_on_unjudged,
 )
 from trectools_plus.measures.parser import parse_measures
-from trectools_plus.statistics.arrays import FloatArray, Resampling
+from trectools_plus.statistics.arrays import EQUAL, FloatArray, Resampling
 from trectools_plus.statistics.comparison import Comparison, ConfidenceInterval, ends_of
-from trectools_plus.statistics.method import EQUAL
-from trectools_plus.statistics.non_inferiority import non_inferiority_interval
+from trectools_plus.statistics.paired_tests import non_inferiority_interval
 from trectools_plus.statistics.scores import (
     Method,
     PairedScores,
@@ -57,7 +56,7 @@ class GateEntry:
         scores: The scores of these queries.
         ci: The interval of the mean difference: the t-interval at the level of Holm's test, or,
             with a margin of non-inferiority, that of
-            :func:`~trectools_plus.statistics.non_inferiority.non_inferiority_interval` for this
+            :func:`~trectools_plus.statistics.paired_tests.non_inferiority_interval` for this
             entry alone, because all entries must pass. ``None`` for too few queries or changes.
         drop: How much worse the mean is: a fraction of the baseline's mean, or with ``absolute`` a
             difference in the measure's unit; negative if it is better.

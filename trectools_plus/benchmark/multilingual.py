@@ -26,18 +26,15 @@ from trectools_plus.benchmark.report import StratumResult
 from trectools_plus.benchmark.run.config import Comparing
 from trectools_plus.benchmark.run.config_file import ConfigOptions, load_config
 from trectools_plus.benchmark.run.runner import BenchmarkResult, run_benchmark
-from trectools_plus.display import Displayed
+from trectools_plus.display import Displayed, Progress, no_progress
 from trectools_plus.errors import UsageError
 from trectools_plus.formats.files.outputs import refuse_foreign_beside
 from trectools_plus.formats.tables import Qrels
 from trectools_plus.measures.evaluation import Evaluation
 from trectools_plus.measures.parser import parse_measures
-from trectools_plus.models import ReportModel
-from trectools_plus.progress import Progress, no_progress
-from trectools_plus.provenance import Clock, utc_now
+from trectools_plus.models import Clock, ReportModel, utc_now
 from trectools_plus.statistics.comparison import Comparison
-from trectools_plus.testsets.languages import languages_in
-from trectools_plus.testsets.loading import load_test_set
+from trectools_plus.testsets.loading import languages_in, load_test_set
 
 PARALLEL_SETS = tuple(f"hpo-{language}-standard" for language in ("en", "de", "fr", "es", "nl"))
 """The default test sets: the same meanings in five languages."""

@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from pydantic import Field
 
-from trectools_plus.arguments import checked
 from trectools_plus.benchmark.run.targets import TargetResult
 from trectools_plus.choices import Averaging
 from trectools_plus.display import TextTable
+from trectools_plus.errors import checked
 from trectools_plus.lazy_names import render
 from trectools_plus.measures.scoring import Ties
 from trectools_plus.models import BaseManifest, ReportModel, WithoutUnset

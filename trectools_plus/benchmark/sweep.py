@@ -23,21 +23,26 @@ from trectools_plus.benchmark.run.dataset import Dataset, load_dataset
 from trectools_plus.benchmark.run.output_folder import SWEEP_FILES, OutputFolder
 from trectools_plus.benchmark.run.runner import opened_output
 from trectools_plus.choices import DEFAULT_MEASURES
-from trectools_plus.display import Displayed
+from trectools_plus.display import Displayed, Progress, no_progress
 from trectools_plus.errors import CheckFailedError, UsageError
 from trectools_plus.formats.tables import Qrels, Run
 from trectools_plus.measures.definitions.base import Measure
 from trectools_plus.measures.evaluation import Evaluation, score_runs
 from trectools_plus.measures.judged import notes_on_judges, notes_on_unjudged
-from trectools_plus.models import Conditions, ReportModel
-from trectools_plus.progress import Progress, no_progress
-from trectools_plus.provenance import Clock, describe_machine, package_versions, utc_now
+from trectools_plus.models import (
+    Clock,
+    Conditions,
+    ReportModel,
+    describe_machine,
+    package_versions,
+    utc_now,
+)
 from trectools_plus.retrieval.fusion import Fusion, fuse
 from trectools_plus.statistics.arrays import none_if_nan
 from trectools_plus.statistics.comparison import ConfidenceInterval
 from trectools_plus.statistics.intervals import MIN_VALUES, mean_intervals
 from trectools_plus.statistics.scores import interval_of
-from trectools_plus.statistics.selection import Winner, select_winner
+from trectools_plus.statistics.systems import Winner, select_winner
 from trectools_plus.validation import check_pair, refuse_errors
 from trectools_plus.validation.loading import load_run_with_findings
 

@@ -19,8 +19,12 @@ from trectools_plus.benchmark.run.output_folder import PER_QUERY_FILE
 from trectools_plus.display import Displayed
 from trectools_plus.errors import IncomparableError, InputError, UsageError
 from trectools_plus.measures.definitions.base import FloatArray, Measure
-from trectools_plus.statistics.comparison import Comparison
-from trectools_plus.statistics.method import DEFAULT_TEST, EQUAL, TEST_ALIASES
+from trectools_plus.statistics.arrays import EQUAL
+from trectools_plus.statistics.comparison import (
+    DEFAULT_TEST,
+    TEST_ALIASES,
+    Comparison,
+)
 from trectools_plus.statistics.scores import Method, PairedScores, compare_scores
 from trectools_plus.text import plural
 

@@ -1,6 +1,7 @@
 """The console commands ``trectools-plus``, ``runs`` and ``benchmark``, and their sub-commands.
 
-The module of a command is imported when it is called. Help shows options in panels."""
+The module of a command is imported when it is called. Help shows options in panels.
+"""
 
 from __future__ import annotations
 

@@ -16,8 +16,7 @@ import typer
 
 from trectools_plus.cli.printing import Verbosity
 from trectools_plus.errors import TrectoolsPlusError, UsageError, missing_package
-from trectools_plus.redaction import hide_secrets
-from trectools_plus.text import printable
+from trectools_plus.text import hide_secrets, printable
 
 INTERRUPTED = 130  # the exit code that shells use for a process ended by Ctrl-C
 UNREADABLE = 2

@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 import typer
 
 from trectools_plus import formats, reporting
-from trectools_plus.display import TextTable, as_cell
-from trectools_plus.progress import Progress, progress_bar
+from trectools_plus.display import Progress, TextTable, as_cell, progress_bar
 from trectools_plus.text import MinorNote, plural, printable, visible
 
 if TYPE_CHECKING:

@@ -19,8 +19,8 @@ from functools import cache, lru_cache
 from typing import Any, TypeVar
 
 from trectools_plus.errors import InputError, MissingExtraError, UsageError
-from trectools_plus.provenance import package_versions
-from trectools_plus.redaction import secret_in_url
+from trectools_plus.models import package_versions
+from trectools_plus.text import secret_in_url
 
 _Item = TypeVar("_Item")
 _Result = TypeVar("_Result")

@@ -2,17 +2,14 @@
 
 ::
 
-    inputs.py        annotated documents, mentions, predictions, and files of predictions
-    segmentation.py  sentences, clauses, phrases and words of a text
-    names.py         the names of terms, and variations learnt from them
-    dictionary.py    search a text for the names of terms
-    assertion.py     detect negation, uncertainty and other persons
-    notes.py         lay words, values and translations in letters
-    extractor.py     the complete extraction for one text, with dictionary and retrieval
-    settings.py      the settings of an extraction
-    scoring.py       precision, recall, F1 and mistakes; compare two systems
-    report.py        the models of the report
-    runner.py        from a folder of documents to a report, and again from its files
+    inputs.py      annotated documents, mentions, predictions, and files of predictions
+    words.py       sentences, clauses, phrases and words of a text, and the names of terms
+    dictionary.py  search a text for the names of terms
+    assertion.py   detect negation, uncertainty and other persons
+    extractor.py   the complete extraction for one text, with dictionary and retrieval
+    scoring.py     precision, recall, F1 and mistakes; compare two systems
+    report.py      the settings, and the models of the report
+    runner.py      from a folder of documents to a report, and again from its files
 """
 
 from trectools_plus.lazy_names import import_lazily
@@ -32,9 +29,14 @@ __getattr__, __dir__ = import_lazily(
     internal={
         "extraction.assertion": ["CUE_LANGUAGES", "assert_mentions"],
         "extraction.inputs": ["Mention", "Predictions", "write_predictions"],
-        "extraction.report": ["REPORT_FILE", "extraction_report_schema", "load_extraction_report"],
+        "extraction.report": [
+            "ExtractionSettings",
+            "REPORT_FILE",
+            "extraction_report_schema",
+            "load_extraction_report",
+            "make_extraction_settings",
+        ],
         "extraction.runner": ["DEFAULT_VALUES", "Extracted", "extract_texts"],
-        "extraction.settings": ["ExtractionSettings", "make_extraction_settings"],
         "statistics.arrays": ["Resampling"],
     },
 )

@@ -8,8 +8,10 @@ from trectools_plus.extraction.inputs import Mention as Mention
 from trectools_plus.extraction.inputs import Predictions as Predictions
 from trectools_plus.extraction.inputs import write_predictions as write_predictions
 from trectools_plus.extraction.report import REPORT_FILE as REPORT_FILE
+from trectools_plus.extraction.report import ExtractionSettings as ExtractionSettings
 from trectools_plus.extraction.report import extraction_report_schema as extraction_report_schema
 from trectools_plus.extraction.report import load_extraction_report as load_extraction_report
+from trectools_plus.extraction.report import make_extraction_settings as make_extraction_settings
 from trectools_plus.extraction.runner import DEFAULT_VALUES as DEFAULT_VALUES
 from trectools_plus.extraction.runner import Extracted as Extracted
 from trectools_plus.extraction.runner import ExtractionOptions as ExtractionOptions
@@ -18,8 +20,6 @@ from trectools_plus.extraction.runner import extract_texts as extract_texts
 from trectools_plus.extraction.runner import run_extraction as run_extraction
 from trectools_plus.extraction.runner import sweep_extraction as sweep_extraction
 from trectools_plus.extraction.scoring import compare_extractions as compare_extractions
-from trectools_plus.extraction.settings import ExtractionSettings as ExtractionSettings
-from trectools_plus.extraction.settings import make_extraction_settings as make_extraction_settings
 from trectools_plus.statistics.arrays import Resampling as Resampling
 
 __all__ = [

@@ -29,7 +29,7 @@ from functools import cache, partial
 from typing import Literal, NamedTuple, cast
 
 from trectools_plus.extraction.inputs import Assertion, Mention
-from trectools_plus.extraction.segmentation import Chunk, chunk, fold, words_of
+from trectools_plus.extraction.words import Chunk, chunk, fold, words_of
 from trectools_plus.retrieval.hpo.glossary import included_glossary
 from trectools_plus.retrieval.hpo.tables import function_words, read_cues
 from trectools_plus.validation.topics.texts import stop_words

@@ -19,13 +19,16 @@ from itertools import permutations
 from typing import NamedTuple
 
 from trectools_plus.extraction.inputs import Mention, longest_only
-from trectools_plus.extraction.names import Key, Name, learn_replacements, other_forms
-from trectools_plus.extraction.segmentation import (
+from trectools_plus.extraction.words import (
     CONJUNCTIONS,
     Chunk,
+    Key,
+    Name,
     Word,
     chunk,
     fold,
+    learn_replacements,
+    other_forms,
     words_of,
 )
 

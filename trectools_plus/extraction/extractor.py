@@ -1,15 +1,20 @@
-"""Extract the terms of a text with dictionary, retrieval, assertions and aggregation."""
+"""Extract the terms of a text with dictionary, retrieval, assertions and aggregation.
+
+Letters have lay words, abbreviations, values, and terms in other languages.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Container, Iterable, Iterator
 from dataclasses import replace
 from functools import lru_cache
 from itertools import chain
 
 import polars as pl
 
-from trectools_plus.arguments import checked
+from trectools_plus.display import Progress, no_progress
+from trectools_plus.errors import checked
 from trectools_plus.extraction.assertion import ENGLISH, assert_mentions, languages_of
 from trectools_plus.extraction.dictionary import Dictionary
 from trectools_plus.extraction.inputs import (
@@ -18,22 +23,27 @@ from trectools_plus.extraction.inputs import (
     aggregate,
     longest_only,
 )
-from trectools_plus.extraction.names import (
+from trectools_plus.extraction.report import ExtractionSettings
+from trectools_plus.extraction.words import (
+    OTHER,
     PHENOTYPES,
+    Chunk,
     Name,
+    chunk,
     derived_names,
     eligible_terms,
+    fold,
+    make_name,
     modifier_words,
     names_of,
+    words_of,
 )
-from trectools_plus.extraction.notes import find_translated, find_values, lay_names
-from trectools_plus.extraction.segmentation import Chunk, chunk, fold, words_of
-from trectools_plus.extraction.settings import ExtractionSettings
 from trectools_plus.formats.tables import CORPUS_SCHEMA, Corpus
 from trectools_plus.ontology.ontology import Ontology
-from trectools_plus.progress import Progress, no_progress
 from trectools_plus.retrieval.backends.embedded.backend import build_retrievers
-from trectools_plus.retrieval.hpo.lay_terms import lay_words
+from trectools_plus.retrieval.hpo.glossary import fold_letters, included_glossary
+from trectools_plus.retrieval.hpo.lay_terms import lay_rows, lay_words
+from trectools_plus.retrieval.hpo.measurements import find_measurements
 from trectools_plus.retrieval.hpo.tables import function_words
 from trectools_plus.retrieval.source import Ranking, Retriever
 from trectools_plus.validation.topics.texts import guess_language
@@ -178,3 +188,66 @@ class Extractor:
             replace(one, label=terms[one.term_id].name, text=text[slice(*one.spans[0])])
             for one in aggregate(self.mentions(text))
         ]
+
+
+_WORD = re.compile(r"\w+")
+_AND = frozenset(["und", "oder", "sowie", "et", "ou", "y", "e", "o", "u", "en", "of"])
+_OF = frozenset(["von", "vom", "de", "d", "du", "des", "del", "van"])
+"""Words that say *of*: without it, *absence d'épilepsie* would be *absence seizure*."""
+
+
+def lay_names(language: str, terms: frozenset[str]) -> list[Name]:
+    """Return the lay words and abbreviations of terms in a language."""
+    return [
+        make_name(term_id, phrase, OTHER + 1)
+        for phrase, term_id, own in lay_rows()
+        if own == language and term_id in terms
+    ]
+
+
+def find_values(text: str, terms: Container[str]) -> Iterator[Mention]:
+    """Yield the mentions of terms that are values beyond their limits."""
+    for part in chunk(text, "sentence"):
+        folded = fold_letters(part.text, keep_case=True)
+        for value in find_measurements(part.text):
+            if value.term_id in terms:
+                start = part.start + max(0, folded.find(value.text))
+                end = min(start + len(value.text), part.end)
+                words = frozenset(word.start for word in words_of(text, start, end))
+                yield Mention(value.term_id, start, end, words, 1.0)
+
+
+def find_translated(
+    text: str, language: str, dictionary: Dictionary, known: Iterable[Mention]
+) -> Iterator[Mention]:
+    """Yield the mentions in the translation of a text, at their places in the text.
+
+    Args:
+        text: The text.
+        language: A language with a glossary.
+        dictionary: The dictionary of English names and lay words.
+        known: Mentions whose words need no further meaning.
+    """
+    glossary = included_glossary(language)
+    assert glossary is not None
+    done = {word for mention in known for word in mention.words}
+    for clause in chunk(text, "clause"):
+        parts = glossary.translate(clause.text).parts
+        # The English of a word can be a phrase, or several words of which one fits.
+        for choice in (slice(None), slice(1), slice(-1, None)):
+            english, end, spans, before = "", 0, dict[int, tuple[int, int]](), frozenset(done)
+            for meaning, (start, stop) in parts:
+                words = _WORD.findall(clause.text[start:stop].lower())
+                english += "," * ("," in clause.text[end:start])
+                chosen = ["and"] if words[0] in _AND else meaning.split()[choice]
+                for word in (*chosen, *["of"] * (words[-1] in _OF)):
+                    spans[len(english) + 1] = clause.start + start, clause.start + stop
+                    english += f" {word}"
+                end = stop
+            for mention in dictionary.find(english):
+                used = [spans[place] for place in mention.words if place in spans]
+                starts = frozenset(start for start, _ in used)
+                if not starts <= before:
+                    done |= starts
+                    end_of_last = max(end for _, end in used)
+                    yield replace(mention, start=min(starts), end=end_of_last, words=starts)

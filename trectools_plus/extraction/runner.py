@@ -17,7 +17,7 @@ from typing import Any, ClassVar
 from pydantic import TypeAdapter, ValidationError
 
 from trectools_plus.choices import View
-from trectools_plus.display import Displayed
+from trectools_plus.display import Displayed, Progress, no_progress
 from trectools_plus.errors import InputError, UsageError
 from trectools_plus.extraction.extractor import Extractor
 from trectools_plus.extraction.inputs import (
@@ -31,15 +31,16 @@ from trectools_plus.extraction.inputs import (
     read_predictions,
     read_texts,
 )
-from trectools_plus.extraction.names import eligible_terms, root_of
 from trectools_plus.extraction.report import (
     GOLD_FILE,
     ExtractionManifest,
     ExtractionReport,
+    ExtractionSettings,
     StoredDocument,
     StoredInputs,
     StoredTerm,
     SystemFacts,
+    make_extraction_settings,
 )
 from trectools_plus.extraction.scoring import (
     FORMULA,
@@ -48,15 +49,13 @@ from trectools_plus.extraction.scoring import (
     score_predictions,
     scores_of,
 )
-from trectools_plus.extraction.settings import ExtractionSettings, make_extraction_settings
+from trectools_plus.extraction.words import eligible_terms, root_of
 from trectools_plus.formats.files.closed import ClosedFolder, read_document
 from trectools_plus.formats.files.content import iter_lines
 from trectools_plus.formats.jsonl import iter_objects
-from trectools_plus.ontology.hpo import load_ontology
+from trectools_plus.models import describe_conditions, utc_now
 from trectools_plus.ontology.obo import OboFile, Term
-from trectools_plus.ontology.ontology import Ontology
-from trectools_plus.progress import Progress, no_progress
-from trectools_plus.provenance import describe_conditions, utc_now
+from trectools_plus.ontology.ontology import Ontology, load_ontology
 from trectools_plus.statistics.arrays import MAX_RESAMPLES, Resampling, check_choice
 from trectools_plus.statistics.comparison import ends_of
 from trectools_plus.text import listed

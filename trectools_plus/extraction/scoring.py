@@ -32,7 +32,6 @@ from trectools_plus.extraction.inputs import (
     Prediction,
     Predictions,
 )
-from trectools_plus.extraction.names import eligible_terms
 from trectools_plus.extraction.report import (
     DatasetFacts,
     DocumentCounts,
@@ -44,17 +43,19 @@ from trectools_plus.extraction.report import (
     Score,
     SystemFacts,
 )
+from trectools_plus.extraction.words import eligible_terms
 from trectools_plus.ontology.ontology import Ontology
 from trectools_plus.ontology.similarity import best_matches, formula_named
 from trectools_plus.statistics.arrays import (
+    EQUAL,
     Resampling,
     check_level,
     check_resamples,
+    draw_counts,
+    map_chunks,
 )
 from trectools_plus.statistics.comparison import Comparison, ConfidenceInterval, ends_of
 from trectools_plus.statistics.intervals import BEST_BOOTSTRAP, RESAMPLED, resampled_ends
-from trectools_plus.statistics.method import EQUAL
-from trectools_plus.statistics.resamples import draw_counts, map_chunks
 from trectools_plus.statistics.scores import Method, PairedScores, compare_scores, report_interval
 from trectools_plus.text import listed
 

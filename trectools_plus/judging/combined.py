@@ -19,11 +19,11 @@ from trectools_plus.display import Displayed
 from trectools_plus.errors import UsageError
 from trectools_plus.statistics.arrays import (
     DEFAULT_CONFIDENCE,
+    EQUAL,
     FloatArray,
     as_table,
     check_level,
 )
-from trectools_plus.statistics.method import EQUAL
 
 MIN_PEOPLE = 20
 """With fewer queries of people, the model is not used."""

@@ -2,7 +2,8 @@
 
 Queries and documents of a prompt are data: they stand between marks that they cannot contain. An
 answer counts only if it has the required form, so a document that makes a model answer otherwise is
-not judged."""
+not judged.
+"""
 
 from __future__ import annotations
 
@@ -27,11 +28,11 @@ from trectools_plus.plugins import (
     import_object,
     working_directory_on_path,
 )
-from trectools_plus.redaction import is_secret_name, secret_in_url
 from trectools_plus.retrieval.backends.http.answers import AnswerError, refuse_incomplete
 from trectools_plus.retrieval.backends.http.client import JsonClient, RequestLimits
 from trectools_plus.retrieval.backends.secrets import Secret
 from trectools_plus.retrieval.source import Failure
+from trectools_plus.text import is_secret_name, secret_in_url
 
 DEFAULT_PARAMETERS: Mapping[str, Any] = {"temperature": 0, "max_tokens": 1024}
 """Parameters of a request that the user does not set."""

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from trectools_plus.arguments import checked
-from trectools_plus.errors import UsageError
+from trectools_plus.errors import UsageError, checked
 from trectools_plus.formats.corpus import load_corpus
 from trectools_plus.formats.files.atomic import atomic_write, make_folder
 from trectools_plus.formats.files.closed import find_inside, is_unchanged

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from trectools_plus.choices import DEFAULT_LONGEST
+from trectools_plus.display import Progress, no_progress
 from trectools_plus.errors import CheckFailedError, InputError, UsageError
 from trectools_plus.formats.files.appending import AppendedFile
 from trectools_plus.formats.files.atomic import write_new
@@ -34,8 +35,7 @@ from trectools_plus.judging.labels import (
     read_labels,
 )
 from trectools_plus.judging.plan import PlanFolder
-from trectools_plus.progress import Progress, no_progress
-from trectools_plus.provenance import format_time, utc_now
+from trectools_plus.models import format_time, utc_now
 from trectools_plus.retrieval.fetch.concurrency import call_concurrently
 from trectools_plus.retrieval.source import CircuitBreaker, Failure
 from trectools_plus.text import plural

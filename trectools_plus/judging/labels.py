@@ -2,7 +2,8 @@
 
 ``labels.jsonl`` of a plan has a line for each answer of a model. Lines are only appended, and
 synced to disk one by one, so a killed process loses nothing and leaves at most one incomplete line.
-The labels of people are in the database of the review page."""
+The labels of people are in the database of the review page.
+"""
 
 from __future__ import annotations
 

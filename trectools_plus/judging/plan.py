@@ -26,10 +26,9 @@ import numpy as np
 import polars as pl
 from pydantic import ValidationError
 
-from trectools_plus.arguments import checked
 from trectools_plus.choices import DEFAULT_PEOPLE, DEFAULT_POOL_DEPTH
 from trectools_plus.display import Displayed
-from trectools_plus.errors import CheckFailedError, InputError, UsageError
+from trectools_plus.errors import CheckFailedError, InputError, UsageError, checked
 from trectools_plus.formats.files.atomic import atomic_write, make_folder
 from trectools_plus.formats.files.closed import ClosedFolder, read_document
 from trectools_plus.formats.hashing import sha256_file, sha256_text
@@ -39,9 +38,8 @@ from trectools_plus.formats.tables import Corpus, CorpusDocument, Run, Topics
 from trectools_plus.formats.writing import refuse_unwritable, valid_tag
 from trectools_plus.measures.definitions.base import Measure
 from trectools_plus.measures.parser import parse_measures
-from trectools_plus.models import ReportModel
+from trectools_plus.models import ReportModel, format_time, utc_now
 from trectools_plus.plugins import without_user_code
-from trectools_plus.provenance import format_time, utc_now
 from trectools_plus.retrieval.index.models import SourceFile
 from trectools_plus.retrieval.source import check_topics, hash_topics
 from trectools_plus.text import listed

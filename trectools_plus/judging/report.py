@@ -1,7 +1,8 @@
 """``JudgmentReport.json``: what can be said of runs from judgments of people and of a model.
 
 The result is also said in one sentence. Doubts about it are another order, incomplete or biased
-labels, and earlier estimates."""
+labels, and earlier estimates.
+"""
 
 from __future__ import annotations
 

@@ -3,7 +3,8 @@
 Only its owner can read it, because it contains names, judgments and comments.
 
 Judgments are never overwritten: each is a row, and the last row that has not been undone is
-current. The database also contains the shown results, so the summary needs no other file."""
+current. The database also contains the shown results, so the summary needs no other file.
+"""
 
 from __future__ import annotations
 

@@ -3,7 +3,8 @@
 Each kind of labels gives judgments of its own: a document without a grade is unjudged, and never
 has grade 0. Queries of people are used if at most a tenth of their pool has no grade, those of a
 model always: an estimate from both is right whatever the model does. Documents of one query are not
-independent, so all intervals of the agreement resample queries."""
+independent, so all intervals of the agreement resample queries.
+"""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ __getattr__, __dir__ = import_lazily(
         ],
         "measures.judged": ["JudgedQueries", "notes_on_judges"],
         "measures.parser": ["ALIASES", "explain", "measure_labels", "parse_measure", "split_names"],
-        "measures.providers.ir_measures": ["UNDEFINED", "ir_measures_labels"],
+        "measures.providers.libraries": ["UNDEFINED", "ir_measures_labels"],
         "measures.providers.user": ["BaseMeasure", "BaseMetric"],
         "measures.scoring": ["open_files"],
     },

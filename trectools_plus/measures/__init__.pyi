@@ -18,8 +18,8 @@ from trectools_plus.measures.parser import measure_labels as measure_labels
 from trectools_plus.measures.parser import parse_measure as parse_measure
 from trectools_plus.measures.parser import parse_measures as parse_measures
 from trectools_plus.measures.parser import split_names as split_names
-from trectools_plus.measures.providers.ir_measures import UNDEFINED as UNDEFINED
-from trectools_plus.measures.providers.ir_measures import ir_measures_labels as ir_measures_labels
+from trectools_plus.measures.providers.libraries import UNDEFINED as UNDEFINED
+from trectools_plus.measures.providers.libraries import ir_measures_labels as ir_measures_labels
 from trectools_plus.measures.providers.user import BaseMeasure as BaseMeasure
 from trectools_plus.measures.providers.user import BaseMetric as BaseMetric
 from trectools_plus.measures.scoring import open_files as open_files

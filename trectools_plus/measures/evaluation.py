@@ -11,14 +11,20 @@ from dataclasses import asdict, dataclass, field, replace
 from itertools import compress
 from typing import TYPE_CHECKING, Any, get_args
 
-from trectools_plus.arguments import checked
 from trectools_plus.choices import DEFAULT_MEASURES as DEFAULT_MEASURES
 from trectools_plus.choices import RELEVANT
 from trectools_plus.choices import Averaging as Averaging
 from trectools_plus.choices import Missing as Missing
 from trectools_plus.choices import NoRelevant as NoRelevant
-from trectools_plus.display import MAX_TABLE_ROWS, Displayed, TextTable, as_cell
-from trectools_plus.errors import CheckFailedError, UsageError
+from trectools_plus.display import (
+    MAX_TABLE_ROWS,
+    Displayed,
+    Progress,
+    TextTable,
+    as_cell,
+    no_progress,
+)
+from trectools_plus.errors import CheckFailedError, UsageError, checked
 from trectools_plus.formats.interchange.names import (
     column_names,
     columns_for_qrels,
@@ -31,7 +37,6 @@ from trectools_plus.measures.definitions.base import (
     Measure,
 )
 from trectools_plus.measures.parser import match_name, parse_measures
-from trectools_plus.progress import Progress, no_progress
 from trectools_plus.text import listed, plural, show
 from trectools_plus.validation.findings import Finding, notes_on_findings, refuse_errors
 

@@ -234,7 +234,7 @@ def _from_label(text: str) -> Measure:
 
 def _construct(parts: NameParts, text: str) -> Measure:
     """Construct the measure with a label, or suggest others."""
-    from trectools_plus.measures.providers import ir_measures, pytrec_eval, user
+    from trectools_plus.measures.providers import libraries, user
 
     label, parameters, at = parts
     known = _standard_label(label)
@@ -242,23 +242,23 @@ def _construct(parts: NameParts, text: str) -> Measure:
         label, implied, _ = _parse_parts(known)
         parameters = {**implied, **parameters}
         if label not in BUILTIN:
-            row = pytrec_eval.STANDARD[label]
+            row = libraries.STANDARD[label]
             if label == "IPrec":
-                return user.construct(pytrec_eval.IPrec, parameters, None, row, at)
-            return user.construct(pytrec_eval.TrecEvalMeasure, parameters, at, row)
+                return user.construct(libraries.IPrec, parameters, None, row, at)
+            return user.construct(libraries.TrecEvalMeasure, parameters, at, row)
         module = import_module(f"trectools_plus.measures.definitions.{BUILTIN[label]}")
         measure: type[Measure] = getattr(module, label)
         return user.construct(measure, parameters, at)
     if (registered := _match_case(label, user.registered_labels())) is not None:
         return user.construct(user.load_class(registered), parameters, at)
-    if (of_library := _match_case(label, ir_measures.ir_measures_labels())) is not None:
-        return ir_measures.IrMeasure(of_library, parameters, at)
+    if (of_library := _match_case(label, libraries.ir_measures_labels())) is not None:
+        return libraries.IrMeasure(of_library, parameters, at)
     raise UsageError(f"there is no measure {text!r}", remedy=_suggest(label, text))
 
 
 def _suggest(label: str, text: str) -> str:
     """Return the command that computes a measure, or similar names."""
-    from trectools_plus.measures.providers.ir_measures import IN_TREC_EVAL, ir_measures_labels
+    from trectools_plus.measures.providers.libraries import IN_TREC_EVAL, ir_measures_labels
 
     of_library = _match_case(label, IN_TREC_EVAL)
     name = IN_TREC_EVAL[of_library] if of_library else re.sub(r"[._]\d.*", "", label)
@@ -305,7 +305,7 @@ def _refuse_misleading_name(measure: Measure) -> None:
 
 def _is_standard_name(name: str) -> bool:
     """Return whether readers would think that the name is that of a standard measure."""
-    from trectools_plus.measures.providers.ir_measures import ir_measures_labels
+    from trectools_plus.measures.providers.libraries import ir_measures_labels
 
     label = _HEAD.match(name)[0].strip()  # type: ignore[index]
     match = _WITH_CUTOFFS.fullmatch(name)

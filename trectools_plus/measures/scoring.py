@@ -2,7 +2,8 @@
 
 Inside :func:`~trectools_plus.distributed.use_scheduler`, workers read the runs. Judgments and
 measures are sent to each worker once. Workers must have access to the files under the same path or
-URL. The caller reads the remaining files and reports their errors, as without workers."""
+URL. The caller reads the remaining files and reports their errors, as without workers.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, Generic, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 
+from trectools_plus.display import Progress, no_progress
 from trectools_plus.distributed import Place, check_seen, current_workers, place_of
 from trectools_plus.errors import (
     CheckFailedError,
@@ -30,7 +32,6 @@ from trectools_plus.formats.interchange.names import (
 from trectools_plus.formats.query_chunks import iter_query_chunks
 from trectools_plus.measures.definitions.base import FloatArray, Measure
 from trectools_plus.measures.judged import JudgedPart, JudgedQueries, JudgedRun
-from trectools_plus.progress import Progress, no_progress
 from trectools_plus.validation.engine import check_pair_view, check_view
 from trectools_plus.validation.findings import (
     Finding,

@@ -2,10 +2,11 @@
 
 ::
 
-    obo.py          read and check OBO files         ids.py         resolve ids
-    hierarchy.py    ancestors and depths as arrays   ontology.py    the class for users
-    hpo.py          the installed HPO files          similarity.py  information content, and
-                                                                    formulas for pairs of terms
+    obo.py         read and check OBO files
+    ids.py         resolve ids
+    hierarchy.py   ancestors and depths as arrays
+    similarity.py  information content, and formulas for pairs of terms
+    ontology.py    the class for users, and the installed HPO files
 """
 
 from trectools_plus.lazy_names import import_lazily
@@ -13,11 +14,10 @@ from trectools_plus.lazy_names import import_lazily
 __getattr__, __dir__ = import_lazily(
     __name__,
     {
-        "ontology.hpo": ["load_information"],
+        "ontology.ontology": ["load_information"],
         "ontology.similarity": ["best_matches"],
     },
     internal={
-        "ontology.hpo": ["load_ontology"],
-        "ontology.ontology": ["Ontology"],
+        "ontology.ontology": ["Ontology", "load_ontology"],
     },
 )

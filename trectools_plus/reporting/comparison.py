@@ -12,8 +12,13 @@ from trectools_plus.benchmark.verdict import baselines_of
 from trectools_plus.display import Cell, TableColumn, TextTable, make_row
 from trectools_plus.errors import UsageError
 from trectools_plus.reporting.document import NARROW, show, show_ci, show_p, table_of
-from trectools_plus.statistics.comparison import Comparison, ConfidenceInterval
-from trectools_plus.statistics.method import DEFAULT_CORRECTION, DEFAULT_TEST, alpha_of
+from trectools_plus.statistics.comparison import (
+    DEFAULT_CORRECTION,
+    DEFAULT_TEST,
+    Comparison,
+    ConfidenceInterval,
+    alpha_of,
+)
 from trectools_plus.text import plural
 
 TEST_NAMES = {

@@ -29,8 +29,8 @@ from trectools_plus.reporting.document import (
     show_p,
     table_of,
 )
+from trectools_plus.statistics.arrays import EQUAL
 from trectools_plus.statistics.comparison import ends_of
-from trectools_plus.statistics.method import EQUAL
 from trectools_plus.text import plural, visible
 
 MARKER = "<!-- trectools-plus benchmark gate -->"

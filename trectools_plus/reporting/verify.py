@@ -27,7 +27,7 @@ from trectools_plus.benchmark.run.output_folder import (
     read_checksums,
 )
 from trectools_plus.benchmark.run.runner import find_other_version, rebuild_result
-from trectools_plus.display import Displayed
+from trectools_plus.display import Displayed, Progress, no_progress
 from trectools_plus.extraction.report import REPORT_FILE as EXTRACTION_FILE
 from trectools_plus.extraction.report import load_extraction_report
 from trectools_plus.extraction.runner import rebuild_extraction
@@ -37,9 +37,7 @@ from trectools_plus.judging.estimates import write_judgments
 from trectools_plus.judging.plan import PlanFolder, find_plan
 from trectools_plus.judging.report import REPORT_FILE as JUDGMENT_REPORT_FILE
 from trectools_plus.judging.verification import verify_plan
-from trectools_plus.models import ReportModel
-from trectools_plus.progress import Progress, no_progress
-from trectools_plus.provenance import describe_machine, package_versions
+from trectools_plus.models import ReportModel, describe_machine, package_versions
 from trectools_plus.reporting.benchmark import CLAIMS_TITLE, list_claims
 from trectools_plus.reporting.extraction import extraction_claims, write_extraction
 from trectools_plus.reporting.files import render_files

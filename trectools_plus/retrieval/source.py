@@ -25,13 +25,12 @@ import polars as pl
 from pydantic import ConfigDict
 
 from trectools_plus.choices import Panel
-from trectools_plus.display import Displayed
+from trectools_plus.display import Displayed, Progress
 from trectools_plus.errors import InputError, UsageError
 from trectools_plus.formats.hashing import digest_id, sha256_columns
 from trectools_plus.formats.tables import RUN_SCHEMA, Corpus, Run, Topics
 from trectools_plus.formats.writing import UNWRITABLE
 from trectools_plus.models import Model
-from trectools_plus.progress import Progress
 from trectools_plus.retrieval.index.models import SourceFile
 from trectools_plus.retrieval.index.parts import Positions
 from trectools_plus.retrieval.setting_types import Option, WholeNumber, setting

@@ -24,9 +24,8 @@ from trectools_plus.measures.definitions.base import Measure
 from trectools_plus.measures.evaluation import DEFAULT_MEASURES, Averaging, Evaluation, score_runs
 from trectools_plus.measures.parser import parse_measures, split_names
 from trectools_plus.measures.scoring import open_files
-from trectools_plus.ontology.hpo import load_ontology
-from trectools_plus.ontology.ontology import Ontology
-from trectools_plus.provenance import format_time, utc_now
+from trectools_plus.models import format_time, utc_now
+from trectools_plus.ontology.ontology import Ontology, load_ontology
 from trectools_plus.reporting.export import evaluation_document
 from trectools_plus.retrieval.backends.embedded.backend import EmbeddedBackend, build_retrievers
 from trectools_plus.retrieval.backends.embedded.modes import canonical_mode, merged_modes

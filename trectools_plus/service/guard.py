@@ -2,7 +2,8 @@
 
 Errors are answered as problem documents (RFC 9457): ``application/problem+json``, never a
 traceback. ``type`` is ``about:blank``, so ``title`` is the status in words. ``code`` identifies the
-problem for programs, and ``remedy`` says what to do. The guard also logs responses."""
+problem for programs, and ``remedy`` says what to do. The guard also logs responses.
+"""
 
 from __future__ import annotations
 

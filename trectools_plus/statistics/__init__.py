@@ -10,23 +10,14 @@ __getattr__, __dir__ = import_lazily(
         "statistics.intervals": ["bootstrap_intervals"],
         "statistics.paired": ["paired_difference"],
         "statistics.power": ["queries_needed"],
-        "statistics.selection": ["select_winner"],
-        "statistics.systems": ["kendall_tau"],
+        "statistics.systems": ["kendall_tau", "select_winner"],
     },
     internal={
         "statistics.agreement": ["Agreement"],
         "statistics.intervals": ["Intervals", "mean_intervals", "wilson_intervals"],
-        "statistics.paired": [
-            "PairedComparison",
-            "compare_columns",
-        ],
+        "statistics.paired": ["PairedComparison", "compare_columns"],
         "statistics.paired_tests": ["PAIRED_TESTS"],
         "statistics.power": ["power_of_t_test", "smallest_detectable_difference"],
-        "statistics.selection": ["Winner"],
-        "statistics.systems": [
-            "adjust_p_values",
-            "indistinguishable_groups",
-            "pairs_of",
-        ],
+        "statistics.systems": ["Winner", "adjust_p_values", "indistinguishable_groups", "pairs_of"],
     },
 )

@@ -18,12 +18,12 @@ from trectools_plus.statistics.power import queries_needed as queries_needed
 from trectools_plus.statistics.power import (
     smallest_detectable_difference as smallest_detectable_difference,
 )
-from trectools_plus.statistics.selection import Winner as Winner
-from trectools_plus.statistics.selection import select_winner as select_winner
+from trectools_plus.statistics.systems import Winner as Winner
 from trectools_plus.statistics.systems import adjust_p_values as adjust_p_values
 from trectools_plus.statistics.systems import indistinguishable_groups as indistinguishable_groups
 from trectools_plus.statistics.systems import kendall_tau as kendall_tau
 from trectools_plus.statistics.systems import pairs_of as pairs_of
+from trectools_plus.statistics.systems import select_winner as select_winner
 
 __all__ = [
     "Resampling",

@@ -19,8 +19,9 @@ from trectools_plus.statistics.arrays import (
     check_choice,
     check_level,
     check_resamples,
+    draw_counts,
+    map_chunks,
 )
-from trectools_plus.statistics.resamples import draw_counts, map_chunks
 
 WEIGHTS = ("none", "linear", "quadratic")
 

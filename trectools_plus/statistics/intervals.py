@@ -21,6 +21,7 @@ from trectools_plus.statistics.arrays import (
     DEFAULT_CONFIDENCE,
     DEFAULT_RESAMPLES,
     DEFAULT_SEED,
+    EQUAL,
     BoolArray,
     FloatArray,
     IntArray,
@@ -30,9 +31,11 @@ from trectools_plus.statistics.arrays import (
     check_choice,
     check_level,
     check_resamples,
+    draw_counts,
+    draw_rows,
+    map_chunks,
 )
-from trectools_plus.statistics.method import EQUAL, FEW
-from trectools_plus.statistics.resamples import draw_counts, draw_rows, map_chunks
+from trectools_plus.statistics.comparison import FEW
 
 METHODS = ("percentile", "bca")
 GEOMETRIC_FLOOR = 1e-5

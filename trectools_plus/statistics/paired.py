@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from trectools_plus.display import Displayed
 from trectools_plus.statistics.arrays import (
+    EQUAL,
     FloatArray,
     IntArray,
     IntervalOptions,
@@ -23,15 +24,14 @@ from trectools_plus.statistics.arrays import (
     check_level,
     none_if_nan,
 )
-from trectools_plus.statistics.intervals import MIN_VALUES
-from trectools_plus.statistics.method import (
+from trectools_plus.statistics.comparison import (
     DEFAULT_CORRECTION,
     DEFAULT_TEST,
-    EQUAL,
     alpha_of,
     check_method,
     fewest_changes,
 )
+from trectools_plus.statistics.intervals import MIN_VALUES
 from trectools_plus.statistics.paired_tests import PAIRED_TESTS
 from trectools_plus.statistics.systems import adjust_p_values, holm_levels
 

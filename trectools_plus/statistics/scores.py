@@ -15,17 +15,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from trectools_plus.statistics.arrays import FloatArray, IntervalOptions, Resampling
-from trectools_plus.statistics.comparison import Comparison, ConfidenceInterval
-from trectools_plus.statistics.intervals import METHOD_NAMES, RESAMPLED, Intervals
-from trectools_plus.statistics.method import (
+from trectools_plus.statistics.arrays import EQUAL, FloatArray, IntervalOptions, Resampling
+from trectools_plus.statistics.comparison import (
     DEFAULT_CORRECTION,
     DEFAULT_TEST,
-    EQUAL,
     FEW,
+    Comparison,
+    ConfidenceInterval,
     alpha_of,
     fewest_changes,
 )
+from trectools_plus.statistics.intervals import METHOD_NAMES, RESAMPLED, Intervals
 from trectools_plus.statistics.paired import (
     PairedComparison,
     compare_columns,

@@ -16,9 +16,14 @@ from trectools_plus.formats.files.atomic import make_folder
 from trectools_plus.formats.files.outputs import read_manifest, refuse_foreign
 from trectools_plus.formats.hashing import sha256_text
 from trectools_plus.testsets.agreement import GradeAgreement
-from trectools_plus.testsets.conversion import render_test_set, write_test_set
-from trectools_plus.testsets.languages import declared_language, languages_in
-from trectools_plus.testsets.model import TestQuery, TestSet, checked_test_set
+from trectools_plus.testsets.loading import declared_language, languages_in
+from trectools_plus.testsets.model import (
+    TestQuery,
+    TestSet,
+    checked_test_set,
+    render_test_set,
+    write_test_set,
+)
 from trectools_plus.text import listed
 from trectools_plus.validation.topics.texts import near_groups, near_pairs
 

@@ -11,8 +11,7 @@ from typing import get_args
 from trectools_plus.choices import UnknownTerms
 from trectools_plus.errors import FormatError, MissingExtraError
 from trectools_plus.formats.files.content import read_file
-from trectools_plus.ontology.hpo import load_ontology
-from trectools_plus.ontology.ontology import Ontology
+from trectools_plus.ontology.ontology import Ontology, load_ontology
 from trectools_plus.statistics.arrays import check_choice
 from trectools_plus.testsets.loading import find_test_set
 from trectools_plus.testsets.model import RelevantTerm, TestQuery, TestSet, checked_test_set

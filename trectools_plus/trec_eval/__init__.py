@@ -2,15 +2,13 @@
 
 ::
 
-    arguments.py    flags and parameters of measures, parsed as by getopt and trec_eval
+    errors.py    flags and parameters of measures, parsed as by getopt and trec_eval
     command.py      scores of the files of a command line, and z-scores
     inputs.py       reading and validation of the files
     scoring.py      values of each query and measure, from pytrec_eval or builtin.py
     judges.py       grades and preferences of several judges, and their scores
-    preferences.py  measures of preferences
     builtin.py      measures that pytrec_eval does not have or version 10 computes differently
-    output.py       trec_eval's output lines
-    explain.py      the help of -h
+    output.py       trec_eval's output lines, and the help of -h
 
 The measures in trec_eval's order are in ``measures/definitions/trec_eval_measures.py``. Modules
 are imported on first use, so that ``-h`` loads few.
@@ -26,5 +24,5 @@ __getattr__, __dir__ = import_lazily(
         "trec_eval.output": ["output_lines"],
         "trec_eval.scoring": ["score"],
     },
-    internal={"trec_eval.command": ["score_files"], "trec_eval.explain": ["help_lines"]},
+    internal={"trec_eval.command": ["score_files"], "trec_eval.output": ["help_lines"]},
 )

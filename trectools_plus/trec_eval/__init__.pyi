@@ -3,8 +3,8 @@
 
 from trectools_plus.trec_eval.arguments import parse_arguments as parse_arguments
 from trectools_plus.trec_eval.command import score_files as score_files
-from trectools_plus.trec_eval.explain import help_lines as help_lines
 from trectools_plus.trec_eval.inputs import read_input as read_input
+from trectools_plus.trec_eval.output import help_lines as help_lines
 from trectools_plus.trec_eval.output import output_lines as output_lines
 from trectools_plus.trec_eval.scoring import score as score
 

@@ -24,9 +24,9 @@ from trectools_plus.formats.files.content import FileContent, read_file
 from trectools_plus.measures.definitions.trec_eval_measures import measures_of
 from trectools_plus.measures.judged import JudgedRun
 from trectools_plus.trec_eval.arguments import Arguments
+from trectools_plus.trec_eval.builtin import Preference, score_preferences
 from trectools_plus.trec_eval.inputs import NUMBER_START, Input, read_run, restore_bytes
 from trectools_plus.trec_eval.output import Scores
-from trectools_plus.trec_eval.preferences import Preference, score_preferences
 from trectools_plus.trec_eval.scoring import QueryScores, score_queries, summarise_queries
 from trectools_plus.validation.views.qrels import QrelsView
 from trectools_plus.validation.views.runs import RunView

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from trectools_plus.choices import MAX_TAG_LENGTH
-from trectools_plus.distributed.copies import map_in_copies
+from trectools_plus.distributed import map_in_copies
 from trectools_plus.errors import TrectoolsPlusError
 from trectools_plus.formats.columns.columns import Columns
 from trectools_plus.formats.columns.lexer import scan_columns

@@ -6,7 +6,7 @@ from trectools_plus.benchmark.compare import refuse_different_queries
 from trectools_plus.choices import Averaging
 from trectools_plus.measures import Counts, Evaluation, parse_measures
 from trectools_plus.statistics import pairs_of
-from trectools_plus.statistics.method import check_method, describe_family
+from trectools_plus.statistics.comparison import check_method, describe_family
 from trectools_plus.statistics.scores import Method, PairedScores, compare_scores
 
 

@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from trectools_plus.display import no_progress
 from trectools_plus.errors import InputError
 from trectools_plus.formats.files.index_cache import IndexRecipe, cache_folder, open_index
 from trectools_plus.formats.hashing import sha256_file
 from trectools_plus.formats.tables import Corpus
-from trectools_plus.progress import no_progress
 from trectools_plus.retrieval.backends.embedded import backend
 from trectools_plus.retrieval.backends.embedded.backend import build_retrievers
 from trectools_plus.retrieval.index.encoder import TextEncoder
@@ -242,7 +242,7 @@ def test_two_processes_build_once(tmp_path: Path) -> None:
     script = textwrap.dedent("""
         import sys, time
         from pathlib import Path
-        from trectools_plus.progress import no_progress
+        from trectools_plus.display import no_progress
         from trectools_plus.formats.files.index_cache import IndexRecipe, open_index
 
         def build(folder):
@@ -277,7 +277,7 @@ def test_two_processes_build_once(tmp_path: Path) -> None:
 def test_a_killed_builder_frees_the_lock(tmp_path: Path) -> None:
     script = textwrap.dedent("""
         import time
-        from trectools_plus.progress import no_progress
+        from trectools_plus.display import no_progress
         from trectools_plus.formats.files.index_cache import IndexRecipe, open_index
 
         def build(folder):

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from trectools_plus import distributed as copies
 from trectools_plus.choices import Averaging
-from trectools_plus.distributed import copies
 from trectools_plus.errors import TrectoolsPlusError
 from trectools_plus.formats import name_runs, query_chunks
 from trectools_plus.measures import parse_measures, score_runs

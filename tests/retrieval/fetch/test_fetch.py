@@ -11,10 +11,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from trectools_plus.display import Progress
 from trectools_plus.errors import InputError, UsageError
 from trectools_plus.formats.ranking import rank_documents
 from trectools_plus.formats.tables import Corpus, Topics
-from trectools_plus.progress import Progress
 from trectools_plus.retrieval.backends.embedded import backend
 from trectools_plus.retrieval.backends.embedded.backend import (
     LATENCY_SAMPLE,

@@ -13,9 +13,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from trectools_plus.display import Progress
 from trectools_plus.errors import InputError, UsageError
 from trectools_plus.formats.tables import Corpus, Topics
-from trectools_plus.progress import Progress
 from trectools_plus.retrieval.fetch.answering import open_journal
 from trectools_plus.retrieval.fetch.fetch import FetchRequest
 from trectools_plus.retrieval.fetch.run_files import fetch_to_dir

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trectools_plus.formats.tables import Corpus, Topics
-from trectools_plus.ontology.hpo import load_ontology
+from trectools_plus.ontology.ontology import load_ontology
 from trectools_plus.retrieval.backends.embedded.backend import build_retrievers
 from trectools_plus.retrieval.fetch.fetch import fetch
 from trectools_plus.retrieval.hpo.ontology_terms import corpus_of

@@ -50,7 +50,7 @@ from trectools_plus.statistics.arrays import (
     DEFAULT_SEED,
     IntervalOptions,
 )
-from trectools_plus.statistics.method import DEFAULT_CORRECTION, DEFAULT_TEST, TEST_ALIASES
+from trectools_plus.statistics.comparison import DEFAULT_CORRECTION, DEFAULT_TEST, TEST_ALIASES
 from trectools_plus.text import split_list
 
 if TYPE_CHECKING:

@@ -24,17 +24,17 @@ from trectools_plus.formats.ir_datasets import is_catalogue_name, open_catalogue
 from trectools_plus.formats.tables import TOPICS_SCHEMA, Corpus, Qrels, Topics
 from trectools_plus.formats.topics import read_topics
 from trectools_plus.measures.judged import JudgedQueries
-from trectools_plus.ontology.hpo import load_ontology
-from trectools_plus.ontology.ontology import Ontology
+from trectools_plus.ontology.ontology import Ontology, load_ontology
 from trectools_plus.retrieval.hpo.ontology_terms import corpus_of
 from trectools_plus.retrieval.index.models import SourceFile
 from trectools_plus.retrieval.source import hash_topics
-from trectools_plus.testsets.languages import language_notes, select_language
 from trectools_plus.testsets.loading import (
     DEFAULT_TEST_SET,
     find_shipped,
     find_test_set,
+    language_notes,
     load_test_set,
+    select_language,
 )
 from trectools_plus.testsets.model import TestSet, qrels_of, topics_of
 from trectools_plus.testsets.validation import ResolvedTerms, ontology_of, resolve_terms

@@ -24,6 +24,7 @@ from trectools_plus.benchmark.report import (
 from trectools_plus.benchmark.run.config import BenchmarkConfig
 from trectools_plus.benchmark.run.dataset import Dataset
 from trectools_plus.benchmark.run.output_folder import QRELS_FILE, RUNS_FOLDER, OutputFolder
+from trectools_plus.display import Progress
 from trectools_plus.errors import InputError
 from trectools_plus.formats.columns.decimals import WholeNumbers
 from trectools_plus.formats.columns.ids import Ids
@@ -32,7 +33,6 @@ from trectools_plus.formats.ranking import separate_scores
 from trectools_plus.formats.tables import RUN_SCHEMA, Run
 from trectools_plus.formats.trec_files import write_qrels, write_run
 from trectools_plus.measures.scoring import Ties, accept_unjudged, count_ties
-from trectools_plus.progress import Progress
 from trectools_plus.retrieval.index.models import SourceFile
 from trectools_plus.validation import FileReport, Severity, check_pair, refuse_errors
 from trectools_plus.validation.engine import check_pair_view, open_run

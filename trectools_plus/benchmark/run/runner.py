@@ -60,7 +60,7 @@ from trectools_plus.benchmark.run.output_folder import (
 )
 from trectools_plus.benchmark.verdict import add_result
 from trectools_plus.blas import limited_blas_threads
-from trectools_plus.display import Displayed, TextTable
+from trectools_plus.display import Displayed, Progress, TextTable, no_progress
 from trectools_plus.errors import TrectoolsPlusError
 from trectools_plus.formats.files.closed import is_unchanged
 from trectools_plus.formats.tables import Run, Topics
@@ -68,9 +68,8 @@ from trectools_plus.formats.trec_files import write_qrels
 from trectools_plus.measures.evaluation import Evaluation, notes_without_relevant, score_runs
 from trectools_plus.measures.judged import has_nonrelevant, notes_on_judges
 from trectools_plus.measures.scoring import accept_unjudged
+from trectools_plus.models import Clock, describe_conditions, package_versions, utc_now
 from trectools_plus.plugins import without_user_code
-from trectools_plus.progress import Progress, no_progress
-from trectools_plus.provenance import Clock, describe_conditions, package_versions, utc_now
 from trectools_plus.retrieval.backends.embedded.modes import models_used
 from trectools_plus.retrieval.fetch.outcome import summarise_latency
 from trectools_plus.retrieval.index.models import SourceFile

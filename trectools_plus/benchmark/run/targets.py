@@ -17,7 +17,7 @@ from trectools_plus.errors import UsageError
 from trectools_plus.models import ReportModel, WithoutUnset
 from trectools_plus.retrieval.backends.embedded.modes import canonical_mode
 from trectools_plus.retrieval.setting_types import Number
-from trectools_plus.statistics.method import EQUAL
+from trectools_plus.statistics.arrays import EQUAL
 
 
 class Target(WithoutUnset):

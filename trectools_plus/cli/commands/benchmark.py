@@ -39,7 +39,7 @@ from trectools_plus.cli.settings import (
 )
 from trectools_plus.distributed import use_scheduler
 from trectools_plus.errors import CheckFailedError, MissingExtraError
-from trectools_plus.provenance import format_command
+from trectools_plus.models import format_command
 from trectools_plus.text import split_list
 
 _FIGURES = ("measures", "test", "confidence", "seed", "targets")

@@ -22,7 +22,7 @@ from trectools_plus.cli.options import (
 from trectools_plus.cli.printing import print_result, show_progress, write_document
 from trectools_plus.cli.settings import Given, SettingOptions
 from trectools_plus.formats.files.atomic import make_folder
-from trectools_plus.provenance import format_command
+from trectools_plus.models import format_command
 from trectools_plus.text import split_list
 
 Folder = Annotated[

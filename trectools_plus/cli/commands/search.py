@@ -41,7 +41,7 @@ from trectools_plus.cli.settings import (
     open_documents,
     refuse_unused,
 )
-from trectools_plus.provenance import format_command
+from trectools_plus.models import format_command
 from trectools_plus.text import listed, split_list
 
 

@@ -25,9 +25,9 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from trectools_plus.display import Progress
 from trectools_plus.errors import InputError, TrectoolsPlusError
 from trectools_plus.formats.hashing import sha256_file
-from trectools_plus.progress import Progress
 
 T = TypeVar("T")
 

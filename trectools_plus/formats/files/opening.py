@@ -15,7 +15,7 @@ from trectools_plus.errors import InputError
 from trectools_plus.formats.files.binary import find_binary
 from trectools_plus.formats.files.compression import MAGIC_LENGTH, Compression, detect
 from trectools_plus.formats.files.limits import HEAD_BYTES
-from trectools_plus.redaction import hide_secrets
+from trectools_plus.text import hide_secrets
 
 CATALOGUE_PREFIX = "irds:"
 """Begins the name of a dataset of ``ir_datasets``."""

@@ -4,8 +4,8 @@
 
     Measure                  name, cutoff, relevance level, direction, definition
     ├── ColumnMeasure        computed from grades and ranks, for all queries at once
-    │   └── TrecEvalMeasure  computed by pytrec_eval            (providers/standard.py)
-    ├── IrMeasure            computed by ir_measures            (providers/ir_measures.py)
+    │   └── TrecEvalMeasure  computed by pytrec_eval            (providers/libraries.py)
+    ├── IrMeasure            computed by ir_measures            (providers/libraries.py)
     └── BaseMeasure          computed query by query; the base of user measures (providers/user.py)
 """
 

@@ -1,6 +1,7 @@
 """Measures that neither pytrec_eval nor ir_measures supports.
 
-Each takes a :class:`JudgedRun` and returns one value per query; ``nan`` is undefined."""
+Each takes a :class:`JudgedRun` and returns one value per query; ``nan`` is undefined.
+"""
 
 from __future__ import annotations
 

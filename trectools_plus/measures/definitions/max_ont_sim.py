@@ -20,8 +20,7 @@ from trectools_plus.measures.definitions.base import (
 )
 from trectools_plus.measures.judged import JudgedQueries
 from trectools_plus.measures.providers.user import BaseMeasure
-from trectools_plus.ontology.hpo import load_information, load_ontology
-from trectools_plus.ontology.ontology import Ontology
+from trectools_plus.ontology.ontology import Ontology, load_information, load_ontology
 from trectools_plus.ontology.similarity import (
     FROM_ANNOTATIONS,
     FROM_GRAPH,

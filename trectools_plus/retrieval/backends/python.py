@@ -9,8 +9,8 @@ from contextlib import redirect_stdout
 from time import perf_counter
 from typing import Any
 
+from trectools_plus.display import Progress
 from trectools_plus.errors import UsageError, describe_error
-from trectools_plus.progress import Progress
 from trectools_plus.retrieval.backends.retriever import LoadedRetriever, name_of
 from trectools_plus.retrieval.backends.timed_calls import CallThread, TimedOutError
 from trectools_plus.retrieval.source import (

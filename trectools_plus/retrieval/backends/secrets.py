@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from urllib.parse import quote
 
 from trectools_plus.errors import UsageError
-from trectools_plus.redaction import HIDDEN
+from trectools_plus.text import HIDDEN
 
 _MIN_LENGTH = 8
 """A shorter secret could be in an id by chance."""

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from trectools_plus.blas import one_blas_thread
+from trectools_plus.display import Progress, no_progress
 from trectools_plus.errors import UsageError
-from trectools_plus.progress import Progress, no_progress
 from trectools_plus.retrieval.backends.embedded.backend import EmbeddedBackend
 from trectools_plus.retrieval.backends.embedded.modes import expand_modes
 from trectools_plus.retrieval.fetch.answering import (

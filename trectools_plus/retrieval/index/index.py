@@ -10,8 +10,8 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from trectools_plus.display import Progress
 from trectools_plus.formats.files.index_cache import IndexRecipe, load_array, open_index
-from trectools_plus.progress import Progress
 from trectools_plus.retrieval.index.parts import Positions
 from trectools_plus.retrieval.source import Ranking, Scores, top_positions
 

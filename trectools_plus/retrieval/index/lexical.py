@@ -17,8 +17,8 @@ from typing import Any
 
 import numpy as np
 
+from trectools_plus.display import Progress, no_progress
 from trectools_plus.formats.tables import Corpus
-from trectools_plus.progress import Progress, no_progress
 from trectools_plus.retrieval.index.index import Index, load_postings
 from trectools_plus.retrieval.settings import RetrievalSettings
 from trectools_plus.retrieval.source import Ranking

@@ -15,11 +15,10 @@ from typing import Any, Self
 
 import numpy as np
 
-from trectools_plus.arguments import checked
-from trectools_plus.errors import InputError
+from trectools_plus.display import Progress, no_progress
+from trectools_plus.errors import InputError, checked
 from trectools_plus.formats.files.index_cache import load_array
 from trectools_plus.formats.tables import Corpus
-from trectools_plus.progress import Progress, no_progress
 from trectools_plus.retrieval.index.encoder import Encoder, TextEncoder
 from trectools_plus.retrieval.index.index import Index
 from trectools_plus.retrieval.index.models import first_rows

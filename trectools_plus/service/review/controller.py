@@ -1,7 +1,8 @@
 """The logic of the review page and its JSON API: blinded columns, their order, and progress.
 
 No response contains the name of a mode. Of a plan, no response says which run found a document, or
-at which rank; each person sees the documents of a query in a random order of their own."""
+at which rank; each person sees the documents of a query in a random order of their own.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
 """Summaries of a review and of a plan: progress and agreement of annotators, chosen modes, flags.
 
-The positions of grades and chosen results in a mode follow from the exported qrels."""
+The positions of grades and chosen results in a mode follow from the exported qrels.
+"""
 
 from __future__ import annotations
 

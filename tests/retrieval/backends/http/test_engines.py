@@ -15,9 +15,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trectools_plus.benchmark.run.config_file import load_fetch_settings
+from trectools_plus.display import no_progress
 from trectools_plus.errors import UsageError
 from trectools_plus.formats.tables import Topics
-from trectools_plus.progress import no_progress
 from trectools_plus.retrieval.backends.http import source as source_module
 from trectools_plus.retrieval.backends.http.engines import load_presets
 from trectools_plus.retrieval.backends.http.mapping import HttpSettings

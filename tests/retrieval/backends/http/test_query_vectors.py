@@ -12,9 +12,9 @@ import httpx
 import numpy as np
 import pytest
 
+from trectools_plus.display import no_progress
 from trectools_plus.errors import InputError
 from trectools_plus.formats.tables import Topics
-from trectools_plus.progress import no_progress
 from trectools_plus.retrieval.backends.http.mapping import HttpSettings
 from trectools_plus.retrieval.backends.http.source import HttpBackend, HttpSource
 from trectools_plus.retrieval.fetch.fetch import FetchRequest

@@ -9,10 +9,9 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
-from trectools_plus.display import Displayed
+from trectools_plus.display import Displayed, Progress, no_progress
 from trectools_plus.formats.tables import Corpus
-from trectools_plus.progress import Progress, no_progress
-from trectools_plus.provenance import package_versions
+from trectools_plus.models import package_versions
 from trectools_plus.retrieval.backends.embedded.modes import (
     canonical_mode,
     check_modes,

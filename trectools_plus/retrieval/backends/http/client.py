@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
 
 from trectools_plus.errors import UsageError
-from trectools_plus.redaction import hide_secrets
 from trectools_plus.retrieval.backends.http.answers import AnswerError
 from trectools_plus.retrieval.backends.secrets import Secret
 from trectools_plus.retrieval.backends.timed_calls import CallThread, TimedOutError
 from trectools_plus.retrieval.source import Failure
+from trectools_plus.text import hide_secrets
 
 if TYPE_CHECKING:
     import httpx

@@ -8,9 +8,9 @@ from functools import cache
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
+from trectools_plus.display import Progress
 from trectools_plus.errors import TrectoolsPlusError, UsageError
 from trectools_plus.models import SEPARATOR
-from trectools_plus.progress import Progress
 from trectools_plus.retrieval.backends.http.answers import AnswerError, read_answer
 from trectools_plus.retrieval.backends.http.client import JsonClient, RequestLimits
 from trectools_plus.retrieval.backends.http.mapping import HttpSettings
