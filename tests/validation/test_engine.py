@@ -62,7 +62,7 @@ def test_any_bytes_give_findings_and_no_exception(run_bytes: bytes, qrels_bytes:
         findings = check_view(run) + check_view(qrels)
         if run.n_rows and qrels.n_rows:
             findings += check_pair_view(PairView(run, qrels, ["1", "9"]))
-            findings += check_pair_view(PairView(run, qrels, report_on="qrels"))
+            findings += check_pair_view(PairView(run, qrels, is_of_run=False))
     n_lines = max(run_bytes.count(b"\n"), qrels_bytes.count(b"\n")) + 1
     for finding in findings:
         assert "\n" not in finding.message

@@ -111,7 +111,7 @@ def validate_qrels(
     other = None if run is None else _view_of(run, partial(open_run, max_depth=None), RunView)
     if not isinstance(other, RunView) or not other.has_ids:
         other = RunView("", RunRows.joined([]))
-    return report_view(qrels, PairView(other, qrels, _ids_of(topics), report_on="qrels"))
+    return report_view(qrels, PairView(other, qrels, _ids_of(topics), is_of_run=False))
 
 
 def check_pair(run: Run, qrels: Qrels, topics: Topics | None = None) -> list[Finding]:

@@ -92,7 +92,8 @@ def load_run_with_findings(
     """
     view = open_single_run(path, max_depth, columns)
     judged = None if qrels is None else QrelsView.of_table(qrels)
-    return RunLoader(judged, strict_input=strict_input).load(view, view.tag)
+    findings = accept_run(view, judged, strict_input=strict_input)
+    return view.table(view.tag), findings
 
 
 def open_single_run(
@@ -100,55 +101,42 @@ def open_single_run(
     max_depth: int | None = DEFAULT_MAX_DEPTH,
     columns: ColumnNames | None = None,
 ) -> RunView:
-    """Read a run without checking it, and refuse a table of several systems."""
-    view = refuse_report(open_run(path, max_depth, for_scoring=True, columns=columns))
-    refuse_several_systems(view)
-    return view
+    """Read a run without checking it."""
+    return refuse_report(open_run(path, max_depth, for_scoring=True, columns=columns))
 
 
-@dataclass(frozen=True, slots=True)
-class RunLoader:
-    """Checks and loads runs.
+def accept_run(
+    view: RunView,
+    qrels: QrelsView | None = None,
+    *,
+    accepts_unjudged: bool = False,
+    strict_input: bool = False,
+) -> tuple[Finding, ...]:
+    """Return the findings on a run that do not block scoring.
 
-    Attributes:
+    Args:
+        view: The run.
         qrels: The qrels for scoring; if given, the ids must match.
         accepts_unjudged: Accept a run without judged documents.
         strict_input: Reject every error, also those that change no figure.
+
+    Raises:
+        FindingsError: If it has an error that blocks scoring.
+        FormatError: If it has no rows, or a column may name several systems.
     """
-
-    qrels: QrelsView | None = None
-    accepts_unjudged: bool = False
-    strict_input: bool = False
-
-    def check(self, view: RunView) -> tuple[Finding, ...]:
-        """Return the findings on a run that do not block scoring.
-
-        Raises:
-            FindingsError: If it has an error that blocks scoring.
-            FormatError: If it has no rows.
-        """
-        if self.qrels is not None:
-            view.other_query_ids = frozenset(self.qrels.query_ids)
-        findings = check_view(view)
-        refuse_errors(findings, strict_input=self.strict_input)
-        if not view.n_rows:  # JSON whose queries have no results
-            raise FormatError(
-                "no data rows",
-                path=view.path,
-                remedy="check whether the job stopped before writing",
-            )
-        if self.qrels is None:
-            return tuple(findings)
-        on_ids = check_pair_view(PairView(view, self.qrels))
-        if self.accepts_unjudged:
-            on_ids = [finding for finding in on_ids if finding.code != NOTHING_JUDGED]
-        refuse_errors(on_ids, strict_input=self.strict_input)
-        return (*findings, *on_ids)
-
-    def load(self, view: RunView, name: str) -> tuple[Run, tuple[Finding, ...]]:
-        """Return a run, and its findings that do not block scoring; raises like :meth:`check`."""
-        findings = self.check(view)
-        return view.table(name), findings
+    refuse_several_systems(view)
+    if qrels is not None:
+        view.other_query_ids = frozenset(qrels.query_ids)
+    findings = check_view(view)
+    refuse_errors(findings, strict_input=strict_input)
+    if not view.n_rows:  # JSON whose queries have no results
+        raise FormatError(
+            "no data rows", path=view.path, remedy="check whether the job stopped before writing"
+        )
+    pair = [] if qrels is None else check_pair_view(PairView(view, qrels))
+    on_ids = [one for one in pair if not accepts_unjudged or one.code != NOTHING_JUDGED]
+    refuse_errors(on_ids, strict_input=strict_input)
+    return (*findings, *on_ids)
 
 
 def refuse_report(opened: _View | FileReport) -> _View:
@@ -352,7 +340,7 @@ def describe_file(path: str | Path) -> dict[str, Any]:
         InputError: If it cannot be read, or is a table of several systems.
     """
     view = open_single_run(path)
-    RunLoader().check(view)
+    accept_run(view)
     return describe_view(view)
 
 

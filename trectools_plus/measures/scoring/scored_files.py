@@ -36,7 +36,7 @@ from trectools_plus.validation.findings import (
     notes_on_findings,
     refuse_errors,
 )
-from trectools_plus.validation.loading import RunLoader, open_single_run, open_valid_qrels
+from trectools_plus.validation.loading import accept_run, open_single_run, open_valid_qrels
 from trectools_plus.validation.parts import NotInPartsError
 from trectools_plus.validation.registry import JUDGED_CUTOFF
 
@@ -103,11 +103,15 @@ class RunOpener:
                 return judged, tuple(of_file)
             except NotInPartsError:
                 pass
-        loader = RunLoader(qrels.view, accept_unjudged(self.measures), self.strict_input)
         view = open_single_run(path, columns=self.columns)
+        findings = accept_run(
+            view,
+            qrels.view,
+            accepts_unjudged=accept_unjudged(self.measures),
+            strict_input=self.strict_input,
+        )
         if not is_judged:
-            return loader.load(view, view.tag)
-        findings = loader.check(view)
+            return view.table(view.tag), findings
         ranks = qrels.place([qrels.look_up(view, depth=depth)])
         return JudgedFile(view.tag, view.path, view.query_ids, ranks), findings
 

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import replace
 from functools import partial
-from typing import Literal
 
 import numpy as np
 
@@ -15,7 +13,7 @@ from trectools_plus.validation.findings import UNJUDGED
 from trectools_plus.validation.registry import JUDGED_CUTOFF, MIN_JUDGED, Case, rule, rule_of_cases
 from trectools_plus.validation.views.order import NO_ROWS
 from trectools_plus.validation.views.pairs import PairView
-from trectools_plus.validation.views.places import Lines, Places, Value
+from trectools_plus.validation.views.places import Places, Value
 from trectools_plus.validation.views.tables import TableView
 
 
@@ -23,16 +21,13 @@ def lacking(
     ids: Collection[str] | None, known: Collection[str] | None, table: TableView | None = None
 ) -> Places:
     """Return ids that are not among the known ones, with the first line of each in a file."""
-    others = set(known or ())
-    missing = [query_id for query_id in ids or () if query_id not in others]
+    ids, others = ids or (), set(known or ())
+    missing = [query_id for query_id in ids if query_id not in others]
     if not missing:
         return Places()
-    lines: Lines = ()
-    if table is not None:
-        first_row = dict(zip(table.query_ids, table.blocks.first_rows.tolist(), strict=True))
-        lines = table.lines([first_row[query_id] for query_id in missing])
     shown = f"{plural(len(missing), 'query', 'queries')} ({listed(missing)})"
-    first: dict[str, Value] = {"queries": shown, "total": len(ids or ())}
+    first: dict[str, Value] = {"queries": shown, "total": len(ids)}
+    lines = () if table is None else table.lines_of_queries(missing)
     return Places(len(missing), lines, query_id=missing[0], first=first)
 
 
@@ -64,20 +59,21 @@ unjudged = partial(
 
 def near(pair: PairView) -> Places:
     """Return the query ids of one file that are spelled differently in the other."""
-    matches = pair.near_queries
+    matches, table = pair.near_queries, pair.reported_view
     if not pair.is_of_run:
         matches = {theirs: ours for ours, theirs in matches.items()}
-    table = pair.reported_view
     ids = [query_id for query_id in table.query_ids if query_id in matches]
-    first = {"ours": ids[0], "theirs": matches[ids[0]]} if ids else {}
-    return replace(lacking(ids, (), table), first=first)
-
-
-def not_topics(pair: PairView, side: Literal["run", "qrels"]) -> Places:
-    """Return the queries of the run, or of the qrels, that are not topics."""
-    if pair.topic_ids is None or pair.report_on != side:
+    if not ids:
         return Places()
-    return lacking(pair.reported_view.query_ids, pair.topic_ids, pair.reported_view)
+    first = {"ours": ids[0], "theirs": matches[ids[0]]}
+    return Places(len(ids), table.lines_of_queries(ids), query_id=ids[0], first=first)
+
+
+def not_topics(pair: PairView, *, of_run: bool) -> Places:
+    """Return the queries of the run, or of the qrels, that are not topics."""
+    table, is_known = pair.reported_view, pair.topic_ids is not None
+    ids = table.query_ids if is_known and pair.is_of_run == of_run else ()
+    return lacking(ids, pair.topic_ids, table)
 
 
 def near_rows(pair: PairView, *, most: bool) -> Places:
@@ -95,10 +91,10 @@ spelled = partial(
 
 def outside_collection(pair: PairView) -> Rows:
     """Return the rows whose document is not in the collection."""
-    if pair.collection is None:
+    known = pair.collection
+    if known is None:
         return NO_ROWS
-    known = pair.run.doc_ids.series().is_in(pair.collection.implode())
-    return np.flatnonzero(~known.to_numpy())
+    return np.flatnonzero(~pair.run.doc_ids.series().is_in(known.implode()).to_numpy())
 
 
 def self_retrieving(pair: PairView) -> Rows:
@@ -187,7 +183,7 @@ RULES = (
         "file.",
         "Check that this is the right topics file",
         "no topic for {queries}",
-        partial(not_topics, side="run"),
+        partial(not_topics, of_run=True),
         blocks_scoring=False,
     ),
     rule(
@@ -214,7 +210,7 @@ RULES = (
         "right topics file.",
         "Check that this is the right topics file",
         "no topic for judged {queries}",
-        partial(not_topics, side="qrels"),
+        partial(not_topics, of_run=False),
     ),
     rule_of_cases(
         "P105",

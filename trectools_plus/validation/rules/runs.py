@@ -160,8 +160,8 @@ def is_clear(run: RunView, _: Places) -> bool:
 
 
 def is_complete(run: RunView, _: Places) -> bool:
-    """Return whether all rows could be read."""
-    return not run.rows_are_missing
+    """Return whether all rows could be read, so that gaps between ranks show missing rows."""
+    return not len(run.misshapen) + len(run.file.comments) + run.facts.nul.count
 
 
 _NUMBERED = "numbered the ranks 1, 2, 3, … by score"

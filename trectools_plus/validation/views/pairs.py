@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -44,10 +44,9 @@ def read_document_ids(path: str | Path) -> pl.Series:
     """
     import polars as pl
 
-    data = read_file(path).data.removeprefix(BOM)
-    text = data.decode("utf-8", "replace")
-    lines = pl.Series("doc_id", [text]).str.split("\n").explode().str.strip_chars(" \t\r")
-    return lines.filter(lines != "")
+    text = read_file(path).data.removeprefix(BOM).decode("utf-8", "replace")
+    ids = (line.strip(" \t\r") for line in text.split("\n"))
+    return pl.Series("doc_id", list(filter(None, ids)), pl.String)
 
 
 @dataclass(eq=False)
@@ -58,14 +57,14 @@ class PairView:
         run: The run.
         qrels: The qrels, if given.
         topic_ids: The query ids of the topics, if given.
-        report_on: The file whose path and line numbers the findings contain.
+        is_of_run: Whether findings are reported on the run, not on the qrels.
         collection: The document ids of the collection, if known.
     """
 
     run: RunView
     qrels: QrelsView | None = None
     topic_ids: list[str] | None = None
-    report_on: Literal["run", "qrels"] = "run"
+    is_of_run: bool = True
     collection: pl.Series | None = None
 
     @cached_property
@@ -103,11 +102,6 @@ class PairView:
         """Some documents of both files, for messages."""
         theirs = self.qrels.doc_ids.texts(slice(N_SHOWN_IDS)) if self.qrels else []
         return f"run: {listed(self.facts.unjudged, N_SHOWN_IDS)}; qrels: {listed(theirs)}"
-
-    @property
-    def is_of_run(self) -> bool:
-        """Return whether findings are reported on the run."""
-        return self.report_on == "run"
 
     @property
     def reported_view(self) -> TableView:
@@ -176,7 +170,8 @@ def tie_changes(pair: PairView) -> Numbers:
     if not is_sound or not len(run.ties32):
         return np.full(qrels.n_queries, 0.0 if is_sound else np.nan)
     # Of repeated judgments, the first counts.
-    is_relevant = (qrels.grade >= 1) & ~np.isin(np.arange(qrels.n_rows), qrels.repeats.rows)
+    is_relevant = qrels.grade >= 1
+    is_relevant[qrels.repeats.rows] = False
     n_relevant = np.bincount(qrels.blocks.query[is_relevant], minlength=qrels.n_queries)
     retrieved, judgments = pair.judgments
     relevant = np.zeros(run.n_rows, np.bool_)

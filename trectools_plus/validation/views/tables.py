@@ -282,20 +282,6 @@ class TableView:
         return self.n_rows > 0 and self.shape.has_rows
 
     @property
-    def header_may_be_data(self) -> bool:
-        """Return whether a query has the id in the first column of the header."""
-        if self.shape.header is None:
-            return False
-        query_id = fields_of(self.shape.header[1])[0]
-        return query_id in self.other_query_ids or query_id in self.query_ids
-
-    @property
-    def rows_are_missing(self) -> bool:
-        """Return whether some rows could not be read, so that gaps between ranks prove nothing."""
-        lost = len(self.misshapen) + len(self.file.comments) + self.facts.nul.count
-        return lost > 0
-
-    @property
     def misshapen(self) -> OddLines:
         """Rows with a wrong number of columns; empty if the shape of the file explains them."""
         if self.columns is None or not self.shape.has_rows:
@@ -372,6 +358,11 @@ class TableView:
     def lines(self, rows: Rows | Sequence[int]) -> Lines:
         """Return the line numbers of some rows; none for a table."""
         return () if self.line_numbers is None else self.line_numbers[rows]
+
+    def lines_of_queries(self, query_ids: Sequence[str]) -> Lines:
+        """Return the first line of each of some queries."""
+        first_rows = dict(zip(self.query_ids, self.blocks.first_rows.tolist(), strict=True))
+        return self.lines([first_rows[query_id] for query_id in query_ids])
 
     def fields_of(self, row: int) -> dict[str, Value]:
         """Return the fields of a row by name, and its place."""
