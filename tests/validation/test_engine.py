@@ -18,7 +18,7 @@ from trectools_plus.validation import (
     validate_run,
 )
 from trectools_plus.validation.engine import check_pair_view, check_view
-from trectools_plus.validation.views.pairs import PairView
+from trectools_plus.validation.rules.pairs import PairView
 from trectools_plus.validation.views.qrels import QrelsView
 from trectools_plus.validation.views.runs import RunView
 

@@ -26,7 +26,7 @@ from trectools_plus.validation.parts import (
     ViewSettings,
     read_in_parts,
 )
-from trectools_plus.validation.views.pairs import PairView
+from trectools_plus.validation.rules.pairs import PairView
 from trectools_plus.validation.views.qrels import QrelsView
 from trectools_plus.validation.views.runs import RunView
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from trectools_plus.validation import FileReport, Finding, Fix, Severity, validate_run
-from trectools_plus.validation.rendering import (
+from trectools_plus.validation.findings import (
     as_document,
     render_github,
     render_text,

@@ -36,7 +36,7 @@ from trectools_plus.retrieval.backends.embedded.backend import build_retrievers
 from trectools_plus.retrieval.hpo.lay_terms import lay_words
 from trectools_plus.retrieval.hpo.tables import function_words
 from trectools_plus.retrieval.source import Ranking, Retriever
-from trectools_plus.validation.topics.texts import guess_language
+from trectools_plus.validation.texts import guess_language
 
 
 def corpus_of_names(names: Iterable[Name], path: str) -> Corpus:

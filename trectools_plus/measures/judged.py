@@ -22,8 +22,7 @@ from trectools_plus.choices import MODEL_JUDGED
 from trectools_plus.formats.columns.ids import Ids, PairTable
 from trectools_plus.measures.queries import RELEVANT
 from trectools_plus.text import listed
-from trectools_plus.validation.views.id_matching import unify_spellings
-from trectools_plus.validation.views.qrels import QrelsView
+from trectools_plus.validation.views.qrels import QrelsView, unify_spellings
 from trectools_plus.validation.views.runs import RunView
 
 if TYPE_CHECKING:

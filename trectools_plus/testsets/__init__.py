@@ -40,6 +40,6 @@ __getattr__, __dir__ = import_lazily(
         "testsets.model": ["TestQuery", "TestSet", "json_schema_of_test_sets", "topics_of"],
         "testsets.splitting": ["PLURALS", "record_annotators", "strata_fields", "write_split"],
         "testsets.validation": ["check_test_set", "resolve_terms", "validate_test_sets"],
-        "validation.topics.view": ["TopicsView"],
+        "validation.views.topics": ["TopicsView"],
     },
 )

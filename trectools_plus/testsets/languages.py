@@ -8,7 +8,7 @@ from typing import Literal
 from trectools_plus.errors import FormatError, UsageError
 from trectools_plus.testsets.model import TestQuery, TestSet
 from trectools_plus.text import listed, plural
-from trectools_plus.validation.topics.texts import primary_language
+from trectools_plus.validation.texts import primary_language
 
 TextField = Literal["text", "description"]
 

@@ -20,7 +20,7 @@ from trectools_plus.testsets.conversion import render_test_set, write_test_set
 from trectools_plus.testsets.languages import declared_language, languages_in
 from trectools_plus.testsets.model import TestQuery, TestSet, checked_test_set
 from trectools_plus.text import listed
-from trectools_plus.validation.topics.texts import near_groups, near_pairs
+from trectools_plus.validation.texts import near_groups, near_pairs
 
 DEFAULT_HELD_OUT = 0.2
 DEFAULT_SEED = 42

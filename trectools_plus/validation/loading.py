@@ -28,7 +28,7 @@ from trectools_plus.validation.findings import (
     refuse_errors,
 )
 from trectools_plus.validation.registry import DEFAULT_MAX_DEPTH
-from trectools_plus.validation.views.pairs import PairView
+from trectools_plus.validation.rules.pairs import PairView
 from trectools_plus.validation.views.qrels import QrelsView
 from trectools_plus.validation.views.runs import RunView
 
@@ -227,7 +227,7 @@ def load_topics(
         InputError: If the file cannot be read.
     """
     from trectools_plus.formats.topics import TopicOptions, read_topics
-    from trectools_plus.validation.topics.engine import validate_topics
+    from trectools_plus.validation.topics import validate_topics
 
     options = TopicOptions(id_field, tuple(text_fields))
     if str(path) != "-":

@@ -47,8 +47,8 @@ from trectools_plus.validation.loading import (
     load_run_with_findings,
 )
 from trectools_plus.validation.registry import DEFAULT_MAX_DEPTH
-from trectools_plus.validation.views.order import places_in_query
-from trectools_plus.validation.views.pairs import PairView
+from trectools_plus.validation.rules.pairs import PairView
+from trectools_plus.validation.views.places import places_in_query
 from trectools_plus.validation.views.qrels import QrelsView
 from trectools_plus.validation.views.runs import RunView
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trectools_plus.validation.views.order import places_in_query
+from trectools_plus.validation.views.places import places_in_query
 from trectools_plus.validation.views.runs import RunView
 
 

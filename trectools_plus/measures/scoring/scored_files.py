@@ -43,7 +43,7 @@ from trectools_plus.validation.registry import JUDGED_CUTOFF
 if TYPE_CHECKING:
     from trectools_plus.distributed.cluster import Cluster
     from trectools_plus.formats.tables import Qrels, Run
-    from trectools_plus.validation.exclusions import Exclusions
+    from trectools_plus.validation.inputs import Exclusions
 
     OpenedRun = tuple[Run | JudgedFile, tuple[Finding, ...]]
     """A run that was read, and its findings that do not block scoring."""

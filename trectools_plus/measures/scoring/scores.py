@@ -21,9 +21,9 @@ from trectools_plus.validation.parts import (
     read_in_parts,
 )
 from trectools_plus.validation.registry import DEFAULT_MAX_DEPTH, JUDGED_CUTOFF
-from trectools_plus.validation.views.id_matching import near_matches
-from trectools_plus.validation.views.pairs import PairView, near_places
+from trectools_plus.validation.rules.pairs import PairView, near_places
 from trectools_plus.validation.views.places import N_SHOWN_IDS, PairFacts
+from trectools_plus.validation.views.qrels import near_matches
 from trectools_plus.validation.views.runs import RunView
 
 if TYPE_CHECKING:

@@ -18,11 +18,9 @@ from trectools_plus.service.api.settings import Limits
 from trectools_plus.service.api.uploads import Upload, check_size
 from trectools_plus.service.problems import ProblemError
 from trectools_plus.testsets.validation import validate_test_sets
-from trectools_plus.validation.engine import validate_qrels, validate_run
-from trectools_plus.validation.findings import FileReport
-from trectools_plus.validation.rendering import as_document
-from trectools_plus.validation.settings import Choices, Profile
-from trectools_plus.validation.topics.engine import validate_topics
+from trectools_plus.validation.engine import Choices, Profile, validate_qrels, validate_run
+from trectools_plus.validation.findings import FileReport, as_document
+from trectools_plus.validation.topics import validate_topics
 
 _NEEDS_FILES = re.compile(r":|ontology|annotations", re.IGNORECASE)
 

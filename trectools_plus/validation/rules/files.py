@@ -13,8 +13,7 @@ import numpy as np
 from trectools_plus.formats.columns.facts import LONG_LINE_BYTES, OddLines
 from trectools_plus.formats.files.limits import MAX_LINE_BYTES
 from trectools_plus.validation.registry import Case, Rule, rule, rule_of_cases
-from trectools_plus.validation.views.order import Pairs
-from trectools_plus.validation.views.places import Places
+from trectools_plus.validation.views.places import Pairs, Places
 from trectools_plus.validation.views.tables import (
     TableView,
     fields_of,

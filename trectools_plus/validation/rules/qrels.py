@@ -24,8 +24,7 @@ from trectools_plus.validation.rules.files import (
     row_behind_hash,
     without_header,
 )
-from trectools_plus.validation.views.order import NO_ROWS, Pairs
-from trectools_plus.validation.views.places import Places
+from trectools_plus.validation.views.places import NO_ROWS, Pairs, Places
 from trectools_plus.validation.views.qrels import QrelsView
 
 RELEVANT = 1

@@ -18,8 +18,14 @@ from trectools_plus.formats.columns.ids import Flags, Rows
 from trectools_plus.formats.columns.lexer import scan_columns
 from trectools_plus.formats.columns.rows import RUN_FIELDS, RunRows
 from trectools_plus.text import number
-from trectools_plus.validation.views.order import Ordered, Pairs, Ranks, places_in_query
-from trectools_plus.validation.views.places import PairFacts, Value
+from trectools_plus.validation.views.places import (
+    Ordered,
+    PairFacts,
+    Pairs,
+    Ranks,
+    Value,
+    places_in_query,
+)
 from trectools_plus.validation.views.tables import Numbers, Shape, TableView
 
 if TYPE_CHECKING:

@@ -28,8 +28,16 @@ from trectools_plus.formats.columns.rows import (
     QrelsRows,
     RunRows,
 )
-from trectools_plus.validation.views.order import NO_PAIRS, Pairs, find_repeats
-from trectools_plus.validation.views.places import Found, LineNumber, Lines, Places, Value
+from trectools_plus.validation.views.places import (
+    NO_PAIRS,
+    Found,
+    LineNumber,
+    Lines,
+    Pairs,
+    Places,
+    Value,
+    find_repeats,
+)
 
 if TYPE_CHECKING:
     import polars as pl
