@@ -18,6 +18,7 @@ from trectools_plus.validation import (
     validate_run,
 )
 from trectools_plus.validation.engine import check_pair_view, check_view
+from trectools_plus.validation.parts import ViewSettings
 from trectools_plus.validation.rules.pairs import PairView
 from trectools_plus.validation.views.qrels import QrelsView
 from trectools_plus.validation.views.runs import RunView
@@ -56,8 +57,7 @@ FILES = st.one_of(
 def test_any_bytes_give_findings_and_no_exception(run_bytes: bytes, qrels_bytes: bytes) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        run = RunView.of_file(scan_columns(FileContent("run", run_bytes), 6))
-        run.max_depth = 2
+        run = ViewSettings(2).view(scan_columns(FileContent("run", run_bytes), 6))
         qrels = QrelsView.of_file(scan_columns(FileContent("qrels", qrels_bytes), 4))
         findings = check_view(run) + check_view(qrels)
         if run.n_rows and qrels.n_rows:

@@ -16,8 +16,14 @@ RULES = {rule.code: rule for rule in CATALOGUE}
 
 
 def test_no_code_and_no_name_of_a_subject_is_used_twice() -> None:
-    rules = [*files.RULES, *runs.RULES, *qrels.RULES, *pairs.RULES]
-    rules += [*topics.TOPIC_RULES, *topics.TEST_SET_RULES]
+    rules = [
+        *files.RULES,
+        *runs.RULES,
+        *qrels.RULES,
+        *pairs.RULES,
+        *topics.TOPIC_RULES,
+        *topics.TEST_SET_RULES,
+    ]
     assert len({rule.code for rule in rules}) == len(rules) == len(CATALOGUE)
     assert len({(rule.on, rule.name) for rule in rules}) == len(rules)
 
