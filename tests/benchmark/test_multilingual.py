@@ -29,10 +29,7 @@ from trectools_plus.benchmark.run.runner import run_benchmark
 from trectools_plus.errors import UsageError
 from trectools_plus.formats.tables import Qrels
 from trectools_plus.reporting.document import markdown as markdown_of
-from trectools_plus.reporting.results.multilingual import (
-    multilingual_blocks,
-    write_multilingual,
-)
+from trectools_plus.reporting.results.multilingual import multilingual_blocks, write_multilingual
 from trectools_plus.reporting.verification.verify import verify_report
 from trectools_plus.testsets.loading import load_test_set
 

@@ -8,12 +8,7 @@ import ir_measures
 import pytest
 
 from trectools_plus.errors import UsageError
-from trectools_plus.measures import (
-    BaseMeasure,
-    explain,
-    parse_measure,
-    parse_measures,
-)
+from trectools_plus.measures import BaseMeasure, explain, parse_measure, parse_measures
 from trectools_plus.measures.parser import ALIASES, measure_labels, split_names
 from trectools_plus.measures.providers.ir_measures import IN_TREC_EVAL
 

@@ -12,11 +12,7 @@ from hypothesis import strategies as st
 from trectools_plus.formats.columns.lexer import scan_columns
 from trectools_plus.formats.files.content import FileContent
 from trectools_plus.formats.tables import Qrels, Run, Topics
-from trectools_plus.validation import (
-    check_pair,
-    validate_qrels,
-    validate_run,
-)
+from trectools_plus.validation import check_pair, validate_qrels, validate_run
 from trectools_plus.validation.engine import check_pair_view, check_view
 from trectools_plus.validation.parts import ViewSettings
 from trectools_plus.validation.rules.pairs import PairView

@@ -26,23 +26,12 @@ from trectools_plus.formats.interchange.frames import (
     rename_columns,
     unexpected,
 )
-from trectools_plus.formats.interchange.names import (
-    GRADES,
-    QRELS,
-    RUN,
-    ColumnNames,
-    find_fields,
-)
+from trectools_plus.formats.interchange.names import GRADES, QRELS, RUN, ColumnNames, find_fields
 from trectools_plus.formats.ir_datasets import is_catalogue_name
 from trectools_plus.formats.run_names import name_runs
 from trectools_plus.formats.tables import Corpus, Qrels, Run, Topics
 from trectools_plus.text import plural
-from trectools_plus.validation.engine import (
-    open_qrels,
-    open_run,
-    validate_qrels,
-    validate_run,
-)
+from trectools_plus.validation.engine import open_qrels, open_run, validate_qrels, validate_run
 from trectools_plus.validation.findings import FileReport
 from trectools_plus.validation.loading import load_qrels, load_run, load_topics
 from trectools_plus.validation.views.tables import TableView

@@ -21,11 +21,7 @@ from trectools_plus.formats.columns.lexer import scan_columns
 from trectools_plus.formats.columns.rows import RUN_FIELDS, QueryBlocks, RunRows
 from trectools_plus.formats.files.binary import find_binary
 from trectools_plus.formats.files.content import BOM, content_of_chunk
-from trectools_plus.formats.files.opening import (
-    can_be_read_twice,
-    compression_of,
-    is_plain_file,
-)
+from trectools_plus.formats.files.opening import can_be_read_twice, compression_of, is_plain_file
 from trectools_plus.formats.lexing import lex_run
 from trectools_plus.formats.query_chunks import CHUNK_BYTES, Chunk, iter_query_chunks
 from trectools_plus.validation.rules import RULES

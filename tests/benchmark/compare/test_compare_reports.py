@@ -14,10 +14,7 @@ from trectools_plus.benchmark.compare.compare_reports import compare_reports, st
 from trectools_plus.benchmark.gate import GateRules, run_gate
 from trectools_plus.errors import IncomparableError, InputError
 from trectools_plus.reporting.document import markdown
-from trectools_plus.reporting.results.compare_reports import (
-    contrast_blocks,
-    contrast_document,
-)
+from trectools_plus.reporting.results.compare_reports import contrast_blocks, contrast_document
 
 
 def values(folder: Path, measure: str) -> np.ndarray[Any, Any]:

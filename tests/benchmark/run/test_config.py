@@ -11,10 +11,7 @@ import pytest
 
 from trectools_plus.benchmark.report.model import hash_config
 from trectools_plus.benchmark.run.config import BenchmarkConfig
-from trectools_plus.benchmark.run.config_file import (
-    compare_vectors_options,
-    load_config,
-)
+from trectools_plus.benchmark.run.config_file import compare_vectors_options, load_config
 from trectools_plus.benchmark.run.targets import Target
 from trectools_plus.errors import InputError, UsageError
 from trectools_plus.measures import DEFAULT_MEASURES

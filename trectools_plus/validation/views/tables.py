@@ -22,12 +22,7 @@ from trectools_plus.formats.columns.columns import Columns
 from trectools_plus.formats.columns.decimals import DECIMAL, INTEGER
 from trectools_plus.formats.columns.facts import FileFacts, OddLines
 from trectools_plus.formats.columns.ids import Rows
-from trectools_plus.formats.columns.rows import (
-    QRELS_FIELDS,
-    RUN_FIELDS,
-    QrelsRows,
-    RunRows,
-)
+from trectools_plus.formats.columns.rows import QRELS_FIELDS, RUN_FIELDS, QrelsRows, RunRows
 from trectools_plus.validation.views.places import (
     NO_PAIRS,
     Found,
