@@ -18,7 +18,7 @@ from trectools_plus.validation.registry import in_order
 from trectools_plus.validation.rules.topics import CATALOGUE
 from trectools_plus.validation.views.places import LINES_KEPT
 from trectools_plus.validation.views.tables import Shape, has_only_bare_cr, wide_encoding
-from trectools_plus.validation.views.topics import JudgmentsView, TopicsView
+from trectools_plus.validation.views.topics import TopicsView, judgments_of
 
 _N_FIELDS = 2
 """Id and text."""
@@ -95,8 +95,7 @@ def check_topics(topics: TopicsView) -> list[Finding]:
     recorded = _recorded(topics)
     findings = run_rules(topics, ("file", "topics"), topics, rules=CATALOGUE) + recorded
     if len(topics.judged):
-        judgments, known = JudgmentsView(topics.path, topics.judged), {one.code for one in recorded}
-        judgments.every_line = topics.every_line
+        judgments, known = judgments_of(topics), {one.code for one in recorded}
         rules = [rule for rule in CATALOGUE if rule.code not in known | _NOT_FOR_TEST_SETS]
         findings += run_rules(judgments, ("qrels",), judgments, rules=rules)
     findings.sort(key=lambda finding: (finding.code[0] == "Q", in_order(finding.code)))

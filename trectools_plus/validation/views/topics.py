@@ -22,7 +22,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from functools import cached_property
-from typing import Protocol
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -66,29 +66,6 @@ _QUERIES = {"line": pl.UInt32, "query_id": pl.String, "text": pl.String, "text_l
 _JUDGED = {"line": pl.UInt32, "query_id": pl.String, "doc_id": pl.String, "grade": pl.Float64}
 
 
-class TermState(Protocol):
-    """The state of an id in an ontology."""
-
-    @property
-    def status(self) -> str:
-        """``live``, ``alternative``, ``obsolete`` or ``unknown``."""
-
-    @property
-    def term_id(self) -> str | None:
-        """The live term that the id refers to; ``None`` if there is none, or several."""
-
-    @property
-    def replaced_by(self) -> tuple[str, ...]:
-        """For an obsolete id, the ids that replace it."""
-
-
-class Terms(Protocol):
-    """The terms of an ontology."""
-
-    def resolve(self, term_id: str) -> TermState:
-        """Return the state of an id; never fails."""
-
-
 class TopicsView(TableView):
     """Topics or a test set in the form that the rules check.
 
@@ -104,24 +81,24 @@ class TopicsView(TableView):
         judged: ``line, query_id, doc_id, grade`` of each judgment; the grade is null if it is not a
             whole number.
         read_as: The fields that were read, if they are not the usual ones.
-        terms: The ontology of the ids of a test set; ``None`` if ids are not checked.
+        terms: The ontology of the ids of a test set, which can ``resolve`` them; ``None`` if they
+            are not checked.
         drops_unknown_terms: True if the set is used without the ids that are not terms, so that
             they are no errors.
         earlier_parts: The earlier parts of the split of a test set.
     """
 
+    kind = "topics"
+    cases: Cases | None = None
+    read_as: str | None = None
+    terms: Any = None
+    drops_unknown_terms: bool = False
+    earlier_parts: Sequence[TopicsView] = ()
+
     def __init__(self, columns: Columns, form: Form) -> None:
         super().__init__(columns.source.path, QrelsRows.joined([]), columns)
-        self.kind = "topics"
-        self.is_line_based = form in LINE_FORMS
-        self.has_comments = form == "lines"
-        self.problems = Problems()
-        self.frame = pl.DataFrame(schema=_QUERIES)
-        self.cases: Cases | None = None
-        self.read_as: str | None = None
-        self.terms: Terms | None = None
-        self.drops_unknown_terms = False
-        self.earlier_parts: Sequence[TopicsView] = ()
+        self.is_line_based, self.has_comments = form in LINE_FORMS, form == "lines"
+        self.problems, self.frame = Problems(), pl.DataFrame(schema=_QUERIES)
 
     def read(self, text: str, form: Form, options: TopicOptions) -> None:
         """Read the topics or the cases of a file."""
@@ -196,19 +173,15 @@ class TopicsView(TableView):
         ]
 
 
-class JudgmentsView(QrelsView):
-    """The judgments of a test set, with its line numbers.
-
-    Args:
-        path: The file.
-        table: ``line, query_id, doc_id, grade``.
-    """
-
-    def __init__(self, path: str, table: pl.DataFrame) -> None:
-        grade = pl.col("grade").clip(-(2.0**60), 2.0**60).fill_null(np.nan)
-        frame = table.select("query_id", "doc_id", iteration=pl.lit("0"), relevance=grade)
-        super().__init__(path, QrelsRows.of_frame(frame))
-        self.frame, self.line_numbers = frame, table["line"].to_numpy()
+def judgments_of(topics: TopicsView) -> QrelsView:
+    """Return the judgments of a test set, with their line numbers."""
+    grade = pl.col("grade").clip(-(2.0**60), 2.0**60).fill_null(np.nan)
+    judged = topics.judged
+    frame = judged.select("query_id", "doc_id", iteration=pl.lit("0"), relevance=grade)
+    view = QrelsView(topics.path, QrelsRows.of_frame(frame))
+    view.frame, view.line_numbers = frame, judged["line"].to_numpy()
+    view.every_line = topics.every_line
+    return view
 
 
 MAX_SPELLINGS_CHECKED = 200
@@ -227,7 +200,6 @@ _TERM: Purposes = {
     **dict.fromkeys(GRADE_KEYS, "grade"),
     SPAN_KEY: SPAN_KEY,
 }
-_TERMS = ("doc_id", "grade", SPAN_KEY)
 
 
 @dataclass(frozen=True, slots=True)
@@ -363,7 +335,7 @@ class Cases:
     def _read_case(self, case: Node) -> None:
         """Read a test case, whose key is its id if the cases are a mapping."""
         topic, problems = Topic(case.line), self.problems
-        id_node = _first(case.fields, ID_KEYS) or case.key
+        id_node = next(filter(None, map(case.fields.get, ID_KEYS)), case.key)
         if id_node is not None:
             topic.query_id = read_id(id_node, "id", None, problems)
             topic.line = id_node.line
@@ -410,7 +382,8 @@ class Cases:
             grade, span = None if node.items else item, None
             if node.items and item.fields:
                 values = self._by_purpose(item, _TERM, {"doc_id", "grade"}, query_id)
-                place, grade, words = (next(iter(values.get(name, ())), None) for name in _TERMS)
+                firsts = {name: nodes[0] for name, nodes in values.items() if nodes}
+                place, grade, words = map(firsts.get, ("doc_id", "grade", SPAN_KEY))
                 if words is not None and not words.is_empty:
                     span = self._text(words, SPAN_KEY, query_id)
             doc_id = None if place is None else read_id(place, "document id", query_id, problems)
@@ -472,10 +445,6 @@ class Cases:
             seen = f"{what} is missing (fields: {listed(list(mapping.fields))})"
             self.problems.add("T105", mapping.line, seen, query_id=query_id)
         return values
-
-
-def _first(fields: Mapping[str, Node], names: Sequence[str]) -> Node | None:
-    return next((fields[name] for name in names if name in fields), None)
 
 
 def _shown(node: Node) -> str:
