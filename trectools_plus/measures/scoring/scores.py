@@ -159,12 +159,13 @@ class PartJudge(Generic[_T]):
     precision: ScorePrecision = 32
     depth: int | None = None
 
-    def __call__(self, view: RunView) -> tuple[PairFacts | None, _T | None]:
-        """Return the facts, and the result; ``None`` if an error leaves no ranking."""
+    def __call__(self, view: RunView) -> _T | None:
+        """Return the result; ``None`` if an error leaves no ranking."""
         if not np.isfinite(view.score).all() or len(view.repeats):
-            return None, None
+            return None
         part = self.qrels.look_up(view, self.precision, self.depth)
-        return find_facts(view, self.qrels, part), self.use(part)
+        view.pair_facts = find_facts(view, self.qrels, part)
+        return self.use(part)
 
 
 def judge_file(path: str, judge: PartJudge[_T]) -> tuple[RunView, list[Finding], list[_T]]:
@@ -193,7 +194,7 @@ def judge_file(path: str, judge: PartJudge[_T]) -> tuple[RunView, list[Finding],
     if any(finding.blocks_scoring for finding in findings):
         return run, findings, []
     used = [result for result in results if result is not None]
-    counts = run.pair_facts
+    counts = run.pair_facts or PairFacts()
     if (
         len(used) < len(results)
         or not counts.n_documents

@@ -363,10 +363,8 @@ class PairView:
     @cached_property
     def facts(self) -> PairFacts:
         """The facts about the documents of the run and their judgments."""
-        if self.run.answers is not None:
-            return self.run.pair_facts
-        if self.qrels is None:
-            return PairFacts()
+        if self.qrels is None or self.run.pair_facts:
+            return self.run.pair_facts or PairFacts()
         spelled, others = self.near_documents
         rows, _ = self.judgments
         of_judged = np.flatnonzero(self.judged_query >= 0)

@@ -107,13 +107,14 @@ class PairFacts(NamedTuple):
     tie_change: float = 0.0
     n_tie_changes: int = 0
 
-    def plus(self, later: PairFacts) -> PairFacts:
-        """Return the facts about two chunks with different queries, in the order of the file."""
-        return PairFacts(*map(add, self, later))
+    def plus(self, later: PairFacts, n_lines: int) -> PairFacts:
+        """Return the facts about two chunks with different queries, in the order of the file.
 
-    def moved(self, n_lines: int) -> PairFacts:
-        """Return the facts in a file with ``n_lines`` lines before this part."""
-        return self._replace(near=self.near.moved(n_lines))
+        Args:
+            later: The facts about the second chunk.
+            n_lines: The number of lines before it.
+        """
+        return PairFacts(*map(add, self, later._replace(near=later.near.moved(n_lines))))
 
 
 Found: TypeAlias = "Rows | Pairs | OddLines | Places | pl.DataFrame | int"

@@ -41,7 +41,7 @@ class RunView(TableView):
         max_tag_length: Characters allowed in the run tag.
         words_after_tag: Rows of which the words after the tag are ignored; see
             :meth:`for_scoring`.
-        pair_facts: If the file was read in chunks: the facts about its documents and the qrels.
+        pair_facts: The facts about its documents and the qrels, if they are known.
     """
 
     kind = "run"
@@ -49,7 +49,7 @@ class RunView(TableView):
     max_depth: int | None = None
     max_tag_length: int = MAX_TAG_LENGTH
     words_after_tag: OddLines = OddLines.of()
-    pair_facts: PairFacts
+    pair_facts: PairFacts | None = None
 
     @classmethod
     def for_scoring(cls, columns: Columns, shape: Shape | None = None) -> RunView:
