@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from shlex import quote
@@ -83,8 +83,8 @@ class Shape:
 
 def shape_of(columns: Columns, kind: str) -> Shape:
     """Return the shape of a file that should be a run, or qrels."""
-    starts = [*columns.lines[:1].tolist(), *columns.misshapen.line[:1].tolist()]
-    starts += [] if columns.facts.stopped_at is None else [columns.facts.stopped_at]
+    rows, others = columns.lines[:1].tolist(), columns.misshapen.line[:1].tolist()
+    starts = filter(None, (*rows, *others, columns.facts.stopped_at))
     first_line, origin = min(starts, default=None), columns.origin
     if wide_encoding(columns) is not None or has_only_bare_cr(columns):
         return Shape("not-text", first_line=first_line)
@@ -97,8 +97,7 @@ def shape_of(columns: Columns, kind: str) -> Shape:
     lines, other_kind = columns.misshapen, "qrels" if kind == "run" else "run"
     if not columns.n_rows and len(lines) and all(is_row(text, other_kind) for text in lines.text):
         return Shape("wrong-kind", first_line=first_line)
-    header, in_rows = _header(columns, first_line, kind)
-    return Shape(header=header, header_in_rows=in_rows, first_line=first_line)
+    return _shape_of_rows(columns, first_line, kind)
 
 
 def is_row(text: str, kind: str) -> bool:
@@ -152,17 +151,16 @@ def fields_of(text: str) -> list[str]:
     return re.findall(r"[^ \t\x0b\x0c\r]+", text)
 
 
-def _header(
-    columns: Columns, first_line: int | None, kind: str
-) -> tuple[tuple[int, str] | None, bool]:
-    """Return a header line, and whether it has as many fields as a row.
+def _shape_of_rows(columns: Columns, first_line: int | None, kind: str) -> Shape:
+    """Return the shape of a file of the right kind, with a header line or without one.
 
     The first line is a header if it has words in place of numbers, and a valid row follows. The
     header of qrels may repeat the constant of column 2, as in ``qid Q0 docid rel``.
     """
-    in_rows = columns.n_rows > 0 and columns.lines[0] == first_line
+    shape = Shape(first_line=first_line)
+    in_rows = columns.n_rows > 0 and bool(columns.lines[0] == first_line)
     if first_line is None or columns.n_rows < 1 + in_rows:
-        return None, False
+        return shape
     text = columns.line_index.text(first_line)
     fields = fields_of(text)
     names = [field for field in fields if field.upper() != "Q0"]
@@ -171,11 +169,11 @@ def _header(
     elif in_rows:
         is_constant = _GRADE_NAME.fullmatch(fields[-1]) and fields[1].upper() in ("Q0", "0")
         names = [fields[0], *fields[2 if is_constant else 1 :]]
-    if not all(map(_WORD.fullmatch, names)):
-        return None, False
     last_number = 5 if kind == "run" else 4
     following = columns.line_index.field(int(columns.lines[int(in_rows)]), last_number)
-    return ((first_line, text), in_rows) if re.match(DECIMAL, following) else (None, False)
+    if not all(map(_WORD.fullmatch, names)) or re.match(DECIMAL, following) is None:
+        return shape
+    return replace(shape, header=(first_line, text), header_in_rows=in_rows)
 
 
 Numbers = npt.NDArray[np.float64]
