@@ -37,8 +37,4 @@ from trectools_plus.validation.topics import validate_topics as validate_topics
 from trectools_plus.validation.views.qrels import QrelsView as QrelsView
 from trectools_plus.validation.views.runs import RunView as RunView
 
-__all__ = [
-    "FindingsError",
-    "fix_qrels",
-    "fix_run",
-]
+__all__ = ["FindingsError", "fix_qrels", "fix_run"]

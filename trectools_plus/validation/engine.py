@@ -80,11 +80,7 @@ def validate_run(
 
 
 def validate_qrels(
-    path: Any,
-    *,
-    run: Any = None,
-    topics: Topics | None = None,
-    every_line: bool = False,
+    path: Any, *, run: Any = None, topics: Topics | None = None, every_line: bool = False
 ) -> FileReport:
     """Check qrels, alone or together with a run and topics.
 
@@ -260,28 +256,28 @@ class Profile:
         max_depth: Results allowed per query.
         max_tag_length: Characters allowed in the run tag.
         severities: Severities that differ from those of the rules, by code.
-        unchanged_if_most: Codes in ``severities`` whose findings keep their severity if more than
-            half of the places are affected.
     """
 
     max_depth: int = DEFAULT_MAX_DEPTH
     severities: Mapping[str, Severity] = field(default_factory=dict)
-    unchanged_if_most: frozenset[str] = frozenset()
     max_tag_length: int = MAX_TAG_LENGTH
 
     def apply(self, finding: Finding) -> Finding:
-        """Return a finding with its severity in this profile."""
-        is_most = finding.total is not None and finding.count * 2 > finding.total
-        if finding.code in self.unchanged_if_most and is_most:
-            return finding
-        return replace(finding, severity=self.severities.get(finding.code, finding.severity))
+        """Return a finding with its severity in this profile, which P103 keeps on most queries."""
+        is_most = finding.code == "P103" and finding.count * 2 > (finding.total or 0)
+        usual = finding.severity
+        return (
+            finding
+            if is_most
+            else replace(finding, severity=self.severities.get(finding.code, usual))
+        )
 
 
 _TREC = dict.fromkeys(("P103", "P108"), Severity.WARNING)
 _SUBMISSION = dict.fromkeys(("P108", "R107", "R151", "R152"), Severity.ERROR)
 PROFILES = {
     "default": Profile(),
-    "trec": Profile(TREC_MAX_DEPTH, _TREC, frozenset({"P103"})),
+    "trec": Profile(TREC_MAX_DEPTH, _TREC),
     "submission": Profile(severities=_SUBMISSION, max_tag_length=25),
 }
 """The profiles by name."""

@@ -196,9 +196,10 @@ def validate(data: Input, *, qrels: Input | None = None, max_depth: int | None =
 
 def _are_judgments(data: Input) -> bool:
     if is_path(data) and str(data) != "-" and not is_catalogue_name(data):
-        qrels, run = _opened(open_qrels, data), _opened(partial(open_run, max_depth=None), data)
-        is_beir = qrels is not None and "corpus" in str(qrels.shape.header)  # its grade is a score
-        return qrels is not None and (run is None or is_beir)
+        run = _opened(partial(open_run, max_depth=None), data)
+        if run is None:
+            return _opened(open_qrels, data) is not None
+        return "corpus" in str(run.shape.header)  # BEIR, whose grade is a score
     if not is_frame(data):
         return isinstance(data, Qrels) or is_catalogue_name(data)
     grades = [name for name in GRADES if "score" not in name]

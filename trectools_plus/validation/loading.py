@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 import numpy as np
 
 from trectools_plus.errors import FormatError
+from trectools_plus.formats.columns.columns import Origin
 from trectools_plus.formats.files.content import read_file
 from trectools_plus.formats.interchange.names import ColumnNames, KindName, column_names
 from trectools_plus.text import listed
@@ -97,9 +98,7 @@ def load_run_with_findings(
 
 
 def open_single_run(
-    path: str | Path,
-    max_depth: int | None = DEFAULT_MAX_DEPTH,
-    columns: ColumnNames | None = None,
+    path: str | Path, max_depth: int | None = DEFAULT_MAX_DEPTH, columns: ColumnNames | None = None
 ) -> RunView:
     """Read a run without checking it."""
     return refuse_report(open_run(path, max_depth, for_scoring=True, columns=columns))
@@ -162,10 +161,7 @@ def refuse_several_systems(view: RunView) -> None:
 
 
 def load_qrels(
-    path: str | Path,
-    *,
-    strict_input: bool = False,
-    columns: Mapping[str, str] | None = None,
+    path: str | Path, *, strict_input: bool = False, columns: Mapping[str, str] | None = None
 ) -> Qrels:
     """Read qrels and reject them if figures would be wrong or ambiguous.
 
@@ -204,10 +200,7 @@ def open_valid_qrels(
 
 
 def load_topics(
-    path: str | Path,
-    *,
-    id_field: str | None = None,
-    text_fields: Sequence[str] = (),
+    path: str | Path, *, id_field: str | None = None, text_fields: Sequence[str] = ()
 ) -> Topics:
     """Read topics and reject them if the validators find an error.
 
@@ -313,23 +306,22 @@ def _convert(
         refuse_errors(damaged_report(error, kind).findings)
         raise
     read = convert_columns(source, kind, source_format, columns)
-    view: RunView | QrelsView
-    if kind == "qrels":
-        view, name, tags = QrelsView.of_file(read), str(path), list[str]()
-    else:
-        view = RunView.of_file(read)
+    view: RunView | QrelsView = (
+        QrelsView.of_file(read) if kind == "qrels" else RunView.of_file(read)
+    )
+    name, tags, origin = str(path), list[str](), read.origin or Origin("TREC")
+    if isinstance(view, RunView):
         refuse_several_systems(view)
         name, tags = view.tag, view.rows.tags.texts(view.rows.tags.numbered()[1])
     findings = check_view(view)
     refuse_errors(findings)
-    notes = [*view.origin.notes] if view.origin else []
-    if view.origin and view.origin.left_out:
-        notes.append(f"not converted: {', '.join(view.origin.left_out)}")
+    notes = list(origin.notes)
+    if origin.left_out:
+        notes.append(f"not converted: {', '.join(origin.left_out)}")
     if len(tags) > 1:
         notes.append(f"the tag {name} replaces the tags {listed(tags)}")
     notes += notes_on_findings(one for one in findings if one.code not in _FORM_CODES)
-    source_name = view.origin.format if view.origin else "TREC"
-    return ConvertedTable(view.table(name), source_name, tuple(notes))
+    return ConvertedTable(view.table(name), origin.format, tuple(notes))
 
 
 def describe_file(path: str | Path) -> dict[str, Any]:

@@ -318,12 +318,7 @@ RULES = (
         "spaces or tabs. trectools-plus runs convert run.txt --columns query=1,doc_id=3,score=5.",
         "Write 'qid Q0 docid rank score tag' on each line",
         without_header,
-        Case(
-            "error",
-            "the format is {view.shape.format}; {why}",
-            other_format,
-            remedy="{do}",
-        ),
+        Case("error", "the format is {view.shape.format}; {why}", other_format, remedy="{do}"),
         blocks_fixing=True,
         chunked=False,
     ),
