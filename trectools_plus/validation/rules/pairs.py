@@ -103,20 +103,20 @@ spelled = partial(
 )
 
 
-def outside_collection(pair: PairView) -> Rows:
-    """Return the rows whose document is not in the collection."""
+def outside_collection(pair: PairView) -> Flags | Rows:
+    """Flag the rows whose document is not in the collection."""
     known = pair.collection
     if known is None:
         return NO_ROWS
-    return np.flatnonzero(~pair.run.doc_ids.series().is_in(known.implode()).to_numpy())
+    return ~pair.run.doc_ids.series().is_in(known.implode()).to_numpy()
 
 
-def self_retrieving(pair: PairView) -> Rows:
-    """Return the rows whose document id is the query id."""
+def self_retrieving(pair: PairView) -> Flags | Rows:
+    """Flag the rows whose document id is the query id."""
     if not pair.is_of_run:
         return NO_ROWS
     query_ids = Ids.of_texts(pair.run.query_ids).take(pair.run.blocks.query.astype(np.int64))
-    return np.flatnonzero(pair.run.doc_ids.equal(query_ids))
+    return pair.run.doc_ids.equal(query_ids)
 
 
 MIN_REPORTED_CHANGE = 0.0001

@@ -117,9 +117,9 @@ class PairFacts(NamedTuple):
         return PairFacts(*map(add, self, later._replace(near=later.near.moved(n_lines))))
 
 
-Found: TypeAlias = "Rows | Pairs | OddLines | Places | pl.DataFrame | int"
-"""Rows, rows with others, lines that are not rows, rows of a table with a column ``line``, or a
-number."""
+Found: TypeAlias = "Rows | Flags | Pairs | OddLines | Places | pl.DataFrame | int"
+"""Rows, a flag for each row, rows with others, lines that are not rows, rows of a table with a
+column ``line``, or a number."""
 
 
 def sentence(template: str, values: Mapping[str, Any]) -> str:
@@ -248,13 +248,11 @@ class Ordered:
         taus = np.ones(int(self.query.max(initial=0)) + 1)
         for query in np.unique(self.query[self.rises]):
             start, end = np.searchsorted(self.query, [query, query + 1])
-            rank, score = self.rank[start:end], self.score[start:end]
-            kept = np.flatnonzero(np.isfinite(rank) & ~np.isnan(score))[:COMPARED_ROWS]
-            rank, score = rank[kept], score[kept]
+            compared = slice(start, min(end, start + COMPARED_ROWS))
+            rank, score = self.rank[compared], self.score[compared]
             is_later = rank[:, None] < rank
-            n_rising = int((is_later & (score[:, None] < score)).sum())
-            n_falling = int((is_later & (score[:, None] > score)).sum())
-            taus[query] = (n_falling - n_rising) / max(n_falling + n_rising, 1)
+            rises, falls = (score[:, None] < score)[is_later], (score[:, None] > score)[is_later]
+            taus[query] = (falls.sum() - rises.sum()) / max((falls | rises).sum(), 1)
         return taus
 
     @cached_property

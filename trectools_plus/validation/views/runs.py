@@ -24,6 +24,7 @@ from trectools_plus.validation.views.places import (
     Pairs,
     Ranks,
     Value,
+    find_repeats,
     places_in_query,
 )
 from trectools_plus.validation.views.tables import Numbers, Shape, TableView
@@ -221,12 +222,11 @@ class RunView(TableView):
         """Return whether column 3 is 'Q0', or one other value while column 2 varies."""
         if self.columns is None or not self.n_rows or self.doc_ids.changes().any():
             return False
-        word, first = self.rows.second.numbered()
+        second = self.rows.second
         if self.doc_ids.text(0).upper() == "Q0":
-            return any(text.upper() != "Q0" for text in self.rows.second.texts(first))
+            return any(text.upper() != "Q0" for text in second.texts(second.numbered()[1]))
         # A repeated document is another problem, unless column 2 distinguishes the rows.
-        pairs = np.unique(word + self.blocks.query.astype(np.int64) * len(first))
-        return self.n_queries < self.n_rows == len(pairs)
+        return self.n_queries < self.n_rows and not len(find_repeats(self.blocks.query, second))
 
     @cached_property
     def swapped_columns(self) -> bool:

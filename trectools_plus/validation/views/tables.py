@@ -341,6 +341,8 @@ class TableView:
             ids = first.get("query_id"), first.get("doc_id")
             return Places(len(found), found["line"].to_list(), None, *ids, shown)
         rows = found.rows if isinstance(found, Pairs) else found
+        if rows.dtype == np.bool_:
+            return self.places(np.flatnonzero(rows), column)
         at = int(rows.argmin())
         row = int(rows[at])
         shown = self.fields_of(row)
