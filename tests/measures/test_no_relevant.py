@@ -10,11 +10,7 @@ import pytrec_eval
 from trectools_plus.choices import Averaging
 from trectools_plus.errors import MissingExtraError, UsageError
 from trectools_plus.formats.tables import Qrels, Run
-from trectools_plus.measures import (
-    evaluate,
-    parse_measure,
-    score_runs,
-)
+from trectools_plus.measures import evaluate, parse_measure, score_runs
 from trectools_plus.measures.parser import measure_labels
 from trectools_plus.measures.providers.libraries import ir_measures_labels
 from trectools_plus.measures.providers.user import BaseMeasure

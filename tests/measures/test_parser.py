@@ -9,12 +9,7 @@ import pytest
 from harness.tables import cases_of
 
 from trectools_plus.errors import UsageError
-from trectools_plus.measures import (
-    BaseMeasure,
-    explain,
-    parse_measure,
-    parse_measures,
-)
+from trectools_plus.measures import BaseMeasure, explain, parse_measure, parse_measures
 from trectools_plus.measures.parser import ALIASES, measure_labels, split_names
 from trectools_plus.measures.providers.libraries import IN_TREC_EVAL
 

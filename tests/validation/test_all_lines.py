@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from trectools_plus.validation import FileReport, validate_run
-from trectools_plus.validation.rendering import as_document, render_text
+from trectools_plus.validation.findings import as_document, render_text
 
 
 def test_all_lines_are_listed_on_request_only(tmp_path: Path) -> None:

@@ -12,13 +12,10 @@ from hypothesis import strategies as st
 from trectools_plus.formats.columns.lexer import scan_columns
 from trectools_plus.formats.files.content import FileContent
 from trectools_plus.formats.tables import Qrels, Run, Topics
-from trectools_plus.validation import (
-    check_pair,
-    validate_qrels,
-    validate_run,
-)
+from trectools_plus.validation import check_pair, validate_qrels, validate_run
 from trectools_plus.validation.engine import check_pair_view, check_view
-from trectools_plus.validation.views.pairs import PairView
+from trectools_plus.validation.parts import ViewSettings
+from trectools_plus.validation.rules.pairs import PairView
 from trectools_plus.validation.views.qrels import QrelsView
 from trectools_plus.validation.views.runs import RunView
 
@@ -56,13 +53,12 @@ FILES = st.one_of(
 def test_any_bytes_give_findings_and_no_exception(run_bytes: bytes, qrels_bytes: bytes) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        run = RunView.of_file(scan_columns(FileContent("run", run_bytes), 6))
-        run.max_depth = 2
+        run = ViewSettings(2).view(scan_columns(FileContent("run", run_bytes), 6))
         qrels = QrelsView.of_file(scan_columns(FileContent("qrels", qrels_bytes), 4))
         findings = check_view(run) + check_view(qrels)
         if run.n_rows and qrels.n_rows:
             findings += check_pair_view(PairView(run, qrels, ["1", "9"]))
-            findings += check_pair_view(PairView(run, qrels, report_on="qrels"))
+            findings += check_pair_view(PairView(run, qrels, is_of_run=False))
     n_lines = max(run_bytes.count(b"\n"), qrels_bytes.count(b"\n")) + 1
     for finding in findings:
         assert "\n" not in finding.message

@@ -12,12 +12,7 @@ from harness.tables import cases_of
 
 from trectools_plus.errors import UsageError
 from trectools_plus.validation import CATALOGUE, Finding, validate_qrels, validate_run
-from trectools_plus.validation.fixing import (
-    FixSummary,
-    fix_qrels,
-    fix_run,
-    split_fix_values,
-)
+from trectools_plus.validation.fixing import FixSummary, fix_qrels, fix_run, split_fix_values
 
 FIXES = {rule.code: rule.fix for rule in CATALOGUE if rule.fix != "no"}
 

@@ -21,12 +21,8 @@ from trectools_plus.formats.tables import Qrels
 from trectools_plus.validation import CATALOGUE, Finding, Rule, parts
 from trectools_plus.validation.engine import check_pair_view, check_view, open_run
 from trectools_plus.validation.findings import FileReport
-from trectools_plus.validation.parts import (
-    NotInPartsError,
-    ViewSettings,
-    read_in_parts,
-)
-from trectools_plus.validation.views.pairs import PairView
+from trectools_plus.validation.parts import NotInPartsError, ViewSettings, read_in_parts
+from trectools_plus.validation.rules.pairs import PairView
 from trectools_plus.validation.views.qrels import QrelsView
 from trectools_plus.validation.views.runs import RunView
 

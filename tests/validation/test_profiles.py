@@ -9,7 +9,7 @@ import pytest
 from trectools_plus.errors import UsageError
 from trectools_plus.formats.tables import Qrels, Topics
 from trectools_plus.validation import CATALOGUE, FileReport, validate_run
-from trectools_plus.validation.settings import Choices
+from trectools_plus.validation.engine import Choices
 
 TOPICS = Topics.from_dict({str(n): f"text {n}" for n in range(1, 6)})
 

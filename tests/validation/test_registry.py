@@ -8,16 +8,21 @@ import pytest
 
 from trectools_plus.errors import UsageError
 from trectools_plus.validation import CATALOGUE
+from trectools_plus.validation.engine import Choices
 from trectools_plus.validation.registry import Rule
-from trectools_plus.validation.rules import files, pairs, qrels, runs, testsets, topics
-from trectools_plus.validation.settings import Choices
+from trectools_plus.validation.rules import files, pairs, qrels, runs, topics
 
 RULES = {rule.code: rule for rule in CATALOGUE}
 
 
 def test_no_code_and_no_name_of_a_subject_is_used_twice() -> None:
     rules = [
-        rule for module in (files, runs, qrels, pairs, topics, testsets) for rule in module.RULES
+        *files.RULES,
+        *runs.RULES,
+        *qrels.RULES,
+        *pairs.RULES,
+        *topics.TOPIC_RULES,
+        *topics.TEST_SET_RULES,
     ]
     assert len({rule.code for rule in rules}) == len(rules) == len(CATALOGUE)
     assert len({(rule.on, rule.name) for rule in rules}) == len(rules)

@@ -10,11 +10,7 @@ from pathlib import Path
 import pytest
 
 from trectools_plus.validation import FileReport, Finding, Fix, Severity, validate_run
-from trectools_plus.validation.rendering import (
-    as_document,
-    render_github,
-    render_text,
-)
+from trectools_plus.validation.findings import as_document, render_github, render_text
 
 RENDERERS: dict[str, Callable[[list[FileReport]], str]] = {
     "text": render_text,

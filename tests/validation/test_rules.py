@@ -25,7 +25,7 @@ from trectools_plus.validation import (
     validate_run,
     validate_topics,
 )
-from trectools_plus.validation.views.order import Ordered
+from trectools_plus.validation.views.places import Ordered
 
 RUN = (
     "1 Q0 d01 1 9.5 base\n1 Q0 d02 2 8.0 base\n1 Q0 d03 3 7.25 base\n"

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from trectools_plus.formats.topic_records.names import NOTE_WORDS
 from trectools_plus.testsets.loading import load_test_set, shipped_names
-from trectools_plus.validation.topics.texts import (
+from trectools_plus.validation.texts import (
     MIN_SIMILARITY,
     guess_language,
     near_groups,

@@ -46,7 +46,7 @@ from trectools_plus.retrieval.hpo.lay_terms import lay_rows, lay_words
 from trectools_plus.retrieval.hpo.measurements import find_measurements
 from trectools_plus.retrieval.hpo.tables import function_words
 from trectools_plus.retrieval.source import Ranking, Retriever
-from trectools_plus.validation.topics.texts import guess_language
+from trectools_plus.validation.texts import guess_language
 
 
 def corpus_of_names(names: Iterable[Name], path: str) -> Corpus:

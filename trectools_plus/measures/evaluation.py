@@ -366,7 +366,7 @@ def evaluate(
     from trectools_plus.measures.scoring import accept_unjudged
     from trectools_plus.validation.inputs import as_qrels, as_runs, is_path
     from trectools_plus.validation.loading import (
-        RunLoader,
+        accept_run,
         open_single_run,
         open_valid_qrels,
     )
@@ -388,23 +388,29 @@ def evaluate(
     view = QrelsView.of_table(judged)
     if not is_path(qrels):
         of_qrels.extend(check_qrels(view, strict_input=strict_input))
-    loader = RunLoader(view, accept_unjudged(parsed), strict_input)
+    accepts_unjudged = accept_unjudged(parsed)
     of_files: list[Run] = []
 
+    def accept(results: RunView) -> None:
+        accepted = accept_run(
+            results, view, accepts_unjudged=accepts_unjudged, strict_input=strict_input
+        )
+        of_runs.extend(accepted)
+
     def load_results(path: str) -> Run:
-        view = open_single_run(path, columns=of_run_tables)
-        run, findings = loader.load(view, view.tag)
-        of_runs.extend(findings)
+        results = open_single_run(path, columns=of_run_tables)
+        accept(results)
+        run = results.table(results.tag)
         of_files.append(run)
         return run
 
     named = as_runs(runs, load_results, of_run_tables)
     for run in named.values():
         if not any(run is one for one in of_files):
-            of_runs.extend(loader.check(RunView.of_table(run)))
+            accept(RunView.of_table(run))
     notes = [*notes_on_judges(judged), *notes_on_findings(of_runs, of_qrels)]
     if exclude is not None:
-        from trectools_plus.validation.exclusions import Exclusions
+        from trectools_plus.validation.inputs import Exclusions
 
         exclusions = Exclusions.of(exclude)
         notes.insert(0, exclusions.describe(named))

@@ -38,24 +38,23 @@ from trectools_plus.validation.findings import (
     notes_on_findings,
     refuse_errors,
 )
-from trectools_plus.validation.loading import RunLoader, open_single_run, open_valid_qrels
+from trectools_plus.validation.loading import accept_run, open_single_run, open_valid_qrels
 from trectools_plus.validation.parts import (
     NotInPartsError,
     ViewSettings,
     read_in_parts,
 )
 from trectools_plus.validation.registry import DEFAULT_MAX_DEPTH, JUDGED_CUTOFF
-from trectools_plus.validation.views.id_matching import near_matches
-from trectools_plus.validation.views.order import places_in_query
-from trectools_plus.validation.views.pairs import PairView, near_places
-from trectools_plus.validation.views.places import N_SHOWN_IDS, PairFacts
+from trectools_plus.validation.rules.pairs import PairView, near_places
+from trectools_plus.validation.views.places import N_SHOWN_IDS, PairFacts, places_in_query
+from trectools_plus.validation.views.qrels import near_matches
 from trectools_plus.validation.views.runs import RunView
 
 if TYPE_CHECKING:
     from trectools_plus.distributed.cluster import Cluster
     from trectools_plus.formats.ranking import ScorePrecision
     from trectools_plus.formats.tables import Qrels, Run
-    from trectools_plus.validation.exclusions import Exclusions
+    from trectools_plus.validation.inputs import Exclusions
 
 
 OpenedRun: TypeAlias = "tuple[Run | JudgedFile, tuple[Finding, ...]]"
@@ -116,11 +115,15 @@ class RunOpener:
                 return judged, tuple(of_file)
             except NotInPartsError:
                 pass
-        loader = RunLoader(qrels.view, accept_unjudged(self.measures), self.strict_input)
         view = open_single_run(path, columns=self.columns)
+        findings = accept_run(
+            view,
+            qrels.view,
+            accepts_unjudged=accept_unjudged(self.measures),
+            strict_input=self.strict_input,
+        )
         if not is_judged:
-            return loader.load(view, view.tag)
-        findings = loader.check(view)
+            return view.table(view.tag), findings
         ranks = qrels.place([qrels.look_up(view, depth=depth)])
         return JudgedFile(view.tag, view.path, view.query_ids, ranks), findings
 
@@ -350,12 +353,13 @@ class PartJudge(Generic[_T]):
     precision: ScorePrecision = 32
     depth: int | None = None
 
-    def __call__(self, view: RunView) -> tuple[PairFacts | None, _T | None]:
-        """Return the facts, and the result; ``None`` if an error leaves no ranking."""
+    def __call__(self, view: RunView) -> _T | None:
+        """Return the result; ``None`` if an error leaves no ranking."""
         if not np.isfinite(view.score).all() or len(view.repeats):
-            return None, None
+            return None
         part = self.qrels.look_up(view, self.precision, self.depth)
-        return find_facts(view, self.qrels, part), self.use(part)
+        view.pair_facts = find_facts(view, self.qrels, part)
+        return self.use(part)
 
 
 def judge_file(path: str, judge: PartJudge[_T]) -> tuple[RunView, list[Finding], list[_T]]:
@@ -384,7 +388,7 @@ def judge_file(path: str, judge: PartJudge[_T]) -> tuple[RunView, list[Finding],
     if any(finding.blocks_scoring for finding in findings):
         return run, findings, []
     used = [result for result in results if result is not None]
-    counts = run.pair_facts
+    counts = run.pair_facts or PairFacts()
     if (
         len(used) < len(results)
         or not counts.n_documents

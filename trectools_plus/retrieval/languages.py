@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import polars as pl
 
 from trectools_plus.formats.tables import Topics
-from trectools_plus.validation.topics.texts import guess_language, primary_language
+from trectools_plus.validation.texts import guess_language, primary_language
 
 
 def language_note(topics: Topics, modes: Sequence[str]) -> str:

@@ -51,11 +51,9 @@ from trectools_plus.testsets.model import TestSet, qrels_of, topics_of
 from trectools_plus.testsets.validation import resolve_terms, validate_test_sets
 from trectools_plus.text import split_list
 from trectools_plus.validation import refuse_errors
-from trectools_plus.validation.engine import validate_qrels, validate_run
-from trectools_plus.validation.findings import FileReport
-from trectools_plus.validation.rendering import as_document
-from trectools_plus.validation.settings import Choices, Profile
-from trectools_plus.validation.topics.engine import validate_topics
+from trectools_plus.validation.engine import Choices, Profile, validate_qrels, validate_run
+from trectools_plus.validation.findings import FileReport, as_document
+from trectools_plus.validation.topics import validate_topics
 
 EVALUATED_MEASURES = ("R@10", "nDCG@10", "RR", "HitRate@10")
 """The default measures, which the shipped alerts and dashboard name."""

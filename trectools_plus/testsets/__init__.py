@@ -42,6 +42,6 @@ __getattr__, __dir__ = import_lazily(
         ],
         "testsets.splitting": ["PLURALS", "record_annotators", "strata_fields", "write_split"],
         "testsets.validation": ["check_test_set", "resolve_terms", "validate_test_sets"],
-        "validation.topics.view": ["TopicsView"],
+        "validation.views.topics": ["TopicsView"],
     },
 )

@@ -37,4 +37,4 @@ __all__ = [
     "refresh_test_set",
     "split_test_set",
 ]
-from trectools_plus.validation.topics.view import TopicsView as TopicsView
+from trectools_plus.validation.views.topics import TopicsView as TopicsView

@@ -17,10 +17,9 @@ from trectools_plus.formats.topics import form_of
 from trectools_plus.testsets.model import TestQuery, TestSet, checked_test_set
 from trectools_plus.text import listed, plural
 from trectools_plus.validation.findings import Severity
-from trectools_plus.validation.topics.cases import Cases, TestCase
-from trectools_plus.validation.topics.engine import check_topics, read_view
-from trectools_plus.validation.topics.texts import primary_language
-from trectools_plus.validation.topics.view import TopicsView
+from trectools_plus.validation.texts import primary_language
+from trectools_plus.validation.topics import check_topics, read_view
+from trectools_plus.validation.views.topics import Cases, TestCase, TopicsView
 
 DEFAULT_TEST_SET = "hpo-en-standard"
 """The default test set of ``--dataset hpo``."""
@@ -117,7 +116,7 @@ def list_test_sets() -> list[ListedTestSet]:
 
 
 def read_test_set(path: str | Path, *, implied: bool = True) -> TestSet:
-    """Read a test set in any form that ``trectools_plus.validation.topics.cases`` accepts.
+    """Read a test set in any form that ``trectools_plus.validation.views.topics`` accepts.
 
     Files with errors of ``topics validate`` are refused; the message contains the code of the rule.
     Warnings are accepted: ids that are whole numbers become text, repeated cases and judgments

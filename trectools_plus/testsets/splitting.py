@@ -25,7 +25,7 @@ from trectools_plus.testsets.model import (
     write_test_set,
 )
 from trectools_plus.text import listed
-from trectools_plus.validation.topics.texts import near_groups, near_pairs
+from trectools_plus.validation.texts import near_groups, near_pairs
 
 DEFAULT_HELD_OUT = 0.2
 DEFAULT_SEED = 42

@@ -16,11 +16,11 @@ from trectools_plus.statistics.arrays import check_choice
 from trectools_plus.testsets.loading import find_test_set
 from trectools_plus.testsets.model import RelevantTerm, TestQuery, TestSet, checked_test_set
 from trectools_plus.text import listed, plural
-from trectools_plus.validation.catalogue import CATALOGUE
 from trectools_plus.validation.engine import damaged_report, run_rules
 from trectools_plus.validation.findings import FileReport, Finding
-from trectools_plus.validation.topics.engine import check_topics, read_view, report_on
-from trectools_plus.validation.topics.view import TopicsView
+from trectools_plus.validation.rules.topics import CATALOGUE
+from trectools_plus.validation.topics import check_topics, read_view, report_on
+from trectools_plus.validation.views.topics import TopicsView
 
 HPO_PREFIX = "HP:"
 

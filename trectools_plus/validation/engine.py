@@ -1,27 +1,27 @@
-"""Run rules over files and tables."""
+"""Run rules over files and tables; profiles, and the choice of rules and severities."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable
-from dataclasses import replace
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 from os import PathLike, fsdecode
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from trectools_plus.choices import MAX_TAG_LENGTH
-from trectools_plus.errors import FormatError
+from trectools_plus.errors import FormatError, UsageError
 from trectools_plus.formats.columns.rows import RunRows
 from trectools_plus.formats.files.binary import BinaryFileError
 from trectools_plus.formats.files.content import read_file
 from trectools_plus.formats.files.opening import is_catalogue_name
 from trectools_plus.formats.interchange.names import ColumnNames
 from trectools_plus.formats.lexing import lex_qrels, lex_run
-from trectools_plus.validation.findings import FileReport, Finding, Fix
+from trectools_plus.validation.findings import FileReport, Finding, Fix, Severity
 from trectools_plus.validation.parts import ViewSettings, view_in_parts
-from trectools_plus.validation.registry import DEFAULT_MAX_DEPTH, Rule, Subject
+from trectools_plus.validation.registry import DEFAULT_MAX_DEPTH, TREC_MAX_DEPTH, Rule, Subject
 from trectools_plus.validation.rules import RULES
-from trectools_plus.validation.views.pairs import PairView
+from trectools_plus.validation.rules.pairs import PairView
 from trectools_plus.validation.views.qrels import QrelsView
 from trectools_plus.validation.views.runs import RunView
 from trectools_plus.validation.views.tables import TableView
@@ -80,11 +80,7 @@ def validate_run(
 
 
 def validate_qrels(
-    path: Any,
-    *,
-    run: Any = None,
-    topics: Topics | None = None,
-    every_line: bool = False,
+    path: Any, *, run: Any = None, topics: Topics | None = None, every_line: bool = False
 ) -> FileReport:
     """Check qrels, alone or together with a run and topics.
 
@@ -111,7 +107,7 @@ def validate_qrels(
     other = None if run is None else _view_of(run, partial(open_run, max_depth=None), RunView)
     if not isinstance(other, RunView) or not other.has_ids:
         other = RunView("", RunRows.joined([]))
-    return report_view(qrels, PairView(other, qrels, _ids_of(topics), report_on="qrels"))
+    return report_view(qrels, PairView(other, qrels, _ids_of(topics), is_of_run=False))
 
 
 def check_pair(run: Run, qrels: Qrels, topics: Topics | None = None) -> list[Finding]:
@@ -250,3 +246,102 @@ def damaged_report(error: FormatError, kind: str) -> FileReport:
     remedy = error.remedy and error.remedy[:1].upper() + error.remedy[1:]
     finding = RULES[code].finding(error.path, error.what, remedy=remedy)
     return FileReport(error.path, kind, 0, 0, (finding,))
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """Severities and limits that differ from the usual ones.
+
+    Attributes:
+        max_depth: Results allowed per query.
+        max_tag_length: Characters allowed in the run tag.
+        severities: Severities that differ from those of the rules, by code.
+    """
+
+    max_depth: int = DEFAULT_MAX_DEPTH
+    severities: Mapping[str, Severity] = field(default_factory=dict)
+    max_tag_length: int = MAX_TAG_LENGTH
+
+    def apply(self, finding: Finding) -> Finding:
+        """Return a finding with its severity in this profile, which P103 keeps on most queries."""
+        is_most = finding.code == "P103" and finding.count * 2 > (finding.total or 0)
+        usual = finding.severity
+        return (
+            finding
+            if is_most
+            else replace(finding, severity=self.severities.get(finding.code, usual))
+        )
+
+
+_TREC = dict.fromkeys(("P103", "P108"), Severity.WARNING)
+_SUBMISSION = dict.fromkeys(("P108", "R107", "R151", "R152"), Severity.ERROR)
+PROFILES = {
+    "default": Profile(),
+    "trec": Profile(TREC_MAX_DEPTH, _TREC),
+    "submission": Profile(severities=_SUBMISSION, max_tag_length=25),
+}
+"""The profiles by name."""
+
+
+@dataclass(frozen=True)
+class Choices:
+    """The chosen rules, their severities, and the severities that fail a check.
+
+    Attributes:
+        profile: Severities and the limit of results.
+        strict: True if warnings fail the check too.
+        select: Codes of the only rules that are reported; empty for all.
+        ignore: Codes of rules that are not reported, although they are selected.
+    """
+
+    profile: Profile
+    strict: bool = False
+    select: tuple[str, ...] = ()
+    ignore: tuple[str, ...] = ()
+
+    @classmethod
+    def of(
+        cls,
+        profile: str | None = None,
+        select: Sequence[str] = (),
+        ignore: Sequence[str] = (),
+        *,
+        max_depth: int | None = None,
+        strict: bool = False,
+    ) -> Choices:
+        """Return the choices of a user.
+
+        Args:
+            profile: The name of a profile.
+            select: Report only these rules: codes, prefixes of codes, or names.
+            ignore: Do not report these rules.
+            max_depth: Results allowed per query; by default those of the profile.
+            strict: Fail the check on warnings too.
+
+        Raises:
+            UsageError: If a profile does not exist, or a code or name matches no rule.
+        """
+        base = PROFILES.get(profile or "default")
+        if base is None:
+            what = f"unknown profile '{profile}'"
+            raise UsageError(what, remedy=f"profiles: {', '.join(PROFILES)}")
+        base = replace(base, max_depth=max_depth or base.max_depth)
+        if not select and not ignore:
+            return cls(base, strict)
+        from trectools_plus.validation.rules.topics import CATALOGUE
+
+        return cls(base, strict, CATALOGUE.codes(select), CATALOGUE.codes(ignore))
+
+    def chosen(self, code: str) -> bool:
+        """Return whether the rule with a code is reported."""
+        return (not self.select or code in self.select) and code not in self.ignore
+
+    def apply(self, report: FileReport) -> FileReport:
+        """Return the report with the chosen findings and the severities of the profile."""
+        findings = (one for one in report.findings if self.chosen(one.code))
+        return replace(report, findings=tuple(map(self.profile.apply, findings)))
+
+    def fails(self, report: FileReport) -> bool:
+        """Return whether a report that :meth:`apply` returned fails the check."""
+        failing = {Severity.ERROR, Severity.WARNING} if self.strict else {Severity.ERROR}
+        return any(finding.severity in failing for finding in report.findings)

@@ -25,6 +25,7 @@ from trectools_plus.formats.writing import open_output, valid_tag
 from trectools_plus.text import plural
 from trectools_plus.validation.engine import check_view
 from trectools_plus.validation.findings import Finding, Fix
+from trectools_plus.validation.parts import ViewSettings
 from trectools_plus.validation.registry import Subject
 from trectools_plus.validation.rules import RULES
 from trectools_plus.validation.rules.qrels import repeats
@@ -151,12 +152,10 @@ def fix_run(
         InputError: If a file cannot be read, or the output cannot be written.
     """
 
-    def open_view(source: FileContent) -> RunView:
-        view = RunView.of_file(lex_run(source))
-        view.max_tag_length = max_tag_length
-        return view
-
-    return _write_fixed("run", open_view, _fix_run, path, output, codes)
+    view_of = ViewSettings(None, max_tag_length).view
+    return _write_fixed(
+        "run", lambda source: view_of(lex_run(source)), _fix_run, path, output, codes
+    )
 
 
 def _fix_run(view: RunView, codes: Codes) -> pl.DataFrame:
@@ -165,18 +164,22 @@ def _fix_run(view: RunView, codes: Codes) -> pl.DataFrame:
     rows = _rows_of(view)
     # Column 2 is not overwritten if it may contain the documents.
     if "R107" in codes and len(view.rows.second.numbered()[1]) <= len(view.doc_ids.numbered()[1]):
-        rows = _with_texts(rows, 2, lambda _: "Q0")
+        rows = rows.with_columns(c2=pl.lit("Q0"))
     if "R152" in codes:
-        rows = _with_texts(rows, 6, lambda tag: valid_tag(tag, view.max_tag_length))
+        tags = rows["c6"].unique()
+        valid = [valid_tag(tag, view.max_tag_length) for tag in tags]
+        rows = rows.with_columns(pl.col("c6").replace(tags, valid))
     if "R151" in codes:
-        first = rows["c6"][0]
-        rows = _with_texts(rows, 6, lambda _: first)
+        rows = rows.with_columns(c6=pl.col("c6").first())
     if "R131" in codes:
         rows = rows[np.setdiff1d(rows["row"], view.copies)]
     if not codes & _RANKS:
         return _in_order(rows, (view.ranked if "R126" in codes else view.grouped).all_rows)
+    # By query, falling score, rising rank and falling document id.
+    falling_ids = [~key for key in view.doc_ids.sort_keys()]
+    order = np.lexsort((*falling_ids, view.rank, -view.score, view.blocks.query))
     ranks = pl.int_range(1, pl.len() + 1).over("c1").cast(pl.String)
-    return _in_order(rows, by_score(view)).with_columns(c4=ranks)
+    return _in_order(rows, order).with_columns(c4=ranks)
 
 
 def fix_qrels(path: str | Path, output: str | Path, *, codes: Sequence[str] = ()) -> FixSummary:
@@ -195,16 +198,23 @@ def fix_qrels(path: str | Path, output: str | Path, *, codes: Sequence[str] = ()
         InputError: If a file cannot be read, or the output cannot be written.
     """
 
-    def open_view(source: FileContent) -> QrelsView:
-        return QrelsView.of_file(lex_qrels(source))
-
-    return _write_fixed("qrels", open_view, _fix_qrels, path, output, codes)
+    return _write_fixed(
+        "qrels",
+        lambda source: QrelsView.of_file(lex_qrels(source)),
+        _fix_qrels,
+        path,
+        output,
+        codes,
+    )
 
 
 def _fix_qrels(view: QrelsView, codes: Codes) -> pl.DataFrame:
+    import polars as pl
+
     rows = _rows_of(view)
     if "Q111" in codes:
-        rows = _with_texts(rows, 4, lambda grade: re.sub(r"^([+-]?[0-9]+)\.0*$", r"\1", grade))
+        grades = pl.col("c4").str.replace(r"^([+-]?[0-9]+)\.0*$", "$1")
+        rows = rows.with_columns(grades)
     if "Q141" in codes:
         rows = rows[np.setdiff1d(rows["row"], repeats(view, agree=True).rows)]
     if "Q151" in codes:
@@ -290,26 +300,9 @@ def _rows_of(view: RunView | QrelsView) -> pl.DataFrame:
     return rows.with_row_index("row")
 
 
-def _with_texts(rows: pl.DataFrame, number: int, change: Callable[[str], str]) -> pl.DataFrame:
-    """Change the texts of a column."""
-    import polars as pl
-
-    column = rows[f"c{number}"]
-    texts = column.unique()
-    changed = column.replace_strict(texts, list(map(change, texts)), return_dtype=pl.String)
-    return rows.with_columns(changed)
-
-
 def _in_order(rows: pl.DataFrame, order: Rows) -> pl.DataFrame:
     """Return the rows in the order of all rows of the file."""
     return rows[np.argsort(np.argsort(order)[rows["row"].to_numpy()])]
-
-
-def by_score(run: RunView) -> Rows:
-    """Return the rows by query, falling score, rising rank and falling document id."""
-    falling_ids = [~key for key in run.doc_ids.sort_keys()]
-    rank = np.nan_to_num(run.rank, nan=np.inf) if run.rank.dtype.kind == "f" else run.rank
-    return np.lexsort((*falling_ids, rank, -run.score, run.blocks.query))
 
 
 def _text_of(view: RunView | QrelsView, rows: pl.DataFrame) -> bytes:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 import numpy as np
 
 from trectools_plus.errors import FormatError
+from trectools_plus.formats.columns.columns import Origin
 from trectools_plus.formats.files.content import read_file
 from trectools_plus.formats.interchange.names import ColumnNames, KindName, column_names
 from trectools_plus.text import listed
@@ -28,7 +29,7 @@ from trectools_plus.validation.findings import (
     refuse_errors,
 )
 from trectools_plus.validation.registry import DEFAULT_MAX_DEPTH
-from trectools_plus.validation.views.pairs import PairView
+from trectools_plus.validation.rules.pairs import PairView
 from trectools_plus.validation.views.qrels import QrelsView
 from trectools_plus.validation.views.runs import RunView
 
@@ -92,63 +93,49 @@ def load_run_with_findings(
     """
     view = open_single_run(path, max_depth, columns)
     judged = None if qrels is None else QrelsView.of_table(qrels)
-    return RunLoader(judged, strict_input=strict_input).load(view, view.tag)
+    findings = accept_run(view, judged, strict_input=strict_input)
+    return view.table(view.tag), findings
 
 
 def open_single_run(
-    path: str | Path,
-    max_depth: int | None = DEFAULT_MAX_DEPTH,
-    columns: ColumnNames | None = None,
+    path: str | Path, max_depth: int | None = DEFAULT_MAX_DEPTH, columns: ColumnNames | None = None
 ) -> RunView:
-    """Read a run without checking it, and refuse a table of several systems."""
-    view = refuse_report(open_run(path, max_depth, for_scoring=True, columns=columns))
-    refuse_several_systems(view)
-    return view
+    """Read a run without checking it."""
+    return refuse_report(open_run(path, max_depth, for_scoring=True, columns=columns))
 
 
-@dataclass(frozen=True, slots=True)
-class RunLoader:
-    """Checks and loads runs.
+def accept_run(
+    view: RunView,
+    qrels: QrelsView | None = None,
+    *,
+    accepts_unjudged: bool = False,
+    strict_input: bool = False,
+) -> tuple[Finding, ...]:
+    """Return the findings on a run that do not block scoring.
 
-    Attributes:
+    Args:
+        view: The run.
         qrels: The qrels for scoring; if given, the ids must match.
         accepts_unjudged: Accept a run without judged documents.
         strict_input: Reject every error, also those that change no figure.
+
+    Raises:
+        FindingsError: If it has an error that blocks scoring.
+        FormatError: If it has no rows, or a column may name several systems.
     """
-
-    qrels: QrelsView | None = None
-    accepts_unjudged: bool = False
-    strict_input: bool = False
-
-    def check(self, view: RunView) -> tuple[Finding, ...]:
-        """Return the findings on a run that do not block scoring.
-
-        Raises:
-            FindingsError: If it has an error that blocks scoring.
-            FormatError: If it has no rows.
-        """
-        if self.qrels is not None:
-            view.other_query_ids = frozenset(self.qrels.query_ids)
-        findings = check_view(view)
-        refuse_errors(findings, strict_input=self.strict_input)
-        if not view.n_rows:  # JSON whose queries have no results
-            raise FormatError(
-                "no data rows",
-                path=view.path,
-                remedy="check whether the job stopped before writing",
-            )
-        if self.qrels is None:
-            return tuple(findings)
-        on_ids = check_pair_view(PairView(view, self.qrels))
-        if self.accepts_unjudged:
-            on_ids = [finding for finding in on_ids if finding.code != NOTHING_JUDGED]
-        refuse_errors(on_ids, strict_input=self.strict_input)
-        return (*findings, *on_ids)
-
-    def load(self, view: RunView, name: str) -> tuple[Run, tuple[Finding, ...]]:
-        """Return a run, and its findings that do not block scoring; raises like :meth:`check`."""
-        findings = self.check(view)
-        return view.table(name), findings
+    refuse_several_systems(view)
+    if qrels is not None:
+        view.other_query_ids = frozenset(qrels.query_ids)
+    findings = check_view(view)
+    refuse_errors(findings, strict_input=strict_input)
+    if not view.n_rows:  # JSON whose queries have no results
+        raise FormatError(
+            "no data rows", path=view.path, remedy="check whether the job stopped before writing"
+        )
+    pair = [] if qrels is None else check_pair_view(PairView(view, qrels))
+    on_ids = [one for one in pair if not accepts_unjudged or one.code != NOTHING_JUDGED]
+    refuse_errors(on_ids, strict_input=strict_input)
+    return (*findings, *on_ids)
 
 
 def refuse_report(opened: _View | FileReport) -> _View:
@@ -174,10 +161,7 @@ def refuse_several_systems(view: RunView) -> None:
 
 
 def load_qrels(
-    path: str | Path,
-    *,
-    strict_input: bool = False,
-    columns: Mapping[str, str] | None = None,
+    path: str | Path, *, strict_input: bool = False, columns: Mapping[str, str] | None = None
 ) -> Qrels:
     """Read qrels and reject them if figures would be wrong or ambiguous.
 
@@ -216,10 +200,7 @@ def open_valid_qrels(
 
 
 def load_topics(
-    path: str | Path,
-    *,
-    id_field: str | None = None,
-    text_fields: Sequence[str] = (),
+    path: str | Path, *, id_field: str | None = None, text_fields: Sequence[str] = ()
 ) -> Topics:
     """Read topics and reject them if the validators find an error.
 
@@ -239,7 +220,7 @@ def load_topics(
         InputError: If the file cannot be read.
     """
     from trectools_plus.formats.topics import TopicOptions, read_topics
-    from trectools_plus.validation.topics.engine import validate_topics
+    from trectools_plus.validation.topics import validate_topics
 
     options = TopicOptions(id_field, tuple(text_fields))
     if str(path) != "-":
@@ -325,23 +306,22 @@ def _convert(
         refuse_errors(damaged_report(error, kind).findings)
         raise
     read = convert_columns(source, kind, source_format, columns)
-    view: RunView | QrelsView
-    if kind == "qrels":
-        view, name, tags = QrelsView.of_file(read), str(path), list[str]()
-    else:
-        view = RunView.of_file(read)
+    view: RunView | QrelsView = (
+        QrelsView.of_file(read) if kind == "qrels" else RunView.of_file(read)
+    )
+    name, tags, origin = str(path), list[str](), read.origin or Origin("TREC")
+    if isinstance(view, RunView):
         refuse_several_systems(view)
         name, tags = view.tag, view.rows.tags.texts(view.rows.tags.numbered()[1])
     findings = check_view(view)
     refuse_errors(findings)
-    notes = [*view.origin.notes] if view.origin else []
-    if view.origin and view.origin.left_out:
-        notes.append(f"not converted: {', '.join(view.origin.left_out)}")
+    notes = list(origin.notes)
+    if origin.left_out:
+        notes.append(f"not converted: {', '.join(origin.left_out)}")
     if len(tags) > 1:
         notes.append(f"the tag {name} replaces the tags {listed(tags)}")
     notes += notes_on_findings(one for one in findings if one.code not in _FORM_CODES)
-    source_name = view.origin.format if view.origin else "TREC"
-    return ConvertedTable(view.table(name), source_name, tuple(notes))
+    return ConvertedTable(view.table(name), origin.format, tuple(notes))
 
 
 def describe_file(path: str | Path) -> dict[str, Any]:
@@ -352,7 +332,7 @@ def describe_file(path: str | Path) -> dict[str, Any]:
         InputError: If it cannot be read, or is a table of several systems.
     """
     view = open_single_run(path)
-    RunLoader().check(view)
+    accept_run(view)
     return describe_view(view)
 
 

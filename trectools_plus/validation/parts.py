@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial, reduce
+from functools import partial
 from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -21,15 +21,11 @@ from trectools_plus.formats.columns.lexer import scan_columns
 from trectools_plus.formats.columns.rows import RUN_FIELDS, QueryBlocks, RunRows
 from trectools_plus.formats.files.binary import find_binary
 from trectools_plus.formats.files.content import BOM, content_of_chunk
-from trectools_plus.formats.files.opening import (
-    can_be_read_twice,
-    compression_of,
-    is_plain_file,
-)
+from trectools_plus.formats.files.opening import can_be_read_twice, compression_of, is_plain_file
 from trectools_plus.formats.lexing import lex_run
 from trectools_plus.formats.query_chunks import CHUNK_BYTES, Chunk, iter_query_chunks
 from trectools_plus.validation.rules import RULES
-from trectools_plus.validation.views.pairs import PairView
+from trectools_plus.validation.rules.pairs import PairView
 from trectools_plus.validation.views.places import PairFacts, Places
 from trectools_plus.validation.views.qrels import QrelsView
 from trectools_plus.validation.views.runs import RunView
@@ -42,11 +38,6 @@ _BYTES_PER_PROCESS = 4 << 20
 """The smallest share of a file for which starting a process saves time."""
 
 _T = TypeVar("_T")
-
-
-Work = Callable[[RunView], tuple[PairFacts | None, _T]]
-"""Work on a part: returns the facts about its documents, if it looked them up, and a result to be
-pickled."""
 
 
 class NotInPartsError(Exception):
@@ -111,26 +102,21 @@ def view_part(path: str, data: bytes, settings: ViewSettings, *, is_first: bool)
     return view
 
 
-def summary_of(
-    view: RunView, settings: ViewSettings, facts: PairFacts | None, *, is_first: bool = True
-) -> RunView:
+def summary_of(view: RunView, settings: ViewSettings, *, is_first: bool) -> RunView:
     """Return what the rules need to know of a view, without its rows, to be pickled.
 
     Args:
         view: A part of a run.
         settings: How its view was made.
-        facts: The facts about its documents, if they are known.
         is_first: Whether the file begins with it; its content is then kept.
     """
     pair = PairView(view, settings.qrels, collection=settings.collection)
     source = view.file.source if is_first else replace(view.file.source, data=b"")
-    columns = replace(view.file, source=source, body=b"")
-    summary = _without_rows(view, columns, view.blocks)
+    summary = _without_rows(view, replace(view.file, source=source, body=b""), view.blocks)
     summary.words_after_tag = view.words_after_tag
     summary.tag, summary.last_tag = view.tag, view.last_tag
     summary.n_reversed, summary.n_copies = view.n_reversed, view.n_copies
-    summary.pair_facts = facts or pair.facts
-    summary.answers = {}
+    summary.pair_facts, summary.answers = pair.facts, {}
     for rule in RULES:
         if rule.chunked and rule.on != "qrels":
             summary.answers |= rule.answers(pair if rule.on == "pair" else view, view)
@@ -155,20 +141,20 @@ def join_parts(parts: Sequence[RunView]) -> RunView:
             tag.
     """
     blocks = QueryBlocks.joined([part.blocks for part in parts])
-    filled = [part for part in parts if part.n_rows] or list(parts[:1])
+    filled = [part for part in parts if part.n_rows]
     repeats_query = len(blocks.query_ids) < sum(part.n_queries for part in parts)
     if repeats_query or len({part.tag for part in filled}) > 1:
         raise NotInPartsError
     view = _without_rows(parts[0], Columns.joined([part.file for part in parts]), blocks)
     lines_before = list(accumulate((part.file.facts.n_lines for part in parts[:-1]), initial=0))
-    view.answers = {}
+    view.answers, view.pair_facts = {}, PairFacts()
     for part, before in zip(parts, lines_before, strict=True):
         for key, places in (part.answers or {}).items():
             view.answers[key] = view.answers.get(key, Places()) + places.moved(before)
+        if part.pair_facts:
+            view.pair_facts = view.pair_facts.plus(part.pair_facts, before)
     view.n_reversed = sum(part.n_reversed for part in parts)
     view.n_copies = sum(part.n_copies for part in parts)
-    moved = (part.pair_facts.moved(n) for part, n in zip(parts, lines_before, strict=True))
-    view.pair_facts = reduce(PairFacts.plus, moved)
     view.tag, view.last_tag = filled[0].tag, filled[-1].last_tag
     has_words = any(len(part.words_after_tag) for part in parts)
     if has_words and (view.misshapen.n_fields > RUN_FIELDS).any():
@@ -177,7 +163,7 @@ def join_parts(parts: Sequence[RunView]) -> RunView:
 
 
 def read_in_parts(
-    path: str, chunks: Iterable[Chunk], settings: ViewSettings, work: Work[_T]
+    path: str, chunks: Iterable[Chunk], settings: ViewSettings, work: Callable[[RunView], _T]
 ) -> tuple[RunView, list[_T]]:
     """Read a run in parts, in this process and in copies of it.
 
@@ -185,7 +171,8 @@ def read_in_parts(
         path: The run.
         chunks: Its content, in order, in chunks of whole queries.
         settings: How the views of the parts are made.
-        work: Called with the view of each part.
+        work: Called with the view of each part, whose ``pair_facts`` it may set; returns a result
+            to be pickled.
 
     Returns:
         The view of the whole run, whose rows are unknown; and the results of ``work``, in order.
@@ -198,8 +185,8 @@ def read_in_parts(
     def read(item: tuple[int, Chunk]) -> tuple[RunView, _T]:
         number, chunk = item
         view = view_part(path, chunk(), settings, is_first=number == 0)
-        facts, result = work(view)
-        return summary_of(view, settings, facts, is_first=number == 0), result
+        result = work(view)
+        return summary_of(view, settings, is_first=number == 0), result
 
     n_processes = Path(path).stat().st_size // _BYTES_PER_PROCESS if is_plain_file(path) else 1
     map_chunks = partial(map_in_copies, most=n_processes) if n_processes > 1 else map
@@ -216,11 +203,11 @@ def view_in_parts(path: str, settings: ViewSettings) -> RunView | None:
     if settings.qrels is not None:
         _ = settings.qrels.pairs  # made once for all processes
     try:
-        view, _ = read_in_parts(path, iter_query_chunks(path), settings, lambda _: (None, None))
+        view, _ = read_in_parts(path, iter_query_chunks(path), settings, lambda _: None)
     except (NotInPartsError, TrectoolsPlusError):
         return None
     # P101 and P106 compare all ids with those of the qrels.
-    return view if settings.qrels is None or view.pair_facts.n_common else None
+    return view if PairView(view, settings.qrels).facts.n_common or not settings.qrels else None
 
 
 def _with_start(chunks: Iterable[Chunk]) -> Iterator[Chunk]:

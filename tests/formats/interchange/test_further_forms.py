@@ -11,9 +11,7 @@ from harness.tables import cases_of
 
 from trectools_plus import load_run
 from trectools_plus.errors import FormatError, UsageError
-from trectools_plus.formats.interchange.names import (
-    column_names,
-)
+from trectools_plus.formats.interchange.names import column_names
 from trectools_plus.formats.topics import read_topics
 from trectools_plus.validation import validate_qrels, validate_run
 from trectools_plus.validation.loading import convert_qrels, convert_run

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from trectools_plus.formats.files.content import FileContent
 from trectools_plus.validation import FileReport, validate_topics
-from trectools_plus.validation.topics.engine import check_topics, read_view
+from trectools_plus.validation.topics import check_topics, read_view
 
 PIECES = st.sampled_from(
     [

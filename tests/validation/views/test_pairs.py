@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 from pathlib import Path
 
-from trectools_plus.validation.views.pairs import read_document_ids
+from trectools_plus.validation.rules.pairs import read_document_ids
 
 
 def test_a_list_is_one_id_a_line(tmp_path: Path) -> None:

@@ -40,8 +40,8 @@ from trectools_plus.testsets.model import TestSet, qrels_of, topics_of
 from trectools_plus.testsets.validation import ResolvedTerms, ontology_of, resolve_terms
 from trectools_plus.text import listed, plural
 from trectools_plus.validation import refuse_errors, validate_qrels
-from trectools_plus.validation.exclusions import Exclusions
 from trectools_plus.validation.findings import Finding
+from trectools_plus.validation.inputs import Exclusions
 from trectools_plus.validation.loading import load_qrels, open_valid_qrels
 
 

@@ -38,13 +38,12 @@ from trectools_plus.validation import FileReport, Severity, check_pair, refuse_e
 from trectools_plus.validation.engine import check_pair_view, open_run
 from trectools_plus.validation.findings import NOTHING_JUDGED, FindingsError
 from trectools_plus.validation.loading import (
-    RunLoader,
+    accept_run,
     load_run_with_findings,
-    refuse_several_systems,
 )
 from trectools_plus.validation.registry import DEFAULT_MAX_DEPTH
-from trectools_plus.validation.views.order import places_in_query
-from trectools_plus.validation.views.pairs import PairView
+from trectools_plus.validation.rules.pairs import PairView
+from trectools_plus.validation.views.places import places_in_query
 from trectools_plus.validation.views.qrels import QrelsView
 from trectools_plus.validation.views.runs import RunView
 
@@ -101,8 +100,7 @@ def read_mode_run(
     view = open_run(path, DEFAULT_MAX_DEPTH, for_scoring=True)
     if isinstance(view, FileReport):
         raise FindingsError(view.findings)  # it is not text, or damaged
-    refuse_several_systems(view)
-    found = RunLoader(judged).check(view)
+    found = accept_run(view, judged)
     nothing = Ids.constant("", view.n_rows)
     ranks = WholeNumbers.of(view.usable_ranks)
     rows = replace(view.rows, ranks=ranks, second=nothing, tags=nothing)

@@ -19,7 +19,7 @@ from trectools_plus.retrieval.hpo.rewording import GLOSSARY_LANGUAGES, Rewording
 from trectools_plus.retrieval.hpo.tables import function_words
 from trectools_plus.retrieval.reworded import rewording_of
 from trectools_plus.retrieval.source import Retriever, leaves_of
-from trectools_plus.validation.topics.texts import guess_language, stop_words, words_of
+from trectools_plus.validation.texts import guess_language, stop_words, words_of
 
 Spans = Sequence[tuple[int, int]]
 """Starts and ends of parts of a text."""

@@ -17,7 +17,7 @@ from functools import lru_cache
 
 from trectools_plus.retrieval.hpo.tables import read_data
 from trectools_plus.text import split_list
-from trectools_plus.validation.topics.texts import stop_words
+from trectools_plus.validation.texts import stop_words
 
 _WORD = re.compile(r"[\w\u0300-\u036f]+")
 _GERMAN = str.maketrans(

@@ -21,7 +21,7 @@ from trectools_plus.retrieval.hpo.lay_terms import (
 )
 from trectools_plus.retrieval.hpo.measurements import find_measurements
 from trectools_plus.retrieval.hpo.tables import data_sha256
-from trectools_plus.validation.topics.texts import guess_language, primary_language, stop_words
+from trectools_plus.validation.texts import guess_language, primary_language, stop_words
 
 GLOSSARY_LANGUAGES = ("de", "fr", "es", "nl")
 """The languages of the included glossaries."""

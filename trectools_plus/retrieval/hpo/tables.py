@@ -7,7 +7,7 @@ from functools import cache, lru_cache
 from hashlib import sha256
 from importlib.resources import files
 
-from trectools_plus.validation.topics.texts import stop_words
+from trectools_plus.validation.texts import stop_words
 
 _FOLDER = files("trectools_plus.retrieval.hpo") / "data"
 

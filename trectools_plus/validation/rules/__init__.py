@@ -1,6 +1,6 @@
 """The rules on runs, qrels and pairs of them, from the tables of the modules of this package.
 
-The rules on topics and test sets load more libraries: see ``catalogue.py``.
+The rules on topics and test sets load more libraries: see ``topics.py``.
 """
 
 from trectools_plus.validation.registry import Registry

@@ -13,10 +13,10 @@ import numpy as np
 from trectools_plus.formats.columns.facts import LONG_LINE_BYTES, OddLines
 from trectools_plus.formats.files.limits import MAX_LINE_BYTES
 from trectools_plus.validation.registry import Case, Rule, rule, rule_of_cases
-from trectools_plus.validation.views.order import Pairs
-from trectools_plus.validation.views.places import Places
+from trectools_plus.validation.views.places import Pairs, Places
 from trectools_plus.validation.views.tables import (
     TableView,
+    fields_of,
     has_only_bare_cr,
     wide_encoding,
 )
@@ -141,11 +141,14 @@ def header_line(table: TableView, *, arranged: bool) -> Places:
     return Places(1, [line], first={"text": " ".join(text.split())})
 
 
+def header_may_be_data(table: TableView) -> bool:
+    """Return whether a query has the id in the first column of the header."""
+    query_id = fields_of(table.shape.header[1])[0] if table.shape.header else ""
+    return query_id in (*table.other_query_ids, *table.query_ids)
+
+
 header = partial(
-    Case,
-    "error",
-    where=partial(header_line, arranged=False),
-    blocks=lambda table: table.header_may_be_data,
+    Case, "error", where=partial(header_line, arranged=False), blocks=header_may_be_data
 )
 """The case of a line that names the columns, of a file in TREC form."""
 

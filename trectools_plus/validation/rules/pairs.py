@@ -1,38 +1,47 @@
-"""Rules on the ids of a run together with those of its qrels and topics."""
+"""Rules on a run together with its qrels and topics, and the view of such a pair."""
 
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import replace
-from functools import partial
-from typing import Literal
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from trectools_plus.formats.columns.ids import Ids, Rows
+from trectools_plus.formats.columns.ids import Flags, Ids, Rows
+from trectools_plus.formats.files.content import BOM, read_file
 from trectools_plus.text import listed, plural
 from trectools_plus.validation.findings import UNJUDGED
 from trectools_plus.validation.registry import JUDGED_CUTOFF, MIN_JUDGED, Case, rule, rule_of_cases
-from trectools_plus.validation.views.order import NO_ROWS
-from trectools_plus.validation.views.pairs import PairView
-from trectools_plus.validation.views.places import Lines, Places, Value
-from trectools_plus.validation.views.tables import TableView
+from trectools_plus.validation.views.places import (
+    N_SHOWN_IDS,
+    NO_ROWS,
+    PairFacts,
+    Places,
+    Value,
+    places_in_query,
+)
+from trectools_plus.validation.views.qrels import QrelsView, near_matches, unify_spellings
+from trectools_plus.validation.views.runs import RunView
+from trectools_plus.validation.views.tables import Numbers, TableView
+
+if TYPE_CHECKING:
+    import polars as pl
 
 
 def lacking(
     ids: Collection[str] | None, known: Collection[str] | None, table: TableView | None = None
 ) -> Places:
     """Return ids that are not among the known ones, with the first line of each in a file."""
-    others = set(known or ())
-    missing = [query_id for query_id in ids or () if query_id not in others]
+    ids, others = ids or (), set(known or ())
+    missing = [query_id for query_id in ids if query_id not in others]
     if not missing:
         return Places()
-    lines: Lines = ()
-    if table is not None:
-        first_row = dict(zip(table.query_ids, table.blocks.first_rows.tolist(), strict=True))
-        lines = table.lines([first_row[query_id] for query_id in missing])
     shown = f"{plural(len(missing), 'query', 'queries')} ({listed(missing)})"
-    first: dict[str, Value] = {"queries": shown, "total": len(ids or ())}
+    first: dict[str, Value] = {"queries": shown, "total": len(ids)}
+    lines = () if table is None else table.lines_of_queries(missing)
     return Places(len(missing), lines, query_id=missing[0], first=first)
 
 
@@ -64,20 +73,21 @@ unjudged = partial(
 
 def near(pair: PairView) -> Places:
     """Return the query ids of one file that are spelled differently in the other."""
-    matches = pair.near_queries
+    matches, table = pair.near_queries, pair.reported_view
     if not pair.is_of_run:
         matches = {theirs: ours for ours, theirs in matches.items()}
-    table = pair.reported_view
     ids = [query_id for query_id in table.query_ids if query_id in matches]
-    first = {"ours": ids[0], "theirs": matches[ids[0]]} if ids else {}
-    return replace(lacking(ids, (), table), first=first)
-
-
-def not_topics(pair: PairView, side: Literal["run", "qrels"]) -> Places:
-    """Return the queries of the run, or of the qrels, that are not topics."""
-    if pair.topic_ids is None or pair.report_on != side:
+    if not ids:
         return Places()
-    return lacking(pair.reported_view.query_ids, pair.topic_ids, pair.reported_view)
+    first = {"ours": ids[0], "theirs": matches[ids[0]]}
+    return Places(len(ids), table.lines_of_queries(ids), query_id=ids[0], first=first)
+
+
+def not_topics(pair: PairView, *, of_run: bool) -> Places:
+    """Return the queries of the run, or of the qrels, that are not topics."""
+    table, is_known = pair.reported_view, pair.topic_ids is not None
+    ids = table.query_ids if is_known and pair.is_of_run == of_run else ()
+    return lacking(ids, pair.topic_ids, table)
 
 
 def near_rows(pair: PairView, *, most: bool) -> Places:
@@ -93,20 +103,20 @@ spelled = partial(
 )
 
 
-def outside_collection(pair: PairView) -> Rows:
-    """Return the rows whose document is not in the collection."""
-    if pair.collection is None:
+def outside_collection(pair: PairView) -> Flags | Rows:
+    """Flag the rows whose document is not in the collection."""
+    known = pair.collection
+    if known is None:
         return NO_ROWS
-    known = pair.run.doc_ids.series().is_in(pair.collection.implode())
-    return np.flatnonzero(~known.to_numpy())
+    return ~pair.run.doc_ids.series().is_in(known.implode()).to_numpy()
 
 
-def self_retrieving(pair: PairView) -> Rows:
-    """Return the rows whose document id is the query id."""
+def self_retrieving(pair: PairView) -> Flags | Rows:
+    """Flag the rows whose document id is the query id."""
     if not pair.is_of_run:
         return NO_ROWS
     query_ids = Ids.of_texts(pair.run.query_ids).take(pair.run.blocks.query.astype(np.int64))
-    return np.flatnonzero(pair.run.doc_ids.equal(query_ids))
+    return pair.run.doc_ids.equal(query_ids)
 
 
 MIN_REPORTED_CHANGE = 0.0001
@@ -187,7 +197,7 @@ RULES = (
         "file.",
         "Check that this is the right topics file",
         "no topic for {queries}",
-        partial(not_topics, side="run"),
+        partial(not_topics, of_run=True),
         blocks_scoring=False,
     ),
     rule(
@@ -214,7 +224,7 @@ RULES = (
         "right topics file.",
         "Check that this is the right topics file",
         "no topic for judged {queries}",
-        partial(not_topics, side="qrels"),
+        partial(not_topics, of_run=False),
     ),
     rule_of_cases(
         "P105",
@@ -305,3 +315,178 @@ RULES = (
         given=lambda pair, _: pair.mean_tie_change > MIN_REPORTED_CHANGE,
     ),
 )
+
+
+def near_places(run: RunView, rows: Rows, theirs: str) -> Places:
+    """Return unjudged rows whose document is judged in another spelling as places.
+
+    Args:
+        run: The run.
+        rows: The rows.
+        theirs: The first of these documents as the qrels spell it.
+    """
+    places = run.places(rows, 3)
+    return replace(places, first={**places.first, "theirs": theirs})
+
+
+def read_document_ids(path: str | Path) -> pl.Series:
+    """Read a list of document ids, one per line, compressed or not; skip blank lines.
+
+    Raises:
+        InputError: If the file cannot be read.
+    """
+    import polars as pl
+
+    text = read_file(path).data.removeprefix(BOM).decode("utf-8", "replace")
+    ids = (line.strip(" \t\r") for line in text.split("\n"))
+    return pl.Series("doc_id", list(filter(None, ids)), pl.String)
+
+
+@dataclass(eq=False)
+class PairView:
+    """A run with the qrels that it is scored with, or the topics that it should answer.
+
+    Attributes:
+        run: The run.
+        qrels: The qrels, if given.
+        topic_ids: The query ids of the topics, if given.
+        is_of_run: Whether findings are reported on the run, not on the qrels.
+        collection: The document ids of the collection, if known.
+    """
+
+    run: RunView
+    qrels: QrelsView | None = None
+    topic_ids: list[str] | None = None
+    is_of_run: bool = True
+    collection: pl.Series | None = None
+
+    @cached_property
+    def facts(self) -> PairFacts:
+        """The facts about the documents of the run and their judgments."""
+        if self.qrels is None or self.run.pair_facts:
+            return self.run.pair_facts or PairFacts()
+        spelled, others = self.near_documents
+        rows, _ = self.judgments
+        of_judged = np.flatnonzero(self.judged_query >= 0)
+        sizes = np.bincount(self.run.blocks.query[of_judged])
+        changes = tie_changes(self) if self.is_of_run else np.zeros(0)
+        theirs = self.qrels.doc_ids.text(others[0]) if len(others) else ""
+        return PairFacts(
+            n_documents=len(of_judged),
+            n_judged=len(rows),
+            n_shown=int(np.minimum(sizes, JUDGED_CUTOFF).sum()),
+            n_judged_shown=int((self.run.evaluated_ranks(rows) <= JUDGED_CUTOFF).sum()),
+            n_common=len(rows) or int(self.qrels.pairs.has_any(self.run.doc_ids)),
+            unjudged=() if len(rows) else tuple(self.run.doc_ids.texts(of_judged[:N_SHOWN_IDS])),
+            near=near_places(self.run, spelled, theirs),
+            tie_change=float(changes.sum()),
+            n_tie_changes=int(np.count_nonzero(changes > 1e-9)),
+        )
+
+    @property
+    def mean_tie_change(self) -> float:
+        """The difference of the mean AP in the best and the worst order of ties."""
+        return self.facts.tie_change / self.qrels.n_queries if self.qrels else 0.0
+
+    @property
+    def samples(self) -> str:
+        """Some documents of both files, for messages."""
+        theirs = self.qrels.doc_ids.texts(slice(N_SHOWN_IDS)) if self.qrels else []
+        return f"run: {listed(self.facts.unjudged, N_SHOWN_IDS)}; qrels: {listed(theirs)}"
+
+    @property
+    def reported_view(self) -> TableView:
+        """The file that findings are reported on."""
+        return self.run if self.is_of_run or self.qrels is None else self.qrels
+
+    @property
+    def other_view(self) -> TableView:
+        """The other file of the two."""
+        return self.qrels if self.is_of_run and self.qrels is not None else self.run
+
+    @cached_property
+    def shared_ids(self) -> set[str]:
+        """Query ids that run and qrels have in common."""
+        return set(self.run.query_ids).intersection(self.qrels.query_ids if self.qrels else ())
+
+    @cached_property
+    def near_queries(self) -> dict[str, str]:
+        """For query ids of the run that the qrels spell differently: the other id."""
+        theirs, topics = self.qrels.query_ids if self.qrels else (), set(self.topic_ids or ())
+        near = near_matches(self.run.query_ids, theirs)
+        # Two topics are two queries, even if their ids are similar.
+        return {ours: theirs for ours, theirs in near.items() if not {ours, theirs} <= topics}
+
+    @cached_property
+    def judged_query(self) -> Rows:
+        """For each row of the run: the number of its query in the qrels; -1 if it is not judged."""
+        assert self.qrels is not None
+        numbers = {query_id: number for number, query_id in enumerate(self.qrels.query_ids)}
+        of_queries = [numbers.get(query_id, -1) for query_id in self.run.query_ids]
+        return np.array(of_queries, np.int64).take(self.run.blocks.query)
+
+    @cached_property
+    def judgments(self) -> tuple[Rows, Rows]:
+        """Rows of the run whose document is judged for its query, ascending, and the judgments."""
+        if self.qrels is None:
+            return NO_ROWS, NO_ROWS
+        return self.qrels.pairs.find(self.run.doc_ids, self.judged_query)
+
+    @cached_property
+    def near_documents(self) -> tuple[Rows, Rows]:
+        """Unjudged rows of the run, and a judgment whose document differs only in spelling.
+
+        The two ids are equal apart from case, normal form or invisible characters.
+        """
+        assert self.qrels is not None
+        theirs = self.qrels.unified_pairs
+        if theirs is self.qrels.pairs and unify_spellings(self.run.doc_ids) is self.run.doc_ids:
+            # If this changes no id, ids that are equal in one spelling are equal ids.
+            return NO_ROWS, NO_ROWS
+        rows, judgments = theirs.find(unify_spellings(self.run.doc_ids), self.judged_query)
+        unjudged = ~np.isin(rows, self.judgments[0])
+        return rows[unjudged], judgments[unjudged]
+
+
+def tie_changes(pair: PairView) -> Numbers:
+    """Return, for each judged query, the difference of AP in the best and worst order of ties.
+
+    Scores are compared in 32 bits, as trec_eval 9 does. There are no differences if scores are not
+    finite or documents repeated, which other rules report.
+    """
+    run, qrels = pair.run, pair.qrels
+    assert qrels is not None
+    # Not a number: also without differences in the other chunks of the run.
+    is_sound = np.isfinite(run.score).all() and not len(run.repeats)
+    if not is_sound or not len(run.ties32):
+        return np.full(qrels.n_queries, 0.0 if is_sound else np.nan)
+    # Of repeated judgments, the first counts.
+    is_relevant = qrels.grade >= 1
+    is_relevant[qrels.repeats.rows] = False
+    n_relevant = np.bincount(qrels.blocks.query[is_relevant], minlength=qrels.n_queries)
+    retrieved, judgments = pair.judgments
+    relevant = np.zeros(run.n_rows, np.bool_)
+    relevant[retrieved] = is_relevant[judgments]
+    judged = pair.judged_query >= 0
+    query, relevant = pair.judged_query[judged], relevant[judged]
+    with np.errstate(over="ignore", under="ignore"):
+        score = run.score[judged].astype(np.float32)
+    worst, best = (
+        _sums_of_precisions(query, relevant[np.lexsort((key, -score, query))], qrels.n_queries)
+        for key in (relevant, ~relevant)
+    )
+    return (best - worst) / np.maximum(n_relevant, 1)
+
+
+def _sums_of_precisions(query: Rows, relevant: Flags, n_queries: int) -> Numbers:
+    """Return the sum of the precisions at relevant documents of each query.
+
+    Args:
+        query: The query of each document, in any order.
+        relevant: Whether it is relevant, sorted by query and rank.
+        n_queries: The number of queries.
+    """
+    query = np.sort(query)
+    rank = places_in_query(query)[relevant] + 1
+    precisions = (places_in_query(query[relevant]) + 1) / rank
+    return np.bincount(query[relevant], precisions, n_queries).astype(np.float64)

@@ -24,8 +24,7 @@ from trectools_plus.validation.rules.files import (
     row_behind_hash,
     without_header,
 )
-from trectools_plus.validation.views.order import NO_ROWS, Pairs
-from trectools_plus.validation.views.places import Places
+from trectools_plus.validation.views.places import NO_ROWS, Pairs, Places
 from trectools_plus.validation.views.qrels import QrelsView
 
 RELEVANT = 1
@@ -86,11 +85,11 @@ fraction = partial(Case, "error", where=fractions, column=4)
 on_grades = partial(rule, tables=True)
 
 
-def rows_above(qrels: QrelsView, limit: int) -> Rows:
-    """Return rows whose grade is higher, or far lower, than a limit."""
+def rows_above(qrels: QrelsView, limit: int) -> Flags:
+    """Flag rows whose grade is higher, or far lower, than a limit."""
     # trec_eval stores grades in 32 bits, so very low grades overflow like high ones.
     grade = np.where(np.abs(qrels.grade) > INT32, np.abs(qrels.grade), qrels.grade)
-    return np.flatnonzero(grade > limit)
+    return grade > limit
 
 
 def _above(limit: int, severity: SeverityName, why: str, note: str = "") -> Case:
@@ -310,7 +309,7 @@ RULES = (
         "Nothing to do if this is intended",
         "{count:row} with a grade below 0, the first {grade}; they count as not relevant, and "
         "trec_eval -J drops them",
-        lambda qrels: np.flatnonzero(qrels.grade < 0),
+        lambda qrels: qrels.grade < 0,
         column=4,
     ),
     rule_of_cases(

@@ -28,8 +28,7 @@ from trectools_plus.validation.rules.files import (
     row_behind_hash,
     without_header,
 )
-from trectools_plus.validation.views.order import NO_PAIRS, NO_ROWS, Pairs, places_in_query
-from trectools_plus.validation.views.places import Places
+from trectools_plus.validation.views.places import NO_PAIRS, NO_ROWS, Pairs, Places, places_in_query
 from trectools_plus.validation.views.runs import RunView
 from trectools_plus.validation.views.tables import NOT_FINITE
 
@@ -46,29 +45,15 @@ def other_format(run: RunView) -> Places:
     return Places(1, [run.shape.first_line or 1], first={"why": why, "do": remedy})
 
 
-def loose_rows(run: RunView) -> int:
-    """Return the number of rows with other blanks than one between two columns."""
-    facts = run.facts
-    is_mixed = facts.has_spaces and facts.has_tabs
-    n_loose = len(facts.loose_rows.lines) or int(is_mixed)
-    return n_loose if run.shape.verdict == "rows" else 0
-
-
-def other_tags(run: RunView) -> Pairs:
-    """Return the rows with another tag than the first."""
-    rows = run.rows.tags.differ_from(run.tag)
-    return Pairs(rows, np.zeros_like(rows))
-
-
 _NOT_IN_TAGS = re.compile(r"[^A-Za-z0-9_.\-]")
 
 
-def bad_tags(run: RunView) -> Rows:
-    """Return rows with a tag that is too long, or has characters that tools do not accept."""
+def bad_tags(run: RunView) -> Flags:
+    """Flag rows with a tag that is too long, or has characters that tools do not accept."""
     word, first = run.rows.tags.numbered()
     tags = run.rows.tags.texts(first)
     is_bad = [len(tag) > run.max_tag_length or bool(_NOT_IN_TAGS.search(tag)) for tag in tags]
-    return np.flatnonzero(np.array(is_bad, np.bool_)[word])
+    return np.array(is_bad, np.bool_)[word]
 
 
 _WORDS = "NA N/A n/a NULL null NaN nan -NaN -nan None <NA> #NA #N/A"
@@ -160,8 +145,8 @@ def is_clear(run: RunView, _: Places) -> bool:
 
 
 def is_complete(run: RunView, _: Places) -> bool:
-    """Return whether all rows could be read."""
-    return not run.rows_are_missing
+    """Return whether all rows could be read, so that gaps between ranks show missing rows."""
+    return not len(run.misshapen) + len(run.file.comments) + run.facts.nul.count
 
 
 _NUMBERED = "numbered the ranks 1, 2, 3, … by score"
@@ -319,12 +304,7 @@ RULES = (
         "spaces or tabs. trectools-plus runs convert run.txt --columns query=1,doc_id=3,score=5.",
         "Write 'qid Q0 docid rank score tag' on each line",
         without_header,
-        Case(
-            "error",
-            "the format is {view.shape.format}; {why}",
-            other_format,
-            remedy="{do}",
-        ),
+        Case("error", "the format is {view.shape.format}; {why}", other_format, remedy="{do}"),
         blocks_fixing=True,
         chunked=False,
     ),
@@ -368,7 +348,14 @@ RULES = (
         "one blank between columns.",
         "Put one blank between columns",
         form_feeds,
-        Case("info", "leading, trailing or repeated blanks, or both tabs and spaces", loose_rows),
+        Case(
+            "info",
+            "leading, trailing or repeated blanks, or both tabs and spaces",
+            lambda run: (
+                len(run.facts.loose_rows.lines) or (run.facts.has_spaces and run.facts.has_tabs)
+            ),
+            given=lambda run, _: run.shape.verdict == "rows",
+        ),
         fixed="put one blank between columns",
         chunked=False,
     ),
@@ -427,8 +414,8 @@ RULES = (
         ),
         Case(
             "warning",
-            "tag {tag!q} after {other_tag!q}[ (on {count} rows)]; two runs may have been joined",
-            other_tags,
+            "tag {tag!q} after {view.tag!q}[ (on {count} rows)]; two runs may have been joined",
+            lambda run: run.rows.tags.differ_from(run.tag),
             column=6,
         ),
         fix="ask",
@@ -519,7 +506,7 @@ RULES = (
         Case(
             "error",
             "rank {rank!q} is not a whole number from 0[ (on {count} rows)]",
-            lambda run: np.flatnonzero(~(run.rank >= 0)),
+            lambda run: ~(run.rank >= 0),
             given=is_clear,
             column=4,
         ),
@@ -527,7 +514,7 @@ RULES = (
             "warning",
             "rank {rank!q} is not written as an integer[ (on {count} rows)]; some readers reject "
             "it",
-            lambda run: np.flatnonzero(run.rows.ranks.has_point),
+            lambda run: run.rows.ranks.has_point,
             given=is_clear,
             column=4,
         ),

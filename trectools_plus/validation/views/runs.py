@@ -18,8 +18,15 @@ from trectools_plus.formats.columns.ids import Flags, Rows
 from trectools_plus.formats.columns.lexer import scan_columns
 from trectools_plus.formats.columns.rows import RUN_FIELDS, RunRows
 from trectools_plus.text import number
-from trectools_plus.validation.views.order import Ordered, Pairs, Ranks, places_in_query
-from trectools_plus.validation.views.places import PairFacts, Value
+from trectools_plus.validation.views.places import (
+    Ordered,
+    PairFacts,
+    Pairs,
+    Ranks,
+    Value,
+    find_repeats,
+    places_in_query,
+)
 from trectools_plus.validation.views.tables import Numbers, Shape, TableView
 
 if TYPE_CHECKING:
@@ -35,7 +42,7 @@ class RunView(TableView):
         max_tag_length: Characters allowed in the run tag.
         words_after_tag: Rows of which the words after the tag are ignored; see
             :meth:`for_scoring`.
-        pair_facts: If the file was read in chunks: the facts about its documents and the qrels.
+        pair_facts: The facts about its documents and the qrels, if they are known.
     """
 
     kind = "run"
@@ -43,7 +50,7 @@ class RunView(TableView):
     max_depth: int | None = None
     max_tag_length: int = MAX_TAG_LENGTH
     words_after_tag: OddLines = OddLines.of()
-    pair_facts: PairFacts
+    pair_facts: PairFacts | None = None
 
     @classmethod
     def for_scoring(cls, columns: Columns, shape: Shape | None = None) -> RunView:
@@ -215,12 +222,11 @@ class RunView(TableView):
         """Return whether column 3 is 'Q0', or one other value while column 2 varies."""
         if self.columns is None or not self.n_rows or self.doc_ids.changes().any():
             return False
-        word, first = self.rows.second.numbered()
+        second = self.rows.second
         if self.doc_ids.text(0).upper() == "Q0":
-            return any(text.upper() != "Q0" for text in self.rows.second.texts(first))
+            return any(text.upper() != "Q0" for text in second.texts(second.numbered()[1]))
         # A repeated document is another problem, unless column 2 distinguishes the rows.
-        pairs = np.unique(word + self.blocks.query.astype(np.int64) * len(first))
-        return self.n_queries < self.n_rows == len(pairs)
+        return self.n_queries < self.n_rows and not len(find_repeats(self.blocks.query, second))
 
     @cached_property
     def swapped_columns(self) -> bool:

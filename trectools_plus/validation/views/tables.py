@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from shlex import quote
@@ -22,14 +22,17 @@ from trectools_plus.formats.columns.columns import Columns
 from trectools_plus.formats.columns.decimals import DECIMAL, INTEGER
 from trectools_plus.formats.columns.facts import FileFacts, OddLines
 from trectools_plus.formats.columns.ids import Rows
-from trectools_plus.formats.columns.rows import (
-    QRELS_FIELDS,
-    RUN_FIELDS,
-    QrelsRows,
-    RunRows,
+from trectools_plus.formats.columns.rows import QRELS_FIELDS, RUN_FIELDS, QrelsRows, RunRows
+from trectools_plus.validation.views.places import (
+    NO_PAIRS,
+    Found,
+    LineNumber,
+    Lines,
+    Pairs,
+    Places,
+    Value,
+    find_repeats,
 )
-from trectools_plus.validation.views.order import NO_PAIRS, Pairs, find_repeats
-from trectools_plus.validation.views.places import Found, LineNumber, Lines, Places, Value
 
 if TYPE_CHECKING:
     import polars as pl
@@ -80,8 +83,8 @@ class Shape:
 
 def shape_of(columns: Columns, kind: str) -> Shape:
     """Return the shape of a file that should be a run, or qrels."""
-    starts = [*columns.lines[:1].tolist(), *columns.misshapen.line[:1].tolist()]
-    starts += [] if columns.facts.stopped_at is None else [columns.facts.stopped_at]
+    rows, others = columns.lines[:1].tolist(), columns.misshapen.line[:1].tolist()
+    starts = filter(None, (*rows, *others, columns.facts.stopped_at))
     first_line, origin = min(starts, default=None), columns.origin
     if wide_encoding(columns) is not None or has_only_bare_cr(columns):
         return Shape("not-text", first_line=first_line)
@@ -94,8 +97,7 @@ def shape_of(columns: Columns, kind: str) -> Shape:
     lines, other_kind = columns.misshapen, "qrels" if kind == "run" else "run"
     if not columns.n_rows and len(lines) and all(is_row(text, other_kind) for text in lines.text):
         return Shape("wrong-kind", first_line=first_line)
-    header, in_rows = _header(columns, first_line, kind)
-    return Shape(header=header, header_in_rows=in_rows, first_line=first_line)
+    return _shape_of_rows(columns, first_line, kind)
 
 
 def is_row(text: str, kind: str) -> bool:
@@ -149,17 +151,16 @@ def fields_of(text: str) -> list[str]:
     return re.findall(r"[^ \t\x0b\x0c\r]+", text)
 
 
-def _header(
-    columns: Columns, first_line: int | None, kind: str
-) -> tuple[tuple[int, str] | None, bool]:
-    """Return a header line, and whether it has as many fields as a row.
+def _shape_of_rows(columns: Columns, first_line: int | None, kind: str) -> Shape:
+    """Return the shape of a file of the right kind, with a header line or without one.
 
     The first line is a header if it has words in place of numbers, and a valid row follows. The
     header of qrels may repeat the constant of column 2, as in ``qid Q0 docid rel``.
     """
-    in_rows = columns.n_rows > 0 and columns.lines[0] == first_line
+    shape = Shape(first_line=first_line)
+    in_rows = columns.n_rows > 0 and bool(columns.lines[0] == first_line)
     if first_line is None or columns.n_rows < 1 + in_rows:
-        return None, False
+        return shape
     text = columns.line_index.text(first_line)
     fields = fields_of(text)
     names = [field for field in fields if field.upper() != "Q0"]
@@ -168,11 +169,11 @@ def _header(
     elif in_rows:
         is_constant = _GRADE_NAME.fullmatch(fields[-1]) and fields[1].upper() in ("Q0", "0")
         names = [fields[0], *fields[2 if is_constant else 1 :]]
-    if not all(map(_WORD.fullmatch, names)):
-        return None, False
     last_number = 5 if kind == "run" else 4
     following = columns.line_index.field(int(columns.lines[int(in_rows)]), last_number)
-    return ((first_line, text), in_rows) if re.match(DECIMAL, following) else (None, False)
+    if not all(map(_WORD.fullmatch, names)) or re.match(DECIMAL, following) is None:
+        return shape
+    return replace(shape, header=(first_line, text), header_in_rows=in_rows)
 
 
 Numbers = npt.NDArray[np.float64]
@@ -282,20 +283,6 @@ class TableView:
         return self.n_rows > 0 and self.shape.has_rows
 
     @property
-    def header_may_be_data(self) -> bool:
-        """Return whether a query has the id in the first column of the header."""
-        if self.shape.header is None:
-            return False
-        query_id = fields_of(self.shape.header[1])[0]
-        return query_id in self.other_query_ids or query_id in self.query_ids
-
-    @property
-    def rows_are_missing(self) -> bool:
-        """Return whether some rows could not be read, so that gaps between ranks prove nothing."""
-        lost = len(self.misshapen) + len(self.file.comments) + self.facts.nul.count
-        return lost > 0
-
-    @property
     def misshapen(self) -> OddLines:
         """Rows with a wrong number of columns; empty if the shape of the file explains them."""
         if self.columns is None or not self.shape.has_rows:
@@ -354,6 +341,8 @@ class TableView:
             ids = first.get("query_id"), first.get("doc_id")
             return Places(len(found), found["line"].to_list(), None, *ids, shown)
         rows = found.rows if isinstance(found, Pairs) else found
+        if rows.dtype == np.bool_:
+            return self.places(np.flatnonzero(rows), column)
         at = int(rows.argmin())
         row = int(rows[at])
         shown = self.fields_of(row)
@@ -372,6 +361,11 @@ class TableView:
     def lines(self, rows: Rows | Sequence[int]) -> Lines:
         """Return the line numbers of some rows; none for a table."""
         return () if self.line_numbers is None else self.line_numbers[rows]
+
+    def lines_of_queries(self, query_ids: Sequence[str]) -> Lines:
+        """Return the first line of each of some queries."""
+        first_rows = dict(zip(self.query_ids, self.blocks.first_rows.tolist(), strict=True))
+        return self.lines([first_rows[query_id] for query_id in query_ids])
 
     def fields_of(self, row: int) -> dict[str, Value]:
         """Return the fields of a row by name, and its place."""

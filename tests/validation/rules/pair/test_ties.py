@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from trectools_plus.formats.tables import Qrels, Run
 from trectools_plus.validation.engine import validate_run
-from trectools_plus.validation.views.pairs import PairView, tie_changes
+from trectools_plus.validation.rules.pairs import PairView, tie_changes
 from trectools_plus.validation.views.qrels import QrelsView
 from trectools_plus.validation.views.runs import RunView
 

@@ -1,6 +1,7 @@
-"""Test sets in YAML or JSON: queries with their judgments, in several forms.
+"""The view of topics and of test sets: ids and texts as a table, judgments, and problems.
 
-::
+A file is read once. Readers never raise: they report each
+:class:`~trectools_plus.formats.topic_records.records.Problem`. Test sets have several forms::
 
     {metadata: {…}, queries: [{query_id, text, relevant: [{doc_id, grade, span}], …}]}
     {queries: [{id, text, relevant: {doc_id: grade}}]}
@@ -9,18 +10,25 @@
     {query_id: {doc_id: grade}}     or {query_id: [doc_id, …]}
 
 The last form has only judgments. The first three are the forms of this package, with a fixed set of
-fields. Additional fields of the fourth form are ignored.
-
-Both the validator and :func:`trectools_plus.load_test_set` use this reader.
+fields. Additional fields of the fourth form are ignored. Both the validator and
+:func:`trectools_plus.load_test_set` use this reader.
 """
 
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
+from functools import cached_property
+from typing import Any
 
+import numpy as np
+import polars as pl
+
+from trectools_plus.formats.columns.columns import Columns
+from trectools_plus.formats.columns.rows import QrelsRows
 from trectools_plus.formats.topic_records.names import (
     DOC_ID_KEYS,
     GRADE_KEYS,
@@ -37,7 +45,144 @@ from trectools_plus.formats.topic_records.names import (
 )
 from trectools_plus.formats.topic_records.nodes import Node
 from trectools_plus.formats.topic_records.records import Problems, Topic, read_id, read_text
+from trectools_plus.formats.topics import (
+    LINE_FORMS,
+    Form,
+    TopicOptions,
+    read_any,
+    report_empty_text,
+)
 from trectools_plus.text import listed, quoted, visible
+from trectools_plus.validation.texts import language_of_folder, primary_language
+from trectools_plus.validation.views.qrels import QrelsView
+from trectools_plus.validation.views.tables import Shape, TableView
+
+_FIRST_DATA: Mapping[str, re.Pattern[str]] = {
+    "lines": re.compile(r"^(?!#[^\t\n]*$)[ \t\r\v\f]*[^\s]", re.MULTILINE),
+    "yaml": re.compile(r"^[ \t\r]*[^#\s]", re.MULTILINE),
+}
+"""The start of the data after comments, by form."""
+_QUERIES = {"line": pl.UInt32, "query_id": pl.String, "text": pl.String, "text_line": pl.UInt32}
+_JUDGED = {"line": pl.UInt32, "query_id": pl.String, "doc_id": pl.String, "grade": pl.Float64}
+
+
+class TopicsView(TableView):
+    """Topics or a test set in the form that the rules check.
+
+    Args:
+        columns: The bytes and facts of the file; its rows are not used.
+        form: The form of the file.
+
+    Attributes:
+        n_rows, n_queries: The numbers of topics, and of their ids; cases without one count too.
+        frame: ``line, query_id, text, text_line`` of each topic; null if missing.
+        problems: The problems that the reader found.
+        cases: The cases of a test set; ``None`` for topics.
+        judged: ``line, query_id, doc_id, grade`` of each judgment; the grade is null if it is not a
+            whole number.
+        read_as: The fields that were read, if they are not the usual ones.
+        terms: The ontology of the ids of a test set, which can ``resolve`` them; ``None`` if they
+            are not checked.
+        drops_unknown_terms: True if the set is used without the ids that are not terms, so that
+            they are no errors.
+        earlier_parts: The earlier parts of the split of a test set.
+    """
+
+    kind = "topics"
+    cases: Cases | None = None
+    read_as: str | None = None
+    terms: Any = None
+    drops_unknown_terms: bool = False
+    earlier_parts: Sequence[TopicsView] = ()
+
+    def __init__(self, columns: Columns, form: Form) -> None:
+        super().__init__(columns.source.path, QrelsRows.joined([]), columns)
+        self.is_line_based, self.has_comments = form in LINE_FORMS, form == "lines"
+        self.problems, self.frame = Problems(), pl.DataFrame(schema=_QUERIES)
+
+    def read(self, text: str, form: Form, options: TopicOptions) -> None:
+        """Read the topics or the cases of a file."""
+        table = read_any(text, form, options, test_sets=False)
+        topics, self.problems, self.read_as = table.topics, table.problems, table.read_as
+        if form in ("json", "yaml") and not topics:
+            self.kind = "testset"
+        if table.other is not None:
+            self.cases = Cases(self.problems)
+            self.cases.read(table.other)
+            topics = [case.topic for case in self.cases.cases]
+        for topic in topics:
+            report_empty_text(topic, self.problems)
+        rows = [(one.line, one.query_id, one.text, one.text_line or one.line) for one in topics]
+        self.frame = pl.DataFrame(rows, schema=_QUERIES, orient="row")
+        ids = self.frame["query_id"]
+        self.n_rows, self.n_queries = len(ids), ids.drop_nulls().n_unique() + ids.null_count()
+        if topics or self.problems.groups:
+            match = _FIRST_DATA.get(form, re.compile(r"\S")).search(text)
+            self.shape = Shape(first_line=text.count("\n", 0, match.end()) + 1 if match else 1)
+
+    @cached_property
+    def judged(self) -> pl.DataFrame:
+        """See the class."""
+        cases = [] if self.cases is None else self.cases.cases
+        rows = [
+            (judged.line, case.query_id, judged.doc_id, judged.grade)
+            for case in cases
+            for judged in case.judged
+        ]
+        return pl.DataFrame(rows, schema=_JUDGED, orient="row")
+
+    @cached_property
+    def queries(self) -> pl.DataFrame:
+        """The topics with ids ``case-001``, … for test cases without an id."""
+        if self.cases is None:
+            return self.frame
+        ids = pl.Series("query_id", [case.query_id for case in self.cases.cases], pl.String)
+        return self.frame.with_columns(ids)
+
+    @cached_property
+    def query_texts(self) -> pl.DataFrame:
+        """Those of :attr:`queries` that have a text, each id once."""
+        return self.queries.filter(pl.col("text").str.strip_chars() != "").unique(
+            "query_id", keep="first", maintain_order=True
+        )
+
+    @property
+    def is_test_set(self) -> bool:
+        """Return whether the file has judgments, and queries with texts."""
+        return self.cases is not None and self.frame["text"].is_not_null().any()
+
+    @property
+    def implied_language(self) -> str | None:
+        """The language that the folder of a test set is named after, if it declares none."""
+        is_undeclared = self.cases is not None and not self.cases.languages
+        return language_of_folder(self.path) if is_undeclared else None
+
+    @property
+    def language(self) -> str:
+        """The language, declared or implied by the folder; empty for none or several."""
+        declared = {primary_language(code) for code in self.cases.languages} if self.cases else {""}
+        return self.implied_language or (declared.pop() if len(declared) == 1 else "")
+
+    @property
+    def parts(self) -> list[TopicsView]:
+        """The earlier parts, without sets that declare another language."""
+        return [
+            part
+            for part in self.earlier_parts
+            if not (self.language and part.language and self.language != part.language)
+        ]
+
+
+def judgments_of(topics: TopicsView) -> QrelsView:
+    """Return the judgments of a test set, with their line numbers."""
+    grade = pl.col("grade").clip(-(2.0**60), 2.0**60).fill_null(np.nan)
+    judged = topics.judged
+    frame = judged.select("query_id", "doc_id", iteration=pl.lit("0"), relevance=grade)
+    view = QrelsView(topics.path, QrelsRows.of_frame(frame))
+    view.frame, view.line_numbers = frame, judged["line"].to_numpy()
+    view.every_line = topics.every_line
+    return view
+
 
 MAX_SPELLINGS_CHECKED = 200
 """Maximum number of unknown keys for which a similar known key is searched."""
@@ -55,7 +200,6 @@ _TERM: Purposes = {
     **dict.fromkeys(GRADE_KEYS, "grade"),
     SPAN_KEY: SPAN_KEY,
 }
-_TERMS = ("doc_id", "grade", SPAN_KEY)
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,7 +335,7 @@ class Cases:
     def _read_case(self, case: Node) -> None:
         """Read a test case, whose key is its id if the cases are a mapping."""
         topic, problems = Topic(case.line), self.problems
-        id_node = _first(case.fields, ID_KEYS) or case.key
+        id_node = next(filter(None, map(case.fields.get, ID_KEYS)), case.key)
         if id_node is not None:
             topic.query_id = read_id(id_node, "id", None, problems)
             topic.line = id_node.line
@@ -238,7 +382,8 @@ class Cases:
             grade, span = None if node.items else item, None
             if node.items and item.fields:
                 values = self._by_purpose(item, _TERM, {"doc_id", "grade"}, query_id)
-                place, grade, words = (next(iter(values.get(name, ())), None) for name in _TERMS)
+                firsts = {name: nodes[0] for name, nodes in values.items() if nodes}
+                place, grade, words = map(firsts.get, ("doc_id", "grade", SPAN_KEY))
                 if words is not None and not words.is_empty:
                     span = self._text(words, SPAN_KEY, query_id)
             doc_id = None if place is None else read_id(place, "document id", query_id, problems)
@@ -300,10 +445,6 @@ class Cases:
             seen = f"{what} is missing (fields: {listed(list(mapping.fields))})"
             self.problems.add("T105", mapping.line, seen, query_id=query_id)
         return values
-
-
-def _first(fields: Mapping[str, Node], names: Sequence[str]) -> Node | None:
-    return next((fields[name] for name in names if name in fields), None)
 
 
 def _shown(node: Node) -> str:

@@ -12,13 +12,13 @@ from trectools_plus.formats.files.content import FileContent, read_file
 from trectools_plus.formats.ir_datasets import is_catalogue_name, open_catalogue
 from trectools_plus.formats.topics import DEFAULTS, LINE_FORMS, Form, TopicOptions, form_of
 from trectools_plus.text import plural
-from trectools_plus.validation.catalogue import CATALOGUE
 from trectools_plus.validation.engine import damaged_report, run_rules
 from trectools_plus.validation.findings import FileReport, Finding, Fix
 from trectools_plus.validation.registry import in_order
-from trectools_plus.validation.topics.view import JudgmentsView, TopicsView
+from trectools_plus.validation.rules.topics import CATALOGUE
 from trectools_plus.validation.views.places import LINES_KEPT
 from trectools_plus.validation.views.tables import Shape, has_only_bare_cr, wide_encoding
+from trectools_plus.validation.views.topics import TopicsView, judgments_of
 
 _N_FIELDS = 2
 """Id and text."""
@@ -95,8 +95,7 @@ def check_topics(topics: TopicsView) -> list[Finding]:
     recorded = _recorded(topics)
     findings = run_rules(topics, ("file", "topics"), topics, rules=CATALOGUE) + recorded
     if len(topics.judged):
-        judgments, known = JudgmentsView(topics.path, topics.judged), {one.code for one in recorded}
-        judgments.every_line = topics.every_line
+        judgments, known = judgments_of(topics), {one.code for one in recorded}
         rules = [rule for rule in CATALOGUE if rule.code not in known | _NOT_FOR_TEST_SETS]
         findings += run_rules(judgments, ("qrels",), judgments, rules=rules)
     findings.sort(key=lambda finding: (finding.code[0] == "Q", in_order(finding.code)))

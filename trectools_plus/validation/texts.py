@@ -7,6 +7,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
+from itertools import chain
 from pathlib import Path
 from types import MappingProxyType
 
@@ -64,8 +65,7 @@ def _same_stems(words: Sequence[Sequence[str]], language: str) -> Iterator[tuple
     """Yield the first text with the same stems, and each later one."""
     import Stemmer
 
-    known = language if language in KNOWN_LANGUAGES else "en"
-    stem = Stemmer.Stemmer(_NAMES[known].split()[0]).stemWord
+    stem = Stemmer.Stemmer(KNOWN_LANGUAGES.get(language, "ENGLISH").lower()).stemWord
     first: dict[tuple[str, ...], int] = {}
     for position, each in enumerate(words):
         key = tuple(sorted(map(stem, each)))
@@ -79,15 +79,12 @@ def _share_trigrams(words: Sequence[Sequence[str]]) -> Iterator[tuple[int, int]]
 
     joined = [f" {' '.join(each)} " for each in words]
     grams = [{text[at : at + 3] for at in range(len(text) - 2)} for text in joined]
-    columns = {gram: at for at, gram in enumerate(dict.fromkeys(g for each in grams for g in each))}
-    if not columns:
+    sizes = np.array(list(map(len, grams)))
+    if not sizes.any():
         return
-    places = [columns[gram] for each in grams for gram in each]
-    sizes = np.array([len(each) for each in grams])
+    _, columns = np.unique(list(chain(*grams)), return_inverse=True)
     starts = np.concatenate([[0], np.cumsum(sizes)])
-    table = sparse.csr_matrix(
-        (np.ones(len(places), np.int32), places, starts), shape=(len(grams), len(columns))
-    )
+    table = sparse.csr_matrix((np.ones(len(columns), np.int32), columns, starts))
     numbers = [Counter(_DIGITS.findall(text)) for text in joined]
     for start in range(0, len(grams), _ROWS_AT_ONCE):
         common = (table[start : start + _ROWS_AT_ONCE] @ table.T).tocoo()
@@ -100,9 +97,9 @@ def _share_trigrams(words: Sequence[Sequence[str]]) -> Iterator[tuple[int, int]]
 
 
 KNOWN_LANGUAGES = MappingProxyType(
-    {"en": "EN_PLUS", "de": "GERMAN", "fr": "FRENCH", "es": "SPANISH", "nl": "DUTCH"}
+    {"en": "ENGLISH", "de": "GERMAN", "fr": "FRENCH", "es": "SPANISH", "nl": "DUTCH"}
 )
-"""Languages that can be recognised, each with the name of its stop word list in ``bm25s``."""
+"""Languages that can be recognised, each with its name in ``bm25s`` and ``Stemmer``."""
 
 MIN_WEIGHT = 1.5
 """Minimum weight of the stop words of a text for guessing its language."""
@@ -111,32 +108,32 @@ MIN_RATIO = 2.0
 """Minimum ratio of that weight to the weight for any other language."""
 
 
-_NAMES = {
-    "ar": "arabic ara",
-    "cs": "czech ces cze",
-    "da": "danish dan dansk",
-    "de": "german deu ger deutsch",
-    "el": "greek ell gre",
-    "en": "english eng",
-    "es": "spanish spa español espanol",
-    "fa": "persian farsi fas",
-    "fi": "finnish fin suomi",
-    "fr": "french fra fre français francais",
-    "hu": "hungarian hun magyar",
-    "it": "italian ita italiano",
-    "ja": "japanese jpn",
-    "ko": "korean kor",
-    "nl": "dutch nld dut nederlands",
-    "pl": "polish pol polski",
-    "pt": "portuguese por português portugues",
-    "ru": "russian rus",
-    "sv": "swedish swe svenska",
-    "tr": "turkish tur türkçe",
-    "uk": "ukrainian ukr",
-    "zh": "chinese zho chi",
-}
-_CODES = MappingProxyType({name: code for code, names in _NAMES.items() for name in names.split()})
-"""ISO 639-1 codes by ISO 639-2 code, English name and own name of a language."""
+_NAMES = """
+ar arabic ara
+cs czech ces cze
+da danish dan dansk
+de german deu ger deutsch
+el greek ell gre
+en english eng
+es spanish spa español espanol
+fa persian farsi fas
+fi finnish fin suomi
+fr french fra fre français francais
+hu hungarian hun magyar
+it italian ita italiano
+ja japanese jpn
+ko korean kor
+nl dutch nld dut nederlands
+pl polish pol polski
+pt portuguese por português portugues
+ru russian rus
+sv swedish swe svenska
+tr turkish tur türkçe
+uk ukrainian ukr
+zh chinese zho chi
+"""
+_CODES = {name: row.split()[0] for row in _NAMES.split("\n") for name in row.split()}
+"""ISO 639-1 codes by the same, ISO 639-2 code, English name and own name of a language."""
 
 
 def primary_language(code: str) -> str:
@@ -155,9 +152,7 @@ def language_of_folder(path: str) -> str | None:
     Args:
         path: The file, for example ``german/cases.json`` or ``de/cases.json``.
     """
-    name = (Path.cwd() / path).parent.name.casefold()
-    code = _CODES.get(name, name)
-    return code if code in _NAMES else None
+    return _CODES.get((Path.cwd() / path).parent.name.casefold())
 
 
 def guess_language(text: str) -> str | None:
@@ -194,7 +189,8 @@ def _stop_words() -> dict[str, list[str]]:
 
     found: dict[str, list[str]] = {}
     for language, name in KNOWN_LANGUAGES.items():
-        for word in sorted(set(getattr(stopwords, f"STOPWORDS_{name}"))):
+        plain = name.replace("ENGLISH", "EN_PLUS")
+        for word in sorted(set(getattr(stopwords, f"STOPWORDS_{plain}"))):
             if len(word) > 1:  # single letters are often parts of technical names
                 found.setdefault(word, []).append(language)
     return found
