@@ -85,7 +85,7 @@ def test_reading_stops_at_a_line_that_is_too_long(
     assert columns.n_rows == 3
     facts = columns.facts
     assert (facts.stopped_at, facts.longest_line_at, facts.longest_line) == (5, 5, 1001)
-    assert facts.long_lines.lines.tolist() == [5]
+    assert facts.long_lines.tolist() == [5]
     for read in (read_file, load_run):
         with pytest.raises(REFUSED) as caught:
             read(path)

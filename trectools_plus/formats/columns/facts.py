@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from trectools_plus.formats.files import limits
+
 if TYPE_CHECKING:
     import polars as pl
 
@@ -18,32 +20,14 @@ LONG_LINE_BYTES = 64 * 1024
 """Longer lines are reported as facts."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Occurrences:
-    """The number of occurrences of something, and their lines.
+def no_lines() -> Lines:
+    """Return the numbers of no lines."""
+    return np.zeros(0, np.uint32)
 
-    Attributes:
-        count: The number of occurrences; a line may contain several.
-        lines: The numbers of their lines, from 1, ascending, each once (uint32).
-    """
 
-    count: int = 0
-    lines: Lines = field(default_factory=lambda: np.zeros(0, np.uint32))
-
-    def __bool__(self) -> bool:
-        return self.count > 0
-
-    @classmethod
-    def of(cls, per_line: npt.NDArray[np.integer | np.bool_]) -> Occurrences:
-        """Return the occurrences, given their number on each line."""
-        count = int(per_line.sum())
-        return cls(count, (np.flatnonzero(per_line) + 1).astype(np.uint32)) if count else cls()
-
-    @classmethod
-    def joined(cls, parts: Sequence[Occurrences], lines_before: Sequence[int]) -> Occurrences:
-        """Return the occurrences in some parts of a file, each with the lines before it."""
-        moved = [part.lines + np.uint32(n) for part, n in zip(parts, lines_before, strict=True)]
-        return cls(sum(part.count for part in parts), np.concatenate(moved))
+def flagged_lines(flags: npt.NDArray[np.bool_]) -> Lines:
+    """Return the numbers of lines, from 1, given a flag for each line."""
+    return (np.flatnonzero(flags) + 1).astype(np.uint32)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,13 +55,13 @@ class FileFacts:
         n_lf: The number of lines that end in LF alone.
         n_crlf: The number of lines that end in CR LF.
         final_newline: The last byte is LF; true for an empty file.
-        bare_cr: CRs that are not followed by LF.
-        nul: Bytes of value 0.
+        bare_cr: The lines of CRs that are not followed by LF; a line may occur several times.
+        nul: The lines of bytes of value 0; a line may occur several times.
         bad_utf8: The first byte that is not UTF-8, if any.
         encoding_guess: The probable encoding if it is not UTF-8; see :func:`guess_encoding`. ASCII
             text in UTF-16 or UTF-32 is also valid UTF-8, with NULs.
         blank_lines: Lines without fields.
-        loose_rows: Rows with leading, trailing or repeated blanks.
+        n_loose: The number of rows with leading, trailing or repeated blanks.
         has_spaces: A row has a space before a field.
         has_tabs: A row has a tab before a field.
         form_feed_lines: Lines, except comments, with a form feed or vertical tab, which separates
@@ -87,8 +71,6 @@ class FileFacts:
         longest_line: The length in bytes of the longest of the ``long_lines``, 0 without any; if
             reading stopped at a line, a lower bound of its length.
         longest_line_at: The number of that line, from 1; ``None`` without any.
-        stopped_at: The line before which reading stopped, because it has more than
-            ``limits.MAX_LINE_BYTES`` or the file has too many lines; ``None`` if all was read.
         is_ascii: No byte is greater than 0x7F.
         has_controls: A line contains a byte from 1 to 31 that is not a blank, CR or LF.
     """
@@ -98,19 +80,18 @@ class FileFacts:
     n_lf: int = 0
     n_crlf: int = 0
     final_newline: bool = True
-    bare_cr: Occurrences = field(default_factory=Occurrences)
-    nul: Occurrences = field(default_factory=Occurrences)
+    bare_cr: Lines = field(default_factory=no_lines)
+    nul: Lines = field(default_factory=no_lines)
     bad_utf8: BadByte | None = None
     encoding_guess: str | None = None
-    blank_lines: Occurrences = field(default_factory=Occurrences)
-    loose_rows: Occurrences = field(default_factory=Occurrences)
+    blank_lines: Lines = field(default_factory=no_lines)
+    n_loose: int = 0
     has_spaces: bool = False
     has_tabs: bool = False
-    form_feed_lines: Occurrences = field(default_factory=Occurrences)
-    long_lines: Occurrences = field(default_factory=Occurrences)
+    form_feed_lines: Lines = field(default_factory=no_lines)
+    long_lines: Lines = field(default_factory=no_lines)
     longest_line: int = 0
     longest_line_at: int | None = None
-    stopped_at: int | None = None
     is_ascii: bool = False
     has_controls: bool = False
 
@@ -120,40 +101,39 @@ class FileFacts:
         lines_before = list(accumulate((part.n_lines for part in parts[:-1]), initial=0))
         counts: dict[str, Any] = {
             name: sum(getattr(part, name) for part in parts)
-            for name in ("n_lines", "n_lf", "n_crlf")
+            for name in ("n_lines", "n_lf", "n_crlf", "n_loose")
         }
-        occurrences: dict[str, Any] = {
-            name: Occurrences.joined([getattr(part, name) for part in parts], lines_before)
-            for name in _OCCURRENCES
+        numbered = list(zip(parts, lines_before, strict=True))
+        lines: dict[str, Any] = {
+            name: np.concatenate([getattr(part, name) + np.uint32(n) for part, n in numbered])
+            for name in ("bare_cr", "nul", "blank_lines", "form_feed_lines", "long_lines")
         }
-        longest = max(range(len(parts)), key=lambda at: parts[at].longest_line)
         bad = [
             replace(part.bad_utf8, line=part.bad_utf8.line + before)
-            for part, before in zip(parts, lines_before, strict=True)
+            for part, before in numbered
             if part.bad_utf8 is not None
         ]
+        longest = max(range(len(parts)), key=lambda at: parts[at].longest_line)
+        at = parts[longest].longest_line_at
         return replace(
             parts[0],
             **counts,
-            **occurrences,
+            **lines,
             final_newline=parts[-1].final_newline,
             bad_utf8=bad[0] if bad else None,
             encoding_guess=parts[0].encoding_guess or ("latin-1" if bad else None),
             longest_line=parts[longest].longest_line,
-            longest_line_at=_moved(parts[longest].longest_line_at, lines_before[longest]),
-            stopped_at=_moved(parts[-1].stopped_at, lines_before[-1]),
+            longest_line_at=None if at is None else at + lines_before[longest],
             is_ascii=all(part.is_ascii for part in parts),
             has_spaces=any(part.has_spaces for part in parts),
             has_tabs=any(part.has_tabs for part in parts),
             has_controls=any(part.has_controls for part in parts),
         )
 
-
-_OCCURRENCES = ("bare_cr", "nul", "blank_lines", "loose_rows", "form_feed_lines", "long_lines")
-
-
-def _moved(line: int | None, n_lines: int) -> int | None:
-    return None if line is None else line + n_lines
+    @property
+    def stopped_at(self) -> int | None:
+        """The line before which reading stopped, as it is too long; ``None`` if all was read."""
+        return self.longest_line_at if self.longest_line > limits.MAX_LINE_BYTES else None
 
 
 def guess_encoding(data: bytes, bad_utf8: bool) -> str | None:

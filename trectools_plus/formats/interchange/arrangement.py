@@ -14,7 +14,7 @@ import polars as pl
 
 from trectools_plus.formats.columns.columns import Columns, Origin
 from trectools_plus.formats.columns.decimals import parse_column
-from trectools_plus.formats.columns.facts import Occurrences, OddLines
+from trectools_plus.formats.columns.facts import OddLines, no_lines
 from trectools_plus.formats.columns.lexer import scan_columns
 from trectools_plus.formats.files.content import FileContent
 from trectools_plus.formats.interchange.names import (
@@ -197,9 +197,9 @@ def _columns(source: FileContent, frame: pl.DataFrame, origin: Origin) -> Column
     is_quoted = origin.header is not None and '"' in origin.header[1]
     facts = replace(
         facts,
-        blank_lines=Occurrences() if is_quoted else facts.blank_lines,
-        loose_rows=Occurrences(),
-        form_feed_lines=Occurrences(),
+        blank_lines=no_lines() if is_quoted else facts.blank_lines,
+        n_loose=0,
+        form_feed_lines=no_lines(),
         has_spaces=False,
         has_tabs=False,
     )

@@ -50,7 +50,7 @@ def loose_rows(run: RunView) -> int:
     """Return the number of rows with other blanks than one between two columns."""
     facts = run.facts
     is_mixed = facts.has_spaces and facts.has_tabs
-    n_loose = len(facts.loose_rows.lines) or int(is_mixed)
+    n_loose = facts.n_loose or int(is_mixed)
     return n_loose if run.shape.verdict == "rows" else 0
 
 

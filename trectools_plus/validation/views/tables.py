@@ -142,7 +142,7 @@ def wide_encoding(columns: Columns) -> str | None:
 def has_only_bare_cr(columns: Columns) -> bool:
     """Return whether all line ends are CR, as in old Macintosh files."""
     facts = columns.facts
-    return bool(facts.bare_cr) and facts.n_lf + facts.n_crlf == 0
+    return len(facts.bare_cr) > 0 and facts.n_lf + facts.n_crlf == 0
 
 
 def fields_of(text: str) -> list[str]:
@@ -288,7 +288,7 @@ class TableView:
     @property
     def rows_are_missing(self) -> bool:
         """Return whether some rows could not be read, so that gaps between ranks prove nothing."""
-        lost = len(self.misshapen) + len(self.file.comments) + self.facts.nul.count
+        lost = len(self.misshapen) + len(self.file.comments) + len(self.facts.nul)
         return lost > 0
 
     @property
