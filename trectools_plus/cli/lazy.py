@@ -26,8 +26,7 @@ class CommandEntry:
         home: ``module:function``, below ``trectools_plus.cli.commands``.
         summary: The first line of the help; the function's docstring is the rest.
         reads_flags: Whether the command parses all flags itself, ``-q``, ``-v`` and ``-h`` too.
-        results: Parameters that name files for results. They replace neither an input of the
-            command nor any run, qrels or topics.
+        results: Parameters that name files for results. They replace no input of the command.
         data: Parameters that name a run, qrels or a test set to write. They replace no input.
     """
 
@@ -133,8 +132,6 @@ def _guard_outputs(values: Mapping[str, Any], entry: CommandEntry) -> None:
             for path in inputs:
                 if isinstance(path, Path) or Path(path).is_dir():
                     benchmark.refuse_overwriting_in(Path(path), output)
-            if name in entry.results:
-                formats.refuse_lost_data(output)
 
 
 def _paths(value: Any) -> list[str | Path]:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator
-from typing import Any, TypeVar
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
 
 import polars as pl
 
@@ -12,9 +13,14 @@ from trectools_plus.errors import InputError, TrectoolsPlusError, UsageError
 from trectools_plus.formats.corpus import collect_corpus
 from trectools_plus.formats.files.opening import CATALOGUE_PREFIX
 from trectools_plus.formats.files.opening import is_catalogue_name as is_catalogue_name
-from trectools_plus.formats.tables import Corpus, CorpusDocument, Qrels, Topics
-
-_T = TypeVar("_T")
+from trectools_plus.formats.tables import (
+    QRELS_SCHEMA,
+    TOPICS_SCHEMA,
+    Corpus,
+    CorpusDocument,
+    Qrels,
+    Topics,
+)
 
 _UNPRINTED = ("download error", "download failed", "[starting]", "[error]")
 
@@ -62,7 +68,8 @@ class CatalogueDataset:
         Raises:
             InputError: If there are none, or they cannot be downloaded or read.
         """
-        return self._read("documents", "docs", lambda: collect_corpus(self._documents(), self.name))
+        with self._reading("documents", "docs"):
+            return collect_corpus(self._documents(), self.name)
 
     def read_topics(self) -> Topics:
         """Read the queries; line ends in texts are preserved.
@@ -70,7 +77,12 @@ class CatalogueDataset:
         Raises:
             InputError: If there are none, or they cannot be downloaded or read.
         """
-        return self._read("queries", "queries", self._topics)
+        with self._reading("queries", "queries"):
+            rows = [
+                (query.query_id, str(getattr(query, "text", None) or query.default_text()))
+                for query in self._dataset.queries_iter()
+            ]
+            return Topics(pl.DataFrame(rows, TOPICS_SCHEMA, orient="row"), self.name)
 
     def read_qrels(self) -> Qrels:
         """Read the judgments.
@@ -78,9 +90,20 @@ class CatalogueDataset:
         Raises:
             InputError: If there are none, or they cannot be downloaded or read.
         """
-        return self._read("qrels", "qrels", self._qrels)
+        with self._reading("qrels", "qrels"):
+            rows = [
+                (
+                    qrel.query_id,
+                    getattr(qrel, "iteration", None) or "0",
+                    qrel.doc_id,
+                    qrel.relevance,
+                )
+                for qrel in self._dataset.qrels_iter()
+            ]
+            return Qrels(pl.DataFrame(rows, QRELS_SCHEMA, orient="row"), self.name)
 
-    def _read(self, what: str, attribute: str, read: Callable[[], _T]) -> _T:
+    @contextmanager
+    def _reading(self, what: str, attribute: str) -> Iterator[None]:
         if not getattr(self._dataset, f"has_{attribute}")():
             raise InputError(
                 f"this dataset has no {what}",
@@ -88,7 +111,7 @@ class CatalogueDataset:
                 remedy="use one of its subsets, see ir-datasets.com",
             )
         try:
-            return read()
+            yield
         except TrectoolsPlusError:
             raise
         # The parsers and downloads of the catalogue raise many kinds of errors.
@@ -103,26 +126,6 @@ class CatalogueDataset:
                 yield CorpusDocument(document.doc_id, title, text)
             else:
                 yield CorpusDocument(document.doc_id, "", document.default_text())
-
-    def _topics(self) -> Topics:
-        queries = list(self._dataset.queries_iter())
-        columns = {
-            "query_id": [query.query_id for query in queries],
-            "text": [str(getattr(one, "text", None) or one.default_text()) for one in queries],
-        }
-        return Topics(pl.DataFrame(columns, schema=dict.fromkeys(columns, pl.String)), self.name)
-
-    def _qrels(self) -> Qrels:
-        rows = [
-            (qrel.query_id, getattr(qrel, "iteration", None) or "0", qrel.doc_id, qrel.relevance)
-            for qrel in self._dataset.qrels_iter()
-        ]
-        return Qrels(
-            pl.DataFrame(
-                rows, schema=("query_id", "iteration", "doc_id", "relevance"), orient="row"
-            ),
-            self.name,
-        )
 
     def _unreadable(self, what: str, error: Exception) -> InputError:
         lines = str(error.args[0] if error.args else "").splitlines() or [type(error).__name__]

@@ -124,5 +124,5 @@ def open_output(path: str | Path) -> Iterator[IO[bytes]]:
         if compression is None:
             yield stream
         else:
-            with open_compressed(stream, compression) as compressed:
+            with open_compressed(stream, compression, "wb") as compressed:
                 yield compressed

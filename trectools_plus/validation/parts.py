@@ -23,7 +23,6 @@ from trectools_plus.formats.columns.rows import RUN_FIELDS, QueryBlocks, RunRows
 from trectools_plus.formats.files.binary import find_binary
 from trectools_plus.formats.files.content import BOM, content_of_chunk
 from trectools_plus.formats.files.opening import (
-    can_be_read_twice,
     compression_of,
     is_plain_file,
 )
@@ -214,7 +213,7 @@ def read_in_parts(
 
 def view_in_parts(path: str, settings: ViewSettings) -> RunView | None:
     """Return the view of a run that is read in parts; ``None`` if it must be read as a whole."""
-    if not can_be_read_twice(path):
+    if not Path(path).is_file():  # for example a pipe, which cannot be read twice
         return None
     if settings.qrels is not None:
         _ = settings.qrels.pairs  # made once for all processes

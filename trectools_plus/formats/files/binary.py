@@ -6,7 +6,6 @@ from trectools_plus.errors import FormatError
 from trectools_plus.formats.files.limits import HEAD_BYTES
 
 PARQUET = "a Parquet file"
-_ZIP_STARTS = (b"PK\x03\x04", b"PK\x05\x06", b"PK\x07\x08")
 _IN_ZIP = {
     b"xl/": "an Excel workbook (xlsx)",
     b"word/": "a Word document (docx)",
@@ -40,7 +39,6 @@ _STARTS = {
     b"%PDF-": "a PDF document",
     b"\x7fELF": "a program",
 }
-_TAR_MARK = slice(257, 262)
 
 
 class BinaryFileError(FormatError):
@@ -60,8 +58,8 @@ def find_binary(head: bytes) -> str | None:
     Args:
         head: The first ``HEAD_BYTES``, decompressed.
     """
-    if head.startswith(_ZIP_STARTS):
+    if head.startswith((b"PK\x03\x04", b"PK\x05\x06", b"PK\x07\x08")):
         return next(name for mark, name in _IN_ZIP.items() if mark in head[:HEAD_BYTES])
-    if head[_TAR_MARK] == b"ustar":
+    if head[257:262] == b"ustar":
         return "a tar archive"
     return next((name for start, name in _STARTS.items() if head.startswith(start)), None)

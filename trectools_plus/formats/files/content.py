@@ -13,8 +13,8 @@ from trectools_plus.formats.files import limits
 from trectools_plus.formats.files.binary import PARQUET, BinaryFileError, find_binary
 from trectools_plus.formats.files.compression import (
     Compression,
-    decompressed,
     detect,
+    open_compressed,
 )
 from trectools_plus.formats.files.limits import (
     HEAD_BYTES,
@@ -64,7 +64,7 @@ def iter_content(path: str | Path) -> Iterator[bytes]:
 
 def _decompress(source: _Source, compression: Compression | None, shown: str) -> Iterator[bytes]:
     """Yield the content of a file; refuse what is not text or expands too much."""
-    content: Any = source if compression is None else decompressed(source, compression)
+    content: Any = source if compression is None else open_compressed(source, compression)
     n_bytes, part = 0, b"-"
     while part:
         try:

@@ -13,7 +13,7 @@ from typing import IO
 
 from trectools_plus.errors import InputError
 from trectools_plus.formats.files.binary import find_binary
-from trectools_plus.formats.files.compression import MAGIC_LENGTH, Compression, detect
+from trectools_plus.formats.files.compression import Compression, detect
 from trectools_plus.formats.files.limits import HEAD_BYTES
 from trectools_plus.redaction import hide_secrets
 
@@ -31,11 +31,6 @@ def is_address(path: object) -> bool:
 def is_catalogue_name(name: object) -> bool:
     """Return true for ``irds:<id>``."""
     return str(name).startswith(CATALOGUE_PREFIX)
-
-
-def can_be_read_twice(path: str | Path) -> bool:
-    """Return true for a regular file, false for example for a pipe or a device."""
-    return Path(path).is_file()
 
 
 def is_plain_file(path: str | Path) -> bool:
@@ -60,7 +55,7 @@ def compression_of(path: str | Path) -> Compression | None:
         InputError: If it does not exist, is a folder or is not readable.
     """
     with opened(path) as stream:
-        return detect(stream.read(MAGIC_LENGTH))
+        return detect(stream.read(HEAD_BYTES))
 
 
 @contextmanager

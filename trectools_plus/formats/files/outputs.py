@@ -4,24 +4,11 @@ from __future__ import annotations
 
 import json
 import os
-import re
 from collections.abc import Collection, Iterable
-from itertools import islice
 from pathlib import Path
 
-from trectools_plus.errors import InputError, TrectoolsPlusError, UsageError
+from trectools_plus.errors import InputError, UsageError
 from trectools_plus.formats.files.closed import find_inside
-from trectools_plus.formats.files.content import iter_lines
-
-_LINES_READ = 1000
-_DATA_NAMES = re.compile(r"query|qid|topic|doc|pid|passage|corpus|relevan|grade", re.I)
-_MEASURE = re.compile(r"\b(?:measures?|schema_version)\b")
-"""Names a column or key of every result, and of no run, qrels or topics."""
-_DATA_ROW = re.compile(
-    r"\S+\s+\S+\s+\S+(?:\s+\S+)?\s+[-+]?[0-9.]\S*(?:\s+\S+)?|[0-9]\S*\s+\S+\s+[-+]?[0-9.]\S*"
-    r"|[^\t]+\t[^\t]+"
-)
-"""A row of a run or of qrels, or of topics."""
 
 
 def refuse_overwriting(output: str | Path, inputs: Iterable[str | Path | None]) -> None:
@@ -45,35 +32,6 @@ def _is_same(left: str | Path, right: str | Path) -> bool:
         return Path(left).is_file() and Path(left).samefile(right)
     except (OSError, ValueError):  # one of them does not exist yet
         return False
-
-
-def refuse_lost_data(output: str | Path) -> None:
-    """Raise an error if a result would replace a run, qrels, topics or a test set.
-
-    The name of the file of a result is easily confused with that of an input.
-
-    Raises:
-        UsageError: If the file contains one.
-    """
-    if Path(output).is_file() and _contains_data(Path(output)):
-        raise UsageError(
-            "exists, and contains a run, qrels or topics",
-            where=str(output),
-            remedy="name another file, or delete this one first",
-        )
-
-
-def _contains_data(path: Path) -> bool:
-    try:
-        read = [line.decode("utf-8", "replace") for line in islice(iter_lines(path), _LINES_READ)]
-    except TrectoolsPlusError:  # not text
-        return False
-    lines = [line.strip() for line in read if line.strip() and not line.startswith("#")]
-    first, head = lines[0] if lines else "", " ".join(lines)
-    is_table = re.search("[,\t]", first) is not None and _DATA_NAMES.search(first) is not None
-    if is_table or first.startswith(("{", "[", "<top", "<quer", "<?xml")):
-        return not _MEASURE.search(first if is_table else head)
-    return 2 * sum(bool(_DATA_ROW.fullmatch(line)) for line in lines) > len(lines)
 
 
 def refuse_link_out(output: str | Path, folder: str | Path) -> None:

@@ -12,35 +12,30 @@ from dataclasses import dataclass
 from typing import Literal
 
 from trectools_plus.errors import UsageError
-from trectools_plus.formats.topic_records.names import TABLE_TEXTS, TABLE_TOPIC_IDS
+from trectools_plus.formats.topic_records.names import TABLE_TEXTS, TABLE_TOPIC_IDS, names_of
 
-
-def _names(text: str) -> tuple[str, ...]:
-    return tuple(text.split())
-
-
-QUERY_IDS = _names(
+QUERY_IDS = names_of(
     "query_id qid topic_id question_id search_id query_no topic_no query_number topic_number q_id "
     "qno narrative_id topic q query query_text case_id"
 )
-DOC_IDS = _names(
+DOC_IDS = names_of(
     "docno doc_id document_id corpus_id passage_id pid doc_no document_no doc_key "
     "document_key did doc document item_id product_id article_id result_id entity_id concept_id "
     "term_id hpo_id item passage iid"
 )
-GRADES = _names(
+GRADES = names_of(
     "relevance rel grade label judgment judgement rating gain relevance_label relevance_grade "
     "relevance_judgment relevant is_relevant relevance_score score"
 )
-SCORES = _names("score similarity sim similarity_score relevance_score rsv")
-RANKS = _names("rank ranking position pos rank_position")
-TAGS = _names("tag run run_tag run_id run_name system system_id system_name")
-SYSTEMS = _names(
+SCORES = names_of("score similarity sim similarity_score relevance_score rsv")
+RANKS = names_of("rank ranking position pos rank_position")
+TAGS = names_of("tag run run_tag run_id run_name system system_id system_name")
+SYSTEMS = names_of(
     "system system_name system_id system_number model model_name method method_name run run_name "
     "run_id run_tag tag"
 )
 """Names of the column that says which system found a document."""
-JUDGMENT_TYPES = _names("type judgment_type aspect criterion criteria dimension facet subtopic")
+JUDGMENT_TYPES = names_of("type judgment_type aspect criterion criteria dimension facet subtopic")
 """Names of the column that says what was judged."""
 
 Fields = Mapping[str, Sequence[str]]

@@ -5,44 +5,46 @@ The names in ``…_KEYS`` are as written. For all others, case, blanks and punct
 
 from __future__ import annotations
 
+
+def names_of(text: str) -> tuple[str, ...]:
+    """Return names that are separated by blanks."""
+    return tuple(text.split())
+
+
 # Topics: the id.
 
-TOPIC_IDS = (
-    "queryid", "qid", "id", "number", "num", "topicid", "questionid", "queryno", "topicno",
-    "querynumber", "topicnumber", "no", "nr", "identifier", "qno", "qnum", "tid", "caseid",
-    "requestnumber", "requestid", "recordid", "turnid", "claimid", "exampleid", "uuid", "sid",
-    "docno", "topic", "title", "query", "name", "key", "q", "index",
-)  # fmt: skip
-TABLE_TOPIC_IDS = (
-    "queryid", "qid", "topicid", "questionid", "searchid", "queryno", "topicno", "querynumber",
-    "topicnumber", "qno", "caseid", "id", "number", "num", "topic", "q", "query",
-)  # fmt: skip
+TOPIC_IDS = names_of(
+    "queryid qid id number num topicid questionid queryno topicno querynumber topicnumber no nr "
+    "identifier qno qnum tid caseid requestnumber requestid recordid turnid claimid exampleid "
+    "uuid sid docno topic title query name key q index"
+)
+TABLE_TOPIC_IDS = names_of(
+    "queryid qid topicid questionid searchid queryno topicno querynumber topicnumber qno caseid "
+    "id number num topic q query"
+)
 """Names of the id in the header of a table."""
 
 # Topics: the text.
 
 TEXT_KEYS = ("text", "query_text", "query", "title")
 """Names of the text in test sets."""
-TOPIC_TEXTS = (
-    "text", "querytext", "querytxt", "query", "title", "question", "topictitle", "querytitle",
-    "topictext", "questiontext", "rawutterance", "utterance", "userutterance", "currentquery",
-    "querystring", "searchquery", "requesttext", "request", "keywordquery", "content", "contents",
-    "q", "keywords", "keyword", "topic", "claim", "sentence", "input", "prompt", "name", "string",
-    "qstr", "qtext", "problemstatement", "body",
-)  # fmt: skip
-JOINED_TEXTS = (
-    "disease", "diseases", "gene", "genes", "variant", "variants", "mutation", "demographic",
-    "treatment", "other", "note", "summary", "description", "desc", "topicdescription", "field",
-    "patient", "diagnosis", "symptoms", "need", "context", "informationneed", "narrative", "narr",
-    "background",
-)  # fmt: skip
+TOPIC_TEXTS = names_of(
+    "text querytext querytxt query title question topictitle querytitle topictext questiontext "
+    "rawutterance utterance userutterance currentquery querystring searchquery requesttext "
+    "request keywordquery content contents q keywords keyword topic claim sentence input prompt "
+    "name string qstr qtext problemstatement body"
+)
+JOINED_TEXTS = names_of(
+    "disease diseases gene genes variant variants mutation demographic treatment other note "
+    "summary description desc topicdescription field patient diagnosis symptoms need context "
+    "informationneed narrative narr background"
+)
 """Names of fields that are joined if a file has no field of ``TOPIC_TEXTS``."""
 LONG_TEXTS = frozenset({"narrative", "narr", "context", "background"})
 """``JOINED_TEXTS`` that explain a text instead of being part of it, unless they are alone."""
-TABLE_TEXTS = (
-    "text", "querytext", "query", "question", "title", "topictext", "questiontext", "searchquery",
-    "utterance", "topic", "q",
-)  # fmt: skip
+TABLE_TEXTS = names_of(
+    "text querytext query question title topictext questiontext searchquery utterance topic q"
+)
 """Names of the text in the header of a table."""
 
 # Test sets.

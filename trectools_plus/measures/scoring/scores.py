@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 import numpy as np
 
 from trectools_plus.errors import TrectoolsPlusError
-from trectools_plus.formats.files.opening import can_be_read_twice
 from trectools_plus.formats.query_chunks import iter_query_chunks
 from trectools_plus.measures.definitions.base import FloatArray, Measure
 from trectools_plus.measures.judged import JudgedPart, JudgedQueries, JudgedRun
@@ -181,7 +181,7 @@ def judge_file(path: str, judge: PartJudge[_T]) -> tuple[RunView, list[Finding],
     Raises:
         NotInPartsError: If the whole file must be read, also to report an error or to compare ids.
     """
-    if not can_be_read_twice(path):
+    if not Path(path).is_file():  # for example a pipe, which cannot be read twice
         raise NotInPartsError
     try:
         run, results = read_in_parts(path, iter_query_chunks(path), SETTINGS, judge)
