@@ -17,9 +17,6 @@ try:
 except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
-_SECONDS_TO_LOCK = 0.2
-"""The time that a process needs at most from creating a folder to locking it."""
-
 
 def make_locked_folder(path: Path) -> int | None:
     """Create a folder and lock it; return what to close in the end, ``None`` without locks.
@@ -58,7 +55,8 @@ def find_abandoned(folder: Path, pattern: str) -> Iterator[Path]:
         except OSError:
             continue
         try:
-            is_old = time() - os.fstat(descriptor).st_mtime > _SECONDS_TO_LOCK
+            # A process needs less time from creating a folder to locking it.
+            is_old = time() - os.fstat(descriptor).st_mtime > 0.2
             if is_old and lock(descriptor):
                 yield path
         finally:

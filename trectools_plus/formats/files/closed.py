@@ -26,7 +26,6 @@ PLAIN_NAME = re.compile(r"\w[\w .+-]{0,249}")
 MAX_BYTES = 2**32
 MAX_DOCUMENT_BYTES = 2**28
 MAX_ROWS = 20_000_000
-_SYSTEM = ("/dev", "/proc", "/sys")
 
 
 class ClosedFolder:
@@ -168,7 +167,7 @@ def hash_original(path: str, limit: int = MAX_BYTES) -> str | None:
     try:
         resolved = Path(path).resolve()
         status = resolved.stat()
-        is_system = any(resolved.is_relative_to(folder) for folder in _SYSTEM)
+        is_system = any(resolved.is_relative_to(folder) for folder in ("/dev", "/proc", "/sys"))
         is_regular = stat.S_ISREG(status.st_mode) and status.st_size <= limit
         return sha256_file(resolved) if is_regular and not is_system else None
     except (OSError, RuntimeError, ValueError, InputError):

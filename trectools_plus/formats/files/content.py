@@ -100,23 +100,16 @@ def iter_lines(path: str | Path) -> Iterator[bytes]:
         FormatError: If a compressed stream ends early, is damaged or expands too much, or a line
             has more than ``limits.MAX_LINE_BYTES``.
     """
-    parts: list[bytes] = []
-    n_open = n_lines = 0
+    rest, n_lines = b"", 0
     for chunk in iter_content(path):
-        head, *tail = chunk.split(b"\n")
-        parts.append(head)
-        n_open += len(head)
-        if n_open > limits.MAX_LINE_BYTES:
+        *lines, rest = (rest + chunk).split(b"\n")
+        # Other lines are not too long, because a chunk is shorter than the limit.
+        if len([*lines, rest][0]) > limits.MAX_LINE_BYTES:
             raise Overlong(n_lines + 1).as_error(str(path))
-        if tail:
-            yield b"".join(parts)
-            # These lines are not too long, because a chunk is shorter than the limit.
-            yield from tail[:-1]
-            parts = [tail[-1]]
-            n_open, n_lines = len(tail[-1]), n_lines + len(tail)
-    last = b"".join(parts)
-    if last:
-        yield last
+        yield from lines
+        n_lines += len(lines)
+    if rest:
+        yield rest
 
 
 def decode_lines(lines: Iterable[bytes], path: str) -> Iterator[tuple[int, str]]:

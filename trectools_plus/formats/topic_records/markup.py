@@ -19,7 +19,6 @@ _LABEL = re.compile(
     r"|Definition\(s\))\s*:\s*",
     re.IGNORECASE,
 )
-_LONG_NAMES = {"desc": "description", "narr": "narrative"}
 _NOT_TEXT = re.compile(
     r"<!--.*?(?:-->|\Z)|<!\[CDATA\[(?P<data>.*?)(?:\]\]>|\Z)|<\?.*?(?:\?>|\Z)"
     r"|<!DOCTYPE[^\[>]*(?:\[.*?(?:\]|\Z)[^\[>]*)*(?:>|\Z)",
@@ -28,7 +27,6 @@ _NOT_TEXT = re.compile(
 _TAG = re.compile(r"<(?P<end>/?)(?P<name>[a-z_][\w:.-]*)(?P<rest>[^<>]*)>", re.IGNORECASE)
 _ATTRIBUTE = re.compile(r"""(?<![\w:.-])([\w:.-]+)\s*=\s*(?:"([^"]*)"|'([^']*)')""")
 _SMART = {r"I[ \t]+(\S+)": r"<top><num>\1", "W": "<title>", "[A-Z]": "<narr>"}
-_LANGUAGES = ("lang", "xml:lang", "language")
 _LOOSE = re.compile(r"&(?:#?\w+;)?|<(?![A-Za-z_/!?])")
 
 
@@ -124,7 +122,12 @@ def _fields_of(body: str, *, is_sgml: bool) -> Iterator[tuple[str, int, str]]:
         if tag["end"]:
             opened = "" if name == opened else opened
         elif not opened or (opened not in closed and is_known):
-            language = next(filter(None, map(_attributes_of(tag["rest"]).get, _LANGUAGES)), None)
+            language = next(
+                filter(
+                    None, map(_attributes_of(tag["rest"]).get, ("lang", "xml:lang", "language"))
+                ),
+                None,
+            )
             is_translation = language and any(name == earlier for earlier, *_ in fields)
             fields.append((f"{name}.{language}" if is_translation else name, tag.start(), []))
             opened = "" if tag["rest"].endswith("/") else name
@@ -132,6 +135,10 @@ def _fields_of(body: str, *, is_sgml: bool) -> Iterator[tuple[str, int, str]]:
     for name, position, parts in fields:
         text = " ".join(html.unescape("".join(parts)).split())
         if is_sgml and name:
-            yield _LONG_NAMES.get(name, name), position, _LABEL.sub("", text, 1)
+            yield (
+                {"desc": "description", "narr": "narrative"}.get(name, name),
+                position,
+                _LABEL.sub("", text, 1),
+            )
         elif name or text:
             yield name, position, text

@@ -170,7 +170,6 @@ _LINE_FORMS = {
 }
 """A file has the first of these forms that all its lines have; otherwise it is TSV."""
 _NOT_IDS = frozenset({"id", "qid", "text", "query", "title", "topic", "number", "http", "https"})
-_LINES_CHECKED = 200
 _JUDGED_OR_RANKED = re.compile(r"\S+[ \t]+[Qq]?0[ \t]+\S+[ \t]+-?[0-9]+(?:[ \t]+\S+){0,2}\s*")
 """A row of a run, or of qrels."""
 
@@ -186,7 +185,7 @@ def iter_lines(text: str, problems: Problems) -> Iterator[Topic]:
     """
     ended = ((at, line.removesuffix("\r")) for at, line in enumerate(text.split("\n"), 1))
     lines = [(at, line) for at, line in ended if not _is_skipped(line)]
-    sample = [line for _, line in lines[:_LINES_CHECKED]]
+    sample = [line for _, line in lines[:SAMPLED]]
     if sample and all(map(_JUDGED_OR_RANKED.fullmatch, sample)):
         what, remedy = "this is a run, or qrels", "Use 'runs validate' or 'qrels validate' for it"
         problems.add("T101", lines[0][0], what, remedy=remedy)
