@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trectools_plus.errors import InputError
+from trectools_plus.formats.collection import CatalogueDataset
 from trectools_plus.formats.corpus import load_corpus
-from trectools_plus.formats.ir_datasets import CatalogueDataset
 from trectools_plus.formats.tables import Corpus
 
 

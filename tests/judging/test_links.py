@@ -10,7 +10,7 @@ from harness.plans import label_all, make_small, write_labels
 
 from trectools_plus.errors import InputError
 from trectools_plus.extraction.report import REPORT_FILE as EXTRACTION_FILE
-from trectools_plus.formats.files.outputs import refuse_foreign, refuse_link_out
+from trectools_plus.formats.files.guards import refuse_foreign, refuse_link_out
 from trectools_plus.judging.people import read_people
 from trectools_plus.judging.plan import PlanFolder
 from trectools_plus.judging.review.shown import load_plan_material

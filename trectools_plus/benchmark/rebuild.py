@@ -36,7 +36,7 @@ from trectools_plus.benchmark.run.runner import (
     score_modes,
 )
 from trectools_plus.errors import TrectoolsPlusError
-from trectools_plus.formats.files.closed import is_unchanged
+from trectools_plus.formats.files.guards import is_unchanged
 from trectools_plus.formats.tables import Topics
 from trectools_plus.formats.trec_files import write_qrels
 from trectools_plus.measures.scoring.scores import accept_unjudged

@@ -13,7 +13,7 @@ from pydantic import Field, ValidationError
 from trectools_plus.errors import InputError
 from trectools_plus.extraction.inputs import Assertion
 from trectools_plus.extraction.settings import ExtractionSettings
-from trectools_plus.formats.files.closed import read_document
+from trectools_plus.formats.files.guards import read_document
 from trectools_plus.models import BaseManifest, ReportModel
 from trectools_plus.statistics.arrays import Resampling
 from trectools_plus.statistics.comparison import ConfidenceInterval

@@ -49,8 +49,8 @@ from trectools_plus.extraction.scoring import (
     scores_of,
 )
 from trectools_plus.extraction.settings import ExtractionSettings, make_extraction_settings
-from trectools_plus.formats.files.closed import ClosedFolder, read_document
 from trectools_plus.formats.files.content import iter_lines
+from trectools_plus.formats.files.guards import ClosedFolder, read_document
 from trectools_plus.formats.jsonl import iter_objects
 from trectools_plus.ontology.hpo import load_ontology
 from trectools_plus.ontology.obo import OboFile, Term

@@ -12,7 +12,7 @@ from typing import IO, TYPE_CHECKING, Literal
 from trectools_plus.choices import MAX_TAG_LENGTH
 from trectools_plus.errors import InputError
 from trectools_plus.formats.files.atomic import atomic_write
-from trectools_plus.formats.files.compression import SUFFIXES, open_compressed
+from trectools_plus.formats.files.opening import SUFFIXES, open_compressed
 from trectools_plus.text import shortened
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from trectools_plus.arguments import checked
 from trectools_plus.errors import UsageError
 from trectools_plus.formats.corpus import load_corpus
 from trectools_plus.formats.files.atomic import atomic_write, make_folder
-from trectools_plus.formats.files.closed import find_inside, is_unchanged
+from trectools_plus.formats.files.guards import find_inside, is_unchanged
 from trectools_plus.formats.hashing import sha256_file
 from trectools_plus.formats.tables import Corpus, Run
 from trectools_plus.judging.estimates.checks import LOOKS_FILE

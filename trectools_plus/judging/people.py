@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
-from trectools_plus.formats.files.closed import find_inside
+from trectools_plus.formats.files.guards import find_inside
 from trectools_plus.judging.labels import Label
 from trectools_plus.judging.review.judgments import read_shown
 from trectools_plus.judging.review.store import DATABASE_NAME, Store, read_store

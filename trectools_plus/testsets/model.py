@@ -17,8 +17,8 @@ from pydantic import (
 )
 
 from trectools_plus.errors import FormatError, InputError
+from trectools_plus.formats.interchange.names import NOTE_KEYS, NOTE_WORDS
 from trectools_plus.formats.tables import QRELS_SCHEMA, Qrels, Topics
-from trectools_plus.formats.topic_records.names import NOTE_KEYS, NOTE_WORDS
 from trectools_plus.models import Model, explain_problem
 from trectools_plus.text import listed
 

@@ -13,6 +13,7 @@ from functools import partial
 from typing import Any, TypeVar
 
 from trectools_plus.errors import FormatError, InputError, UsageError
+from trectools_plus.formats.collection import is_catalogue_name
 from trectools_plus.formats.corpus import load_corpus
 from trectools_plus.formats.interchange.frames import (
     is_frame,
@@ -27,7 +28,6 @@ from trectools_plus.formats.interchange.names import (
     ColumnNames,
     find_fields,
 )
-from trectools_plus.formats.ir_datasets import is_catalogue_name
 from trectools_plus.formats.run_names import name_runs
 from trectools_plus.formats.tables import Corpus, Qrels, Run, Topics
 from trectools_plus.validation.engine import (

@@ -16,14 +16,13 @@ from typing import TYPE_CHECKING, TypeVar
 from trectools_plus.choices import MAX_TAG_LENGTH
 from trectools_plus.distributed.copies import map_in_copies
 from trectools_plus.errors import TrectoolsPlusError
-from trectools_plus.formats.columns.columns import Columns
-from trectools_plus.formats.columns.facts import OddLines
+from trectools_plus.formats.columns.columns import Columns, OddLines
 from trectools_plus.formats.columns.lexer import scan_columns
 from trectools_plus.formats.columns.rows import RUN_FIELDS, QueryBlocks, RunRows
-from trectools_plus.formats.files.binary import find_binary
 from trectools_plus.formats.files.content import BOM, content_of_chunk
 from trectools_plus.formats.files.opening import (
     compression_of,
+    find_binary,
     is_plain_file,
 )
 from trectools_plus.formats.lexing import lex_run

@@ -19,9 +19,9 @@ from trectools_plus.formats.columns.lexer import scan_columns
 from trectools_plus.formats.corpus import iter_corpus, load_corpus
 from trectools_plus.formats.files import content as content_module
 from trectools_plus.formats.files import limits
-from trectools_plus.formats.files.compression import Compression
 from trectools_plus.formats.files.content import iter_lines, read_file
 from trectools_plus.formats.files.limits import find_overlong
+from trectools_plus.formats.files.opening import Compression
 from trectools_plus.formats.topics import read_topics
 from trectools_plus.validation.findings import FindingsError
 from trectools_plus.validation.loading import load_qrels, load_run

@@ -38,7 +38,7 @@ from trectools_plus.benchmark.run.output_folder import (
 from trectools_plus.display import Displayed, as_cell
 from trectools_plus.errors import InputError, TrectoolsPlusError, UsageError
 from trectools_plus.formats.collection import find_collection_files, is_named_collection
-from trectools_plus.formats.files.closed import (
+from trectools_plus.formats.files.guards import (
     PLAIN_NAME,
     ClosedFolder,
     is_unchanged,

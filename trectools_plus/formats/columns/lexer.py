@@ -12,9 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from trectools_plus.formats.columns.columns import Columns as Columns
-from trectools_plus.formats.columns.columns import iter_fields as iter_fields
-from trectools_plus.formats.columns.facts import (
+from trectools_plus.formats.columns.columns import (
     LONG_LINE_BYTES,
     BadByte,
     FileFacts,
@@ -24,6 +22,8 @@ from trectools_plus.formats.columns.facts import (
     guess_encoding,
     no_lines,
 )
+from trectools_plus.formats.columns.columns import Columns as Columns
+from trectools_plus.formats.columns.columns import iter_fields as iter_fields
 from trectools_plus.formats.columns.ids import Bytes, Flags
 from trectools_plus.formats.files import limits
 from trectools_plus.formats.files.content import BOM, FileContent

@@ -10,18 +10,20 @@ from typing import IO, Any
 
 from trectools_plus.errors import FormatError, InputError, TrectoolsPlusError
 from trectools_plus.formats.files import limits
-from trectools_plus.formats.files.binary import PARQUET, BinaryFileError, find_binary
-from trectools_plus.formats.files.compression import (
-    Compression,
-    detect,
-    open_compressed,
-)
 from trectools_plus.formats.files.limits import (
     HEAD_BYTES,
     Overlong,
     find_overlong,
 )
-from trectools_plus.formats.files.opening import opened
+from trectools_plus.formats.files.opening import (
+    PARQUET,
+    BinaryFileError,
+    Compression,
+    detect,
+    find_binary,
+    open_compressed,
+    opened,
+)
 
 BOM = b"\xef\xbb\xbf"
 """The byte order mark of UTF-8."""

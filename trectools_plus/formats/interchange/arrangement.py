@@ -12,9 +12,8 @@ from dataclasses import replace
 import numpy as np
 import polars as pl
 
-from trectools_plus.formats.columns.columns import Columns, Origin
+from trectools_plus.formats.columns.columns import Columns, OddLines, Origin, no_lines
 from trectools_plus.formats.columns.decimals import parse_column
-from trectools_plus.formats.columns.facts import OddLines, no_lines
 from trectools_plus.formats.columns.lexer import scan_columns
 from trectools_plus.formats.files.content import FileContent
 from trectools_plus.formats.interchange.names import (

@@ -15,7 +15,7 @@ from io import BytesIO
 import polars as pl
 
 from trectools_plus.errors import FormatError
-from trectools_plus.formats.columns.facts import OddLines
+from trectools_plus.formats.columns.columns import OddLines
 from trectools_plus.formats.files import limits
 from trectools_plus.formats.files.content import FileContent
 from trectools_plus.formats.interchange.names import (

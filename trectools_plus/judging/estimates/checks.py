@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from contextlib import closing, suppress
 
 from trectools_plus.errors import InputError
-from trectools_plus.formats.files.appending import AppendedFile
+from trectools_plus.formats.files.atomic import AppendedFile
 from trectools_plus.judging.estimates.report import JudgmentReport, Look, RunEstimate
 from trectools_plus.judging.labels import Label, read_rows
 from trectools_plus.judging.plan import PlanFolder, has_too_many_missing

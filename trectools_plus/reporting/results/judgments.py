@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from trectools_plus.display import Cell, TextTable
-from trectools_plus.formats.files.outputs import refuse_foreign_beside
+from trectools_plus.formats.files.guards import refuse_foreign_beside
 from trectools_plus.judging.estimates.combined import simultaneous_level
 from trectools_plus.judging.estimates.estimate import QRELS_FILES
 from trectools_plus.judging.estimates.report import (

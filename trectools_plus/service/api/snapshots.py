@@ -13,7 +13,7 @@ from trectools_plus.benchmark.report.folder import ReportFolder
 from trectools_plus.benchmark.report.model import MeasureResult, StratumResult
 from trectools_plus.benchmark.run.output_folder import REPORT_FILE
 from trectools_plus.errors import TrectoolsPlusError
-from trectools_plus.formats.ir_datasets import is_catalogue_name
+from trectools_plus.formats.collection import is_catalogue_name
 from trectools_plus.measures.parser import PLAIN_NAMES
 
 _LOG = logging.getLogger("trectools_plus.service")

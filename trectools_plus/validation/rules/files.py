@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from trectools_plus.formats.columns.facts import LONG_LINE_BYTES, OddLines
+from trectools_plus.formats.columns.columns import LONG_LINE_BYTES, OddLines
 from trectools_plus.formats.files.limits import MAX_LINE_BYTES
 from trectools_plus.validation.registry import Case, Rule, rule
 from trectools_plus.validation.views.order import Pairs

@@ -21,7 +21,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 
-from trectools_plus.formats.topic_records.names import (
+from trectools_plus.formats.interchange.names import (
     DOC_ID_KEYS,
     GRADE_KEYS,
     GRADED_KEYS,

@@ -18,9 +18,8 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 import numpy.typing as npt
 
-from trectools_plus.formats.columns.columns import Columns, Origin
+from trectools_plus.formats.columns.columns import Columns, FileFacts, OddLines, Origin
 from trectools_plus.formats.columns.decimals import DECIMAL, INTEGER
-from trectools_plus.formats.columns.facts import FileFacts, OddLines
 from trectools_plus.formats.columns.ids import Ids, Rows
 from trectools_plus.formats.columns.rows import (
     QRELS_FIELDS,
