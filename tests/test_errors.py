@@ -17,7 +17,7 @@ from trectools_plus.errors import (
     TrectoolsPlusError,
     UsageError,
 )
-from trectools_plus.formats.files.binary import BinaryFileError, find_binary
+from trectools_plus.formats.files.opening import BinaryFileError, find_binary
 from trectools_plus.validation import CATALOGUE, FindingsError
 
 FINDING = replace(CATALOGUE["R110"].finding("a.run", "score 'x' is not a number"), line=3)

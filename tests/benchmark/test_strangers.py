@@ -237,7 +237,7 @@ def test_settings_of_another_kind_are_refused(folder, given, settings, monkeypat
 
 
 def test_a_table_with_too_many_rows_is_refused(folder, monkeypatch):
-    monkeypatch.setattr("trectools_plus.formats.files.closed.MAX_ROWS", 10)
+    monkeypatch.setattr("trectools_plus.formats.files.guards.MAX_ROWS", 10)
     with pytest.raises(TrectoolsPlusError):
         _ = ReportFolder(folder).per_query
 

@@ -6,7 +6,7 @@ from harness.plans import label_all, make_small, write_labels
 from trectools_plus.errors import InputError
 from trectools_plus.extraction import REPORT_FILE as EXTRACTION_FILE
 from trectools_plus.formats import refuse_link_out
-from trectools_plus.formats.files.outputs import refuse_foreign
+from trectools_plus.formats.files.guards import refuse_foreign
 from trectools_plus.judging.labels import read_people
 from trectools_plus.judging.store import load_plan_material, open_store, read_store
 from trectools_plus.reporting import check_extraction_folder

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trectools_plus.errors import FormatError
-from trectools_plus.formats.topic_records.names import DOC_ID_KEYS, GRADE_KEYS, GRADED_KEYS
+from trectools_plus.formats.interchange.names import DOC_ID_KEYS, GRADE_KEYS, GRADED_KEYS
 from trectools_plus.testsets import TestSet
 from trectools_plus.testsets.loading import (
     read_test_set,

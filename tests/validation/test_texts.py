@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trectools_plus.formats.topic_records.names import NOTE_WORDS
+from trectools_plus.formats.interchange.names import NOTE_WORDS
 from trectools_plus.testsets.loading import load_test_set, shipped_names
 from trectools_plus.validation.texts import (
     MIN_SIMILARITY,

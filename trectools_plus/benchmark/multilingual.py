@@ -28,7 +28,7 @@ from trectools_plus.benchmark.run.config_file import ConfigOptions, load_config
 from trectools_plus.benchmark.run.runner import BenchmarkResult, run_benchmark
 from trectools_plus.display import Displayed, Progress, no_progress
 from trectools_plus.errors import UsageError
-from trectools_plus.formats.files.outputs import refuse_foreign_beside
+from trectools_plus.formats.files.guards import refuse_foreign_beside
 from trectools_plus.formats.tables import Qrels
 from trectools_plus.measures.evaluation import Evaluation
 from trectools_plus.measures.parser import parse_measures

@@ -37,7 +37,7 @@ from trectools_plus.benchmark.verdict import load_report
 from trectools_plus.display import Displayed, as_cell
 from trectools_plus.errors import InputError, TrectoolsPlusError, UsageError
 from trectools_plus.formats.collection import find_collection_files, is_named_collection
-from trectools_plus.formats.files.closed import PLAIN_NAME, ClosedFolder, is_unchanged
+from trectools_plus.formats.files.guards import PLAIN_NAME, ClosedFolder, is_unchanged
 from trectools_plus.formats.files.opening import is_catalogue_name
 from trectools_plus.formats.hashing import sha256_file
 from trectools_plus.formats.tables import Corpus, Qrels, Run, Topics

@@ -21,7 +21,7 @@ from trectools_plus.benchmark.report import (
 )
 from trectools_plus.choices import DEFAULT_MEASURES
 from trectools_plus.errors import InputError
-from trectools_plus.formats.files.closed import read_document
+from trectools_plus.formats.files.guards import read_document
 from trectools_plus.plugins import without_user_code
 from trectools_plus.statistics.arrays import EQUAL
 from trectools_plus.statistics.comparison import Comparison, ConfidenceInterval, ends_of

@@ -13,7 +13,7 @@ from pydantic import ConfigDict, Field, ValidationError, model_validator
 
 from trectools_plus.errors import InputError
 from trectools_plus.extraction.inputs import Assertion
-from trectools_plus.formats.files.closed import read_document
+from trectools_plus.formats.files.guards import read_document
 from trectools_plus.models import BaseManifest, Model, ReportModel
 from trectools_plus.retrieval.setting_types import Option, make_model, setting
 from trectools_plus.statistics.arrays import Resampling

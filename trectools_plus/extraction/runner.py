@@ -50,8 +50,8 @@ from trectools_plus.extraction.scoring import (
     scores_of,
 )
 from trectools_plus.extraction.words import eligible_terms, root_of
-from trectools_plus.formats.files.closed import ClosedFolder, read_document
 from trectools_plus.formats.files.content import iter_lines
+from trectools_plus.formats.files.guards import ClosedFolder, read_document
 from trectools_plus.formats.jsonl import iter_objects
 from trectools_plus.models import describe_conditions, utc_now
 from trectools_plus.ontology.obo import OboFile, Term

@@ -9,11 +9,11 @@ from trectools_plus.formats.corpus import load_corpus as load_corpus
 from trectools_plus.formats.files.atomic import atomic_write as atomic_write
 from trectools_plus.formats.files.atomic import refuse_other_content as refuse_other_content
 from trectools_plus.formats.files.atomic import write_new as write_new
+from trectools_plus.formats.files.guards import refuse_link_out as refuse_link_out
+from trectools_plus.formats.files.guards import refuse_lost_data as refuse_lost_data
+from trectools_plus.formats.files.guards import refuse_overwriting as refuse_overwriting
 from trectools_plus.formats.files.opening import is_address as is_address
 from trectools_plus.formats.files.opening import is_catalogue_name as is_catalogue_name
-from trectools_plus.formats.files.outputs import refuse_link_out as refuse_link_out
-from trectools_plus.formats.files.outputs import refuse_lost_data as refuse_lost_data
-from trectools_plus.formats.files.outputs import refuse_overwriting as refuse_overwriting
 from trectools_plus.formats.interchange.names import ColumnNames as ColumnNames
 from trectools_plus.formats.interchange.names import column_names as column_names
 from trectools_plus.formats.interchange.names import columns_for_qrels as columns_for_qrels

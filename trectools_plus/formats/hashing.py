@@ -16,7 +16,6 @@ Texts = TypeVar("Texts", bound=Sequence[str])
 
 ROWS_PER_STEP = 8_192
 """The number of rows of a table that are processed at a time."""
-_CHUNK_BYTES = 1 << 20
 
 
 def sha256_file(path: str | Path) -> str:
@@ -29,7 +28,7 @@ def sha256_file(path: str | Path) -> str:
     """
     digest = hashlib.sha256()
     with opened(path) as stream:
-        while chunk := stream.read(_CHUNK_BYTES):
+        while chunk := stream.read(1 << 20):
             digest.update(chunk)
     return digest.hexdigest()
 

@@ -17,7 +17,6 @@ ScorePrecision = Literal[32, 64]
 
 _SIGN = np.int64(1) << 31
 _LARGEST = np.finfo(np.float32).max
-_LARGEST_STEP = np.int64(_LARGEST.view(np.int32))
 
 
 def rank_documents(frame: pl.DataFrame, precision: ScorePrecision = 32) -> pl.DataFrame:
@@ -96,7 +95,7 @@ def separate_scores(
     bits = scores.clip(-_LARGEST, _LARGEST).astype(np.float32).view(np.uint32).astype(np.int64)
     steps = np.where(bits < _SIGN, bits, _SIGN - bits)  # neighbours differ by 1, and 0.0 is 0
     lowest = np.minimum.accumulate(steps + rank - below) + below - rank
-    too_low = lowest < -_LARGEST_STEP
+    too_low = lowest < -np.int64(_LARGEST.view(np.int32))
     bits = np.where(too_low, 0, np.where(lowest >= 0, lowest, _SIGN - lowest)).astype(np.uint32)
     separate = bits.view(np.float32).astype(np.float64)
     if too_low.any():

@@ -11,20 +11,19 @@ from typing import Literal
 import polars as pl
 
 from trectools_plus.errors import FormatError, InputError
+from trectools_plus.formats.collection import is_catalogue_name, open_catalogue
 from trectools_plus.formats.files.content import read_file
-from trectools_plus.formats.interchange.names import normalize
-from trectools_plus.formats.interchange.table_files import BLANKS, Header, find_header
-from trectools_plus.formats.ir_datasets import is_catalogue_name, open_catalogue
-from trectools_plus.formats.tables import Topics
-from trectools_plus.formats.topic_records.markup import read_markup
-from trectools_plus.formats.topic_records.names import (
+from trectools_plus.formats.interchange.names import (
     ID_KEYS,
     JOINED_TEXTS,
     LONG_TEXTS,
     TEXT_KEYS,
     TOPIC_IDS,
     TOPIC_TEXTS,
+    normalize,
 )
+from trectools_plus.formats.interchange.table_files import BLANKS, Header, find_header
+from trectools_plus.formats.tables import Topics
 from trectools_plus.formats.topic_records.nodes import Node, TreeError, parse_json, text_node
 from trectools_plus.formats.topic_records.records import (
     SAMPLED,
@@ -35,6 +34,7 @@ from trectools_plus.formats.topic_records.records import (
     iter_lines,
     read_id,
     read_json_lines,
+    read_markup,
     read_table,
     read_text,
 )

@@ -12,7 +12,7 @@ from typing import IO, TYPE_CHECKING, Literal
 from trectools_plus.choices import MAX_TAG_LENGTH
 from trectools_plus.errors import InputError
 from trectools_plus.formats.files.atomic import atomic_write
-from trectools_plus.formats.files.compression import SUFFIXES, open_compressed
+from trectools_plus.formats.files.opening import SUFFIXES, open_compressed
 from trectools_plus.text import shortened
 
 if TYPE_CHECKING:
@@ -27,14 +27,12 @@ The pattern has the same meaning in Polars and in Python.
 UNWRITABLE_STARTS = ("#", "\ufeff")
 """Starts of a line that tools interpret as a comment or a byte order mark."""
 
-_ROWS_AT_A_TIME = 1 << 18
 _UNWRITABLE = re.compile(UNWRITABLE)
-_NOT_IN_TAGS = re.compile(r"[^A-Za-z0-9_.-]+")
 
 
 def valid_tag(tag: str, longest: int = MAX_TAG_LENGTH) -> str:
     """Replace invalid characters of a tag by ``_``, and cut it to ``longest`` characters."""
-    return _NOT_IN_TAGS.sub("_", tag)[:longest]
+    return re.sub(r"[^A-Za-z0-9_.-]+", "_", tag)[:longest]
 
 
 def tag_of_path(path: str, longest: int = MAX_TAG_LENGTH) -> str:
@@ -94,7 +92,7 @@ def write_rows(frames: Iterable[pl.DataFrame], path: str | Path, separator: str 
         InputError: If the file cannot be written.
     """
     with open_output(path) as stream:
-        for part in (part for frame in frames for part in frame.iter_slices(_ROWS_AT_A_TIME)):
+        for part in (part for frame in frames for part in frame.iter_slices(1 << 18)):
             content = io.BytesIO()  # for a full disk, not all versions of Polars raise an error
             part.write_csv(content, include_header=False, separator=separator, quote_style="never")
             stream.write(content.getbuffer())
@@ -124,5 +122,5 @@ def open_output(path: str | Path) -> Iterator[IO[bytes]]:
         if compression is None:
             yield stream
         else:
-            with open_compressed(stream, compression) as compressed:
+            with open_compressed(stream, compression, "wb") as compressed:
                 yield compressed

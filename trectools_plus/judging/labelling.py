@@ -15,8 +15,7 @@ import numpy as np
 from trectools_plus.choices import DEFAULT_LONGEST
 from trectools_plus.display import Progress, no_progress
 from trectools_plus.errors import CheckFailedError, InputError, UsageError
-from trectools_plus.formats.files.appending import AppendedFile
-from trectools_plus.formats.files.atomic import write_new
+from trectools_plus.formats.files.atomic import AppendedFile, write_new
 from trectools_plus.formats.hashing import sha256_text
 from trectools_plus.judging.endpoint import (
     Labeller,

@@ -19,7 +19,7 @@ from pydantic import Field, ValidationError
 from trectools_plus.choices import MODEL_JUDGED
 from trectools_plus.errors import FormatError
 from trectools_plus.formats import trec_files
-from trectools_plus.formats.files.closed import find_inside
+from trectools_plus.formats.files.guards import find_inside
 from trectools_plus.formats.hashing import sha256_text
 from trectools_plus.formats.jsonl import iter_objects
 from trectools_plus.formats.tables import QRELS_SCHEMA, Qrels

@@ -30,7 +30,7 @@ from trectools_plus.choices import DEFAULT_PEOPLE, DEFAULT_POOL_DEPTH
 from trectools_plus.display import Displayed
 from trectools_plus.errors import CheckFailedError, InputError, UsageError, checked
 from trectools_plus.formats.files.atomic import atomic_write, make_folder
-from trectools_plus.formats.files.closed import ClosedFolder, read_document
+from trectools_plus.formats.files.guards import ClosedFolder, read_document
 from trectools_plus.formats.hashing import sha256_file, sha256_text
 from trectools_plus.formats.jsonl import iter_objects
 from trectools_plus.formats.ranking import rank_documents

@@ -13,7 +13,7 @@ from typing import Any
 from pydantic import Field
 
 from trectools_plus.errors import InputError
-from trectools_plus.formats.files.appending import AppendedFile
+from trectools_plus.formats.files.atomic import AppendedFile
 from trectools_plus.judging.combined import WORTHWHILE
 from trectools_plus.judging.labels import Label, LabelOrigin, read_rows
 from trectools_plus.judging.plan import PlanFolder, has_too_many_missing

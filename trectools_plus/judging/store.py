@@ -21,7 +21,7 @@ from typing import Any
 from urllib.parse import quote
 
 from trectools_plus.errors import IncomparableError, InputError, UsageError
-from trectools_plus.formats.files.closed import find_inside
+from trectools_plus.formats.files.guards import find_inside
 from trectools_plus.formats.hashing import sha256_text
 from trectools_plus.judging.plan import PlanFolder
 

@@ -20,7 +20,7 @@ from pydantic import ValidationError
 from trectools_plus.choices import DEFAULT_LONGEST
 from trectools_plus.display import Displayed
 from trectools_plus.errors import InputError, TrectoolsPlusError, UsageError
-from trectools_plus.formats.files.closed import read_json
+from trectools_plus.formats.files.guards import read_json
 from trectools_plus.formats.hashing import sha256_text
 from trectools_plus.judging.estimates import choose_model, estimate
 from trectools_plus.judging.labelling import (

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Generic, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
@@ -23,7 +24,6 @@ from trectools_plus.errors import (
     TrectoolsPlusError,
     raise_all,
 )
-from trectools_plus.formats.files.opening import can_be_read_twice
 from trectools_plus.formats.interchange.names import (
     ColumnNames,
     columns_for_qrels,
@@ -376,7 +376,7 @@ def judge_file(path: str, judge: PartJudge[_T]) -> tuple[RunView, list[Finding],
     Raises:
         NotInPartsError: If the whole file must be read, also to report an error or to compare ids.
     """
-    if not can_be_read_twice(path):
+    if not Path(path).is_file():  # for example a pipe, which cannot be read twice
         raise NotInPartsError
     try:
         run, results = read_in_parts(path, iter_query_chunks(path), SETTINGS, judge)

@@ -15,7 +15,7 @@ from trectools_plus.benchmark.report import BenchmarkReport
 from trectools_plus.benchmark.verdict import baselines_of
 from trectools_plus.errors import UsageError
 from trectools_plus.formats.files.atomic import atomic_write, make_folder
-from trectools_plus.formats.files.closed import hash_original
+from trectools_plus.formats.files.guards import hash_original
 from trectools_plus.reporting.comparison import (
     Layout,
     best_modes,

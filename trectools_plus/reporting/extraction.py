@@ -13,7 +13,7 @@ from trectools_plus.extraction.inputs import PREDICTIONS_FILE, write_predictions
 from trectools_plus.extraction.report import GOLD_FILE, REPORT_FILE, ExtractionReport, Mistake
 from trectools_plus.extraction.runner import ExtractionResult, Sweep
 from trectools_plus.extraction.scoring import ExtractionComparison
-from trectools_plus.formats.files.outputs import refuse_foreign_beside
+from trectools_plus.formats.files.guards import refuse_foreign_beside
 from trectools_plus.reporting.benchmark import CLAIMS_TITLE
 from trectools_plus.reporting.comparison import TEST_NAMES
 from trectools_plus.reporting.document import (

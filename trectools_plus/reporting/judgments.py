@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from trectools_plus.display import Cell, TextTable
-from trectools_plus.formats.files.outputs import refuse_foreign_beside
+from trectools_plus.formats.files.guards import refuse_foreign_beside
 from trectools_plus.judging.combined import simultaneous_level
 from trectools_plus.judging.estimates import QRELS_FILES
 from trectools_plus.judging.report import (

@@ -31,7 +31,7 @@ from trectools_plus.display import Displayed, Progress, no_progress
 from trectools_plus.extraction.report import REPORT_FILE as EXTRACTION_FILE
 from trectools_plus.extraction.report import load_extraction_report
 from trectools_plus.extraction.runner import rebuild_extraction
-from trectools_plus.formats.files.closed import ClosedFolder, hash_original, read_json
+from trectools_plus.formats.files.guards import ClosedFolder, hash_original, read_json
 from trectools_plus.formats.hashing import sha256_file
 from trectools_plus.judging.estimates import write_judgments
 from trectools_plus.judging.plan import PlanFolder, find_plan

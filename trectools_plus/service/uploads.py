@@ -16,7 +16,7 @@ from shutil import copyfileobj
 from starlette.datastructures import UploadFile
 from starlette.requests import Request
 
-from trectools_plus.formats.files.compression import detect
+from trectools_plus.formats.files.opening import detect
 from trectools_plus.service.guard import ProblemError
 from trectools_plus.service.settings import Limits
 

@@ -27,9 +27,9 @@ from trectools_plus.choices import TestSetForm
 from trectools_plus.display import Displayed
 from trectools_plus.errors import FormatError, InputError, UsageError
 from trectools_plus.formats.files.atomic import make_folder
-from trectools_plus.formats.files.outputs import refuse_foreign_beside
+from trectools_plus.formats.files.guards import refuse_foreign_beside
+from trectools_plus.formats.interchange.names import METADATA_KEYS, NOTE_KEYS, NOTE_WORDS
 from trectools_plus.formats.tables import QRELS_SCHEMA, Qrels, Topics
-from trectools_plus.formats.topic_records.names import METADATA_KEYS, NOTE_KEYS, NOTE_WORDS
 from trectools_plus.formats.topics import DEFAULTS, TopicOptions, read_topics, write_topics
 from trectools_plus.formats.trec_files import write_qrels
 from trectools_plus.formats.writing import open_output, refuse_unwritable

@@ -13,7 +13,7 @@ from typing import Any, Literal, TypeVar
 from trectools_plus.display import Displayed
 from trectools_plus.errors import CheckFailedError, UsageError
 from trectools_plus.formats.files.atomic import make_folder
-from trectools_plus.formats.files.outputs import read_manifest, refuse_foreign
+from trectools_plus.formats.files.guards import read_manifest, refuse_foreign
 from trectools_plus.formats.hashing import sha256_text
 from trectools_plus.testsets.agreement import GradeAgreement
 from trectools_plus.testsets.loading import declared_language, languages_in

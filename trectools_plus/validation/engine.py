@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from trectools_plus.choices import MAX_TAG_LENGTH
 from trectools_plus.errors import FormatError, UsageError
 from trectools_plus.formats.columns.rows import RunRows
-from trectools_plus.formats.files.binary import BinaryFileError
 from trectools_plus.formats.files.content import read_file
-from trectools_plus.formats.files.opening import is_catalogue_name
+from trectools_plus.formats.files.opening import BinaryFileError, is_catalogue_name
 from trectools_plus.formats.interchange.names import ColumnNames
 from trectools_plus.formats.lexing import lex_qrels, lex_run
 from trectools_plus.validation.findings import FileReport, Finding, Fix, Severity
@@ -163,7 +162,7 @@ def open_qrels(path: str | Path, columns: ColumnNames | None = None) -> QrelsVie
         columns: The columns of some fields in a table.
     """
     if is_catalogue_name(path):
-        from trectools_plus.formats.ir_datasets import open_catalogue
+        from trectools_plus.formats.collection import open_catalogue
 
         return QrelsView.of_table(open_catalogue(str(path)).read_qrels())
     try:

@@ -19,7 +19,7 @@ from trectools_plus.display import Displayed
 from trectools_plus.errors import FormatError, UsageError
 from trectools_plus.formats.columns.ids import Rows, join_texts
 from trectools_plus.formats.files.content import BOM, FileContent, read_file
-from trectools_plus.formats.files.outputs import refuse_overwriting
+from trectools_plus.formats.files.guards import refuse_overwriting
 from trectools_plus.formats.lexing import lex_qrels, lex_run
 from trectools_plus.formats.writing import open_output, valid_tag
 from trectools_plus.text import plural

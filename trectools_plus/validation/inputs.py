@@ -17,6 +17,7 @@ from typing import Any, TypeVar
 import polars as pl
 
 from trectools_plus.errors import FormatError, InputError, UsageError
+from trectools_plus.formats.collection import is_catalogue_name
 from trectools_plus.formats.corpus import load_corpus
 from trectools_plus.formats.files.content import decode_lines, iter_lines
 from trectools_plus.formats.hashing import sha256_file
@@ -27,7 +28,6 @@ from trectools_plus.formats.interchange.frames import (
     unexpected,
 )
 from trectools_plus.formats.interchange.names import GRADES, QRELS, RUN, ColumnNames, find_fields
-from trectools_plus.formats.ir_datasets import is_catalogue_name
 from trectools_plus.formats.run_names import name_runs
 from trectools_plus.formats.tables import Corpus, Qrels, Run, Topics
 from trectools_plus.text import plural

@@ -19,9 +19,12 @@ from trectools_plus.errors import TrectoolsPlusError
 from trectools_plus.formats.columns.columns import Columns
 from trectools_plus.formats.columns.lexer import scan_columns
 from trectools_plus.formats.columns.rows import RUN_FIELDS, QueryBlocks, RunRows
-from trectools_plus.formats.files.binary import find_binary
 from trectools_plus.formats.files.content import BOM, content_of_chunk
-from trectools_plus.formats.files.opening import can_be_read_twice, compression_of, is_plain_file
+from trectools_plus.formats.files.opening import (
+    compression_of,
+    find_binary,
+    is_plain_file,
+)
 from trectools_plus.formats.lexing import lex_run
 from trectools_plus.formats.query_chunks import CHUNK_BYTES, Chunk, iter_query_chunks
 from trectools_plus.validation.rules import RULES
@@ -198,7 +201,8 @@ def read_in_parts(
 
 def view_in_parts(path: str, settings: ViewSettings) -> RunView | None:
     """Return the view of a run in several parts; ``None`` if it must be read as a whole."""
-    if not can_be_read_twice(path) or Path(path).stat().st_size < CHUNK_BYTES:
+    # A pipe cannot be read twice.
+    if not Path(path).is_file() or Path(path).stat().st_size < CHUNK_BYTES:
         return None
     if settings.qrels is not None:
         _ = settings.qrels.pairs  # made once for all processes

@@ -7,9 +7,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from trectools_plus.errors import FormatError
+from trectools_plus.formats.collection import is_catalogue_name, open_catalogue
 from trectools_plus.formats.columns.lexer import scan_columns
 from trectools_plus.formats.files.content import FileContent, read_file
-from trectools_plus.formats.ir_datasets import is_catalogue_name, open_catalogue
 from trectools_plus.formats.topics import DEFAULTS, LINE_FORMS, Form, TopicOptions, form_of
 from trectools_plus.text import plural
 from trectools_plus.validation.engine import damaged_report, run_rules

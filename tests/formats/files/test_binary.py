@@ -12,9 +12,8 @@ from pathlib import Path
 import pytest
 
 from trectools_plus.errors import FormatError, TrectoolsPlusError
-from trectools_plus.formats.files.binary import BinaryFileError, find_binary
 from trectools_plus.formats.files.content import iter_content, read_file
-from trectools_plus.formats.files.opening import is_plain_file
+from trectools_plus.formats.files.opening import BinaryFileError, find_binary, is_plain_file
 from trectools_plus.measures import open_files, parse_measures
 from trectools_plus.trec_eval.arguments import parse_arguments
 from trectools_plus.trec_eval.command import score_files

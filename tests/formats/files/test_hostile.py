@@ -19,9 +19,9 @@ from trectools_plus.formats.columns.lexer import scan_columns
 from trectools_plus.formats.corpus import iter_corpus, load_corpus
 from trectools_plus.formats.files import content as content_module
 from trectools_plus.formats.files import limits
-from trectools_plus.formats.files.compression import Compression
 from trectools_plus.formats.files.content import iter_lines, read_file
 from trectools_plus.formats.files.limits import find_overlong
+from trectools_plus.formats.files.opening import Compression
 from trectools_plus.formats.topics import read_topics
 from trectools_plus.validation.findings import FindingsError
 from trectools_plus.validation.loading import load_qrels, load_run
@@ -85,7 +85,7 @@ def test_reading_stops_at_a_line_that_is_too_long(
     assert columns.n_rows == 3
     facts = columns.facts
     assert (facts.stopped_at, facts.longest_line_at, facts.longest_line) == (5, 5, 1001)
-    assert facts.long_lines.lines.tolist() == [5]
+    assert facts.long_lines.tolist() == [5]
     for read in (read_file, load_run):
         with pytest.raises(REFUSED) as caught:
             read(path)

@@ -16,11 +16,12 @@ from trectools_plus.formats.collection import (
     SAMPLE_VERSION,
     Collection,
     find_collection_files,
+    is_catalogue_name,
     is_named_collection,
+    open_catalogue,
 )
 from trectools_plus.formats.corpus import load_corpus
 from trectools_plus.formats.hashing import sha256_file, sha256_text
-from trectools_plus.formats.ir_datasets import is_catalogue_name, open_catalogue
 from trectools_plus.formats.tables import TOPICS_SCHEMA, Corpus, Qrels, Topics
 from trectools_plus.formats.topics import read_topics
 from trectools_plus.measures.judged import JudgedQueries

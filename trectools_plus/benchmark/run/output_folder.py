@@ -16,9 +16,13 @@ from itertools import count
 from pathlib import Path
 
 from trectools_plus.errors import InputError, TrectoolsPlusError
-from trectools_plus.formats.files.abandoned import find_abandoned, make_locked_folder
-from trectools_plus.formats.files.closed import ClosedFolder, read_document
-from trectools_plus.formats.files.outputs import refuse_foreign, refuse_overwriting
+from trectools_plus.formats.files.atomic import find_abandoned, make_locked_folder
+from trectools_plus.formats.files.guards import (
+    ClosedFolder,
+    read_document,
+    refuse_foreign,
+    refuse_overwriting,
+)
 from trectools_plus.formats.hashing import sha256_file
 
 RUNS_FOLDER = "runs"

@@ -62,7 +62,7 @@ from trectools_plus.benchmark.verdict import add_result
 from trectools_plus.blas import limited_blas_threads
 from trectools_plus.display import Displayed, Progress, TextTable, no_progress
 from trectools_plus.errors import TrectoolsPlusError
-from trectools_plus.formats.files.closed import is_unchanged
+from trectools_plus.formats.files.guards import is_unchanged
 from trectools_plus.formats.tables import Run, Topics
 from trectools_plus.formats.trec_files import write_qrels
 from trectools_plus.measures.evaluation import Evaluation, notes_without_relevant, score_runs

@@ -12,18 +12,19 @@ from typing import Any
 
 import numpy as np
 
-from trectools_plus.formats.columns.columns import Columns as Columns
-from trectools_plus.formats.columns.columns import iter_fields as iter_fields
-from trectools_plus.formats.columns.facts import (
+from trectools_plus.formats.columns.columns import (
     LONG_LINE_BYTES,
     BadByte,
     FileFacts,
     Lines,
-    Occurrences,
     OddLines,
+    flagged_lines,
     guess_encoding,
+    no_lines,
 )
-from trectools_plus.formats.columns.ids import Bytes, Flags, Rows
+from trectools_plus.formats.columns.columns import Columns as Columns
+from trectools_plus.formats.columns.columns import iter_fields as iter_fields
+from trectools_plus.formats.columns.ids import Bytes, Flags
 from trectools_plus.formats.files import limits
 from trectools_plus.formats.files.content import BOM, FileContent
 
@@ -75,11 +76,10 @@ class LineShapes:
         is_later = (self.line[1:] == self.line[:-1]) & which[self.line[1:]]
         return bool((self.marks[self.fields[1:] - 1][is_later] == mark).any())
 
-    def count(self, *values: int) -> Rows:
-        """Count the occurrences of some bytes on each line."""
-        places = [np.flatnonzero(self.text == value) for value in values]
-        lines = np.searchsorted(self.ends, np.concatenate(places))
-        return np.bincount(lines, minlength=len(self.ends))
+    def lines_of(self, *values: int) -> Lines:
+        """Return the line of each occurrence of some bytes."""
+        places = np.flatnonzero(np.isin(self.text, values))
+        return (np.searchsorted(self.ends, places) + 1).astype(np.uint32)
 
     def odd_lines(self, which: Flags) -> OddLines:
         """Return the flagged lines with their texts."""
@@ -153,11 +153,10 @@ def scan_columns(source: FileContent, n_fields: int) -> Columns:
         # In the first line, CR may be the line end of this file.
         n_cr = 0 if n_lines else overlong.head.count(b"\r")
         facts = FileFacts(
-            bare_cr=Occurrences.of(np.array([n_cr])),
-            long_lines=Occurrences.of(np.ones(1, np.bool_)),
+            bare_cr=np.ones(n_cr, np.uint32),
+            long_lines=np.ones(1, np.uint32),
             longest_line=limits.MAX_LINE_BYTES + 1,
             longest_line_at=1,
-            stopped_at=1,
         )
         parts.append(lexer.part(b"", facts))
     columns = Columns.joined(parts)
@@ -256,15 +255,15 @@ class _Lexer:
         facts = FileFacts(
             n_lines=len(row),
             n_crlf=n_crlf,
-            bare_cr=Occurrences.of(lines.count(CR)) if CR in chunk else Occurrences(),
-            nul=Occurrences.of(lines.count(0)) if 0 in chunk else Occurrences(),
+            bare_cr=lines.lines_of(CR) if CR in chunk else no_lines(),
+            nul=lines.lines_of(0) if 0 in chunk else no_lines(),
             bad_utf8=bad,
-            blank_lines=Occurrences.of(blank),
-            loose_rows=Occurrences.of(row & (lines.n_breaks != self._n_fields)),
+            blank_lines=flagged_lines(blank),
+            n_loose=int((row & (lines.n_breaks != self._n_fields)).sum()),
             has_spaces=lines.has_between(row, SPACE),
             has_tabs=lines.has_between(row, TAB),
-            form_feed_lines=Occurrences.of((lines.count(VT, FF) > 0) & ~lines.is_comment),
-            long_lines=Occurrences.of(lines.lengths > LONG_LINE_BYTES),
+            form_feed_lines=np.setdiff1d(lines.lines_of(VT, FF), flagged_lines(lines.is_comment)),
+            long_lines=flagged_lines(lines.lengths > LONG_LINE_BYTES),
             longest_line=longest if is_long else 0,
             longest_line_at=int(lines.lengths.argmax()) + 1 if is_long else None,
             has_controls=lines.has_controls,
@@ -272,7 +271,7 @@ class _Lexer:
         return self.part(
             lines.tidy_rows(row, self.separator),
             facts,
-            (np.flatnonzero(row) + 1).astype(np.uint32),
+            flagged_lines(row),
             misshapen=lines.odd_lines(~(row | blank | lines.is_comment)),
             comments=lines.odd_lines(lines.is_comment),
         )

@@ -1,4 +1,8 @@
-"""Write a file completely, or not at all."""
+"""Write a file completely, or not at all; lock what one process writes.
+
+The operating system releases the lock of a killed process. Where it has no such locks, abandoned
+folders are not removed.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +12,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
+from time import time
 from typing import IO, Any, Literal
 
 from trectools_plus.errors import InputError
@@ -138,3 +143,125 @@ def make_folder(folder: Path) -> None:
             where=str(folder),
             remedy="choose another folder",
         ) from error
+
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
+
+
+def make_locked_folder(path: Path) -> int | None:
+    """Create a folder and lock it; return what to close in the end, ``None`` without locks.
+
+    Raises:
+        OSError: If it cannot be created.
+    """
+    path.mkdir(parents=True)
+    if fcntl is None:
+        return None
+    descriptor = os.open(path, os.O_RDONLY)
+    lock(descriptor)
+    return descriptor
+
+
+def lock(descriptor: int) -> bool:
+    """Lock an open file or folder until it is closed; return false if another process has a lock.
+
+    Windows has only mandatory locks, which would block readers, so nothing is locked there.
+    """
+    if fcntl is None:
+        return True
+    with suppress(OSError):
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return True
+    return False
+
+
+def find_abandoned(folder: Path, pattern: str) -> Iterator[Path]:
+    """Yield folders whose process ended, each while it is locked."""
+    if fcntl is None:
+        return
+    for path in folder.glob(pattern):
+        try:
+            descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+        except OSError:
+            continue
+        try:
+            # A process needs less time from creating a folder to locking it.
+            is_old = time() - os.fstat(descriptor).st_mtime > 0.2
+            if is_old and lock(descriptor):
+                yield path
+        finally:
+            os.close(descriptor)
+
+
+class AppendedFile:
+    """A file that is locked until it is closed or this process ends; created if it is missing.
+
+    Each addition is flushed to the disk before :meth:`append` returns, so a killed process leaves
+    at most one incomplete line at the end.
+
+    Args:
+        path: The file.
+        noun: The kind of file, for messages.
+        user: The work that uses the file, for messages.
+
+    Attributes:
+        size: The number of bytes up to which the file was read or written; see :meth:`truncate`.
+
+    Raises:
+        InputError: If it cannot be opened, or another process has locked it.
+    """
+
+    def __init__(self, path: Path, noun: str, user: str) -> None:
+        self.path = path
+        self.size = 0
+        self._noun = noun
+        with self._writing():
+            self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o666)
+        if not lock(self._descriptor):
+            self.close()
+            raise InputError(
+                f"another {user} uses this {noun}",
+                where=str(path),
+                remedy=f"wait until that {user} ends, or stop it",
+            )
+
+    def truncate(self, size: int) -> None:
+        """Remove everything after the first ``size`` bytes.
+
+        Raises:
+            InputError: If the file cannot be written.
+        """
+        with self._writing():
+            os.ftruncate(self._descriptor, size)
+        self.size = size
+
+    def append(self, content: bytes) -> None:
+        """Append some lines and flush them to the disk.
+
+        Raises:
+            InputError: If the file cannot be written.
+        """
+        with self._writing():
+            rest = content
+            while rest:
+                rest = rest[os.write(self._descriptor, rest) :]
+            os.fsync(self._descriptor)
+        self.size += len(content)
+
+    def close(self) -> None:
+        """Close the file and release its lock."""
+        os.close(self._descriptor)
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            raise InputError(
+                f"the {self._noun} cannot be written: {error.strerror or error}",
+                where=str(self.path),
+                remedy="check free space and permissions",
+            ) from error

@@ -10,18 +10,20 @@ from typing import IO, Any
 
 from trectools_plus.errors import FormatError, InputError, TrectoolsPlusError
 from trectools_plus.formats.files import limits
-from trectools_plus.formats.files.binary import PARQUET, BinaryFileError, find_binary
-from trectools_plus.formats.files.compression import (
-    Compression,
-    decompressed,
-    detect,
-)
 from trectools_plus.formats.files.limits import (
     HEAD_BYTES,
     Overlong,
     find_overlong,
 )
-from trectools_plus.formats.files.opening import opened
+from trectools_plus.formats.files.opening import (
+    PARQUET,
+    BinaryFileError,
+    Compression,
+    detect,
+    find_binary,
+    open_compressed,
+    opened,
+)
 
 BOM = b"\xef\xbb\xbf"
 """The byte order mark of UTF-8."""
@@ -64,7 +66,7 @@ def iter_content(path: str | Path) -> Iterator[bytes]:
 
 def _decompress(source: _Source, compression: Compression | None, shown: str) -> Iterator[bytes]:
     """Yield the content of a file; refuse what is not text or expands too much."""
-    content: Any = source if compression is None else decompressed(source, compression)
+    content: Any = source if compression is None else open_compressed(source, compression)
     n_bytes, part = 0, b"-"
     while part:
         try:
@@ -100,23 +102,16 @@ def iter_lines(path: str | Path) -> Iterator[bytes]:
         FormatError: If a compressed stream ends early, is damaged or expands too much, or a line
             has more than ``limits.MAX_LINE_BYTES``.
     """
-    parts: list[bytes] = []
-    n_open = n_lines = 0
+    rest, n_lines = b"", 0
     for chunk in iter_content(path):
-        head, *tail = chunk.split(b"\n")
-        parts.append(head)
-        n_open += len(head)
-        if n_open > limits.MAX_LINE_BYTES:
+        *lines, rest = (rest + chunk).split(b"\n")
+        # Other lines are not too long, because a chunk is shorter than the limit.
+        if len([*lines, rest][0]) > limits.MAX_LINE_BYTES:
             raise Overlong(n_lines + 1).as_error(str(path))
-        if tail:
-            yield b"".join(parts)
-            # These lines are not too long, because a chunk is shorter than the limit.
-            yield from tail[:-1]
-            parts = [tail[-1]]
-            n_open, n_lines = len(tail[-1]), n_lines + len(tail)
-    last = b"".join(parts)
-    if last:
-        yield last
+        yield from lines
+        n_lines += len(lines)
+    if rest:
+        yield rest
 
 
 def decode_lines(lines: Iterable[bytes], path: str) -> Iterator[tuple[int, str]]:

@@ -32,14 +32,6 @@ MAX_DEPTH = 64
 LIMIT_VARIABLE = "TRECTOOLS_PLUS_MAX_CONTENT_GIB"
 """Environment variable for the greatest size of a file's (decompressed) content in GiB."""
 
-_MIN_LIMIT_BYTES = 256 << 20
-_MEMORY_DIVISOR = 8
-_MEMORY_IF_UNKNOWN = 16 << 30
-_CGROUP_LIMITS = (
-    Path("/sys/fs/cgroup/memory.max"),
-    Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"),
-)
-
 
 def max_content_bytes() -> int:
     """Return the greatest size of content that is read into memory, in bytes.
@@ -52,7 +44,7 @@ def max_content_bytes() -> int:
     """
     setting = os.environ.get(LIMIT_VARIABLE)
     if not setting:
-        return max(usable_memory() // _MEMORY_DIVISOR, _MIN_LIMIT_BYTES)
+        return max(usable_memory() // 8, 256 << 20)
     try:
         limit = int(float(setting) * (1 << 30))
     except (ValueError, OverflowError):
@@ -68,12 +60,12 @@ def max_content_bytes() -> int:
 
 def usable_memory() -> int:
     """Return the memory that this process may use in bytes: the machine's, or a lower limit."""
-    amounts = [_MEMORY_IF_UNKNOWN]
+    amounts = [16 << 30]  # if it is unknown
     with suppress(AttributeError, ValueError, OSError):  # Windows has no sysconf
         amounts = [os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")]
-    for file in _CGROUP_LIMITS:
+    for name in ("memory.max", "memory/memory.limit_in_bytes"):
         with suppress(OSError, ValueError):
-            amounts.append(int(file.read_text()))
+            amounts.append(int(Path("/sys/fs/cgroup", name).read_text()))
     return min(amounts)
 
 

@@ -12,9 +12,8 @@ from dataclasses import replace
 import numpy as np
 import polars as pl
 
-from trectools_plus.formats.columns.columns import Columns, Origin
+from trectools_plus.formats.columns.columns import Columns, OddLines, Origin, no_lines
 from trectools_plus.formats.columns.decimals import parse_column
-from trectools_plus.formats.columns.facts import Occurrences, OddLines
 from trectools_plus.formats.columns.lexer import scan_columns
 from trectools_plus.formats.files.content import FileContent
 from trectools_plus.formats.interchange.names import (
@@ -30,13 +29,6 @@ from trectools_plus.formats.interchange.names import (
 from trectools_plus.formats.interchange.table_files import HeadedTable, unjudged
 from trectools_plus.formats.writing import tag_of_path
 from trectools_plus.text import listed, quoted
-
-RANK_AS_SCORE = "the ranks give the order, because there are no scores"
-"""The note on a run whose scores are the negated ranks."""
-
-_UNWRITABLE = r"[\t\n\r]"
-_BLANKS = r"[ \t\x0b\x0c]+"
-_RANK = r"^\+?[0-9]+(?:\.0*)?$"
 
 
 def arrange_table(
@@ -117,7 +109,7 @@ def _split_incomplete(
 ) -> tuple[pl.DataFrame, OddLines]:
     """Return the rows with all required values, and all others."""
     n_empty = pl.sum_horizontal(pl.col(field) == "" for field in required)
-    is_split = [pl.col(field).str.contains(_UNWRITABLE) for field in table.places]
+    is_split = [pl.col(field).str.contains(r"[\t\n\r]") for field in table.places]
     is_wrong = frame.select((n_empty > 0) | pl.any_horizontal(*is_split)).to_series()
     names = table.rows.columns[1:]
     wrong = frame.filter(is_wrong).select(
@@ -145,9 +137,10 @@ def _arrange_run(
 ) -> Columns:
     if "score" not in frame.columns:
         negated = pl.format("-{}", pl.col("rank").str.strip_chars_start("+"))
-        is_rank = pl.col("rank").str.contains(_RANK)
+        is_rank = pl.col("rank").str.contains(r"^\+?[0-9]+(?:\.0*)?$")
         frame = frame.with_columns(score=pl.when(is_rank).then(negated).otherwise("rank"))
-        origin = replace(origin, notes=(*origin.notes, RANK_AS_SCORE))
+        note = "the ranks give the order, because there are no scores"
+        origin = replace(origin, notes=(*origin.notes, note))
     systems = _find_systems(frame, candidates, SYSTEMS)
     if "rank" not in frame.columns or (frame["rank"] == "").any():
         ranks = pl.col("value").rank("ordinal", descending=True).over("query_id")
@@ -186,7 +179,7 @@ def _words(frame: pl.DataFrame, name: str, default: str) -> pl.Expr:
     if name not in frame.columns:
         return pl.lit(default)
     filled = pl.when(pl.col(name) == "").then(pl.lit(default)).otherwise(name)
-    return filled.str.replace_all(_BLANKS, "_")
+    return filled.str.replace_all(r"[ \t\x0b\x0c]+", "_")
 
 
 def _columns(source: FileContent, frame: pl.DataFrame, origin: Origin) -> Columns:
@@ -197,9 +190,9 @@ def _columns(source: FileContent, frame: pl.DataFrame, origin: Origin) -> Column
     is_quoted = origin.header is not None and '"' in origin.header[1]
     facts = replace(
         facts,
-        blank_lines=Occurrences() if is_quoted else facts.blank_lines,
-        loose_rows=Occurrences(),
-        form_feed_lines=Occurrences(),
+        blank_lines=no_lines() if is_quoted else facts.blank_lines,
+        n_loose=0,
+        form_feed_lines=no_lines(),
         has_spaces=False,
         has_tabs=False,
     )

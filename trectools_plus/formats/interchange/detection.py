@@ -206,11 +206,6 @@ def as_headed(
 _IDS = {"query_id": "", "doc_id": ""}
 _RANKED = {**_IDS, "rank": r"^[0-9]{1,9}$"}
 _LEVEL = r"^[Ll][0-9]$"
-_PROBABILITY = r"^(?:0?\.[0-9]+(?:[eE]-?[0-9]+)?|[01](?:\.0*)?)$"
-_SAMPLED = (
-    "the sampling probabilities are left out: measures count each judgment once, which differs "
-    "from the estimates of statAP and MTC"
-)
 
 
 def _rankings(frame: pl.DataFrame) -> pl.DataFrame | None:
@@ -252,8 +247,16 @@ _LAYOUTS: Mapping[KindName, Mapping[str, Read]] = {
         ),
         "prels": _in_columns(
             "prels",
-            {**_IDS, "relevance": INTEGER, "method": r"^[0-9]+$", "probability": _PROBABILITY},
-            notes=(_SAMPLED,),
+            {
+                **_IDS,
+                "relevance": INTEGER,
+                "method": r"^[0-9]+$",
+                "probability": r"^(?:0?\.[0-9]+(?:[eE]-?[0-9]+)?|[01](?:\.0*)?)$",
+            },
+            notes=(
+                "the sampling probabilities are left out: measures count each judgment once, which "
+                "differs from the estimates of statAP and MTC",
+            ),
         ),
         "msmarco": _in_columns("MS MARCO", {**_IDS, "relevance": r"^[+-]?[0-9]{1,3}$"}),
     },

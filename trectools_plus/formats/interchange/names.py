@@ -1,7 +1,8 @@
-"""The names of columns that are understood, by the field that they stand for.
+"""The names of columns and keys that are understood, by the field that they stand for.
 
-Case, spaces and punctuation in names are ignored. If several columns can stand for one field, the
-first name in the list wins: PyTerrier writes ``docid``, a number, beside ``docno``.
+Case, spaces and punctuation in names are ignored, except in ``…_KEYS`` of test sets. If several
+names can stand for one field, the first in the list wins: PyTerrier writes ``docid``, a number,
+beside ``docno``.
 """
 
 from __future__ import annotations
@@ -12,35 +13,100 @@ from dataclasses import dataclass
 from typing import Literal
 
 from trectools_plus.errors import UsageError
-from trectools_plus.formats.topic_records.names import TABLE_TEXTS, TABLE_TOPIC_IDS
 
 
-def _names(text: str) -> tuple[str, ...]:
+def names_of(text: str) -> tuple[str, ...]:
+    """Return names that are separated by blanks."""
     return tuple(text.split())
 
 
-QUERY_IDS = _names(
+# Topics: the id.
+
+TOPIC_IDS = names_of(
+    "queryid qid id number num topicid questionid queryno topicno querynumber topicnumber no nr "
+    "identifier qno qnum tid caseid requestnumber requestid recordid turnid claimid exampleid "
+    "uuid sid docno topic title query name key q index"
+)
+TABLE_TOPIC_IDS = names_of(
+    "queryid qid topicid questionid searchid queryno topicno querynumber topicnumber qno caseid "
+    "id number num topic q query"
+)
+"""Names of the id in the header of a table."""
+
+# Topics: the text.
+
+TEXT_KEYS = ("text", "query_text", "query", "title")
+"""Names of the text in test sets."""
+TOPIC_TEXTS = names_of(
+    "text querytext querytxt query title question topictitle querytitle topictext questiontext "
+    "rawutterance utterance userutterance currentquery querystring searchquery requesttext "
+    "request keywordquery content contents q keywords keyword topic claim sentence input prompt "
+    "name string qstr qtext problemstatement body"
+)
+JOINED_TEXTS = names_of(
+    "disease diseases gene genes variant variants mutation demographic treatment other note "
+    "summary description desc topicdescription field patient diagnosis symptoms need context "
+    "informationneed narrative narr background"
+)
+"""Names of fields that are joined if a file has no field of ``TOPIC_TEXTS``."""
+LONG_TEXTS = frozenset({"narrative", "narr", "context", "background"})
+"""``JOINED_TEXTS`` that explain a text instead of being part of it, unless they are alone."""
+TABLE_TEXTS = names_of(
+    "text querytext query question title topictext questiontext searchquery utterance topic q"
+)
+"""Names of the text in the header of a table."""
+
+# Test sets.
+
+ID_KEYS = ("query_id", "id", "qid", "_id", "case_id")
+GRADED_KEYS = ("relevant", "relevant_docs", "relevant_documents", "judgments", "qrels")
+"""Names of judgments with a grade for each document."""
+LISTED_KEYS = ("expected_hpo_ids", "hpo_ids")
+"""Names of judgments that are a list of relevant ids."""
+JUDGED_KEYS = (*GRADED_KEYS, *LISTED_KEYS)
+NOTE_KEYS = ("category", "difficulty", "query_type", "hpo_domain", "language", "description")
+NOTE_WORDS = {
+    "category": ("exact_match", "synonym", "abbreviation", "layperson", "complex"),
+    "difficulty": ("easy", "medium", "hard"),
+    "query_type": ("exact_term", "paraphrase", "complex_clinical"),
+}
+"""Allowed values of fields that accept only these words."""
+METADATA_KEYS = ("dataset_id", "version", "language", "description")
+"""Metadata fields with text; others may have any type."""
+CASE_KEYS = (*ID_KEYS, *TEXT_KEYS, *JUDGED_KEYS, *NOTE_KEYS)
+DOC_ID_KEYS = ("doc_id", "docid", "document_id", "docno", "corpus_id", "id", "hpo_id", "term_id")
+"""Names of the document id in a judgment."""
+GRADE_KEYS = ("grade", "relevance", "rel", "relevance_grade")
+"""Names of the grade in a judgment."""
+SPAN_KEY = "span"
+"""The name of the words of the text that name a document, in its judgment."""
+TOP_KEYS = ("metadata", "queries", "test_cases")
+
+
+# Runs, qrels and corpora.
+
+QUERY_IDS = names_of(
     "query_id qid topic_id question_id search_id query_no topic_no query_number topic_number q_id "
     "qno narrative_id topic q query query_text case_id"
 )
-DOC_IDS = _names(
+DOC_IDS = names_of(
     "docno doc_id document_id corpus_id passage_id pid doc_no document_no doc_key "
     "document_key did doc document item_id product_id article_id result_id entity_id concept_id "
     "term_id hpo_id item passage iid"
 )
-GRADES = _names(
+GRADES = names_of(
     "relevance rel grade label judgment judgement rating gain relevance_label relevance_grade "
     "relevance_judgment relevant is_relevant relevance_score score"
 )
-SCORES = _names("score similarity sim similarity_score relevance_score rsv")
-RANKS = _names("rank ranking position pos rank_position")
-TAGS = _names("tag run run_tag run_id run_name system system_id system_name")
-SYSTEMS = _names(
+SCORES = names_of("score similarity sim similarity_score relevance_score rsv")
+RANKS = names_of("rank ranking position pos rank_position")
+TAGS = names_of("tag run run_tag run_id run_name system system_id system_name")
+SYSTEMS = names_of(
     "system system_name system_id system_number model model_name method method_name run run_name "
     "run_id run_tag tag"
 )
 """Names of the column that says which system found a document."""
-JUDGMENT_TYPES = _names("type judgment_type aspect criterion criteria dimension facet subtopic")
+JUDGMENT_TYPES = names_of("type judgment_type aspect criterion criteria dimension facet subtopic")
 """Names of the column that says what was judged."""
 
 Fields = Mapping[str, Sequence[str]]

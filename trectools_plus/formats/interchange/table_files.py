@@ -15,7 +15,7 @@ from io import BytesIO
 import polars as pl
 
 from trectools_plus.errors import FormatError
-from trectools_plus.formats.columns.facts import OddLines
+from trectools_plus.formats.columns.columns import OddLines
 from trectools_plus.formats.files import limits
 from trectools_plus.formats.files.content import FileContent
 from trectools_plus.formats.interchange.names import (
@@ -32,13 +32,6 @@ SEPARATORS = {"\t": "TSV", ",": "CSV", ";": "semicolon-separated", "|": "pipe-se
 """The separators that are detected, with the names of the formats."""
 BLANKS = " "
 """Any number of spaces and tabs."""
-
-_EXCEL_SEPARATOR = re.compile(r"sep=.")
-"""The line by which Excel names the separator."""
-_BARE_CR = re.compile("\r(?!\n)")
-_SPLIT_BLANKS = re.compile(r"[ \t\x0b\x0c]+")
-_CSV_FIELD_BYTES = 1 << 24
-_HEAD = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +60,7 @@ class Header:
     def split(self, text: str) -> list[str]:
         """Split a line into values, without quotes and blanks around them."""
         if self.separator == BLANKS:
-            return _SPLIT_BLANKS.split(text.strip(" \t\v\f"))
+            return re.split(r"[ \t\x0b\x0c]+", text.strip(" \t\v\f"))
         try:
             values = next(csv.reader([text], delimiter=self.separator, skipinitialspace=True), [])
         except csv.Error:
@@ -112,9 +105,9 @@ def find_header(text: str, accept: Callable[[Sequence[str]], bool]) -> Header | 
         text: The file or its beginning, without byte order mark.
         accept: Returns whether names of columns are those of the expected kind of file.
     """
-    for number, line in enumerate(text[:_HEAD].split("\n"), 1):
+    for number, line in enumerate(text[: 1 << 16].split("\n"), 1):
         line = line.removesuffix("\r")
-        is_excel = number == 1 and _EXCEL_SEPARATOR.fullmatch(line) is not None
+        is_excel = number == 1 and re.fullmatch("sep=.", line)  # names the separator
         if not line.strip(" \t\v\f") or line.startswith("#") or is_excel:
             continue
         if line.lstrip().startswith(("{", "[", "<")):  # JSON or XML
@@ -211,8 +204,8 @@ def _read_quoted(body: str, header: Header) -> HeadedTable | None:
 
 def _records(body: str, separator: str) -> Iterator[tuple[int, str, list[str] | None]]:
     """Yield line number, first line and values of each record; ``None`` if its quotes are wrong."""
-    lines = _BARE_CR.sub(" ", body).split("\n")
-    csv.field_size_limit(max(csv.field_size_limit(), _CSV_FIELD_BYTES))
+    lines = re.sub("\r(?!\n)", " ", body).split("\n")
+    csv.field_size_limit(max(csv.field_size_limit(), 1 << 24))
     ended = (line + "\n" for line in lines)
     reader = csv.reader(ended, delimiter=separator, skipinitialspace=True, strict=True)
     while (start := reader.line_num) < len(lines):
@@ -223,9 +216,6 @@ def _records(body: str, separator: str) -> Iterator[tuple[int, str, list[str] | 
 
 
 MAX_COLUMNS = 1000
-_ROW_BYTES = 64
-"""The memory that a row takes at least."""
-_READABLE = (pl.String, pl.Categorical, pl.Enum, pl.Boolean, pl.Binary, pl.Null)
 
 
 def read_parquet_table(source: FileContent, kind: Kind, columns: ColumnNames | None) -> HeadedTable:
@@ -262,7 +252,7 @@ def read_parquet_table(source: FileContent, kind: Kind, columns: ColumnNames | N
         ]
         scan = pl.scan_parquet(data).select(names)
         n_rows = scan.select(pl.len()).collect().item()
-        if n_rows * _ROW_BYTES > limits.max_content_bytes():
+        if n_rows * 64 > limits.max_content_bytes():
             raise _refused(source, f"it has {n_rows:,} rows, which need more memory than allowed")
         frame = scan.collect()
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
@@ -281,7 +271,8 @@ def read_parquet_table(source: FileContent, kind: Kind, columns: ColumnNames | N
 def _as_text(source: FileContent, column: pl.Series, is_id: bool) -> pl.Series:
     """Return the values as texts; "" for missing ones."""
     dtype = column.dtype
-    if not (dtype.is_numeric() or dtype in _READABLE) or (is_id and dtype.is_float()):
+    is_text = dtype in (pl.String, pl.Categorical, pl.Enum, pl.Boolean, pl.Binary, pl.Null)
+    if not (dtype.is_numeric() or is_text) or (is_id and dtype.is_float()):
         raise _refused(
             source,
             f"expected text or numbers in column {column.name!r} but got {dtype}",

@@ -29,7 +29,6 @@ _MEANINGS = {
     bool: "boolean",
     type(None): "null",
 }
-_SURROGATES = re.compile("[\ud800-\udfff]")
 
 
 class TreeError(Exception):
@@ -216,7 +215,7 @@ def parse_json(text: str, repeat: Repeat = refuse, first_line: int = 1) -> Node:
             result.data, result.text = _number(value, result.line), str(value)
         else:
             result.text = value if isinstance(value, str) else json.dumps(value)
-            if _SURROGATES.search(result.text):
+            if re.search("[\ud800-\udfff]", result.text):
                 raise TreeError("an unpaired surrogate is not a character", result.line)
         return result
 

@@ -22,8 +22,6 @@ from trectools_plus.formats.topic_records.nodes import (
 _TAG = "tag:yaml.org,2002:"
 _KNOWN_TAGS = frozenset({"str", "int", "float", "bool", "null", "map", "seq", "timestamp"})
 _COMMENT_FOLLOWS = re.compile(r"[ \t]+#")
-_MAX_DIRECTIVES = 64
-"""The parser compares each directive with all others."""
 
 
 def parse_yaml(text: str, repeat: Repeat = refuse) -> Node | None:
@@ -38,8 +36,8 @@ def parse_yaml(text: str, repeat: Repeat = refuse) -> Node | None:
             alias or an unknown tag.
     """
     check_size(text)
-    if text.count("%TAG") > _MAX_DIRECTIVES:
-        raise TreeError(f"more than {_MAX_DIRECTIVES} directives", 1)
+    if text.count("%TAG") > 64:  # the parser compares each with all others
+        raise TreeError("more than 64 directives", 1)
     # libyaml is about ten times faster than the parser in Python, but not always available.
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     root: Node | None = None

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from trectools_plus.errors import UsageError
-from trectools_plus.formats.files.appending import AppendedFile
+from trectools_plus.formats.files.atomic import AppendedFile
 from trectools_plus.formats.hashing import sha256_text
 from trectools_plus.formats.writing import UNWRITABLE
 from trectools_plus.retrieval.source import (

@@ -11,7 +11,7 @@ from typing import Any
 from trectools_plus.blas import limited_blas_threads
 from trectools_plus.display import Progress, no_progress
 from trectools_plus.formats.files.atomic import atomic_write, make_folder
-from trectools_plus.formats.files.outputs import read_manifest, refuse_foreign
+from trectools_plus.formats.files.guards import read_manifest, refuse_foreign
 from trectools_plus.formats.hashing import sha256_file
 from trectools_plus.formats.ranking import separate_ties
 from trectools_plus.formats.trec_files import write_run_frames

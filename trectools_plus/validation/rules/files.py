@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from trectools_plus.formats.columns.facts import LONG_LINE_BYTES, OddLines
+from trectools_plus.formats.columns.columns import LONG_LINE_BYTES, OddLines
 from trectools_plus.formats.files.limits import MAX_LINE_BYTES
 from trectools_plus.validation.registry import Case, Rule, rule, rule_of_cases
 from trectools_plus.validation.views.places import Pairs, Places
@@ -48,10 +48,10 @@ def marks(table: TableView, character: str) -> Places:
     """Return the places of a character that tools read differently: CR within a line, or NUL."""
     columns = table.file
     found = columns.facts.bare_cr if character == "\r" else columns.facts.nul
-    if wide_encoding(columns) or not found:
+    if wide_encoding(columns) or not len(found):
         return Places()
-    column = columns.line_index.text(int(found.lines[0])).find(character) + 1 or None
-    return Places(found.count, found.lines, column, first={"at": column or 0})
+    column = columns.line_index.text(int(found[0])).find(character) + 1 or None
+    return Places(len(found), np.unique(found), column, first={"at": column or 0})
 
 
 def no_data(table: TableView) -> bool:
@@ -77,8 +77,8 @@ def long_lines(table: TableView) -> Places:
     """Return long lines, the longest first, unless line ends have no meaning."""
     facts = table.facts
     longest = [] if facts.longest_line_at is None else [facts.longest_line_at]
-    others = [line for line in facts.long_lines.lines.tolist() if line not in longest]
-    return Places(facts.long_lines.count if table.is_line_based else 0, [*longest, *others])
+    others = [line for line in facts.long_lines.tolist() if line not in longest]
+    return Places(len(facts.long_lines) if table.is_line_based else 0, [*longest, *others])
 
 
 # Cases and rules that runs and qrels share
@@ -86,7 +86,7 @@ def long_lines(table: TableView) -> Places:
 form_feeds = Case(
     "warning",
     "form feed or vertical tab between columns; not every reader splits there",
-    lambda table: Places(len(table.facts.form_feed_lines.lines), table.facts.form_feed_lines.lines),
+    lambda table: Places(len(table.facts.form_feed_lines), table.facts.form_feed_lines),
     given=lambda table, _: table.shape.has_rows,
 )
 
@@ -340,7 +340,7 @@ RULES = (
         Case(
             "error",
             "line ends are bare CR; other readers read the whole file as one row",
-            lambda table: Places(table.facts.bare_cr.count, [1]),
+            lambda table: Places(len(table.facts.bare_cr), [1]),
             given=lambda table, _: has_only_bare_cr(table.file),
         ),
         Case(
@@ -422,7 +422,7 @@ RULES = (
         "qrels.txt:5: warning F108: 1 blank line; many readers stop there. Remove it.",
         "Remove it",
         "{count:blank line}; many readers stop there",
-        lambda table: Places(table.facts.blank_lines.count, table.facts.blank_lines.lines),
+        lambda table: Places(len(table.facts.blank_lines), table.facts.blank_lines),
         given=lambda table, _: table.is_line_based and table.shape.first_line,
         fixed="left out blank lines",
     ),

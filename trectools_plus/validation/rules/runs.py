@@ -146,7 +146,7 @@ def is_clear(run: RunView, _: Places) -> bool:
 
 def is_complete(run: RunView, _: Places) -> bool:
     """Return whether all rows could be read, so that gaps between ranks show missing rows."""
-    return not len(run.misshapen) + len(run.file.comments) + run.facts.nul.count
+    return not len(run.misshapen) + len(run.file.comments) + len(run.facts.nul)
 
 
 _NUMBERED = "numbered the ranks 1, 2, 3, … by score"
@@ -351,9 +351,7 @@ RULES = (
         Case(
             "info",
             "leading, trailing or repeated blanks, or both tabs and spaces",
-            lambda run: (
-                len(run.facts.loose_rows.lines) or (run.facts.has_spaces and run.facts.has_tabs)
-            ),
+            lambda run: run.facts.n_loose or (run.facts.has_spaces and run.facts.has_tabs),
             given=lambda run, _: run.shape.verdict == "rows",
         ),
         fixed="put one blank between columns",

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from trectools_plus.formats.columns.facts import OddLines
+from trectools_plus.formats.columns.columns import OddLines
 from trectools_plus.formats.columns.ids import Flags, Ids, Rows
 from trectools_plus.text import number, plural, quoted, visible
 

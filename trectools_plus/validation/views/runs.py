@@ -11,9 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from trectools_plus.choices import MAX_TAG_LENGTH
-from trectools_plus.formats.columns.columns import Columns
+from trectools_plus.formats.columns.columns import Columns, OddLines
 from trectools_plus.formats.columns.decimals import parse_decimal
-from trectools_plus.formats.columns.facts import OddLines
 from trectools_plus.formats.columns.ids import Flags, Rows
 from trectools_plus.formats.columns.lexer import scan_columns
 from trectools_plus.formats.columns.rows import RUN_FIELDS, RunRows

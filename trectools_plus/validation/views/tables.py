@@ -18,9 +18,8 @@ from typing import TYPE_CHECKING, Literal, Self
 import numpy as np
 import numpy.typing as npt
 
-from trectools_plus.formats.columns.columns import Columns
+from trectools_plus.formats.columns.columns import Columns, FileFacts, OddLines
 from trectools_plus.formats.columns.decimals import DECIMAL, INTEGER
-from trectools_plus.formats.columns.facts import FileFacts, OddLines
 from trectools_plus.formats.columns.ids import Rows
 from trectools_plus.formats.columns.rows import QRELS_FIELDS, RUN_FIELDS, QrelsRows, RunRows
 from trectools_plus.validation.views.places import (
@@ -143,7 +142,7 @@ def wide_encoding(columns: Columns) -> str | None:
 def has_only_bare_cr(columns: Columns) -> bool:
     """Return whether all line ends are CR, as in old Macintosh files."""
     facts = columns.facts
-    return bool(facts.bare_cr) and facts.n_lf + facts.n_crlf == 0
+    return len(facts.bare_cr) > 0 and facts.n_lf + facts.n_crlf == 0
 
 
 def fields_of(text: str) -> list[str]:

@@ -29,7 +29,7 @@ import polars as pl
 
 from trectools_plus.formats.columns.columns import Columns
 from trectools_plus.formats.columns.rows import QrelsRows
-from trectools_plus.formats.topic_records.names import (
+from trectools_plus.formats.interchange.names import (
     DOC_ID_KEYS,
     GRADE_KEYS,
     GRADED_KEYS,

@@ -1,20 +1,24 @@
-"""Files in folders that strangers made: reports and plans.
+"""Reading from folders that strangers made, and outputs that replace nothing of the user.
 
-A file is named by words, is a regular file inside the folder after links are resolved, and is not
-larger than a limit. So it is no device, no pipe, no file of the reader, and no compressed text that
-needs more memory than disk.
+A file of a stranger is named by words, is a regular file inside the folder after links are
+resolved, and is not larger than a limit. So it is no device, no pipe, no file of the reader, and no
+compressed text that needs more memory than disk. Outputs never replace inputs, and in folders only
+files that the same command wrote.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import re
 import stat
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from trectools_plus.errors import InputError
+from trectools_plus.errors import InputError, TrectoolsPlusError, UsageError
+from trectools_plus.formats.files.content import iter_lines
 from trectools_plus.formats.files.opening import is_catalogue_name, unreadable
 from trectools_plus.formats.hashing import sha256_file
 
@@ -26,7 +30,15 @@ PLAIN_NAME = re.compile(r"\w[\w .+-]{0,249}")
 MAX_BYTES = 2**32
 MAX_DOCUMENT_BYTES = 2**28
 MAX_ROWS = 20_000_000
-_SYSTEM = ("/dev", "/proc", "/sys")
+_LINES_READ = 1000
+_DATA_NAMES = re.compile(r"query|qid|topic|doc|pid|passage|corpus|relevan|grade", re.I)
+_MEASURE = re.compile(r"\b(?:measures?|schema_version)\b")
+"""Names a column or key of every result, and of no run, qrels or topics."""
+_DATA_ROW = re.compile(
+    r"\S+\s+\S+\s+\S+(?:\s+\S+)?\s+[-+]?[0-9.]\S*(?:\s+\S+)?|[0-9]\S*\s+\S+\s+[-+]?[0-9.]\S*"
+    r"|[^\t]+\t[^\t]+"
+)
+"""A row of a run or of qrels, or of topics."""
 
 
 class ClosedFolder:
@@ -168,7 +180,7 @@ def hash_original(path: str, limit: int = MAX_BYTES) -> str | None:
     try:
         resolved = Path(path).resolve()
         status = resolved.stat()
-        is_system = any(resolved.is_relative_to(folder) for folder in _SYSTEM)
+        is_system = any(resolved.is_relative_to(folder) for folder in ("/dev", "/proc", "/sys"))
         is_regular = stat.S_ISREG(status.st_mode) and status.st_size <= limit
         return sha256_file(resolved) if is_regular and not is_system else None
     except (OSError, RuntimeError, ValueError, InputError):
@@ -185,3 +197,120 @@ def is_unchanged(path: str, hashes: Collection[str]) -> bool:
         hashes: SHA-256 of the files that the stranger knows.
     """
     return hash_original(path) in hashes
+
+
+def refuse_overwriting(output: str | Path, inputs: Iterable[str | Path | None]) -> None:
+    """Raise an error if the output is one of the inputs, under the same or another name.
+
+    Raises:
+        UsageError: If it is.
+    """
+    for path in inputs:
+        if path is not None and str(path) != "-" and _is_same(path, output):
+            raise UsageError(
+                "would overwrite the input",
+                where=str(output),
+                remedy="name another file; the input is never changed",
+            )
+
+
+def _is_same(left: str | Path, right: str | Path) -> bool:
+    """Return whether two paths are one file; devices and pipes can be read and written."""
+    try:
+        return Path(left).is_file() and Path(left).samefile(right)
+    except (OSError, ValueError):  # one of them does not exist yet
+        return False
+
+
+def refuse_lost_data(output: str | Path) -> None:
+    """Raise an error if a result would replace a run, qrels, topics or a test set.
+
+    The name of the file of a result is easily confused with that of an input.
+
+    Raises:
+        UsageError: If the file contains one.
+    """
+    if Path(output).is_file() and _contains_data(Path(output)):
+        raise UsageError(
+            "exists, and contains a run, qrels or topics",
+            where=str(output),
+            remedy="name another file, or delete this one first",
+        )
+
+
+def _contains_data(path: Path) -> bool:
+    try:
+        read = [line.decode("utf-8", "replace") for line in islice(iter_lines(path), _LINES_READ)]
+    except TrectoolsPlusError:  # not text
+        return False
+    lines = [line.strip() for line in read if line.strip() and not line.startswith("#")]
+    first, head = lines[0] if lines else "", " ".join(lines)
+    is_table = re.search("[,\t]", first) is not None and _DATA_NAMES.search(first) is not None
+    if is_table or first.startswith(("{", "[", "<top", "<quer", "<?xml")):
+        return not _MEASURE.search(first if is_table else head)
+    return 2 * sum(bool(_DATA_ROW.fullmatch(line)) for line in lines) > len(lines)
+
+
+def refuse_link_out(output: str | Path, folder: str | Path) -> None:
+    """Raise an error if an output in a folder is a link to a place outside of it.
+
+    Whoever made the folder decides where its links lead.
+
+    Raises:
+        InputError: If it is, or if it is not a regular file.
+    """
+    root = Path(folder).resolve()
+    if any(parent.resolve() == root for parent in Path(output).absolute().parents):
+        find_inside(Path(output), root)
+
+
+def refuse_foreign(
+    folder: str | Path, names: Iterable[str | Path], written: Collection[str] = ()
+) -> None:
+    """Raise an error if files of a folder would be replaced that the command did not write.
+
+    Args:
+        folder: The folder.
+        names: The files that will be written, relative to the folder.
+        written: Those that the command wrote earlier.
+
+    Raises:
+        InputError: If one of them exists and is not in ``written``, or is a link out of the folder.
+    """
+    for name in names:
+        path = Path(folder, name)
+        refuse_link_out(path, folder)
+        if Path(name).as_posix() not in written and os.path.lexists(path):
+            raise InputError(
+                "exists, and was not written by this command",
+                where=str(path),
+                remedy="use another folder, or move the file",
+            )
+
+
+def refuse_foreign_beside(
+    folder: str | Path, names: Collection[str], manifest: str, keys: Collection[str]
+) -> None:
+    """Do the same for files that are always written together with a manifest.
+
+    Args:
+        folder: The folder.
+        names: The files that will be written; the manifest is one of them.
+        manifest: The JSON file; if it is there, the command wrote the others too.
+        keys: Keys of the manifest, by which it is known.
+
+    Raises:
+        InputError: If a file exists, and the manifest does not.
+    """
+    content = read_manifest(Path(folder, manifest))
+    is_written = content is not None and content.keys() >= set(keys)
+    refuse_foreign(folder, names, names if is_written else ())
+
+
+def read_manifest(path: Path) -> dict[str, object] | None:
+    """Return a JSON object; ``None`` if the file is missing or something else."""
+    try:
+        content = json.loads(path.read_bytes())
+    except (OSError, ValueError, RecursionError):
+        return None
+    return content if isinstance(content, dict) else None
