@@ -45,7 +45,7 @@ from trectools_plus.measures.judged import first_documents
 from trectools_plus.reporting.benchmark import render_markdown
 from trectools_plus.reporting.comparison import (
     describe_difference_intervals,
-    describe_test,
+    difference_cells,
     difference_row,
     mean_cell,
     name_test,
@@ -58,13 +58,12 @@ from trectools_plus.reporting.document import (
     Paragraph,
     show,
     show_ci,
-    show_p,
     table_of,
 )
 from trectools_plus.reporting.export import render_json, write_renderings, write_text
 from trectools_plus.reporting.page import DEEPEST, QueryEvidence, render_html
 from trectools_plus.reporting.plots import can_draw, draw_variants, save_plots, write_plots
-from trectools_plus.statistics.arrays import DEFAULT_CONFIDENCE
+from trectools_plus.statistics.method import alpha_of
 from trectools_plus.text import plural
 
 
@@ -241,18 +240,11 @@ def _describe_pairs(report: MultilingualReport) -> str:
     """Return a line on the differences of parallel sets."""
     if not report.differences:
         return "The sets are not parallel, so languages are not compared query by query."
-    pair = next(pair for pairs in report.differences.values() for pair in pairs)
-    levels = (
-        figure.ci.level
-        for result in report.languages.values()
-        for measures in result.modes.values()
-        for figure in measures.values()
-        if figure.ci is not None
-    )
-    test = describe_test(pair, next(levels, DEFAULT_CONFIDENCE))
+    pair = next(iter(report.differences.values()))[0]
+    test = name_test(pair.family, pair.test, pair.correction)
     return (
         "The sets are parallel: intervals and p-values are of differences query by query. "
-        f"{describe_difference_intervals(pair)} Adj. p: {test}."
+        f"{describe_difference_intervals(pair)} Adj. p: {test}. *: significant."
     )
 
 
@@ -326,12 +318,7 @@ def _row(report: SweepReport, variant: SweepVariant) -> dict[str, object]:
         "Best in": f"{variant.chosen:.0%}",
     }
     if report.baseline is not None:
-        names, pair = (f"Δ {report.baseline}", "Interval of Δ", "Adj. p"), variant.advantage
-        values = ["–"] * 3
-        if pair is not None:
-            values[0] = show(pair.difference, "+") + " *" * pair.significant
-            values[1:] = show_ci(pair.ci, "+") or "–", show_p(pair.p_adjusted)
-        row |= zip(names, values, strict=True)
+        row |= difference_cells(variant.advantage, "Interval of Δ")
     return row | {name: mean for name, mean in variant.measures.items() if name not in row}
 
 
@@ -364,9 +351,10 @@ def _list_lines(report: SweepReport) -> list[str]:
     advantages = [one.advantage for one in report.variants if one.advantage is not None]
     if report.baseline is not None:
         family = f"{plural(len(advantages), 'comparison')} with {report.baseline}"
-        test = name_test(family, config["confidence"], config["test"], config["correction"])
+        test = name_test(family, config["test"], config["correction"])
+        level = f"p ≤ {alpha_of(config['confidence']):g}"
         lines.append(
-            f"Δ: the difference from {report.baseline}, query by query; * significant ({test})."
+            f"Δ: minus {report.baseline}, query by query; * significant ({test}, {level})."
         )
     intervals = [*(one.ci for one in report.variants), *(one.ci for one in advantages)]
     return [*lines, *narrow_lines(intervals), *report.notes]

@@ -13,10 +13,8 @@ from trectools_plus.benchmark.gate import GateEntry, GateResult, GateRules
 from trectools_plus.errors import InputError, UsageError
 from trectools_plus.reporting.comparison import (
     describe_difference_intervals,
-    describe_method,
-    describe_test,
     difference_row,
-    name_test,
+    method_line,
 )
 from trectools_plus.reporting.document import (
     Block,
@@ -174,11 +172,9 @@ def _describe_rules(result: GateResult) -> str:
             f"The gate fails if a mean drops by more than {rules.max_drop * scale:g}{unit}{proof}."
         )
     compared = [entry.comparison for entry in result.entries]
-    tested = [pair.n for pair in compared if pair.p_adjusted is not None]
-    if tested:
+    if tested := [pair for pair in compared if pair.p_adjusted is not None]:
         family = f"{plural(len(tested), 'comparison')} of means with their baselines"
-        config = result.current.manifest.config
-        sentences.append(describe_method(name_test(family, level), max(tested), config))
+        sentences.append(method_line(result.current, tested[0], family))
     return " ".join(sentences)
 
 
@@ -244,15 +240,15 @@ def contrast_blocks(contrast: ReportComparison, *, full: bool = True) -> list[Bl
                 ]
     first, more = contrast.modes[0].comparisons[0], len(every) - len(measures)
     values = ", ".join(f"{name} {a} to {b}" for name, (a, b) in contrast.settings.items())
-    test = describe_test(first, report.confidence)
-    method = describe_method(test, queries, report.manifest.config)
     return [
         Paragraph(state_verdict(contrast), "result"),
         *(Paragraph(f"{place}  {name}") for place, name in zip("AB", contrast.names, strict=True)),
         table_of(means),
         Paragraph(f"{plural(more, 'more measure')}: --all" if more else ""),
         Paragraph(
-            f"Δ: B − A; * significant. {method} {describe_difference_intervals(first)}", "small"
+            f"Δ: B − A; * significant. {method_line(report, first)} "
+            f"{describe_difference_intervals(first)}",
+            "small",
         ),
         Paragraph(f"Settings that differ (A to B): {values}." if values else ""),
         Bullets([f"Note: {note}." for note in contrast.notes]),

@@ -66,7 +66,7 @@ class QueryEvidence:
 
     per_query: pl.DataFrame
     runs: Mapping[str, Run] = field(default_factory=dict)
-    qrels: Qrels | None = None
+    qrels: Qrels = field(default_factory=lambda: Qrels.from_dict({}))
     topics: Topics | None = None
     corpus: Corpus | None = None
 
@@ -83,35 +83,30 @@ def render_html(report: BenchmarkReport, evidence: QueryEvidence | None = None) 
         evidence: Per-query values, runs, judgments and texts; without it the page has no plots and
             no list of queries.
     """
-    headlines, noun = report.headline_measures, report.noun
+    headlines = report.headline_measures
     measures = [*dict.fromkeys([report.primary_measure, *headlines, *report.measure_names])]
     queries = None
     if evidence is not None:
         queries = _collect_queries(report, evidence, measures)
         measures = queries["measures"]
     verdicts = [make_verdict(report, name) for name in measures]
-    texts = ["" if verdict is None else verdict.text for verdict in verdicts]
     switch = {
         "measures": measures,
-        "verdicts": texts,
+        "verdicts": ["" if verdict is None else verdict.text for verdict in verdicts],
         "pairs": [_choose_pair(report, verdict) for verdict in verdicts],
         "comparisons": [_list_comparisons(report, name) for name in measures],
     }
     letters = name_letters(report, headlines)
-    table = means_table(report, headlines, letters).transposed(noun.capitalize())
+    table = means_table(report, headlines, letters).transposed(report.noun.capitalize())
     styles, scripts = ("".join(map(read_asset, names)) for names in (_STYLES, _SCRIPTS))
     labels = [result.label for result in report.modes.values()]
     return _read_template().render(
-        noun=noun,
-        version=report.manifest.packages.get("trectools-plus", ""),
-        title=f"{join_names(labels, f'{noun}s', 3)} on {report.manifest.dataset.id}",
-        verdict=texts[0],
-        measure=measures[0],
-        facts=[line for line in (method_line(report), describe_dataset(report)) if line],
+        report=report,
+        title=f"{join_names(labels, f'{report.noun}s', 3)} on {report.manifest.dataset.id}",
+        facts=[method_line(report), describe_dataset(report)],
         notes=list_notes(report),
         result=html([table]),
         legend=explain(report, headlines, letters),
-        steps=verdicts[0].next_steps if verdicts[0] else [],
         sections=html(report_sections(report)),
         switch=switch,
         queries=queries,
@@ -172,7 +167,6 @@ def _collect_queries(
         packed.append(b64encode(ordered.to_numpy().astype("<f4").tobytes()).decode())
     return {
         "modes": [result.label for result in report.modes.values()],
-        "noun": report.noun,
         "measures": measures,
         "lower": [not report.higher_is_better(measure) for measure in measures],
         "level": first.definition.relevance_level,
@@ -194,18 +188,16 @@ def _collect_results(evidence: QueryEvidence, cells: pl.DataFrame) -> dict[str, 
         first_documents(run, depth).with_columns(run=pl.lit(mode))
         for mode, run in evidence.runs.items()
     )
-    top = pl.concat(tops).with_columns(relevance=pl.lit(None, pl.Int64))
-    if evidence.qrels is not None:
-        judged = evidence.qrels.frame.unique(_RESULT, keep="first").select(*_RESULT, "relevance")
-        top = top.drop("relevance").join(judged, _RESULT, "left", maintain_order="left")
+    judged = evidence.qrels.frame.unique(_RESULT, keep="first").select(*_RESULT, "relevance")
+    top = pl.concat(tops).join(judged, _RESULT, "left", maintain_order="left")
     documents = top.select(pl.col("doc_id").unique(maintain_order=True)).with_row_index("number")
     numbered = top.join(documents, on="doc_id", maintain_order="left")
     results = numbered.group_by(_CELL).agg("number", "relevance")
     cells = cells.join(results, on=_CELL, how="left", maintain_order="left")
-    titles: dict[str, str] = {}
+    titles = {}
     if evidence.corpus is not None:
-        known = evidence.corpus.find(documents["doc_id"])
-        titles = dict(known.filter(pl.col("title") != "").select("doc_id", "title").iter_rows())
+        known = evidence.corpus.find(documents["doc_id"]).filter(pl.col("title") != "")
+        titles = dict(known.select("doc_id", "title").iter_rows())
     names = documents["doc_id"].to_list()
     return {
         "documents": names,
