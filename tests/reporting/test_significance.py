@@ -90,18 +90,6 @@ def test_eight_modes_have_marks(make_report: Any) -> None:
     assert (row.cells[0].text, row.cells[1].marks) == ("r7", "ᵃᵇᶜᵈᵉᶠᵍ")
 
 
-def test_groups_are_named_for_each_headline_measure(make_report: Any) -> None:
-    names = [f"r{n}" for n in range(9)]
-    groups = {"RR@10": [names[:8], names[8:]], "nDCG@10": [names]}
-    means = {name: {"nDCG@10": 0.1, "RR@10": 0.1} for name in names}
-    report = make_report(means, groups=groups)
-    for text in (console(report), render_markdown(report)):
-        assert "- nDCG@10: 9 modes" in text
-        assert "- RR@10: r0, r1, r2, r3, r4, r5, r6 and r7" in text
-    apart = [["hybrid"], ["lexical"], ["vector"]]
-    assert "- nDCG@10: " not in console(make_report(groups={"nDCG@10": apart}))
-
-
 def test_p_values_are_never_0() -> None:
     assert [show_p(p) for p in (None, 1e-9, 0.0001, 0.05, 1)] == [
         "–",

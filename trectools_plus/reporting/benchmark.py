@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TextIO
 from trectools_plus.benchmark.report.model import BenchmarkReport
 from trectools_plus.benchmark.report.verdict import baselines_of
 from trectools_plus.benchmark.run.targets import describe_status
-from trectools_plus.display import Cell, TextTable, make_row
+from trectools_plus.display import TextTable
 from trectools_plus.reporting.comparison import (
     MOST_COLUMNS,
     best_first,
@@ -215,12 +215,6 @@ def _differences(report: BenchmarkReport) -> list[Block]:
         }
         for pair in entries[:_MOST_PAIRS]
     )
-    groups = [
-        f"{measure}: {join_names([label_of[mode] for mode in group], f'{noun}s', _NAMED)}"
-        for measure in report.headline_measures
-        for group in report.groups.get(measure, [])
-        if len(group) > 1
-    ]
     return [
         table_of(rows),
         Paragraph(
@@ -231,8 +225,6 @@ def _differences(report: BenchmarkReport) -> list[Block]:
             "small",
         ),
         _more(len(entries) - _MOST_PAIRS),
-        Paragraph(f"Groups of {noun}s without a significant difference:" if groups else ""),
-        Bullets(groups),
     ]
 
 
@@ -247,9 +239,9 @@ def _strata(report: BenchmarkReport) -> list[Block]:
         rows = []
         for value, modes in values.items():
             figures = [modes.get(mode, {}).get(report.primary_measure) for mode in report.modes]
-            queries = max((figure.n for figure in figures if figure is not None), default=0)
-            cells = (mean_cell(one, queries) if one else Cell("–") for one in figures)
-            rows.append(make_row([f"{value} ({queries:,})", *cells]))
+            queries = max((figure.n for figure in figures if figure), default=0)
+            cells = (mean_cell(figure, queries) if figure else "–" for figure in figures)
+            rows.append((f"{value} ({queries:,})", *cells))
         table = TextTable.of([field, *(result.label for result in report.modes.values())], rows)
         blocks.append(fold(report, table, f" by {field}"))
     note = (

@@ -45,20 +45,15 @@ _FORMULA = r"^'*[=+@\-\t\r\n＝＋－＠]"
 """Texts that spreadsheet programs run as formulas, also in East Asian input; and those texts with
 apostrophes before them."""
 _NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
-_COLUMNS: dict[str, Any] = {
-    **dict.fromkeys(("mode", "label", "measure"), pl.String),
-    **dict.fromkeys(("mean", "low", "high", "level"), pl.Float64),
-    "n": pl.Int64,
-    "best": pl.Boolean,
+_DIFFERENCES = (
+    *("baseline", "difference", "difference_low", "difference_high", "p", "p_adjusted"),
+    *("significant", "wins", "ties", "losses"),
+)
+_TYPES: dict[str, Any] = {
+    **dict.fromkeys(("mean", "low", "high", *_DIFFERENCES[1:6]), pl.Float64),
     "better_than": pl.List(pl.String),
 }
-_DIFFERENCES: dict[str, Any] = {
-    "baseline": pl.String,
-    **dict.fromkeys(("difference", "difference_low", "difference_high"), pl.Float64),
-    **dict.fromkeys(("p", "p_adjusted"), pl.Float64),
-    "significant": pl.Boolean,
-    **dict.fromkeys(("wins", "ties", "losses"), pl.Int64),
-}
+"""Types of columns that can be empty."""
 
 
 def table_as_frame(report: BenchmarkReport, measures: Iterable[str] | None = None) -> pl.DataFrame:
@@ -66,7 +61,7 @@ def table_as_frame(report: BenchmarkReport, measures: Iterable[str] | None = Non
 
     With one baseline, further columns have the difference from it; null for the baseline itself.
     """
-    further = _DIFFERENCES if len(baselines_of(report)) == 1 else {}
+    further = _DIFFERENCES if len(baselines_of(report)) == 1 else ()
     rows = []
     for measure in report.measure_names if measures is None else measures:
         best, better = best_modes(report, measure), better_than(report, measure)
@@ -85,13 +80,15 @@ def table_as_frame(report: BenchmarkReport, measures: Iterable[str] | None = Non
                 "n": figure.n,
                 "best": mode in best,
                 "better_than": better[mode],
+                **dict.fromkeys(further),
             }
             if further and (pair := pairs.get(mode)) is not None:
                 low, high = ends_of(pair.ci)
-                row |= {"difference_low": low, "difference_high": high, "p": pair.p}
                 row |= pair.model_dump(include={*further})
+                row |= {"difference_low": low, "difference_high": high, "p": pair.p}
             rows.append(row)
-    return pl.DataFrame(rows, schema={**_COLUMNS, **further})
+    frame = pl.DataFrame(rows, infer_schema_length=None)
+    return frame.cast({name: kind for name, kind in _TYPES.items() if name in frame.columns})
 
 
 def frame_as_csv(frame: pl.DataFrame) -> str:

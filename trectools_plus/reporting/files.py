@@ -129,15 +129,16 @@ def render_files(result: BenchmarkResult, *, plots: bool) -> None:
         write_parquet(result.latency, folder / LATENCY_FILE)
     if dataset is not None:
         evidence = replace(evidence, qrels=dataset.qrels, topics=dataset.topics)
-    if dataset is not None and dataset.topics is not None:
-        write_parquet(dataset.topics.frame, folder / TOPICS_FILE)
-    if dataset is not None and dataset.corpus is not None:
-        shown = [first_documents(run, DEEPEST)["doc_id"] for run in result.runs.values()]
-        found = dataset.corpus.find(pl.concat(shown).unique(maintain_order=True))
-        titles = found.select("doc_id", "title").filter(pl.col("title") != "").sort("doc_id")
-        if titles.height:
-            write_parquet(titles, folder / DOCUMENTS_FILE)
-            evidence = replace(evidence, corpus=StoredDocuments(titles, titles.height))
+        if dataset.topics is not None:
+            write_parquet(dataset.topics.frame, folder / TOPICS_FILE)
+        if dataset.corpus is not None:
+            shown = [first_documents(run, DEEPEST)["doc_id"] for run in result.runs.values()]
+            documents = dataset.corpus.find(pl.concat(shown).unique(maintain_order=True))
+            titles = documents.select("doc_id", "title").filter(pl.col("title") != "")
+            if titles.height:
+                titles = titles.sort("doc_id")
+                write_parquet(titles, folder / DOCUMENTS_FILE)
+                evidence = replace(evidence, corpus=StoredDocuments(titles, titles.height))
     write_text(folder / MARKDOWN_FILE, render_markdown(report))
     write_text(folder / REPORT_FILE, render_json(report))
     make_folder(folder / MODE_REPORTS_FOLDER)
