@@ -12,7 +12,7 @@ import re
 import unicodedata
 from base64 import b64encode
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from hashlib import sha256
 from html import escape as escape_html
@@ -215,17 +215,11 @@ def _fit(console: Console, table: TextTable) -> Iterable[TextTable]:
 
 def table_width(console: Console, table: TextTable) -> int:
     """Return the width at which no number and no short text of the table is broken."""
-    from rich.measure import Measurement
-
-    columns = (
-        column if numeric or column.whole else replace(column, widest=_TEXT_WIDTH)
-        for column, numeric in zip(table.columns, numeric_columns(table), strict=True)
-    )
-    content = _as_rich(replace(table, columns=tuple(columns)))
-    return Measurement.get(console, console.options.update(max_width=10_000), content).maximum
+    wide = console.options.update(max_width=10_000)
+    return console.measure(_as_rich(table, _TEXT_WIDTH), options=wide).maximum
 
 
-def _as_rich(table: TextTable) -> RichTable:
+def _as_rich(table: TextTable, text_width: int | None = None) -> RichTable:
     from rich import box
     from rich.table import Table as RichTable
     from rich.text import Text as RichText
@@ -238,12 +232,13 @@ def _as_rich(table: TextTable) -> RichTable:
         cells = [row.cells[place] for row in table.rows]
         # Marks and intervals of different length would shift figures that are aligned on the right.
         is_right = numeric[place] and not any(cell.marks or cell.detail for cell in cells)
+        is_whole = column.whole or numeric[place]
         shown.add_column(
             printable(column.heading.marked),
             justify="right" if is_right else "left",
             overflow="fold",
-            no_wrap=column.whole or numeric[place],
-            max_width=column.widest,
+            no_wrap=is_whole,
+            max_width=column.widest if is_whole else text_width or column.widest,
         )
 
     def filled(cell: Cell) -> RichText:
