@@ -264,22 +264,26 @@ def contrast_document(contrast: ReportComparison) -> dict[str, Any]:
     """
     modes = []
     for mode in contrast.modes:
-        measures = {}
+        (mode_a, mode_b), measures = mode.modes, {}
         for pair in mode.comparisons:
             name = pair.measure
+            (mean_a, mean_b), (n_a, n_b) = mode.means[name], mode.counts[name]
             measures[name] = {
-                **dict(zip(("mean_a", "mean_b"), mode.means[name], strict=True)),
-                **dict(zip(("n_a", "n_b"), mode.counts[name], strict=True)),
+                "mean_a": mean_a,
+                "mean_b": mean_b,
+                "n_a": n_a,
+                "n_b": n_b,
                 "comparison": pair.model_dump(
                     mode="json", exclude={"baseline", "contrast", "measure"}
                 ),
                 "changed_most": [
-                    {"query_id": change.query_id, "a": change.before, "b": change.after}
-                    for change in mode.changed[name]
+                    {"query_id": query, "a": before, "b": after}
+                    for query, before, after in mode.changed[name]
                 ],
             }
-        names = dict(zip(("mode_a", "mode_b"), mode.modes, strict=True))
-        modes.append({"label": mode.label, **names, "measures": measures})
+        modes.append(
+            {"label": mode.label, "mode_a": mode_a, "mode_b": mode_b, "measures": measures}
+        )
     return {
         "a": contrast.names[0],
         "b": contrast.names[1],
@@ -378,20 +382,15 @@ def post_comment(request: PullRequest, markdown: str, marker: str) -> str:
     """
     comments = f"/repos/{request.repository}/issues/{request.number}/comments"
     body = {"body": markdown[:_LONGEST]}
-    known: list[Any] = []
     for page in range(1, _MOST_PAGES + 1):
-        known += _call(request, "GET", f"{comments}?per_page={_PAGE}&page={page}")
-        if len(known) < page * _PAGE:
+        known = _call(request, "GET", f"{comments}?per_page={_PAGE}&page={page}")
+        for comment in known:
+            if str(comment.get("body", "")).startswith(marker):
+                place = f"/repos/{request.repository}/issues/comments/{int(comment['id'])}"
+                return str(_call(request, "PATCH", place, body).get("html_url", ""))
+        if len(known) < _PAGE:
             break
-    for comment in known:
-        if str(comment.get("body", "")).startswith(marker):
-            place = f"/repos/{request.repository}/issues/comments/{int(comment['id'])}"
-            return str(_call(request, "PATCH", place, body).get("html_url", ""))
     return str(_call(request, "POST", comments, body).get("html_url", ""))
-
-
-_PERMISSION = "the token needs `permissions: pull-requests: write`"
-_NETWORK = "check that the server in GITHUB_API_URL can be reached"
 
 
 def _call(request: PullRequest, method: str, place: str, body: Any = None) -> Any:
@@ -410,11 +409,10 @@ def _call(request: PullRequest, method: str, place: str, body: Any = None) -> An
         response.raise_for_status()
         return response.json()
     except (httpx.HTTPError, httpx.InvalidURL, ValueError) as error:
-        reason, remedy = str(error) or type(error).__name__, _NETWORK
-        if isinstance(error, httpx.HTTPStatusError):
-            reason, remedy = f"HTTP status {error.response.status_code}", _PERMISSION
+        reason = [*str(error).splitlines(), type(error).__name__][0]
         raise InputError(
             f"the comment cannot be posted: {reason.replace(request.token, '***')}",
             where=f"{request.api}/repos/{request.repository}, pull request {request.number}",
-            remedy=remedy,
+            remedy="check the address in GITHUB_API_URL, and that the token has "
+            "`permissions: pull-requests: write`",
         ) from None

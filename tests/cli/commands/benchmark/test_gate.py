@@ -196,7 +196,7 @@ def test_a_comment_that_is_refused_hides_nothing(
     code, out, err = call("--current", after, "--baseline", before, "--post-comment")
     assert code == 1
     assert "gate failed" in out
-    assert f"HTTP status {status}" in err
+    assert f"'{status} " in err
     code, out, err = call("--current", before, "--baseline", after, "--post-comment")
     assert code == 2
     assert "gate passed" in out
