@@ -167,37 +167,48 @@ def list_notes(report: BenchmarkReport) -> list[str]:
 
 def report_sections(report: BenchmarkReport) -> list[Fold]:
     """Return the sections of a report; those that it has nothing for are empty."""
-    labels = {mode: f"{result.label}: " for mode, result in report.modes.items()}
+    manifest, modes, names = report.manifest, report.modes, report.measure_names
+    labels = {mode: f"{result.label}: " for mode, result in modes.items()}
     diagnosis = [
         f"{labels.get(item.mode or '', '')}{item.observed}. This suggests: {item.suggests}."
         for item in report.diagnosis
     ]
-    names = report.measure_names
-    has_others = {*names} > {*report.headline_measures}
-    others = [headline_table(report, names)] if has_others else []
-    claims = list_claims(report)
+    targets = []
+    for name in names:
+        levels = {result.label: result.measures[name].target for result in modes.values()}
+        states = {label: describe_status(level) for label, level in levels.items() if level}
+        targets += [{"Metric": name, **states}] * bool(states)
+    definitions = (
+        {
+            "Metric": name,
+            "Definition": f"{what.formula}; gain: {what.gain}; divided by: {what.denominator}",
+            "Relevant from grade": what.relevance_level,
+            "Computed by": what.provider,
+        }
+        for name, figure in next(iter(modes.values())).measures.items()
+        for what in [figure.definition]
+    )
+    settings = (
+        {"Setting": name, "Value": json.dumps(value, ensure_ascii=False)}
+        for name, value in manifest.config.items()
+    )
+    how = (
+        "benchmark run --config makes this report again, with these settings as a file and "
+        f"version {manifest.packages.get('trectools-plus')}. SHA-256: {manifest.config_hash}."
+    )
+    others = [headline_table(report, names)] * ({*names} > {*report.headline_measures})
     return [
         Fold(f"All {len(names)} measures", others, "others"),
-        Fold("Targets", [_targets(report)], "targets"),
+        Fold("Targets", [table_of(targets)], "targets"),
         Fold("Paired differences", _differences(report), "differences"),
         Fold("Groups of queries", _strata(report), "strata"),
         Fold("Diagnosis", [Bullets(diagnosis)], "diagnosis"),
         Fold(f"Queries that fail in every {report.noun}", _failing(report), "failing"),
         Fold("Diagnostics", _runs(report), "runs"),
-        Fold("Definitions", [_definitions(report)], "definitions"),
-        Fold("Settings", _settings(report), "settings"),
-        Fold(CLAIMS_TITLE, [Bullets(claims)], "claims"),
+        Fold("Definitions", [table_of(definitions)], "definitions"),
+        Fold("Settings", [Paragraph(how), table_of(settings)], "settings"),
+        Fold(CLAIMS_TITLE, [Bullets(list_claims(report))], "claims"),
     ]
-
-
-def _targets(report: BenchmarkReport) -> TextTable:
-    """Return the level of each mean."""
-    rows = []
-    for name in report.measure_names:
-        targets = {result.label: result.measures[name].target for result in report.modes.values()}
-        states = {label: describe_status(one) for label, one in targets.items() if one is not None}
-        rows += [{"Metric": name, **states}] * bool(states)
-    return table_of(rows)
 
 
 def _differences(report: BenchmarkReport) -> list[Block]:
@@ -292,33 +303,6 @@ def _runs(report: BenchmarkReport) -> list[Block]:
         f"({report.manifest.averaging})."
     )
     return [table_of(rows), Paragraph(reading, "small")]
-
-
-def _definitions(report: BenchmarkReport) -> TextTable:
-    figures = next(iter(report.modes.values())).measures
-    return table_of(
-        {
-            "Metric": name,
-            "Definition": f"{what.formula}; gain: {what.gain}; divided by: {what.denominator}",
-            "Relevant from grade": what.relevance_level,
-            "Computed by": what.provider,
-        }
-        for name, what in ((name, figure.definition) for name, figure in figures.items())
-    )
-
-
-def _settings(report: BenchmarkReport) -> list[Block]:
-    """Return the configuration with all defaults."""
-    manifest = report.manifest
-    rows = (
-        {"Setting": name, "Value": json.dumps(value, ensure_ascii=False)}
-        for name, value in manifest.config.items()
-    )
-    text = (
-        "benchmark run --config makes this report again, with these settings as a file and "
-        f"version {manifest.packages.get('trectools-plus')}."
-    )
-    return [Paragraph(text), table_of(rows), Paragraph(f"SHA-256: {manifest.config_hash}.")]
 
 
 def list_claims(report: BenchmarkReport) -> list[str]:

@@ -130,8 +130,7 @@ def mean_cell(
 ) -> Cell:
     """Return a mean with its interval, and its number of queries if that is another one."""
     count = "" if figure.mean is None or figure.n == queries else f"(n = {figure.n:,})"
-    detail = show_ci(figure.ci, decimals=decimals)
-    return Cell(show(figure.mean, decimals=decimals), detail, count)
+    return Cell(show(figure.mean, "", decimals), show_ci(figure.ci, "", decimals), count)
 
 
 def mean_cells(
@@ -176,20 +175,16 @@ def headline_table(report: BenchmarkReport, measures: Sequence[str]) -> TextTabl
     """
     table = means_table(report, measures, name_letters(report, measures))
     if not baselines_of(report):
-        rows = (
-            (*row.cells, _best_cell(report, name))
-            for row, name in zip(table.rows, measures, strict=True)
-        )
+        rows = []
+        for row, name in zip(table.rows, measures, strict=True):
+            is_tie = len(report.modes) > 1 and name not in report.unranked
+            cell = Cell("tie" if is_tie else "–")
+            if (best := report.best_mode[name]) is not None:
+                mark = "*" if report.best_mode_significant[name] else "n.s."
+                cell = Cell(report.modes[best].label, marks=mark)
+            rows.append((*row.cells, cell))
         table = TextTable.of([*table.columns, f"Best {report.noun.capitalize()}"], rows)
     return fold(report, table)
-
-
-def _best_cell(report: BenchmarkReport, measure: str) -> Cell:
-    best = report.best_mode[measure]
-    if best is None:
-        return Cell("–" if len(report.modes) < 2 or measure in report.unranked else "tie")
-    mark = "*" if report.best_mode_significant[measure] else "n.s."
-    return Cell(report.modes[best].label, marks=mark)
 
 
 def fold(report: BenchmarkReport, table: TextTable, by: str = "") -> TextTable:
@@ -256,8 +251,8 @@ def difference_cells(
     if pair is None:
         return dict.fromkeys(("Δ", interval, "Adj. p"), "–")
     return {
-        "Δ": Cell(show(pair.difference, "+", decimals=decimals), marks="*" * pair.significant),
-        interval: show_ci(pair.ci, "+", decimals=decimals) or "–",
+        "Δ": Cell(show(pair.difference, "+", decimals), marks="*" * pair.significant),
+        interval: show_ci(pair.ci, "+", decimals) or "–",
         "Adj. p": show_p(pair.p_adjusted),
     }
 
@@ -269,7 +264,7 @@ def difference_row(pair: Comparison, queries: int) -> dict[str, object]:
         **difference_cells(pair, name_interval([pair]), 4),
         "W/T/L": show_wins(pair),
         "p": show_p(pair.p),
-        "d_z": show(pair.effect_size, "+", decimals=2),
+        "d_z": show(pair.effect_size, "+", 2),
     }
 
 

@@ -22,7 +22,7 @@ from textwrap import wrap
 from typing import TYPE_CHECKING, Literal, TextIO
 
 from trectools_plus.display import MAX_TABLE_ROWS, Cell, TextTable, as_cell
-from trectools_plus.statistics.comparison import ConfidenceInterval
+from trectools_plus.statistics.comparison import ConfidenceInterval, ends_of
 from trectools_plus.text import make_console, printable, visible
 
 if TYPE_CHECKING:
@@ -103,27 +103,20 @@ Block = Heading | Paragraph | Bullets | Fold | TextTable
 _STYLE_OF = {"result": "bold", "small": "dim", "note": "", "": ""}
 
 
-def show(value: float | None, sign: str = "", *, decimals: int | None = None) -> str:
+def show(value: float | None, sign: str = "", decimals: int | None = None) -> str:
     """Return a figure with four decimals, or a dash if undefined; ``sign="+"`` adds plus signs."""
     places = 4 if decimals is None else decimals
     return "–" if value is None else f"{value:{sign},.{places}f}".replace("-", "−")
 
 
-def show_interval(
-    low: float | None, high: float | None, sign: str = "", *, decimals: int | None = None
-) -> str:
-    """Return an interval in square brackets, with three decimals; empty if undefined."""
-    if low is None or high is None:
+def show_ci(ci: ConfidenceInterval | None, sign: str = "", decimals: int | None = None) -> str:
+    """Return an interval in square brackets, with three decimals, and :data:`NARROW` if it has a
+    note; empty if undefined."""
+    if ci is None or ci.low is None:
         return ""
     places = 3 if decimals is None else decimals
-    return f"[{show(low, sign, decimals=places)}, {show(high, sign, decimals=places)}]"
-
-
-def show_ci(ci: ConfidenceInterval | None, sign: str = "", *, decimals: int | None = None) -> str:
-    """Return an interval as :func:`show_interval` does, with :data:`NARROW` if it has a note."""
-    if ci is None:
-        return ""
-    return show_interval(ci.low, ci.high, sign, decimals=decimals) + NARROW * bool(ci.note)
+    ends = ", ".join(show(end, sign, places) for end in ends_of(ci))
+    return f"[{ends}]{NARROW * bool(ci.note)}"
 
 
 def show_p(p: float | None) -> str:

@@ -296,7 +296,7 @@ def plot_differences(
             names = (
                 label_text(report.modes[mode].label) for mode in (pair.contrast, pair.baseline)
             )
-            mean = f"mean {show(pair.difference, '+')} {show_ci(pair.ci, '+', decimals=4)}"
+            mean = f"mean {show(pair.difference, '+')} {show_ci(pair.ci, '+', 4)}"
             axes.set_title("\n− ".join([*names]) + f"\n{mean.rstrip()}")
             axes.set_xlabel(f"Queries, sorted; won/tied/lost: {show_wins(pair)}")
             if pair.difference is not None:
