@@ -228,11 +228,11 @@ OF_FILES: dict[str, tuple[Callable[[Path], None], str]] = {
     "a title": (edit_table("documents.parquet", "title"), "documents.parquet: "),
     "a plot": (
         lambda folder: (folder / "visualizations/measures.png").write_bytes(b"another plot"),
-        "visualizations/measures.png: the plot differs",
+        "visualizations/measures.png: the bytes differ",
     ),
     "a drawing": (
         replace_text("visualizations/measures.svg", "</svg>", "<desc>x</desc></svg>"),
-        "visualizations/measures.svg: the plot differs",
+        "visualizations/measures.svg: the bytes differ",
     ),
     "a row of a run": (
         lambda folder: (folder / "runs/lexical.run").write_text(

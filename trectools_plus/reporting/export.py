@@ -307,44 +307,34 @@ def evaluation_document(
         evaluation: Their scores.
         per_query: Include the values of all queries.
     """
-    counts = next(iter(evaluation.counts.values()))
+    names, runs_read = evaluation.measure_names, []
+    for run, file in runs.items():
+        counts, measures = evaluation.counts[run], {}
+        for name in names:
+            n, mean = evaluation.n(run, name), none_if_nan(evaluation.mean(run, name))
+            measures[name] = {"mean": mean, "n": n, "undefined": counts.n_scored - n}
+            if per_query:
+                values = map(none_if_nan, evaluation.values(run, name).tolist())
+                queries = zip(evaluation.query_ids[run], values, strict=True)
+                measures[name]["per_query"] = dict(queries)
+        runs_read.append(
+            {
+                "name": run,
+                "path": file.path,
+                "sha256": file.path and hash_original(file.path, sys.maxsize),
+                "counts": counts.as_dict(),
+                "measures": measures,
+            }
+        )
     return {
         "qrels": {
             "path": qrels_path,
             "sha256": hash_original(qrels_path, sys.maxsize),
-            "queries": counts.n_qrels,
+            "queries": next(iter(evaluation.counts.values())).n_qrels,
             "queries_without_relevant": evaluation.queries_without_relevant,
         },
         **evaluation.averaging._asdict(),
         "notes": evaluation.notes,
-        "runs": [
-            {
-                "name": name,
-                "path": run.path,
-                "sha256": run.path and hash_original(run.path, sys.maxsize),
-                "counts": evaluation.counts[name].as_dict(),
-                "measures": {
-                    measure: _measured(evaluation, name, measure, per_query=per_query)
-                    for measure in evaluation.measure_names
-                },
-            }
-            for name, run in runs.items()
-        ],
-        "definitions": {
-            measure: evaluation.definition(measure).as_dict()
-            for measure in evaluation.measure_names
-        },
+        "runs": runs_read,
+        "definitions": {name: evaluation.definition(name).as_dict() for name in names},
     }
-
-
-def _measured(evaluation: Evaluation, run: str, measure: str, *, per_query: bool) -> dict[str, Any]:
-    n, mean = evaluation.n(run, measure), none_if_nan(evaluation.mean(run, measure))
-    values: dict[str, Any] = {
-        "mean": mean,
-        "n": n,
-        "undefined": evaluation.counts[run].n_scored - n,
-    }
-    if per_query:
-        column = map(none_if_nan, evaluation.values(run, measure).tolist())
-        values["per_query"] = dict(zip(evaluation.query_ids[run], column, strict=True))
-    return values

@@ -52,16 +52,16 @@ def gate_blocks(result: GateResult) -> list[Block]:
     noun, entries = result.current.noun.capitalize(), result.entries
     fallen = [
         {
-            "Query": query.query_id,
-            "Text": visible(result.texts.get(query.query_id) or "–", 80),
+            "Query": query,
+            "Text": visible(result.texts.get(query) or "–", 80),
             noun: entry.label,
             "Metric": entry.measure,
-            "Baseline": query.before,
-            "Current": query.after,
+            "Baseline": before,
+            "Current": after,
         }
         for entry in entries
         if entry.drop > 0
-        for query in entry.fallen[:_NAMED]
+        for query, before, after in entry.fallen[:_NAMED]
     ]
     better = ", ".join(f"{entry.label} {entry.measure}" for entry in entries if entry.higher)
     remark = (
@@ -106,23 +106,25 @@ def gate_document(result: GateResult) -> dict[str, Any]:
         **{name: getattr(result.rules, name) for name in _RULES},
         "current": result.current.manifest.experiment_id,
         "baseline": result.baseline.manifest.experiment_id,
-        "entries": [_entry_document(entry, result) for entry in result.entries],
+        "entries": [
+            {
+                **{name: getattr(entry, name) for name in _ENTRY},
+                "ci": entry.ci and entry.ci.model_dump(mode="json"),
+                "p_adjusted": entry.comparison.p_adjusted,
+                "significant": entry.comparison.significant,
+                "queries": entry.comparison.n,
+                "judged": judged and {"baseline": judged[0], "current": judged[1]},
+                "condensed": condensed and {"baseline": condensed[0], "current": condensed[1]},
+                "fallen": [
+                    {"query_id": query, "baseline": before, "current": after}
+                    for query, before, after in entry.fallen
+                ],
+            }
+            for entry in result.entries
+            for judged, condensed in [(result.judged.get(entry.mode), entry.condensed)]
+        ],
         "raise_baseline": result.passed and any(entry.higher for entry in result.entries),
         "notes": result.notes,
-    }
-
-
-def _entry_document(entry: GateEntry, result: GateResult) -> dict[str, Any]:
-    sides, judged = ("baseline", "current"), result.judged.get(entry.mode)
-    return {
-        **{name: getattr(entry, name) for name in _ENTRY},
-        "ci": None if entry.ci is None else entry.ci.model_dump(mode="json"),
-        "p_adjusted": entry.comparison.p_adjusted,
-        "significant": entry.comparison.significant,
-        "queries": entry.comparison.n,
-        "judged": judged and dict(zip(sides, judged, strict=True)),
-        "condensed": entry.condensed and dict(zip(sides, entry.condensed, strict=True)),
-        "fallen": [dict(zip(("query_id", *sides), query, strict=True)) for query in entry.fallen],
     }
 
 
@@ -149,10 +151,8 @@ def _state_entry(entry: GateEntry, result: GateResult) -> str:
             f"{show(after - before, '+')} to {show(after)}. Judge these documents"
         )
     change = _show_change(entry.current - entry.baseline, entry, result.rules)
-    if entry.non_inferior is not False:
-        return f"{name} changed by {change}"
-    interval = _show_ends(entry, result.rules)
-    return f"{name} is not shown to be non-inferior: {change}, interval {interval}"
+    is_shown = entry.non_inferior is not False
+    return f"{name} {'changed by' if is_shown else 'is not shown to be non-inferior:'} {change}"
 
 
 def _describe_rules(result: GateResult) -> str:
@@ -184,14 +184,10 @@ def _show_change(change: float, entry: GateEntry, rules: GateRules) -> str:
     return show(change, "+") if rules.absolute else share.replace("-", "−")
 
 
-def _show_ends(entry: GateEntry, rules: GateRules) -> str:
-    ends = [_show_change(end, entry, rules) for end in ends_of(entry.ci) if end is not None]
-    return f"[{', '.join(ends)}]" if ends else "–"
-
-
 def _row(entry: GateEntry, rules: GateRules) -> dict[str, object]:
     is_large = rules.max_drop is not None and entry.drop > rules.max_drop + EQUAL
     state = "better" if entry.higher else "ok"
+    ends = [_show_change(end, entry, rules) for end in ends_of(entry.ci) if end is not None]
     if entry.failed:
         state = "not shown" if entry.non_inferior is False and not is_large else "failed"
     elif is_large:
@@ -201,7 +197,7 @@ def _row(entry: GateEntry, rules: GateRules) -> dict[str, object]:
         "Baseline": entry.baseline,
         "Current": entry.current,
         "Change": _show_change(entry.current - entry.baseline, entry, rules),
-        **({} if rules.non_inferior is None else {"Interval": _show_ends(entry, rules)}),
+        "Interval": ", ".join(ends) or "–",
         "Adj. p": show_p(entry.comparison.p_adjusted),
         "Verdict": state if entry.decidable else "not decidable",
     }
@@ -228,16 +224,10 @@ def contrast_blocks(contrast: ReportComparison, *, full: bool = True) -> list[Bl
                 row = {noun: mode.label, "Metric": pair.measure}
                 before, after = mode.means[pair.measure]
                 means.append({**row, "A": before, "B": after, **difference_row(pair, queries)})
-                changes += [
-                    {
-                        "Query": change.query_id,
-                        **row,
-                        "A": change.before,
-                        "B": change.after,
-                        "B − A": show(change.after - change.before, "+"),
-                    }
-                    for change in mode.changed[pair.measure]
-                ]
+                changes += (
+                    {"Query": query, **row, "A": of_a, "B": of_b}
+                    for query, of_a, of_b in mode.changed[pair.measure]
+                )
     first, more = contrast.modes[0].comparisons[0], len(every) - len(measures)
     values = ", ".join(f"{name} {a} to {b}" for name, (a, b) in contrast.settings.items())
     return [

@@ -7,7 +7,7 @@ import tempfile
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
-from itertools import islice
+from itertools import islice, zip_longest
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, TypeVar
@@ -56,6 +56,7 @@ _OF_THE_REPORT = (MODE_REPORTS_FOLDER, PLOTS_FOLDER)
 """Folders in which only a benchmark writes."""
 _NOT_WRITTEN = "a benchmark of these files does not write this file"
 _NOTHING = object()
+_TEXTS = (".html", ".md", ".run", ".txt")
 _Report = TypeVar("_Report", bound=ReportModel)
 
 
@@ -257,31 +258,24 @@ class _FolderComparison:
         elif not again.is_file():
             changes = [_NOT_WRITTEN]
         elif path.read_bytes() != again.read_bytes():
-            folders = self._files, ClosedFolder(scratch)
-            changes = find_changes(*(_read_content(folder, name) for folder in folders))
+            if name.endswith(".json"):
+                changes = find_changes(read_json(path), read_json(again))
+            elif name.endswith(_TEXTS):
+                lines = zip_longest(*(file.read_bytes().splitlines() for file in (path, again)))
+                changes = (
+                    f"line {number}: it differs"
+                    for number, (reported, rebuilt) in enumerate(lines, 1)
+                    if reported != rebuilt
+                )
             changes = [*islice(changes, _MOST_FINDINGS)] or ["the bytes differ"]
-            if name.startswith(f"{PLOTS_FOLDER}/"):
-                changes = ["the plot differs from the plot of these figures"]
         self.problems += [f"{name}: {change}" for change in changes]
-
-
-def _read_content(folder: ClosedFolder, name: str) -> Any:
-    """Return a document, or the lines of a table or a text by their numbers."""
-    path = folder.file(name)
-    if name.endswith(".json"):
-        return read_json(path)
-    table = folder.read_table(name) if name.endswith(".parquet") else None
-    lines: list[Any] = path.read_bytes().decode(errors="replace").splitlines()
-    if table is not None:
-        lines = [table.schema, *table.rows()]
-    return {f"line {number}": str(line) for number, line in enumerate(lines, 1)}
 
 
 def find_changes(reported: Any, rebuilt: Any, place: str = "") -> Iterator[str]:
     """Yield a line for each value that differs, and for another order, with its location.
 
     Args:
-        reported: The document, or numbered lines.
+        reported: The document.
         rebuilt: The same made again.
         place: The place of both in a larger document.
     """
