@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, TextIO
 
 from trectools_plus.benchmark.report.model import BenchmarkReport
 from trectools_plus.benchmark.report.verdict import baselines_of
 from trectools_plus.benchmark.run.targets import describe_status
 from trectools_plus.display import TextTable
+from trectools_plus.models import BaseManifest
 from trectools_plus.reporting.comparison import (
     MOST_COLUMNS,
     best_first,
@@ -305,14 +306,23 @@ def _runs(report: BenchmarkReport) -> list[Block]:
     return [table_of(rows), Paragraph(reading, "small")]
 
 
+def claim_lines(manifest: BaseManifest, further: Mapping[str, object]) -> list[str]:
+    """Return lines of the facts of a manifest that nobody can derive, and of further facts."""
+    facts = {
+        "Created": manifest.created_at,
+        "Command": manifest.command or "called from Python",
+        "Machine": f"{manifest.python} on {manifest.platform}",
+        **{f"Package {name}": version for name, version in manifest.packages.items()},
+        **further,
+    }
+    return [f"{name}: {fact}" for name, fact in facts.items() if fact is not None]
+
+
 def list_claims(report: BenchmarkReport) -> list[str]:
     """Return what the writer of a report states and ``verify`` cannot derive, a line each."""
     manifest = report.manifest
     facts = {
-        "Experiment": f"{manifest.experiment_id}, created {manifest.created_at}",
-        "Command": manifest.command or "called from Python",
-        "Machine": f"{manifest.python} on {manifest.platform}",
-        **{f"Package {name}": version for name, version in manifest.packages.items()},
+        "Experiment": manifest.experiment_id,
         "Limit of threads of matrix products": manifest.blas_threads,
         "Version of the dataset": manifest.dataset.version,
         "Documents": manifest.dataset.documents,
@@ -320,7 +330,7 @@ def list_claims(report: BenchmarkReport) -> list[str]:
         **{f"Index of {mode}": key for mode, key in manifest.index_snapshots.items()},
         **{f"Model {role}": f"{one.path} {one.sha256}" for role, one in manifest.models.items()},
     }
-    claims = [f"{name}: {fact}" for name, fact in facts.items() if fact is not None]
+    claims = claim_lines(manifest, facts)
     findings = [("the data", manifest.dataset.findings)]
     for result in report.modes.values():
         findings.append((result.label, result.diagnostics.findings))

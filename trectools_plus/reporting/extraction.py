@@ -14,7 +14,7 @@ from trectools_plus.extraction.report import GOLD_FILE, REPORT_FILE, ExtractionR
 from trectools_plus.extraction.runner import ExtractionResult, Sweep
 from trectools_plus.extraction.scoring import ExtractionComparison
 from trectools_plus.formats.files.outputs import refuse_foreign_beside
-from trectools_plus.reporting.benchmark import CLAIMS_TITLE
+from trectools_plus.reporting.benchmark import CLAIMS_TITLE, claim_lines
 from trectools_plus.reporting.comparison import TEST_NAMES
 from trectools_plus.reporting.document import (
     Block,
@@ -109,18 +109,12 @@ def extraction_claims(report: ExtractionReport) -> list[str]:
     """Return what the writer of a report states and ``verify`` cannot derive, a line each."""
     manifest, system = report.manifest, report.system
     facts = {
-        "Created": manifest.created_at,
-        "Command": manifest.command or "called from Python",
-        "Machine": f"{manifest.python} on {manifest.platform}",
-        **{f"Package {name}": version for name, version in manifest.packages.items()},
         "Ontology": manifest.ontology,
         "Documents": report.dataset.path,
-        "SHA-256 of the documents": report.dataset.sha256,
-        "SHA-256 of the predictions": system.sha256,
         "Predictions": system.predictions or "extracted",
         **({} if system.settings is None else system.settings.model_dump()),
     }
-    return [*report.reported, *(f"{name}: {value}" for name, value in facts.items())]
+    return [*report.reported, *claim_lines(manifest, facts)]
 
 
 def check_extraction_folder(folder: str | Path) -> None:

@@ -139,17 +139,20 @@ def render_files(result: BenchmarkResult, *, plots: bool) -> None:
                 titles = titles.sort("doc_id")
                 write_parquet(titles, folder / DOCUMENTS_FILE)
                 evidence = replace(evidence, corpus=StoredDocuments(titles, titles.height))
-    write_text(folder / MARKDOWN_FILE, render_markdown(report))
-    write_text(folder / REPORT_FILE, render_json(report))
-    make_folder(folder / MODE_REPORTS_FOLDER)
+    texts = {
+        MARKDOWN_FILE: render_markdown(report),
+        REPORT_FILE: render_json(report),
+        HTML_FILE: render_html(report, evidence),
+    }
     for mode, of_mode in report.modes.items():
         failing, primary = report.failing_queries, report.primary_measure
         if dataset is not None:
             run, definition = {mode: result.runs[mode]}, of_mode.measures[primary].definition
             failing = find_failing(dataset, run, result.per_query, primary, definition)
-        text = render_json(report_of_mode(report, mode, failing))
-        write_text(folder / mode_report_name(mode), text)
-    write_text(folder / HTML_FILE, render_html(report, evidence))
+        texts[mode_report_name(mode)] = render_json(report_of_mode(report, mode, failing))
+    make_folder(folder / MODE_REPORTS_FOLDER)
+    for name, text in texts.items():
+        write_text(folder / name, text)
     if plots:
         write_plots(result, folder)
 
@@ -220,6 +223,13 @@ def multilingual_blocks(report: MultilingualReport) -> list[Block]:
         for mode, pairs in report.differences.items()
         for pair in pairs
     )
+    parallel = "The sets are not parallel, so languages are not compared query by query."
+    for pair, *_ in [*report.differences.values()][:1]:
+        parallel = (
+            "The sets are parallel: intervals and p-values are of differences query by query. "
+            f"{describe_difference_intervals(pair)} *: significant. Adj. p: "
+            f"{name_test(pair.family, pair.test, pair.correction)}."
+        )
     return [
         Heading("Comparison of languages", 1),
         Paragraph(f"Documents: {report.corpus}."),
@@ -227,7 +237,7 @@ def multilingual_blocks(report: MultilingualReport) -> list[Block]:
         table_of(means),
         Fold("Differences of languages", [table_of(differences)]),
         Paragraph(_READING, "small"),
-        Paragraph(_describe_pairs(report), "small"),
+        Paragraph(parallel, "small"),
         *(
             Paragraph(f"Note on {language}: {note}", "note")
             for language, result in report.languages.items()
@@ -235,18 +245,6 @@ def multilingual_blocks(report: MultilingualReport) -> list[Block]:
         ),
         Paragraph(f"Created by: {report.command}" if report.command else ""),
     ]
-
-
-def _describe_pairs(report: MultilingualReport) -> str:
-    """Return a line on the differences of parallel sets."""
-    if not report.differences:
-        return "The sets are not parallel, so languages are not compared query by query."
-    pair = next(iter(report.differences.values()))[0]
-    test = name_test(pair.family, pair.test, pair.correction)
-    return (
-        "The sets are parallel: intervals and p-values are of differences query by query. "
-        f"{describe_difference_intervals(pair)} Adj. p: {test}. *: significant."
-    )
 
 
 _SHOWN = 20
@@ -274,22 +272,18 @@ def write_sweep_report(result: SweepResult) -> dict[str, Path]:
                 where=str(folder.path),
                 remedy="use another one",
             )
-        _write_files(result, folder.partial)
-        written = [path.relative_to(folder.partial) for path in folder.partial.rglob("*.*")]
+        partial, report = folder.partial, result.report
+        if can_draw():
+            save_plots({"sweep": draw_variants(report)}, partial / PLOTS_FOLDER)
+        names = SWEEP_FILE, SWEEP_MARKDOWN_FILE, SWEEP_HTML_FILE
+        write_renderings(report, sweep_blocks(report), partial, *names)
+        write_parquet(result.per_query, partial / PER_QUERY_FILE)
+        write_qrels(result.qrels, partial / QRELS_FILE)
+        if len(result.run.frame):
+            write_run(result.run, partial / WINNER_FILE, tag="winner")
+        written = [path.relative_to(partial) for path in partial.rglob("*.*")]
         folder.publish()
     return {path.suffix.removeprefix("."): folder.path / path for path in written}
-
-
-def _write_files(result: SweepResult, folder: Path) -> None:
-    report = result.report
-    if can_draw():
-        save_plots({"sweep": draw_variants(report)}, folder / PLOTS_FOLDER)
-    names = SWEEP_FILE, SWEEP_MARKDOWN_FILE, SWEEP_HTML_FILE
-    write_renderings(report, sweep_blocks(report), folder, *names)
-    write_parquet(result.per_query, folder / PER_QUERY_FILE)
-    write_qrels(result.qrels, folder / QRELS_FILE)
-    if len(result.run.frame):
-        write_run(result.run, folder / WINNER_FILE, tag="winner")
 
 
 def sweep_blocks(report: SweepReport, *, full: bool = True) -> list[Block]:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from trectools_plus.benchmark.report.model import BenchmarkReport, Verdict
+from trectools_plus.benchmark.report.model import BenchmarkReport
 from trectools_plus.benchmark.report.verdict import make_verdict
 from trectools_plus.formats.tables import Corpus, Qrels, Run, Topics
 from trectools_plus.measures.judged import first_documents
@@ -90,11 +90,29 @@ def render_html(report: BenchmarkReport, evidence: QueryEvidence | None = None) 
         queries = _collect_queries(report, evidence, measures)
         measures = queries["measures"]
     verdicts = [make_verdict(report, name) for name in measures]
+    places = {mode: place for place, mode in enumerate(report.modes)}
+    comparisons: dict[str, list[list[Any]]] = {name: [] for name in measures}
+    for entry in report.comparisons:
+        if entry.measure in measures:
+            result = (
+                f"p {show_p(entry.p)}, {show_p(entry.p_adjusted)} adjusted; "
+                f"{'' if entry.significant else 'not '}significant"
+            )
+            pair = places[entry.contrast], places[entry.baseline]
+            row = [*pair, entry.difference, *ends_of(entry.ci), result]
+            comparisons[entry.measure].append(row)
+    # The modes of the verdict; without one, the first two modes, or one mode and none.
+    first = (1, 0) if len(places) > 1 else (0, -1)
     switch = {
         "measures": measures,
         "verdicts": ["" if verdict is None else verdict.text for verdict in verdicts],
-        "pairs": [_choose_pair(report, verdict) for verdict in verdicts],
-        "comparisons": [_list_comparisons(report, name) for name in measures],
+        "pairs": [
+            (places[verdict.best], places[verdict.second])
+            if verdict and verdict.best and verdict.second
+            else first
+            for verdict in verdicts
+        ],
+        "comparisons": [*comparisons.values()],
     }
     letters = name_letters(report, headlines)
     table = means_table(report, headlines, letters).transposed(report.noun.capitalize())
@@ -114,32 +132,6 @@ def render_html(report: BenchmarkReport, evidence: QueryEvidence | None = None) 
         scripts=scripts,
         policy=make_policy(styles, scripts),
     )
-
-
-def _choose_pair(report: BenchmarkReport, verdict: Verdict | None) -> tuple[int, int]:
-    """Return the positions of the modes of the verdict; without one, of the first two modes.
-
-    For a single mode, the second position is -1.
-    """
-    names = list(report.modes)
-    if verdict is None or verdict.best is None or verdict.second is None:
-        return (1, 0) if len(names) > 1 else (0, -1)
-    return names.index(verdict.best), names.index(verdict.second)
-
-
-def _list_comparisons(report: BenchmarkReport, measure: str) -> list[list[Any]]:
-    """Return ``[contrast, baseline, difference, low, high, result in words]`` of each pair."""
-    places = {mode: place for place, mode in enumerate(report.modes)}
-    return [
-        [
-            *(places[entry.contrast], places[entry.baseline]),
-            *(entry.difference, *ends_of(entry.ci)),
-            f"p {show_p(entry.p)}, {show_p(entry.p_adjusted)} adjusted; "
-            f"{'' if entry.significant else 'not '}significant",
-        ]
-        for entry in report.comparisons
-        if entry.measure == measure
-    ]
 
 
 def _collect_queries(
