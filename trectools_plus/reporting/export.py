@@ -307,9 +307,10 @@ def evaluation_document(
         evaluation: Their scores.
         per_query: Include the values of all queries.
     """
-    names, runs_read = evaluation.measure_names, []
+    names, documents = evaluation.measure_names, []
     for run, file in runs.items():
-        counts, measures = evaluation.counts[run], {}
+        counts = evaluation.counts[run]
+        measures: dict[str, dict[str, Any]] = {}
         for name in names:
             n, mean = evaluation.n(run, name), none_if_nan(evaluation.mean(run, name))
             measures[name] = {"mean": mean, "n": n, "undefined": counts.n_scored - n}
@@ -317,7 +318,7 @@ def evaluation_document(
                 values = map(none_if_nan, evaluation.values(run, name).tolist())
                 queries = zip(evaluation.query_ids[run], values, strict=True)
                 measures[name]["per_query"] = dict(queries)
-        runs_read.append(
+        documents.append(
             {
                 "name": run,
                 "path": file.path,
@@ -335,6 +336,6 @@ def evaluation_document(
         },
         **evaluation.averaging._asdict(),
         "notes": evaluation.notes,
-        "runs": runs_read,
+        "runs": documents,
         "definitions": {name: evaluation.definition(name).as_dict() for name in names},
     }

@@ -222,12 +222,10 @@ def contrast_blocks(contrast: ReportComparison, *, full: bool = True) -> list[Bl
         for pair in mode.comparisons:
             if pair.measure in measures:
                 row = {noun: mode.label, "Metric": pair.measure}
-                before, after = mode.means[pair.measure]
-                means.append({**row, "A": before, "B": after, **difference_row(pair, queries)})
-                changes += (
-                    {"Query": query, **row, "A": of_a, "B": of_b}
-                    for query, of_a, of_b in mode.changed[pair.measure]
-                )
+                mean_a, mean_b = mode.means[pair.measure]
+                means.append({**row, "A": mean_a, "B": mean_b, **difference_row(pair, queries)})
+                for query, before, after in mode.changed[pair.measure]:
+                    changes.append({"Query": query, **row, "A": before, "B": after})
     first, more = contrast.modes[0].comparisons[0], len(every) - len(measures)
     values = ", ".join(f"{name} {a} to {b}" for name, (a, b) in contrast.settings.items())
     return [

@@ -183,7 +183,7 @@ class _FolderComparison:
         actual: dict[str, str | None] = {}
         for name in hashes:
             file = self._files.find(name)
-            actual[name] = file and sha256_file(file)
+            actual[name] = sha256_file(file) if file else None
         self.problems += [f"{name}: the file is missing" for name in hashes if not actual[name]]
         actual |= {path: digest for path in originals if (digest := hash_original(path))}
         self.hashed += len(actual)
