@@ -289,7 +289,6 @@ def _runs(report: BenchmarkReport) -> list[Block]:
         rows.append(
             {
                 noun: result.label,
-                "Status": sizes.status if result.status == "ok" else result.status,
                 "Queries": result.run.queries,
                 "Results": result.run.results,
                 "Missing": len(sizes.missing_queries),

@@ -190,17 +190,12 @@ def comparisons_document(found: Comparisons) -> dict[str, Any]:
     ``modes`` has label and measures of each system. Undefined figures are null.
     """
     report = found.report
-    whole = report.model_dump(mode="json")
-    modes = {
-        mode: {"label": result["label"], "measures": result["measures"]}
-        for mode, result in whole["modes"].items()
-    }
+    shown = {**dict.fromkeys(_IN_DOCUMENT, True), "modes": {"__all__": {"label", "measures"}}}
     return {
         "qrels": report.manifest.dataset.id or None,
         "queries": report.manifest.dataset.queries,
         "config": report.manifest.config,
-        "modes": modes,
-        **{key: whole[key] for key in _IN_DOCUMENT},
+        **report.model_dump(mode="json", include=shown),
         "notes": found.evaluation.notes,
     }
 

@@ -333,22 +333,17 @@ def find_pull_request() -> PullRequest:
     Raises:
         UsageError: If a variable is missing, or the workflow does not run for a pull request.
     """
-    names = ("GITHUB_TOKEN", "GITHUB_REPOSITORY", "GITHUB_EVENT_PATH")
-    token, repository, path = (os.environ.get(name, "") for name in names)
-    if missing := [name for name in names if not os.environ.get(name)]:
-        raise UsageError(
-            f"the environment variable {missing[0]} is missing",
-            where="--post-comment",
-            remedy="run this in a workflow with `env: GITHUB_TOKEN: ${{ github.token }}`",
-        )
+    names = "GITHUB_TOKEN", "GITHUB_REPOSITORY", "GITHUB_EVENT_PATH"
     try:
+        token, repository, path = (os.environ[name] for name in names)
         event = json.loads(Path(path).read_text(encoding="utf-8"))
         number = int((event.get("pull_request") or event["issue"])["number"])
-    except (OSError, ValueError, LookupError, TypeError, AttributeError):
+    except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
         raise UsageError(
-            "this workflow does not run for a pull request",
+            f"no pull request, or no token for it: {error!r}",
             where="--post-comment",
-            remedy="trigger the workflow on pull_request, or omit --post-comment",
+            remedy="run this in a workflow on pull_request with "
+            "`env: GITHUB_TOKEN: ${{ github.token }}`, or omit --post-comment",
         ) from None
     api = os.environ.get("GITHUB_API_URL") or "https://api.github.com"
     return PullRequest(api.rstrip("/"), repository, number, token)

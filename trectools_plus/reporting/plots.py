@@ -26,9 +26,7 @@ from trectools_plus.benchmark.run.output_folder import PLOTS_FOLDER
 from trectools_plus.errors import MissingExtraError, UsageError
 from trectools_plus.formats.files.atomic import atomic_write, make_folder
 from trectools_plus.formats.tables import Qrels, Run
-from trectools_plus.measures.evaluation import Evaluation, score_runs
-from trectools_plus.measures.judged import JudgedQueries
-from trectools_plus.measures.parser import parse_measures
+from trectools_plus.measures import Evaluation, JudgedQueries, parse_measures, score_runs
 from trectools_plus.reporting.comparison import (
     cut_middle,
     describe_dataset,

@@ -9,7 +9,6 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from itertools import islice, zip_longest
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, TypeVar
 
 import polars as pl
@@ -49,7 +48,7 @@ from trectools_plus.text import plural
 
 _NEAR = 1e-9
 """Figures may differ by this: the last bits of sums differ between machines."""
-_LONGEST = 120
+_LONGEST = 400
 _MOST_FINDINGS = 20
 """Maximum number of findings on one file, apart from the values of a report."""
 _OF_THE_REPORT = (MODE_REPORTS_FOLDER, PLOTS_FOLDER)
@@ -166,9 +165,7 @@ class _FolderComparison:
         problems = list(dict.fromkeys(self.problems))
         return Verification(self.values, self.hashed, problems, self.unproven)
 
-    def check_hashes(
-        self, further: Mapping[str, str | None], originals: Mapping[str, str] = MappingProxyType({})
-    ) -> None:
+    def check_hashes(self, further: Mapping[str, str | None], originals: Mapping[str, str]) -> None:
         """Compare the files with the hashes in the list, and in the report.
 
         Original files are compared if they are available; the figures depend on copies of them.
@@ -293,12 +290,9 @@ def find_changes(reported: Any, rebuilt: Any, place: str = "") -> Iterator[str]:
             and math.isclose(reported, rebuilt, rel_tol=_NEAR, abs_tol=_NEAR)
         )
     ):
-        texts = ["nothing" if value is _NOTHING else repr(value) for value in (reported, rebuilt)]
-        # Long texts from shortly before their difference.
-        letters = enumerate(zip(*texts, strict=False))
-        start = max(0, next((at for at, pair in letters if len({*pair}) > 1), 0) - 30)
-        shown = [text[start : start + _LONGEST] for text in texts]
-        yield f"{place.removeprefix('.')}: reported {shown[0]}, recomputed {shown[1]}"
+        pair = reported, rebuilt
+        texts = ["nothing" if value is _NOTHING else repr(value)[:_LONGEST] for value in pair]
+        yield f"{place.removeprefix('.')}: reported {texts[0]}, recomputed {texts[1]}"
 
 
 def count_values(value: Any) -> int:
