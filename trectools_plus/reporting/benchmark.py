@@ -66,8 +66,8 @@ def render_markdown(report: BenchmarkReport) -> str:
     Args:
         report: The report.
     """
-    tables, notes = _tables(report, report.headline_measures), _list_notes(report)
-    return markdown([*_result(report), *tables, *notes, *report_sections(report)])
+    means = _tables(report, report.headline_measures)
+    return markdown(_result(report) + means + _list_notes(report) + [*report_sections(report)])
 
 
 def _result(report: BenchmarkReport) -> list[Block]:
@@ -139,10 +139,9 @@ def _fit_tables(console: Console, report: BenchmarkReport) -> list[Block]:
         return _tables(report, measures)
     modes = best_first(report)[:_MOST_MODES]
     more = len(report.modes) - len({*modes, *baselines})
-    names = dict.fromkeys([report.primary_measure, *measures])
     lines = explain(report, measures, {}, intervals=not baselines)
     return [
-        differences_table(report, [*names], modes),
+        differences_table(report, measures, modes),
         Paragraph(f"… {plural(more, f'more {report.noun}')}: --all" if more else ""),
         *(Paragraph(line, "small") for line in lines),
     ]

@@ -63,8 +63,8 @@ def require_measure(report: BenchmarkReport, measure: str) -> str:
     """
     name = report.find_measure(measure)
     if name is None:
-        known = ", ".join(report.measure_names)
-        raise UsageError(f"the report has no measure {measure!r}", remedy=f"it has {known}")
+        remedy = f"it has {', '.join(report.measure_names)}"
+        raise UsageError(f"the report has no measure {measure!r}", remedy=remedy)
     return name
 
 
@@ -77,9 +77,7 @@ def describe_dataset(report: BenchmarkReport) -> str:
 def best_first(report: BenchmarkReport) -> list[str]:
     """Return the modes by their primary mean; unchanged if they are not ranked."""
     name = report.primary_measure
-    if name in report.unranked:
-        return [*report.modes]
-    sign = -1.0 if report.higher_is_better(name) else 1.0
+    sign = 0.0 if name in report.unranked else -1.0 if report.higher_is_better(name) else 1.0
     means = {mode: result.measures[name].mean for mode, result in report.modes.items()}
     return sorted(means, key=lambda mode: (means[mode] is None, sign * (means[mode] or 0.0)))
 

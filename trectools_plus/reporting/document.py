@@ -390,7 +390,7 @@ def html_table(table: TextTable) -> str:
     """Return the first rows of a table, for notebooks, with short texts."""
     rows = [[visible(cell.text, 200) for cell in row.cells] for row in table.rows[:MAX_TABLE_ROWS]]
     more = (table.total or len(table.rows)) - len(rows)
-    shown = TextTable.of(table.columns, rows, caption=visible(table.caption, 400))
+    shown = TextTable.of(table.columns, rows, caption=table.caption)
     return _html_table(shown) + f"\n<p>… and {more:,} more</p>" * (more > 0)
 
 

@@ -37,17 +37,33 @@ DEFAULT_LAYOUT = Layout()
 TABLE_KINDS = {".tex": "latex", ".md": "markdown", ".csv": "csv"}
 """The format of a table by the suffix of its file."""
 COMPARISON_SUFFIXES = (*TABLE_KINDS, ".json")
-_IN_DOCUMENT = (
-    *("primary_measure", "headline_measures", "verdict", "best_overall", "comparisons"),
-    *("best_mode", "best_mode_significant", "unranked", "groups"),
-)
+_IN_DOCUMENT: dict[str, Any] = {
+    "modes": {"__all__": {"label", "measures"}},
+    "primary_measure": True,
+    "headline_measures": True,
+    "verdict": True,
+    "best_overall": True,
+    "comparisons": True,
+    "best_mode": True,
+    "best_mode_significant": True,
+    "unranked": True,
+    "groups": True,
+}
 _FORMULA = r"^'*[=+@\-\t\r\n＝＋－＠]"
 """Texts that spreadsheet programs run as formulas, also in East Asian input; and those texts with
 apostrophes before them."""
 _NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 _DIFFERENCES = (
-    *("baseline", "difference", "difference_low", "difference_high", "p", "p_adjusted"),
-    *("significant", "wins", "ties", "losses"),
+    "baseline",
+    "difference",
+    "difference_low",
+    "difference_high",
+    "p",
+    "p_adjusted",
+    "significant",
+    "wins",
+    "ties",
+    "losses",
 )
 _TYPES: dict[str, Any] = {
     **dict.fromkeys(("mean", "low", "high", *_DIFFERENCES[1:6]), pl.Float64),
@@ -130,9 +146,7 @@ def table_as_text(
     Raises:
         UsageError: If the report does not have a measure.
     """
-    names = None
-    if measures is not None:
-        names = list(dict.fromkeys(require_measure(report, name) for name in measures))
+    names = measures and [*dict.fromkeys(require_measure(report, name) for name in measures)]
     if kind == "csv":
         frame = table_as_frame(report, names).rename({"mode": report.noun})
         return frame_as_csv(frame.with_columns(pl.col("better_than").list.join(";")))
@@ -190,12 +204,11 @@ def comparisons_document(found: Comparisons) -> dict[str, Any]:
     ``modes`` has label and measures of each system. Undefined figures are null.
     """
     report = found.report
-    shown = {**dict.fromkeys(_IN_DOCUMENT, True), "modes": {"__all__": {"label", "measures"}}}
     return {
         "qrels": report.manifest.dataset.id or None,
         "queries": report.manifest.dataset.queries,
         "config": report.manifest.config,
-        **report.model_dump(mode="json", include=shown),
+        **report.model_dump(mode="json", include=_IN_DOCUMENT),
         "notes": found.evaluation.notes,
     }
 

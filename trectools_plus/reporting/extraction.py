@@ -10,7 +10,7 @@ from typing import Any
 from trectools_plus.benchmark.run.output_folder import PLOT_ENDINGS
 from trectools_plus.display import Cell
 from trectools_plus.extraction.inputs import PREDICTIONS_FILE, write_predictions
-from trectools_plus.extraction.report import GOLD_FILE, REPORT_FILE, ExtractionReport, Mistake
+from trectools_plus.extraction.report import GOLD_FILE, REPORT_FILE, ExtractionReport
 from trectools_plus.extraction.runner import ExtractionResult, Sweep
 from trectools_plus.extraction.scoring import ExtractionComparison
 from trectools_plus.formats.files.outputs import refuse_foreign_beside
@@ -83,8 +83,13 @@ def extraction_blocks(report: ExtractionReport) -> list[Block]:
             Fold(_VIEWS[view].capitalize(), _score_blocks(report, view))
             for view in ("any", "strict")
         ),
-        _list_mistakes("Missed", mistakes.missed),
-        _list_mistakes("Spurious", mistakes.spurious),
+        *(
+            Fold(
+                f"{name}: {len(terms):,}, at most {_MOST} shown",
+                [table_of(term.model_dump(exclude={"score"}) for term in terms[:_MOST])],
+            )
+            for name, terms in (("Missed", mistakes.missed), ("Spurious", mistakes.spurious))
+        ),
         Fold(CLAIMS_TITLE, [Bullets(extraction_claims(report))]),
     ]
 
@@ -98,11 +103,6 @@ def _score_blocks(report: ExtractionReport, view: str) -> list[Block]:
         for average, score in averages.items()
     )
     return [Paragraph(f"{_VIEWS[view].capitalize()}."), table_of(rows)]
-
-
-def _list_mistakes(name: str, mistakes: list[Mistake]) -> Fold:
-    rows = (mistake.model_dump(exclude={"score"}) for mistake in mistakes[:_MOST])
-    return Fold(f"{name}: {len(mistakes):,}, at most {_MOST} shown", [table_of(rows)])
 
 
 def extraction_claims(report: ExtractionReport) -> list[str]:

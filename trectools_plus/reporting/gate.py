@@ -35,8 +35,16 @@ MARKER = "<!-- trectools-plus benchmark gate -->"
 """The first line of the comment, which identifies it."""
 _RULES = ("max_drop", "absolute", "require_significant", "non_inferior")
 _ENTRY = (
-    *("mode", "measure", "baseline", "current", "drop", "margin"),
-    *("non_inferior", "undecided", "failed", "decidable"),
+    "mode",
+    "measure",
+    "baseline",
+    "current",
+    "drop",
+    "margin",
+    "non_inferior",
+    "undecided",
+    "failed",
+    "decidable",
 )
 _NAMED = 10
 _REASONS = 3
@@ -63,18 +71,12 @@ def gate_blocks(result: GateResult) -> list[Block]:
         if entry.drop > 0
         for query, before, after in entry.fallen[:_NAMED]
     ]
-    better = ", ".join(f"{entry.label} {entry.measure}" for entry in entries if entry.higher)
-    remark = (
-        f"{better} is clearly better: make this report the new baseline, so that a later change "
-        "cannot lose the gain."
-    )
     return [
         Heading(f"Retrieval benchmark: {head}", 3),
         Paragraph(_state_result(result), "result"),
         table_of({noun: entry.label, **_row(entry, result.rules)} for entry in entries),
         Paragraph(_describe_rules(result)),
         Bullets([f"Note: {note}." for note in result.notes]),
-        Paragraph(remark if better and result.passed else ""),
         Fold(f"Queries that got worse, at most {_NAMED} for each mean", [table_of(fallen)]),
     ]
 
@@ -215,8 +217,8 @@ def contrast_blocks(contrast: ReportComparison, *, full: bool = True) -> list[Bl
     """
     report, every = contrast.report, list(contrast.modes[0].means)
     noun, queries = report.noun.capitalize(), report.manifest.dataset.queries
-    some = contrast.headline_measures[: max(1, _MOST_ROWS // len(contrast.modes))]
-    measures = every if full else some
+    most = max(1, _MOST_ROWS // len(contrast.modes))
+    measures = every if full else contrast.headline_measures[:most]
     means, changes = [], []
     for mode in contrast.modes:
         for pair in mode.comparisons:

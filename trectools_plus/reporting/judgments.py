@@ -111,13 +111,14 @@ def _make_table(report: JudgmentReport, measure: str) -> TextTable:
     return table_of(
         {
             measure: row.run + ("" if row.baseline is None else f" − {row.baseline}"),
-            f"People ({report.counts.people:,})": _cell(row.estimates[0].people, row),
-            f"Model alone ({report.counts.queries:,})": _cell(row.estimates[0].model, row),
-            "Combined": _cell(row.estimates[0].combined, row),
-            "Effective": show(row.estimates[0].effective, "", 0),
+            f"People ({report.counts.people:,})": _cell(estimate.people, row),
+            f"Model alone ({report.counts.queries:,})": _cell(estimate.model, row),
+            "Combined": _cell(estimate.combined, row),
+            "Effective": show(estimate.effective, "", 0),
         }
         for row in report.estimates
         if row.measure == measure
+        for estimate in row.estimates[:1]
     )
 
 

@@ -27,7 +27,7 @@ from trectools_plus.reporting.comparison import (
     method_line,
     name_letters,
 )
-from trectools_plus.reporting.document import html, make_policy, read_asset, show_p
+from trectools_plus.reporting.document import html, make_policy, read_asset
 from trectools_plus.statistics.comparison import ends_of
 from trectools_plus.text import join_names, visible
 
@@ -36,8 +36,14 @@ if TYPE_CHECKING:
 
 _STYLES = ("base.css", "tables.css", "plots.css", "queries.css", "print.css")
 _SCRIPTS = (
-    *("elements.js", "axes.js", "sorting.js", "data.js"),
-    *("plots.js", "details.js", "queries.js", "switch.js"),
+    "elements.js",
+    "axes.js",
+    "sorting.js",
+    "data.js",
+    "plots.js",
+    "details.js",
+    "queries.js",
+    "switch.js",
 )
 
 DEEPEST, _LESS_DEEP = 10, 3
@@ -84,35 +90,34 @@ def render_html(report: BenchmarkReport, evidence: QueryEvidence | None = None) 
             no list of queries.
     """
     headlines = report.headline_measures
-    measures = [*dict.fromkeys([report.primary_measure, *headlines, *report.measure_names])]
+    measures = [*dict.fromkeys([*headlines, *report.measure_names])]
     queries = None
     if evidence is not None:
         queries = _collect_queries(report, evidence, measures)
         measures = queries["measures"]
     verdicts = [make_verdict(report, name) for name in measures]
-    places = {mode: place for place, mode in enumerate(report.modes)}
-    comparisons: dict[str, list[list[Any]]] = {name: [] for name in measures}
-    for entry in report.comparisons:
-        if entry.measure in measures:
-            result = (
-                f"p {show_p(entry.p)}, {show_p(entry.p_adjusted)} adjusted; "
-                f"{'' if entry.significant else 'not '}significant"
-            )
-            pair = places[entry.contrast], places[entry.baseline]
-            row = [*pair, entry.difference, *ends_of(entry.ci), result]
-            comparisons[entry.measure].append(row)
-    # The modes of the verdict; without one, the first two modes, or one mode and none.
-    first = (1, 0) if len(places) > 1 else (0, -1)
     switch = {
+        "modes": [*report.modes],
         "measures": measures,
-        "verdicts": ["" if verdict is None else verdict.text for verdict in verdicts],
-        "pairs": [
-            (places[verdict.best], places[verdict.second])
-            if verdict and verdict.best and verdict.second
-            else first
+        "verdicts": [
+            verdict and verdict.model_dump(include={"text", "best", "second"})
             for verdict in verdicts
         ],
-        "comparisons": [*comparisons.values()],
+        "comparisons": [
+            [
+                (
+                    pair.contrast,
+                    pair.baseline,
+                    pair.difference,
+                    *ends_of(pair.ci),
+                    pair.p_adjusted,
+                    pair.significant,
+                )
+                for pair in report.comparisons
+                if pair.measure == name
+            ]
+            for name in measures
+        ],
     }
     letters = name_letters(report, headlines)
     table = means_table(report, headlines, letters).transposed(report.noun.capitalize())
@@ -208,9 +213,6 @@ def _read_template() -> Template:
         loader=PackageLoader(__package__, "html"),
         autoescape=True,
         undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
     )
     environment.policies["json.dumps_kwargs"] = {"ensure_ascii": False, "separators": (",", ":")}
     return environment.get_template("page.html.j2")

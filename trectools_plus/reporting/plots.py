@@ -14,7 +14,7 @@ from functools import cache
 from importlib.util import find_spec
 from math import ceil
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
@@ -48,8 +48,6 @@ COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#0
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "*")
 INK = "#222222"
 
-HEADING = 0.75
-"""Height of the heading in inches."""
 _WIDTH = 7.2
 """Width of a figure in inches."""
 _DOTS_PER_INCH = 150
@@ -67,12 +65,12 @@ _SETTINGS: dict[str, Any] = {
     "legend.frameon": False,
     "svg.hashsalt": "trectools-plus",
 }
-FORMATS: tuple[Literal["png", "svg"], ...] = ("png", "svg")
+FORMATS = ("png", "svg")
 _RANKS = (1, 2, 3, 4, 5, 7, 10, 15, 20, 30, 50, 70, 100, 150, 200, 300, 500, 700, 1000)
-_CURVES: dict[str, tuple[str, Sequence[float], str, str]] = {
+_CURVES = {
     "precision_recall": (
         "IPrec",
-        [step / 10 for step in range(11)],
+        tuple(step / 10 for step in range(11)),
         "Interpolated precision at recall levels",
         "Recall",
     ),
@@ -141,7 +139,7 @@ def _inline_figure() -> type[Figure]:
     return InlineFigure
 
 
-def as_image(figure: Figure, kind: Literal["png", "svg"]) -> bytes:
+def as_image(figure: Figure, kind: str) -> bytes:
     """Return a figure as PNG or SVG; the same figure gives the same bytes."""
     # Without time and version.
     svg = {"Date": None, "Creator": None, "Title": figure.get_suptitle()}
@@ -169,7 +167,7 @@ def drawing(
     with house_style():
         columns = min(count, 2)
         lines = ceil(count / columns)
-        total = lines * height + HEADING
+        total = lines * height + 0.75  # inches, with the heading
         dots = min(_DOTS_PER_INCH, _MOST_DOTS / total)
         figure = _inline_figure()(figsize=(_WIDTH, total), dpi=dots, layout="constrained")
         panels = figure.subplots(lines, columns, squeeze=False, sharey=True).ravel().tolist()
@@ -199,8 +197,8 @@ def plot_report(report: BenchmarkReport, measures: Sequence[str] | None = None) 
     """
     names = [require_measure(report, name) for name in measures or report.headline_measures]
     rows = [(result.label, result.measures) for result in report.modes.values()]
-    title = "Measures per mode", describe_dataset(report)
-    return _draw_means(rows, names, report.confidence, *title)
+    data = describe_dataset(report)
+    return _draw_means(rows, names, report.confidence, "Measures per mode", data)
 
 
 def plot_evaluation(
