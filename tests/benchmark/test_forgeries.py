@@ -221,7 +221,7 @@ OF_FILES: dict[str, tuple[Callable[[Path], None], str]] = {
     ),
     "a value per query": (
         edit_table("per_query.parquet", "value"),
-        "per_query.parquet: line 2: reported",
+        "per_query.parquet: the bytes differ",
     ),
     "a latency": (edit_table("latency.parquet", "latency_ms"), f"{JSON}: modes.lexical.latency_ms"),
     "a text of a query": (edit_table("topics.parquet", "text"), "topics.parquet: "),
@@ -244,7 +244,7 @@ OF_FILES: dict[str, tuple[Callable[[Path], None], str]] = {
         lambda folder: (folder / "runs/vector.run").write_text(
             "# reviewed\n" + (folder / "runs/vector.run").read_text()
         ),
-        "runs/vector.run: line 1: reported '# reviewed",
+        "runs/vector.run: line 1: it differs",
     ),
     "a grade": (replace_text("qrels.txt", r"(?m)3$", "0"), "qrels.txt: line 1:"),
     "a further file": (
