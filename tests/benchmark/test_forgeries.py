@@ -211,18 +211,18 @@ OF_FILES = {
     ),
     "a value per query": (
         edit_table("per_query.parquet", "value"),
-        "per_query.parquet: line 2: reported",
+        "per_query.parquet: the bytes differ",
     ),
     "a latency": (edit_table("latency.parquet", "latency_ms"), f"{JSON}: modes.lexical.latency_ms"),
     "a text of a query": (edit_table("topics.parquet", "text"), "topics.parquet: "),
     "a title": (edit_table("documents.parquet", "title"), "documents.parquet: "),
     "a plot": (
         lambda folder: (folder / "visualizations/measures.png").write_bytes(b"another plot"),
-        "visualizations/measures.png: the plot differs",
+        "visualizations/measures.png: the bytes differ",
     ),
     "a drawing": (
         replace_text("visualizations/measures.svg", "</svg>", "<desc>x</desc></svg>"),
-        "visualizations/measures.svg: the plot differs",
+        "visualizations/measures.svg: the bytes differ",
     ),
     "a row of a run": (
         lambda folder: (folder / "runs/lexical.run").write_text(
@@ -234,7 +234,7 @@ OF_FILES = {
         lambda folder: (folder / "runs/vector.run").write_text(
             "# reviewed\n" + (folder / "runs/vector.run").read_text()
         ),
-        "runs/vector.run: line 1: reported '# reviewed",
+        "runs/vector.run: line 1: it differs",
     ),
     "a grade": (replace_text("qrels.txt", r"(?m)3$", "0"), "qrels.txt: line 1:"),
     "a further file": (

@@ -59,11 +59,11 @@ def test_a_changed_run_is_named_with_the_figures_that_differ(bench, original_exi
     problems = "\n".join(found.problems)
     assert "runs/a.run: " in problems
     if original_exists:
-        assert "runs/a.run: line 40: reported 'q" in problems
+        assert "runs/a.run: line 40: it differs" in problems
         assert "modes.a.measures" not in problems
         return
     assert "BenchmarkReport.json: modes.a.measures.R@10.mean: reported 0.983" in problems
-    assert "per_query.parquet: line 8: reported" in problems
+    assert "per_query.parquet: the bytes differ" in problems
     assert "BenchmarkReport.json: comparisons[1].difference: reported" in problems
     assert "modes.b.measures.R@10.mean" not in problems
     assert any("the run a" in one for one in found.unproven)

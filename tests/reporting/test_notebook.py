@@ -62,7 +62,6 @@ def test_a_report_shows_means_with_intervals(make_report, tmp_path):
         ({"measures": ["P@3"]}, "'P@3'"),
         ({"measures": [1.5]}, "measure 1.5"),
         ({"measures": 5}, "the arguments"),
-        ({"measures": []}, "no measure"),
         ({"confidence": 2}, "between 0 and 1"),
         ({"confidence": "x"}, "the arguments"),
     ],

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, TextIO
 
 from trectools_plus.benchmark.report import BenchmarkReport
 from trectools_plus.benchmark.run.targets import describe_status
 from trectools_plus.benchmark.verdict import baselines_of
-from trectools_plus.display import Cell, TextTable, make_row
+from trectools_plus.display import TextTable
+from trectools_plus.models import BaseManifest
 from trectools_plus.reporting.comparison import (
     MOST_COLUMNS,
     best_first,
@@ -65,8 +66,8 @@ def render_markdown(report: BenchmarkReport) -> str:
     Args:
         report: The report.
     """
-    tables, notes = _tables(report, report.headline_measures), _list_notes(report)
-    return markdown([*_result(report), *tables, *notes, *report_sections(report)])
+    means = _tables(report, report.headline_measures)
+    return markdown(_result(report) + means + _list_notes(report) + [*report_sections(report)])
 
 
 def _result(report: BenchmarkReport) -> list[Block]:
@@ -138,10 +139,9 @@ def _fit_tables(console: Console, report: BenchmarkReport) -> list[Block]:
         return _tables(report, measures)
     modes = best_first(report)[:_MOST_MODES]
     more = len(report.modes) - len({*modes, *baselines})
-    names = dict.fromkeys([report.primary_measure, *measures])
     lines = explain(report, measures, {}, intervals=not baselines)
     return [
-        differences_table(report, [*names], modes),
+        differences_table(report, measures, modes),
         Paragraph(f"… {plural(more, f'more {report.noun}')}: --all" if more else ""),
         *(Paragraph(line, "small") for line in lines),
     ]
@@ -167,37 +167,48 @@ def list_notes(report: BenchmarkReport) -> list[str]:
 
 def report_sections(report: BenchmarkReport) -> list[Fold]:
     """Return the sections of a report; those that it has nothing for are empty."""
-    labels = {mode: f"{result.label}: " for mode, result in report.modes.items()}
+    manifest, modes, names = report.manifest, report.modes, report.measure_names
+    labels = {mode: f"{result.label}: " for mode, result in modes.items()}
     diagnosis = [
         f"{labels.get(item.mode or '', '')}{item.observed}. This suggests: {item.suggests}."
         for item in report.diagnosis
     ]
-    names = report.measure_names
-    has_others = {*names} > {*report.headline_measures}
-    others = [headline_table(report, names)] if has_others else []
-    claims = list_claims(report)
+    targets = []
+    for name in names:
+        levels = {result.label: result.measures[name].target for result in modes.values()}
+        states = {label: describe_status(level) for label, level in levels.items() if level}
+        targets += [{"Metric": name, **states}] * bool(states)
+    definitions = (
+        {
+            "Metric": name,
+            "Definition": f"{what.formula}; gain: {what.gain}; divided by: {what.denominator}",
+            "Relevant from grade": what.relevance_level,
+            "Computed by": what.provider,
+        }
+        for name, figure in next(iter(modes.values())).measures.items()
+        for what in [figure.definition]
+    )
+    settings = (
+        {"Setting": name, "Value": json.dumps(value, ensure_ascii=False)}
+        for name, value in manifest.config.items()
+    )
+    how = (
+        "benchmark run --config makes this report again, with these settings as a file and "
+        f"version {manifest.packages.get('trectools-plus')}. SHA-256: {manifest.config_hash}."
+    )
+    others = [headline_table(report, names)] * ({*names} > {*report.headline_measures})
     return [
         Fold(f"All {len(names)} measures", others, "others"),
-        Fold("Targets", [_targets(report)], "targets"),
+        Fold("Targets", [table_of(targets)], "targets"),
         Fold("Paired differences", _differences(report), "differences"),
         Fold("Groups of queries", _strata(report), "strata"),
         Fold("Diagnosis", [Bullets(diagnosis)], "diagnosis"),
         Fold(f"Queries that fail in every {report.noun}", _failing(report), "failing"),
         Fold("Diagnostics", _runs(report), "runs"),
-        Fold("Definitions", [_definitions(report)], "definitions"),
-        Fold("Settings", _settings(report), "settings"),
-        Fold(CLAIMS_TITLE, [Bullets(claims)], "claims"),
+        Fold("Definitions", [table_of(definitions)], "definitions"),
+        Fold("Settings", [Paragraph(how), table_of(settings)], "settings"),
+        Fold(CLAIMS_TITLE, [Bullets(list_claims(report))], "claims"),
     ]
-
-
-def _targets(report: BenchmarkReport) -> TextTable:
-    """Return the level of each mean."""
-    rows = []
-    for name in report.measure_names:
-        targets = {result.label: result.measures[name].target for result in report.modes.values()}
-        states = {label: describe_status(one) for label, one in targets.items() if one is not None}
-        rows += [{"Metric": name, **states}] * bool(states)
-    return table_of(rows)
 
 
 def _differences(report: BenchmarkReport) -> list[Block]:
@@ -247,9 +258,9 @@ def _strata(report: BenchmarkReport) -> list[Block]:
         rows = []
         for value, modes in values.items():
             figures = [modes.get(mode, {}).get(report.primary_measure) for mode in report.modes]
-            queries = max((figure.n for figure in figures if figure is not None), default=0)
-            cells = (mean_cell(one, queries) if one else Cell("–") for one in figures)
-            rows.append(make_row([f"{value} ({queries:,})", *cells]))
+            queries = max((figure.n for figure in figures if figure), default=0)
+            cells = (mean_cell(figure, queries) if figure else "–" for figure in figures)
+            rows.append((f"{value} ({queries:,})", *cells))
         table = TextTable.of([field, *(result.label for result in report.modes.values())], rows)
         blocks.append(fold(report, table, f" by {field}"))
     note = (
@@ -285,7 +296,6 @@ def _runs(report: BenchmarkReport) -> list[Block]:
         rows.append(
             {
                 noun: result.label,
-                "Status": sizes.status if result.status == "ok" else result.status,
                 "Queries": result.run.queries,
                 "Results": result.run.results,
                 "Missing": len(sizes.missing_queries),
@@ -302,41 +312,23 @@ def _runs(report: BenchmarkReport) -> list[Block]:
     return [table_of(rows), Paragraph(reading, "small")]
 
 
-def _definitions(report: BenchmarkReport) -> TextTable:
-    figures = next(iter(report.modes.values())).measures
-    return table_of(
-        {
-            "Metric": name,
-            "Definition": f"{what.formula}; gain: {what.gain}; divided by: {what.denominator}",
-            "Relevant from grade": what.relevance_level,
-            "Computed by": what.provider,
-        }
-        for name, what in ((name, figure.definition) for name, figure in figures.items())
-    )
-
-
-def _settings(report: BenchmarkReport) -> list[Block]:
-    """Return the configuration with all defaults."""
-    manifest = report.manifest
-    rows = (
-        {"Setting": name, "Value": json.dumps(value, ensure_ascii=False)}
-        for name, value in manifest.config.items()
-    )
-    text = (
-        "benchmark run --config makes this report again, with these settings as a file and "
-        f"version {manifest.packages.get('trectools-plus')}."
-    )
-    return [Paragraph(text), table_of(rows), Paragraph(f"SHA-256: {manifest.config_hash}.")]
+def claim_lines(manifest: BaseManifest, further: Mapping[str, object]) -> list[str]:
+    """Return lines of the facts of a manifest that nobody can derive, and of further facts."""
+    facts = {
+        "Created": manifest.created_at,
+        "Command": manifest.command or "called from Python",
+        "Machine": f"{manifest.python} on {manifest.platform}",
+        **{f"Package {name}": version for name, version in manifest.packages.items()},
+        **further,
+    }
+    return [f"{name}: {fact}" for name, fact in facts.items() if fact is not None]
 
 
 def list_claims(report: BenchmarkReport) -> list[str]:
     """Return what the writer of a report states and ``verify`` cannot derive, a line each."""
     manifest = report.manifest
     facts = {
-        "Experiment": f"{manifest.experiment_id}, created {manifest.created_at}",
-        "Command": manifest.command or "called from Python",
-        "Machine": f"{manifest.python} on {manifest.platform}",
-        **{f"Package {name}": version for name, version in manifest.packages.items()},
+        "Experiment": manifest.experiment_id,
         "Limit of threads of matrix products": manifest.blas_threads,
         "Version of the dataset": manifest.dataset.version,
         "Documents": manifest.dataset.documents,
@@ -344,7 +336,7 @@ def list_claims(report: BenchmarkReport) -> list[str]:
         **{f"Index of {mode}": key for mode, key in manifest.index_snapshots.items()},
         **{f"Model {role}": f"{one.path} {one.sha256}" for role, one in manifest.models.items()},
     }
-    claims = [f"{name}: {fact}" for name, fact in facts.items() if fact is not None]
+    claims = claim_lines(manifest, facts)
     findings = [("the data", manifest.dataset.findings)]
     for result in report.modes.values():
         findings.append((result.label, result.diagnostics.findings))

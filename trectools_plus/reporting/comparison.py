@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from trectools_plus.benchmark.report import BenchmarkReport, MeasureResult, StratumResult
 from trectools_plus.benchmark.verdict import baselines_of
@@ -20,6 +20,9 @@ from trectools_plus.statistics.comparison import (
     alpha_of,
 )
 from trectools_plus.text import plural
+
+if TYPE_CHECKING:
+    from trectools_plus.benchmark.sweep import Advantage
 
 TEST_NAMES = {
     "t_test": "paired t-test",
@@ -65,8 +68,8 @@ def require_measure(report: BenchmarkReport, measure: str) -> str:
     """
     name = report.find_measure(measure)
     if name is None:
-        known = ", ".join(report.measure_names)
-        raise UsageError(f"the report has no measure {measure!r}", remedy=f"it has {known}")
+        remedy = f"it has {', '.join(report.measure_names)}"
+        raise UsageError(f"the report has no measure {measure!r}", remedy=remedy)
     return name
 
 
@@ -79,9 +82,7 @@ def describe_dataset(report: BenchmarkReport) -> str:
 def best_first(report: BenchmarkReport) -> list[str]:
     """Return the modes by their primary mean; unchanged if they are not ranked."""
     name = report.primary_measure
-    if name in report.unranked:
-        return [*report.modes]
-    sign = -1.0 if report.higher_is_better(name) else 1.0
+    sign = 0.0 if name in report.unranked else -1.0 if report.higher_is_better(name) else 1.0
     means = {mode: result.measures[name].mean for mode, result in report.modes.items()}
     return sorted(means, key=lambda mode: (means[mode] is None, sign * (means[mode] or 0.0)))
 
@@ -132,8 +133,7 @@ def mean_cell(
 ) -> Cell:
     """Return a mean with its interval, and its number of queries if that is another one."""
     count = "" if figure.mean is None or figure.n == queries else f"(n = {figure.n:,})"
-    detail = show_ci(figure.ci, decimals=decimals)
-    return Cell(show(figure.mean, decimals=decimals), detail, count)
+    return Cell(show(figure.mean, "", decimals), show_ci(figure.ci, "", decimals), count)
 
 
 def mean_cells(
@@ -178,20 +178,16 @@ def headline_table(report: BenchmarkReport, measures: Sequence[str]) -> TextTabl
     """
     table = means_table(report, measures, name_letters(report, measures))
     if not baselines_of(report):
-        rows = (
-            (*row.cells, _best_cell(report, name))
-            for row, name in zip(table.rows, measures, strict=True)
-        )
+        rows = []
+        for row, name in zip(table.rows, measures, strict=True):
+            is_tie = len(report.modes) > 1 and name not in report.unranked
+            cell = Cell("tie" if is_tie else "–")
+            if (best := report.best_mode[name]) is not None:
+                mark = "*" if report.best_mode_significant[name] else "n.s."
+                cell = Cell(report.modes[best].label, marks=mark)
+            rows.append((*row.cells, cell))
         table = TextTable.of([*table.columns, f"Best {report.noun.capitalize()}"], rows)
     return fold(report, table)
-
-
-def _best_cell(report: BenchmarkReport, measure: str) -> Cell:
-    best = report.best_mode[measure]
-    if best is None:
-        return Cell("–" if len(report.modes) < 2 or measure in report.unranked else "tie")
-    mark = "*" if report.best_mode_significant[measure] else "n.s."
-    return Cell(report.modes[best].label, marks=mark)
 
 
 def fold(report: BenchmarkReport, table: TextTable, by: str = "") -> TextTable:
@@ -224,25 +220,23 @@ def differences_table(
     entries = {(pair.contrast, pair.baseline, pair.measure): pair for pair in report.comparisons}
     means = {name: mean_cells(report, name, {}, decimals) for name in measures}
     others = [mode for mode in modes or report.modes if mode not in baselines]
+    pairs = [*zip(baselines, baselines, strict=True), *product(others, baselines or [""])]
     rows = []
-    for mode, baseline in [
-        *zip(baselines, baselines, strict=True),
-        *product(others, baselines or [""]),
-    ]:
+    for mode, baseline in pairs:
         label = report.modes[mode].label
         label = label if modes is None else cut_middle(label)
         if len(baselines) > 1 and mode != baseline:
             label += f" − {report.modes[baseline].label}"
         row: dict[str, object] = {report.noun.capitalize(): label}
         for name in measures:
-            pair = entries.get((mode, baseline, name))
-            marks = "*" * (pair is not None and pair.significant)
-            row[name] = replace(means[name][mode], detail="", marks=marks * (name != first))
+            pair, mean = entries.get((mode, baseline, name)), means[name][mode]
+            marks = "*" * (name != first and pair is not None and pair.significant)
+            row[name] = replace(mean, detail="", marks=marks)
             if name == first and baselines:
-                nothing = dict.fromkeys(("Δ", interval, "Adj. p", "W/T/L"), "–")
-                row |= _difference_cells(pair, interval, decimals) if pair else nothing
+                row |= difference_cells(pair, interval, decimals)
+                row["W/T/L"] = show_wins(pair) if pair else "–"
             elif name == first:
-                row["Interval"] = means[name][mode].detail or "–"
+                row["Interval"] = mean.detail or "–"
         rows.append(row)
     return table_of(rows)
 
@@ -253,13 +247,16 @@ def cut_middle(text: str, longest: int = 28) -> str:
     return text if len(text) <= longest else f"{text[:half]}…{text[len(text) - half + 1 :]}"
 
 
-def _difference_cells(pair: Comparison, interval: str, decimals: int | None) -> dict[str, Cell]:
-    """Return a difference, its interval, its adjusted p-value, and queries won, tied and lost."""
+def difference_cells(
+    pair: Comparison | Advantage | None, interval: str, decimals: int | None = None
+) -> dict[str, object]:
+    """Return a difference, its interval and its adjusted p-value; dashes without a comparison."""
+    if pair is None:
+        return dict.fromkeys(("Δ", interval, "Adj. p"), "–")
     return {
-        "Δ": Cell(show(pair.difference, "+", decimals=decimals), marks="*" * pair.significant),
-        interval: Cell(show_ci(pair.ci, "+", decimals=decimals) or "–"),
-        "Adj. p": Cell(show_p(pair.p_adjusted)),
-        "W/T/L": Cell(show_wins(pair)),
+        "Δ": Cell(show(pair.difference, "+", decimals), marks="*" * pair.significant),
+        interval: show_ci(pair.ci, "+", decimals) or "–",
+        "Adj. p": show_p(pair.p_adjusted),
     }
 
 
@@ -267,9 +264,10 @@ def difference_row(pair: Comparison, queries: int) -> dict[str, object]:
     """Return a comparison as a row of a table of all comparisons of a result."""
     return {
         "Metric": pair.measure + f" (n = {pair.n:,})" * (pair.n != queries),
-        **_difference_cells(pair, name_interval([pair]), 4),
+        **difference_cells(pair, name_interval([pair]), 4),
+        "W/T/L": show_wins(pair),
         "p": show_p(pair.p),
-        "d_z": show(pair.effect_size, "+", decimals=2),
+        "d_z": show(pair.effect_size, "+", 2),
     }
 
 
@@ -314,7 +312,7 @@ def explain(
     if intervals:
         bold = " Bold: best mean." * (len(report.modes) > 1)
         methods = dict.fromkeys(
-            f"{ci.method}{f', {ci.resamples:,} resamples of the queries' * bool(ci.resamples)}"
+            ci.method + f", {ci.resamples:,} resamples of the queries" * bool(ci.resamples)
             for ci in shown
         )
         level = f"{report.confidence * 100:g}% interval ({'; '.join(methods)})"
@@ -362,54 +360,39 @@ def describe_difference_intervals(entry: Comparison) -> str:
     )
 
 
-def describe_test(entry: Comparison, confidence: float) -> str:
-    """Describe the test of a family, of which one comparison is given; see :func:`name_test`."""
-    return name_test(entry.family, confidence, entry.test, entry.correction)
-
-
-def name_test(
-    family: str,
-    confidence: float,
-    test: str = DEFAULT_TEST,
-    correction: str = DEFAULT_CORRECTION,
-) -> str:
-    """Name test, correction and family, for example in a report.
-
-    ``paired t-test, Holm over 19 comparisons with bm25 on one measure, p ≤ 0.05``.
+def name_test(family: str, test: str = DEFAULT_TEST, correction: str = DEFAULT_CORRECTION) -> str:
+    """Name test, correction and family: ``paired t-test, Holm over 19 comparisons with bm25``.
 
     Args:
         family: A description of the family.
-        confidence: The confidence, between 0 and 1.
         test: The test.
         correction: The correction.
     """
     adjusted = f"{CORRECTION_NAMES.get(correction, correction)} over "
     over = "" if family.startswith("1 comparison") else adjusted
-    return f"{TEST_NAMES.get(test, test)}, {over}{family}, p ≤ {alpha_of(confidence):g}"
+    return f"{TEST_NAMES.get(test, test)}, {over}{family}"
 
 
-def method_line(report: BenchmarkReport) -> str:
-    """Name the method of the verdict and the tables in one line; empty without a comparison."""
-    if not report.comparisons:
-        return ""
-    test = describe_test(report.comparisons[0], report.confidence)
-    return describe_method(test, report.manifest.dataset.queries, report.manifest.config)
-
-
-def describe_method(test: str, queries: int, config: Mapping[str, Any]) -> str:
+def method_line(report: BenchmarkReport, pair: Comparison | None = None, family: str = "") -> str:
     """Name test, correction, family and number of queries, and which queries count 0; one line.
 
     Args:
-        test: From :func:`describe_test`.
-        queries: The number of queries in the means.
-        config: The configuration of the manifest.
+        report: The report.
+        pair: A comparison of the family; by default the first one of the report. Without any, the
+            line is empty.
+        family: A description of the family, if the comparison has none.
     """
-    counted = {"zero": "count 0", "drop": "are left out"}
-    missing, none = (
-        counted[config.get(name, default)]
-        for name, default in (("missing", "zero"), ("no_relevant", "drop"))
-    )
-    counts = f"those without results {missing}, those without a relevant document {none}"
-    if missing == none:
-        counts = f"those without results or without a relevant document {none}"
-    return f"{test[:1].upper()}{test[1:]}; {plural(queries, 'query', 'queries')}; {counts}."
+    for first in [pair] if pair else report.comparisons[:1]:
+        test = name_test(family or first.family, first.test, first.correction)
+        queries, config = report.manifest.dataset.queries, report.manifest.config
+        counted = {"zero": "count 0", "drop": "are left out"}
+        missing = counted[config.get("missing", "zero")]
+        none = counted[config.get("no_relevant", "drop")]
+        counts = f"those without results {missing}, those without a relevant document {none}"
+        if missing == none:
+            counts = f"those without results or without a relevant document {none}"
+        return (
+            f"{test[:1].upper()}{test[1:]}, p ≤ {alpha_of(report.confidence):g}; "
+            f"{plural(queries, 'query', 'queries')}; {counts}."
+        )
+    return ""

@@ -12,7 +12,7 @@ import re
 import unicodedata
 from base64 import b64encode
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from hashlib import sha256
 from html import escape as escape_html
@@ -22,7 +22,7 @@ from textwrap import wrap
 from typing import TYPE_CHECKING, Literal, TextIO
 
 from trectools_plus.display import MAX_TABLE_ROWS, Cell, TextTable, as_cell
-from trectools_plus.statistics.comparison import ConfidenceInterval
+from trectools_plus.statistics.comparison import ConfidenceInterval, ends_of
 from trectools_plus.text import make_console, printable, visible
 
 if TYPE_CHECKING:
@@ -103,27 +103,20 @@ Block = Heading | Paragraph | Bullets | Fold | TextTable
 _STYLE_OF = {"result": "bold", "small": "dim", "note": "", "": ""}
 
 
-def show(value: float | None, sign: str = "", *, decimals: int | None = None) -> str:
+def show(value: float | None, sign: str = "", decimals: int | None = None) -> str:
     """Return a figure with four decimals, or a dash if undefined; ``sign="+"`` adds plus signs."""
     places = 4 if decimals is None else decimals
     return "–" if value is None else f"{value:{sign},.{places}f}".replace("-", "−")
 
 
-def show_interval(
-    low: float | None, high: float | None, sign: str = "", *, decimals: int | None = None
-) -> str:
-    """Return an interval in square brackets, with three decimals; empty if undefined."""
-    if low is None or high is None:
+def show_ci(ci: ConfidenceInterval | None, sign: str = "", decimals: int | None = None) -> str:
+    """Return an interval in square brackets, with three decimals, and :data:`NARROW` if it has a
+    note; empty if undefined."""
+    if ci is None or ci.low is None:
         return ""
     places = 3 if decimals is None else decimals
-    return f"[{show(low, sign, decimals=places)}, {show(high, sign, decimals=places)}]"
-
-
-def show_ci(ci: ConfidenceInterval | None, sign: str = "", *, decimals: int | None = None) -> str:
-    """Return an interval as :func:`show_interval` does, with :data:`NARROW` if it has a note."""
-    if ci is None:
-        return ""
-    return show_interval(ci.low, ci.high, sign, decimals=decimals) + NARROW * bool(ci.note)
+    ends = ", ".join(show(end, sign, places) for end in ends_of(ci))
+    return f"[{ends}]{NARROW * bool(ci.note)}"
 
 
 def show_p(p: float | None) -> str:
@@ -215,17 +208,11 @@ def _fit(console: Console, table: TextTable) -> Iterable[TextTable]:
 
 def table_width(console: Console, table: TextTable) -> int:
     """Return the width at which no number and no short text of the table is broken."""
-    from rich.measure import Measurement
-
-    columns = (
-        column if numeric or column.whole else replace(column, widest=_TEXT_WIDTH)
-        for column, numeric in zip(table.columns, numeric_columns(table), strict=True)
-    )
-    content = _as_rich(replace(table, columns=tuple(columns)))
-    return Measurement.get(console, console.options.update(max_width=10_000), content).maximum
+    wide = console.options.update(max_width=10_000)
+    return console.measure(_as_rich(table, _TEXT_WIDTH), options=wide).maximum
 
 
-def _as_rich(table: TextTable) -> RichTable:
+def _as_rich(table: TextTable, text_width: int | None = None) -> RichTable:
     from rich import box
     from rich.table import Table as RichTable
     from rich.text import Text as RichText
@@ -238,12 +225,13 @@ def _as_rich(table: TextTable) -> RichTable:
         cells = [row.cells[place] for row in table.rows]
         # Marks and intervals of different length would shift figures that are aligned on the right.
         is_right = numeric[place] and not any(cell.marks or cell.detail for cell in cells)
+        is_whole = column.whole or numeric[place]
         shown.add_column(
             printable(column.heading.marked),
             justify="right" if is_right else "left",
             overflow="fold",
-            no_wrap=column.whole or numeric[place],
-            max_width=column.widest,
+            no_wrap=is_whole,
+            max_width=column.widest if is_whole else text_width or column.widest,
         )
 
     def filled(cell: Cell) -> RichText:
@@ -402,7 +390,7 @@ def html_table(table: TextTable) -> str:
     """Return the first rows of a table, for notebooks, with short texts."""
     rows = [[visible(cell.text, 200) for cell in row.cells] for row in table.rows[:MAX_TABLE_ROWS]]
     more = (table.total or len(table.rows)) - len(rows)
-    shown = TextTable.of(table.columns, rows, caption=visible(table.caption, 400))
+    shown = TextTable.of(table.columns, rows, caption=table.caption)
     return _html_table(shown) + f"\n<p>… and {more:,} more</p>" * (more > 0)
 
 

@@ -37,28 +37,39 @@ DEFAULT_LAYOUT = Layout()
 TABLE_KINDS = {".tex": "latex", ".md": "markdown", ".csv": "csv"}
 """The format of a table by the suffix of its file."""
 COMPARISON_SUFFIXES = (*TABLE_KINDS, ".json")
-_IN_DOCUMENT = (
-    *("primary_measure", "headline_measures", "verdict", "best_overall", "comparisons"),
-    *("best_mode", "best_mode_significant", "unranked", "groups"),
-)
+_IN_DOCUMENT: dict[str, Any] = {
+    "modes": {"__all__": {"label", "measures"}},
+    "primary_measure": True,
+    "headline_measures": True,
+    "verdict": True,
+    "best_overall": True,
+    "comparisons": True,
+    "best_mode": True,
+    "best_mode_significant": True,
+    "unranked": True,
+    "groups": True,
+}
 _FORMULA = r"^'*[=+@\-\t\r\n＝＋－＠]"
 """Texts that spreadsheet programs run as formulas, also in East Asian input; and those texts with
 apostrophes before them."""
 _NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
-_COLUMNS: dict[str, Any] = {
-    **dict.fromkeys(("mode", "label", "measure"), pl.String),
-    **dict.fromkeys(("mean", "low", "high", "level"), pl.Float64),
-    "n": pl.Int64,
-    "best": pl.Boolean,
+_DIFFERENCES = (
+    "baseline",
+    "difference",
+    "difference_low",
+    "difference_high",
+    "p",
+    "p_adjusted",
+    "significant",
+    "wins",
+    "ties",
+    "losses",
+)
+_TYPES: dict[str, Any] = {
+    **dict.fromkeys(("mean", "low", "high", *_DIFFERENCES[1:6]), pl.Float64),
     "better_than": pl.List(pl.String),
 }
-_DIFFERENCES: dict[str, Any] = {
-    "baseline": pl.String,
-    **dict.fromkeys(("difference", "difference_low", "difference_high"), pl.Float64),
-    **dict.fromkeys(("p", "p_adjusted"), pl.Float64),
-    "significant": pl.Boolean,
-    **dict.fromkeys(("wins", "ties", "losses"), pl.Int64),
-}
+"""Types of columns that can be empty."""
 
 
 def table_as_frame(report: BenchmarkReport, measures: Iterable[str] | None = None) -> pl.DataFrame:
@@ -66,7 +77,7 @@ def table_as_frame(report: BenchmarkReport, measures: Iterable[str] | None = Non
 
     With one baseline, further columns have the difference from it; null for the baseline itself.
     """
-    further = _DIFFERENCES if len(baselines_of(report)) == 1 else {}
+    further = _DIFFERENCES if len(baselines_of(report)) == 1 else ()
     rows = []
     for measure in report.measure_names if measures is None else measures:
         best, better = best_modes(report, measure), better_than(report, measure)
@@ -85,13 +96,15 @@ def table_as_frame(report: BenchmarkReport, measures: Iterable[str] | None = Non
                 "n": figure.n,
                 "best": mode in best,
                 "better_than": better[mode],
+                **dict.fromkeys(further),
             }
             if further and (pair := pairs.get(mode)) is not None:
                 low, high = ends_of(pair.ci)
-                row |= {"difference_low": low, "difference_high": high, "p": pair.p}
                 row |= pair.model_dump(include={*further})
+                row |= {"difference_low": low, "difference_high": high, "p": pair.p}
             rows.append(row)
-    return pl.DataFrame(rows, schema={**_COLUMNS, **further})
+    frame = pl.DataFrame(rows, infer_schema_length=None)
+    return frame.cast({name: kind for name, kind in _TYPES.items() if name in frame.columns})
 
 
 def frame_as_csv(frame: pl.DataFrame) -> str:
@@ -133,9 +146,7 @@ def table_as_text(
     Raises:
         UsageError: If the report does not have a measure.
     """
-    names = None
-    if measures is not None:
-        names = list(dict.fromkeys(require_measure(report, name) for name in measures))
+    names = measures and [*dict.fromkeys(require_measure(report, name) for name in measures)]
     if kind == "csv":
         frame = table_as_frame(report, names).rename({"mode": report.noun})
         return frame_as_csv(frame.with_columns(pl.col("better_than").list.join(";")))
@@ -193,17 +204,11 @@ def comparisons_document(found: Comparisons) -> dict[str, Any]:
     ``modes`` has label and measures of each system. Undefined figures are null.
     """
     report = found.report
-    whole = report.model_dump(mode="json")
-    modes = {
-        mode: {"label": result["label"], "measures": result["measures"]}
-        for mode, result in whole["modes"].items()
-    }
     return {
         "qrels": report.manifest.dataset.id or None,
         "queries": report.manifest.dataset.queries,
         "config": report.manifest.config,
-        "modes": modes,
-        **{key: whole[key] for key in _IN_DOCUMENT},
+        **report.model_dump(mode="json", include=_IN_DOCUMENT),
         "notes": found.evaluation.notes,
     }
 
@@ -310,44 +315,35 @@ def evaluation_document(
         evaluation: Their scores.
         per_query: Include the values of all queries.
     """
-    counts = next(iter(evaluation.counts.values()))
+    names, documents = evaluation.measure_names, []
+    for run, file in runs.items():
+        counts = evaluation.counts[run]
+        measures: dict[str, dict[str, Any]] = {}
+        for name in names:
+            n, mean = evaluation.n(run, name), none_if_nan(evaluation.mean(run, name))
+            measures[name] = {"mean": mean, "n": n, "undefined": counts.n_scored - n}
+            if per_query:
+                values = map(none_if_nan, evaluation.values(run, name).tolist())
+                queries = zip(evaluation.query_ids[run], values, strict=True)
+                measures[name]["per_query"] = dict(queries)
+        documents.append(
+            {
+                "name": run,
+                "path": file.path,
+                "sha256": file.path and hash_original(file.path, sys.maxsize),
+                "counts": counts.as_dict(),
+                "measures": measures,
+            }
+        )
     return {
         "qrels": {
             "path": qrels_path,
             "sha256": hash_original(qrels_path, sys.maxsize),
-            "queries": counts.n_qrels,
+            "queries": next(iter(evaluation.counts.values())).n_qrels,
             "queries_without_relevant": evaluation.queries_without_relevant,
         },
         **evaluation.averaging._asdict(),
         "notes": evaluation.notes,
-        "runs": [
-            {
-                "name": name,
-                "path": run.path,
-                "sha256": run.path and hash_original(run.path, sys.maxsize),
-                "counts": evaluation.counts[name].as_dict(),
-                "measures": {
-                    measure: _measured(evaluation, name, measure, per_query=per_query)
-                    for measure in evaluation.measure_names
-                },
-            }
-            for name, run in runs.items()
-        ],
-        "definitions": {
-            measure: evaluation.definition(measure).as_dict()
-            for measure in evaluation.measure_names
-        },
+        "runs": documents,
+        "definitions": {name: evaluation.definition(name).as_dict() for name in names},
     }
-
-
-def _measured(evaluation: Evaluation, run: str, measure: str, *, per_query: bool) -> dict[str, Any]:
-    n, mean = evaluation.n(run, measure), none_if_nan(evaluation.mean(run, measure))
-    values: dict[str, Any] = {
-        "mean": mean,
-        "n": n,
-        "undefined": evaluation.counts[run].n_scored - n,
-    }
-    if per_query:
-        column = map(none_if_nan, evaluation.values(run, measure).tolist())
-        values["per_query"] = dict(zip(evaluation.query_ids[run], column, strict=True))
-    return values

@@ -10,11 +10,11 @@ from typing import Any
 from trectools_plus.benchmark.run.output_folder import PLOT_ENDINGS
 from trectools_plus.display import Cell
 from trectools_plus.extraction.inputs import PREDICTIONS_FILE, write_predictions
-from trectools_plus.extraction.report import GOLD_FILE, REPORT_FILE, ExtractionReport, Mistake
+from trectools_plus.extraction.report import GOLD_FILE, REPORT_FILE, ExtractionReport
 from trectools_plus.extraction.runner import ExtractionResult, Sweep
 from trectools_plus.extraction.scoring import ExtractionComparison
 from trectools_plus.formats.files.guards import refuse_foreign_beside
-from trectools_plus.reporting.benchmark import CLAIMS_TITLE
+from trectools_plus.reporting.benchmark import CLAIMS_TITLE, claim_lines
 from trectools_plus.reporting.comparison import TEST_NAMES
 from trectools_plus.reporting.document import (
     Block,
@@ -83,8 +83,13 @@ def extraction_blocks(report: ExtractionReport) -> list[Block]:
             Fold(_VIEWS[view].capitalize(), _score_blocks(report, view))
             for view in ("any", "strict")
         ),
-        _list_mistakes("Missed", mistakes.missed),
-        _list_mistakes("Spurious", mistakes.spurious),
+        *(
+            Fold(
+                f"{name}: {len(terms):,}, at most {_MOST} shown",
+                [table_of(term.model_dump(exclude={"score"}) for term in terms[:_MOST])],
+            )
+            for name, terms in (("Missed", mistakes.missed), ("Spurious", mistakes.spurious))
+        ),
         Fold(CLAIMS_TITLE, [Bullets(extraction_claims(report))]),
     ]
 
@@ -100,27 +105,16 @@ def _score_blocks(report: ExtractionReport, view: str) -> list[Block]:
     return [Paragraph(f"{_VIEWS[view].capitalize()}."), table_of(rows)]
 
 
-def _list_mistakes(name: str, mistakes: list[Mistake]) -> Fold:
-    rows = (mistake.model_dump(exclude={"score"}) for mistake in mistakes[:_MOST])
-    return Fold(f"{name}: {len(mistakes):,}, at most {_MOST} shown", [table_of(rows)])
-
-
 def extraction_claims(report: ExtractionReport) -> list[str]:
     """Return what the writer of a report states and ``verify`` cannot derive, a line each."""
     manifest, system = report.manifest, report.system
     facts = {
-        "Created": manifest.created_at,
-        "Command": manifest.command or "called from Python",
-        "Machine": f"{manifest.python} on {manifest.platform}",
-        **{f"Package {name}": version for name, version in manifest.packages.items()},
         "Ontology": manifest.ontology,
         "Documents": report.dataset.path,
-        "SHA-256 of the documents": report.dataset.sha256,
-        "SHA-256 of the predictions": system.sha256,
         "Predictions": system.predictions or "extracted",
         **({} if system.settings is None else system.settings.model_dump()),
     }
-    return [*report.reported, *(f"{name}: {value}" for name, value in facts.items())]
+    return [*report.reported, *claim_lines(manifest, facts)]
 
 
 def check_extraction_folder(folder: str | Path) -> None:

@@ -45,7 +45,7 @@ from trectools_plus.measures.judged import first_documents
 from trectools_plus.reporting.benchmark import render_markdown
 from trectools_plus.reporting.comparison import (
     describe_difference_intervals,
-    describe_test,
+    difference_cells,
     difference_row,
     mean_cell,
     name_test,
@@ -58,13 +58,12 @@ from trectools_plus.reporting.document import (
     Paragraph,
     show,
     show_ci,
-    show_p,
     table_of,
 )
 from trectools_plus.reporting.export import render_json, write_renderings, write_text
 from trectools_plus.reporting.page import DEEPEST, QueryEvidence, render_html
 from trectools_plus.reporting.plots import can_draw, draw_variants, save_plots, write_plots
-from trectools_plus.statistics.arrays import DEFAULT_CONFIDENCE
+from trectools_plus.statistics.comparison import alpha_of
 from trectools_plus.text import plural
 
 
@@ -130,26 +129,30 @@ def render_files(result: BenchmarkResult, *, plots: bool) -> None:
         write_parquet(result.latency, folder / LATENCY_FILE)
     if dataset is not None:
         evidence = replace(evidence, qrels=dataset.qrels, topics=dataset.topics)
-    if dataset is not None and dataset.topics is not None:
-        write_parquet(dataset.topics.frame, folder / TOPICS_FILE)
-    if dataset is not None and dataset.corpus is not None:
-        shown = [first_documents(run, DEEPEST)["doc_id"] for run in result.runs.values()]
-        found = dataset.corpus.find(pl.concat(shown).unique(maintain_order=True))
-        titles = found.select("doc_id", "title").filter(pl.col("title") != "").sort("doc_id")
-        if titles.height:
-            write_parquet(titles, folder / DOCUMENTS_FILE)
-            evidence = replace(evidence, corpus=StoredDocuments(titles, count=titles.height))
-    write_text(folder / MARKDOWN_FILE, render_markdown(report))
-    write_text(folder / REPORT_FILE, render_json(report))
-    make_folder(folder / MODE_REPORTS_FOLDER)
+        if dataset.topics is not None:
+            write_parquet(dataset.topics.frame, folder / TOPICS_FILE)
+        if dataset.corpus is not None:
+            shown = [first_documents(run, DEEPEST)["doc_id"] for run in result.runs.values()]
+            documents = dataset.corpus.find(pl.concat(shown).unique(maintain_order=True))
+            titles = documents.select("doc_id", "title").filter(pl.col("title") != "")
+            if titles.height:
+                titles = titles.sort("doc_id")
+                write_parquet(titles, folder / DOCUMENTS_FILE)
+                evidence = replace(evidence, corpus=StoredDocuments(titles, titles.height))
+    texts = {
+        MARKDOWN_FILE: render_markdown(report),
+        REPORT_FILE: render_json(report),
+        HTML_FILE: render_html(report, evidence),
+    }
     for mode, of_mode in report.modes.items():
         failing, primary = report.failing_queries, report.primary_measure
         if dataset is not None:
             run, definition = {mode: result.runs[mode]}, of_mode.measures[primary].definition
             failing = find_failing(dataset, run, result.per_query, primary, definition)
-        text = render_json(report_of_mode(report, mode, failing))
-        write_text(folder / mode_report_name(mode), text)
-    write_text(folder / HTML_FILE, render_html(report, evidence))
+        texts[mode_report_name(mode)] = render_json(report_of_mode(report, mode, failing))
+    make_folder(folder / MODE_REPORTS_FOLDER)
+    for name, text in texts.items():
+        write_text(folder / name, text)
     if plots:
         write_plots(result, folder)
 
@@ -220,6 +223,13 @@ def multilingual_blocks(report: MultilingualReport) -> list[Block]:
         for mode, pairs in report.differences.items()
         for pair in pairs
     )
+    parallel = "The sets are not parallel, so languages are not compared query by query."
+    for pair, *_ in [*report.differences.values()][:1]:
+        parallel = (
+            "The sets are parallel: intervals and p-values are of differences query by query. "
+            f"{describe_difference_intervals(pair)} *: significant. Adj. p: "
+            f"{name_test(pair.family, pair.test, pair.correction)}."
+        )
     return [
         Heading("Comparison of languages", 1),
         Paragraph(f"Documents: {report.corpus}."),
@@ -227,7 +237,7 @@ def multilingual_blocks(report: MultilingualReport) -> list[Block]:
         table_of(means),
         Fold("Differences of languages", [table_of(differences)]),
         Paragraph(_READING, "small"),
-        Paragraph(_describe_pairs(report), "small"),
+        Paragraph(parallel, "small"),
         *(
             Paragraph(f"Note on {language}: {note}", "note")
             for language, result in report.languages.items()
@@ -235,25 +245,6 @@ def multilingual_blocks(report: MultilingualReport) -> list[Block]:
         ),
         Paragraph(f"Created by: {report.command}" if report.command else ""),
     ]
-
-
-def _describe_pairs(report: MultilingualReport) -> str:
-    """Return a line on the differences of parallel sets."""
-    if not report.differences:
-        return "The sets are not parallel, so languages are not compared query by query."
-    pair = next(pair for pairs in report.differences.values() for pair in pairs)
-    levels = (
-        figure.ci.level
-        for result in report.languages.values()
-        for measures in result.modes.values()
-        for figure in measures.values()
-        if figure.ci is not None
-    )
-    test = describe_test(pair, next(levels, DEFAULT_CONFIDENCE))
-    return (
-        "The sets are parallel: intervals and p-values are of differences query by query. "
-        f"{describe_difference_intervals(pair)} Adj. p: {test}."
-    )
 
 
 _SHOWN = 20
@@ -281,22 +272,18 @@ def write_sweep_report(result: SweepResult) -> dict[str, Path]:
                 where=str(folder.path),
                 remedy="use another one",
             )
-        _write_files(result, folder.partial)
-        written = [path.relative_to(folder.partial) for path in folder.partial.rglob("*.*")]
+        partial, report = folder.partial, result.report
+        if can_draw():
+            save_plots({"sweep": draw_variants(report)}, partial / PLOTS_FOLDER)
+        names = SWEEP_FILE, SWEEP_MARKDOWN_FILE, SWEEP_HTML_FILE
+        write_renderings(report, sweep_blocks(report), partial, *names)
+        write_parquet(result.per_query, partial / PER_QUERY_FILE)
+        write_qrels(result.qrels, partial / QRELS_FILE)
+        if len(result.run.frame):
+            write_run(result.run, partial / WINNER_FILE, tag="winner")
+        written = [path.relative_to(partial) for path in partial.rglob("*.*")]
         folder.publish()
     return {path.suffix.removeprefix("."): folder.path / path for path in written}
-
-
-def _write_files(result: SweepResult, folder: Path) -> None:
-    report = result.report
-    if can_draw():
-        save_plots({"sweep": draw_variants(report)}, folder / PLOTS_FOLDER)
-    names = SWEEP_FILE, SWEEP_MARKDOWN_FILE, SWEEP_HTML_FILE
-    write_renderings(report, sweep_blocks(report), folder, *names)
-    write_parquet(result.per_query, folder / PER_QUERY_FILE)
-    write_qrels(result.qrels, folder / QRELS_FILE)
-    if len(result.run.frame):
-        write_run(result.run, folder / WINNER_FILE, tag="winner")
 
 
 def sweep_blocks(report: SweepReport, *, full: bool = True) -> list[Block]:
@@ -326,12 +313,7 @@ def _row(report: SweepReport, variant: SweepVariant) -> dict[str, object]:
         "Best in": f"{variant.chosen:.0%}",
     }
     if report.baseline is not None:
-        names, pair = (f"Δ {report.baseline}", "Interval of Δ", "Adj. p"), variant.advantage
-        values = ["–"] * 3
-        if pair is not None:
-            values[0] = show(pair.difference, "+") + " *" * pair.significant
-            values[1:] = show_ci(pair.ci, "+") or "–", show_p(pair.p_adjusted)
-        row |= zip(names, values, strict=True)
+        row |= difference_cells(variant.advantage, "Interval of Δ")
     return row | {name: mean for name, mean in variant.measures.items() if name not in row}
 
 
@@ -364,9 +346,10 @@ def _list_lines(report: SweepReport) -> list[str]:
     advantages = [one.advantage for one in report.variants if one.advantage is not None]
     if report.baseline is not None:
         family = f"{plural(len(advantages), 'comparison')} with {report.baseline}"
-        test = name_test(family, config["confidence"], config["test"], config["correction"])
+        test = name_test(family, config["test"], config["correction"])
+        level = f"p ≤ {alpha_of(config['confidence']):g}"
         lines.append(
-            f"Δ: the difference from {report.baseline}, query by query; * significant ({test})."
+            f"Δ: minus {report.baseline}, query by query; * significant ({test}, {level})."
         )
     intervals = [*(one.ci for one in report.variants), *(one.ci for one in advantages)]
     return [*lines, *narrow_lines(intervals), *report.notes]

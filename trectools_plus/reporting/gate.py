@@ -13,10 +13,8 @@ from trectools_plus.benchmark.two_reports import ReportComparison, state_verdict
 from trectools_plus.errors import InputError, UsageError
 from trectools_plus.reporting.comparison import (
     describe_difference_intervals,
-    describe_method,
-    describe_test,
     difference_row,
-    name_test,
+    method_line,
 )
 from trectools_plus.reporting.document import (
     Block,
@@ -37,8 +35,16 @@ MARKER = "<!-- trectools-plus benchmark gate -->"
 """The first line of the comment, which identifies it."""
 _RULES = ("max_drop", "absolute", "require_significant", "non_inferior")
 _ENTRY = (
-    *("mode", "measure", "baseline", "current", "drop", "margin"),
-    *("non_inferior", "undecided", "failed", "decidable"),
+    "mode",
+    "measure",
+    "baseline",
+    "current",
+    "drop",
+    "margin",
+    "non_inferior",
+    "undecided",
+    "failed",
+    "decidable",
 )
 _NAMED = 10
 _REASONS = 3
@@ -54,29 +60,23 @@ def gate_blocks(result: GateResult) -> list[Block]:
     noun, entries = result.current.noun.capitalize(), result.entries
     fallen = [
         {
-            "Query": query.query_id,
-            "Text": visible(result.texts.get(query.query_id) or "–", 80),
+            "Query": query,
+            "Text": visible(result.texts.get(query) or "–", 80),
             noun: entry.label,
             "Metric": entry.measure,
-            "Baseline": query.before,
-            "Current": query.after,
+            "Baseline": before,
+            "Current": after,
         }
         for entry in entries
         if entry.drop > 0
-        for query in entry.fallen[:_NAMED]
+        for query, before, after in entry.fallen[:_NAMED]
     ]
-    better = ", ".join(f"{entry.label} {entry.measure}" for entry in entries if entry.higher)
-    remark = (
-        f"{better} is clearly better: make this report the new baseline, so that a later change "
-        "cannot lose the gain."
-    )
     return [
         Heading(f"Retrieval benchmark: {head}", 3),
         Paragraph(_state_result(result), "result"),
         table_of({noun: entry.label, **_row(entry, result.rules)} for entry in entries),
         Paragraph(_describe_rules(result)),
         Bullets([f"Note: {note}." for note in result.notes]),
-        Paragraph(remark if better and result.passed else ""),
         Fold(f"Queries that got worse, at most {_NAMED} for each mean", [table_of(fallen)]),
     ]
 
@@ -108,23 +108,25 @@ def gate_document(result: GateResult) -> dict[str, Any]:
         **{name: getattr(result.rules, name) for name in _RULES},
         "current": result.current.manifest.experiment_id,
         "baseline": result.baseline.manifest.experiment_id,
-        "entries": [_entry_document(entry, result) for entry in result.entries],
+        "entries": [
+            {
+                **{name: getattr(entry, name) for name in _ENTRY},
+                "ci": entry.ci and entry.ci.model_dump(mode="json"),
+                "p_adjusted": entry.comparison.p_adjusted,
+                "significant": entry.comparison.significant,
+                "queries": entry.comparison.n,
+                "judged": judged and {"baseline": judged[0], "current": judged[1]},
+                "condensed": condensed and {"baseline": condensed[0], "current": condensed[1]},
+                "fallen": [
+                    {"query_id": query, "baseline": before, "current": after}
+                    for query, before, after in entry.fallen
+                ],
+            }
+            for entry in result.entries
+            for judged, condensed in [(result.judged.get(entry.mode), entry.condensed)]
+        ],
         "raise_baseline": result.passed and any(entry.higher for entry in result.entries),
         "notes": result.notes,
-    }
-
-
-def _entry_document(entry: GateEntry, result: GateResult) -> dict[str, Any]:
-    sides, judged = ("baseline", "current"), result.judged.get(entry.mode)
-    return {
-        **{name: getattr(entry, name) for name in _ENTRY},
-        "ci": None if entry.ci is None else entry.ci.model_dump(mode="json"),
-        "p_adjusted": entry.comparison.p_adjusted,
-        "significant": entry.comparison.significant,
-        "queries": entry.comparison.n,
-        "judged": judged and dict(zip(sides, judged, strict=True)),
-        "condensed": entry.condensed and dict(zip(sides, entry.condensed, strict=True)),
-        "fallen": [dict(zip(("query_id", *sides), query, strict=True)) for query in entry.fallen],
     }
 
 
@@ -151,10 +153,8 @@ def _state_entry(entry: GateEntry, result: GateResult) -> str:
             f"{show(after - before, '+')} to {show(after)}. Judge these documents"
         )
     change = _show_change(entry.current - entry.baseline, entry, result.rules)
-    if entry.non_inferior is not False:
-        return f"{name} changed by {change}"
-    interval = _show_ends(entry, result.rules)
-    return f"{name} is not shown to be non-inferior: {change}, interval {interval}"
+    is_shown = entry.non_inferior is not False
+    return f"{name} {'changed by' if is_shown else 'is not shown to be non-inferior:'} {change}"
 
 
 def _describe_rules(result: GateResult) -> str:
@@ -174,11 +174,9 @@ def _describe_rules(result: GateResult) -> str:
             f"The gate fails if a mean drops by more than {rules.max_drop * scale:g}{unit}{proof}."
         )
     compared = [entry.comparison for entry in result.entries]
-    tested = [pair.n for pair in compared if pair.p_adjusted is not None]
-    if tested:
+    if tested := [pair for pair in compared if pair.p_adjusted is not None]:
         family = f"{plural(len(tested), 'comparison')} of means with their baselines"
-        config = result.current.manifest.config
-        sentences.append(describe_method(name_test(family, level), max(tested), config))
+        sentences.append(method_line(result.current, tested[0], family))
     return " ".join(sentences)
 
 
@@ -188,14 +186,10 @@ def _show_change(change: float, entry: GateEntry, rules: GateRules) -> str:
     return show(change, "+") if rules.absolute else share.replace("-", "−")
 
 
-def _show_ends(entry: GateEntry, rules: GateRules) -> str:
-    ends = [_show_change(end, entry, rules) for end in ends_of(entry.ci) if end is not None]
-    return f"[{', '.join(ends)}]" if ends else "–"
-
-
 def _row(entry: GateEntry, rules: GateRules) -> dict[str, object]:
     is_large = rules.max_drop is not None and entry.drop > rules.max_drop + EQUAL
     state = "better" if entry.higher else "ok"
+    ends = [_show_change(end, entry, rules) for end in ends_of(entry.ci) if end is not None]
     if entry.failed:
         state = "not shown" if entry.non_inferior is False and not is_large else "failed"
     elif is_large:
@@ -205,7 +199,7 @@ def _row(entry: GateEntry, rules: GateRules) -> dict[str, object]:
         "Baseline": entry.baseline,
         "Current": entry.current,
         "Change": _show_change(entry.current - entry.baseline, entry, rules),
-        **({} if rules.non_inferior is None else {"Interval": _show_ends(entry, rules)}),
+        "Interval": ", ".join(ends) or "–",
         "Adj. p": show_p(entry.comparison.p_adjusted),
         "Verdict": state if entry.decidable else "not decidable",
     }
@@ -223,8 +217,8 @@ def contrast_blocks(contrast: ReportComparison, *, full: bool = True) -> list[Bl
     """
     report, every = contrast.report, list(contrast.modes[0].means)
     noun, queries = report.noun.capitalize(), report.manifest.dataset.queries
-    some = contrast.headline_measures[: max(1, _MOST_ROWS // len(contrast.modes))]
-    measures = every if full else some
+    most = max(1, _MOST_ROWS // len(contrast.modes))
+    measures = every if full else contrast.headline_measures[:most]
     means, changes = [], []
     for mode in contrast.modes:
         for pair, scores in zip(mode.comparisons, mode.scores, strict=True):
@@ -232,27 +226,21 @@ def contrast_blocks(contrast: ReportComparison, *, full: bool = True) -> list[Bl
                 row = {noun: mode.label, "Metric": pair.measure}
                 before, after = mode.means[pair.measure]
                 means.append({**row, "A": before, "B": after, **difference_row(pair, queries)})
-                changes += [
-                    {
-                        "Query": change.query_id,
-                        **row,
-                        "A": change.before,
-                        "B": change.after,
-                        "B − A": show(change.after - change.before, "+"),
-                    }
-                    for change in scores.changes()[:_MOST_CHANGED]
-                ]
+                for change in scores.changes()[:_MOST_CHANGED]:
+                    shown = {"A": change.before, "B": change.after}
+                    shown["B − A"] = change.after - change.before
+                    changes.append({"Query": change.query_id, **row, **shown})
     first, more = contrast.modes[0].comparisons[0], len(every) - len(measures)
     values = ", ".join(f"{name} {a} to {b}" for name, (a, b) in contrast.settings.items())
-    test = describe_test(first, report.confidence)
-    method = describe_method(test, queries, report.manifest.config)
     return [
         Paragraph(state_verdict(contrast), "result"),
         *(Paragraph(f"{place}  {name}") for place, name in zip("AB", contrast.names, strict=True)),
         table_of(means),
         Paragraph(f"{plural(more, 'more measure')}: --all" if more else ""),
         Paragraph(
-            f"Δ: B − A; * significant. {method} {describe_difference_intervals(first)}", "small"
+            f"Δ: B − A; * significant. {method_line(report, first)} "
+            f"{describe_difference_intervals(first)}",
+            "small",
         ),
         Paragraph(f"Settings that differ (A to B): {values}." if values else ""),
         Bullets([f"Note: {note}." for note in contrast.notes]),
@@ -268,11 +256,14 @@ def contrast_document(contrast: ReportComparison) -> dict[str, Any]:
     """
     modes = []
     for mode in contrast.modes:
-        measures = {}
+        (mode_a, mode_b), measures = mode.modes, {}
         for pair, scores in zip(mode.comparisons, mode.scores, strict=True):
+            (mean_a, mean_b), (n_a, n_b) = mode.means[pair.measure], scores.counts
             measures[pair.measure] = {
-                **dict(zip(("mean_a", "mean_b"), mode.means[pair.measure], strict=True)),
-                **dict(zip(("n_a", "n_b"), scores.counts, strict=True)),
+                "mean_a": mean_a,
+                "mean_b": mean_b,
+                "n_a": n_a,
+                "n_b": n_b,
                 "comparison": pair.model_dump(
                     mode="json", exclude={"baseline", "contrast", "measure"}
                 ),
@@ -281,8 +272,9 @@ def contrast_document(contrast: ReportComparison) -> dict[str, Any]:
                     for change in scores.changes()[:_MOST_CHANGED]
                 ],
             }
-        names = dict(zip(("mode_a", "mode_b"), mode.modes, strict=True))
-        modes.append({"label": mode.label, **names, "measures": measures})
+        modes.append(
+            {"label": mode.label, "mode_a": mode_a, "mode_b": mode_b, "measures": measures}
+        )
     return {
         "a": contrast.names[0],
         "b": contrast.names[1],
@@ -344,22 +336,17 @@ def find_pull_request() -> PullRequest:
     Raises:
         UsageError: If a variable is missing, or the workflow does not run for a pull request.
     """
-    names = ("GITHUB_TOKEN", "GITHUB_REPOSITORY", "GITHUB_EVENT_PATH")
-    token, repository, path = (os.environ.get(name, "") for name in names)
-    if missing := [name for name in names if not os.environ.get(name)]:
-        raise UsageError(
-            f"the environment variable {missing[0]} is missing",
-            where="--post-comment",
-            remedy="run this in a workflow with `env: GITHUB_TOKEN: ${{ github.token }}`",
-        )
+    names = "GITHUB_TOKEN", "GITHUB_REPOSITORY", "GITHUB_EVENT_PATH"
     try:
+        token, repository, path = (os.environ[name] for name in names)
         event = json.loads(Path(path).read_text(encoding="utf-8"))
         number = int((event.get("pull_request") or event["issue"])["number"])
-    except (OSError, ValueError, LookupError, TypeError, AttributeError):
+    except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
         raise UsageError(
-            "this workflow does not run for a pull request",
+            f"no pull request, or no token for it: {error!r}",
             where="--post-comment",
-            remedy="trigger the workflow on pull_request, or omit --post-comment",
+            remedy="run this in a workflow on pull_request with "
+            "`env: GITHUB_TOKEN: ${{ github.token }}`, or omit --post-comment",
         ) from None
     api = os.environ.get("GITHUB_API_URL") or "https://api.github.com"
     return PullRequest(api.rstrip("/"), repository, number, token)
@@ -381,20 +368,15 @@ def post_comment(request: PullRequest, markdown: str, marker: str) -> str:
     """
     comments = f"/repos/{request.repository}/issues/{request.number}/comments"
     body = {"body": markdown[:_LONGEST]}
-    known: list[Any] = []
     for page in range(1, _MOST_PAGES + 1):
-        known += _call(request, "GET", f"{comments}?per_page={_PAGE}&page={page}")
-        if len(known) < page * _PAGE:
+        known = _call(request, "GET", f"{comments}?per_page={_PAGE}&page={page}")
+        for comment in known:
+            if str(comment.get("body", "")).startswith(marker):
+                place = f"/repos/{request.repository}/issues/comments/{int(comment['id'])}"
+                return str(_call(request, "PATCH", place, body).get("html_url", ""))
+        if len(known) < _PAGE:
             break
-    for comment in known:
-        if str(comment.get("body", "")).startswith(marker):
-            place = f"/repos/{request.repository}/issues/comments/{int(comment['id'])}"
-            return str(_call(request, "PATCH", place, body).get("html_url", ""))
     return str(_call(request, "POST", comments, body).get("html_url", ""))
-
-
-_PERMISSION = "the token needs `permissions: pull-requests: write`"
-_NETWORK = "check that the server in GITHUB_API_URL can be reached"
 
 
 def _call(request: PullRequest, method: str, place: str, body: Any = None) -> Any:
@@ -413,11 +395,10 @@ def _call(request: PullRequest, method: str, place: str, body: Any = None) -> An
         response.raise_for_status()
         return response.json()
     except (httpx.HTTPError, httpx.InvalidURL, ValueError) as error:
-        reason, remedy = str(error) or type(error).__name__, _NETWORK
-        if isinstance(error, httpx.HTTPStatusError):
-            reason, remedy = f"HTTP status {error.response.status_code}", _PERMISSION
+        reason = [*str(error).splitlines(), type(error).__name__][0]
         raise InputError(
             f"the comment cannot be posted: {reason.replace(request.token, '***')}",
             where=f"{request.api}/repos/{request.repository}, pull request {request.number}",
-            remedy=remedy,
+            remedy="check the address in GITHUB_API_URL, and that the token has "
+            "`permissions: pull-requests: write`",
         ) from None

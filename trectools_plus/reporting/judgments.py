@@ -28,7 +28,6 @@ from trectools_plus.reporting.document import (
     show,
     table_of,
 )
-from trectools_plus.reporting.document import show_interval as show_ends
 from trectools_plus.reporting.export import write_renderings
 from trectools_plus.testsets.agreement import GradeAgreement
 from trectools_plus.text import plural
@@ -99,12 +98,11 @@ def judgment_blocks(report: JudgmentReport) -> list[Block]:
 
 def _describe_agreement(found: dict[str, Any]) -> str:
     kappa = found["kappas"]["none"]
-    ends = show_ends(kappa["low"], kappa["high"], decimals=2)
-    value = f"kappa {show(kappa['value'], decimals=2)} {ends}".rstrip()
+    value, low, high = (show(kappa[name], "", 2) for name in ("value", "low", "high"))
     return (
         f"Agreement of people and the model on {plural(found['pairs'], 'pair')}: "
-        f"{found['agreed'] / found['pairs']:.0%} equal grades, {value}. The model's "
-        f"mean grade differs by {found['difference']:+.2f}."
+        f"{found['agreed'] / found['pairs']:.0%} equal grades, kappa {value} [{low}, {high}]. "
+        f"The model's mean grade differs by {found['difference']:+.2f}."
     )
 
 
@@ -113,13 +111,14 @@ def _make_table(report: JudgmentReport, measure: str) -> TextTable:
     return table_of(
         {
             measure: row.run + ("" if row.baseline is None else f" − {row.baseline}"),
-            f"People ({report.counts.people:,})": _cell(row.estimates[0].people, row),
-            f"Model alone ({report.counts.queries:,})": _cell(row.estimates[0].model, row),
-            "Combined": _cell(row.estimates[0].combined, row),
-            "Effective": show(row.estimates[0].effective, decimals=0),
+            f"People ({report.counts.people:,})": _cell(estimate.people, row),
+            f"Model alone ({report.counts.queries:,})": _cell(estimate.model, row),
+            "Combined": _cell(estimate.combined, row),
+            "Effective": show(estimate.effective, "", 0),
         }
         for row in report.estimates
         if row.measure == measure
+        for estimate in row.estimates[:1]
     )
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from trectools_plus.benchmark.report import BenchmarkReport, Verdict
+from trectools_plus.benchmark.report import BenchmarkReport
 from trectools_plus.benchmark.verdict import make_verdict
 from trectools_plus.formats.tables import Corpus, Qrels, Run, Topics
 from trectools_plus.measures.judged import first_documents
@@ -27,7 +27,7 @@ from trectools_plus.reporting.comparison import (
     method_line,
     name_letters,
 )
-from trectools_plus.reporting.document import html, make_policy, read_asset, show_p
+from trectools_plus.reporting.document import html, make_policy, read_asset
 from trectools_plus.statistics.comparison import ends_of
 from trectools_plus.text import join_names, visible
 
@@ -36,8 +36,14 @@ if TYPE_CHECKING:
 
 _STYLES = ("base.css", "tables.css", "plots.css", "queries.css", "print.css")
 _SCRIPTS = (
-    *("elements.js", "axes.js", "sorting.js", "data.js"),
-    *("plots.js", "details.js", "queries.js", "switch.js"),
+    "elements.js",
+    "axes.js",
+    "sorting.js",
+    "data.js",
+    "plots.js",
+    "details.js",
+    "queries.js",
+    "switch.js",
 )
 
 DEEPEST, _LESS_DEEP = 10, 3
@@ -66,7 +72,7 @@ class QueryEvidence:
 
     per_query: pl.DataFrame
     runs: Mapping[str, Run] = field(default_factory=dict)
-    qrels: Qrels | None = None
+    qrels: Qrels = field(default_factory=lambda: Qrels.from_dict({}))
     topics: Topics | None = None
     corpus: Corpus | None = None
 
@@ -83,35 +89,47 @@ def render_html(report: BenchmarkReport, evidence: QueryEvidence | None = None) 
         evidence: Per-query values, runs, judgments and texts; without it the page has no plots and
             no list of queries.
     """
-    headlines, noun = report.headline_measures, report.noun
-    measures = [*dict.fromkeys([report.primary_measure, *headlines, *report.measure_names])]
+    headlines = report.headline_measures
+    measures = [*dict.fromkeys([*headlines, *report.measure_names])]
     queries = None
     if evidence is not None:
         queries = _collect_queries(report, evidence, measures)
         measures = queries["measures"]
     verdicts = [make_verdict(report, name) for name in measures]
-    texts = ["" if verdict is None else verdict.text for verdict in verdicts]
     switch = {
+        "modes": [*report.modes],
         "measures": measures,
-        "verdicts": texts,
-        "pairs": [_choose_pair(report, verdict) for verdict in verdicts],
-        "comparisons": [_list_comparisons(report, name) for name in measures],
+        "verdicts": [
+            verdict and verdict.model_dump(include={"text", "best", "second"})
+            for verdict in verdicts
+        ],
+        "comparisons": [
+            [
+                (
+                    pair.contrast,
+                    pair.baseline,
+                    pair.difference,
+                    *ends_of(pair.ci),
+                    pair.p_adjusted,
+                    pair.significant,
+                )
+                for pair in report.comparisons
+                if pair.measure == name
+            ]
+            for name in measures
+        ],
     }
     letters = name_letters(report, headlines)
-    table = means_table(report, headlines, letters).transposed(noun.capitalize())
+    table = means_table(report, headlines, letters).transposed(report.noun.capitalize())
     styles, scripts = ("".join(map(read_asset, names)) for names in (_STYLES, _SCRIPTS))
     labels = [result.label for result in report.modes.values()]
     return _read_template().render(
-        noun=noun,
-        version=report.manifest.packages.get("trectools-plus", ""),
-        title=f"{join_names(labels, f'{noun}s', 3)} on {report.manifest.dataset.id}",
-        verdict=texts[0],
-        measure=measures[0],
-        facts=[line for line in (method_line(report), describe_dataset(report)) if line],
+        report=report,
+        title=f"{join_names(labels, f'{report.noun}s', 3)} on {report.manifest.dataset.id}",
+        facts=[method_line(report), describe_dataset(report)],
         notes=list_notes(report),
         result=html([table]),
         legend=explain(report, headlines, letters),
-        steps=verdicts[0].next_steps if verdicts[0] else [],
         sections=html(report_sections(report)),
         switch=switch,
         queries=queries,
@@ -119,32 +137,6 @@ def render_html(report: BenchmarkReport, evidence: QueryEvidence | None = None) 
         scripts=scripts,
         policy=make_policy(styles, scripts),
     )
-
-
-def _choose_pair(report: BenchmarkReport, verdict: Verdict | None) -> tuple[int, int]:
-    """Return the positions of the modes of the verdict; without one, of the first two modes.
-
-    For a single mode, the second position is -1.
-    """
-    names = list(report.modes)
-    if verdict is None or verdict.best is None or verdict.second is None:
-        return (1, 0) if len(names) > 1 else (0, -1)
-    return names.index(verdict.best), names.index(verdict.second)
-
-
-def _list_comparisons(report: BenchmarkReport, measure: str) -> list[list[Any]]:
-    """Return ``[contrast, baseline, difference, low, high, result in words]`` of each pair."""
-    places = {mode: place for place, mode in enumerate(report.modes)}
-    return [
-        [
-            *(places[entry.contrast], places[entry.baseline]),
-            *(entry.difference, *ends_of(entry.ci)),
-            f"p {show_p(entry.p)}, {show_p(entry.p_adjusted)} adjusted; "
-            f"{'' if entry.significant else 'not '}significant",
-        ]
-        for entry in report.comparisons
-        if entry.measure == measure
-    ]
 
 
 def _collect_queries(
@@ -172,7 +164,6 @@ def _collect_queries(
         packed.append(b64encode(ordered.to_numpy().astype("<f4").tobytes()).decode())
     return {
         "modes": [result.label for result in report.modes.values()],
-        "noun": report.noun,
         "measures": measures,
         "lower": [not report.higher_is_better(measure) for measure in measures],
         "level": first.definition.relevance_level,
@@ -194,18 +185,16 @@ def _collect_results(evidence: QueryEvidence, cells: pl.DataFrame) -> dict[str, 
         first_documents(run, depth).with_columns(run=pl.lit(mode))
         for mode, run in evidence.runs.items()
     )
-    top = pl.concat(tops).with_columns(relevance=pl.lit(None, pl.Int64))
-    if evidence.qrels is not None:
-        judged = evidence.qrels.frame.unique(_RESULT, keep="first").select(*_RESULT, "relevance")
-        top = top.drop("relevance").join(judged, _RESULT, "left", maintain_order="left")
+    judged = evidence.qrels.frame.unique(_RESULT, keep="first").select(*_RESULT, "relevance")
+    top = pl.concat(tops).join(judged, _RESULT, "left", maintain_order="left")
     documents = top.select(pl.col("doc_id").unique(maintain_order=True)).with_row_index("number")
     numbered = top.join(documents, on="doc_id", maintain_order="left")
     results = numbered.group_by(_CELL).agg("number", "relevance")
     cells = cells.join(results, on=_CELL, how="left", maintain_order="left")
-    titles: dict[str, str] = {}
+    titles = {}
     if evidence.corpus is not None:
-        known = evidence.corpus.find(documents["doc_id"])
-        titles = dict(known.filter(pl.col("title") != "").select("doc_id", "title").iter_rows())
+        known = evidence.corpus.find(documents["doc_id"]).filter(pl.col("title") != "")
+        titles = dict(known.select("doc_id", "title").iter_rows())
     names = documents["doc_id"].to_list()
     return {
         "documents": names,
@@ -224,9 +213,6 @@ def _read_template() -> Template:
         loader=PackageLoader(__package__, "html"),
         autoescape=True,
         undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
     )
     environment.policies["json.dumps_kwargs"] = {"ensure_ascii": False, "separators": (",", ":")}
     return environment.get_template("page.html.j2")

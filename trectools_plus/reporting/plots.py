@@ -14,7 +14,7 @@ from functools import cache
 from importlib.util import find_spec
 from math import ceil
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
@@ -26,11 +26,8 @@ from trectools_plus.benchmark.run.output_folder import PLOTS_FOLDER
 from trectools_plus.errors import MissingExtraError, UsageError
 from trectools_plus.formats.files.atomic import atomic_write, make_folder
 from trectools_plus.formats.tables import Qrels, Run
-from trectools_plus.measures.evaluation import Evaluation, score_runs
-from trectools_plus.measures.judged import JudgedQueries
-from trectools_plus.measures.parser import parse_measures
+from trectools_plus.measures import Evaluation, JudgedQueries, parse_measures, score_runs
 from trectools_plus.reporting.comparison import (
-    best_first,
     cut_middle,
     describe_dataset,
     require_measure,
@@ -51,8 +48,6 @@ COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#0
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "*")
 INK = "#222222"
 
-HEADING = 0.75
-"""Height of the heading in inches."""
 _WIDTH = 7.2
 """Width of a figure in inches."""
 _DOTS_PER_INCH = 150
@@ -70,12 +65,12 @@ _SETTINGS: dict[str, Any] = {
     "legend.frameon": False,
     "svg.hashsalt": "trectools-plus",
 }
-FORMATS: tuple[Literal["png", "svg"], ...] = ("png", "svg")
+FORMATS = ("png", "svg")
 _RANKS = (1, 2, 3, 4, 5, 7, 10, 15, 20, 30, 50, 70, 100, 150, 200, 300, 500, 700, 1000)
-_CURVES: dict[str, tuple[str, Sequence[float], str, str]] = {
+_CURVES = {
     "precision_recall": (
         "IPrec",
-        [step / 10 for step in range(11)],
+        tuple(step / 10 for step in range(11)),
         "Interpolated precision at recall levels",
         "Recall",
     ),
@@ -88,8 +83,6 @@ _CURVES: dict[str, tuple[str, Sequence[float], str, str]] = {
 }
 """By name: the measure, its cutoffs, the title, and what is horizontal."""
 _MOST_PAIRS = 6
-_MOST_MODES = 10
-"""With more modes, curves show only the best ones."""
 _MOST_BANDS = 4
 """With more modes than this, the bands of the intervals would hide each other."""
 _MOST_VARIANTS = 50
@@ -146,7 +139,7 @@ def _inline_figure() -> type[Figure]:
     return InlineFigure
 
 
-def as_image(figure: Figure, kind: Literal["png", "svg"]) -> bytes:
+def as_image(figure: Figure, kind: str) -> bytes:
     """Return a figure as PNG or SVG; the same figure gives the same bytes."""
     # Without time and version.
     svg = {"Date": None, "Creator": None, "Title": figure.get_suptitle()}
@@ -174,7 +167,7 @@ def drawing(
     with house_style():
         columns = min(count, 2)
         lines = ceil(count / columns)
-        total = lines * height + HEADING
+        total = lines * height + 0.75  # inches, with the heading
         dots = min(_DOTS_PER_INCH, _MOST_DOTS / total)
         figure = _inline_figure()(figsize=(_WIDTH, total), dpi=dots, layout="constrained")
         panels = figure.subplots(lines, columns, squeeze=False, sharey=True).ravel().tolist()
@@ -202,12 +195,10 @@ def plot_report(report: BenchmarkReport, measures: Sequence[str] | None = None) 
     Raises:
         UsageError: If the report does not have a measure.
     """
-    names = report.headline_measures
-    if measures is not None:
-        names = [require_measure(report, name) for name in measures]
+    names = [require_measure(report, name) for name in measures or report.headline_measures]
     rows = [(result.label, result.measures) for result in report.modes.values()]
-    title = "Measures per mode", describe_dataset(report)
-    return _draw_means(rows, names, report.confidence, *title)
+    data = describe_dataset(report)
+    return _draw_means(rows, names, report.confidence, "Measures per mode", data)
 
 
 def plot_evaluation(
@@ -227,8 +218,7 @@ def plot_evaluation(
     """
     if not evaluation.run_names:
         raise UsageError("the evaluation has no run", remedy="evaluate at least one run")
-    requested = evaluation.measure_names if measures is None else measures
-    names = [evaluation.find_measure(name) for name in requested]
+    names = [evaluation.find_measure(name) for name in measures or evaluation.measure_names]
     rows = summarise(evaluation, Comparing.of({"confidence": confidence}, ()))
     return _draw_means([*rows.items()], names, confidence, "Means per run")
 
@@ -271,7 +261,7 @@ def plot_differences(
     Raises:
         UsageError: If the report does not have the measure, or two modes.
     """
-    name = report.primary_measure if measure is None else require_measure(report, measure)
+    name = require_measure(report, measure or report.primary_measure)
     pairs = [pair for pair in report.comparisons if pair.measure == name]
     if not pairs:
         raise UsageError("differences need two systems", remedy="use the plot means")
@@ -296,15 +286,11 @@ def plot_differences(
             names = (
                 label_text(report.modes[mode].label) for mode in (pair.contrast, pair.baseline)
             )
-            mean = f"mean {show(pair.difference, '+')} {show_ci(pair.ci, '+', decimals=4)}"
+            mean = f"mean {show(pair.difference, '+')} {show_ci(pair.ci, '+', 4)}"
             axes.set_title("\n− ".join([*names]) + f"\n{mean.rstrip()}")
             axes.set_xlabel(f"Queries, sorted; won/tied/lost: {show_wins(pair)}")
             if pair.difference is not None:
-                label = "mean and its interval"
-                axes.axhline(pair.difference, label=label, color=INK, linestyle="--")
-            low, high = ends_of(pair.ci)
-            if low is not None and high is not None:
-                axes.axhspan(low, high, color=INK, alpha=0.22, linewidth=0, zorder=4)
+                axes.axhline(pair.difference, label="mean", color=INK, linestyle="--")
     return figure
 
 
@@ -361,8 +347,6 @@ def _draw_means(
     data: str = "",
 ) -> Figure:
     """Draw a panel for each measure, with its own scale for all modes."""
-    if not names:
-        raise UsageError("no measure is named", remedy="name one, or leave measures out")
     with drawing(title, data, 0.19 * len(rows) + 0.62, len(names)) as (figure, panels):
         for axes, name in zip(panels, names, strict=True):
             figures = [measures[name] for _, measures in rows]
@@ -395,24 +379,21 @@ def plot_means(
 def _draw_curves(
     report: BenchmarkReport, qrels: Qrels | JudgedQueries, runs: Mapping[str, Run]
 ) -> dict[str, Figure]:
-    """Draw curves of all modes, or of the best ten, with their intervals over recall or k."""
-    best = best_first(report)[:_MOST_MODES]
-    chosen = {mode: run for mode, run in runs.items() if mode in best}
-    more = f" · the {len(best)} best {report.noun}s" * (len(best) < len(report.modes))
+    """Draw curves of all modes over recall or k; those of few modes with their intervals."""
     options = resampling_of({**report.manifest.config, "seed": report.manifest.seed})
-    deepest = max(int(run.rows.blocks.sizes.max(initial=1)) for run in chosen.values())
+    deepest = max(int(run.rows.blocks.sizes.max(initial=1)) for run in runs.values())
     figures = {}
     for name, (measure, every, title, horizontal) in _CURVES.items():
         points = [point for point in every if point <= deepest]
         measures = parse_measures([f"{measure}@{point:g}" for point in points])
-        scores = score_runs(qrels, chosen, measures, report.manifest.averaging)
-        height = 4.0 + 0.1 * len(chosen)
-        with drawing(title, describe_dataset(report) + more, height) as (figures[name], [axes]):
+        scores = score_runs(qrels, runs, measures, report.manifest.averaging)
+        height = 4.0 + 0.1 * len(runs)
+        with drawing(title, describe_dataset(report), height) as (figures[name], [axes]):
             for place, (mode, summary) in enumerate(summarise_means(scores, options).items()):
                 means = np.array([one.mean for one in summary.values()], np.float64)
                 label = label_text(report.modes[mode].label)
                 axes.plot(points, means, label=label, **mode_style(place))
-                if len(chosen) <= _MOST_BANDS:
+                if len(runs) <= _MOST_BANDS:
                     ends = np.array([ends_of(one.ci) for one in summary.values()], np.float64).T
                     axes.fill_between(points, *ends, color=COLOURS[place], alpha=0.13)
             axes.set_xlabel(horizontal)

@@ -7,9 +7,8 @@ import tempfile
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
-from itertools import islice
+from itertools import islice, zip_longest
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, TypeVar
 
 import polars as pl
@@ -47,13 +46,14 @@ from trectools_plus.text import plural
 
 _NEAR = 1e-9
 """Figures may differ by this: the last bits of sums differ between machines."""
-_LONGEST = 120
+_LONGEST = 400
 _MOST_FINDINGS = 20
 """Maximum number of findings on one file, apart from the values of a report."""
 _OF_THE_REPORT = (MODE_REPORTS_FOLDER, PLOTS_FOLDER)
 """Folders in which only a benchmark writes."""
 _NOT_WRITTEN = "a benchmark of these files does not write this file"
 _NOTHING = object()
+_TEXTS = (".html", ".md", ".run", ".txt")
 _Report = TypeVar("_Report", bound=ReportModel)
 
 
@@ -163,9 +163,7 @@ class _FolderComparison:
         problems = list(dict.fromkeys(self.problems))
         return Verification(self.values, self.hashed, problems, self.unproven)
 
-    def check_hashes(
-        self, further: Mapping[str, str | None], originals: Mapping[str, str] = MappingProxyType({})
-    ) -> None:
+    def check_hashes(self, further: Mapping[str, str | None], originals: Mapping[str, str]) -> None:
         """Compare the files with the hashes in the list, and in the report.
 
         Original files are compared if they are available; the figures depend on copies of them.
@@ -180,7 +178,7 @@ class _FolderComparison:
         actual: dict[str, str | None] = {}
         for name in hashes:
             file = self._files.find(name)
-            actual[name] = file and sha256_file(file)
+            actual[name] = sha256_file(file) if file else None
         self.problems += [f"{name}: the file is missing" for name in hashes if not actual[name]]
         actual |= {path: digest for path in originals if (digest := hash_original(path))}
         self.hashed += len(actual)
@@ -255,31 +253,24 @@ class _FolderComparison:
         elif not again.is_file():
             changes = [_NOT_WRITTEN]
         elif path.read_bytes() != again.read_bytes():
-            folders = self._files, ClosedFolder(scratch)
-            changes = find_changes(*(_read_content(folder, name) for folder in folders))
+            if name.endswith(".json"):
+                changes = find_changes(read_json(path), read_json(again))
+            elif name.endswith(_TEXTS):
+                lines = zip_longest(*(file.read_bytes().splitlines() for file in (path, again)))
+                changes = (
+                    f"line {number}: it differs"
+                    for number, (reported, rebuilt) in enumerate(lines, 1)
+                    if reported != rebuilt
+                )
             changes = [*islice(changes, _MOST_FINDINGS)] or ["the bytes differ"]
-            if name.startswith(f"{PLOTS_FOLDER}/"):
-                changes = ["the plot differs from the plot of these figures"]
         self.problems += [f"{name}: {change}" for change in changes]
-
-
-def _read_content(folder: ClosedFolder, name: str) -> Any:
-    """Return a document, or the lines of a table or a text by their numbers."""
-    path = folder.file(name)
-    if name.endswith(".json"):
-        return read_json(path)
-    table = folder.read_table(name) if name.endswith(".parquet") else None
-    lines: list[Any] = path.read_bytes().decode(errors="replace").splitlines()
-    if table is not None:
-        lines = [table.schema, *table.rows()]
-    return {f"line {number}": str(line) for number, line in enumerate(lines, 1)}
 
 
 def find_changes(reported: Any, rebuilt: Any, place: str = "") -> Iterator[str]:
     """Yield a line for each value that differs, and for another order, with its location.
 
     Args:
-        reported: The document, or numbered lines.
+        reported: The document.
         rebuilt: The same made again.
         place: The place of both in a larger document.
     """
@@ -297,12 +288,9 @@ def find_changes(reported: Any, rebuilt: Any, place: str = "") -> Iterator[str]:
             and math.isclose(reported, rebuilt, rel_tol=_NEAR, abs_tol=_NEAR)
         )
     ):
-        texts = ["nothing" if value is _NOTHING else repr(value) for value in (reported, rebuilt)]
-        # Long texts from shortly before their difference.
-        letters = enumerate(zip(*texts, strict=False))
-        start = max(0, next((at for at, pair in letters if len({*pair}) > 1), 0) - 30)
-        shown = [text[start : start + _LONGEST] for text in texts]
-        yield f"{place.removeprefix('.')}: reported {shown[0]}, recomputed {shown[1]}"
+        pair = reported, rebuilt
+        texts = ["nothing" if value is _NOTHING else repr(value)[:_LONGEST] for value in pair]
+        yield f"{place.removeprefix('.')}: reported {texts[0]}, recomputed {texts[1]}"
 
 
 def count_values(value: Any) -> int:

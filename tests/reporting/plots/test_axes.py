@@ -33,8 +33,6 @@ def test_differences_are_sorted_and_carry_the_reports_interval(make_report):
     np.testing.assert_allclose(above, [0.7, 0.3, 0.0, 0.0])
     np.testing.assert_allclose(below, [0.0, 0.0, 0.0, -0.6])
     assert axes.lines[-1].get_ydata()[0] == entry.difference
-    band = axes.patches[2].get_extents().transformed(axes.transData.inverted())
-    assert (band.y0, band.y1) == pytest.approx((entry.ci.low, entry.ci.high))
     assert axes.get_xlabel() == "Queries, sorted; won/tied/lost: 100/25/100"
     names = [report.modes[mode].label for mode in (entry.contrast, entry.baseline)]
     assert axes.get_title(loc="left").startswith("\n− ".join(names) + "\nmean ")

@@ -109,7 +109,7 @@ class DifferencePlot {
 
   update(measure) {
     if (!this.chosen) {
-      this.data.pairs[measure].forEach((mode, place) => { this.selects[place].value = String(mode); });
+      this.pairOf(measure).forEach((mode, place) => { this.selects[place].value = String(mode); });
     }
     this.last = this.pair;
     const { queries } = this;
@@ -152,15 +152,28 @@ class DifferencePlot {
     this.leave();
   }
 
+  /** Return the places of the modes of the verdict; without one, of the first two, or 0 and -1. */
+  pairOf(measure) {
+    const { best, second } = this.data.verdicts[measure] ?? {};
+    if (best && second) {
+      return [best, second].map((mode) => this.data.modes.indexOf(mode));
+    }
+    return this.data.modes.length > 1 ? [1, 0] : [0, -1];
+  }
+
   /** Return [difference, low, high, result in words] of the pair, or nulls. */
   comparison(measure) {
     const [contrast, baseline] = this.pair;
+    const names = [this.data.modes[contrast], this.data.modes[baseline]];
     const entry = this.data.comparisons[measure].find(
-      ([one, other]) => [one, other].sort().join() === [contrast, baseline].sort().join());
+      ([one, other]) => names.includes(one) && names.includes(other));
     if (entry) {
-      const [one, , difference, low, high, result] = entry;
+      const [first, , difference, low, high, adjusted, significant] = entry;
+      const p = adjusted !== null && adjusted < 0.0001 ? "<0.0001" : show(adjusted);
+      const result = `p ${p} adjusted; ${significant ? "" : "not "}significant`;
       const turn = (end) => (end === null ? null : 0 - end);
-      return one === contrast ? [difference, low, high, result] : [turn(difference), turn(high), turn(low), result];
+      return first === names[0] ? [difference, low, high, result]
+        : [turn(difference), turn(high), turn(low), result];
     }
     return [null, null, null, ""];
   }

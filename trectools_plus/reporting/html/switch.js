@@ -62,7 +62,7 @@ class ReportPage {
   change(measure) {
     this.measure = measure;
     const name = this.data.measures[measure];
-    find("verdict").textContent = this.data.verdicts[measure];
+    find("verdict").textContent = this.data.verdicts[measure]?.text ?? "";
     find("measure-shown").textContent = name;
     this.markColumn(name);
     if (this.queries && measure < this.queries.measures.length) {

@@ -175,7 +175,7 @@ def test_a_comment_that_is_refused_hides_nothing(call, reports, api, status):
     code, out, err = call("--current", after, "--baseline", before, "--post-comment")
     assert code == 1
     assert "gate failed" in out
-    assert f"HTTP status {status}" in err
+    assert f"'{status} " in err
     code, out, err = call("--current", before, "--baseline", after, "--post-comment")
     assert code == 2
     assert "gate passed" in out
@@ -189,10 +189,10 @@ def test_a_workflow_of_no_pull_request_is_refused(call, reports, tmp_path, monke
     (tmp_path / "event.json").write_text("{}")
     arguments = ("--current", before, "--baseline", after, "--post-comment")
     code, _, err = call(*arguments)
-    assert (code, "does not run for a pull request" in err) == (2, True)
+    assert (code, "no pull request, or no token" in err) == (2, True)
     monkeypatch.delenv("GITHUB_TOKEN")
     code, _, err = call(*arguments)
-    assert (code, "GITHUB_TOKEN is missing" in err) == (2, True)
+    assert (code, "GITHUB_TOKEN" in err) == (2, True)
 
 
 @pytest.mark.every(2)
