@@ -40,10 +40,6 @@ def summarise(
         By run, then by the measures' names as requested.
     """
     baseline = find_uplift_baseline(comparing.baseline, evaluation.run_names)
-    bases = {}
-    if baseline is not None:
-        for name in evaluation.measure_names:
-            bases[name] = baseline, none_if_nan(evaluation.mean(baseline, name))
     results: dict[str, dict[str, MeasureResult]] = {}
     for run, means in summarise_means(evaluation, comparing.options).items():
         for name, figures in means.items():
@@ -54,7 +50,9 @@ def summarise(
                 target,
                 ends_of(figures.ci),
                 higher_is_better=definition.higher_is_better,
-                baseline=None if run == baseline else bases.get(name),
+                baseline=None
+                if baseline is None or run == baseline
+                else (baseline, none_if_nan(evaluation.mean(baseline, name))),
             )
             results.setdefault(run, {})[name] = MeasureResult(
                 **dict(figures),

@@ -34,10 +34,7 @@ _SUPERSEDES = {
     "dataset": ("corpus", "topics", "qrels", "runs", "test_file", *TEST_CASES),
     "corpus": ("dataset", "test_file", "runs", *TEST_CASES),
     "test_file": ("corpus", "topics", "qrels", "runs"),
-    "runs": (
-        *("dataset", "test_file", *TEST_CASES),
-        *("corpus", *FETCHING),
-    ),
+    "runs": ("dataset", "test_file", *TEST_CASES, "corpus", *FETCHING),
 }
 """By option, the settings of the file that it replaces."""
 _MODELS = ("embedding_model", "splade_model")

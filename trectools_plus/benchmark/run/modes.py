@@ -82,11 +82,7 @@ class ModeRun:
 
 
 def read_mode_run(
-    name: str,
-    path: str,
-    dataset: Dataset,
-    folder: OutputFolder,
-    judged: QrelsView,
+    name: str, path: str, dataset: Dataset, folder: OutputFolder, judged: QrelsView
 ) -> ModeRun:
     """Read a given run once, and write it to ``runs/<name>.run``.
 
@@ -129,11 +125,7 @@ def read_mode_run(
 
 
 def write_mode_run(
-    dataset: Dataset,
-    folder: OutputFolder,
-    run: Run,
-    *,
-    accepts_unjudged: bool,
+    dataset: Dataset, folder: OutputFolder, run: Run, *, accepts_unjudged: bool
 ) -> ModeRun:
     """Write a run, and validate the file with the rules for runs that are given.
 

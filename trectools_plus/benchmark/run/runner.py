@@ -107,10 +107,6 @@ class BenchmarkResult(Displayed):
         """The output folder."""
         return self.folder.path
 
-    def _text(self) -> str:
-        """The report and the folder."""
-        return f"<BenchmarkResult {self.report!r} for {self.folder.path}>"
-
     def _content(self) -> TextTable:
         return self.report._content()
 
