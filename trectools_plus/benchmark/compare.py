@@ -88,13 +88,6 @@ def summarise_means(
     return results
 
 
-FEWEST_VALUES = 2
-"""A field with one value has all queries in one stratum."""
-MOST_VALUES = 30
-"""A field with more values describes single queries rather than groups."""
-FEWEST_PER_VALUE = 2
-"""Queries per value on average; with fewer, nearly every query has another value."""
-
 Strata = dict[str, dict[str, dict[str, dict[str, StratumResult]]]]
 """By field, value, mode and measure."""
 Rows = npt.NDArray[np.intp]
@@ -126,7 +119,8 @@ def find_strata(topics: Topics, query_ids: list[str]) -> dict[str, dict[str, Row
     """Find the queries with each value of the fields that form strata.
 
     A field forms strata if the queries have at least 2 and at most 30 different values of it, and
-    at least 2 queries per value on average. The field ``language`` needs no number of queries,
+    at least 2 queries per value on average; with other fields, nearly every query has a stratum of
+    its own, or all queries have the same. The field ``language`` needs no number of queries,
     because a mean over several languages is not meaningful. White space around values is ignored.
     Queries with an empty value or without one are in no stratum of the field.
 
@@ -146,10 +140,8 @@ def find_strata(topics: Topics, query_ids: list[str]) -> dict[str, dict[str, Row
     return {
         field: groups
         for field, groups in by_field.items()
-        if FEWEST_VALUES <= len(groups) <= MOST_VALUES
-        and (
-            field == "language" or sum(map(len, groups.values())) >= FEWEST_PER_VALUE * len(groups)
-        )
+        if 2 <= len(groups) <= 30
+        and (field == "language" or sum(map(len, groups.values())) >= 2 * len(groups))
     }
 
 

@@ -8,6 +8,7 @@ mode that finds nothing has no file, because readers refuse a run without rows.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -31,6 +32,7 @@ from trectools_plus.formats.hashing import sha256_file
 from trectools_plus.formats.ranking import separate_scores
 from trectools_plus.formats.tables import RUN_SCHEMA, Run
 from trectools_plus.formats.trec_files import write_qrels, write_run
+from trectools_plus.measures.definitions.base import Measure
 from trectools_plus.measures.judged import view_of
 from trectools_plus.measures.scoring.bounds import Ties, count_ties
 from trectools_plus.measures.scoring.scores import accept_unjudged
@@ -125,7 +127,7 @@ def read_mode_run(
 
 
 def write_mode_run(
-    dataset: Dataset, folder: OutputFolder, run: Run, *, accepts_unjudged: bool
+    dataset: Dataset, folder: OutputFolder, run: Run, measures: Sequence[Measure]
 ) -> ModeRun:
     """Write a run, and validate the file with the rules for runs that are given.
 
@@ -133,7 +135,8 @@ def write_mode_run(
         dataset: The judgments and topics.
         folder: The benchmark's output folder.
         run: The run; its name is the name of the file.
-        accepts_unjudged: Accept a run without judged documents, because a measure can score it.
+        measures: The measures; if one of them can score a run without judged documents, the run
+            may have none.
 
     Raises:
         FindingsError: If a rule that scoring depends on is broken.
@@ -146,7 +149,7 @@ def write_mode_run(
     written, findings = load_run_with_findings(folder.partial / mode.info.path, max_depth=None)
     pair = [
         replace(finding, severity=Severity.WARNING, blocks_scoring=False)
-        if accepts_unjudged and finding.code == NOTHING_JUDGED
+        if finding.code == NOTHING_JUDGED and accept_unjudged(measures)
         else finding
         for finding in check_pair(written, dataset.qrels, dataset.topics)
     ]
@@ -257,7 +260,7 @@ def _fetch_modes(
         config.make_backend(),
     )
     fetched = fetch_runs(request, progress=progress)
-    accepts = accept_unjudged(config.bind_measures(config.measure_names))
+    measures = config.bind_measures(config.measure_names)
     unscored = {
         mode: UnscoredMode(
             label=config.label(mode),
@@ -282,7 +285,7 @@ def _fetch_modes(
         refuse_unscorable(fetched)
     scored = {
         mode: replace(
-            write_mode_run(dataset, folder, Run(cut(answer.run), mode), accepts_unjudged=accepts),
+            write_mode_run(dataset, folder, Run(cut(answer.run), mode), measures),
             latency_ms=answer.latency_ms,
             index_key=" ".join(f"{name}:{key}" for name, key in answer.index_keys.items()) or None,
             cut_short=answer.cut_short,

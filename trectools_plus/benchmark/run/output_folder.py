@@ -133,9 +133,7 @@ class OutputFolder:
         files = sorted(file for file in self.partial.rglob("*") if file.is_file())
         new = [file.relative_to(self.partial) for file in files]
         sums = [f"{sha256_file(self.partial / name)}  {name.as_posix()}\n" for name in new]
-        new = sorted(
-            [*new, Path(CHECKSUMS_FILE)], key=lambda name: (name.name == REPORT_FILE, name)
-        )
+        new = sorted([*new, Path(CHECKSUMS_FILE)], key=lambda name: name.name == REPORT_FILE)
         listed = _read_listed(self.path)
         refuse_foreign(self.path, new, listed)
         # Files of an earlier report that are unchanged, and no inputs.

@@ -67,7 +67,6 @@ from trectools_plus.formats.tables import Run, Topics
 from trectools_plus.formats.trec_files import write_qrels
 from trectools_plus.measures.evaluation import Evaluation, notes_without_relevant, score_runs
 from trectools_plus.measures.judged import has_nonrelevant, notes_on_judges
-from trectools_plus.measures.scoring.scores import accept_unjudged
 from trectools_plus.plugins import without_user_code
 from trectools_plus.progress import Progress, no_progress
 from trectools_plus.provenance import Clock, describe_conditions, package_versions, utc_now
@@ -392,8 +391,7 @@ def _read_modes(
                 reason = str(error)
         # The run of the report is read and written again. Its ties are those of the report.
         run = source.read_run_at(reported.run.path, name)
-        accepts = accept_unjudged(measures)
-        mode = write_mode_run(dataset, folder, run, accepts_unjudged=accepts)
+        mode = write_mode_run(dataset, folder, run, measures)
         changes = {"ties": reported.run.ties, "source": None if path is None else origin}
         mode = replace(mode, info=mode.info.model_copy(update=changes))
         if path is not None:

@@ -172,10 +172,12 @@ def judge_mean(
     if target.uplift is not None and baseline is not None and mean is not None:
         (name, base), (least, most) = baseline, target.uplift
         if base is not None:
-            difference = mean - base
-            is_meaningful = difference >= least - EQUAL
             uplift = UpliftResult(
-                baseline=name, difference=difference, low=least, high=most, meaningful=is_meaningful
+                baseline=name,
+                difference=mean - base,
+                low=least,
+                high=most,
+                meaningful=mean - base >= least - EQUAL,
             )
     levels = target.model_dump(exclude={"uplift"})
     return TargetResult(**levels, status=status, status_low=low, status_high=high, uplift=uplift)
