@@ -26,8 +26,6 @@ from trectools_plus.benchmark.run.config import BenchmarkConfig
 from trectools_plus.benchmark.run.dataset import Dataset
 from trectools_plus.benchmark.run.output_folder import QRELS_FILE, RUNS_FOLDER, OutputFolder
 from trectools_plus.errors import InputError
-from trectools_plus.formats.columns.decimals import WholeNumbers
-from trectools_plus.formats.columns.ids import Ids
 from trectools_plus.formats.hashing import sha256_file
 from trectools_plus.formats.ranking import separate_scores
 from trectools_plus.formats.tables import RUN_SCHEMA, Run
@@ -38,15 +36,10 @@ from trectools_plus.measures.scoring.bounds import Ties, count_ties
 from trectools_plus.measures.scoring.scores import accept_unjudged
 from trectools_plus.progress import Progress
 from trectools_plus.retrieval.index.models import SourceFile
-from trectools_plus.validation import FileReport, Severity, check_pair, refuse_errors
-from trectools_plus.validation.engine import check_pair_view, open_run
-from trectools_plus.validation.findings import NOTHING_JUDGED, FindingsError
-from trectools_plus.validation.loading import (
-    RunLoader,
-    load_run_with_findings,
-    refuse_several_systems,
-)
-from trectools_plus.validation.registry import DEFAULT_MAX_DEPTH
+from trectools_plus.validation import Severity, check_pair, refuse_errors
+from trectools_plus.validation.engine import check_pair_view
+from trectools_plus.validation.findings import NOTHING_JUDGED
+from trectools_plus.validation.loading import RunLoader, load_run_with_findings, open_single_run
 from trectools_plus.validation.views.order import places_in_query
 from trectools_plus.validation.views.pairs import PairView
 from trectools_plus.validation.views.qrels import QrelsView
@@ -99,22 +92,16 @@ def read_mode_run(
         FindingsError: If a figure would be wrong or ambiguous.
         InputError: If a file cannot be read or written.
     """
-    view = open_run(path, DEFAULT_MAX_DEPTH, for_scoring=True)
-    if isinstance(view, FileReport):
-        raise FindingsError(view.findings)  # it is not text, or damaged
-    refuse_several_systems(view)
+    view = open_single_run(path)
     found = RunLoader(judged).check(view)
-    nothing = Ids.constant("", view.n_rows)
-    ranks = WholeNumbers.of(view.usable_ranks)
-    rows = replace(view.rows, ranks=ranks, second=nothing, tags=nothing)
-    table = RunView(view.path, None, Shape(), rows, None)
+    table = RunView(view.path, None, Shape(), view.rows, None)
+    del view
     if dataset.topics is not None:
         known = {finding.code for finding in found}
         pair = check_pair_view(PairView(table, judged, dataset.topics.query_ids))
         pair = [finding for finding in pair if finding.code not in known]
         refuse_errors(pair)
         found = (*found, *pair)
-    del view
     source = None if path == "-" else SourceFile(path=path, sha256=sha256_file(path))
     if dataset.excluded is not None:
         run = dataset.excluded.from_run(table.table(name))
@@ -247,8 +234,7 @@ def _fetch_modes(
     from trectools_plus.retrieval.fetch.outcome import SCORED, describe_failures, refuse_unscorable
     from trectools_plus.retrieval.source import FetchOptions
 
-    if dataset.topics is None or (dataset.corpus is None and config.is_embedded):
-        raise InputError("nothing to search: no corpus or no topics", where=dataset.id)
+    assert dataset.topics is not None  # see BenchmarkConfig.check_data
     excluded = dataset.excluded
     depth = config.depth + (0 if excluded is None else excluded.most)
     request = FetchRequest(
