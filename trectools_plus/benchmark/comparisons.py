@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Unpack
@@ -210,9 +210,6 @@ class Comparisons(Displayed, Sequence[Comparison]):
 
     def __len__(self) -> int:
         return len(self.report.comparisons)
-
-    def __iter__(self) -> Iterator[Comparison]:
-        return iter(self.report.comparisons)
 
     def __getitem__(self, index: Any) -> Any:
         """Return a comparison by its place."""

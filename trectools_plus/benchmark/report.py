@@ -40,7 +40,6 @@ if TYPE_CHECKING:
 
 ModeStatus = Literal["complete", "incomplete"]
 ResultStatus = Literal["ok", "empty", "failed", "unavailable"]
-UnscoredStatus = Literal["incomplete", "failed", "unavailable"]
 
 
 class MeasureDefinition(WithoutUnset):
@@ -265,7 +264,7 @@ class UnscoredMode(ReportModel):
 
     label: str
     """The name in tables."""
-    status: UnscoredStatus
+    status: Literal["incomplete", "failed", "unavailable"]
     """``incomplete``: some queries have no answer; ``failed``: no query has; ``unavailable``: no
     query has, because the backend was not reached or did not answer in time."""
     reason: str

@@ -413,7 +413,7 @@ def list_reports(folder: str | Path) -> Listing:
         except InputError as error:
             problems.append(str(error))
             continue
-        measure = report.primary_measure
+        manifest, measure = report.manifest, report.primary_measure
         best = [
             f"{mode.label}, {measure} {as_cell(mode.measures[measure].mean)}"
             for name, mode in report.modes.items()
@@ -422,10 +422,10 @@ def list_reports(folder: str | Path) -> Listing:
         reports.append(
             ListedReport(
                 folder=str(path.parent),
-                experiment_id=report.manifest.experiment_id,
-                created_at=report.manifest.created_at,
-                dataset=report.manifest.dataset.id,
-                queries=report.manifest.dataset.queries,
+                experiment_id=manifest.experiment_id,
+                created_at=manifest.created_at,
+                dataset=manifest.dataset.id,
+                queries=manifest.dataset.queries,
                 modes=list(report.modes),
                 best=best[0] if best else f"none, {measure}",
             )

@@ -172,8 +172,8 @@ def state_verdict(compared: ReportComparison) -> str:
             sentence = f"A and B are equal {on}"
         else:
             side = "better" if (difference > 0) == is_higher_better else "worse"
-            proof = ("significantly ", "") if entry.significant else ("", ", not significant")
-            sentence = f"B is {proof[0]}{side} than A by {abs(difference):.4f}{proof[1]} {on}"
+            proof = "significant" if entry.significant else "not significant"
+            sentence = f"B is {side} than A by {abs(difference):.4f} {on}; {proof}"
         sentences.append(f"{mode.label}: {sentence}.")
     return " ".join(sentences)
 

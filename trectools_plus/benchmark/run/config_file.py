@@ -238,7 +238,6 @@ def _dotted(place: tuple[int | str, ...]) -> str:
 
 
 SINGLE = "vector"
-SINGLE_LABEL = "Single-Vector"
 
 
 def compare_vectors_options(
@@ -273,11 +272,9 @@ def compare_vectors_options(
         raise UsageError(
             "cannot be set here: the strategies set it for each mode", where="multi_vector"
         )
+    compared = {"baseline": (SINGLE,), "mode_names": {SINGLE: "Single-Vector"}} if single else {}
     retrieval = {**retrieval, "multi_vector": False}
-    settings: ConfigOptions = {**options, "modes": modes, "retrieval": retrieval}
-    if single:
-        settings = {**settings, "baseline": (SINGLE,), "mode_names": {SINGLE: SINGLE_LABEL}}
-    return settings
+    return {**options, "modes": modes, "retrieval": retrieval, **compared}
 
 
 def _read_grid(grid: Any) -> Any:

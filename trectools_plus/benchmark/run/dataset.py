@@ -161,6 +161,8 @@ class Dataset:
         files: The files that the data were read from, by kind.
         findings: The findings of the validator on the qrels.
         notes: Sentences on the languages of the queries, and on changed ids.
+        excluded: The documents to leave out of runs and judgments, if there are any.
+        contents: Known hashes of parts that are not available.
     """
 
     id: str
@@ -172,6 +174,7 @@ class Dataset:
     findings: list[FindingRecord] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     excluded: Exclusions | None = None
+    contents: Mapping[str, str] = field(default_factory=dict)
 
     @cached_property
     def judged(self) -> JudgedQueries:
@@ -206,7 +209,7 @@ class Dataset:
             for kind, file in self.files.items()
             if kind in (*TERM_FILES, "exclude")
         }
-        return {kind: sha256 for kind, sha256 in hashes.items() if sha256}
+        return {**self.contents, **{kind: sha256 for kind, sha256 in hashes.items() if sha256}}
 
 
 def name_dataset(config: BenchmarkConfig) -> str:

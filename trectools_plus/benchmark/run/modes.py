@@ -219,10 +219,9 @@ def prepare_modes(
     if config.runs is None:
         return _fetch_modes(config, dataset, folder, progress)
     modes, judged = Modes({}), QrelsView.of_table(dataset.qrels)
-    for done, (name, path) in enumerate(config.runs.items()):
-        progress("reading runs", done, len(config.runs))
+    for done, (name, path) in enumerate(config.runs.items(), 1):
         modes.scored[name] = read_mode_run(name, path, dataset, folder, judged)
-    progress("reading runs", len(config.runs), len(config.runs))
+        progress("reading runs", done, len(config.runs))
     return modes
 
 

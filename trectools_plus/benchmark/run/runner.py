@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -203,17 +203,19 @@ def make_manifest(
     settings = config.as_manifest()
     config_hash = hash_config(settings)
     queries = len(next(iter(evaluation.query_ids.values())))
-    keys = {name: mode.index_key for name, mode in modes.scored.items()}
     return Manifest(
         experiment_id=make_experiment_id(moment, config_hash),
         **describe_conditions(moment),
         dataset=dataset.describe(queries),
         config=settings,
         config_hash=config_hash,
-        index_snapshots={name: key for name, key in keys.items() if key is not None},
+        index_snapshots={
+            name: mode.index_key
+            for name, mode in modes.scored.items()
+            if mode.index_key is not None
+        },
         blas_threads=limited_blas_threads() if config.runs is None else None,
         seed=config.seed,
-        command=None,
     )
 
 
@@ -319,20 +321,6 @@ class Rebuilt:
     problems: list[str]
 
 
-@dataclass(frozen=True, eq=False)
-class _StoredDataset(Dataset):
-    """Data whose source is not available.
-
-    Attributes:
-        contents: The hashes in the report, of which those of the stored parts are not used.
-    """
-
-    contents: Mapping[str, str] = field(default_factory=dict)
-
-    def hash_contents(self) -> dict[str, str]:
-        return {**self.contents, **super().hash_contents()}
-
-
 def _load_dataset(source: ReportFolder, unproven: dict[str, None]) -> Dataset:
     """Read the data from their source if they are unchanged, else from the folder."""
     config, info = source.config, source.report.manifest.dataset
@@ -347,7 +335,7 @@ def _load_dataset(source: ReportFolder, unproven: dict[str, None]) -> Dataset:
     what = "texts of queries and documents, " if config.runs is None else ""
     unproven[f"{what}findings on the judgments and notes on the data ({reason})"] = None
     titles, documents = source.titles, info.documents
-    return _StoredDataset(
+    return Dataset(
         id=name_dataset(config),
         corpus=None if documents is None else StoredDocuments(titles, count=documents),
         topics=read_report_topics(source),
