@@ -45,21 +45,21 @@ def summarise(
         for name, figures in means.items():
             definition = evaluation.definition(name)
             target = (targets or {}).get(definition.name)
-            judged = target and judge_mean(
-                figures.mean,
-                target,
-                ends_of(figures.ci),
-                higher_is_better=definition.higher_is_better,
-                baseline=None
-                if baseline is None or run == baseline
-                else (baseline, none_if_nan(evaluation.mean(baseline, name))),
-            )
             results.setdefault(run, {})[name] = MeasureResult(
                 **dict(figures),
                 median=none_if_nan(evaluation.median(run, name)),
                 std=none_if_nan(evaluation.std(run, name)),
                 definition=MeasureDefinition.model_validate(definition.as_dict()),
-                target=judged,
+                target=target
+                and judge_mean(
+                    figures.mean,
+                    target,
+                    ends_of(figures.ci),
+                    higher_is_better=definition.higher_is_better,
+                    baseline=None
+                    if baseline is None or run == baseline
+                    else (baseline, none_if_nan(evaluation.mean(baseline, name))),
+                ),
             )
     return results
 
@@ -211,12 +211,13 @@ def compare_modes(
     pairs = [] if comparing.baseline and not places else pairs_of(len(modes), places)
 
     def pair(places: tuple[int, int], measure: str) -> PairedScores:
-        baseline, contrast = (modes[place] for place in places)
-        ids, is_better = evaluation.query_ids[baseline], evaluation.definition(measure)
-        before, after = (evaluation.values(mode, measure) for mode in (baseline, contrast))
-        return PairedScores(
-            baseline, contrast, measure, ids, before, after, is_better.higher_is_better
+        first, second = (modes[place] for place in places)
+        before, after = (evaluation.values(mode, measure) for mode in (first, second))
+        ids, is_higher = (
+            evaluation.query_ids[first],
+            evaluation.definition(measure).higher_is_better,
         )
+        return PairedScores(first, second, measure, ids, before, after, is_higher)
 
     if not baselines:  # the mode that is better on the primary measure is second
         pairs = [one[::-1] if _is_behind(pair(one, primary)) else one for one in pairs]

@@ -309,9 +309,10 @@ def make_comparisons(
         source: The name of the judgments' file; empty if there is none.
         primary_measure: The measure of the verdict; the first one if ``None``.
     """
-    if unknown := [name for name in comparing.baseline if name not in evaluation.run_names]:
-        remedy = f"the runs are {', '.join(evaluation.run_names)}"
-        raise UsageError(f"unknown baseline '{unknown[0]}'", remedy=remedy)
+    for name in comparing.baseline:
+        if name not in evaluation.run_names:
+            remedy = f"the runs are {', '.join(evaluation.run_names)}"
+            raise UsageError(f"unknown baseline '{name}'", remedy=remedy)
     check_method(comparing.test, comparing.correction)
     refuse_different_queries(evaluation)
     notes = dict.fromkeys([*notes_on_unjudged(evaluation.judged), *evaluation.notes])

@@ -102,12 +102,9 @@ class ReportFolder:
         paths += [*runs.values()] if isinstance(runs, dict) else [runs]
         if not all(path is None or isinstance(path, str) for path in paths):
             yield "the name of a file is not a text"
-        names = [*map(str, (*report.modes, *report.unscored, *runs))]
-        yield from (
-            f"{name[:200]!r} is not a name of a run or a mode"
-            for name in names
-            if not PLAIN_NAME.fullmatch(name)
-        )
+        for name in map(str, (*report.modes, *report.unscored, *runs)):
+            if not PLAIN_NAME.fullmatch(name):
+                yield f"{name[:200]!r} is not a name of a run or a mode"
         if len({name.casefold() for name in report.modes}) < len(report.modes):
             yield "the names of two modes differ only by upper and lower case"
         try:

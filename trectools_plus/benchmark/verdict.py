@@ -176,8 +176,7 @@ def _judge_means(
     if not means:
         text = f"{measure} is undefined for every {report.noun}"
     elif top is None and only is None:
-        text = f"The {report.noun}s are not ranked on {measure}, because the means are over "
-        text += "different queries"
+        text = f"The {report.noun}s are not ranked on {measure}: means over different queries"
     elif len(tied) > 1:
         which = "" if len(tied) == len(report.modes) else "best "
         text = f"{_join(report, tied)} have the same {which}mean on {measure}: {_show(value)} "

@@ -253,9 +253,8 @@ def load_dataset(config: BenchmarkConfig) -> Dataset:
         qrels = excluded.from_qrels(qrels)
         count = plural(excluded.pairs.height, "document")
         notes = [*notes, f"{count} left out of runs and judgments."]
-    test_file = config.test_file
-    if test_file is not None:  # a shipped set is not a file of the user
-        test_file = None if find_shipped(test_file) is not None else str(find_test_set(test_file))
+    if config.test_file is not None and find_shipped(config.test_file) is None:
+        paths["test_file"] = str(find_test_set(config.test_file))  # a file of the user
     others = {kind: getattr(config, kind) for kind in (*TERM_FILES, "exclude")}
     return replace(
         dataset,
@@ -263,7 +262,7 @@ def load_dataset(config: BenchmarkConfig) -> Dataset:
         qrels=qrels,
         files={
             kind: SourceFile(path=path, sha256=sha256_file(path))
-            for kind, path in {**paths, "test_file": test_file, **others}.items()
+            for kind, path in {**paths, **others}.items()
             if path is not None and path != "-" and not is_catalogue_name(path)
         },
         findings=findings,

@@ -11,7 +11,7 @@ import os
 import secrets
 import shutil
 import weakref
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import count
 from pathlib import Path
 
@@ -104,7 +104,7 @@ class OutputFolder:
                 error.where = error.where.replace(str(self.partial), str(self.path))
             raise
 
-    def plan(self, names: Iterable[str], inputs: Iterable[str | Path | None]) -> None:
+    def plan(self, names: Sequence[str], inputs: Iterable[str | Path | None]) -> None:
         """Raise an error if an input would be replaced, or a file that no earlier report lists.
 
         Args:
@@ -118,7 +118,7 @@ class OutputFolder:
         paths = [path for path in inputs if path is not None]
         for name in names:
             refuse_overwriting(self.path / name, paths)
-            refuse_foreign(self.path, [name], _read_listed(self.path))
+        refuse_foreign(self.path, names, _read_listed(self.path))
         self._inputs = frozenset(Path(path).resolve() for path in paths)
 
     def publish(self) -> None:
