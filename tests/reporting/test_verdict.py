@@ -92,9 +92,7 @@ def test_means_over_different_queries_are_not_ranked(make_report):
     modes["few"]["measures"]["MeanRank"]["n"] = 19
     unranked = {"unranked": ["MeanRank"], "best_mode": {"MeanRank": None}}
     found = changed(report, modes=modes, **unranked)
-    assert text_of(found) == (
-        "The modes are not ranked on MeanRank, because the means are over different queries."
-    )
+    assert text_of(found) == ("The modes are not ranked on MeanRank: means over different queries.")
     assert found.best_overall is None
     cells = mean_cells(found, "MeanRank", {}).values()
     assert [(cell.count, cell.best) for cell in cells] == [

@@ -39,28 +39,26 @@ def summarise(
         By run, then by the measures' names as requested.
     """
     baseline = find_uplift_baseline(comparing.baseline, evaluation.run_names)
-    bases = {}
-    if baseline is not None:
-        for name in evaluation.measure_names:
-            bases[name] = baseline, none_if_nan(evaluation.mean(baseline, name))
     results: dict[str, dict[str, MeasureResult]] = {}
     for run, means in summarise_means(evaluation, comparing.options).items():
         for name, figures in means.items():
             definition = evaluation.definition(name)
             target = (targets or {}).get(definition.name)
-            judged = target and judge_mean(
-                figures.mean,
-                target,
-                ends_of(figures.ci),
-                higher_is_better=definition.higher_is_better,
-                baseline=None if run == baseline else bases.get(name),
-            )
             results.setdefault(run, {})[name] = MeasureResult(
                 **dict(figures),
                 median=none_if_nan(evaluation.median(run, name)),
                 std=none_if_nan(evaluation.std(run, name)),
                 definition=MeasureDefinition.model_validate(definition.as_dict()),
-                target=judged,
+                target=target
+                and judge_mean(
+                    figures.mean,
+                    target,
+                    ends_of(figures.ci),
+                    higher_is_better=definition.higher_is_better,
+                    baseline=None
+                    if baseline is None or run == baseline
+                    else (baseline, none_if_nan(evaluation.mean(baseline, name))),
+                ),
             )
     return results
 
@@ -88,13 +86,6 @@ def summarise_means(
         )
     return results
 
-
-FEWEST_VALUES = 2
-"""A field with one value has all queries in one stratum."""
-MOST_VALUES = 30
-"""A field with more values describes single queries rather than groups."""
-FEWEST_PER_VALUE = 2
-"""Queries per value on average; with fewer, nearly every query has another value."""
 
 Strata = dict[str, dict[str, dict[str, dict[str, StratumResult]]]]
 """By field, value, mode and measure."""
@@ -127,7 +118,8 @@ def find_strata(topics: Topics, query_ids: list[str]) -> dict[str, dict[str, Row
     """Find the queries with each value of the fields that form strata.
 
     A field forms strata if the queries have at least 2 and at most 30 different values of it, and
-    at least 2 queries per value on average. The field ``language`` needs no number of queries,
+    at least 2 queries per value on average; with other fields, nearly every query has a stratum of
+    its own, or all queries have the same. The field ``language`` needs no number of queries,
     because a mean over several languages is not meaningful. White space around values is ignored.
     Queries with an empty value or without one are in no stratum of the field.
 
@@ -147,10 +139,8 @@ def find_strata(topics: Topics, query_ids: list[str]) -> dict[str, dict[str, Row
     return {
         field: groups
         for field, groups in by_field.items()
-        if FEWEST_VALUES <= len(groups) <= MOST_VALUES
-        and (
-            field == "language" or sum(map(len, groups.values())) >= FEWEST_PER_VALUE * len(groups)
-        )
+        if 2 <= len(groups) <= 30
+        and (field == "language" or sum(map(len, groups.values())) >= 2 * len(groups))
     }
 
 
@@ -220,12 +210,13 @@ def compare_modes(
     pairs = [] if comparing.baseline and not places else pairs_of(len(modes), places)
 
     def pair(places: tuple[int, int], measure: str) -> PairedScores:
-        baseline, contrast = (modes[place] for place in places)
-        ids, is_better = evaluation.query_ids[baseline], evaluation.definition(measure)
-        before, after = (evaluation.values(mode, measure) for mode in (baseline, contrast))
-        return PairedScores(
-            baseline, contrast, measure, ids, before, after, is_better.higher_is_better
+        first, second = (modes[place] for place in places)
+        before, after = (evaluation.values(mode, measure) for mode in (first, second))
+        ids, is_higher = (
+            evaluation.query_ids[first],
+            evaluation.definition(measure).higher_is_better,
         )
+        return PairedScores(first, second, measure, ids, before, after, is_higher)
 
     if not baselines:  # the mode that is better on the primary measure is second
         pairs = [one[::-1] if _is_behind(pair(one, primary)) else one for one in pairs]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Unpack
@@ -214,9 +214,6 @@ class Comparisons(Displayed, Sequence[Comparison]):
     def __len__(self) -> int:
         return len(self.report.comparisons)
 
-    def __iter__(self) -> Iterator[Comparison]:
-        return iter(self.report.comparisons)
-
     def __getitem__(self, index: Any) -> Any:
         """Return a comparison by its place."""
         return self.entries[index]
@@ -315,9 +312,10 @@ def make_comparisons(
         source: The name of the judgments' file; empty if there is none.
         primary_measure: The measure of the verdict; the first one if ``None``.
     """
-    if unknown := [name for name in comparing.baseline if name not in evaluation.run_names]:
-        remedy = f"the runs are {', '.join(evaluation.run_names)}"
-        raise UsageError(f"unknown baseline '{unknown[0]}'", remedy=remedy)
+    for name in comparing.baseline:
+        if name not in evaluation.run_names:
+            remedy = f"the runs are {', '.join(evaluation.run_names)}"
+            raise UsageError(f"unknown baseline '{name}'", remedy=remedy)
     check_method(comparing.test, comparing.correction)
     refuse_different_queries(evaluation)
     notes = dict.fromkeys([*notes_on_unjudged(evaluation.judged), *evaluation.notes])

@@ -24,8 +24,7 @@ from trectools_plus.benchmark.run.dataset import Dataset
 from trectools_plus.benchmark.run.modes import ModeRun
 from trectools_plus.choices import RELEVANT
 from trectools_plus.formats.tables import Run
-from trectools_plus.measures.evaluation import JUDGED, Averaging, Evaluation, NoRelevant, score_runs
-from trectools_plus.measures.judged import JudgedQueries
+from trectools_plus.measures.evaluation import JUDGED, Averaging, Evaluation, score_runs
 from trectools_plus.measures.parser import parse_measures
 from trectools_plus.retrieval.backends.embedded.modes import (
     uses_builtin_embeddings,
@@ -48,7 +47,8 @@ def find_diagnostics(
     there is nothing more to fetch.
     """
     runs = {name: mode.run for name, mode in modes.items()}
-    judged = _score(dataset.judged, runs, JUDGED, config.no_relevant)
+    averaging = Averaging(no_relevant=config.no_relevant)
+    judged = score_runs(dataset.judged, runs, parse_measures([JUDGED]), averaging)
     deepest = max((measure.cutoff or 0 for measure in evaluation.measures), default=0)
     results = {}
     for name, mode in modes.items():
@@ -112,11 +112,12 @@ def find_failing(
     if not definition.direction_of(measure):
         return []
     level = definition.relevance_level
-    is_shown = (pl.col("measure") == measure) & pl.col("run").is_in([*runs])
     is_zero = (pl.col("value") == 0).fill_null(value=False).all()
-    by_query = per_query.filter(is_shown).group_by("query_id", maintain_order=True).agg(is_zero)
+    values = per_query.filter(pl.col("run").is_in([*runs]), measure=measure)
+    by_query = values.group_by("query_id", maintain_order=True).agg(is_zero)
     highest = dict(zip(dataset.judged.query_ids, dataset.judged.highest, strict=True))
-    first = _score(dataset.judged, runs, "MinRank" if level == 1 else f"MinRank(rel={level})")
+    measures = parse_measures(["MinRank" if level == 1 else f"MinRank(rel={level})"])
+    first = score_runs(dataset.judged, runs, measures, Averaging())
     ranks = {
         run: dict(zip(first.query_ids[run], first.tables[run][:, 0].tolist(), strict=True))
         for run in runs
@@ -136,16 +137,6 @@ def find_failing(
         for query_id, fails in by_query.iter_rows()
         if fails and highest[query_id] >= max(level, RELEVANT)
     ]
-
-
-def _score(
-    judged: JudgedQueries,
-    runs: Mapping[str, Run],
-    measure: str,
-    no_relevant: NoRelevant = "zero",
-) -> Evaluation:
-    """Score checked runs with one more measure, also the queries without results."""
-    return score_runs(judged, runs, parse_measures([measure]), Averaging(no_relevant=no_relevant))
 
 
 _LOW_JUDGED = 0.8

@@ -134,10 +134,6 @@ class GateRules:
     require_significant: bool = False
     non_inferior: float | None = None
 
-    def __post_init__(self) -> None:
-        if self.max_drop is None and self.non_inferior is None:
-            object.__setattr__(self, "max_drop", DEFAULT_DROP)
-
     def check(self) -> None:
         """Check the limits.
 
@@ -268,6 +264,8 @@ def run_gate(
             reports.
     """
     rules = rules or GateRules()
+    if rules.max_drop is None and rules.non_inferior is None:
+        rules = replace(rules, max_drop=DEFAULT_DROP)
     rules.check()
     after, before = ReportFolder(current), ReportFolder(baseline)
     if after.path.samefile(before.path):

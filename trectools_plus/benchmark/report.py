@@ -40,7 +40,6 @@ if TYPE_CHECKING:
 
 ModeStatus = Literal["complete", "incomplete"]
 ResultStatus = Literal["ok", "empty", "failed", "unavailable"]
-UnscoredStatus = Literal["incomplete", "failed", "unavailable"]
 
 
 class MeasureDefinition(WithoutUnset):
@@ -265,7 +264,7 @@ class UnscoredMode(ReportModel):
 
     label: str
     """The name in tables."""
-    status: UnscoredStatus
+    status: Literal["incomplete", "failed", "unavailable"]
     """``incomplete``: some queries have no answer; ``failed``: no query has; ``unavailable``: no
     query has, because the backend was not reached or did not answer in time."""
     reason: str
@@ -407,9 +406,8 @@ class BenchmarkReport(ReportModel):
     def canonical_names(self) -> dict[str, str]:
         """The canonical name of each measure by its name as requested."""
         names = {name: name for name in self.measure_names}
-        for result in self.modes.values():
-            for name, figures in result.measures.items():
-                names[name] = figures.definition.name or name
+        for mode in self.modes.values():
+            names |= {name: one.definition.name or name for name, one in mode.measures.items()}
         return names
 
     def find_measure(self, requested: str) -> str | None:
@@ -457,27 +455,16 @@ class BenchmarkReport(ReportModel):
                 return entry if entry.contrast == contrast else entry.turned()
         return None
 
-    def _text(self) -> str:
-        """The experiment, the modes, the numbers of measures and queries, and the verdict."""
-        queries = plural(self.manifest.dataset.queries, "query", "queries")
-        measures = plural(len(self.measure_names), "measure")
-        modes = ", ".join(self.modes)
-        named = f"<BenchmarkReport {self.manifest.experiment_id}: {modes}; {measures}, {queries}>"
-        return f"{named}\n{self.verdict.text}" if self.verdict else named
-
     def _content(self) -> TextTable:
-        measures = self.headline_measures or self.measure_names
-        rows = []
-        queries = self.manifest.dataset.queries
-        for result in self.modes.values():
-            shown = [_show(result.measures[name], queries) for name in measures]
-            rows.append([result.label, *shown])
-        dataset = self.manifest.dataset
-        size = plural(dataset.queries, "query", "queries")
-        data = ", ".join(filter(None, (dataset.id, size)))
-        caption = f"{data}; {self.confidence * 100:g}% intervals"
-        if self.verdict:
-            caption = f"{self.verdict.text} {caption}"
+        """Return the verdict and the headline measures of every mode."""
+        measures, dataset = self.headline_measures or self.measure_names, self.manifest.dataset
+        rows = [
+            [mode.label, *(_show(mode.measures[name], dataset.queries) for name in measures)]
+            for mode in self.modes.values()
+        ]
+        data = ", ".join(filter(None, (dataset.id, plural(dataset.queries, "query", "queries"))))
+        verdict = f"{self.verdict.text} " if self.verdict else ""
+        caption = f"{verdict}{data}; {self.confidence * 100:g}% intervals"
         return TextTable.of([self.noun.capitalize(), *measures], rows, caption=caption)
 
     @checked

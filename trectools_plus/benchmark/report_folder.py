@@ -102,12 +102,9 @@ class ReportFolder:
         paths += [*runs.values()] if isinstance(runs, dict) else [runs]
         if not all(path is None or isinstance(path, str) for path in paths):
             yield "the name of a file is not a text"
-        names = [*map(str, (*report.modes, *report.unscored, *runs))]
-        yield from (
-            f"{name[:200]!r} is not a name of a run or a mode"
-            for name in names
-            if not PLAIN_NAME.fullmatch(name)
-        )
+        for name in map(str, (*report.modes, *report.unscored, *runs)):
+            if not PLAIN_NAME.fullmatch(name):
+                yield f"{name[:200]!r} is not a name of a run or a mode"
         if len({name.casefold() for name in report.modes}) < len(report.modes):
             yield "the names of two modes differ only by upper and lower case"
         try:
@@ -413,7 +410,7 @@ def list_reports(folder: str | Path) -> Listing:
         except InputError as error:
             problems.append(str(error))
             continue
-        measure = report.primary_measure
+        manifest, measure = report.manifest, report.primary_measure
         best = [
             f"{mode.label}, {measure} {as_cell(mode.measures[measure].mean)}"
             for name, mode in report.modes.items()
@@ -422,10 +419,10 @@ def list_reports(folder: str | Path) -> Listing:
         reports.append(
             ListedReport(
                 folder=str(path.parent),
-                experiment_id=report.manifest.experiment_id,
-                created_at=report.manifest.created_at,
-                dataset=report.manifest.dataset.id,
-                queries=report.manifest.dataset.queries,
+                experiment_id=manifest.experiment_id,
+                created_at=manifest.created_at,
+                dataset=manifest.dataset.id,
+                queries=manifest.dataset.queries,
                 modes=list(report.modes),
                 best=best[0] if best else f"none, {measure}",
             )

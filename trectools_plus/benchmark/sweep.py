@@ -152,9 +152,6 @@ def _read_fusion(settings: Mapping[str, str], method: str, count: int) -> tuple[
     return fusion, None if depth is None else int(depth)
 
 
-SCHEMA_VERSION = "1.0"
-
-
 class Advantage(ReportModel):
     """The mean difference of a variant from the baseline, query by query."""
 
@@ -220,7 +217,7 @@ class SweepReport(Conditions):
 
     platform: str = ""
     """Operating system and architecture."""
-    schema_version: str = SCHEMA_VERSION
+    schema_version: str = "1.0"
     """The version of this format."""
     measure: str
     """The primary measure, by which the winner was chosen."""

@@ -176,8 +176,8 @@ def state_verdict(compared: ReportComparison) -> str:
             sentence = f"A and B are equal {on}"
         else:
             side = "better" if (difference > 0) == is_higher_better else "worse"
-            proof = ("significantly ", "") if entry.significant else ("", ", not significant")
-            sentence = f"B is {proof[0]}{side} than A by {abs(difference):.4f}{proof[1]} {on}"
+            proof = "significant" if entry.significant else "not significant"
+            sentence = f"B is {side} than A by {abs(difference):.4f} {on}; {proof}"
         sentences.append(f"{mode.label}: {sentence}.")
     return " ".join(sentences)
 
@@ -214,8 +214,8 @@ def read_scores(
                 f"{name} of {pair[0]} is averaged over different queries: {len(differing)} are in "
                 f"only one report, for example {min(differing)}"
             )
-        before, after = (part["value"].fill_null(np.nan).to_numpy() for part in parts)
-        scores.append(PairedScores(*pair, name, ids, before, after, higher))
+        values = (part["value"].fill_null(np.nan).to_numpy() for part in parts)
+        scores.append(PairedScores(*pair, name, ids, *values, higher))
     return scores
 
 

@@ -29,7 +29,6 @@ from trectools_plus.text import join_names, plural
 
 _MOST_HEADLINES = 6
 _HEADLINES_OF_TERMS = ("RR", "HitRate@1", "HitRate@10", "nDCG@10", "R@10", "MaxOntSim@10")
-_QUERIES = ("query", "queries")
 _NAMED = 3
 """With more modes than this, a sentence gives only their number."""
 
@@ -113,7 +112,7 @@ def _judge_pair(
         significant = None if entry.p_adjusted is None else entry.significant
         ci, n = entry.ci, entry.n
         lead = lead if entry.difference is None else entry.difference
-    is_higher, queries = report.higher_is_better(measure), plural(n, *_QUERIES)
+    is_higher, queries = report.higher_is_better(measure), plural(n, "query", "queries")
     figures, interval = f"{_show(means[best])}, {_show(lead, '+')}", _show_interval(ci, "+", entry)
     counts: dict[str, int] = {}
     if has_baseline:
@@ -172,13 +171,12 @@ def _judge_means(
     """Return the verdict without a pair: one mode, a tie, or modes that are not ranked."""
     only = next(iter(report.modes.values())).measures[measure] if len(report.modes) == 1 else None
     n, best = only.n if only else report.manifest.dataset.queries, report.best_mode[measure]
-    queries, value = plural(n, *_QUERIES), only.mean if only else top
+    queries, value = plural(n, "query", "queries"), only.mean if only else top
     tied = [] if top is None else [mode for mode, mean in means.items() if abs(mean - top) <= EQUAL]
     if not means:
         text = f"{measure} is undefined for every {report.noun}"
     elif top is None and only is None:
-        text = f"The {report.noun}s are not ranked on {measure}, because the means are over "
-        text += "different queries"
+        text = f"The {report.noun}s are not ranked on {measure}: means over different queries"
     elif len(tied) > 1:
         which = "" if len(tied) == len(report.modes) else "best "
         text = f"{_join(report, tied)} have the same {which}mean on {measure}: {_show(value)} "

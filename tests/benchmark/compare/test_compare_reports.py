@@ -40,9 +40,9 @@ def test_the_verdict_is_a_sentence(bench):
     worse = bench.make("worse", {"x": dict.fromkeys(range(20), 0)})
     near = bench.make("near", {"x": dict.fromkeys(range(2), 0)})
     said = state_verdict(compare_reports(a, worse))
-    assert said == "x: B is significantly worse than A by 0.3333 on R@10 over 60 queries."
-    assert "significantly better" in state_verdict(compare_reports(worse, a))
-    assert "not significant on R@10 over 60 queries" in state_verdict(compare_reports(a, near))
+    assert said == "x: B is worse than A by 0.3333 on R@10 over 60 queries; significant."
+    assert "is better" in state_verdict(compare_reports(worse, a))
+    assert "on R@10 over 60 queries; not significant" in state_verdict(compare_reports(a, near))
     same = bench.make("same", {"x": {}})
     assert (
         state_verdict(compare_reports(a, same)) == "x: A and B are equal on R@10 over 60 queries."

@@ -276,10 +276,7 @@ _BACKEND = tuple(BackendSettings.model_fields)
 TEST_CASES = ("unknown_terms", "language")
 """Settings of the test cases of ``hpo``."""
 _OF_TOPICS = ("id_field", "text_fields")
-_FUSION = (
-    *("fusion_method", "fusion", "weights", "rrf_k"),
-    *("normalisation", "candidates"),
-)
+_FUSION = ("fusion_method", "fusion", "weights", "rrf_k", "normalisation", "candidates")
 """Settings of ``retrieval`` that are also accepted beside it."""
 FETCHING = ("modes", "depth", "retrieval", "exclude_self", *_BACKEND)
 """Settings that apply to fetching only."""

@@ -33,10 +33,7 @@ _SUPERSEDES = {
     "dataset": ("corpus", "topics", "qrels", "runs", "test_file", *TEST_CASES),
     "corpus": ("dataset", "test_file", "runs", *TEST_CASES),
     "test_file": ("corpus", "topics", "qrels", "runs"),
-    "runs": (
-        *("dataset", "test_file", *TEST_CASES),
-        *("corpus", *FETCHING),
-    ),
+    "runs": ("dataset", "test_file", *TEST_CASES, "corpus", *FETCHING),
 }
 """By option, the settings of the file that it replaces."""
 _MODELS = ("embedding_model", "splade_model")
@@ -240,7 +237,6 @@ def _dotted(place: tuple[int | str, ...]) -> str:
 
 
 SINGLE = "vector"
-SINGLE_LABEL = "Single-Vector"
 
 
 def compare_vectors_options(
@@ -275,11 +271,9 @@ def compare_vectors_options(
         raise UsageError(
             "cannot be set here: the strategies set it for each mode", where="multi_vector"
         )
+    compared = {"baseline": (SINGLE,), "mode_names": {SINGLE: "Single-Vector"}} if single else {}
     retrieval = {**retrieval, "multi_vector": False}
-    settings: ConfigOptions = {**options, "modes": modes, "retrieval": retrieval}
-    if single:
-        settings = {**settings, "baseline": (SINGLE,), "mode_names": {SINGLE: SINGLE_LABEL}}
-    return settings
+    return {**options, "modes": modes, "retrieval": retrieval, **compared}
 
 
 def _read_grid(grid: Any) -> Any:

@@ -162,6 +162,8 @@ class Dataset:
         files: The files that the data were read from, by kind.
         findings: The findings of the validator on the qrels.
         notes: Sentences on the languages of the queries, and on changed ids.
+        excluded: The documents to leave out of runs and judgments, if there are any.
+        contents: Known hashes of parts that are not available.
     """
 
     id: str
@@ -173,6 +175,7 @@ class Dataset:
     findings: list[FindingRecord] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     excluded: Exclusions | None = None
+    contents: Mapping[str, str] = field(default_factory=dict)
 
     @cached_property
     def judged(self) -> JudgedQueries:
@@ -207,7 +210,7 @@ class Dataset:
             for kind, file in self.files.items()
             if kind in (*TERM_FILES, "exclude")
         }
-        return {kind: sha256 for kind, sha256 in hashes.items() if sha256}
+        return {**self.contents, **{kind: sha256 for kind, sha256 in hashes.items() if sha256}}
 
 
 def name_dataset(config: BenchmarkConfig) -> str:
@@ -251,9 +254,8 @@ def load_dataset(config: BenchmarkConfig) -> Dataset:
         qrels = excluded.from_qrels(qrels)
         count = plural(excluded.pairs.height, "document")
         notes = [*notes, f"{count} left out of runs and judgments."]
-    test_file = config.test_file
-    if test_file is not None:  # a shipped set is not a file of the user
-        test_file = None if find_shipped(test_file) is not None else str(find_test_set(test_file))
+    if config.test_file is not None and find_shipped(config.test_file) is None:
+        paths["test_file"] = str(find_test_set(config.test_file))  # a file of the user
     others = {kind: getattr(config, kind) for kind in (*TERM_FILES, "exclude")}
     return replace(
         dataset,
@@ -261,7 +263,7 @@ def load_dataset(config: BenchmarkConfig) -> Dataset:
         qrels=qrels,
         files={
             kind: SourceFile(path=path, sha256=sha256_file(path))
-            for kind, path in {**paths, "test_file": test_file, **others}.items()
+            for kind, path in {**paths, **others}.items()
             if path is not None and path != "-" and not is_catalogue_name(path)
         },
         findings=findings,

@@ -8,6 +8,7 @@ mode that finds nothing has no file, because readers refuse a run without rows.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -26,22 +27,21 @@ from trectools_plus.benchmark.run.dataset import Dataset
 from trectools_plus.benchmark.run.output_folder import QRELS_FILE, RUNS_FOLDER, OutputFolder
 from trectools_plus.display import Progress
 from trectools_plus.errors import InputError
-from trectools_plus.formats.columns.decimals import WholeNumbers
-from trectools_plus.formats.columns.ids import Ids
 from trectools_plus.formats.hashing import sha256_file
 from trectools_plus.formats.ranking import separate_scores
 from trectools_plus.formats.tables import RUN_SCHEMA, Run
 from trectools_plus.formats.trec_files import write_qrels, write_run
+from trectools_plus.measures.definitions.base import Measure
 from trectools_plus.measures.scoring import Ties, accept_unjudged, count_ties
 from trectools_plus.retrieval.index.models import SourceFile
-from trectools_plus.validation import FileReport, Severity, check_pair, refuse_errors
-from trectools_plus.validation.engine import check_pair_view, open_run
-from trectools_plus.validation.findings import NOTHING_JUDGED, FindingsError
+from trectools_plus.validation import Severity, check_pair, refuse_errors
+from trectools_plus.validation.engine import check_pair_view
+from trectools_plus.validation.findings import NOTHING_JUDGED
 from trectools_plus.validation.loading import (
     accept_run,
     load_run_with_findings,
+    open_single_run,
 )
-from trectools_plus.validation.registry import DEFAULT_MAX_DEPTH
 from trectools_plus.validation.rules.pairs import PairView
 from trectools_plus.validation.views.places import places_in_query
 from trectools_plus.validation.views.qrels import QrelsView
@@ -78,11 +78,7 @@ class ModeRun:
 
 
 def read_mode_run(
-    name: str,
-    path: str,
-    dataset: Dataset,
-    folder: OutputFolder,
-    judged: QrelsView,
+    name: str, path: str, dataset: Dataset, folder: OutputFolder, judged: QrelsView
 ) -> ModeRun:
     """Read a given run once, and write it to ``runs/<name>.run``.
 
@@ -97,21 +93,16 @@ def read_mode_run(
         FindingsError: If a figure would be wrong or ambiguous.
         InputError: If a file cannot be read or written.
     """
-    view = open_run(path, DEFAULT_MAX_DEPTH, for_scoring=True)
-    if isinstance(view, FileReport):
-        raise FindingsError(view.findings)  # it is not text, or damaged
+    view = open_single_run(path)
     found = accept_run(view, judged)
-    nothing = Ids.constant("", view.n_rows)
-    ranks = WholeNumbers.of(view.usable_ranks)
-    rows = replace(view.rows, ranks=ranks, second=nothing, tags=nothing)
-    table = RunView(view.path, rows)
+    table = RunView(view.path, view.rows)
+    del view
     if dataset.topics is not None:
         known = {finding.code for finding in found}
         pair = check_pair_view(PairView(table, judged, dataset.topics.query_ids))
         pair = [finding for finding in pair if finding.code not in known]
         refuse_errors(pair)
         found = (*found, *pair)
-    del view
     source = None if path == "-" else SourceFile(path=path, sha256=sha256_file(path))
     if dataset.excluded is not None:
         run = dataset.excluded.from_run(table.table(name))
@@ -124,11 +115,7 @@ def read_mode_run(
 
 
 def write_mode_run(
-    dataset: Dataset,
-    folder: OutputFolder,
-    run: Run,
-    *,
-    accepts_unjudged: bool,
+    dataset: Dataset, folder: OutputFolder, run: Run, measures: Sequence[Measure]
 ) -> ModeRun:
     """Write a run, and validate the file with the rules for runs that are given.
 
@@ -136,7 +123,8 @@ def write_mode_run(
         dataset: The judgments and topics.
         folder: The benchmark's output folder.
         run: The run; its name is the name of the file.
-        accepts_unjudged: Accept a run without judged documents, because a measure can score it.
+        measures: The measures; if one of them can score a run without judged documents, the run
+            may have none.
 
     Raises:
         FindingsError: If a rule that scoring depends on is broken.
@@ -149,7 +137,7 @@ def write_mode_run(
     written, findings = load_run_with_findings(folder.partial / mode.info.path, max_depth=None)
     pair = [
         replace(finding, severity=Severity.WARNING, blocks_scoring=False)
-        if accepts_unjudged and finding.code == NOTHING_JUDGED
+        if finding.code == NOTHING_JUDGED and accept_unjudged(measures)
         else finding
         for finding in check_pair(written, dataset.qrels, dataset.topics)
     ]
@@ -232,10 +220,9 @@ def prepare_modes(
     if config.runs is None:
         return _fetch_modes(config, dataset, folder, progress)
     modes, judged = Modes({}), QrelsView.of_table(dataset.qrels)
-    for done, (name, path) in enumerate(config.runs.items()):
-        progress("reading runs", done, len(config.runs))
+    for done, (name, path) in enumerate(config.runs.items(), 1):
         modes.scored[name] = read_mode_run(name, path, dataset, folder, judged)
-    progress("reading runs", len(config.runs), len(config.runs))
+        progress("reading runs", done, len(config.runs))
     return modes
 
 
@@ -247,8 +234,7 @@ def _fetch_modes(
     from trectools_plus.retrieval.fetch.outcome import SCORED, describe_failures, refuse_unscorable
     from trectools_plus.retrieval.source import FetchOptions
 
-    if dataset.topics is None or (dataset.corpus is None and config.is_embedded):
-        raise InputError("nothing to search: no corpus or no topics", where=dataset.id)
+    assert dataset.topics is not None  # see BenchmarkConfig.check_data
     excluded = dataset.excluded
     depth = config.depth + (0 if excluded is None else excluded.most)
     request = FetchRequest(
@@ -260,7 +246,7 @@ def _fetch_modes(
         config.make_backend(),
     )
     fetched = fetch_runs(request, progress=progress)
-    accepts = accept_unjudged(config.bind_measures(config.measure_names))
+    measures = config.bind_measures(config.measure_names)
     unscored = {
         mode: UnscoredMode(
             label=config.label(mode),
@@ -285,7 +271,7 @@ def _fetch_modes(
         refuse_unscorable(fetched)
     scored = {
         mode: replace(
-            write_mode_run(dataset, folder, Run(cut(answer.run), mode), accepts_unjudged=accepts),
+            write_mode_run(dataset, folder, Run(cut(answer.run), mode), measures),
             latency_ms=answer.latency_ms,
             index_key=" ".join(f"{name}:{key}" for name, key in answer.index_keys.items()) or None,
             cut_short=answer.cut_short,

@@ -11,7 +11,7 @@ import os
 import secrets
 import shutil
 import weakref
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import count
 from pathlib import Path
 
@@ -108,7 +108,7 @@ class OutputFolder:
                 error.where = error.where.replace(str(self.partial), str(self.path))
             raise
 
-    def plan(self, names: Iterable[str], inputs: Iterable[str | Path | None]) -> None:
+    def plan(self, names: Sequence[str], inputs: Iterable[str | Path | None]) -> None:
         """Raise an error if an input would be replaced, or a file that no earlier report lists.
 
         Args:
@@ -122,7 +122,7 @@ class OutputFolder:
         paths = [path for path in inputs if path is not None]
         for name in names:
             refuse_overwriting(self.path / name, paths)
-            refuse_foreign(self.path, [name], _read_listed(self.path))
+        refuse_foreign(self.path, names, _read_listed(self.path))
         self._inputs = frozenset(Path(path).resolve() for path in paths)
 
     def publish(self) -> None:
@@ -137,9 +137,7 @@ class OutputFolder:
         files = sorted(file for file in self.partial.rglob("*") if file.is_file())
         new = [file.relative_to(self.partial) for file in files]
         sums = [f"{sha256_file(self.partial / name)}  {name.as_posix()}\n" for name in new]
-        new = sorted(
-            [*new, Path(CHECKSUMS_FILE)], key=lambda name: (name.name == REPORT_FILE, name)
-        )
+        new = sorted([*new, Path(CHECKSUMS_FILE)], key=lambda name: name.name == REPORT_FILE)
         listed = _read_listed(self.path)
         refuse_foreign(self.path, new, listed)
         # Files of an earlier report that are unchanged, and no inputs.

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -67,7 +67,6 @@ from trectools_plus.formats.tables import Run, Topics
 from trectools_plus.formats.trec_files import write_qrels
 from trectools_plus.measures.evaluation import Evaluation, notes_without_relevant, score_runs
 from trectools_plus.measures.judged import has_nonrelevant, notes_on_judges
-from trectools_plus.measures.scoring import accept_unjudged
 from trectools_plus.models import Clock, describe_conditions, package_versions, utc_now
 from trectools_plus.plugins import without_user_code
 from trectools_plus.retrieval.backends.embedded.modes import models_used
@@ -105,10 +104,6 @@ class BenchmarkResult(Displayed):
     def output_dir(self) -> Path:
         """The output folder."""
         return self.folder.path
-
-    def _text(self) -> str:
-        """The report and the folder."""
-        return f"<BenchmarkResult {self.report!r} for {self.folder.path}>"
 
     def _content(self) -> TextTable:
         return self.report._content()
@@ -207,17 +202,19 @@ def make_manifest(
     settings = config.as_manifest()
     config_hash = hash_config(settings)
     queries = len(next(iter(evaluation.query_ids.values())))
-    keys = {name: mode.index_key for name, mode in modes.scored.items()}
     return Manifest(
         experiment_id=make_experiment_id(moment, config_hash),
         **describe_conditions(moment),
         dataset=dataset.describe(queries),
         config=settings,
         config_hash=config_hash,
-        index_snapshots={name: key for name, key in keys.items() if key is not None},
+        index_snapshots={
+            name: mode.index_key
+            for name, mode in modes.scored.items()
+            if mode.index_key is not None
+        },
         blas_threads=limited_blas_threads() if config.runs is None else None,
         seed=config.seed,
-        command=None,
     )
 
 
@@ -323,20 +320,6 @@ class Rebuilt:
     problems: list[str]
 
 
-@dataclass(frozen=True, eq=False)
-class _StoredDataset(Dataset):
-    """Data whose source is not available.
-
-    Attributes:
-        contents: The hashes in the report, of which those of the stored parts are not used.
-    """
-
-    contents: Mapping[str, str] = field(default_factory=dict)
-
-    def hash_contents(self) -> dict[str, str]:
-        return {**self.contents, **super().hash_contents()}
-
-
 def _load_dataset(source: ReportFolder, unproven: dict[str, None]) -> Dataset:
     """Read the data from their source if they are unchanged, else from the folder."""
     config, info = source.config, source.report.manifest.dataset
@@ -351,7 +334,7 @@ def _load_dataset(source: ReportFolder, unproven: dict[str, None]) -> Dataset:
     what = "texts of queries and documents, " if config.runs is None else ""
     unproven[f"{what}findings on the judgments and notes on the data ({reason})"] = None
     titles, documents = source.titles, info.documents
-    return _StoredDataset(
+    return Dataset(
         id=name_dataset(config),
         corpus=None if documents is None else StoredDocuments(titles, count=documents),
         topics=read_report_topics(source),
@@ -395,8 +378,7 @@ def _read_modes(
                 reason = str(error)
         # The run of the report is read and written again. Its ties are those of the report.
         run = source.read_run_at(reported.run.path, name)
-        accepts = accept_unjudged(measures)
-        mode = write_mode_run(dataset, folder, run, accepts_unjudged=accepts)
+        mode = write_mode_run(dataset, folder, run, measures)
         changes = {"ties": reported.run.ties, "source": None if path is None else origin}
         mode = replace(mode, info=mode.info.model_copy(update=changes))
         if path is not None:

@@ -7,7 +7,6 @@ presets (:data:`PRESETS`).
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from types import MappingProxyType
 from typing import Any, ClassVar, Self
 
 from pydantic import ConfigDict, Field, model_validator
@@ -101,24 +100,20 @@ class TargetResult(WithoutUnset):
     """The uplift over the baseline; omitted if the target has no range, or for the baseline."""
 
 
-AD_HOC_TARGETS: Mapping[str, Target] = MappingProxyType(
-    {
-        "nDCG@10": Target(baseline=0.30, baseline_high=0.32, competitive=0.35, strong=0.40),
-        # competitive: the baseline's upper end + 0.03
-        "AP@100": Target(baseline=0.25, baseline_high=0.27, competitive=0.30, uplift=(0.03, 0.05)),
-        "RR@10": Target(baseline=0.45, competitive=0.55),
-        "R@50": Target(baseline=0.55, baseline_high=0.60, competitive=0.62),
-        "R@100": Target(baseline=0.60, baseline_high=0.65, competitive=0.70),
-        "HitRate@10": Target(baseline=0.70, baseline_high=0.75, competitive=0.80),
-    }
-)
+AD_HOC_TARGETS: Mapping[str, Target] = {
+    "nDCG@10": Target(baseline=0.30, baseline_high=0.32, competitive=0.35, strong=0.40),
+    # competitive: the baseline's upper end + 0.03
+    "AP@100": Target(baseline=0.25, baseline_high=0.27, competitive=0.30, uplift=(0.03, 0.05)),
+    "RR@10": Target(baseline=0.45, competitive=0.55),
+    "R@50": Target(baseline=0.55, baseline_high=0.60, competitive=0.62),
+    "R@100": Target(baseline=0.60, baseline_high=0.65, competitive=0.70),
+    "HitRate@10": Target(baseline=0.70, baseline_high=0.75, competitive=0.80),
+}
 """Typical results of BM25 on ad hoc collections, and a competitive level above them."""
-PRESETS: Mapping[str, Mapping[str, Target]] = MappingProxyType(
-    {
-        "trec-2025": {**AD_HOC_TARGETS, "nDCG(dcg='exp-log2')@10": AD_HOC_TARGETS["nDCG@10"]},
-        "bands": {"nDCG": Target(competitive=0.5, strong=0.8)},
-    }
-)
+PRESETS: Mapping[str, Mapping[str, Target]] = {
+    "trec-2025": {**AD_HOC_TARGETS, "nDCG(dcg='exp-log2')@10": AD_HOC_TARGETS["nDCG@10"]},
+    "bands": {"nDCG": Target(competitive=0.5, strong=0.8)},
+}
 """The targets of each preset, by canonical measure, or by its name for all parameters."""
 
 
@@ -172,10 +167,12 @@ def judge_mean(
     if target.uplift is not None and baseline is not None and mean is not None:
         (name, base), (least, most) = baseline, target.uplift
         if base is not None:
-            difference = mean - base
-            is_meaningful = difference >= least - EQUAL
             uplift = UpliftResult(
-                baseline=name, difference=difference, low=least, high=most, meaningful=is_meaningful
+                baseline=name,
+                difference=mean - base,
+                low=least,
+                high=most,
+                meaningful=mean - base >= least - EQUAL,
             )
     levels = target.model_dump(exclude={"uplift"})
     return TargetResult(**levels, status=status, status_low=low, status_high=high, uplift=uplift)
