@@ -11,6 +11,7 @@ from typing import get_type_hints
 
 import pytest
 from harness.forging import JSON, edit_json, reseal
+from harness.observe import ROOT
 
 from trectools_plus.benchmark import (
     BenchmarkConfig,
@@ -27,7 +28,6 @@ from trectools_plus.errors import TrectoolsPlusError
 from trectools_plus.formats.hashing import sha256_file
 from trectools_plus.service.review.material import load_material
 
-ROOT = Path(__file__).resolve().parents[2]
 CODE = "from pathlib import Path\nPath('ran').touch()\n"
 MEASURE = '''
 from trectools_plus.measures import BaseMeasure

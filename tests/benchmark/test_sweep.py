@@ -1,9 +1,9 @@
 """``benchmark sweep``: variants that are given or fused, and the best of them."""
 
 import json
-from pathlib import Path
 
 import pytest
+from harness.observe import ROOT
 
 from trectools_plus import evaluate
 from trectools_plus.benchmark import load_sweep_config, run_sweep
@@ -12,7 +12,7 @@ from trectools_plus.reporting import sweep_blocks, write_sweep_report
 from trectools_plus.retrieval import Fusion, fuse
 from trectools_plus.statistics import compare_columns, select_winner
 
-SAMPLE = Path(__file__).parents[2] / "trectools_plus/formats/sample"
+SAMPLE = ROOT / "trectools_plus/formats/sample"
 QRELS = str(SAMPLE / "qrels.txt")
 RUNS = {name: str(SAMPLE / "runs" / f"{name}.run") for name in ("lexical", "vector")}
 WEIGHTS = "0.3,0.4,0.5,0.6"

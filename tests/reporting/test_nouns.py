@@ -4,9 +4,9 @@ import io
 import json
 import re
 import shutil
-from pathlib import Path
 
 import pytest
+from harness.observe import ROOT
 
 from trectools_plus import compare
 from trectools_plus.benchmark import run_gate
@@ -18,7 +18,6 @@ from trectools_plus.reporting import (
     table_as_text,
 )
 
-ROOT = Path(__file__).parents[2]
 FIXTURES = ROOT / "fixtures"
 QRELS = str(FIXTURES / "garden-trec/qrels.txt")
 FAST = {"measures": ("nDCG@10", "RR@10", "P@5")}

@@ -3,15 +3,14 @@
 import json
 import shutil
 import time
-from pathlib import Path
 
 import pytest
+from harness.observe import ROOT
 from starlette.testclient import TestClient
 
 from trectools_plus.service import Limits, ServiceSettings
 from trectools_plus.service.api.app import create_app
 
-ROOT = Path(__file__).resolve().parents[2]
 GARDEN = ROOT / "fixtures/garden-trec"
 SETTINGS = {"dataset": str(GARDEN)}
 

@@ -2,9 +2,9 @@
 
 import gzip
 import logging
-from pathlib import Path
 
 import pytest
+from harness.observe import ROOT
 
 from trectools_plus.service import Limits, ServiceSettings
 from trectools_plus.service.problems import ProblemDocument
@@ -135,11 +135,10 @@ def test_a_compressed_body(locked, check_problem):
 
 
 def test_too_many_queries(open_service, limited, garden_set, check_problem):
-    root = Path(__file__).resolve().parents[2]
-    run, qrels = root / "fixtures/runs/lexical.run", root / "fixtures/garden-trec/qrels.txt"
+    run, qrels = ROOT / "fixtures/runs/lexical.run", ROOT / "fixtures/garden-trec/qrels.txt"
     files = {"run": run.read_bytes(), "qrels": qrels.read_bytes()}
     settings = ServiceSettings(
-        dataset=str(root / "fixtures/garden-trec"), modes=("lexical",), limits=Limits(queries=3)
+        dataset=str(ROOT / "fixtures/garden-trec"), modes=("lexical",), limits=Limits(queries=3)
     )
     with open_service(settings) as client:
         check_problem(client.post("/v1/score", files=files), 413, "too-many-queries")

@@ -1,9 +1,9 @@
 import contextlib
 import json
-from pathlib import Path
 
 import pytest
 import yaml
+from harness.observe import ROOT
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -15,7 +15,7 @@ from trectools_plus.testsets.loading import (
 )
 from trectools_plus.validation import validate_topics
 
-FOLDER = Path(__file__).parents[2] / "fixtures" / "testsets"
+FOLDER = ROOT / "fixtures/testsets"
 OWN = yaml.safe_load((FOLDER / "own-form.yaml").read_text())
 
 

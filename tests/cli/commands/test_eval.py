@@ -7,6 +7,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from harness.observe import ROOT
 
 from trectools_plus.errors import (
     CheckFailedError,
@@ -16,7 +17,7 @@ from trectools_plus.errors import (
     UsageError,
 )
 
-FIXTURES = Path(__file__).parents[3] / "fixtures"
+FIXTURES = ROOT / "fixtures"
 QRELS = "1 0 a 1\n1 0 b 2\n1 0 x 0\n2 0 a 1\n2 0 x 0\n3 0 a 0\n4 0 a 3\n"
 FIRST = "1 Q0 b 1 3.0 first\n1 Q0 a 2 2.0 first\n2 Q0 x 1 2.0 first\n2 Q0 a 2 1.0 first\n"
 SECOND = "1 Q0 x 1 3.0 second\n2 Q0 a 1 2.0 second\n4 Q0 a 1 2.0 second\n9 Q0 a 1 1.0 second\n"

@@ -2,9 +2,9 @@
 
 import json
 import sys
-from pathlib import Path
 
 import pytest
+from harness.observe import ROOT
 from typer.testing import CliRunner
 
 from trectools_plus import retrieval
@@ -14,8 +14,7 @@ from trectools_plus.errors import TrectoolsPlusError
 from trectools_plus.ontology import load_ontology
 from trectools_plus.retrieval import build_retrievers, corpus_of
 
-ROOT = Path(__file__).parents[3]
-TOY = str(ROOT / "fixtures" / "ontology" / "toy.obo")
+TOY = str(ROOT / "fixtures/ontology/toy.obo")
 GARDEN = str(ROOT / "fixtures" / "garden-trec")
 needs_hpo = pytest.mark.usefixtures("opened_hpo")
 

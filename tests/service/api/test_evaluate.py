@@ -2,10 +2,10 @@
 
 import json
 import time
-from pathlib import Path
 
 import pytest
 import yaml
+from harness.observe import ROOT
 from starlette.testclient import TestClient
 
 from trectools_plus.benchmark import BenchmarkConfig, run_benchmark
@@ -19,7 +19,6 @@ from trectools_plus.service.problems import ProblemError
 from trectools_plus.testsets import topics_of
 from trectools_plus.testsets.model import qrels_of
 
-ROOT = Path(__file__).resolve().parents[3]
 MEASURES = {"recall_at_10": "R@10", "ndcg_at_10": "nDCG@10", "mrr": "RR"}
 
 

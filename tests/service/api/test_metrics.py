@@ -4,10 +4,10 @@ import importlib
 import json
 import shutil
 import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
+from harness.observe import ROOT
 from prometheus_client.parser import text_string_to_metric_families
 from typer.testing import CliRunner
 
@@ -21,7 +21,7 @@ from trectools_plus.service.api.metrics import BUCKETS
 from trectools_plus.service.api.settings import DEFAULT_PREFIX
 from trectools_plus.service.api.snapshots import Snapshot, answer_key, split_measure
 
-GARDEN = Path(__file__).resolve().parents[3] / "fixtures/garden-trec"
+GARDEN = ROOT / "fixtures/garden-trec"
 
 
 def render_report(path, prefix=DEFAULT_PREFIX):

@@ -12,12 +12,13 @@ from pathlib import Path
 from urllib.request import Request, urlopen
 
 import pytest
+from harness.observe import ROOT
 from harness.program import Started
 
 from trectools_plus.service.review.app import review_app
 
-TESTS = Path(__file__).resolve().parents[2]
-GARDEN = TESTS.parent / "fixtures/garden-trec"
+TESTS = ROOT / "tests"
+GARDEN = ROOT / "fixtures/garden-trec"
 MODES = ("lexical", "vector", "hybrid")
 
 _spec = importlib.util.spec_from_file_location(

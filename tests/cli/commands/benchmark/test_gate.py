@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 import yaml
+from harness.observe import ROOT
 
 pytestmark = pytest.mark.process
 
-ROOT = Path(__file__).resolve().parents[4]
 TOKEN = "s3cret-token"
 
 

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 import yaml
+from harness.observe import ROOT
 from typer.testing import CliRunner
 
 from trectools_plus.cli.app import app
 from trectools_plus.cli.reference import iter_commands
 from trectools_plus.errors import CheckFailedError, InputError, SeveralFilesError, UsageError
 
-ROOT = Path(__file__).resolve().parents[4]
 RUN = "1 Q0 a 1 2.5 tag\n1 Q0 b 2 1.5 tag\n2 Q0 a 1 0.5 tag\n"
 QRELS = "1 0 a 1\n1 0 b 0\n2 0 a 1\n"
 FORMATS = ["text", "json", "github"]
