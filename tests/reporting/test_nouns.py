@@ -1,19 +1,13 @@
 """Files of users are runs, and searches are modes, in every rendering."""
 
 import io
-import json
 import re
-import shutil
 
 import pytest
 from harness.observe import ROOT
 
-from trectools_plus import compare
-from trectools_plus.benchmark import run_gate
 from trectools_plus.reporting import (
     Layout,
-    gate_blocks,
-    print_blocks,
     print_report,
     table_as_text,
 )
@@ -68,22 +62,3 @@ def test_a_report_of_searches_calls_them_modes(of_modes):
     for name in ("terminal", "markdown", "page", "latex", "family"):
         assert re.search(r"\bmodes?\b", texts[name], re.IGNORECASE), name
         assert "Best Run" not in texts[name]
-
-
-def test_gates_of_reports(of_runs, of_modes, tmp_path):
-    for result, noun in ((of_runs, "Run"), (of_modes, "Mode")):
-        other = tmp_path / noun
-        shutil.copytree(result.output_dir, other)
-        stream = io.StringIO()
-        print_blocks(gate_blocks(run_gate(other, result.output_dir)), stream)
-        assert re.search(rf"^ {noun} ", stream.getvalue(), re.MULTILINE)
-
-
-def test_the_result_of_compare():
-    found = compare(QRELS, [str(FIXTURES / "runs/lexical.run"), str(FIXTURES / "runs/vector.run")])
-    assert found.systems == ["lexical", "vector"]
-    assert found.report.noun == "run"
-    assert re.search(r"^  Run ", str(found), re.MULTILINE)
-    assert json.loads(found.to_json())["modes"].keys() == {"lexical", "vector"}
-    assert "nDCG@10 & " in found.to_latex()
-    assert "\nRun & " in found.to_latex(systems="rows").replace("    Run", "Run")

@@ -134,6 +134,14 @@ def test_a_compressed_body(locked, check_problem):
     check_problem(answer, 415, "compressed-body")
 
 
+@pytest.mark.parametrize("other", [("content-length", "4"), ("transfer-encoding", "chunked")])
+def test_a_body_with_two_lengths_is_refused(client, check_problem, other):
+    """A proxy could read the rest of the body as another request."""
+    headers = [("content-type", "text/plain"), ("content-length", "3"), other]
+    answer = client.post("/v1/validate?kind=run", content=b"abc", headers=headers)
+    check_problem(answer, 400, "ambiguous-length")
+
+
 def test_too_many_queries(open_service, limited, garden_set, check_problem):
     run, qrels = ROOT / "fixtures/runs/lexical.run", ROOT / "fixtures/garden-trec/qrels.txt"
     files = {"run": run.read_bytes(), "qrels": qrels.read_bytes()}

@@ -1,4 +1,4 @@
-"""A service as a process, whose work hangs: time limit, DELETE, signals, restarts, raw sockets.
+"""A service as a process, whose work hangs: time limit, and a service that is killed.
 
 Work that hangs is made by stopping the worker processes with SIGSTOP, which no code can prevent.
 """
@@ -8,7 +8,6 @@ import json
 import os
 import re
 import signal
-import socket
 import subprocess
 import sys
 import threading
@@ -61,15 +60,6 @@ class Service:
             with error:
                 return error.code, json.loads(error.read())
 
-    def raw(self, request):
-        """Send bytes, and return all that comes back until the connection is closed."""
-        with socket.create_connection(("127.0.0.1", self.port), timeout=30) as connection:
-            connection.sendall(request)
-            parts = []
-            while part := connection.recv(65536):
-                parts.append(part)
-        return b"".join(parts)
-
     def workers(self):
         found = []
         for folder in Path("/proc").iterdir():
@@ -88,11 +78,9 @@ class Service:
         for number in self.workers():
             os.kill(number, signal.SIGSTOP)
 
-    def end(self, number=signal.SIGTERM):
-        began = time.monotonic()
-        self.process.send_signal(number)
-        self.process.wait(30)
-        return time.monotonic() - began
+    def kill(self):
+        self.process.kill()
+        self.process.wait()
 
 
 @pytest.fixture
@@ -106,8 +94,7 @@ def start(tmp_path):
     yield begin
     for service in started:
         workers = service.workers()
-        service.process.kill()
-        service.process.wait()
+        service.kill()
         for number in workers:  # they end by themselves, but not while they hang
             with contextlib.suppress(ProcessLookupError):
                 os.kill(number, signal.SIGKILL)
@@ -147,54 +134,13 @@ def test_work_that_hangs_ends_at_the_time_limit(start, tmp_path):
     assert not list(tmp_path.glob("trectools-plus-*"))
 
 
-def test_a_process_that_is_killed(start):
-    service = start()
-    service.hang()
-    answers = []
-    thread = threading.Thread(target=lambda: answers.append(service.ask("POST", VALIDATE, ROW)))
-    thread.start()
-    time.sleep(0.5)
-    for number in service.workers():
-        os.kill(number, signal.SIGKILL)
-    thread.join()
-    assert answers[0][0] in (200, 500)  # 500 if the process already did the work
-    assert service.ask("POST", VALIDATE, ROW)[0] == 200
-
-
-HEAD = b"POST /v1/validate?kind=qrels HTTP/1.1\r\nHost: localhost\r\nContent-Type: text/plain\r\n"
-
-
-@pytest.mark.parametrize(
-    "lines",
-    [
-        b"Content-Length: 10\r\nTransfer-Encoding: chunked\r\n",
-        b"Transfer-Encoding: chunked\r\nContent-Length: 10\r\n",
-        b"transfer-encoding: Chunked\r\ncontent-LENGTH: 0\r\n",
-        b"Content-Length: 10\r\nTransfer-Encoding: identity\r\n",
-        b"Content-Length: 10\r\nTransfer-Encoding:\x0bchunked\r\n",
-        b"Content-Length: 10\r\nTransfer-Encoding : chunked\r\n",
-        b"Content-Length: 10\r\nContent-Length: 11\r\n",
-        b"Content-Length: 10, 11\r\n",
-        b"Content-Length: +10\r\n",
-    ],
-)
-def test_a_request_with_two_lengths_is_refused(start, lines):
-    """The rest of the connection must not be read as another request."""
-    service = start()
-    rest = b"5\r\nq1 0 \r\n0\r\n\r\nGET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
-    answer = service.raw(HEAD + lines + b"\r\n" + rest)
-    assert re.match(rb"HTTP/1\.1 (400|501) ", answer), answer
-    assert answer.count(b"HTTP/1.1 ") == 1
-    assert b"connection: close" in answer.lower()
-
-
 def test_workers_end_with_a_service_that_is_killed(start):
     """A worker that hangs cannot notice that the service has ended."""
     service = start()
     service.hang()
     stopped = service.workers()
     assert stopped
-    service.end(signal.SIGKILL)
+    service.kill()
     began = time.monotonic()
     await_end(stopped)
     assert time.monotonic() - began < 1

@@ -326,14 +326,6 @@ def test_a_finding_on_one_side_comes_before_the_side(text, term_id):
     assert document("query", "left-sided")["results"][0]["doc_id"] == "HP:0012835"
 
 
-@needs_hpo
-@pytest.mark.parametrize("text", ["TOF", "UTI", "ID"])
-def test_ambiguous_abbreviations_are_not_certain(text):
-    found = document("query", text)
-    assert found["results"][0]["exact"]
-    assert found["confident"] is False
-
-
 @pytest.mark.every(2)
 @needs_hpo
 @pytest.mark.parametrize("text", ["quarterly revenue report", "train from Berlin to Munich"])

@@ -429,14 +429,3 @@ def test_the_page_can_be_read_without_scripts(page, file):
     assert "[0.312, 0.372]" in text_of(page, "#result tbody tr:last-child")
     assert "+0.0190" in text_of(page, "#differences tbody")
     assert page.run("document.querySelectorAll('noscript').length") == 1
-
-
-def test_without_values_of_queries_the_measure_is_switched(page, make_report, tmp_path):
-    path = tmp_path / "means.html"
-    path.write_text(render_html(make_report()), encoding="utf-8")
-    page.open(path)
-    open_all(page)
-    assert page.run("document.querySelector('#plot')") is None
-    choose(page, "measure", "1")
-    assert text_of(page, "#result th.chosen") == "RR@10"
-    assert page.problems == []

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import re
 import shutil
@@ -15,20 +14,11 @@ import pytest
 from harness.observe import ROOT
 from harness.program import Started
 
+from tests.reporting.browser.conftest import axe, page  # noqa: F401
 from trectools_plus.service.review.app import review_app
 
-TESTS = ROOT / "tests"
 GARDEN = ROOT / "fixtures/garden-trec"
 MODES = ("lexical", "vector", "hybrid")
-
-_spec = importlib.util.spec_from_file_location(
-    "browser_of_reporting", TESTS / "reporting/browser/conftest.py"
-)
-assert _spec is not None
-assert _spec.loader is not None
-_browser = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(_browser)
-page, axe = _browser.page, _browser.axe
 
 
 @pytest.fixture(scope="session")
