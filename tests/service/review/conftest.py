@@ -13,6 +13,7 @@ from urllib.request import Request, urlopen
 import pytest
 from harness.observe import ROOT
 from harness.program import Started
+from starlette.testclient import TestClient
 
 from tests.reporting.browser.conftest import axe, page  # noqa: F401
 from trectools_plus.service.review.app import review_app
@@ -33,6 +34,19 @@ def made_report(tmp_path_factory, write_benchmark):
 def report(made_report, tmp_path):
     """A copy of its own."""
     return Path(shutil.copytree(made_report, tmp_path / "report"))
+
+
+@pytest.fixture
+def app(report, tmp_path):
+    """The page of a report, with an order of columns that does not change."""
+    made = review_app(report, tmp_path / "review.db", seed=3, depth=5)
+    yield made
+    made.state.controller.store.close()
+
+
+@pytest.fixture
+def client(app):
+    return TestClient(app, "http://localhost")
 
 
 @dataclass
