@@ -1,11 +1,9 @@
-import io
 import json
 import re
 import subprocess
 import sys
 from pathlib import Path
 
-import polars as pl
 import pytest
 from harness.observe import ROOT
 
@@ -69,23 +67,6 @@ def test_json_per_query_and_undefined_mean(scores):
     document = scores("qrels.txt", "c.run", "--per-query", "--missing", "drop", "-m", "MinRank@1")
     expected = {"mean": None, "n": 0, "undefined": 1, "per_query": {"1": None}}
     assert document["runs"][0]["measures"] == {"MinRank@1": expected}
-
-
-def test_csv_and_parquet(run):
-    csv = run("qrels.txt", "a.run", "-m", "RR", "--format", "csv").stdout
-    table = pl.read_csv(io.StringIO(csv))
-    assert table.rows() == [("a", "RR", 0.375, 4, 4, 2, 4, 2, 0)]
-    assert table.columns[:4] == ["run", "measure", "mean", "n"]
-    options = ("qrels.txt", "a.run", "-m", "RR", "--per-query")
-    run(*options, "-o", "scores.parquet")
-    piped = run(*options, "--format", "parquet").stdout_bytes
-    assert Path("scores.parquet").read_bytes() == piped
-    per_query = pl.read_parquet("scores.parquet")
-    assert per_query.columns == ["run", "query_id", "measure", "value"]
-    assert per_query["value"].to_list() == [1.0, 0.5, 0.0, 0.0]
-    Path("=cmd().run").write_text("1 Q0 x 1 1.0 t\n")
-    shown = run("qrels.txt", "=cmd().run", "-m", "RR", "--format", "csv").stdout
-    assert shown.splitlines()[1].startswith("'=cmd(),RR,")
 
 
 def test_run_from_standard_input(scores):

@@ -7,7 +7,6 @@ import polars as pl
 import pytest
 
 from trectools_plus.benchmark.report.model import (
-    Diagnosis,
     FailingQuery,
     StratumResult,
 )
@@ -170,35 +169,6 @@ def test_nothing_is_wider_than_the_window(page, file, width):
     page.run("document.querySelector('button.open').click()")
     assert page.run("find('query-dialog').getBoundingClientRect().right <= innerWidth")
     assert page.run("find('query-dialog').scrollWidth <= find('query-dialog').clientWidth")
-
-
-@pytest.mark.parametrize("width", WIDTHS)
-def test_many_modes_with_long_names_fit_too(page, make_report, tmp_path, width):
-    means = {
-        f"run-{n:02}-{'verylongname' * 5}": {"nDCG@10": n / 20, "MeanRank": 1234.5 + n}
-        for n in range(12)
-    }
-    path = tmp_path / "many.html"
-    diagnosis = [Diagnosis(mode=mode, sign="x", observed="low", suggests="more") for mode in means]
-    report = make_report(means, latency=False, diagnosis=diagnosis)
-    path.write_text(render_html(report, make_evidence(report, {"q1": "a query"})), encoding="utf-8")
-    page.open(path, width)
-    open_all(page)
-    assert page.run(_TOO_WIDE) == []
-    assert page.run("document.scrollingElement.scrollWidth <= innerWidth")
-    # A long name is broken within its cell: it neither widens the column nor runs into the next.
-    widest = page.run(
-        "Math.max(...[...document.querySelectorAll('#result tbody th')]"
-        ".map((cell) => cell.getBoundingClientRect().width))"
-    )
-    assert widest < 250
-    too_wide = page.run(
-        "[...document.querySelectorAll('.scroll table th')]"
-        ".filter((cell) => cell.scrollWidth > cell.clientWidth + 1)"
-        ".map((cell) => [cell.textContent, cell.scrollWidth, cell.clientWidth])"
-    )
-    assert too_wide == []
-    assert page.problems == []
 
 
 def test_the_means_sort_with_the_keyboard(page, file):
