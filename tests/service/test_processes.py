@@ -4,18 +4,15 @@ Work that hangs is made by stopping the worker processes with SIGSTOP, which no 
 """
 
 import contextlib
-import json
 import os
 import re
 import signal
 import subprocess
 import sys
-import threading
 import time
-import urllib.error
-import urllib.request
 from pathlib import Path
 
+import httpx
 import pytest
 
 pytestmark = [
@@ -24,41 +21,30 @@ pytestmark = [
     pytest.mark.slow("sends hostile uploads and ends processes"),
 ]
 
-ROW = b"q1 0 d1 1\n"
-VALIDATE = "/v1/validate?kind=qrels"
-
 
 class Service:
     """A running service."""
 
     def __init__(self, folder, *words):
         program = [str(Path(sys.executable).parent / "trectools-plus"), "serve", "--port", "0"]
-        given = ["--dataset", "none", *words]
         # The folders of processes end up here.
         environment = {**os.environ, "TMPDIR": str(folder)}
-        self.process = subprocess.Popen(
-            [*program, *given], stderr=subprocess.PIPE, text=True, env=environment
-        )
-        lines = iter(self.process.stderr.readline, "")
-        found = next(filter(None, (re.search(r"listening on .*:(\d+)$", one) for one in lines)))
-        self.port = int(found[1])
-        self.log = []
-        self.reader = threading.Thread(target=self._read_log)
-        self.reader.start()
+        log = folder / "log.txt"
+        with log.open("w") as file:
+            self.process = subprocess.Popen(
+                [*program, "--dataset", "none", *words], stderr=file, env=environment
+            )
+        while not (found := re.search(r"listening on .*:(\d+)$", log.read_text(), re.MULTILINE)):
+            assert self.process.poll() is None, log.read_text()
+            time.sleep(0.05)
+        self.url = f"http://127.0.0.1:{found[1]}"
 
-    def _read_log(self):
-        self.log.extend(self.process.stderr)
-
-    def ask(self, method, path, body=None):
+    def validate(self):
+        """Return the status and the document of an answer."""
         headers = {"Content-Type": "text/plain"}
-        url = f"http://127.0.0.1:{self.port}{path}"
-        request = urllib.request.Request(url, data=body, headers=headers, method=method)
-        try:
-            with urllib.request.urlopen(request, timeout=60) as answer:
-                return answer.status, json.loads(answer.read())
-        except urllib.error.HTTPError as error:
-            with error:
-                return error.code, json.loads(error.read())
+        url = f"{self.url}/v1/validate?kind=qrels"
+        answer = httpx.post(url, content=b"q1 0 d1 1\n", headers=headers, timeout=60)
+        return answer.status_code, answer.json()
 
     def workers(self):
         found = []
@@ -73,7 +59,7 @@ class Service:
 
     def hang(self):
         """Let all work hang from now on, until its process is replaced."""
-        while self.ask("POST", VALIDATE, ROW)[0] != 200:  # a process has started
+        while self.validate()[0] != 200:  # a process has started
             time.sleep(0.05)
         for number in self.workers():
             os.kill(number, signal.SIGSTOP)
@@ -98,8 +84,6 @@ def start(tmp_path):
         for number in workers:  # they end by themselves, but not while they hang
             with contextlib.suppress(ProcessLookupError):
                 os.kill(number, signal.SIGKILL)
-        service.reader.join()
-        service.process.stderr.close()
 
 
 def await_end(numbers):
@@ -123,11 +107,11 @@ def test_work_that_hangs_ends_at_the_time_limit(start, tmp_path):
     service = start("--time-limit", "1")
     service.hang()
     stopped = service.workers()
-    status, problem = service.ask("POST", VALIDATE, ROW)
+    status, problem = service.validate()
     assert (status, problem["code"]) == (503, "time-limit")
     await_end(stopped)
     for _ in range(100):  # the new process needs time to start
-        status, _ = service.ask("POST", VALIDATE, ROW)
+        status, _ = service.validate()
         if status == 200:
             break
     assert status == 200

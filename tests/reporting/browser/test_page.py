@@ -290,32 +290,6 @@ def test_a_query_shows_the_modes_side_by_side(page, file):
     assert page.run("document.title") != "broken"
 
 
-def test_the_plot_of_differences_opens_queries_with_the_keyboard(page, file):
-    page.open(file)
-    tab_to(page, "#plot-area")
-    slider = "document.getElementById('plot-area').getAttribute('aria-value{}')"
-    first = page.run(slider.format("text"))
-    assert "1 of 60" in first
-    press(page, "ArrowRight")
-    assert page.run(slider.format("now")) == "2"
-    press(page, "End")
-    assert "60 of 60" in page.run(slider.format("text"))
-    press(page, "Home")
-    assert page.run(slider.format("text")) == first
-    assert text_of(page, "#plot-readout") == first.removesuffix(", 1 of 60")
-    press(page, "Enter")
-    assert text_of(page, "#query-heading") == first.partition(":")[0]
-    values = page.run(
-        "[...document.querySelectorAll('#query-dialog .chosen td')]"
-        ".map((cell) => Number(cell.textContent))"
-    )
-    shown = float(first.partition(": ")[2].partition(" ")[0])
-    assert values[2] - values[0] == pytest.approx(shown, abs=2e-4)
-    press(page, "ArrowRight")
-    assert text_of(page, "#query-heading") != first.partition(":")[0]
-    assert page.problems == []
-
-
 def test_every_value_and_result_is_decoded(page, make_report, tmp_path):
     names = ["nDCG@10", "RR@10", "MeanRank"]
     report = make_report({mode: dict.fromkeys(names, 0.4) for mode in ("a", "b")})
