@@ -11,11 +11,15 @@ SET = 'queries:\n  - id: "1"\n    text: first query\n    relevant: {d01: 2, d02:
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "topics.tsv").write_text(TSV, encoding="utf-8")
-    (tmp_path / "tabs.tsv").write_text(TSV.replace("d q", "d\tq"), encoding="utf-8")
-    (tmp_path / "spaces.tsv").write_text(TSV.replace("2\t", "q 2\t"), encoding="utf-8")
-    (tmp_path / "set.yaml").write_text(SET, encoding="utf-8")
-    (tmp_path / "octal.yaml").write_text(SET.replace('"1"', "010"), encoding="utf-8")
+    texts = {
+        "topics.tsv": TSV,
+        "tabs.tsv": TSV.replace("d q", "d\tq"),
+        "spaces.tsv": TSV.replace("2\t", "q 2\t"),
+        "set.yaml": SET,
+        "octal.yaml": SET.replace('"1"', "010"),
+    }
+    for name, text in texts.items():
+        (tmp_path / name).write_text(text)
     return tmp_path
 
 

@@ -22,14 +22,18 @@ FORMATS = ["text", "json", "github"]
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "good.run").write_text(RUN, encoding="utf-8")
-    (tmp_path / "bad.run").write_text(RUN.replace("b 2", "a 2"), encoding="utf-8")
-    (tmp_path / "other.run").write_text(RUN.replace("Q0", "0"), encoding="utf-8")
-    (tmp_path / "gap.run").write_text(RUN.replace("b 2", "b 3"), encoding="utf-8")
-    (tmp_path / "qrels.txt").write_text(QRELS, encoding="utf-8")
-    (tmp_path / "bad.qrels").write_text(QRELS + "1 0 a 0\n", encoding="utf-8")
-    (tmp_path / "topics.tsv").write_text("1\tone\n2\ttwo\n3\tthree\n", encoding="utf-8")
-    (tmp_path / "docids.txt").write_text("b\nc\n", encoding="utf-8")
+    texts = {
+        "good.run": RUN,
+        "bad.run": RUN.replace("b 2", "a 2"),
+        "other.run": RUN.replace("Q0", "0"),
+        "gap.run": RUN.replace("b 2", "b 3"),
+        "qrels.txt": QRELS,
+        "bad.qrels": QRELS + "1 0 a 0\n",
+        "topics.tsv": "1\tone\n2\ttwo\n3\tthree\n",
+        "docids.txt": "b\nc\n",
+    }
+    for name, text in texts.items():
+        (tmp_path / name).write_text(text)
     return tmp_path
 
 
