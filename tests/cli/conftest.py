@@ -6,6 +6,7 @@ import pytest
 from typer.testing import CliRunner
 
 from trectools_plus.cli.app import app
+from trectools_plus.errors import TrectoolsPlusError
 
 
 @pytest.fixture(scope="session")
@@ -30,6 +31,34 @@ def call(invoke):
         return result
 
     return checked
+
+
+@pytest.fixture(scope="session")
+def refusal(invoke):
+    """Call a command that is refused, and return its error."""
+
+    def refused(command, *words):
+        result = invoke(command, *words)
+        assert isinstance(result.exception, TrectoolsPlusError), result.output
+        assert result.exception.exit_code in (1, 2)
+        return str(result.exception)
+
+    return refused
+
+
+@pytest.fixture(scope="session")
+def check_exit_code(invoke):
+    """Check the exit code of a validation, in text and with the findings of its document."""
+
+    def check(command, words, code):
+        assert invoke(command, *words).exit_code == code
+        done = invoke(command, *words, "--format", "json")
+        assert done.exit_code == code
+        found = [one for file in json.loads(done.stdout)["files"] for one in file["findings"]]
+        fails = ("error", "warning") if "--strict" in words else ("error",)
+        assert any(one["severity"] in fails for one in found) == bool(code)
+
+    return check
 
 
 @pytest.fixture(scope="session")

@@ -11,10 +11,10 @@ from array import array
 from pathlib import Path
 
 import pytest
+from harness.observe import ROOT
 
 pytestmark = pytest.mark.process
 
-ROOT = Path(__file__).resolve().parents[2]
 BIN = Path(sys.executable).parent
 RUN = ROOT / "fixtures/runs/lexical.run"
 QRELS = ROOT / "fixtures/garden-trec/qrels.txt"

@@ -1,11 +1,11 @@
 """What a new user writes first: names of commands, measures, tests and files."""
 
 import json
-from pathlib import Path
 
 import pytest
+from harness.observe import ROOT
 
-GARDEN = Path(__file__).parents[2] / "fixtures"
+GARDEN = ROOT / "fixtures"
 FILES = {
     "qrels": str(GARDEN / "garden-trec" / "qrels.txt"),
     "a": str(GARDEN / "runs" / "lexical.run"),

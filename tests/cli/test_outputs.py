@@ -7,13 +7,14 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from harness.observe import ROOT
 from typer.testing import CliRunner
 
 from trectools_plus.cli import app as commands
 from trectools_plus.cli.app import load_command
 from trectools_plus.errors import TrectoolsPlusError
 
-FIXTURES = Path(__file__).parents[2] / "fixtures"
+FIXTURES = ROOT / "fixtures"
 GROUPS = (
     commands.RUNS,
     commands.QRELS,

@@ -4,9 +4,9 @@ import shutil
 import subprocess
 import sys
 import tarfile
-from pathlib import Path
 
 import pytest
+from harness.observe import INPUTS
 
 pytestmark = [pytest.mark.process, pytest.mark.installation]
 
@@ -21,7 +21,7 @@ MODULES += "print('loaded', *sys.modules, file=sys.stderr)"
 RUN = "1 Q0 a 1 2.0 t\n1 Q0 b 2 1.0 t\n2 Q0 a 1 2.0 t\n2 Q0 c 2 1.0 t\n"
 
 
-REPORT = Path(__file__).parents[1] / "contract" / "inputs" / "reports" / "garden-1.0.tar.xz"
+REPORT = INPUTS / "reports/garden-1.0.tar.xz"
 
 
 def loaded_modules(*words):

@@ -3,16 +3,15 @@
 import io
 import re
 import sys
-from pathlib import Path
 
 import pytest
+from harness.observe import ROOT
 
 from trectools_plus.cli import printing
 from trectools_plus.text import MinorNote
 
 pytestmark = pytest.mark.process
 
-ROOT = Path(__file__).resolve().parents[2]
 RUN = ROOT / "fixtures/runs/lexical.run"
 QRELS = ROOT / "fixtures/garden-trec/qrels.txt"
 

@@ -3,7 +3,6 @@
 import json
 import os
 import random
-import signal
 import subprocess
 import sys
 import time
@@ -132,23 +131,6 @@ def test_wrong_usage(program, folder, check_mistake, options, problem):
     done = program(f"trectools-plus judge label plan --yes {options}", folder)
     check_mistake(done, 2, problem)
     assert not (folder / "plan" / "labels.jsonl").exists() or read_lines(folder) == []
-
-
-@pytest.mark.skipif(os.name != "posix", reason="signals")
-def test_ctrl_c_ends_cleanly(program, folder):
-    with serve(delay=0.1) as server:
-        process = program.start(command(server, "--yes"), folder)
-        while len(read_lines(folder)) < 5:
-            time.sleep(0.01)
-        process.send_signal(signal.SIGINT)
-        assert process.wait(timeout=20) == 130
-        text = process.stderr.read_text("utf-8")
-        assert "Traceback" not in text
-        lines = read_lines(folder)
-        assert all(line["grade"] is not None for line in lines)
-        server.delay = 0
-        assert program(command(server, "--yes", "--resume"), folder).code == 0
-    assert len(read_lines(folder)) == pooled(folder)
 
 
 def kill(process, server, arrived, delay):

@@ -2,9 +2,9 @@
 
 import re
 import shutil
-from pathlib import Path
 
 import pytest
+from harness.observe import ROOT
 from typer.testing import CliRunner
 
 from trectools_plus.cli.app import app
@@ -12,7 +12,7 @@ from trectools_plus.display import TextTable
 from trectools_plus.reporting.document import markdown_table
 from trectools_plus.text import printable
 
-FIXTURES = Path(__file__).parents[2] / "fixtures"
+FIXTURES = ROOT / "fixtures"
 HOSTILE = [
     "<script>alert(1)</script>",
     "<img src=x onerror=alert(1)>",

@@ -8,7 +8,6 @@ from trectools_plus.benchmark import BenchmarkReport
 from trectools_plus.benchmark.report import UnscoredMode
 from trectools_plus.benchmark.verdict import add_result, make_verdict, report_of_mode
 from trectools_plus.reporting import render_markdown
-from trectools_plus.reporting.comparison import mean_cells
 from trectools_plus.statistics.comparison import ConfidenceInterval
 
 CONTRACT = (
@@ -84,21 +83,6 @@ def test_lower_is_better(make_report):
     assert text_of(unproven) == (
         f"near scores lowest (best) on {figures}not significant with 225 queries."
     )
-
-
-def test_means_over_different_queries_are_not_ranked(make_report):
-    report = make_report({"few": {"MeanRank": 1.5}, "all": {"MeanRank": 9.0}})
-    modes = report.model_dump(mode="json")["modes"]
-    modes["few"]["measures"]["MeanRank"]["n"] = 19
-    unranked = {"unranked": ["MeanRank"], "best_mode": {"MeanRank": None}}
-    found = changed(report, modes=modes, **unranked)
-    assert text_of(found) == ("The modes are not ranked on MeanRank: means over different queries.")
-    assert found.best_overall is None
-    cells = mean_cells(found, "MeanRank", {}).values()
-    assert [(cell.count, cell.best) for cell in cells] == [
-        ("(n = 19)", False),
-        ("(n = 225)", False),
-    ]
 
 
 def against(report, *baselines, **fields):

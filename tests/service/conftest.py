@@ -3,15 +3,15 @@
 import json
 import shutil
 import time
-from pathlib import Path
+from contextlib import contextmanager
 
 import pytest
+from harness.observe import ROOT
 from starlette.testclient import TestClient
 
 from trectools_plus.service import Limits, ServiceSettings
 from trectools_plus.service.app import create_app
 
-ROOT = Path(__file__).resolve().parents[2]
 GARDEN = ROOT / "fixtures/garden-trec"
 SETTINGS = {"dataset": str(GARDEN)}
 
@@ -25,37 +25,29 @@ def cache(tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
-def client(cache):
+def client(open_service):
     """A service without a key, that has its documents open."""
-    with Opened(ServiceSettings(**SETTINGS)) as found:
+    with open_service(ServiceSettings(**SETTINGS)) as found:
         yield found
 
 
-class Opened:
-    """A client of a service with settings of one's own, once it is ready."""
-
-    def __init__(self, settings, key=None):
-        self.app = create_app(settings, key=key)
-        self._client = TestClient(
-            self.app, base_url="http://localhost", raise_server_exceptions=False
-        )
-
-    def __enter__(self):
-        client = self._client.__enter__()
+@contextmanager
+def opened(settings, key=None):
+    """Open a client of a service, once it is ready."""
+    app = create_app(settings, key=key)
+    with TestClient(app, "http://localhost", raise_server_exceptions=False) as client:
         for _ in range(2400):
             if client.get("/readyz").status_code == 200:
-                return client
+                break
             time.sleep(0.05)
-        raise AssertionError(client.get("/readyz").text)
-
-    def __exit__(self, *error):
-        self._client.__exit__(*error)
+        assert client.get("/readyz").status_code == 200, client.get("/readyz").text
+        yield client
 
 
 @pytest.fixture(scope="session")
 def open_service(cache):
     """``with open_service(settings, key) as client``."""
-    return Opened
+    return opened
 
 
 @pytest.fixture(scope="session")

@@ -2,9 +2,9 @@
 
 import gzip
 import logging
-from pathlib import Path
 
 import pytest
+from harness.observe import ROOT
 
 from trectools_plus.service import Limits, ServiceSettings
 from trectools_plus.service.guard import ProblemDocument
@@ -134,12 +134,19 @@ def test_a_compressed_body(locked, check_problem):
     check_problem(answer, 415, "compressed-body")
 
 
+@pytest.mark.parametrize("other", [("content-length", "4"), ("transfer-encoding", "chunked")])
+def test_a_body_with_two_lengths_is_refused(client, check_problem, other):
+    """A proxy could read the rest of the body as another request."""
+    headers = [("content-type", "text/plain"), ("content-length", "3"), other]
+    answer = client.post("/v1/validate?kind=run", content=b"abc", headers=headers)
+    check_problem(answer, 400, "ambiguous-length")
+
+
 def test_too_many_queries(open_service, limited, garden_set, check_problem):
-    root = Path(__file__).resolve().parents[2]
-    run, qrels = root / "fixtures/runs/lexical.run", root / "fixtures/garden-trec/qrels.txt"
+    run, qrels = ROOT / "fixtures/runs/lexical.run", ROOT / "fixtures/garden-trec/qrels.txt"
     files = {"run": run.read_bytes(), "qrels": qrels.read_bytes()}
     settings = ServiceSettings(
-        dataset=str(root / "fixtures/garden-trec"), modes=("lexical",), limits=Limits(queries=3)
+        dataset=str(ROOT / "fixtures/garden-trec"), modes=("lexical",), limits=Limits(queries=3)
     )
     with open_service(settings) as client:
         check_problem(client.post("/v1/score", files=files), 413, "too-many-queries")

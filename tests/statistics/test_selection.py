@@ -69,18 +69,6 @@ def test_one_variant_leaves_no_choice():
     assert (found.low, found.high) == pytest.approx((usual.low[0], usual.high[0]))
 
 
-def test_the_best_of_equal_variants_is_corrected_by_what_it_gained_by_chance():
-    rng = np.random.default_rng(8)
-    gains, errors = [], []
-    for seed in range(60):
-        table = rng.normal(0.0, 1.0, (50, 20))
-        found = select_winner(table, resamples=200, seed=seed)
-        gains.append(found.mean)
-        errors.append(found.corrected_mean)
-    assert np.mean(gains) > 0.2  # about 1.87 standard errors of 1 / sqrt(50)
-    assert abs(np.mean(errors)) < 0.06
-
-
 def test_queries_without_a_score_are_left_out():
     table = _variants()
     table[3, 2] = np.nan

@@ -1,9 +1,6 @@
 """Two annotators' grades; kappa itself is tested with the statistics."""
 
 import pytest
-from hypothesis import assume, given
-from hypothesis import strategies as st
-from sklearn.metrics import cohen_kappa_score
 
 from trectools_plus.errors import IncomparableError, UsageError
 from trectools_plus.formats import Qrels
@@ -11,8 +8,6 @@ from trectools_plus.statistics import Resampling
 from trectools_plus.testsets import read_grades
 from trectools_plus.testsets.agreement import grade_agreement
 from trectools_plus.validation import FindingsError
-
-GRADES = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=2, max_size=30)
 
 
 def both(pairs):
@@ -22,18 +17,6 @@ def both(pairs):
     )
     one, other = (Qrels.from_dict(side) for side in sides)
     return one, other
-
-
-@given(pairs=GRADES)
-def test_kappas_are_scikit_learns(pairs):
-    first, second = zip(*pairs, strict=True)
-    assume(len({*first, *second}) > 1)
-    found = grade_agreement(*both(pairs), resampling=Resampling(10))
-    for name, weights in (("none", None), ("linear", "linear"), ("quadratic", "quadratic")):
-        expected = cohen_kappa_score(first, second, weights=weights, labels=[0, 1, 2, 3])
-        assert found.kappas[name].value == pytest.approx(expected, abs=1e-12)
-    assert found.agreed == sum(one == other for one, other in pairs)
-    assert found.pairs - found.agreed == len(found.disagreements)
 
 
 def test_only_pairs_that_both_graded_count():

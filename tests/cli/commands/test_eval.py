@@ -1,12 +1,11 @@
-import io
 import json
 import re
 import subprocess
 import sys
 from pathlib import Path
 
-import polars as pl
 import pytest
+from harness.observe import ROOT
 
 from trectools_plus.errors import (
     CheckFailedError,
@@ -16,7 +15,7 @@ from trectools_plus.errors import (
     UsageError,
 )
 
-FIXTURES = Path(__file__).parents[3] / "fixtures"
+FIXTURES = ROOT / "fixtures"
 QRELS = "1 0 a 1\n1 0 b 2\n1 0 x 0\n2 0 a 1\n2 0 x 0\n3 0 a 0\n4 0 a 3\n"
 FIRST = "1 Q0 b 1 3.0 first\n1 Q0 a 2 2.0 first\n2 Q0 x 1 2.0 first\n2 Q0 a 2 1.0 first\n"
 SECOND = "1 Q0 x 1 3.0 second\n2 Q0 a 1 2.0 second\n4 Q0 a 1 2.0 second\n9 Q0 a 1 1.0 second\n"
@@ -68,23 +67,6 @@ def test_json_per_query_and_undefined_mean(scores):
     document = scores("qrels.txt", "c.run", "--per-query", "--missing", "drop", "-m", "MinRank@1")
     expected = {"mean": None, "n": 0, "undefined": 1, "per_query": {"1": None}}
     assert document["runs"][0]["measures"] == {"MinRank@1": expected}
-
-
-def test_csv_and_parquet(run):
-    csv = run("qrels.txt", "a.run", "-m", "RR", "--format", "csv").stdout
-    table = pl.read_csv(io.StringIO(csv))
-    assert table.rows() == [("a", "RR", 0.375, 4, 4, 2, 4, 2, 0)]
-    assert table.columns[:4] == ["run", "measure", "mean", "n"]
-    options = ("qrels.txt", "a.run", "-m", "RR", "--per-query")
-    run(*options, "-o", "scores.parquet")
-    piped = run(*options, "--format", "parquet").stdout_bytes
-    assert Path("scores.parquet").read_bytes() == piped
-    per_query = pl.read_parquet("scores.parquet")
-    assert per_query.columns == ["run", "query_id", "measure", "value"]
-    assert per_query["value"].to_list() == [1.0, 0.5, 0.0, 0.0]
-    Path("=cmd().run").write_text("1 Q0 x 1 1.0 t\n")
-    shown = run("qrels.txt", "=cmd().run", "-m", "RR", "--format", "csv").stdout
-    assert shown.splitlines()[1].startswith("'=cmd(),RR,")
 
 
 def test_run_from_standard_input(scores):

@@ -3,11 +3,11 @@
 from pathlib import Path
 
 import pytest
+from harness.observe import ROOT
 
 from trectools_plus.cli.commands.packaged import FILES
 from trectools_plus.formats import SAMPLE_FOLDER
 
-ROOT = Path(__file__).resolve().parents[3]
 FOLDERS = {
     **{name: ROOT / "docs" / name for name in ("monitoring", "schema", "examples")},
     "sample": SAMPLE_FOLDER,

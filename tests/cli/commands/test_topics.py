@@ -1,11 +1,7 @@
 """Tests of ``topics validate``: exit codes, kinds, formats."""
 
-import json
-
 import pytest
-from typer.testing import CliRunner
 
-from trectools_plus.cli.app import app
 from trectools_plus.errors import InputError, UsageError
 
 TSV = "1\tfirst query\n2\tsecond query\n"
@@ -15,16 +11,16 @@ SET = 'queries:\n  - id: "1"\n    text: first query\n    relevant: {d01: 2, d02:
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "topics.tsv").write_text(TSV, encoding="utf-8")
-    (tmp_path / "tabs.tsv").write_text(TSV.replace("d q", "d\tq"), encoding="utf-8")
-    (tmp_path / "spaces.tsv").write_text(TSV.replace("2\t", "q 2\t"), encoding="utf-8")
-    (tmp_path / "set.yaml").write_text(SET, encoding="utf-8")
-    (tmp_path / "octal.yaml").write_text(SET.replace('"1"', "010"), encoding="utf-8")
+    texts = {
+        "topics.tsv": TSV,
+        "tabs.tsv": TSV.replace("d q", "d\tq"),
+        "spaces.tsv": TSV.replace("2\t", "q 2\t"),
+        "set.yaml": SET,
+        "octal.yaml": SET.replace('"1"', "010"),
+    }
+    for name, text in texts.items():
+        (tmp_path / name).write_text(text)
     return tmp_path
-
-
-def _invoke(*arguments, stdin=None):
-    return CliRunner().invoke(app, ["topics", "validate", *arguments], input=stdin)
 
 
 @pytest.mark.usefixtures("folder")
@@ -40,22 +36,16 @@ def _invoke(*arguments, stdin=None):
         (("octal.yaml", "--select", "F"), 0),
     ],
 )
-def test_exit_codes(arguments, code):
-    assert _invoke(*arguments).exit_code == code
-    done = _invoke(*arguments, "--format", "json")
-    assert done.exit_code == code
-    found = [one for file in json.loads(done.stdout)["files"] for one in file["findings"]]
-    fails = ("error", "warning") if "--strict" in arguments else ("error",)
-    assert any(one["severity"] in fails for one in found) == bool(code)
+def test_exit_codes(check_exit_code, arguments, code):
+    check_exit_code("topics validate", arguments, code)
 
 
-def test_standard_input_is_recognised_by_its_content():
+def test_standard_input_is_recognised_by_its_content(document):
     for text, kind in ((TSV, "topics"), (SET, "testset")):
-        document = json.loads(_invoke("-", "--format", "json", stdin=text).stdout)
-        assert document["files"][0]["kind"] == kind
+        assert document("topics validate -", stdin=text)["files"][0]["kind"] == kind
 
 
 @pytest.mark.usefixtures("folder")
-def test_unreadable_files_and_unknown_codes_are_no_findings():
-    assert isinstance(_invoke("none.tsv").exception, InputError)
-    assert isinstance(_invoke("topics.tsv", "--select", "X").exception, UsageError)
+def test_unreadable_files_and_unknown_codes_are_no_findings(invoke):
+    assert isinstance(invoke("topics validate none.tsv").exception, InputError)
+    assert isinstance(invoke("topics validate topics.tsv --select X").exception, UsageError)

@@ -75,43 +75,6 @@ def test_a_useless_model_is_ignored():
     assert math.isnan(constant.correlation)
 
 
-WEIGHTS = 1.0 / np.log2(np.arange(2, 12))
-
-
-def _values(relevant):
-    """Return P@10 and nDCG@10 of documents in order of rank, shape (queries, 2)."""
-    ideal = np.append(0.0, np.cumsum(WEIGHTS))[np.minimum(relevant.sum(axis=1), 10)]
-    gain = relevant[:, :10] @ WEIGHTS
-    return np.column_stack([relevant[:, :10].mean(axis=1), gain / np.maximum(ideal, 1e-9)])
-
-
-@pytest.mark.every(3)
-@pytest.mark.parametrize("total", [400, 100, 1000])
-@pytest.mark.parametrize("blanks", ["at random", "where the model says relevant"])
-def test_coverage_with_blanks(total, blanks):
-    """People leave documents blank, and queries out if more than a tenth of theirs is blank."""
-    rate, rng = 0.1, np.random.default_rng(total)
-    shape = (100_000, 16)
-    relevant = rng.random(shape) < rng.beta(1.0, 2.0, (shape[0], 1))
-    model = rng.random(shape) < np.where(relevant, 0.85, 0.12)
-    chance = rate if blanks == "at random" else model * rate / model.mean()
-    blank = rng.random(shape) < chance
-    y, f = _values(relevant & ~blank), _values(model)
-    y[blank.sum(axis=1) > 0.1 * shape[1]] = np.nan
-    truth = np.nanmean(y, axis=0)
-    covered, draws = np.zeros(2), 1500
-    for _ in range(draws):
-        drawn = rng.integers(0, shape[0], total)
-        judged = np.arange(np.searchsorted(np.cumsum(~np.isnan(y[drawn, 0])), 40) + 1)
-        judged = judged[judged < total]
-        for column in (0, 1):
-            at = drawn[judged]
-            one = combine_judgments(y[at, column], f[drawn, column], judged)
-            covered[column] += one.combined.low <= truth[column] <= one.combined.high
-    # 93%, and three standard errors of the simulation.
-    assert (covered / draws >= 0.93 - 3 * math.sqrt(0.93 * 0.07 / draws)).all(), covered / draws
-
-
 def test_people_needed():
     y, f, judged = _draw(6, 40, 400)
     width = 0.15

@@ -1,9 +1,8 @@
 """Estimates from the judgments of a plan."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
+from harness.observe import ROOT
 from harness.pages import read_blocks, run_python
 from harness.plans import grades_of, label_all, make_small, write_labels
 
@@ -140,7 +139,7 @@ def test_a_prompt_that_was_changed_after_people_judged(plan):
 
 
 def test_the_code_of_the_page_prints_the_result(tmp_path, monkeypatch):
-    page = Path(__file__).resolve().parents[3] / "docs" / "judging.md"
+    page = ROOT / "docs/judging.md"
     plan = make_small(tmp_path, queries=25, depth=10, people=20)
     write_labels(plan, _model(plan))
     monkeypatch.setattr(READ, lambda folder: label_all(plan, 20))

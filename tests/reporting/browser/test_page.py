@@ -6,7 +6,7 @@ from dataclasses import replace
 import polars as pl
 import pytest
 
-from trectools_plus.benchmark.report import Diagnosis, FailingQuery, StratumResult
+from trectools_plus.benchmark.report import FailingQuery, StratumResult
 from trectools_plus.formats import Corpus, Qrels, Run, Topics
 from trectools_plus.reporting import render_html
 from trectools_plus.reporting.page import QueryEvidence
@@ -168,35 +168,6 @@ def test_nothing_is_wider_than_the_window(page, file, width):
     assert page.run("find('query-dialog').scrollWidth <= find('query-dialog').clientWidth")
 
 
-@pytest.mark.parametrize("width", WIDTHS)
-def test_many_modes_with_long_names_fit_too(page, make_report, tmp_path, width):
-    means = {
-        f"run-{n:02}-{'verylongname' * 5}": {"nDCG@10": n / 20, "MeanRank": 1234.5 + n}
-        for n in range(12)
-    }
-    path = tmp_path / "many.html"
-    diagnosis = [Diagnosis(mode=mode, sign="x", observed="low", suggests="more") for mode in means]
-    report = make_report(means, latency=False, diagnosis=diagnosis)
-    path.write_text(render_html(report, make_evidence(report, {"q1": "a query"})), encoding="utf-8")
-    page.open(path, width)
-    open_all(page)
-    assert page.run(_TOO_WIDE) == []
-    assert page.run("document.scrollingElement.scrollWidth <= innerWidth")
-    # A long name is broken within its cell: it neither widens the column nor runs into the next.
-    widest = page.run(
-        "Math.max(...[...document.querySelectorAll('#result tbody th')]"
-        ".map((cell) => cell.getBoundingClientRect().width))"
-    )
-    assert widest < 250
-    too_wide = page.run(
-        "[...document.querySelectorAll('.scroll table th')]"
-        ".filter((cell) => cell.scrollWidth > cell.clientWidth + 1)"
-        ".map((cell) => [cell.textContent, cell.scrollWidth, cell.clientWidth])"
-    )
-    assert too_wide == []
-    assert page.problems == []
-
-
 def test_the_means_sort_with_the_keyboard(page, file):
     page.open(file)
     header = "#result th:nth-child(2)"
@@ -316,32 +287,6 @@ def test_a_query_shows_the_modes_side_by_side(page, file):
     assert page.run("document.title") != "broken"
 
 
-def test_the_plot_of_differences_opens_queries_with_the_keyboard(page, file):
-    page.open(file)
-    tab_to(page, "#plot-area")
-    slider = "document.getElementById('plot-area').getAttribute('aria-value{}')"
-    first = page.run(slider.format("text"))
-    assert "1 of 60" in first
-    press(page, "ArrowRight")
-    assert page.run(slider.format("now")) == "2"
-    press(page, "End")
-    assert "60 of 60" in page.run(slider.format("text"))
-    press(page, "Home")
-    assert page.run(slider.format("text")) == first
-    assert text_of(page, "#plot-readout") == first.removesuffix(", 1 of 60")
-    press(page, "Enter")
-    assert text_of(page, "#query-heading") == first.partition(":")[0]
-    values = page.run(
-        "[...document.querySelectorAll('#query-dialog .chosen td')]"
-        ".map((cell) => Number(cell.textContent))"
-    )
-    shown = float(first.partition(": ")[2].partition(" ")[0])
-    assert values[2] - values[0] == pytest.approx(shown, abs=2e-4)
-    press(page, "ArrowRight")
-    assert text_of(page, "#query-heading") != first.partition(":")[0]
-    assert page.problems == []
-
-
 def test_every_value_and_result_is_decoded(page, make_report, tmp_path):
     names = ["nDCG@10", "RR@10", "MeanRank"]
     report = make_report({mode: dict.fromkeys(names, 0.4) for mode in ("a", "b")})
@@ -425,14 +370,3 @@ def test_the_page_can_be_read_without_scripts(page, file):
     assert "[0.312, 0.372]" in text_of(page, "#result tbody tr:last-child")
     assert "+0.0190" in text_of(page, "#differences tbody")
     assert page.run("document.querySelectorAll('noscript').length") == 1
-
-
-def test_without_values_of_queries_the_measure_is_switched(page, make_report, tmp_path):
-    path = tmp_path / "means.html"
-    path.write_text(render_html(make_report()), encoding="utf-8")
-    page.open(path)
-    open_all(page)
-    assert page.run("document.querySelector('#plot')") is None
-    choose(page, "measure", "1")
-    assert text_of(page, "#result th.chosen") == "RR@10"
-    assert page.problems == []

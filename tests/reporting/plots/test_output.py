@@ -1,16 +1,15 @@
 """Plots in a benchmark's folder: there with the report, gone with it."""
 
-from pathlib import Path
-
 import polars as pl
 import pytest
+from harness.observe import ROOT
 
 from trectools_plus import write_reports
 from trectools_plus.benchmark import BenchmarkResult
 from trectools_plus.benchmark.run.output_folder import OutputFolder
 from trectools_plus.reporting.plots import FORMATS
 
-GARDEN = str(Path(__file__).parents[3] / "fixtures/garden-trec")
+GARDEN = str(ROOT / "fixtures/garden-trec")
 
 
 @pytest.fixture

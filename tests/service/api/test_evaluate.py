@@ -2,14 +2,13 @@
 
 import json
 import time
-from pathlib import Path
 
 import pytest
 import yaml
+from harness.observe import ROOT
 from starlette.testclient import TestClient
 
 from trectools_plus.benchmark import BenchmarkConfig, run_benchmark
-from trectools_plus.errors import UsageError
 from trectools_plus.formats import write_qrels
 from trectools_plus.formats.topics import write_topics
 from trectools_plus.service import ServiceSettings
@@ -19,7 +18,6 @@ from trectools_plus.service.models import EvaluationAnswer
 from trectools_plus.testsets import topics_of
 from trectools_plus.testsets.model import qrels_of
 
-ROOT = Path(__file__).resolve().parents[3]
 MEASURES = {"recall_at_10": "R@10", "ndcg_at_10": "nDCG@10", "mrr": "RR"}
 
 
@@ -219,13 +217,7 @@ def test_a_test_set_of_the_operators_choice(open_service, garden_set, garden_fil
         assert "--test-file" in problem["remedy"]
 
 
-def test_a_configuration_with_weights_by_component(open_service, garden_set, tmp_path):
-    specified = {"fusion_method": "weighted", "weights": {"bm25": 0.3, "splade": 0.4, "dense": 0.3}}
-    with pytest.raises(UsageError):
-        ServiceSettings(retrieval=specified)
-    settings = ServiceSettings(retrieval={**specified, "splade_model": str(tmp_path)})
-    assert settings.modes == ("lexical", "vector", "splade", "hybrid")
-    assert settings.retrieval.weights == (0.3, 0.3, 0.4)
+def test_a_configuration_with_weights_by_component(open_service, garden_set):
     weighted = {"fusion_method": "weighted", "weights": {"dense": 0.0, "bm25": 1.0}}
     folder = str(ROOT / "fixtures/garden-trec")
     with open_service(ServiceSettings(dataset=folder, retrieval=weighted)) as client:

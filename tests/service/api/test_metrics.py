@@ -4,10 +4,10 @@ import importlib
 import json
 import shutil
 import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
+from harness.observe import ROOT
 from prometheus_client.parser import text_string_to_metric_families
 from typer.testing import CliRunner
 
@@ -20,7 +20,7 @@ from trectools_plus.service import ServiceSettings, read_snapshots, render_metri
 from trectools_plus.service.metrics import BUCKETS, Snapshot, answer_key, split_measure
 from trectools_plus.service.settings import DEFAULT_PREFIX
 
-GARDEN = Path(__file__).resolve().parents[3] / "fixtures/garden-trec"
+GARDEN = ROOT / "fixtures/garden-trec"
 
 
 def render_report(path, prefix=DEFAULT_PREFIX):

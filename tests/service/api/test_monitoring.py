@@ -2,9 +2,9 @@
 
 import json
 import re
-from pathlib import Path
 
 import yaml
+from harness.observe import ROOT
 from prometheus_client.parser import text_string_to_metric_families
 
 from trectools_plus.service import ServiceSettings
@@ -13,7 +13,6 @@ from trectools_plus.service.metrics import split_measure
 MONITORED_MEASURE = "R@10"
 """The measure that the shipped alerts name."""
 
-ROOT = Path(__file__).resolve().parents[3]
 MONITORING = ROOT / "docs/monitoring"
 PREFIX = "trectools_plus"
 _METRIC = re.compile(rf"\b({PREFIX}_\w+)(?:{{([^}}]*)}})?")

@@ -2,9 +2,9 @@
 
 import json
 import sys
-from pathlib import Path
 
 import pytest
+from harness.observe import ROOT
 
 from trectools_plus.service import ServiceSettings
 
@@ -41,7 +41,7 @@ async def _run_here(function, *arguments, **_):
 def client(cache, open_service, monkeypatch):
     monkeypatch.setattr("anyio.to_process.run_sync", _run_here)
     monkeypatch.setattr("trectools_plus.service.work.prepare_process", lambda _: None)
-    folder = Path(__file__).resolve().parents[3] / "fixtures/garden-trec"
+    folder = ROOT / "fixtures/garden-trec"
     with open_service(ServiceSettings(dataset=str(folder))) as found:
         yield found
 

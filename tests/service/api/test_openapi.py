@@ -1,9 +1,8 @@
 """The OpenAPI document, and the service held against it."""
 
-from pathlib import Path
-
 import pytest
 import schemathesis
+from harness.observe import ROOT
 from hypothesis import HealthCheck, Phase, given, settings
 from schemathesis import GenerationMode
 from schemathesis.checks import (
@@ -21,7 +20,7 @@ from schemathesis.specs.openapi.checks import (
 
 from trectools_plus.service import ServiceSettings
 
-GARDEN = Path(__file__).resolve().parents[3] / "fixtures/garden-trec"
+GARDEN = ROOT / "fixtures/garden-trec"
 OPERATIONS = [
     ("GET", "/healthz"),
     ("GET", "/readyz"),

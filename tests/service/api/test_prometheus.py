@@ -1,13 +1,12 @@
 """Prometheus itself: rules and dashboard are sound, and a low figure raises the alarm."""
 
 import subprocess
-from pathlib import Path
 
 import pytest
+from harness.observe import ROOT
 
 pytestmark = [pytest.mark.process, pytest.mark.slow("starts servers")]
 
-ROOT = Path(__file__).resolve().parents[3]
 MONITORING = ROOT / "docs/monitoring"
 
 

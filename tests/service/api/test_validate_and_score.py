@@ -1,13 +1,12 @@
 """``/v1/validate`` and ``/v1/score`` answer what the commands print."""
 
 import json
-from pathlib import Path
 
 import pytest
+from harness.observe import ROOT
 
 pytestmark = pytest.mark.process
 
-ROOT = Path(__file__).resolve().parents[3]
 RUNS = ROOT / "fixtures/runs"
 QRELS = ROOT / "fixtures/garden-trec/qrels.txt"
 TOPICS = ROOT / "fixtures/garden-trec/topics.tsv"

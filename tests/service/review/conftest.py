@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import re
 import shutil
@@ -12,22 +11,15 @@ from pathlib import Path
 from urllib.request import Request, urlopen
 
 import pytest
+from harness.observe import ROOT
 from harness.program import Started
+from starlette.testclient import TestClient
 
+from tests.reporting.browser.conftest import axe, page  # noqa: F401
 from trectools_plus.service.review.app import review_app
 
-TESTS = Path(__file__).resolve().parents[2]
-GARDEN = TESTS.parent / "fixtures/garden-trec"
+GARDEN = ROOT / "fixtures/garden-trec"
 MODES = ("lexical", "vector", "hybrid")
-
-_spec = importlib.util.spec_from_file_location(
-    "browser_of_reporting", TESTS / "reporting/browser/conftest.py"
-)
-assert _spec is not None
-assert _spec.loader is not None
-_browser = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(_browser)
-page, axe = _browser.page, _browser.axe
 
 
 @pytest.fixture(scope="session")
@@ -42,6 +34,19 @@ def made_report(tmp_path_factory, write_benchmark):
 def report(made_report, tmp_path):
     """A copy of its own."""
     return Path(shutil.copytree(made_report, tmp_path / "report"))
+
+
+@pytest.fixture
+def app(report, tmp_path):
+    """The page of a report, with an order of columns that does not change."""
+    made = review_app(report, tmp_path / "review.db", seed=3, depth=5)
+    yield made
+    made.state.controller.store.close()
+
+
+@pytest.fixture
+def client(app):
+    return TestClient(app, "http://localhost")
 
 
 @dataclass

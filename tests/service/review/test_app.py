@@ -8,45 +8,24 @@ import sqlite3
 import pytest
 from starlette.testclient import TestClient
 
+from tests.service.review.people import Person
 from trectools_plus.service.review.app import read_page, review_app
 
 KEY = "a-key-of-twenty-char"
 URL = "http://localhost"
 
 
-@pytest.fixture
-def app(report, tmp_path):
-    made = review_app(report, tmp_path / "review.db", seed=3, depth=5)
-    yield made
-    made.state.controller.store.close()
-
-
-@pytest.fixture
-def client(app):
-    return TestClient(app, base_url=URL)
-
-
-def begin(client, name, resume=False):
-    answer = client.post("/api/session", json={"name": name, "resume": resume}).json()
-    return {"X-Review-Session": answer["session"]}
-
-
-def first_documents(view):
-    return list(dict.fromkeys(one for column in view["columns"] for one in column["results"]))
-
-
 def test_a_query_is_judged_completely(client, app):
-    anna = begin(client, "Anna")
+    anna = Person(client, "Anna")
     assert client.get("/api/about").json()["columns"] == 3
-    view = client.get("/api/queries/1", headers=anna).json()
+    view = anna.view()
     assert [column["label"] for column in view["columns"]] == ["A", "B", "C"]
-    documents = first_documents(view)
+    documents = anna.documents()
     for number, doc_id in enumerate(documents):
-        sent = {"query": 1, "doc_id": doc_id, "grade": number % 4}
-        state = client.post("/api/grades", json=sent, headers=anna).json()
+        state = anna.say("grades", query=1, doc_id=doc_id, grade=number % 4)
         assert state["progress"]["judged"] == number + 1
         assert not state["progress"]["complete"]
-    state = client.post("/api/choices", json={"query": 1, "choice": "B"}, headers=anna).json()
+    state = anna.say("choices", query=1, choice="B")
     assert state["progress"] == {
         "judged": len(documents),
         "results": len(documents),
@@ -54,8 +33,8 @@ def test_a_query_is_judged_completely(client, app):
         "cannot_judge": False,
         "complete": True,
     }
-    assert client.get("/api/queries/1", headers=anna).json()["state"] == state
-    progress = client.get("/api/progress", headers=anna).json()
+    assert anna.view()["state"] == state
+    progress = anna.get("progress").json()
     assert [one["complete"] for one in progress["queries"]] == [True] + [False] * 6
     # The label stands for the mode whose results were under it.
     controller = app.state.controller
@@ -68,17 +47,16 @@ def test_no_answer_tells_which_column_is_which_mode(client):
     answers = [client.get("/").text, client.get("/api/about").text]
     orders = set()
     for name in ("Anna", "Ben"):
-        who = begin(client, name)
-        answers.append(client.get("/api/progress", headers=who).text)
+        who = Person(client, name)
+        answers.append(who.get("progress").text)
         for number in range(1, 8):
-            answer = client.get(f"/api/queries/{number}", headers=who)
+            answer = who.get(f"queries/{number}")
             view = answer.json()
             orders.add(tuple(map(tuple, (column["results"] for column in view["columns"]))))
             # Documents come in the order of the columns as shown, never in that of the report.
-            assert list(view["documents"]) == first_documents(view)
-            chosen = client.post("/api/choices", json={"query": number, "choice": "A"}, headers=who)
-            undone = client.post("/api/undo", json={}, headers=who)
-            answers += [answer.text, chosen.text, undone.text]
+            assert list(view["documents"]) == who.documents(number)
+            chosen = who.post("choices", query=number, choice="A")
+            answers += [answer.text, chosen.text, who.post("undo").text]
             for column in view["columns"]:
                 assert set(column) == {"label", "results"}
     for mode in ("lexical", "vector", "hybrid"):
@@ -87,17 +65,16 @@ def test_no_answer_tells_which_column_is_which_mode(client):
 
 
 def test_annotators_do_not_mix(client):
-    anna, ben = begin(client, "Anna"), begin(client, "Ben")
-    doc_id = first_documents(client.get("/api/queries/1", headers=anna).json())[0]
-    client.post("/api/grades", json={"query": 1, "doc_id": doc_id, "grade": 2}, headers=anna)
-    assert client.get("/api/queries/1", headers=ben).json()["state"]["grades"] == {}
-    assert client.post("/api/undo", json={}, headers=ben).json()["what"] is None
-    found = client.get("/api/queries/1", headers=anna).json()["state"]["grades"]
+    anna, ben = Person(client, "Anna"), Person(client, "Ben")
+    doc_id = anna.documents()[0]
+    anna.say("grades", query=1, doc_id=doc_id, grade=2)
+    assert ben.view()["state"]["grades"] == {}
+    assert ben.say("undo")["what"] is None
+    found = anna.view()["state"]["grades"]
     assert found == {doc_id: {"grade": 2, "flagged": False}}
     taken = client.post("/api/session", json={"name": "anna"}).json()
     assert taken == {"exists": True, "name": "Anna", "session": None, "judged": 1}
-    again = begin(client, "anna", resume=True)
-    assert client.get("/api/queries/1", headers=again).json()["state"]["grades"] == found
+    assert Person(client, "anna", resume=True).view()["state"]["grades"] == found
 
 
 @pytest.mark.parametrize(
@@ -122,10 +99,9 @@ def test_annotators_do_not_mix(client):
     ],
 )
 def test_what_makes_no_sense_is_refused_and_leaves_nothing(client, app, path, body):
-    anna = begin(client, "Anna")
-    doc_id = first_documents(client.get("/api/queries/1", headers=anna).json())[0]
-    content = json.dumps(body).replace("DOC", doc_id)
-    headers = {**anna, "Content-Type": "application/json"}
+    anna = Person(client, "Anna")
+    content = json.dumps(body).replace("DOC", anna.documents()[0])
+    headers = {**anna.headers, "Content-Type": "application/json"}
     answer = client.post(f"/api/{path}", content=content, headers=headers)
     assert answer.status_code == 422
     assert answer.headers["content-type"] == "application/problem+json"
@@ -144,7 +120,7 @@ def test_who_does_not_say_who_it_is_gets_nothing(client):
 
 
 def test_other_sites_cannot_write(client, app):
-    anna = begin(client, "Anna")
+    anna = Person(client, "Anna").headers
     plain = {**anna, "Content-Type": "text/plain"}
     assert client.post("/api/undo", content="{}", headers=plain).status_code == 415
     form = {**anna, "Content-Type": "application/x-www-form-urlencoded"}
@@ -260,14 +236,13 @@ def test_no_path_of_a_request_is_opened(client):
 
 
 def test_a_file_that_cannot_be_written_is_said_so(client, app, tmp_path):
-    anna = begin(client, "Anna")
-    doc_id = first_documents(client.get("/api/queries/1", headers=anna).json())[0]
+    anna = Person(client, "Anna")
+    sent = {"query": 1, "doc_id": anna.documents()[0], "grade": 2}
     app.state.controller.store.rows("PRAGMA busy_timeout = 50")
     other = sqlite3.connect(tmp_path / "review.db", isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
-    sent = {"query": 1, "doc_id": doc_id, "grade": 2}
-    answer = client.post("/api/grades", json=sent, headers=anna)
+    answer = anna.post("grades", **sent)
     assert (answer.status_code, answer.json()["code"]) == (503, "not-kept")
     other.execute("ROLLBACK")
     other.close()
-    assert client.post("/api/grades", json=sent, headers=anna).status_code == 200
+    assert anna.post("grades", **sent).status_code == 200

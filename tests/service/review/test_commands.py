@@ -12,16 +12,6 @@ from trectools_plus.judging.store import read_store
 pytestmark = [pytest.mark.process, pytest.mark.slow("starts servers")]
 
 
-@pytest.fixture
-def call(program, tmp_path):
-    """Runs a command of ``review``."""
-
-    def run(*arguments, **variables):
-        return program(["trectools-plus", "review", *arguments], tmp_path, **variables)
-
-    return run
-
-
 def begin(ask, url, name):
     return {"X_Review_Session": ask(f"{url}api/session", {"name": name})["session"]}
 
@@ -74,7 +64,7 @@ def test_stopping_is_no_error(serve, report):
     assert not (report / "review.db-wal").exists()
 
 
-def test_mistakes_are_one_line(call, report, tmp_path, check_mistake):
+def test_mistakes_are_one_line(call_here, report, tmp_path, check_mistake):
     text, empty = tmp_path / "text.db", tmp_path / "empty"
     text.write_text("no database " * 100)
     empty.mkdir()
@@ -95,5 +85,5 @@ def test_mistakes_are_one_line(call, report, tmp_path, check_mistake):
         (("export", tmp_path / "missing.db"), "missing.db"),
         (("show", empty), "review.db"),
     ):
-        check_mistake(call(*arguments, SHORT_KEY="short"), 2, word)
+        check_mistake(call_here("review", *arguments, SHORT_KEY="short"), 2, word)
     assert not (tmp_path / "missing.db").exists()

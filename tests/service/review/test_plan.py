@@ -7,6 +7,7 @@ import pytest
 from harness.plans import make_small
 from starlette.testclient import TestClient
 
+from tests.service.review.people import Person
 from trectools_plus.errors import IncomparableError, UsageError
 from trectools_plus.judging.labels import read_people
 from trectools_plus.judging.values import find_complete
@@ -27,56 +28,39 @@ def app(plan):
     made.state.controller.store.close()
 
 
-@pytest.fixture
-def client(app):
-    return TestClient(app, base_url="http://localhost")
-
-
-def begin(client, name):
-    answer = client.post("/api/session", json={"name": name}).json()
-    return {"X-Review-Session": answer["session"]}
-
-
-def shown(client, number, who):
-    view = client.get(f"/api/queries/{number}", headers=who).json()
-    (column,) = view["columns"]
-    return list(column["results"])
-
-
-def judge(client, number, who, grade=1):
-    for doc_id in shown(client, number, who):
-        sent = {"query": number, "doc_id": doc_id, "grade": grade}
-        answer = client.post("/api/grades", json=sent, headers=who)
+def judge(who, number):
+    for doc_id in who.documents(number):
+        answer = who.post("grades", query=number, doc_id=doc_id, grade=1)
         assert answer.status_code == 200, answer.text
     return answer.json()
 
 
 def test_people_see_the_plans_queries_one_after_the_other(client, plan):
-    anna = begin(client, "Anna")
+    anna = Person(client, "Anna")
     about = client.get("/api/about").json()
     assert (about["planned"], about["columns"], about["queries"]) == (3, 1, 9)
     for number, query_id in enumerate(plan.plan.queries[:5], 1):
-        refused = client.get(f"/api/queries/{number + 1}", headers=anna)
+        refused = anna.get(f"queries/{number + 1}")
         assert refused.status_code == 422
         assert "in their order" in refused.json()["detail"]
-        view = client.get(f"/api/queries/{number}", headers=anna).json()
+        view = anna.view(number)
         assert view["query_id"] == query_id
         assert sorted(view["columns"][0]["results"]) == plan.judgeable[query_id]
-        progress = client.get("/api/progress", headers=anna).json()
+        progress = anna.get("progress").json()
         assert len(progress["queries"]) == len(progress["titles"]) == number
-        state = judge(client, number, anna)
+        state = judge(anna, number)
         pool = len(plan.judgeable[query_id])
         expected = {"judged": pool, "results": pool, "complete": True, "cannot_judge": False}
         assert {name: state["progress"][name] for name in expected} == expected
     # Another person begins with the first query.
-    ben = begin(client, "Ben")
-    assert client.get("/api/queries/2", headers=ben).status_code == 422
+    ben = Person(client, "Ben")
+    assert ben.get("queries/2").status_code == 422
     for path, body in (
         ("grades", {"query": 2, "doc_id": plan.judgeable[plan.plan.queries[1]][0], "grade": 1}),
         ("cannot-judge", {"query": 3, "reason": "x"}),
         ("cannot-judge", {"query": 4, "reason": ""}),
     ):
-        assert client.post(f"/api/{path}", json=body, headers=ben).status_code == 422
+        assert ben.post(path, **body).status_code == 422
     assert list(find_complete(plan, read_people(plan.path)).grades) == plan.plan.queries[:5]
 
 
@@ -84,25 +68,25 @@ def test_people_share_queries_after_the_first_ten(tmp_path):
     plan = make_small(tmp_path, 14, RUNS, people=14)
     app = review_app(plan.path, plan.path / "review.db", share=True)
     client = TestClient(app, base_url="http://localhost")
-    people = [begin(client, name) for name in ("Anna", "Ben")]
+    people = [Person(client, name) for name in ("Anna", "Ben")]
 
     def next_of(who):
-        progress = client.get("/api/progress", headers=who).json()["queries"]
+        progress = who.get("progress").json()["queries"]
         return next((n for n, one in enumerate(progress, 1) if not one["complete"]), None)
 
     for who in people:
         for number in range(1, 11):
             assert next_of(who) == number
-            judge(client, number, who)
+            judge(who, number)
     anna, ben = people
-    judge(client, 11, anna)
+    judge(anna, 11)
     assert (next_of(anna), next_of(ben)) == (12, 12)
-    first = shown(client, 12, anna)[0]
-    client.post("/api/grades", json={"query": 12, "doc_id": first, "grade": 1}, headers=anna)
+    first = anna.documents(12)[0]
+    anna.say("grades", query=12, doc_id=first, grade=1)
     assert (next_of(anna), next_of(ben)) == (12, 13)
-    judge(client, 13, ben)
-    judge(client, 12, anna)
-    judge(client, 14, ben)
+    judge(ben, 13)
+    judge(anna, 12)
+    judge(ben, 14)
     assert (next_of(anna), next_of(ben)) == (None, None)
     app.state.controller.store.close()
     assert len(find_complete(plan, read_people(plan.path)).grades) == 14
@@ -118,9 +102,9 @@ def test_no_answer_reveals_runs_ranks_or_labels_of_models(client, plan):
     (plan.path / "labels.jsonl").write_text(json.dumps(label) + "\n")
     answers = [client.get("/").text, client.get("/api/about").text]
     for name in ("Anna", "Ben"):
-        who = begin(client, name)
+        who = Person(client, name)
         for number in range(1, 5):
-            answer = client.get(f"/api/queries/{number}", headers=who)
+            answer = who.get(f"queries/{number}")
             view = answer.json()
             assert set(view) == {
                 "query", "query_id", "text", "columns", "documents", "state"
@@ -131,38 +115,33 @@ def test_no_answer_reveals_runs_ranks_or_labels_of_models(client, plan):
             assert {frozenset(one) for one in view["documents"].values()} == {
                 frozenset({"title", "text"})
             }
-            answers += [answer.text, json.dumps(judge(client, number, who))]
-            answers.append(client.get("/api/progress", headers=who).text)
-        answers.append(client.post("/api/undo", json={}, headers=who).text)
+            answers += [answer.text, json.dumps(judge(who, number))]
+            answers.append(who.get("progress").text)
+        answers.append(who.post("undo").text)
     for text in answers:
         for word in (*RUNS, "secret", "ranks"):
             assert word not in text
 
 
 def test_documents_that_cannot_be_judged(client, plan):
-    anna = begin(client, "Anna")
-    first, *rest = shown(client, 1, anna)
-    sent = {"query": 1, "doc_id": first, "reason": "  in Greek\x00 "}
-    state = client.post("/api/missing", json=sent, headers=anna).json()
+    anna = Person(client, "Anna")
+    first, *rest = anna.documents()
+    state = anna.say("missing", query=1, doc_id=first, reason="  in Greek\x00 ")
     assert state["missing"] == {first: "in Greek"}
     assert state["grades"] == {}
     assert state["progress"]["judged"] == 1
     for doc_id in rest:
-        state = client.post(
-            "/api/grades", json={"query": 1, "doc_id": doc_id, "grade": 2}, headers=anna
-        ).json()
+        state = anna.say("grades", query=1, doc_id=doc_id, grade=2)
     # One of fewer than ten documents is more than a tenth, so the query is left out.
     assert len(rest) + 1 < 10
     assert state["progress"]["complete"]
     assert state["progress"]["cannot_judge"]
     found = find_complete(plan, read_people(plan.path))
     assert list(found.left_out) == [plan.plan.queries[0]]
-    assert client.get("/api/queries/2", headers=anna).status_code == 200
-    graded = client.post(
-        "/api/grades", json={"query": 1, "doc_id": first, "grade": 0}, headers=anna
-    ).json()
+    assert anna.get("queries/2").status_code == 200
+    graded = anna.say("grades", query=1, doc_id=first, grade=0)
     assert (graded["missing"], graded["progress"]["cannot_judge"]) == ({}, False)
-    undone = client.post("/api/undo", json={}, headers=anna).json()
+    undone = anna.say("undo")
     assert (undone["what"], undone["doc_id"]) == ("grade", first)
     assert undone["state"]["missing"] == {first: "in Greek"}
 
@@ -180,10 +159,10 @@ def test_documents_that_cannot_be_judged(client, plan):
     ],
 )
 def test_what_a_plan_does_not_ask_is_refused(client, app, path, body):
-    anna = begin(client, "Anna")
-    doc_id = shown(client, 1, anna)[0]
+    anna = Person(client, "Anna")
+    doc_id = anna.documents()[0]
     sent = {name: doc_id if value == "DOC" else value for name, value in body.items()}
-    assert client.post(f"/api/{path}", json=sent, headers=anna).status_code == 422
+    assert anna.post(path, **sent).status_code == 422
     assert app.state.controller.store.rows("SELECT count(*) FROM judgment") == [(0,)]
 
 

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 import yaml
+from harness.observe import ROOT
 
 pytestmark = pytest.mark.process
 
-ROOT = Path(__file__).resolve().parents[4]
 TOKEN = "s3cret-token"
 
 
@@ -37,26 +37,17 @@ class Comments:
             def log_message(self, *_): ...
 
             def do_GET(self):
-                page = int(self.path.rpartition("=")[2])
-                items = [{"id": key, "body": body} for key, body in comments.bodies.items()]
-                self._answer("GET", items[(page - 1) * 100 : page * 100])
-
-            def do_POST(self):
-                key = len(comments.bodies) + 1
-                comments.bodies[key] = self._body()
-                self._answer("POST", {"id": key, "html_url": f"https://host/{key}"})
-
-            def do_PATCH(self):
-                key = int(self.path.rpartition("/")[2])
-                comments.bodies[key] = self._body()
-                self._answer("PATCH", {"id": key, "html_url": f"https://host/{key}"})
-
-            def _body(self):
-                content = self.rfile.read(int(self.headers["Content-Length"]))
-                return str(json.loads(content)["body"])
-
-            def _answer(self, method, content):
-                comments.calls.append((method, self.path, self.headers["Authorization"]))
+                last = int(self.path.rpartition("/")[2] if self.command == "PATCH" else 0)
+                if self.command == "GET":
+                    page = int(self.path.rpartition("=")[2])
+                    items = [{"id": key, "body": body} for key, body in comments.bodies.items()]
+                    content = items[(page - 1) * 100 : page * 100]
+                else:
+                    key = last or len(comments.bodies) + 1
+                    body = self.rfile.read(int(self.headers["Content-Length"]))
+                    comments.bodies[key] = str(json.loads(body)["body"])
+                    content = {"id": key, "html_url": f"https://host/{key}"}
+                comments.calls.append((self.command, self.path, self.headers["Authorization"]))
                 text = json.dumps(content).encode()
                 self.send_response(comments.status or 200)
                 if comments.status == 302:
@@ -64,6 +55,12 @@ class Comments:
                 self.send_header("Content-Length", str(len(text)))
                 self.end_headers()
                 self.wfile.write(text)
+
+            def do_POST(self):
+                self.do_GET()
+
+            def do_PATCH(self):
+                self.do_GET()
 
         self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
 

@@ -26,22 +26,6 @@ def reports(made, tmp_path):
     return tmp_path / "first", tmp_path / "second"
 
 
-def test_verify(call, reports):
-    assert call("verify", reports[0])[0] == 0
-    path = reports[0] / "runs" / "bm25.run"
-    path.write_text(path.read_text().replace("q0 Q0 good", "q0 Q0 bad"))
-    code, out, _ = call("verify", reports[0] / "BenchmarkReport.json")
-    assert code == 1
-    assert "runs/bm25.run: line 1: it differs" in out
-    code, out, _ = call("verify", reports[0], "--format", "json")
-    assert code == 1
-    assert json.loads(out).keys() == {"figures", "files", "problems", "unproven"}
-    path.unlink()
-    code, out, err = call("verify", reports[0])
-    assert (code, out) == (2, "")
-    assert "missing" in err
-
-
 def test_list_and_show(call, reports, bench):
     bench.make("alone", {"bm25": {}})
     code, out, _ = call("list", ".", "--format", "json")

@@ -24,11 +24,6 @@ def plan(tmp_path):
     return folder
 
 
-@pytest.fixture
-def call(program, tmp_path):
-    return lambda *words: program(["trectools-plus", *map(str, words)], tmp_path)
-
-
 def _write_qrels(plan, file, queries):
     generator = np.random.default_rng(0)
     lines = [
@@ -39,14 +34,14 @@ def _write_qrels(plan, file, queries):
     file.write_text("".join([*lines, "unknown 0 d1 1\n"]))
 
 
-def test_a_plan_is_extended(plan, tmp_path, call):
-    call("judge", "label", plan.path, "--judge", "crc_judge:grade", "--yes")
+def test_a_plan_is_extended(plan, tmp_path, call_here):
+    call_here("judge", "label", plan.path, "--judge", "crc_judge:grade", "--yes")
     write_runs(tmp_path, ("c",), 30, seed=1)
-    made = call("judge", "plan", "c.run", "--extend", plan.path, "--output-dir", "plan2")
+    made = call_here("judge", "plan", "c.run", "--extend", plan.path, "--output-dir", "plan2")
     assert made.code == 0, made.stderr
     new = PlanFolder(tmp_path / "plan2")
     assert ["new:", str(new.new_pairs)] in [line.split() for line in made.text.splitlines()]
-    labelled = call("judge", "label", "plan2", "--judge", "crc_judge:grade", "--yes")
+    labelled = call_here("judge", "label", "plan2", "--judge", "crc_judge:grade", "--yes")
     assert labelled.code == 0
     assert str(new.new_pairs) in labelled.text
     refusals = (
@@ -56,18 +51,18 @@ def test_a_plan_is_extended(plan, tmp_path, call):
         ("--people", "1"),
     )
     for option in refusals:
-        refused = call(
+        refused = call_here(
             "judge", "plan", "c.run", "--extend", plan.path, "--output-dir", "x", *option
         )
         assert refused.code == 2
         assert option[0] in refused.stderr
     words = ("label", "plan2", "--judge", "crc_judge:grade", "--resume", "--price", "1", "2")
-    priced = call("judge", *words, "--format", "json")
+    priced = call_here("judge", *words, "--format", "json")
     assert priced.code == 0, priced.stderr
     assert json.loads(priced.text)["cost"] is None  # a function counts no tokens
 
 
-def test_what_is_refused(plan, tmp_path, call):
+def test_what_is_refused(plan, tmp_path, call_here):
     _write_qrels(plan, tmp_path / "anna.txt", 10)
     high = plan.judgeable[plan.plan.queries[0]][0]
     (tmp_path / "high.txt").write_text(f"{plan.plan.queries[0]} 0 {high} 7\n")
@@ -83,6 +78,6 @@ def test_what_is_refused(plan, tmp_path, call):
         (("review", "import", plan.path, "high.txt", "--annotator", "Ben"), 2, "above 3"),
         (("judge", "estimate", "none"), 2, "none"),
     ):
-        done = call(*words)
+        done = call_here(*words)
         assert done.code == code, (words, done.stderr)
         assert shown in done.text + done.stderr

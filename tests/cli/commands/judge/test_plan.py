@@ -19,15 +19,7 @@ def data(tmp_path):
 GIVEN = ("--topics", "topics.tsv", "--corpus", "corpus.jsonl", "-o", "plan")
 
 
-@pytest.fixture
-def call(program, data):
-    def run(*words):
-        return program(["trectools-plus", *map(str, words)], data)
-
-    return run
-
-
-def test_mistakes_are_one_line(call, data, check_mistake):
+def test_mistakes_are_one_line(call_here, data, check_mistake):
     (data / "bad.run").write_text("q0 Q0 d1 1 x a\n")
     (data / "worse.run").write_text("q0 Q0 d1 1 2 a\nq0 Q0 d1 2 1 a\n")
     (data / "full").mkdir()
@@ -44,5 +36,5 @@ def test_mistakes_are_one_line(call, data, check_mistake):
         (("a.run", *GIVEN, "--depth", "0"), 2, "depth"),
         (("a.run", "--topics", "topics.tsv", "--corpus", "corpus.jsonl", "-o", "full"), 2, "empty"),
     ):
-        check_mistake(call("judge", "plan", *words), code, text)
+        check_mistake(call_here("judge", "plan", *words), code, text)
     assert not (data / "plan").exists()

@@ -2,10 +2,7 @@ import json
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
-from trectools_plus.cli.app import runs_app
-from trectools_plus.errors import TrectoolsPlusError
 from trectools_plus.formats import Run, write_run
 from trectools_plus.retrieval.backends.selection import BACKENDS
 from trectools_plus.validation import load_run
@@ -23,7 +20,7 @@ def collection(tmp_path):
     (tmp_path / "corpus.jsonl").write_text("\n".join(lines) + "\n")
     (tmp_path / "topics.tsv").write_text("q1\tswept wing\nq2\tzeppelin\nd3\theat\n")
     return [
-        "fetch",
+        "runs fetch",
         "--corpus",
         str(tmp_path / "corpus.jsonl"),
         "--topics",
@@ -31,17 +28,6 @@ def collection(tmp_path):
         "--output-dir",
         str(tmp_path / "out"),
     ]
-
-
-def run_cli(*arguments):
-    return CliRunner().invoke(runs_app, list(arguments))
-
-
-def refusal(*arguments):
-    result = run_cli(*arguments)
-    assert isinstance(result.exception, TrectoolsPlusError), result.output
-    assert result.exception.exit_code in (1, 2)
-    return str(result.exception)
 
 
 def saved(folder, name, scores):
@@ -75,11 +61,11 @@ def saved(folder, name, scores):
         (["--set", "fusion=median"], "retrieval.fusion"),
     ],
 )
-def test_fetch_refuses(collection, options, message):
+def test_fetch_refuses(refusal, collection, options, message):
     assert message in refusal(*collection, *options)
 
 
-def test_fuse_refuses(tmp_path):
+def test_fuse_refuses(refusal, tmp_path):
     good = saved(tmp_path, "good.run", {"1": {"a": 2.0}})
     bad = tmp_path / "bad.run"
     bad.write_text("1 Q0 a 1 2.0 t\n1 Q0 a 2 1.0 t\n")
@@ -89,19 +75,19 @@ def test_fuse_refuses(tmp_path):
         ((good, good, "--method", "weighted", "--weights", "1"), "expected 2 weights but got 1"),
         ((good, good, "--method", "weighted", "--weights", "1;2"), "expected numbers"),
     ):
-        assert message in refusal("fuse", *words, "--output", str(tmp_path / "fused.run"))
+        assert message in refusal("runs fuse", *words, "--output", str(tmp_path / "fused.run"))
     assert not (tmp_path / "fused.run").exists()
 
 
-def test_fuse_refuses_its_own_input(tmp_path):
+def test_fuse_refuses_its_own_input(refusal, tmp_path):
     left = saved(tmp_path, "left.run", {"1": {"a": 2.0, "b": 1.0}})
     right = saved(tmp_path, "right.run", {"2": {"a": 2.0, "b": 1.0}})
     before = (tmp_path / "left.run").read_bytes()
-    assert "overwrite the input" in refusal("fuse", left, right, "--output", left)
+    assert "overwrite the input" in refusal("runs fuse", left, right, "--output", left)
     assert (tmp_path / "left.run").read_bytes() == before
 
 
-def test_a_file_names_the_data_as_for_a_benchmark(collection, tmp_path):
+def test_a_file_names_the_data_as_for_a_benchmark(invoke, collection, tmp_path):
     del collection
     folder = tmp_path / "elsewhere"
     folder.mkdir()
@@ -114,8 +100,14 @@ def test_a_file_names_the_data_as_for_a_benchmark(collection, tmp_path):
         "qrels: nowhere.txt\nontology: nowhere.obo\nmodes: [lexical]\nretrieval: {k1: 1.5}\n"
         "measures: [AP]\n"
     )
-    words = ["fetch", "--config", str(folder / "fetch.yaml"), "--output-dir", str(tmp_path / "out")]
-    result = run_cli(*words)
+    words = [
+        "runs fetch",
+        "--config",
+        str(folder / "fetch.yaml"),
+        "--output-dir",
+        str(tmp_path / "out"),
+    ]
+    result = invoke(*words)
     assert result.exit_code == 0, result.output
     found = load_run(tmp_path / "out" / "lexical.run").to_dict()
     assert {query: set(documents) for query, documents in found.items()} == {
@@ -127,7 +119,7 @@ def test_a_file_names_the_data_as_for_a_benchmark(collection, tmp_path):
     # Options take precedence.
     (tmp_path / "others.jsonl").write_text('{"key": "q7", "words": "heat", "n": 1}\n')
     words += ["--topics", str(tmp_path / "others.jsonl"), "--set", "k1=1.1"]
-    assert run_cli(*words).exit_code == 0
+    assert invoke(*words).exit_code == 0
     assert load_run(tmp_path / "out" / "lexical.run").query_ids == ["q7"]
     manifest = json.loads((tmp_path / "out" / "lexical.run.manifest.json").read_text())
     assert manifest["settings"]["k1"] == 1.1
@@ -144,22 +136,22 @@ def test_a_file_names_the_data_as_for_a_benchmark(collection, tmp_path):
     ],
 )
 @pytest.mark.usefixtures("collection")
-def test_options_replace_the_data_of_the_file(written, options, tmp_path, monkeypatch):
+def test_options_replace_the_data_of_the_file(invoke, written, options, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("fetch.yaml").write_text(written + "modes: [lexical]\n")
-    result = run_cli("fetch", "--config", "fetch.yaml", *options, "--output-dir", "out")
+    result = invoke("runs fetch", "--config", "fetch.yaml", *options, "--output-dir", "out")
     assert result.exit_code == 0, result.output
     assert load_run("out/lexical.run").query_ids == ["q1", "d3"]
 
 
-def test_a_file_says_modes_and_depth_unless_options_do(collection, tmp_path):
+def test_a_file_says_modes_and_depth_unless_options_do(invoke, collection, tmp_path):
     (tmp_path / "fetch.yaml").write_text("modes: [lexical]\ndepth: 1\nexclude_self: true\n")
     words = [*collection, "--config", str(tmp_path / "fetch.yaml")]
-    assert run_cli(*words).exit_code == 0
+    assert invoke(*words).exit_code == 0
     assert [path.name for path in (tmp_path / "out").glob("*.run")] == ["lexical.run"]
     assert load_run(tmp_path / "out" / "lexical.run").to_dict().keys() == {"q1", "d3"}
     found = load_run(tmp_path / "out" / "lexical.run").to_dict()
     assert {query: len(documents) for query, documents in found.items()} == {"q1": 1, "d3": 1}
     assert "d3" not in found["d3"]
-    assert run_cli(*words, "--modes", "vector", "--depth", "2").exit_code == 0
+    assert invoke(*words, "--modes", "vector", "--depth", "2").exit_code == 0
     assert max(map(len, load_run(tmp_path / "out" / "vector.run").to_dict().values())) == 2
