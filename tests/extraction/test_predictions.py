@@ -215,3 +215,11 @@ def test_a_prediction_without_a_document_is_refused(tmp_path, ontology):
     (tmp_path / "p.json").write_text(json.dumps(RECORDS, indent=1))
     with pytest.raises(FormatError, match="names no document"):
         read_predictions(tmp_path / "p.json", ["d1"], ontology)
+
+
+@pytest.mark.parametrize("features", [[{}], [{"type": {"label": "Seizure"}}]])
+def test_a_finding_of_a_phenopacket_without_an_id_is_refused(tmp_path, ontology, features):
+    path = tmp_path / "d.json"
+    path.write_text(json.dumps({"id": "d", "phenotypicFeatures": features}, indent=1))
+    with pytest.raises(FormatError, match="id of a term"):
+        read_predictions(path, ["d"], ontology)

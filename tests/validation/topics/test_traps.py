@@ -13,7 +13,6 @@ from trectools_plus.validation import FileReport, validate_topics
 TSV = "1\tfirst query\n2\tsecond query\n3\tthird query\n"
 JSONL = '{"qid":"1","query":"a"}\n{"qid":"2","query":"b"}\n'
 SET = 'queries:\n  - id: "1"\n    text: first query\n    relevant: {d01: 2, d02: 0}\n'
-CASE = SET.partition("\n")[2]
 XML = (
     '<all>\n<topic number="1">\n<query>a</query>\n</topic>\n'
     '<topic number="2">\n<query>b</query>\n</topic>\n</all>\n'
