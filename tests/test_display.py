@@ -23,9 +23,6 @@ from trectools_plus.display import (
 from trectools_plus.reporting import html_table
 
 ROOT = Path(trectools_plus.__file__).parent
-PACKAGES = sorted(
-    ".".join(stub.relative_to(ROOT.parent).parent.parts) for stub in ROOT.rglob("__init__.pyi")
-)
 NAME = '<b title="x">&\n]]>' + "\x00é" * 400
 LIMIT = 2_000
 ENTRIES = 40

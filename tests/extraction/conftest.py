@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib.util
 import json
 import re
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -136,23 +135,18 @@ def write_document(
     return path
 
 
-IN_BRACES = re.compile(r"\{(.*?)\}")
 LETTERS = {"affirmed": "A", "negated": "N", "uncertain": "U", "other_person": "O"}
 
 
-def read_assertions(
-    marked: str, findings: re.Pattern[str] = IN_BRACES, language: str = "en"
-) -> str:
-    """Return the letters of the assertions of the findings of a sentence, in order."""
-    text, end, mentions = "", 0, []
-    for match in findings.finditer(marked):
-        finding = match[findings.groups]
-        text += marked[end : match.start()]
-        places = frozenset([len(text)])
-        mentions.append(Mention("X", len(text), len(text + finding), places, 1.0))
-        text += finding
-        end = match.end()
-    found = assert_mentions(text + marked[end:], mentions, language)
+def read_assertions(marked: str, language: str = "en") -> str:
+    """Return the letters of the assertions of the findings in braces, in order."""
+    text, mentions = "", []
+    for number, part in enumerate(re.split(r"[{}]", marked)):
+        if number % 2:
+            places = frozenset([len(text)])
+            mentions.append(Mention("X", len(text), len(text + part), places, 1.0))
+        text += part
+    found = assert_mentions(text, mentions, language)
     return "".join(LETTERS[mention.assertion] for mention in found)
 
 
@@ -171,18 +165,5 @@ def collection(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def call(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Call:
-    from trectools_plus.cli.app import app
-    from trectools_plus.cli.errors import run_command
-
-    monkeypatch.delenv("FORCE_COLOR", raising=False)
-
-    def run(*arguments: object) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["trectools-plus", *map(str, arguments)])
-        capsys.readouterr()
-        with pytest.raises(SystemExit) as left:
-            run_command(app, "trectools-plus")
-        out, err = capsys.readouterr()
-        return int(left.value.code or 0), out, err
-
-    return run
+def call(call_of: Callable[[str], Call]) -> Call:
+    return call_of("trectools-plus")

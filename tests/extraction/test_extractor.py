@@ -1,27 +1,9 @@
-import numpy as np
 import pytest
+from harness.retrievers import Stand
 
 from trectools_plus.errors import UsageError
 from trectools_plus.extraction.extractor import Extractor
 from trectools_plus.extraction.report import make_extraction_settings
-from trectools_plus.retrieval.source import Ranking
-
-
-class Fixed:
-    """A retriever that answers every chunk with the same documents."""
-
-    name = "fixed"
-
-    def __init__(self, **scores):
-        self.found = Ranking(
-            [doc_id.replace("_", ":") for doc_id in scores],
-            np.array(list(scores.values()), dtype=np.float32),
-        )
-        self.asked = []
-
-    def search(self, queries, depth):
-        self.asked += queries
-        return [self.found.head(depth) for _ in queries]
 
 
 def extractor(ontology, retriever=None, **values):
@@ -38,14 +20,14 @@ def test_assertions_are_aggregated_over_mentions(ontology):
 
 
 def test_any_retriever_over_terms_or_names_can_be_given(ontology):
-    retriever = Fixed(X_2=0.9, **{"X_4#7": 0.8}, unknown=0.7)
+    retriever = Stand("fixed", ["X:2", "X:4#7", "unknown"], [0.9, 0.8, 0.7])
     found = extractor(ontology, retriever, verify=False, method="retrieval").extract("Some text.")
     assert [(one.term_id, round(one.score, 3)) for one in found] == [("X:2", 0.9), ("X:4", 0.8)]
-    assert retriever.asked == ["Some text."]
+    assert [texts for texts, _ in retriever.asked] == [("Some text.",)]
 
 
 def test_thresholds(ontology):
-    retriever = Fixed(X_2=0.9, X_4=0.8, X_7=0.3)
+    retriever = Stand("fixed", ["X:2", "X:4", "X:7"], [0.9, 0.8, 0.3])
 
     def terms(**values):
         given = {"verify": False, "method": "retrieval", "min_confidence": 0.0} | values
@@ -60,7 +42,7 @@ def test_thresholds(ontology):
 
 def test_retrieval_adds_to_the_dictionary_and_never_replaces(ontology):
     text = "severe anemia and colobomas of the retina"
-    retriever = Fixed(X_2=0.99, X_7=0.98)
+    retriever = Stand("fixed", ["X:2", "X:7"], [0.99, 0.98])
     both = extractor(ontology, retriever).extract(text)
     assert {one.term_id for one in both} == {"X:2", "X:8"}
     drowned = extractor(ontology, retriever, verify=False, method="retrieval").extract(text)
@@ -68,7 +50,7 @@ def test_retrieval_adds_to_the_dictionary_and_never_replaces(ontology):
 
 
 def test_verified_retrieval_wants_the_words(ontology):
-    retriever = Fixed(X_2=0.99, X_4=0.98)
+    retriever = Stand("fixed", ["X:2", "X:4"], [0.99, 0.98])
     found = extractor(ontology, retriever, method="retrieval").extract("coloboma, retinal coloboma")
     assert [(one.term_id, one.spans) for one in found] == [("X:2", ((10, 26),))]
 

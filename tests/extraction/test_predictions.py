@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from harness.files import write
 from harness.tables import cases_of
 from hypothesis import given
 from hypothesis import strategies as st
@@ -73,8 +74,7 @@ def terms(found, doc_id="d1"):
     cases_of(__file__, "forms"),
 )
 def test_usual_forms_are_read(tmp_path, ontology, name, content):
-    path = tmp_path / name
-    path.write_text(content)
+    path = write(tmp_path / name, content)
     found = read_predictions(path, ["d1", "d2"], ontology)
     assert terms(found) == FOUND
     assert found.by_document["d2"] == []
@@ -130,8 +130,7 @@ def test_invented_ids_are_no_better_than_wrong_ones(call, tmp_path):
         ("invented", {"hpo_id": "HP:9999999"}),
     ):
         records = [{"doc_id": "d", "hpo_id": "HP:0001250"}, {"doc_id": "d", **wrong}]
-        path = tmp_path / f"{name}.jsonl"
-        path.write_text("".join(json.dumps(one) + "\n" for one in records))
+        path = write(tmp_path / f"{name}.jsonl", "".join(json.dumps(one) + "\n" for one in records))
         code, out, _ = call(
             "extraction", "run", tmp_path / "data", "--predictions", path, "--format", "json"
         )
@@ -145,8 +144,9 @@ def test_invented_ids_are_no_better_than_wrong_ones(call, tmp_path):
     cases_of(__file__, "fields"),
 )
 def test_fields_of_assertion(fields, expected, ontology, tmp_path):
-    path = tmp_path / "p.jsonl"
-    path.write_text(json.dumps({"doc_id": "d", "hpo_id": "X:4", **fields}) + "\n")
+    path = write(
+        tmp_path / "p.jsonl", json.dumps({"doc_id": "d", "hpo_id": "X:4", **fields}) + "\n"
+    )
     assert terms(read_predictions(path, ["d"], ontology), "d") == {"X:4": expected}
     folder = tmp_path / "annotations"
     write_document(folder, "d", "Fits.", {})
@@ -181,8 +181,7 @@ def test_an_unknown_field_of_assertion_is_refused(fields, ontology, tmp_path):
     ],
 )
 def test_ids_in_lists_of_a_model(text, ontology, tmp_path):
-    path = tmp_path / "p.json"
-    path.write_text(json.dumps({"d": ["X:2", text]}, indent=1))
+    path = write(tmp_path / "p.json", json.dumps({"d": ["X:2", text]}, indent=1))
     found = read_predictions(path, ["d"], ontology)
     assert terms(found, "d") == {"X:2": "affirmed", "X:4": "affirmed"}
     assert not any(found.problems.values())
@@ -215,3 +214,12 @@ def test_a_prediction_without_a_document_is_refused(tmp_path, ontology):
     (tmp_path / "p.json").write_text(json.dumps(RECORDS, indent=1))
     with pytest.raises(FormatError, match="names no document"):
         read_predictions(tmp_path / "p.json", ["d1"], ontology)
+
+
+@pytest.mark.parametrize("features", [[{}], [{"type": {"label": "Seizure"}}]])
+def test_a_finding_of_a_phenopacket_without_an_id_is_refused(tmp_path, ontology, features):
+    path = write(
+        tmp_path / "d.json", json.dumps({"id": "d", "phenotypicFeatures": features}, indent=1)
+    )
+    with pytest.raises(FormatError, match="id of a term"):
+        read_predictions(path, ["d"], ontology)

@@ -28,7 +28,6 @@ from trectools_plus.statistics.arrays import Resampling
 
 JSON, MARKDOWN = "ExtractionReport.json", "ExtractionReport.md"
 PREDICTIONS, GOLD = "predictions.jsonl", "gold.json"
-SENTENCE = "better than all others, confirmed by an independent audit"
 FEW = Resampling(200)
 
 

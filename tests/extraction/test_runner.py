@@ -1,6 +1,7 @@
 import json
 
 import pytest
+from harness.files import write
 
 from trectools_plus.errors import FormatError, InputError, UsageError
 from trectools_plus.extraction.inputs import write_predictions
@@ -58,8 +59,7 @@ def test_own_predictions_score_the_same_when_read_back(collection, obo_path, tmp
     ],
 )
 def test_wrong_predictions_are_named_by_line(collection, obo_path, tmp_path, record):
-    path = tmp_path / "p.jsonl"
-    path.write_text(lines({"doc_id": "d1", "hpo_id": "X:4"}, record))
+    path = write(tmp_path / "p.jsonl", lines({"doc_id": "d1", "hpo_id": "X:4"}, record))
     with pytest.raises(FormatError) as caught:
         run_extraction(collection, ontology=obo_path, options=ExtractionOptions(predictions=path))
     assert caught.value.line == 2

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from harness.files import write
 from harness.program import Program
 
 from trectools_plus import compare, evaluate, load_qrels, load_topics, validate
@@ -18,9 +19,9 @@ NAME = "irds:cranfield"
 @pytest.fixture
 def run_file(tmp_path: Path) -> Path:
     """Write a run that retrieves the document 184 for queries of Cranfield."""
-    path = tmp_path / "my.run"
-    path.write_text("".join(f"{query} Q0 184 1 1.0 t\n" for query in range(1, 226)))
-    return path
+    return write(
+        tmp_path / "my.run", "".join(f"{query} Q0 184 1 1.0 t\n" for query in range(1, 226))
+    )
 
 
 @pytest.mark.usefixtures("ir_datasets_home")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 from pathlib import Path
 from types import SimpleNamespace
-from typing import NamedTuple
 
 import pytest
 
@@ -109,13 +108,3 @@ def test_a_missing_or_failing_part_is_one_error(monkeypatch: pytest.MonkeyPatch)
     dataset.has_queries = lambda: False
     with pytest.raises(InputError):
         load_collection("irds:x")
-
-
-class Query(NamedTuple):
-    query_id: str
-    text: str
-    hops: int
-    hard: bool
-    domain: str | None
-    tags: tuple[str, ...]
-    nothing: None

@@ -6,16 +6,11 @@ import gzip
 from pathlib import Path
 
 import pytest
+from harness.files import write
 
 from trectools_plus.errors import FormatError, InputError
 from trectools_plus.formats.corpus import iter_corpus, load_corpus
 from trectools_plus.formats.tables import CorpusDocument
-
-
-def write(folder: Path, data: str) -> Path:
-    path = folder / "corpus.jsonl"
-    path.write_bytes(data.encode())
-    return path
 
 
 def test_beir_fields(tmp_path: Path) -> None:
@@ -23,14 +18,16 @@ def test_beir_fields(tmp_path: Path) -> None:
         '\ufeff{"_id": "1", "title": "T", "text": "a\\nb", "metadata": {"x": 1}}\r\n\n'
         '{"_id": "02", "title": null, "text": ""}\n{"_id": 3, "text": "\\u00e9 \\ud83d\\ude00"}'
     )
-    corpus = load_corpus(write(tmp_path, data))
+    corpus = load_corpus(write(tmp_path / "corpus.jsonl", data))
     assert corpus.frame.rows() == [("1", "T", "a\nb"), ("02", "", ""), ("3", "", "é 😀")]
     assert corpus.searchable_texts() == ["T a\nb", "", "é 😀"]
 
 
 def test_doc_id_and_text_compressed_and_one_by_one(tmp_path: Path) -> None:
-    path = tmp_path / "c"
-    path.write_bytes(gzip.compress(b'{"doc_id": "a", "text": "x"}\n{"doc_id": "b", "text": "y"}\n'))
+    path = write(
+        tmp_path / "c",
+        gzip.compress(b'{"doc_id": "a", "text": "x"}\n{"doc_id": "b", "text": "y"}\n'),
+    )
     documents = iter_corpus(path)
     assert next(documents) == CorpusDocument("a", "", "x")
     assert list(documents) == [CorpusDocument("b", "", "y")]
@@ -55,7 +52,7 @@ def test_errors_have_a_line_and_column(
     tmp_path: Path, data: str, line: int | None, what: str
 ) -> None:
     with pytest.raises(FormatError) as caught:
-        load_corpus(write(tmp_path, data))
+        load_corpus(write(tmp_path / "corpus.jsonl", data))
     assert what in caught.value.what
     assert caught.value.line == line
 

@@ -6,6 +6,7 @@ import hashlib
 from pathlib import Path
 
 import pytest
+from harness.files import write
 
 from trectools_plus.errors import InputError
 from trectools_plus.formats.hashing import sha256_file, sha256_text
@@ -15,8 +16,7 @@ EMPTY = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
 
 
 def test_files_and_texts(tmp_path: Path) -> None:
-    path = tmp_path / "a"
-    path.write_bytes(b"")
+    path = write(tmp_path / "a", b"")
     assert sha256_file(path) == sha256_text("") == EMPTY
     path.write_bytes("é\r\n".encode() * 100_000)
     assert sha256_file(str(path)) == sha256_text("é\r\n" * 100_000)

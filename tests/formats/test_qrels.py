@@ -7,6 +7,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from harness.files import write
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -19,14 +20,8 @@ from trectools_plus.formats.trec_files import write_qrels
 from trectools_plus.validation.loading import load_qrels
 
 
-def write(folder: Path, data: str) -> Path:
-    path = folder / "qrels.txt"
-    path.write_bytes(data.encode())
-    return path
-
-
 def test_reads_four_columns(tmp_path: Path) -> None:
-    qrels = load_qrels(write(tmp_path, "# c\n1 0 d1 2\r\n01\tx\td2  -1\n\n"))
+    qrels = load_qrels(write(tmp_path / "qrels.txt", "# c\n1 0 d1 2\r\n01\tx\td2  -1\n\n"))
     assert qrels.frame.rows() == [("1", "0", "d1", 2), ("01", "x", "d2", -1)]
 
 
@@ -34,7 +29,7 @@ def test_reads_four_columns(tmp_path: Path) -> None:
     "header", ["query-id\tcorpus-id\tscore", "query_id doc_id relevance", "QID DOCID Label"]
 )
 def test_reads_beirs_three_columns_under_a_header(tmp_path: Path, header: str) -> None:
-    qrels = load_qrels(write(tmp_path, f"\ufeff{header}\r\n1\td1\t2\n007\tNA\t0\n"))
+    qrels = load_qrels(write(tmp_path / "qrels.txt", f"\ufeff{header}\r\n1\td1\t2\n007\tNA\t0\n"))
     assert qrels.frame.rows() == [("1", "0", "d1", 2), ("007", "0", "NA", 0)]
 
 
@@ -42,8 +37,7 @@ def test_equals_pytrec_eval(shared_data: Path, tmp_path: Path) -> None:
     import pytrec_eval
 
     packed = shared_data / "robust03" / "qrels.txt.gz"
-    plain = tmp_path / "qrels.txt"
-    plain.write_bytes(gzip.decompress(packed.read_bytes()))
+    plain = write(tmp_path / "qrels.txt", gzip.decompress(packed.read_bytes()))
     for path in (packed, shared_data / "trec_eval" / "qrels.test"):
         with (plain if path == packed else path).open() as stream:
             assert load_qrels(path).to_dict() == pytrec_eval.parse_qrel(stream)

@@ -1,6 +1,7 @@
 import gzip
 
 import pytest
+from harness.files import write
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -27,8 +28,7 @@ def queries_of(data):
 
 @given(contents(), st.integers(1, 200), st.booleans())
 def test_chunks_are_the_content_and_have_whole_queries(tmp_path_factory, data, size, packed):
-    path = tmp_path_factory.mktemp("chunks") / "run"
-    path.write_bytes(gzip.compress(data) if packed else data)
+    path = write(tmp_path_factory.mktemp("chunks") / "run", gzip.compress(data) if packed else data)
     pieces = [chunk() for chunk in iter_query_chunks(path, size)]
     assert b"".join(pieces) == data
     assert all(pieces)
@@ -37,16 +37,14 @@ def test_chunks_are_the_content_and_have_whole_queries(tmp_path_factory, data, s
 
 
 def test_chunks_have_about_the_requested_size(tmp_path):
-    path = tmp_path / "run"
-    path.write_bytes(b"".join(b"%d Q0 d 1 1 t\n" % query for query in range(1000)))
+    path = write(tmp_path / "run", b"".join(b"%d Q0 d 1 1 t\n" % query for query in range(1000)))
     sizes = [len(chunk()) for chunk in iter_query_chunks(path, 500)]
     assert max(sizes) <= 500
     assert min(sizes[:-1]) > 400
 
 
 def test_a_file_that_shrinks_meanwhile_is_an_error(tmp_path):
-    path = tmp_path / "run"
-    path.write_bytes(b"1 Q0 d 1 1 t\n2 Q0 d 1 1 t\n")
+    path = write(tmp_path / "run", b"1 Q0 d 1 1 t\n2 Q0 d 1 1 t\n")
     chunks = list(iter_query_chunks(path, 14))
     path.write_bytes(b"")
     with pytest.raises(FormatError):

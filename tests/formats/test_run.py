@@ -8,6 +8,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from harness.files import write
 from harness.tables import cases_of
 from hypothesis import given
 from hypothesis import strategies as st
@@ -23,14 +24,8 @@ from trectools_plus.validation.loading import load_run
 ROBUST = ["input.aplrob03a.gz", "input.humR03dc.gz", "input.oce03noXbmD.gz"]
 
 
-def write(folder: Path, data: bytes | str) -> Path:
-    path = folder / "a.run"
-    path.write_bytes(data.encode() if isinstance(data, str) else data)
-    return path
-
-
 def test_reads_a_run(tmp_path: Path) -> None:
-    run = load_run(write(tmp_path, "1 Q0 d1 1 9.5 base\n01\tQ0\td2 0 -1e-3 other\n"))
+    run = load_run(write(tmp_path / "a.run", "1 Q0 d1 1 9.5 base\n01\tQ0\td2 0 -1e-3 other\n"))
     assert run.frame.rows() == [("1", "d1", 1, 9.5), ("01", "d2", 0, -0.001)]
     assert run.name == "base"
     assert run.path == str(tmp_path / "a.run")
@@ -38,7 +33,7 @@ def test_reads_a_run(tmp_path: Path) -> None:
 
 def test_harmless_irregularities_are_accepted(tmp_path: Path) -> None:
     data = "\ufeff# made by x\r\n\r\n \t1  Q0\td1 1 9.5 base \r\n#\n1 Q0 d2 2 +.5 base"
-    assert load_run(write(tmp_path, data)).frame.rows() == [
+    assert load_run(write(tmp_path / "a.run", data)).frame.rows() == [
         ("1", "d1", 1, 9.5),
         ("1", "d2", 2, 0.5),
     ]
@@ -46,7 +41,7 @@ def test_harmless_irregularities_are_accepted(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("odd", ["NA", "null", "007", "1e5", '"q', "''", "#3", "a,b", "Ünï", "١"])
 def test_ids_stay_as_they_are(tmp_path: Path, odd: str) -> None:
-    run = load_run(write(tmp_path, f"q Q0 {odd} 1 1 t\nq Q0 z 2 0 t\n"))
+    run = load_run(write(tmp_path / "a.run", f"q Q0 {odd} 1 1 t\nq Q0 z 2 0 t\n"))
     assert run.frame["doc_id"].to_list() == [odd, "z"]
 
 
@@ -57,7 +52,7 @@ def test_equals_pytrec_eval_and_ir_measures(shared_data: Path, tmp_path: Path, n
 
     packed = shared_data / "robust03" / name
     ours = load_run(packed).to_dict()
-    plain = write(tmp_path, gzip.decompress(packed.read_bytes()))
+    plain = write(tmp_path / "a.run", gzip.decompress(packed.read_bytes()))
     with plain.open() as stream:
         assert ours == pytrec_eval.parse_run(stream)
     theirs: dict[str, dict[str, float]] = {}

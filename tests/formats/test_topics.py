@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+from harness.files import write
 from harness.tables import cases_of
 from hypothesis import given
 from hypothesis import strategies as st
@@ -14,13 +15,6 @@ from trectools_plus.errors import FormatError, InputError
 from trectools_plus.formats.tables import Topics
 from trectools_plus.formats.topics import TopicOptions, read_topics, write_topics
 from trectools_plus.validation import FindingsError, load_topics, validate_topics
-
-
-def write(folder: Path, name: str, data: str) -> Path:
-    path = folder / name
-    path.write_bytes(data.encode())
-    return path
-
 
 PM = """<topics task="2020 TREC Precision Medicine">
   <topic number="1"><disease>melanoma</disease><gene>BRAF (V600E)</gene>
@@ -57,7 +51,7 @@ NOTES = {
 @pytest.mark.parametrize("name", sorted(FORMATS))
 def test_every_format_is_read_and_validated_alike(name: str, tmp_path: Path) -> None:
     content, texts = FORMATS[name]
-    path = write(tmp_path, name, content)
+    path = write(tmp_path / name, content)
     topics = read_topics(path)
     assert topics.to_dict() == load_topics(path).to_dict() == texts
     report = validate_topics(path)
@@ -86,7 +80,7 @@ OPTIONS = [
 def test_the_user_names_fields(
     name: str, options: TopicOptions, texts: dict[str, str], tmp_path: Path
 ) -> None:
-    path = write(tmp_path, name, FORMATS[name][0])
+    path = write(tmp_path / name, FORMATS[name][0])
     loaded = load_topics(path, id_field=options.id_field, text_fields=options.text_fields)
     assert read_topics(path, options).to_dict() == loaded.to_dict() == texts
 
@@ -114,7 +108,7 @@ TWICE = '{"data": [{"id": "1", "query": "a", "x": 1}, {"id": "1", "query": "b"}]
 def test_what_is_not_understood_is_one_line_with_the_fields(
     name: str, content: str, what: str, tmp_path: Path
 ) -> None:
-    path = write(tmp_path, name, content)
+    path = write(tmp_path / name, content)
     with pytest.raises(FormatError, match=what) as caught:
         read_topics(path)
     assert "\n" not in str(caught.value)
@@ -122,15 +116,14 @@ def test_what_is_not_understood_is_one_line_with_the_fields(
 
 
 def test_a_field_that_no_topic_has_is_an_error(tmp_path: Path) -> None:
-    path = write(tmp_path, "a.xml", PM)
+    path = write(tmp_path / "a.xml", PM)
     with pytest.raises(FormatError, match=r"drug \(fields: number, disease"):
         read_topics(path, TopicOptions(text_fields=("gene", "drug")))
 
 
 def test_a_topic_ends_at_the_first_end_tag(tmp_path: Path) -> None:
     path = write(
-        tmp_path,
-        "topics.xml",
+        tmp_path / "topics.xml",
         "<topics>\n<topic number='1'><title>a</title>\n<topics><topic number='2'>"
         "<title>b</title></topic></topics>\n<topics><topic number='3'><title>c</title></topic>"
         "</topics>\n</topic></topics>\n",
@@ -164,7 +157,7 @@ def test_every_real_file_gives_what_its_manifest_says(shared_data: Path) -> None
 
 def test_tsv(tmp_path: Path) -> None:
     data = "\ufeff1\tfirst query\r\n\n007\ttabs\tin \u2028text\n1\tfirst query \n"
-    topics = read_topics(write(tmp_path, "topics", data))
+    topics = read_topics(write(tmp_path / "topics", data))
     assert topics.frame.rows() == [("1", "first query"), ("007", "tabs in \u2028text")]
 
 
@@ -175,7 +168,7 @@ def test_fields_of_json_lines(tmp_path: Path, id_key: str, text_key: str) -> Non
         f'{{"{id_key}": "1", "{text_key}": "a\\nb", "hard": true, "hops": 2.0, "x": {{}}}}\n\n'
         f'{{"{id_key}": 2, "{text_key}": "é", "language": "fr", "hops": null}}\n'
     )
-    frame = read_topics(write(tmp_path, "topics", data)).frame
+    frame = read_topics(write(tmp_path / "topics", data)).frame
     assert frame.columns == ["query_id", "text", "hard", "hops", "language"]
     assert frame.rows() == [("1", "a\nb", "true", "2.0", None), ("2", "é", None, None, "fr")]
 
@@ -204,7 +197,7 @@ A relevant document must &c.
 
 
 def test_trec_sgml(tmp_path: Path) -> None:
-    topics = read_topics(write(tmp_path, "topics", SGML))
+    topics = read_topics(write(tmp_path / "topics", SGML))
     assert topics.to_dict() == {
         "301": "International Organized Crime",
         "302": "Polio",
@@ -232,7 +225,7 @@ XML = """<?xml version="1.0" encoding="UTF-8"?>
 
 
 def test_trec_xml(tmp_path: Path) -> None:
-    topics = read_topics(write(tmp_path, "topics", XML))
+    topics = read_topics(write(tmp_path / "topics", XML))
     assert topics.to_dict() == {"1": "coronavirus & origin", "2": "q2", "3": "its own text"}
     assert topics.frame["question"].to_list() == ["what is the origin", None, None]
     assert topics.frame["title"].to_list() == [None, "two", None]
@@ -240,7 +233,7 @@ def test_trec_xml(tmp_path: Path) -> None:
 
 def test_trec_xml_without_a_root(tmp_path: Path) -> None:
     data = '<topic number="1"><query>a</query></topic>\n<topic number="2">b</topic>\n'
-    assert read_topics(write(tmp_path, "topics", data)).to_dict() == {"1": "a", "2": "b"}
+    assert read_topics(write(tmp_path / "topics", data)).to_dict() == {"1": "a", "2": "b"}
 
 
 DEEP = '{"qid":' + "[" * 200_000
@@ -256,7 +249,7 @@ DEEP = '{"qid":' + "[" * 200_000
 def test_loaders_refuse_what_the_validator_calls_an_error(
     tmp_path: Path, data: str, line: int | None, what: str
 ) -> None:
-    path = write(tmp_path, "topics", data)
+    path = write(tmp_path / "topics", data)
     with pytest.raises(FormatError) as caught:
         read_topics(path)
     assert what in caught.value.what
@@ -268,7 +261,7 @@ def test_loaders_refuse_what_the_validator_calls_an_error(
 
 
 def test_warnings_do_not_stop_loaders(tmp_path: Path) -> None:
-    path = write(tmp_path, "t.jsonl", '{"id":1,"text":"a"}\n{"id":2,"text":5,"n":-0}\n')
+    path = write(tmp_path / "t.jsonl", '{"id":1,"text":"a"}\n{"id":2,"text":5,"n":-0}\n')
     assert [finding.code for finding in validate_topics(path).findings] == ["T114", "T115"]
     assert read_topics(path).frame.rows() == [("1", "a", None), ("2", "5", "-0")]
 
@@ -283,14 +276,14 @@ def test_warnings_do_not_stop_loaders(tmp_path: Path) -> None:
 )
 def test_a_document_type_is_ignored(tmp_path: Path, start: str) -> None:
     data = f'{start}<topics><topic number="1"><query><![CDATA[a & b]]></query></topic></topics>\n'
-    assert read_topics(write(tmp_path, "topics", data)).to_dict() == {"1": "a & b"}
+    assert read_topics(write(tmp_path / "topics", data)).to_dict() == {"1": "a & b"}
 
 
 def test_entities_cannot_multiply(tmp_path: Path) -> None:
     levels = "".join(f'<!ENTITY e{n + 1} "{f"&e{n};" * 10}">' for n in range(30))
     data = f'<!DOCTYPE t [<!ENTITY e0 "x">{levels}]><t><topic id="1">&e30;</topic></t>'
     with pytest.raises(FormatError, match="undefined entity"):
-        read_topics(write(tmp_path, "topics", data))
+        read_topics(write(tmp_path / "topics", data))
 
 
 def test_bad_utf8_is_placed(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ import importlib.util
 import sys
 
 import pytest
+from harness.files import write
 
 from trectools_plus.errors import MissingExtraError
 from trectools_plus.ontology.ids import Resolution
@@ -49,8 +50,7 @@ def test_without_the_extra(monkeypatch):
 
 
 def test_a_file_is_read_once_until_it_changes(toy_path, tmp_path):
-    path = tmp_path / "mine.obo"
-    path.write_bytes(toy_path.read_bytes())
+    path = write(tmp_path / "mine.obo", toy_path.read_bytes())
     first = load_ontology(path)
     assert load_ontology(str(path)) is first
     path.write_text("[Term]\nid: X:1\n")

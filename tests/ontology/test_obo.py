@@ -2,6 +2,7 @@ import gzip
 from itertools import pairwise
 
 import pytest
+from harness.files import write
 from harness.tables import cases_of
 
 from trectools_plus.errors import FormatError
@@ -27,8 +28,7 @@ def test_reads_a_stanza(toy_path, number, attribute, value):
 
 @pytest.mark.parametrize("change", [gzip.compress, lambda b: b.replace(b"\n", b"\r\n")])
 def test_compression_and_line_ends_change_nothing(toy_path, tmp_path, change):
-    path = tmp_path / "toy.obo"
-    path.write_bytes(change(toy_path.read_bytes()))
+    path = write(tmp_path / "toy.obo", change(toy_path.read_bytes()))
     assert read_obo(path).terms == read_obo(toy_path).terms
     assert read_obo(path).data_version == "toy/releases/2024-01-01"
 
@@ -49,8 +49,7 @@ def test_compression_and_line_ends_change_nothing(toy_path, tmp_path, change):
     ],
 )
 def test_wrong_text_is_refused_with_its_line(tmp_path, text, line, message):
-    path = tmp_path / "wrong.obo"
-    path.write_text(text)
+    path = write(tmp_path / "wrong.obo", text)
     with pytest.raises(FormatError, match=message) as caught:
         read_obo(path)
     assert caught.value.line == line
@@ -59,8 +58,7 @@ def test_wrong_text_is_refused_with_its_line(tmp_path, text, line, message):
 
 
 def test_bytes_that_are_not_utf8_are_refused_with_their_line(tmp_path):
-    path = tmp_path / "latin1.obo"
-    path.write_bytes("[Term]\nid: X:1\nname: Köhler\n".encode("latin-1"))
+    path = write(tmp_path / "latin1.obo", "[Term]\nid: X:1\nname: Köhler\n".encode("latin-1"))
     with pytest.raises(FormatError, match=r"0xF6.*UTF-8") as caught:
         read_obo(path)
     assert caught.value.line == 3

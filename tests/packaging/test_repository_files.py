@@ -12,6 +12,7 @@ from typing import Any
 import jsonschema
 import pytest
 import yaml
+from harness.files import write
 
 ROOT = Path(__file__).resolve().parents[2]
 SCHEMAS = {
@@ -44,8 +45,7 @@ def test_satisfies_its_schema(path: Path) -> None:
 def test_the_action_installs_its_own_files_unless_told_otherwise(tmp_path: Path) -> None:
     action = load(ROOT / "action.yml")
     step = action["runs"]["steps"][0]
-    python = tmp_path / "python"
-    python.write_text('#!/bin/sh\necho "$@"\n', "utf-8")
+    python = write(tmp_path / "python", '#!/bin/sh\necho "$@"\n')
     python.chmod(0o755)
 
     def install(package: str) -> list[str]:

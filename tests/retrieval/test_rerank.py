@@ -1,9 +1,8 @@
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 import pytest
+from harness.retrievers import Stand
 
 from trectools_plus.errors import UsageError
 from trectools_plus.formats.tables import Corpus, Topics
@@ -23,25 +22,10 @@ CORPUS = Corpus.from_dict(
 )
 
 
-class Fixed:
-    """A retriever that always finds the same."""
-
-    name = "fixed"
-
-    def __init__(self, doc_ids: list[str]) -> None:
-        self.doc_ids = doc_ids
-        self.asked: list[int] = []
-
-    def search(self, queries: Sequence[str], depth: int) -> list[Ranking]:
-        self.asked.append(depth)
-        scores = np.arange(len(self.doc_ids), 0, -1, dtype=np.float32)
-        return [Ranking(self.doc_ids, scores).head(depth) for _ in queries]
-
-
 class ByName(RerankingRetriever):
     """Scores documents as told."""
 
-    def __init__(self, inner: Fixed, scores: dict[str, float], depth: int) -> None:
+    def __init__(self, inner: Stand, scores: dict[str, float], depth: int) -> None:
         super().__init__(inner, {}, depth)
         self.told = scores
 
@@ -57,7 +41,7 @@ def test_trigrams_are_those_of_pg_trgm() -> None:
 
 
 def test_the_lexical_score_by_hand() -> None:
-    reranker = RerankingRetriever(Fixed([]), TextParts.from_corpus(CORPUS).names(), 3)
+    reranker = RerankingRetriever(Stand("fixed", []), TextParts.from_corpus(CORPUS).names(), 3)
     ranking = Ranking(["b", "d", "c"], np.array([3, 2, 1], dtype=np.float32))
     seizure = trigrams("seizure")
     # First scores scaled to 1, 0.5, 0; the mean with the overlap.
@@ -76,7 +60,7 @@ def test_labels_and_synonyms_count_and_definitions_only_where_there_is_nothing_e
         ("y", "definition", "clenching"),
     ]
     frame = pl.DataFrame(rows, schema=["doc_id", "kind", "text"], orient="row")
-    reranker = RerankingRetriever(Fixed([]), TextParts.from_frame(frame).names(), 3)
+    reranker = RerankingRetriever(Stand("fixed", []), TextParts.from_frame(frame).names(), 3)
     equal = Ranking(["y", "x"], np.ones(2, dtype=np.float32))
     assert reranker.score("teeth grinding", equal).tolist() == pytest.approx([0.5, 1.0], abs=0.1)
     assert reranker.score("clenching", equal)[0] == 1
@@ -84,20 +68,20 @@ def test_labels_and_synonyms_count_and_definitions_only_where_there_is_nothing_e
 
 
 def test_what_lies_deeper_keeps_its_order_below() -> None:
-    fixed = Fixed(["p", "q", "r", "s", "t"])
+    fixed = Stand("fixed", ["p", "q", "r", "s", "t"])
     retriever = ByName(fixed, {"p": -7.5, "q": 2, "r": 2}, 3)
     (found,) = retriever.search(["x"], 5)
     assert found.doc_ids == ["r", "q", "p", "s", "t"]
     assert found.scores.tolist() == [2, 2, -7.5, -9, -10]
     (short,) = retriever.search(["x"], 2)
     assert (short.doc_ids, short.scores.tolist()) == (["r", "q"], [2, 2])
-    assert fixed.asked == [5, 3]
-    (nothing,) = ByName(Fixed([]), {}, 3).search(["x"], 5)
+    assert [depth for _, depth in fixed.asked] == [5, 3]
+    (nothing,) = ByName(Stand("fixed", []), {}, 3).search(["x"], 5)
     assert len(nothing) == 0
 
 
 def test_fetch_and_search_agree_and_the_query_itself_goes_first() -> None:
-    retriever = ByName(Fixed(["p", "q", "r"]), {"p": 1, "q": 2, "r": 3}, 2)
+    retriever = ByName(Stand("fixed", ["p", "q", "r"]), {"p": 1, "q": 2, "r": 3}, 2)
     topics = Topics.from_dict({"1": "x", "q": "y"})
     found = fetch_runs(
         FetchRequest(

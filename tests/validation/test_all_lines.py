@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from harness.files import write
+
 from trectools_plus.validation import FileReport, validate_run
 from trectools_plus.validation.findings import as_document, render_text
 
 
 def test_all_lines_are_listed_on_request_only(tmp_path: Path) -> None:
-    path = tmp_path / "a.run"
-    path.write_text("# comment\n" + "".join(f"1 0\td{n} {n} {9 - n} t\n" for n in range(1, 8)))
+    path = write(
+        tmp_path / "a.run",
+        "# comment\n" + "".join(f"1 0\td{n} {n} {9 - n} t\n" for n in range(1, 8)),
+    )
 
     def lines_of(report: FileReport) -> list[int]:
         findings = as_document([report])["files"][0]["findings"]

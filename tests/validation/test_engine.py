@@ -6,6 +6,7 @@ import warnings
 from pathlib import Path
 
 import pytest
+from harness.files import write
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
@@ -142,8 +143,7 @@ def test_empty_tables_are_refused() -> None:
 
 
 def test_line_numbers_count_comments_and_blank_lines(tmp_path: Path) -> None:
-    path = tmp_path / "a.run"
-    path.write_text("# c\n\n1 Q0 a 1 2 t\n# c\n1 Q0 a 2 1 t\n", encoding="utf-8")
+    path = write(tmp_path / "a.run", "# c\n\n1 Q0 a 1 2 t\n# c\n1 Q0 a 2 1 t\n")
     found = {finding.code: finding for finding in validate_run(path).findings}
     assert found["R131"].line == 5
     assert "(line 3: score 2; here: 1)" in found["R131"].message

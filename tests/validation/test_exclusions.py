@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from harness.files import write
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -119,8 +120,7 @@ def test_searches_go_deeper_so_that_enough_is_left(files: Path, program: Any) ->
     "text", ["1 b\n2\n", "1 b\n2 0 c 1\n", "", "# nothing\n", "1 0 b high\n", "one two three\n"]
 )
 def test_other_files_are_refused(tmp_path: Path, text: str) -> None:
-    path = tmp_path / "exclude.txt"
-    path.write_text(text)
+    path = write(tmp_path / "exclude.txt", text)
     with pytest.raises(TrectoolsPlusError) as caught:
         Exclusions.of(str(path))
     assert str(path) in str(caught.value)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from harness.files import write
 from harness.tables import cases_of
 
 from trectools_plus.errors import UsageError
@@ -39,13 +40,8 @@ QRELS_CASES: dict[str, Case] = {
 }
 
 
-def _write(path: Path, content: str | bytes) -> Path:
-    path.write_bytes(content if isinstance(content, bytes) else content.encode())
-    return path
-
-
 def _fix(code: str, case: Case, folder: Path, codes: tuple[str, ...] = ()) -> FixSummary:
-    path, out = _write(folder / "in.txt", case.before), folder / "out.txt"
+    path, out = write(folder / "in.txt", case.before), folder / "out.txt"
     return (fix_qrels if code in QRELS_CASES else fix_run)(path, out, codes=codes)
 
 
@@ -81,7 +77,7 @@ def test_file_without_rows_that_can_be_read_is_not_written(
     content: str | bytes, reason: str, tmp_path: Path
 ) -> None:
     out = tmp_path / "out.txt"
-    summary = fix_run(_write(tmp_path / "in.txt", content), out)
+    summary = fix_run(write(tmp_path / "in.txt", content), out)
     assert summary.output is None
     assert not out.exists()
     assert reason in (summary.refused or "")
@@ -111,7 +107,7 @@ SCORES = ["1e3", "+9.50", "09", "8.", ".5", "1E-3", "0.00", "-0", "-1.250"]
     ],
 )
 def test_texts_and_orders_stay_as_far_as_they_can(before: str, after: str, tmp_path: Path) -> None:
-    fix_run(_write(tmp_path / "in.txt", before), tmp_path / "out.txt")
+    fix_run(write(tmp_path / "in.txt", before), tmp_path / "out.txt")
     assert (tmp_path / "out.txt").read_text() == after
 
 
@@ -146,7 +142,7 @@ def test_the_output_is_compressed_as_its_name_says(tmp_path: Path) -> None:
 
 def test_fixes_of_bytes_columns_ranks_and_order_are_applied_together(tmp_path: Path) -> None:
     text = "\ufeff# note\r\n2 0 a 0 2 t\r\n\r\n1 Q0 b 1 2 t\r\n1 Q0\tc 2 1 t\r\n2 Q0 d 1 1 t\r\n"
-    summary = fix_run(_write(tmp_path / "in.txt", text), tmp_path / "out.txt")
+    summary = fix_run(write(tmp_path / "in.txt", text), tmp_path / "out.txt")
     fixed = "2 Q0 a 1 2 t\n1 Q0 b 1 2 t\n1 Q0 c 2 1 t\n2 Q0 d 2 1 t\n"
     rows = (tmp_path / "out.txt").read_text().splitlines()
     assert sorted(rows) == sorted(fixed.splitlines())
@@ -186,10 +182,10 @@ def test_the_file_to_write_comes_first(values: list[str]) -> None:
 
 
 def test_input_is_never_written_over(tmp_path: Path) -> None:
-    path = _write(tmp_path / "in.txt", RUN[:-1])
+    path = write(tmp_path / "in.txt", RUN[:-1])
     (tmp_path / "link.txt").symlink_to(path)
     os.link(path, tmp_path / "hard.txt")
-    qrels = _write(tmp_path / "qrels.txt", QRELS)
+    qrels = write(tmp_path / "qrels.txt", QRELS)
     for output in (path, f"{tmp_path}/./in.txt", tmp_path / "link.txt", tmp_path / "hard.txt"):
         with pytest.raises(UsageError):
             fix_run(path, output)
@@ -202,4 +198,4 @@ def test_input_is_never_written_over(tmp_path: Path) -> None:
 @pytest.mark.parametrize("code", ["R999", "R111", "Q141", "nonsense"])
 def test_code_without_a_fix_for_runs_is_refused(code: str, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=f"there is no fix {code} for run"):
-        fix_run(_write(tmp_path / "in.txt", RUN), tmp_path / "out.txt", codes=[code])
+        fix_run(write(tmp_path / "in.txt", RUN), tmp_path / "out.txt", codes=[code])

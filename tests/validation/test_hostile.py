@@ -16,6 +16,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import zstandard
+from harness.files import write
 
 from trectools_plus.errors import FormatError
 from trectools_plus.formats.columns.lexer import scan_columns
@@ -203,8 +204,7 @@ FOUND = [
 
 @pytest.mark.parametrize("data", FOUND)
 def test_what_fuzzing_found_stays_found(tmp_path: Path, data: bytes) -> None:
-    path = tmp_path / "a"
-    path.write_bytes(data)
+    path = write(tmp_path / "a", data)
     for n_fields in range(2, 8):
         columns = scan_columns(read_file(path), n_fields)
         assert columns.rows.height == columns.n_rows
@@ -221,8 +221,7 @@ def test_what_fuzzing_found_stays_found(tmp_path: Path, data: bytes) -> None:
 @pytest.mark.parametrize("first", ["", " ", "\r", "# c", "---"])
 @pytest.mark.parametrize("name", ["a", "a.yaml", "a.tsv"])
 def test_blank_lines_are_scanned_once(tmp_path: Path, name: str, first: str) -> None:
-    path = tmp_path / name
-    path.write_text(f"{first}\n" * 30_000 + "x", encoding="utf-8")
+    path = write(tmp_path / name, f"{first}\n" * 30_000 + "x")
     begin = time.process_time()
     assert validate_topics(path).findings
     assert time.process_time() - begin < 10

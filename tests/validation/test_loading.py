@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from harness.files import write
 
 from trectools_plus.errors import CheckFailedError, InputError
 from trectools_plus.formats.tables import Qrels
@@ -22,14 +23,8 @@ from trectools_plus.validation.loading import open_valid_qrels
 RUN = "1 Q0 a 1 2.5 tag\n1 Q0 b 2 1.5 tag\n2 Q0 a 1 0.5 tag\n"
 
 
-def _file(folder: Path, content: str) -> Path:
-    path = folder / "input.txt"
-    path.write_bytes(content.encode())
-    return path
-
-
 def test_an_error_is_refused_with_its_code_place_and_remedy(tmp_path: Path) -> None:
-    path = _file(tmp_path, RUN.replace(" b 2 1.5", " a 2 nan"))
+    path = write(tmp_path / "input.txt", RUN.replace(" b 2 1.5", " a 2 nan"))
     with pytest.raises(FindingsError) as caught:
         load_run(path)
     error = caught.value
@@ -45,7 +40,7 @@ def test_an_error_is_refused_with_its_code_place_and_remedy(tmp_path: Path) -> N
 
 def test_files_without_common_ids_are_refused(tmp_path: Path) -> None:
     with pytest.raises(FindingsError) as caught:
-        load_run(_file(tmp_path, RUN), qrels=Qrels.from_dict({"01": {"a": 1}}))
+        load_run(write(tmp_path / "input.txt", RUN), qrels=Qrels.from_dict({"01": {"a": 1}}))
     assert {finding.code for finding in caught.value.findings} >= {"P101"}
 
 
@@ -60,19 +55,19 @@ def test_files_without_common_ids_are_refused(tmp_path: Path) -> None:
 )
 def test_qrels_that_crash_evaluators_are_refused(content: str, code: str, tmp_path: Path) -> None:
     with pytest.raises(FindingsError) as caught:
-        load_qrels(_file(tmp_path, content))
+        load_qrels(write(tmp_path / "input.txt", content))
     assert code in {finding.code for finding in caught.value.findings}
 
 
 def test_findings_on_beir_qrels_have_the_lines_of_the_file(tmp_path: Path) -> None:
     rows = "query-id\tcorpus-id\tscore\n# note\n1\ta\t5\n\n2\tb\t-1\n2\tc\t1\n1\ta\t5\n"
-    view, findings = open_valid_qrels(_file(tmp_path, "\ufeff" + rows))
+    view, findings = open_valid_qrels(write(tmp_path / "input.txt", "\ufeff" + rows))
     assert view.table("x").to_dict() == {"1": {"a": 5}, "2": {"b": -1, "c": 1}}
     lines = {finding.code: finding.line for finding in findings}
     of_files, of_rows = {"F102": 1, "F107": 2, "F108": 4}, {"Q121": 5, "Q122": 3}
     assert lines == of_files | of_rows | {"Q103": 1, "Q141": 7, "Q151": 7}
     with pytest.raises(FindingsError, match="F105"):
-        load_qrels(_file(tmp_path, rows.replace("\n", "\r")))
+        load_qrels(write(tmp_path / "input.txt", rows.replace("\n", "\r")))
 
 
 BEIR = "query-id\tcorpus-id\tscore\n"
@@ -92,7 +87,7 @@ BEIR = "query-id\tcorpus-id\tscore\n"
 def test_a_beir_header_hides_no_other_finding(
     rows: str, expected: dict[str, int | None], tmp_path: Path
 ) -> None:
-    path = _file(tmp_path, BEIR + rows)
+    path = write(tmp_path / "input.txt", BEIR + rows)
     found = [finding for finding in validate_qrels(path).findings if finding.code != "Q134"]
     assert {finding.code: finding.line for finding in found} == expected
     errors = {finding.code for finding in found if finding.severity == "error"} - {"Q103"}
@@ -106,8 +101,7 @@ def test_a_beir_header_hides_no_other_finding(
 
 
 def test_topics_are_read_or_refused_with_all_findings(tmp_path: Path) -> None:
-    path = tmp_path / "topics.tsv"
-    path.write_text("q1\tfirst words\nq2\tsecond words\n")
+    path = write(tmp_path / "topics.tsv", "q1\tfirst words\nq2\tsecond words\n")
     assert load_topics(path).frame.equals(read_topics(path).frame)
     path.write_text("q1\tfirst words\nq 2\tsecond words\nq3\t\n")
     with pytest.raises(FindingsError) as caught:
@@ -118,15 +112,16 @@ def test_topics_are_read_or_refused_with_all_findings(tmp_path: Path) -> None:
 
 
 def test_the_queries_of_a_test_set_are_topics(tmp_path: Path) -> None:
-    path = tmp_path / "set.yaml"
-    path.write_text("queries:\n- query_id: q1\n  query_text: words\n  relevant_docs: [d1]\n")
+    path = write(
+        tmp_path / "set.yaml",
+        "queries:\n- query_id: q1\n  query_text: words\n  relevant_docs: [d1]\n",
+    )
     assert load_topics(path).to_dict() == {"q1": "words"}
     assert load_topics(path).read_as is None
 
 
 @pytest.mark.parametrize("text", ['{"1": {}}', '{"1": []}'])
 def test_a_run_whose_queries_have_no_results_is_refused(text: str, tmp_path: Path) -> None:
-    path = tmp_path / "run.json"
-    path.write_text(text)
+    path = write(tmp_path / "run.json", text)
     with pytest.raises(InputError):
         load_run(path)

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+from harness.files import write
 from typer.testing import CliRunner
 
 from trectools_plus import compare, evaluate, load_qrels, load_run
@@ -108,8 +109,7 @@ def test_runs_are_reported(folder: Path, name: str, code: str) -> None:
 def test_findings_have_the_lines_of_the_table(
     tmp_path: Path, rows: str, code: str, line: int
 ) -> None:
-    path = tmp_path / "q.csv"
-    path.write_text("query_id,doc_id,relevance\n" + rows, "utf-8")
+    path = write(tmp_path / "q.csv", "query_id,doc_id,relevance\n" + rows)
     with pytest.raises(FindingsError) as caught:
         load_qrels(path)
     [finding] = caught.value.findings

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from harness.files import write
 
 from trectools_plus.errors import UsageError
 from trectools_plus.formats.tables import Qrels, Topics
@@ -21,9 +22,7 @@ def qrels(n_queries: int) -> Qrels:
 @pytest.fixture
 def run(tmp_path: Path) -> Path:
     """A run for queries 1 and 2, with a '0' in column 2, two tags, and one odd long tag."""
-    path = tmp_path / "a.run"
-    path.write_text("1 0 a 1 2 t\n1 0 b 2 1 t\n2 0 a 1 2 " + "t/" + "\n")
-    return path
+    return write(tmp_path / "a.run", "1 0 a 1 2 t\n1 0 b 2 1 t\n2 0 a 1 2 " + "t/" + "\n")
 
 
 def severities(report: FileReport, profile: str) -> dict[str, str]:

@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
+from harness.files import write
 from harness.tables import cases_of
 from hypothesis import given
 from hypothesis import strategies as st
@@ -81,22 +82,17 @@ CASES: dict[str, Case] = {
 }
 
 
-def _write(path: Path, content: str | bytes) -> Path:
-    path.write_bytes(content if isinstance(content, bytes) else content.encode())
-    return path
-
-
 def _report(code: str, content: str | bytes, case: Case, folder: Path) -> FileReport:
-    path = _write(folder / case.name, content)
+    path = write(folder / case.name, content)
     if code.startswith("T2"):
-        parts = [_write(folder / "part.yaml", case.part)] if case.part else []
+        parts = [write(folder / "part.yaml", case.part)] if case.part else []
         ontology = TOY if code.startswith("T20") else None
         return [*validate_test_sets([*parts, path], ontology=ontology)][-1]
     if code.startswith("T"):
         return validate_topics(path)
     if code.startswith("Q") or code == "P112":
         return validate_qrels(path, topics=case.topics)
-    qrels = _write(folder / "qrels.txt", case.qrels) if case.qrels else None
+    qrels = write(folder / "qrels.txt", case.qrels) if case.qrels else None
     return validate_run(
         path,
         qrels=qrels,
@@ -213,8 +209,7 @@ def test_a_bar_in_an_id_is_no_separator(tmp_path: Path) -> None:
 
 
 def test_swapped_columns_are_not_subtopics(tmp_path: Path) -> None:
-    path = tmp_path / "qrels"
-    path.write_text("1 d01 0 2\n1 d02 0 0\n2 d01 0 1\n2 d03 0 0\n")
+    path = write(tmp_path / "qrels", "1 d01 0 2\n1 d02 0 0\n2 d01 0 1\n2 d03 0 0\n")
     codes = {finding.code for finding in validate_qrels(path).errors}
     assert codes == {"Q108"}
 

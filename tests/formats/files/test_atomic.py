@@ -14,6 +14,7 @@ from types import SimpleNamespace
 
 import polars as pl
 import pytest
+from harness.files import write
 
 from trectools_plus.errors import InputError
 from trectools_plus.formats.files.atomic import atomic_write
@@ -24,9 +25,7 @@ from trectools_plus.formats.writing import write_parquet
 
 @pytest.fixture
 def target(tmp_path: Path) -> Path:
-    path = tmp_path / "a.txt"
-    path.write_text("old\n")
-    return path
+    return write(tmp_path / "a.txt", "old\n")
 
 
 def only(path: Path) -> bool:

@@ -10,6 +10,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from harness.files import write
 
 from trectools_plus.errors import FormatError, TrectoolsPlusError
 from trectools_plus.formats.files.content import iter_content, read_file
@@ -84,8 +85,7 @@ def test_every_way_of_reading_names_the_format(tmp_path: Path, name: str) -> Non
 
 @pytest.mark.parametrize("compress", [gzip.compress, bz2.compress])
 def test_compressed_archives_are_named(tmp_path: Path, compress) -> None:
-    path = tmp_path / "a.tar.gz"
-    path.write_bytes(compress(BINARY["a tar archive"]))
+    path = write(tmp_path / "a.tar.gz", compress(BINARY["a tar archive"]))
     assert not is_plain_file(path)
     with pytest.raises(BinaryFileError):
         read_file(path)

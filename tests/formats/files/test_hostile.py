@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 import zstandard
+from harness.files import write
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -48,12 +49,6 @@ def _line(error: FormatError | FindingsError) -> int | None:
     return error.findings[0].line if isinstance(error, FindingsError) else error.line
 
 
-def _write(folder: Path, data: bytes) -> Path:
-    path = folder / "file"
-    path.write_bytes(data)
-    return path
-
-
 @given(
     lengths=st.lists(st.integers(0, 40), max_size=30),
     final_newline=st.booleans(),
@@ -77,7 +72,7 @@ def test_reading_stops_at_a_line_that_is_too_long(
 ) -> None:
     whole = ROW * 3 + b"#" + b"x" * (short_lines - 1) + b"\n"
     rest = b"y" * (short_lines + 1) + b"\n" + ROW
-    path = _write(tmp_path, pack(whole + rest))
+    path = write(tmp_path / "file", pack(whole + rest))
     source = read_file(path, partial=True)
     assert source.data == whole
     assert (source.overlong.line, source.overlong.head) == (5, rest)
@@ -90,7 +85,7 @@ def test_reading_stops_at_a_line_that_is_too_long(
         with pytest.raises(REFUSED) as caught:
             read(path)
         assert _line(caught.value) == 5
-    assert read_file(_write(tmp_path, pack(whole))).overlong is None
+    assert read_file(write(tmp_path / "file", pack(whole))).overlong is None
 
 
 @pytest.mark.usefixtures("short_lines")
@@ -99,7 +94,7 @@ def test_every_reader_refuses_an_overlong_line(
     tmp_path: Path, read: Callable[[Path], object]
 ) -> None:
     with pytest.raises(REFUSED) as caught:
-        read(_write(tmp_path, b"{" * 5000))
+        read(write(tmp_path / "file", b"{" * 5000))
     assert _line(caught.value) == 1
 
 
@@ -115,7 +110,9 @@ def test_iterating_over_lines_stops_at_one_that_is_too_long(
     monkeypatch.setattr(content_module, "CHUNK_BYTES", chunk_bytes)
     monkeypatch.setattr(content_module, "HEAD_BYTES", 6)
     above = [*ROW.split(b"\n")[:1] * 3, b"x" * short_lines]
-    lines = iter_lines(_write(tmp_path, b"\n".join([*above, b"y" * (short_lines + 1)]) + rest))
+    lines = iter_lines(
+        write(tmp_path / "file", b"\n".join([*above, b"y" * (short_lines + 1)]) + rest)
+    )
     assert [next(lines) for _ in above] == above
     with pytest.raises(FormatError, match="1,000") as caught:
         next(lines)
@@ -127,7 +124,7 @@ def test_a_bomb_is_refused_before_it_fills_the_memory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: Compression
 ) -> None:
     monkeypatch.setattr(limits, "EXPANSION_FREE_BYTES", 1 << 20)
-    path = _write(tmp_path, PACK[name](ROW * 150_000))
+    path = write(tmp_path / "file", PACK[name](ROW * 150_000))
     for read in (read_file, lambda path: sum(1 for _ in iter_lines(path))):
         with pytest.raises(FormatError, match=f"{name} stream .*200 times"):
             read(path)
@@ -136,7 +133,7 @@ def test_a_bomb_is_refused_before_it_fills_the_memory(
 @pytest.mark.parametrize("name", PACK)
 def test_doubly_compressed_files_are_decompressed_once(tmp_path: Path, name: Compression) -> None:
     within = PACK[name](ROW * 1000)
-    path = _write(tmp_path, PACK[name](within))
+    path = write(tmp_path / "file", PACK[name](within))
     assert read_file(path).data == within
     with pytest.raises(REFUSED):
         load_run(path)
@@ -148,7 +145,7 @@ def test_wide_encodings_are_refused(
     tmp_path: Path, read: Callable[[Path], object], encoding: str
 ) -> None:
     with pytest.raises(REFUSED):
-        read(_write(tmp_path, (ROW.decode() * 100).encode(encoding)))
+        read(write(tmp_path / "file", (ROW.decode() * 100).encode(encoding)))
 
 
 @pytest.mark.parametrize("read", READERS)
@@ -157,14 +154,14 @@ def test_surrogates_and_floods_of_nul_are_refused(
 ) -> None:
     for data in (ROW.replace(b"d1", "\ud800".encode("utf-8", "surrogatepass")), bytes(1 << 20)):
         with pytest.raises(REFUSED):
-            read(_write(tmp_path, data))
+            read(write(tmp_path / "file", data))
 
 
 @pytest.mark.parametrize("pack", [bytes, *PACK.values()])
 def test_more_content_than_the_limit_is_not_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pack: Callable[[bytes], bytes]
 ) -> None:
-    path = _write(tmp_path, pack(os.urandom(1 << 17).hex().encode() + b"\n"))
+    path = write(tmp_path / "file", pack(os.urandom(1 << 17).hex().encode() + b"\n"))
     monkeypatch.setattr(content_module, "CHUNK_BYTES", 1 << 16)
     monkeypatch.setenv(limits.LIMIT_VARIABLE, "0.0001")
     with pytest.raises(InputError, match="GiB") as caught:
@@ -217,7 +214,7 @@ def test_topics_of_any_depth_and_number_end_in_a_short_message(
     tmp_path: Path, content: str, what: str
 ) -> None:
     with pytest.raises(FormatError, match=what) as caught:
-        read_topics(_write(tmp_path, content.encode()))
+        read_topics(write(tmp_path / "file", content.encode()))
     assert len(str(caught.value)) < 1000
 
 
@@ -233,15 +230,15 @@ def test_giant_ids_are_cut_in_messages(tmp_path: Path) -> None:
     ]
     for read, content in cases:
         with pytest.raises(REFUSED) as caught:
-            read(_write(tmp_path, content.encode()))
+            read(write(tmp_path / "file", content.encode()))
         assert len(str(caught.value)) < 1000
 
 
 def test_a_corpus_is_read_line_by_line(tmp_path: Path) -> None:
     lines = b"".join(b'{"id":"%d","text":"a"}\n' % n for n in range(1000))
     with pytest.raises(FormatError):
-        _count(iter_corpus(_write(tmp_path, lines + b"{" * (20 << 20))))
-    assert _count(iter_corpus(_write(tmp_path, lines))) == 1000
+        _count(iter_corpus(write(tmp_path / "file", lines + b"{" * (20 << 20))))
+    assert _count(iter_corpus(write(tmp_path / "file", lines))) == 1000
 
 
 def _count(items: Iterator[object]) -> int:

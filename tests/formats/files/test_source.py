@@ -12,6 +12,7 @@ from types import SimpleNamespace
 
 import pytest
 import zstandard
+from harness.files import write
 
 from trectools_plus.errors import FormatError
 from trectools_plus.formats.files import content
@@ -35,8 +36,10 @@ def chunk_bytes(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch)
 @pytest.mark.usefixtures("chunk_bytes")
 @pytest.mark.parametrize("name", PACK)
 def test_decompresses_by_magic_bytes_and_any_number_of_members(tmp_path: Path, name: str) -> None:
-    path = tmp_path / "misnamed.txt"
-    path.write_bytes(PACK[name](DATA[:1000]) + PACK[name](b"") + PACK[name](DATA[1000:]))
+    path = write(
+        tmp_path / "misnamed.txt",
+        PACK[name](DATA[:1000]) + PACK[name](b"") + PACK[name](DATA[1000:]),
+    )
     source = read_file(path)
     assert (source.data, source.compression, source.path) == (DATA, name, str(path))
     assert list(iter_lines(path)) == DATA.split(b"\n")[:-1]
@@ -44,8 +47,7 @@ def test_decompresses_by_magic_bytes_and_any_number_of_members(tmp_path: Path, n
 
 @pytest.mark.usefixtures("chunk_bytes")
 def test_plain_bytes_are_not_changed(tmp_path: Path) -> None:
-    path = tmp_path / "plain.gz"
-    path.write_bytes(DATA)
+    path = write(tmp_path / "plain.gz", DATA)
     assert read_file(path).data == DATA
     assert read_file(path).compression is None
     assert list(iter_lines(path)) == DATA.split(b"\n")[:-1]
@@ -56,8 +58,7 @@ def test_plain_bytes_are_not_changed(tmp_path: Path) -> None:
     [(b"", []), (b"\n", [b""]), (b"a", [b"a"]), (b"a\r\n\nb", [b"a\r", b"", b"b"])],
 )
 def test_lines_end_in_lf_alone(tmp_path: Path, data: bytes, lines: list[bytes]) -> None:
-    path = tmp_path / "a"
-    path.write_bytes(data)
+    path = write(tmp_path / "a", data)
     assert list(iter_lines(path)) == lines
 
 
@@ -75,8 +76,7 @@ def test_a_cut_stream_is_an_error_wherever_it_is_cut(tmp_path: Path, name: str) 
 
 @pytest.mark.parametrize("name", ["gzip", "zstd"])
 def test_data_after_the_stream_is_an_error(tmp_path: Path, name: str) -> None:
-    path = tmp_path / "a"
-    path.write_bytes(PACK[name](DATA) + b"1 Q0 d1 1 9.5 base\n")
+    path = write(tmp_path / "a", PACK[name](DATA) + b"1 Q0 d1 1 9.5 base\n")
     with pytest.raises(FormatError, match=f"{name} stream"):
         read_file(path)
 

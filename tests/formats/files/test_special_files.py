@@ -11,6 +11,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from harness.files import write
 
 from trectools_plus.errors import FormatError, InputError
 from trectools_plus.formats.corpus import load_corpus
@@ -95,8 +96,7 @@ def test_missing_standard_input_is_refused(
 def test_a_file_that_shrinks_while_it_is_read_gives_what_is_left(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, left: int
 ) -> None:
-    path = tmp_path / "file"
-    path.write_bytes(ROW * 100_000)
+    path = write(tmp_path / "file", ROW * 100_000)
 
     def shrink(_: bytes) -> None:
         os.truncate(path, left)

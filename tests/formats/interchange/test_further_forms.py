@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from harness.files import write
 from harness.tables import cases_of
 
 from trectools_plus import load_run
@@ -19,12 +20,6 @@ from trectools_plus.validation.loading import convert_qrels, convert_run
 PAIRS = [(q, f"d{d}") for q in ("1", "2") for d in range(q == "2", 5)]
 
 
-def write(tmp_path: Path, text: str, name: str = "file") -> Path:
-    path = tmp_path / name
-    path.write_text(text)
-    return path
-
-
 def message(path: Path, code: str) -> str:
     validate = validate_run if code.startswith("R") else validate_qrels
     (found,) = (one for one in validate(path).findings if one.code == code)
@@ -33,19 +28,19 @@ def message(path: Path, code: str) -> str:
 
 def test_two_possible_grades_are_named(tmp_path: Path) -> None:
     lines = [f"{q} 0 {d} {n % 3} {n % 2}\n" for n, (q, d) in enumerate(PAIRS)]
-    path = write(tmp_path, "".join(lines))
+    path = write(tmp_path / "file", "".join(lines))
     assert "5 columns" in message(path, "Q102")
     with pytest.raises(FormatError):
         convert_qrels(path)
     blank = [f"{q} 0 doc {n} {n % 2}\n" for n, (q, _) in enumerate(PAIRS)]
     with pytest.raises(FormatError):
-        convert_qrels(write(tmp_path, "".join(blank)))
+        convert_qrels(write(tmp_path / "file", "".join(blank)))
 
 
 @pytest.mark.parametrize("form", ["{} {} 0 0.000000", "{}\t{}\t0\t0", "{:>6} {:>6}  0 0"])
 def test_relevant_documents_of_smart_are_converted(tmp_path: Path, form: str) -> None:
     documents = [("1", "184"), ("1", "29"), ("2", "12"), ("03", "31")]
-    path = write(tmp_path, "".join(form.format(*pair) + "\n" for pair in documents), "qrels.text")
+    path = write(tmp_path / "qrels.text", "".join(form.format(*pair) + "\n" for pair in documents))
     assert f"qrels convert {path} --output" in message(path, "Q108")
     assert "qrels convert" in message(path, "Q108")
     rows = convert_qrels(path).table.frame.select("query_id", "doc_id", "relevance").rows()
@@ -65,7 +60,7 @@ def test_relevant_documents_of_smart_are_converted(tmp_path: Path, form: str) ->
     ],
 )
 def test_declared_fields_decide(tmp_path: Path, text: str, rows: list[tuple[object, ...]]) -> None:
-    frame = load_run(write(tmp_path, text)).frame.sort("score", descending=True)
+    frame = load_run(write(tmp_path / "file", text)).frame.sort("score", descending=True)
     found = frame.select("query_id", "doc_id", "score").rows()
     assert [row[: len(rows[0])] for row in found[: len(rows)]] == rows
 
@@ -84,14 +79,14 @@ def test_declared_fields_decide(tmp_path: Path, text: str, rows: list[tuple[obje
     ],
 )
 def test_lists_of_unknown_meaning_are_refused(tmp_path: Path, text: str) -> None:
-    path = write(tmp_path, text)
+    path = write(tmp_path / "file", text)
     assert {one.code for one in validate_run(path).findings if one.blocks_scoring} == {"R103"}
     with pytest.raises(FormatError):
         convert_run(path)
 
 
 def test_unknown_fields_are_no_grades(tmp_path: Path) -> None:
-    path = write(tmp_path, '{"q": [{"doc_id": "a", "relevant": false}, {"doc_id": "b"}]}')
+    path = write(tmp_path / "file", '{"q": [{"doc_id": "a", "relevant": false}, {"doc_id": "b"}]}')
     with pytest.raises(FormatError, match="no relevance"):
         convert_qrels(path)
 
@@ -119,7 +114,9 @@ RESPONSE = {
     ],
 )
 def test_responses_with_query_ids_are_read(tmp_path: Path, text: str) -> None:
-    rows = load_run(write(tmp_path, text)).frame.select("query_id", "doc_id", "score").rows()
+    rows = (
+        load_run(write(tmp_path / "file", text)).frame.select("query_id", "doc_id", "score").rows()
+    )
     assert rows == [(q, *result) for q in "12" for result in (("d7", 2.5), ("d1", 1.25))]
 
 
@@ -132,7 +129,7 @@ def test_responses_with_query_ids_are_read(tmp_path: Path, text: str) -> None:
     ],
 )
 def test_responses_without_query_ids_are_named(tmp_path: Path, text: str, what: str) -> None:
-    path = write(tmp_path, text)
+    path = write(tmp_path / "file", text)
     assert what in message(path, "R103")
     assert "comma" not in message(path, "R103")
     assert "write {query_id: response}" in message(path, "R103").lower()
@@ -141,13 +138,13 @@ def test_responses_without_query_ids_are_named(tmp_path: Path, text: str, what: 
 
 
 def test_topics_with_a_priority_are_read(tmp_path: Path) -> None:
-    path = write(tmp_path, "20001:1:obama family tree\n20002:4: hotels: near 10:30\n")
+    path = write(tmp_path / "file", "20001:1:obama family tree\n20002:4: hotels: near 10:30\n")
     topics = read_topics(path)
     assert topics.frame.select("query_id", "text").rows() == [
         ("20001", "obama family tree"),
         ("20002", "hotels: near 10:30"),
     ]
-    plain = read_topics(write(tmp_path, "1:10:30 train\n2:bus\n"))
+    plain = read_topics(write(tmp_path / "file", "1:10:30 train\n2:bus\n"))
     assert plain.frame["text"].to_list() == ["10:30 train", "bus"]
 
 
@@ -160,7 +157,7 @@ MAPPING = {"query": "q", "doc_id": "_id", "score": "_score"}
     cases_of(__file__, "rows", ROWS=ROWS),
 )
 def test_columns_map_any_table(tmp_path: Path, text: str, columns: dict[str, str]) -> None:
-    run = load_run(write(tmp_path, text), columns=columns)
+    run = load_run(write(tmp_path / "file", text), columns=columns)
     assert run.frame.select("query_id", "doc_id", "score").rows() == [
         ("1", "d1", 2.5),
         ("1", "d2", 1.5),
@@ -183,7 +180,7 @@ def test_columns_map_any_table(tmp_path: Path, text: str, columns: dict[str, str
 )
 def test_missing_columns_are_named(tmp_path: Path, text: str, columns: Any, what: str) -> None:
     with pytest.raises(FormatError, match=what):
-        load_run(write(tmp_path, text), columns=columns)
+        load_run(write(tmp_path / "file", text), columns=columns)
 
 
 @pytest.mark.parametrize("given", ["query", "query=", "colour=a", "query=a,qid=b", "=a", ""])
@@ -203,12 +200,12 @@ def test_wrong_mappings_are_refused(given: str) -> None:
     ],
 )
 def test_rows_without_a_rating_are_not_judged(tmp_path: Path, text: str) -> None:
-    converted = convert_qrels(write(tmp_path, text))
+    converted = convert_qrels(write(tmp_path / "file", text))
     assert converted.table.to_dict() == {"q": {"a": 1}}
     assert "without a rating" in converted.notes[0]
 
 
 def test_columns_name_the_keys_of_nested_results(tmp_path: Path) -> None:
-    path = write(tmp_path, '{"data": [{"query": "q", "doc_id": "a", "weight": 2}]}')
+    path = write(tmp_path / "file", '{"data": [{"query": "q", "doc_id": "a", "weight": 2}]}')
     columns = {"query": "query", "doc_id": "doc_id", "score": "weight"}
     assert load_run(path, columns=columns).to_dict() == {"q": {"a": 2.0}}

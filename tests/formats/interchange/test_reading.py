@@ -8,6 +8,7 @@ import json
 from pathlib import Path
 
 import pytest
+from harness.files import write
 from harness.tables import cases_of
 from hypothesis import given
 from hypothesis import strategies as st
@@ -101,12 +102,6 @@ def test_other_files_are_split_at_blanks(text: str) -> None:
     assert lex_run(FileContent("f", text.encode())).origin is None
 
 
-def write(folder: Path, name: str, text: str) -> Path:
-    path = folder / name
-    path.write_text(text, encoding="utf-8")
-    return path
-
-
 RAG = (
     '{"run_id": "base", "topic_id": "2024-1", "references": ["m#8", "m#9"], "answer": []}\n'
     '{"run_id": "base", "topic_id": "2024-2", "references": ["m#1"], "answer": []}\n'
@@ -129,7 +124,7 @@ CANDIDATES = json.dumps(
 def test_runs_that_are_converted(
     tmp_path: Path, text: str, name: str, rows: list[tuple[str, str, float]]
 ) -> None:
-    path = write(tmp_path, "base.txt", text)
+    path = write(tmp_path / "base.txt", text)
     for source_format in (None, name):
         converted = convert_run(path, source_format=source_format)
         frame = converted.table.frame.select("query_id", "doc_id", "score")
@@ -144,18 +139,18 @@ def test_runs_that_are_converted(
 def test_qrels_that_are_converted(
     tmp_path: Path, text: str, name: str, rows: list[tuple[str, str, str, int]]
 ) -> None:
-    path = write(tmp_path, "q.txt", text)
+    path = write(tmp_path / "q.txt", text)
     for source_format in (None, name):
         frame = convert_qrels(path, source_format=source_format).table.frame
         assert [list(row) for row in frame.rows()] == rows
 
 
 def test_lost_information_is_noted(tmp_path: Path) -> None:
-    prels = write(tmp_path, "prels", "1 a 1 1 0.4\n1 b 0 1 0.4\n")
+    prels = write(tmp_path / "prels", "1 a 1 1 0.4\n1 b 0 1 0.4\n")
     assert any("sampling probabilities" in note for note in convert_qrels(prels).notes)
-    table = write(tmp_path, "q.csv", "qid,docid,grade,annotator\n1,a,1,x\n1,b,0,y\n")
+    table = write(tmp_path / "q.csv", "qid,docid,grade,annotator\n1,a,1,x\n1,b,0,y\n")
     assert convert_qrels(table).notes == ("not converted: annotator",)
-    ranks = write(tmp_path, "r.csv", "qid,docid,rank\n1,a,1\n")
+    ranks = write(tmp_path / "r.csv", "qid,docid,rank\n1,a,1\n")
     assert "ranks" in convert_run(ranks).notes[0]
 
 
@@ -174,7 +169,7 @@ def test_lost_information_is_noted(tmp_path: Path) -> None:
 )
 def test_what_cannot_be_converted_is_named(tmp_path: Path, text: str, what: str) -> None:
     with pytest.raises(FormatError, match=what):
-        convert_run(write(tmp_path, "r", text))
+        convert_run(write(tmp_path / "r", text))
 
 
 ID = st.text(
@@ -218,7 +213,7 @@ def test_runs_survive_the_round_trip(
     ]
     texts = (as_csv("qid,docid,score", rows, separator, quoting), json.dumps(scores))
     for text in texts:
-        run = load_run(write(folder, "r", text))
+        run = load_run(write(folder / "r", text))
         assert run.to_dict() == scores
         write_run(run, folder / "out.run")
         assert load_run(folder / "out.run").frame.equals(run.frame)
@@ -233,7 +228,7 @@ def test_qrels_survive_the_round_trip(
         (q, d, grade) for q, documents in grades.items() for d, grade in documents.items()
     ]
     for text in (as_csv("q,doc,rel", rows, separator, csv.QUOTE_MINIMAL), json.dumps(grades)):
-        qrels = load_qrels(write(folder, "q", text))
+        qrels = load_qrels(write(folder / "q", text))
         assert qrels.to_dict() == grades
         write_qrels(qrels, folder / "out")
         assert load_qrels(folder / "out").frame.equals(qrels.frame)

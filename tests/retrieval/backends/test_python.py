@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from harness.files import write
 from ir_measures import ScoredDoc
 
 from trectools_plus import evaluate
@@ -246,6 +247,5 @@ def test_evaluate_refuses_what_is_no_test_set_or_fails(tmp_path: Path) -> None:
 
 
 def read_only(folder: Path) -> Any:
-    path = folder / "a.run"
-    path.write_text("q1 Q0 d1 1 1.0 t\n")
+    path = write(folder / "a.run", "q1 Q0 d1 1 1.0 t\n")
     return load_run(path)

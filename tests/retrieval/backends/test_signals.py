@@ -130,29 +130,6 @@ def test_a_function_that_hangs_is_ended_and_its_fetch_resumed(
     assert (folder / "runs" / "mine.run").read_bytes() == uninterrupted
 
 
-@pytest.mark.parametrize("hang", ["sleep", "loop", "ignore"])
-def test_a_call_that_takes_too_long_has_failed(
-    program: Program, folder: Path, hang: str, uninterrupted: bytes
-) -> None:
-    process = fetch(program, folder, "runs", "--timeout", "0.5", hang=hang)
-    assert process.wait(timeout=60) == 1
-    message = process.stderr.read_text()
-    assert "mine is incomplete: 1 of 4 queries has no answer" in message
-    assert "q2: mine:search: no answer within 0.5 s" in message
-    assert_ended(folder / "hangs")
-    lines = (folder / "runs" / "mine.run.journal").read_text().splitlines()
-    entries = {entry["query_id"]: entry for entry in map(json.loads, lines[1:])}
-    assert {query: entry["status"] for query, entry in entries.items() if query != "q2"} == {
-        "q0": "ok",
-        "q1": "ok",
-        "q3": "ok",
-    }
-    manifest = json.loads((folder / "runs" / "mine.run.manifest.json").read_text())
-    assert [one["query_id"] for one in manifest["failed_queries"]] == ["q2"]
-    finish(fetch(program, folder, "runs", "--resume"))
-    assert (folder / "runs" / "mine.run").read_bytes() == uninterrupted
-
-
 def assert_ended(path: Path) -> None:
     """Check that the process whose id is in a file has ended."""
     command = ["ps", "-o", "stat=", "-p", path.read_text()]

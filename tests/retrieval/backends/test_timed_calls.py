@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from harness.files import write
 
 from trectools_plus import evaluate
 from trectools_plus.benchmark.run.config_file import load_config, load_fetch_settings
@@ -176,8 +177,7 @@ def test_a_limit_is_above_zero(timeout: float) -> None:
 
 
 def test_the_setting(tmp_path: Path) -> None:
-    path = tmp_path / "benchmark.yaml"
-    path.write_text("retriever: m:f\ntimeout: 5\n")
+    path = write(tmp_path / "benchmark.yaml", "retriever: m:f\ntimeout: 5\n")
     assert load_fetch_settings(path).timeout == 5
     assert load_fetch_settings(path, {"timeout": 2.5}).timeout == 2.5
     data = {"topics": "t", "qrels": "q"}

@@ -8,6 +8,7 @@ from time import sleep
 import numpy as np
 import polars as pl
 import pytest
+from harness.retrievers import Stand
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -31,7 +32,6 @@ from trectools_plus.retrieval.source import (
     FetchOptions,
     Hits,
     Query,
-    Ranking,
     SearchRequest,
     Source,
 )
@@ -48,20 +48,6 @@ CORPUS = Corpus.from_dict(
 )
 EMBEDDED_MODES = ["lexical", "vector", "ngram", "hybrid"]
 TOPICS = Topics.from_dict({"q1": "swept wing", "d2": "wing flutter", "q3": "the", "q4": ""})
-
-
-class Stand:
-    """A retriever of fixed answers that counts what it is asked."""
-
-    def __init__(self, name: str, doc_ids: list[str]) -> None:
-        self.name = name
-        self.doc_ids = doc_ids
-        self.asked: list[tuple[tuple[str, ...], int]] = []
-
-    def search(self, queries: Sequence[str], depth: int) -> list[Ranking]:
-        self.asked.append((tuple(queries), depth))
-        scores = np.arange(len(self.doc_ids), 0, -1, dtype=np.float32)
-        return [Ranking(self.doc_ids, scores).head(depth) for _ in queries]
 
 
 def test_runs_are_canonical_and_exact_in_32_bits() -> None:

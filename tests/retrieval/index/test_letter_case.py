@@ -7,6 +7,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from harness.files import write
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -35,8 +36,7 @@ def terms_of(texts: list[str], folder: Path) -> Corpus:
         f'synonym: "{text} of x" EXACT []\ndef: "{text} y." []\n'
         for number, text in enumerate(texts)
     ]
-    path = folder / "terms.obo"
-    path.write_text("format-version: 1.2\n\n" + "\n".join(stanzas), encoding="utf-8")
+    path = write(folder / "terms.obo", "format-version: 1.2\n\n" + "\n".join(stanzas))
     return corpus_of(Ontology.from_obo(path))
 
 

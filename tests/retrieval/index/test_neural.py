@@ -108,18 +108,6 @@ def test_vectors_are_those_of_the_model_scaled_to_length_1(minilm: str) -> None:
     assert np.allclose(encoder.embed_queries(texts), found, atol=1e-6)
 
 
-def test_vector_search_with_a_local_model(minilm: str) -> None:
-    settings = RetrievalSettings(embedding_model=minilm)
-    (ranking,) = build_retrievers(CORPUS, ["vector"], settings)["vector"].search(["tiny child"], 9)
-    assert ranking.doc_ids[0] == "d1"
-    # Equal texts have equal vectors whatever batch they are in: the higher id leads.
-    places = ranking.doc_ids.index("d4"), ranking.doc_ids.index("d2")
-    assert places[1] - places[0] == 1
-    assert ranking.scores[places[0]] == ranking.scores[places[1]]
-    (multi,) = build_retrievers(CORPUS, ["all_max"], settings)["all_max"].search(["fits"], 9)
-    assert set(multi.doc_ids) == {"d1", "d2", "d3", "d4"}
-
-
 def test_an_index_belongs_to_one_model_its_prompts_and_its_length(minilm: str) -> None:
     def key(**further: Any) -> str:
         settings = RetrievalSettings(**further)

@@ -6,6 +6,7 @@ import warnings
 from pathlib import Path
 
 import pytest
+from harness.files import write
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -73,8 +74,7 @@ def test_any_bytes_give_findings_and_no_exception(name: str, data: bytes) -> Non
 
 
 def _report(folder: Path, name: str, content: str) -> FileReport:
-    path = folder / name
-    path.write_text(content, encoding="utf-8")
+    path = write(folder / name, content)
     return validate_topics(path)
 
 

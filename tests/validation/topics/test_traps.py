@@ -6,6 +6,7 @@ import gzip
 from pathlib import Path
 
 import pytest
+from harness.files import write
 from harness.tables import cases_of
 
 from trectools_plus.validation import FileReport, validate_topics
@@ -13,7 +14,6 @@ from trectools_plus.validation import FileReport, validate_topics
 TSV = "1\tfirst query\n2\tsecond query\n3\tthird query\n"
 JSONL = '{"qid":"1","query":"a"}\n{"qid":"2","query":"b"}\n'
 SET = 'queries:\n  - id: "1"\n    text: first query\n    relevant: {d01: 2, d02: 0}\n'
-CASE = SET.partition("\n")[2]
 XML = (
     '<all>\n<topic number="1">\n<query>a</query>\n</topic>\n'
     '<topic number="2">\n<query>b</query>\n</topic>\n</all>\n'
@@ -22,8 +22,7 @@ SGML = "<top>\n<num> Number: 1\n<title> a\n</top>\n<top>\n<num> Number: 2\n<titl
 
 
 def _report(folder: Path, name: str, content: str | bytes) -> FileReport:
-    path = folder / name
-    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    path = write(folder / name, content if isinstance(content, bytes) else content.encode())
     return validate_topics(path)
 
 
@@ -74,8 +73,7 @@ def test_every_place_is_counted_and_listed(tmp_path: Path) -> None:
     content = "queries:\n" + "".join(
         f"  - id: {n}\n    text: t{n}\n    relevant: {{d: 1}}\n" for n in range(10, 30)
     )
-    path = tmp_path / "set.yaml"
-    path.write_text(content, encoding="utf-8")
+    path = write(tmp_path / "set.yaml", content)
     [finding] = validate_topics(path, every_line=True).findings
     assert finding.count == 20
     assert list(finding.lines) == list(range(2, 62, 3))

@@ -118,9 +118,6 @@ def test_an_unusable_environment_is_reported(
     assert "hidden" not in str(caught.value)
 
 
-ENTRY = {"query_id": "q1", "segments": [{"segment_id": "a", "score": 1}]}
-
-
 @pytest.mark.parametrize(
     ("reply", "reason"),
     [

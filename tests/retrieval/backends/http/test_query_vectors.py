@@ -11,6 +11,7 @@ from typing import Any
 import httpx
 import numpy as np
 import pytest
+from harness.files import write
 
 from trectools_plus.display import no_progress
 from trectools_plus.errors import InputError
@@ -91,10 +92,10 @@ def test_a_missing_model_is_reported_before_the_first_request(
 def test_models_of_a_configuration_are_relative_to_it(tmp_path: Path) -> None:
     from trectools_plus.benchmark.run.config_file import load_fetch_settings
 
-    path = tmp_path / "service.yaml"
-    path.write_text(
+    path = write(
+        tmp_path / "service.yaml",
         "http:\n  url: http://a?q={query_text}\n  embedding_model: one\n"
-        "  modes: {a: {embedding_model: two}, b: {embedding_model: builtin}, c: {}}\n"
+        "  modes: {a: {embedding_model: two}, b: {embedding_model: builtin}, c: {}}\n",
     )
     http = load_fetch_settings(path).http
     assert {mode: http.for_mode(mode).embedding_model for mode in "abc"} == {
