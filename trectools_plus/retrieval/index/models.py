@@ -16,6 +16,10 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
 from trectools_plus.choices import Device
 from trectools_plus.errors import InputError, MissingExtraError, describe_error
 from trectools_plus.formats.hashing import sha256_file
@@ -166,11 +170,11 @@ def model_facts(path: str, device: Device, model: Any) -> dict[str, str | int | 
     }
 
 
-def first_rows(texts: Sequence[str]) -> list[int]:
+def first_rows(texts: Sequence[str] | pl.Series) -> npt.NDArray[np.uint32]:
     """Return, for each text, the row of the first text that equals it.
 
     The last digits of a model's output depend on the other texts of a batch. A text that occurs
     several times is therefore embedded only once, so that its documents get equal scores.
     """
-    first: dict[str, int] = {}
-    return [first.setdefault(text, row) for row, text in enumerate(texts)]
+    numbered = pl.DataFrame({"text": texts}, {"text": pl.String}).with_row_index("row")
+    return numbered.select(pl.col("row").min().over("text")).to_series().to_numpy()

@@ -74,15 +74,15 @@ class EmbeddedIndex(Index):
 
     def build(self, folder: Path, progress: Progress) -> None:
         """Write one vector for each text to ``vectors.npy``; equal texts get equal vectors."""
-        texts, width = self._parts.texts, self.encoder.dimensions
+        texts, width = self._parts.texts(), self.encoder.dimensions
         vectors = np.lib.format.open_memmap(
             folder / "vectors.npy", mode="w+", dtype=np.float32, shape=(len(texts), width)
         )
-        firsts = np.array(first_rows(texts), dtype=np.intp)
+        firsts = first_rows(texts)
         distinct = np.unique(firsts)
         for start in range(0, len(distinct), _TEXTS_PER_STEP):
             rows = distinct[start : start + _TEXTS_PER_STEP]
-            vectors[rows] = self.encoder.embed_documents([texts[row] for row in rows])
+            vectors[rows] = self.encoder.embed_documents(texts.gather(rows).to_list())
             progress("embedding documents", start + len(rows), len(distinct))
         repeated = np.flatnonzero(firsts != np.arange(len(texts)))
         vectors[repeated] = vectors[firsts[repeated]]
@@ -190,7 +190,7 @@ def nearest_documents(
     """Yield the documents with the exactly highest aggregated products.
 
     Args:
-        vectors: ``float32`` of shape ``(len(parts.texts), dimensions)``, rows of length 1 or 0.
+        vectors: ``float32`` of shape ``(len(parts.documents), dimensions)``, rows of length 1 or 0.
         queries: ``float32`` of shape ``(n_queries, dimensions)``, rows of length 1 or 0.
         parts: The documents of the rows.
         aggregation: The aggregation of products to a document's score.
