@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from functools import lru_cache
 from importlib.metadata import version
@@ -18,7 +18,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import polars as pl
 
 from trectools_plus.choices import Device
 from trectools_plus.errors import InputError, MissingExtraError, describe_error
@@ -170,11 +169,13 @@ def model_facts(path: str, device: Device, model: Any) -> dict[str, str | int | 
     }
 
 
-def first_rows(texts: Sequence[str] | pl.Series) -> npt.NDArray[np.uint32]:
+def first_rows(texts: Iterable[str]) -> npt.NDArray[np.intp]:
     """Return, for each text, the row of the first text that equals it.
 
     The last digits of a model's output depend on the other texts of a batch. A text that occurs
     several times is therefore embedded only once, so that its documents get equal scores.
     """
-    numbered = pl.DataFrame({"text": texts}, {"text": pl.String}).with_row_index("row")
-    return numbered.select(pl.col("row").min().over("text")).to_series().to_numpy()
+    # Hashes need less memory than texts.
+    first: dict[bytes, int] = {}
+    hashes = (hashlib.sha256(text.encode()).digest() for text in texts)
+    return np.array([first.setdefault(key, row) for row, key in enumerate(hashes)], dtype=np.intp)

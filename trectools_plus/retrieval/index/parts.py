@@ -16,7 +16,7 @@ its parts. A document without a part of the aggregated kinds is not ranked.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import TypeVar
@@ -42,7 +42,7 @@ class TextParts(Displayed):
 
     Attributes:
         doc_ids: Documents with at least one part, ids descending by UTF-8 bytes.
-        texts: Returns the parts' texts, one for each row of the index.
+        texts: Returns their texts, one for each row of the index.
         documents: The number of each part's document, ascending.
         kinds: The number of each part's kind in ``KINDS``, ascending within a document.
         sha256: Hash of ids, kinds and texts in this order.
@@ -50,7 +50,7 @@ class TextParts(Displayed):
     """
 
     doc_ids: list[str]
-    texts: Callable[[], pl.Series]
+    texts: Callable[[], Iterable[str]]
     documents: Positions
     kinds: Positions
     sha256: str

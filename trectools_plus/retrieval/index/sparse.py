@@ -74,7 +74,7 @@ class SparseRetriever(Index):
 
     def build(self, folder: Path, progress: Progress) -> None:
         """Write the weights of each word in the documents."""
-        texts = self._documents.searchable_texts().to_list()
+        texts = [*self._documents.searchable_texts()]
         by_word = _encode(self._model.encode_document, texts, _TEXTS_PER_BATCH, progress).T.tocsr()
         for name in _ARRAYS:
             np.save(folder / f"{name}.npy", getattr(by_word, name))
