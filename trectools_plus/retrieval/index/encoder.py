@@ -6,7 +6,7 @@ import logging
 import re
 from array import array
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Protocol
@@ -23,7 +23,6 @@ from trectools_plus.retrieval.source import Scores
 MODEL = "l2_supercat"
 DIMENSIONS = 256
 _TEXTS_PER_BATCH = 32
-_WORDS_IN_MEMORY = 1 << 17
 # No token of the model has a space after another character, so words are tokenised separately.
 # ▁ stands for a space; the names of special tokens are between < and >.
 _WORD_END = re.compile(" (?<![ >▁] )(?!<)")
@@ -71,12 +70,9 @@ class TextEncoder:
             disable_download=True,
         )
         self._vectors: Scores = model.embedding
-        self._tokenizer = model.tokenizer
-        self._tokens_of = lru_cache(_WORDS_IN_MEMORY)(self._tokenize)
-
-    def _tokenize(self, word: str) -> bytes:
-        """Return the numbers of a word's tokens, with 32 bits each."""
-        return array("i", self._tokenizer.encode(word, add_special_tokens=False).ids).tobytes()
+        encode = partial(model.tokenizer.encode, add_special_tokens=False)
+        # The numbers of a word's tokens, with 32 bits each.
+        self._tokens_of = lru_cache(1 << 17)(lambda word: array("i", encode(word).ids).tobytes())
 
     @staticmethod
     def facts() -> dict[str, str | int | None]:
@@ -100,14 +96,11 @@ class TextEncoder:
         words = [_WORD_END.split(clean_text(text.lower())) for text in texts]
         tokens = [b"".join(map(self._tokens_of, of_text)) for of_text in words]
         ids = np.frombuffer(b"".join(tokens), np.int32)
-        lengths = np.array([len(of_text) // ids.itemsize for of_text in tokens], dtype=np.intp)
-        ends = np.cumsum([0, *lengths])
-        counts = csr_array(
-            (np.ones(len(ids), np.float32), ids, ends), (len(texts), len(self._vectors))
-        )
+        ends = np.cumsum([0, *map(len, tokens)]) // ids.itemsize
+        shape = len(texts), len(self._vectors)
         # The product adds the vectors of a text in their order, as numpy.sum does.
-        sums: Scores = counts @ self._vectors
-        return _unit(sums / np.maximum(1, lengths)[:, np.newaxis].astype(np.float32))
+        sums = csr_array((np.ones(len(ids), np.float32), ids, ends), shape) @ self._vectors
+        return _unit(sums / np.maximum(1, np.diff(ends, axis=0), dtype=np.float32)[:, np.newaxis])
 
     def embed_queries(self, texts: Sequence[str]) -> Scores:
         """Embed queries; the vector of a text is the same as that of a document."""

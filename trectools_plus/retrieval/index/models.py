@@ -16,9 +16,6 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-
 from trectools_plus.choices import Device
 from trectools_plus.errors import InputError, MissingExtraError, describe_error
 from trectools_plus.formats.hashing import sha256_file
@@ -169,7 +166,7 @@ def model_facts(path: str, device: Device, model: Any) -> dict[str, str | int | 
     }
 
 
-def first_rows(texts: Iterable[str]) -> npt.NDArray[np.intp]:
+def first_rows(texts: Iterable[str]) -> list[int]:
     """Return, for each text, the row of the first text that equals it.
 
     The last digits of a model's output depend on the other texts of a batch. A text that occurs
@@ -178,4 +175,4 @@ def first_rows(texts: Iterable[str]) -> npt.NDArray[np.intp]:
     # Hashes need less memory than texts.
     first: dict[bytes, int] = {}
     hashes = (hashlib.sha256(text.encode()).digest() for text in texts)
-    return np.array([first.setdefault(key, row) for row, key in enumerate(hashes)], dtype=np.intp)
+    return [first.setdefault(key, row) for row, key in enumerate(hashes)]

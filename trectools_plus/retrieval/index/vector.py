@@ -75,7 +75,7 @@ class EmbeddedIndex(Index):
 
     def build(self, folder: Path, progress: Progress) -> None:
         """Write one vector for each text to ``vectors.npy``; equal texts get equal vectors."""
-        firsts = first_rows(self._parts.texts())
+        firsts = np.array(first_rows(self._parts.texts()), dtype=np.intp)
         vectors = np.lib.format.open_memmap(
             folder / "vectors.npy", "w+", np.float32, (len(firsts), self.encoder.dimensions)
         )
