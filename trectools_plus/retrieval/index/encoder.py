@@ -100,7 +100,7 @@ class TextEncoder:
         shape = len(texts), len(self._vectors)
         # The product adds the vectors of a text in their order, as numpy.sum does.
         sums = csr_array((np.ones(len(ids), np.float32), ids, ends), shape) @ self._vectors
-        return _unit(sums / np.maximum(1, np.diff(ends, axis=0), dtype=np.float32)[:, np.newaxis])
+        return _unit(sums / np.maximum(1, np.diff(ends), dtype=np.float32)[:, np.newaxis])
 
     def embed_queries(self, texts: Sequence[str]) -> Scores:
         """Embed queries; the vector of a text is the same as that of a document."""

@@ -112,7 +112,7 @@ class Ordered:
         without :attr:`rises`.
         """
         taus = np.ones(int(self.query.max(initial=0)) + 1)
-        for query in np.unique(self.query[self.rises]):
+        for query in np.flatnonzero(np.bincount(self.query[self.rises])):
             start, end = np.searchsorted(self.query, [query, query + 1])
             rank, score = self.rank[start:end], self.score[start:end]
             kept = np.flatnonzero(np.isfinite(rank) & ~np.isnan(score))[:COMPARED_ROWS]
