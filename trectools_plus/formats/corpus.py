@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from itertools import islice
 from pathlib import Path
 
 import polars as pl
 
 from trectools_plus.errors import FormatError
 from trectools_plus.formats.files.content import iter_lines
+from trectools_plus.formats.hashing import ROWS_PER_STEP
 from trectools_plus.formats.jsonl import iter_objects
 from trectools_plus.formats.tables import CORPUS_SCHEMA, Corpus, CorpusDocument
 from trectools_plus.formats.writing import id_problem
@@ -38,12 +40,11 @@ def load_corpus(path: str | Path) -> Corpus:
 
 def collect_corpus(documents: Iterable[CorpusDocument], path: str) -> Corpus:
     """Collect documents in a table."""
-    columns = list(zip(*documents, strict=True))
-    series = [
-        pl.Series(name, values, dtype=dtype, strict=True)
-        for (name, dtype), values in zip(CORPUS_SCHEMA.items(), columns, strict=True)
-    ]
-    return Corpus(pl.DataFrame(series), path)
+    rows = iter(documents)
+    # In steps, because strings need more memory in Python than in a table.
+    steps = iter(lambda: list(islice(rows, ROWS_PER_STEP)), [])
+    frames = [pl.DataFrame(step, CORPUS_SCHEMA, orient="row") for step in steps]
+    return Corpus(pl.concat(frames), path)
 
 
 def iter_corpus(path: str | Path) -> Iterator[CorpusDocument]:

@@ -308,10 +308,10 @@ class Corpus(_Table):
         """Return ``doc_id, title, text`` of those of these documents that exist."""
         return self.frame.filter(pl.col("doc_id").is_in(doc_ids.implode()))
 
-    def searchable_texts(self) -> list[str]:
-        """Return the indexed text of each document: title and text, joined by a space."""
-        joined = pl.concat_str("title", "text", separator=" ").str.strip_chars()
-        return self.frame.select(joined).to_series().to_list()
+    def searchable_texts(self) -> Iterator[str]:
+        """Yield the indexed text of each document: title and text, joined by a space."""
+        for part in self.frame.iter_slices(ROWS_PER_STEP):
+            yield from (part["title"] + " " + part["text"]).str.strip_chars()
 
     def to_dict(self) -> dict[str, str]:
         """Return the corpus as ``{doc_id: searchable text}``."""

@@ -93,8 +93,8 @@ class RewordedRetriever:
 
 def rewording_of(retriever: Retriever) -> OtherTexts | None:
     """Return the source of other texts for the queries of a retriever; ``None`` without one."""
-    leaves = [leaf for leaf in leaves_of(retriever) if isinstance(leaf, RewordedRetriever)]
-    return leaves[0].rewording if leaves else None
+    leaves = leaves_of(retriever)
+    return next((leaf.rewording for leaf in leaves if isinstance(leaf, RewordedRetriever)), None)
 
 
 def _best_of(weighted: Sequence[tuple[Ranking, float]], depth: int) -> Ranking:

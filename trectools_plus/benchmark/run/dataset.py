@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from trectools_plus.benchmark.report import DatasetInfo, FindingRecord, record_findings
 from trectools_plus.benchmark.run.config import BenchmarkConfig
 from trectools_plus.choices import UnknownTerms
 from trectools_plus.errors import CheckFailedError, InputError, UsageError
@@ -44,6 +44,9 @@ from trectools_plus.validation import refuse_errors, validate_qrels
 from trectools_plus.validation.findings import Finding
 from trectools_plus.validation.inputs import Exclusions
 from trectools_plus.validation.loading import load_qrels, open_valid_qrels
+
+if TYPE_CHECKING:
+    from trectools_plus.benchmark.report import DatasetInfo, FindingRecord
 
 
 def load_hpo(
@@ -184,6 +187,8 @@ class Dataset:
 
     def describe(self, queries: int) -> DatasetInfo:
         """Return the entry in the manifest, with the number of queries in the means."""
+        from trectools_plus.benchmark.report import DatasetInfo
+
         contents = self.hash_contents()
         return DatasetInfo(
             id=self.id,
@@ -230,6 +235,8 @@ def load_dataset(config: BenchmarkConfig) -> Dataset:
         CheckFailedError: If topics, qrels and documents have no ids in common.
         UsageError: If the dataset is unknown.
     """
+    from trectools_plus.benchmark.report import record_findings
+
     name, is_searched = name_dataset(config), config.runs is None
     paths = {kind: getattr(config, kind) for kind in ("corpus", "topics", "qrels")}
     if config.dataset is not None and is_named_collection(name):
@@ -273,6 +280,8 @@ def load_dataset(config: BenchmarkConfig) -> Dataset:
 
 
 def _load_named(config: BenchmarkConfig, name: str) -> Dataset:
+    from trectools_plus.benchmark.report import record_findings
+
     if name == "hpo":
         options = config.test_file, config.ontology, config.unknown_terms, config.language
         data, notes, findings = load_hpo(*options)
@@ -283,6 +292,8 @@ def _load_named(config: BenchmarkConfig, name: str) -> Dataset:
 
 
 def _load_files(config: BenchmarkConfig, name: str, paths: Mapping[str, str | None]) -> Dataset:
+    from trectools_plus.benchmark.report import record_findings
+
     path, where = paths["corpus"], config.test_file
     corpus = None if path is None else load_corpus(path)
     if where is not None:

@@ -127,8 +127,9 @@ class PythonSource(Source):
             kind: FailureKind = "failed"
             started = perf_counter()
             try:
-                search = self.retriever.search
-                ids, scores = self.call(search, query.text, depth, seconds=self._timeout)
+                ids, scores = self.call(
+                    self.retriever.search, query.text, depth, seconds=self._timeout
+                )
                 return Hits(ids, scores, 1000 * (perf_counter() - started), attempt)
             except TimedOutError as error:
                 reason, kind = str(error), "unavailable"

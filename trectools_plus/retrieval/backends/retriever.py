@@ -213,7 +213,7 @@ pandas Series of scores; dictionaries or objects with an id and a score; a data 
 a search engine; the arrays of FAISS; or a :class:`~trectools_plus.retrieval.source.Ranking`."""
 
 
-def read_results(results: Results) -> tuple[list[str], list[float] | None]:
+def read_results(results: Results) -> Found:
     """Return the ids and scores in a retriever's results; no scores if it returned only ids.
 
     Raises:

@@ -144,9 +144,8 @@ class BackendSettings(Model):
 
     def make_backend(self) -> Backend:
         """Import the backend and create it with its settings."""
-        create = self._backend_class()
         given = () if self.is_embedded else (self._backend_setting, self.timeout)
-        backend: Backend = create(*given)
+        backend: Backend = self._backend_class()(*given)
         return backend
 
     def check_backend_modes(self, modes: Sequence[str]) -> None:

@@ -10,9 +10,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from queue import Empty, SimpleQueue
 from threading import Thread
-from typing import Any, TypeVar
-
-Result = TypeVar("Result")
+from typing import Any
 
 
 class TimedOutError(Exception):
@@ -33,8 +31,8 @@ class CallThread:
         self._thread: Thread | None = None
 
     def call(
-        self, function: Callable[..., Result], *arguments: Any, seconds: float | None = None
-    ) -> Result:
+        self, function: Callable[..., Any], *arguments: Any, seconds: float | None = None
+    ) -> Any:
         """Call a function; ``None`` for the seconds sets no limit.
 
         Raises:
@@ -60,8 +58,7 @@ class CallThread:
             raise
         if error is not None:
             raise error
-        found: Result = result
-        return found
+        return result
 
     def close(self) -> None:
         """End the thread as soon as its call ends."""

@@ -8,7 +8,7 @@ from operator import itemgetter
 
 import polars as pl
 
-from trectools_plus.formats.tables import PARTS_SCHEMA, Corpus
+from trectools_plus.formats.tables import CORPUS_SCHEMA, PARTS_SCHEMA, Corpus
 from trectools_plus.ontology.ontology import Ontology
 from trectools_plus.retrieval.hpo.lay_terms import normalise_name, terms_of_phrase
 from trectools_plus.retrieval.hpo.rewording import Rewording, is_hpo
@@ -44,10 +44,10 @@ def _names_of(ontology: Ontology) -> dict[str, list[str]]:
             *((1 + (synonym.scope != "EXACT"), synonym.text) for synonym in term.synonyms),
         )
     ]
-    names: dict[str, dict[str, None]] = {}
+    names: dict[str, list[str]] = {}
     for _, name, term_id in sorted(ranked, key=itemgetter(0)):
-        names.setdefault(normalise_name(name), {}).setdefault(term_id)
-    return {name: list(term_ids) for name, term_ids in names.items() if name}
+        names.setdefault(normalise_name(name), []).append(term_id)
+    return names | {"": []}
 
 
 def corpus_of(ontology: Ontology) -> Corpus:
@@ -64,10 +64,8 @@ def corpus_of(ontology: Ontology) -> Corpus:
         texts = filter(None, (*(synonym.text for synonym in term.synonyms), term.definition))
         ended = (text if text.endswith((".", "!", "?")) else f"{text}." for text in texts)
         rows.append((term.term_id, term.name, " ".join(ended)))
-    schema = dict.fromkeys(("doc_id", "title", "text"), pl.String)
-    frame = pl.DataFrame(rows, schema=schema, orient="row")
     corpus = Corpus(
-        frame,
+        pl.DataFrame(rows, CORPUS_SCHEMA, orient="row"),
         path=ontology.path,
         parts=parts_of(ontology),
         find_exact=partial(find_named, ontology),

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import logging
+import re
+from array import array
 from collections.abc import Mapping, Sequence
+from functools import lru_cache, partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Protocol
@@ -20,6 +23,9 @@ from trectools_plus.retrieval.source import Scores
 MODEL = "l2_supercat"
 DIMENSIONS = 256
 _TEXTS_PER_BATCH = 32
+# No token of the model has a space after another character, so words are tokenised separately.
+# ▁ stands for a space; the names of special tokens are between < and >.
+_WORD_END = re.compile(" (?<![ >▁] )(?!<)")
 
 
 class Encoder(Protocol):
@@ -64,8 +70,9 @@ class TextEncoder:
             disable_download=True,
         )
         self._vectors: Scores = model.embedding
-        self._tokenizer = model.tokenizer
-        self._tokenizer.no_padding()
+        encode = partial(model.tokenizer.encode, add_special_tokens=False)
+        # The numbers of a word's tokens, with 32 bits each.
+        self._tokens_of = lru_cache(1 << 17)(lambda word: array("i", encode(word).ids).tobytes())
 
     @staticmethod
     def facts() -> dict[str, str | int | None]:
@@ -83,15 +90,17 @@ class TextEncoder:
         Returns:
             ``float32`` of shape ``(len(texts), 256)``; rows of length 1, or all 0.
         """
+        from scipy.sparse import csr_array
+
         # Convert to lower case first, because this can produce accents that NFC then composes.
-        cleaned = [clean_text(text.lower()) for text in texts]
-        vectors = np.zeros((len(cleaned), DIMENSIONS), dtype=np.float32)
-        for start in range(0, len(cleaned), _TEXTS_PER_BATCH):
-            batch = cleaned[start : start + _TEXTS_PER_BATCH]
-            encoded = self._tokenizer.encode_batch(batch, add_special_tokens=False)
-            for row, tokens in enumerate(encoded, start):
-                vectors[row] = self._vectors[tokens.ids].sum(axis=0) / max(1, len(tokens.ids))
-        return _unit(vectors)
+        words = [_WORD_END.split(clean_text(text.lower())) for text in texts]
+        tokens = [b"".join(map(self._tokens_of, of_text)) for of_text in words]
+        ids = np.frombuffer(b"".join(tokens), np.int32)
+        ends = np.cumsum([0, *map(len, tokens)]) // ids.itemsize
+        shape = len(texts), len(self._vectors)
+        # The product adds the vectors of a text in their order, as numpy.sum does.
+        sums = csr_array((np.ones(len(ids), np.float32), ids, ends), shape) @ self._vectors
+        return _unit(sums / np.maximum(1, np.diff(ends), dtype=np.float32)[:, np.newaxis])
 
     def embed_queries(self, texts: Sequence[str]) -> Scores:
         """Embed queries; the vector of a text is the same as that of a document."""

@@ -8,10 +8,15 @@ Robertson and Zaragoza 2009; the exact variant is "Lucene (accurate)" of Kamphui
 from __future__ import annotations
 
 import logging
+import math
 import re
 import unicodedata
+from array import array
+from collections import defaultdict
 from collections.abc import Sequence
+from functools import cache
 from importlib.metadata import version
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -44,24 +49,20 @@ class Analyzer:
     def __init__(self, settings: RetrievalSettings) -> None:
         import Stemmer
 
-        self._stem = Stemmer.Stemmer(settings.stemmer).stemWord if settings.stemmer else None
-        self._terms: dict[str, str | None] = {}
+        stem = Stemmer.Stemmer(settings.stemmer).stemWord if settings.stemmer else str
+        dropped: frozenset[str] = frozenset()
         if settings.stopwords is not None:
             from bm25s import stopwords as lists
 
             name = "EN" if settings.stopwords == "english" else settings.stopwords.upper()
-            self._terms = dict.fromkeys(getattr(lists, f"STOPWORDS_{name}"))
+            dropped = frozenset(getattr(lists, f"STOPWORDS_{name}"))
+        # Each word is stemmed once.
+        self._term_of = cache(lambda word: None if word in dropped else stem(word))
 
     def terms(self, text: str) -> list[str]:
         """Return the terms of a text in their order, including repetitions."""
         words = _WORD.findall(clean_text(text).lower())
-        return [term for word in words if (term := self._term(word)) is not None]
-
-    def _term(self, word: str) -> str | None:
-        """Return the term of a word; ``None`` for a stop word. Each word is stemmed once."""
-        if word not in self._terms:
-            self._terms[word] = self._stem(word) if self._stem else word
-        return self._terms[word]
+        return [*filter(None, map(self._term_of, words))]
 
 
 _DOCUMENTS_PER_STEP = 2_000
@@ -106,22 +107,41 @@ class LexicalRetriever(Index):
         return rankings
 
     def build(self, folder: Path, progress: Progress) -> None:
-        """Write an index of ``bm25s``."""
-        vocabulary: dict[str, int] = {}
-        term_ids: list[list[int]] = []
-        for text in self._documents.searchable_texts():
-            terms = self._analyzer.terms(text)
-            term_ids.append([vocabulary.setdefault(term, len(vocabulary)) for term in terms])
-            if len(term_ids) % _DOCUMENTS_PER_STEP == 0:
-                progress("indexing words", len(term_ids), len(self._documents))
+        """Write an index of ``bm25s``.
+
+        The weights are those of ``BM25.index``, which counts the words of each document in Python.
+        """
+        from scipy.sparse import csr_array
+
+        vocabulary = defaultdict[str, int](count().__next__)
+        terms, ends, total = array("i"), array("i", [0]), len(self._documents)
+        for number, text in enumerate(self._documents.searchable_texts(), 1):
+            terms.extend(map(vocabulary.__getitem__, self._analyzer.terms(text)))
+            ends.append(len(terms))
+            if number % _DOCUMENTS_PER_STEP == 0:
+                progress("indexing words", number, total)
         if not vocabulary:
-            # bm25s would divide by the average length, which is 0. No query has this term.
-            vocabulary[""], term_ids[0] = 0, [0]
-        settings = self._settings
+            # The average length must not be 0. No query has this term.
+            terms.append(vocabulary[""])
+            ends[1:] = array("i", [1] * total)
+        shape, settings = (total, len(vocabulary)), self._settings
+        counts = csr_array((np.ones(len(terms), np.float32), terms, ends), shape).tocsc()
+        counts.sum_duplicates()
+        frequencies, lengths = np.diff(counts.indptr), np.diff(ends)
+        idf = [math.log(1 + (total - df + 0.5) / (df + 0.5)) for df in frequencies.tolist()]
+        norms = settings.k1 * ((1 - settings.b) + settings.b * lengths / lengths.mean())
+        weights = counts.data / (norms[counts.indices] + counts.data)
+        weights *= np.repeat(np.array(idf, np.float32), frequencies)
         index = _import_bm25s().BM25(method="lucene", k1=settings.k1, b=settings.b)
-        index.index((term_ids, vocabulary), create_empty_token=False, show_progress=False)
+        index.scores = {
+            "data": weights.astype(np.float32),
+            "indices": counts.indices,
+            "indptr": counts.indptr.astype(np.int64),
+            "num_docs": total,
+        }
+        index.vocab_dict, index.nonoccurrence_array = dict(vocabulary), None
         index.save(folder, show_progress=False)
-        progress("indexing words", len(term_ids), len(self._documents))
+        progress("indexing words", total, total)
 
     def load(self, folder: Path) -> Any:
         """Return the memory-mapped ``bm25s`` index."""

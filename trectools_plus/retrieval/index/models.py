@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from functools import lru_cache
 from importlib.metadata import version
@@ -166,11 +166,13 @@ def model_facts(path: str, device: Device, model: Any) -> dict[str, str | int | 
     }
 
 
-def first_rows(texts: Sequence[str]) -> list[int]:
+def first_rows(texts: Iterable[str]) -> list[int]:
     """Return, for each text, the row of the first text that equals it.
 
     The last digits of a model's output depend on the other texts of a batch. A text that occurs
     several times is therefore embedded only once, so that its documents get equal scores.
     """
-    first: dict[str, int] = {}
-    return [first.setdefault(text, row) for row, text in enumerate(texts)]
+    # Hashes need less memory than texts.
+    first: dict[bytes, int] = {}
+    hashes = (hashlib.sha256(text.encode()).digest() for text in texts)
+    return [first.setdefault(key, row) for row, key in enumerate(hashes)]

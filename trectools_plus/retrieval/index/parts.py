@@ -16,8 +16,9 @@ its parts. A document without a part of the aggregated kinds is not ranked.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import TypeVar
 
 import numpy as np
@@ -41,7 +42,7 @@ class TextParts(Displayed):
 
     Attributes:
         doc_ids: Documents with at least one part, ids descending by UTF-8 bytes.
-        texts: The parts' texts, one for each row of the index.
+        texts: Returns their texts, one for each row of the index.
         documents: The number of each part's document, ascending.
         kinds: The number of each part's kind in ``KINDS``, ascending within a document.
         sha256: Hash of ids, kinds and texts in this order.
@@ -49,7 +50,7 @@ class TextParts(Displayed):
     """
 
     doc_ids: list[str]
-    texts: list[str]
+    texts: Callable[[], Iterable[str]]
     documents: Positions
     kinds: Positions
     sha256: str
@@ -72,7 +73,7 @@ class TextParts(Displayed):
         doc_ids = ordered["doc_id"]
         return cls(
             doc_ids.unique(maintain_order=True).to_list(),
-            ordered["text"].to_list(),
+            partial(ordered.get_column, "text"),
             doc_ids.rle_id().to_numpy().astype(np.intp),
             ordered["order"].to_numpy().astype(np.intp),
             sha256_columns(ordered, list(PARTS_SCHEMA)),
@@ -83,8 +84,8 @@ class TextParts(Displayed):
     def of_documents(cls, corpus: Corpus) -> TextParts:
         """Return the title and text of each document as one part, its label."""
         numbers, ordered = np.arange(len(corpus), dtype=np.intp), corpus.in_index_order()
-        texts, key = ordered.searchable_texts(), ordered.sha256()
-        return cls(ordered.doc_ids, texts, numbers, np.zeros_like(numbers), key, corpus.path)
+        texts, kinds = ordered.searchable_texts, np.zeros_like(numbers)
+        return cls(ordered.doc_ids, texts, numbers, kinds, ordered.sha256(), corpus.path)
 
     @classmethod
     def from_corpus(cls, corpus: Corpus) -> TextParts:
@@ -104,7 +105,7 @@ class TextParts(Displayed):
     def names(self) -> dict[str, list[str]]:
         """Return the label and synonyms of each document, or its definition if it has neither."""
         names: dict[str, list[str]] = {}
-        for text, document, kind in zip(self.texts, self.documents, self.kinds, strict=True):
+        for text, document, kind in zip(self.texts(), self.documents, self.kinds, strict=True):
             doc_id = self.doc_ids[document]
             if KINDS[kind] != "definition" or doc_id not in names:
                 names.setdefault(doc_id, []).append(text)

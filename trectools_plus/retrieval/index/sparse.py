@@ -74,7 +74,7 @@ class SparseRetriever(Index):
 
     def build(self, folder: Path, progress: Progress) -> None:
         """Write the weights of each word in the documents."""
-        texts = self._documents.searchable_texts()
+        texts = [*self._documents.searchable_texts()]
         by_word = _encode(self._model.encode_document, texts, _TEXTS_PER_BATCH, progress).T.tocsr()
         for name in _ARRAYS:
             np.save(folder / f"{name}.npy", getattr(by_word, name))
@@ -94,7 +94,7 @@ def _encode(encode: Any, texts: list[str], batch_size: int, progress: Progress) 
 
     cleaned = [clean_text(text) for text in texts]
     firsts = first_rows(cleaned)
-    distinct = sorted(set(firsts))
+    distinct = np.unique(firsts)
     parts = []
     for start in range(0, len(distinct), _TEXTS_PER_STEP):
         rows = distinct[start : start + _TEXTS_PER_STEP]

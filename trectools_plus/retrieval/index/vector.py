@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
+from itertools import compress, islice
 from pathlib import Path
 from typing import Any, Self
 
@@ -32,8 +33,8 @@ from trectools_plus.retrieval.settings import RetrievalSettings
 from trectools_plus.retrieval.source import Ranking, Scores, empty_ranking, top_positions
 
 _TEXTS_PER_STEP = 2_048
-# The products of a batch of queries need at most 64 MiB, or one query needs more.
-_PRODUCTS_AT_ONCE = 1 << 24
+# The products of a batch of queries need at most 16 MiB, or one query needs more.
+_PRODUCTS_AT_ONCE = 1 << 22
 
 
 class EmbeddedIndex(Index):
@@ -73,18 +74,17 @@ class EmbeddedIndex(Index):
 
     def build(self, folder: Path, progress: Progress) -> None:
         """Write one vector for each text to ``vectors.npy``; equal texts get equal vectors."""
-        texts, width = self._parts.texts, self.encoder.dimensions
+        firsts = np.array(first_rows(self._parts.texts()), dtype=np.intp)
         vectors = np.lib.format.open_memmap(
-            folder / "vectors.npy", mode="w+", dtype=np.float32, shape=(len(texts), width)
+            folder / "vectors.npy", "w+", np.float32, (len(firsts), self.encoder.dimensions)
         )
-        firsts = np.array(first_rows(texts), dtype=np.intp)
-        distinct = np.unique(firsts)
+        is_first = firsts == np.arange(len(firsts))
+        distinct, texts = np.flatnonzero(is_first), compress(self._parts.texts(), is_first)
         for start in range(0, len(distinct), _TEXTS_PER_STEP):
             rows = distinct[start : start + _TEXTS_PER_STEP]
-            vectors[rows] = self.encoder.embed_documents([texts[row] for row in rows])
+            vectors[rows] = self.encoder.embed_documents([*islice(texts, len(rows))])
             progress("embedding documents", start + len(rows), len(distinct))
-        repeated = np.flatnonzero(firsts != np.arange(len(texts)))
-        vectors[repeated] = vectors[firsts[repeated]]
+        vectors[~is_first] = vectors[firsts[~is_first]]
         vectors.flush()
 
     def load(self, folder: Path) -> Scores:
@@ -189,7 +189,7 @@ def nearest_documents(
     """Yield the documents with the exactly highest aggregated products.
 
     Args:
-        vectors: ``float32`` of shape ``(len(parts.texts), dimensions)``, rows of length 1 or 0.
+        vectors: ``float32`` of shape ``(len(parts.documents), dimensions)``, rows of length 1 or 0.
         queries: ``float32`` of shape ``(n_queries, dimensions)``, rows of length 1 or 0.
         parts: The documents of the rows.
         aggregation: The aggregation of products to a document's score.

@@ -184,7 +184,7 @@ def row_behind_hash(code: str, row: str) -> Rule:
 
 def returning_queries(table: TableView) -> Pairs:
     """Return the rows at which a query continues after another."""
-    rows = np.setdiff1d(table.blocks.starts, table.blocks.first_rows)
+    rows = np.setdiff1d(table.blocks.starts, table.blocks.first_rows, assume_unique=True)
     return Pairs(rows, rows - 1)
 
 

@@ -101,7 +101,9 @@ def fragile_rows(run: RunView) -> Rows:
     suspects = np.flatnonzero(may_be_fragile(run.doc_ids))
     fragile = [is_fragile(text) for text in run.doc_ids.texts(suspects)]
     queries = np.array([is_fragile(text) for text in run.query_ids], np.bool_)
-    return np.union1d(run.blocks.first_rows[queries], suspects[np.array(fragile, np.bool_)])
+    # Unlike `np.union1d`, this does not import `numpy.ma`.
+    first_rows, rows = run.blocks.first_rows[queries], suspects[np.array(fragile, np.bool_)]
+    return np.flatnonzero(np.bincount(np.append(first_rows, rows)))
 
 
 fragile = partial(
@@ -163,9 +165,9 @@ def other_starts(run: RunView) -> Rows:
 def gaps(run: RunView) -> Pairs:
     """Return the rows whose rank is more than 1 above the one before."""
     ranked = run.ranked
-    unreadable = np.unique(ranked.query[np.isnan(ranked.rank)])
     places = np.flatnonzero(ranked.rank_steps > 1) + 1
-    return ranked.pairs(places[~np.isin(ranked.query[places], unreadable)])
+    unreadable = np.isin(ranked.query[places], ranked.query[np.isnan(ranked.rank)])
+    return ranked.pairs(places[~unreadable])
 
 
 def falling_ranks(run: RunView) -> Places:
@@ -196,7 +198,7 @@ def rows_where(run: RunView, pattern: str, rows: Rows, *, matches: bool = True) 
 def infinite_scores(run: RunView) -> Rows:
     """Return rows whose score is NaN or infinite."""
     words = rows_where(run, NOT_FINITE, np.flatnonzero(np.isnan(run.score)))
-    return np.union1d(words, np.flatnonzero(np.isinf(run.score)))
+    return np.sort(np.append(words, np.flatnonzero(np.isinf(run.score))))
 
 
 again = partial(

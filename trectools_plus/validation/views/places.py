@@ -246,7 +246,7 @@ class Ordered:
         without :attr:`rises`.
         """
         taus = np.ones(int(self.query.max(initial=0)) + 1)
-        for query in np.unique(self.query[self.rises]):
+        for query in np.flatnonzero(np.bincount(self.query[self.rises])):
             start, end = np.searchsorted(self.query, [query, query + 1])
             compared = slice(start, min(end, start + COMPARED_ROWS))
             rank, score = self.rank[compared], self.score[compared]
