@@ -138,7 +138,7 @@ def render_files(result: BenchmarkResult, *, plots: bool) -> None:
             if titles.height:
                 titles = titles.sort("doc_id")
                 write_parquet(titles, folder / DOCUMENTS_FILE)
-                evidence = replace(evidence, corpus=StoredDocuments(titles, titles.height))
+                evidence = replace(evidence, corpus=StoredDocuments(titles, count=titles.height))
     texts = {
         MARKDOWN_FILE: render_markdown(report),
         REPORT_FILE: render_json(report),
