@@ -44,7 +44,7 @@ from trectools_plus.validation.engine import check_pair_view, open_run
 from trectools_plus.validation.findings import NOTHING_JUDGED, FindingsError
 from trectools_plus.validation.loading import (
     accept_run,
-    load_run_with_findings,
+    open_single_run,
 )
 from trectools_plus.validation.registry import DEFAULT_MAX_DEPTH
 from trectools_plus.validation.rules.pairs import PairView
@@ -156,7 +156,8 @@ def write_mode_run(
         return ModeRun(run, RunFile(queries=0, ties=Ties(0, 0, 0, {10: 0, 100: 0})), [])
     mode = _write(folder, RunView.of_table(run), run.name)
     assert mode.info.path is not None
-    written, findings = load_run_with_findings(folder.partial / mode.info.path, max_depth=None)
+    view = open_single_run(folder.partial / mode.info.path, None)
+    findings, written = accept_run(view), view.table(view.tag)
     pair = [
         replace(finding, severity=Severity.WARNING, blocks_scoring=False)
         if accepts_unjudged and finding.code == NOTHING_JUDGED

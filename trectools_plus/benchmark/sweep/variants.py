@@ -21,7 +21,7 @@ from trectools_plus.retrieval.fusion import Fusion, fuse
 from trectools_plus.retrieval.setting_types import Names, Option, setting
 from trectools_plus.text import split_list
 from trectools_plus.validation import check_pair, refuse_errors
-from trectools_plus.validation.loading import load_run_with_findings
+from trectools_plus.validation.loading import load_run
 
 
 def _read_grid(grid: Any) -> Any:
@@ -148,7 +148,7 @@ def list_variants(config: SweepConfig, dataset: Dataset) -> tuple[list[Variant],
 
 
 def _read_run(name: str, path: str, dataset: Dataset) -> Run:
-    run, _ = load_run_with_findings(path, max_depth=None)
+    run = load_run(path)
     refuse_errors(check_pair(run, dataset.qrels, dataset.topics))
     return Run(run.frame, name)
 
