@@ -90,16 +90,11 @@ def not_topics(pair: PairView, *, of_run: bool) -> Places:
     return lacking(ids, pair.topic_ids, table)
 
 
-def near_rows(pair: PairView, *, most: bool) -> Places:
-    """Return documents of the run that the qrels spell differently, if they are most or not."""
-    is_most = pair.facts.near.count > pair.facts.n_judged
-    return pair.facts.near if pair.is_of_run and is_most == most else Places()
-
-
 spelled = partial(
     Case,
     message="{count} of {view.facts.n_documents} ids match the qrels only in another spelling "
     "({doc_id!m}, {theirs!m})",
+    where=lambda pair: pair.facts.near if pair.is_of_run else 0,
 )
 
 
@@ -266,8 +261,8 @@ RULES = (
         "run.txt:1: error P106: 10 of 10 ids match the qrels only in another spelling (D01, "
         "d01). Write the document ids identically in both files.",
         "Write the document ids identically in both files",
-        spelled("error", where=partial(near_rows, most=True)),
-        spelled("warning", where=partial(near_rows, most=False)),
+        spelled("error", given=lambda pair, places: places.count > pair.facts.n_judged),
+        spelled("warning"),
         drop_in="scores",
     ),
     rule(

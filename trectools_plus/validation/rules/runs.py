@@ -223,19 +223,7 @@ def ties_against_ranks(run: RunView) -> Pairs:
     return run.ties64.filter(is_above & (run.rank[rows] > run.rank[others]))
 
 
-def ties_of_others(run: RunView) -> Pairs:
-    """Return the rows of other documents with the score of the one before."""
-    rows, others = run.ties64.rows, run.ties64.others
-    return run.ties64.filter(~run.doc_ids.take(rows).equal(run.doc_ids.take(others)))
-
-
 _FALLING = "Write scores that fall with rank"
-
-
-def is_every_query_tied(run: RunView, places: Places) -> bool:
-    """Return whether all queries of several documents are tied, and most queries have several."""
-    is_most = 2 * run.n_larger > run.n_queries
-    return run.columns is not None and places.count == run.n_larger and is_most
 
 
 def ties_of_other_scores(run: RunView) -> Pairs:
@@ -721,7 +709,9 @@ RULES = (
         Case(
             "info",
             "{count:document} tied with the previous one; tools order them differently",
-            ties_of_others,
+            lambda run: run.ties64.filter(
+                ~run.doc_ids.take(run.ties64.rows).equal(run.doc_ids.take(run.ties64.others))
+            ),
         ),
     ),
     rule_of_cases(
@@ -739,7 +729,9 @@ RULES = (
             "every query has a single score ({score} in the first); only the rank column orders "
             "the documents",
             lambda run: run.blocks.first_rows[run.is_tied_query],
-            given=is_every_query_tied,
+            given=lambda run, places: (
+                run.columns is not None and places.count == run.n_larger > run.n_queries / 2
+            ),
         ),
         Case(
             "warning",
