@@ -68,8 +68,8 @@ def validate_run(
     qrels = judged if isinstance(judged, QrelsView) and judged.has_ids else None
     settings = ViewSettings(max_depth, max_tag_length, qrels=qrels, collection=collection)
     is_file = isinstance(path, str | PathLike) and not every_line
-    run = view_in_parts(fsdecode(path), settings) if is_file else None
-    run = run or _view_of(path, partial(open_run, max_depth=max_depth), RunView)
+    in_parts = view_in_parts(fsdecode(path), settings) if is_file else None
+    run = in_parts or _view_of(path, partial(open_run, max_depth=max_depth), RunView)
     if isinstance(run, FileReport):
         return run
     run.every_line, run.optional_rules = every_line, optional_rules
