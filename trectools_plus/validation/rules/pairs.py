@@ -408,7 +408,7 @@ class PairView:
     def near_queries(self) -> dict[str, str]:
         """For query ids of the run that the qrels spell differently: the other id."""
         theirs, topics = self.qrels.query_ids if self.qrels else (), set(self.topic_ids or ())
-        near = near_matches(self.run.query_ids, theirs)
+        near = near_matches(self.run.query_ids, theirs) if theirs else {}
         # Two topics are two queries, even if their ids are similar.
         return {ours: theirs for ours, theirs in near.items() if not {ours, theirs} <= topics}
 
