@@ -98,14 +98,6 @@ spelled = partial(
 )
 
 
-def outside_collection(pair: PairView) -> Flags | Rows:
-    """Flag the rows whose document is not in the collection."""
-    known = pair.collection
-    if known is None:
-        return NO_ROWS
-    return ~pair.run.doc_ids.series().is_in(known.implode()).to_numpy()
-
-
 def self_retrieving(pair: PairView) -> Flags | Rows:
     """Flag the rows whose document id is the query id."""
     if not pair.is_of_run:
@@ -275,7 +267,11 @@ RULES = (
         "run.txt:4: error P109: d10 is not in the collection. Use the ids of the collection.",
         "Use the ids of the collection",
         "{doc_id!v} is not in the collection[ ({count} of {view.run.n_rows:row})]",
-        outside_collection,
+        lambda pair: (
+            0
+            if pair.collection is None
+            else ~pair.run.doc_ids.series().is_in(pair.collection.implode()).to_numpy()
+        ),
         column=3,
         blocks_scoring=False,
         chunked=True,

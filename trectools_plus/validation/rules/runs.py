@@ -157,13 +157,13 @@ _BY_SCORE = "Number the ranks 1, 2, 3, … by score"
 def other_starts(run: RunView) -> Rows:
     """Return the first row by rank of each query that does not start at 1."""
     ranked, heads = run.ranked, run.ranked.heads
-    return ranked.rows(heads[~np.isnan(ranked.rank[heads]) & (ranked.rank[heads] != 1)])
+    return ranked.rows(heads[abs(ranked.rank[heads] - 1) > 0])
 
 
 def gaps(run: RunView) -> Pairs:
     """Return the rows whose rank is more than 1 above the one before."""
     ranked = run.ranked
-    unreadable = np.unique(ranked.query[np.isnan(ranked.rank)])
+    unreadable = ranked.query[np.isnan(ranked.rank)]
     places = np.flatnonzero(ranked.rank_steps > 1) + 1
     return ranked.pairs(places[~np.isin(ranked.query[places], unreadable)])
 
@@ -191,12 +191,6 @@ def rows_where(run: RunView, pattern: str, rows: Rows, *, matches: bool = True) 
         return rows if matches else rows[:0]
     flags = [(re.match(pattern, text) is not None) == matches for text in run.texts(5, rows)]
     return rows[np.array(flags, np.bool_)]
-
-
-def infinite_scores(run: RunView) -> Rows:
-    """Return rows whose score is NaN or infinite."""
-    words = rows_where(run, NOT_FINITE, np.flatnonzero(np.isnan(run.score)))
-    return np.union1d(words, np.flatnonzero(np.isinf(run.score)))
 
 
 again = partial(
@@ -640,7 +634,10 @@ RULES = (
         "Compute the score again, or remove the row",
         "score {score!q} is not a finite number[ (on {count} rows)]; such documents tie, or "
         "may have any rank",
-        infinite_scores,
+        lambda run: np.union1d(
+            rows_where(run, NOT_FINITE, np.flatnonzero(np.isnan(run.score))),
+            np.flatnonzero(np.isinf(run.score)),
+        ),
         column=5,
         tables=True,
     ),
