@@ -44,7 +44,7 @@ from trectools_plus.statistics.intervals import MIN_VALUES, mean_intervals
 from trectools_plus.statistics.scores import interval_of
 from trectools_plus.statistics.systems import Winner, select_winner
 from trectools_plus.validation import check_pair, refuse_errors
-from trectools_plus.validation.loading import load_run_with_findings
+from trectools_plus.validation.loading import load_run
 
 _FIELDS = ("method", "k", "weights", "normalisation")
 """The fields of :class:`Fusion` that a grid varies, as ``fusion.method`` and so on."""
@@ -95,7 +95,7 @@ def list_variants(config: SweepConfig, dataset: Dataset) -> tuple[list[Variant],
 
 
 def _read_run(name: str, path: str, dataset: Dataset) -> Run:
-    run, _ = load_run_with_findings(path, max_depth=None)
+    run = load_run(path)
     refuse_errors(check_pair(run, dataset.qrels, dataset.topics))
     return Run(run.frame, name)
 

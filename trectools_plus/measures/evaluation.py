@@ -392,10 +392,9 @@ def evaluate(
     of_files: list[Run] = []
 
     def accept(results: RunView) -> None:
-        accepted = accept_run(
-            results, view, accepts_unjudged=accepts_unjudged, strict_input=strict_input
+        of_runs.extend(
+            accept_run(results, view, accepts_unjudged=accepts_unjudged, strict_input=strict_input)
         )
-        of_runs.extend(accepted)
 
     def load_results(path: str) -> Run:
         results = open_single_run(path, columns=of_run_tables)

@@ -18,7 +18,7 @@ from trectools_plus.formats.interchange.names import ColumnNames
 from trectools_plus.formats.lexing import lex_qrels, lex_run
 from trectools_plus.validation.findings import FileReport, Finding, Fix, Severity
 from trectools_plus.validation.parts import ViewSettings, view_in_parts
-from trectools_plus.validation.registry import DEFAULT_MAX_DEPTH, TREC_MAX_DEPTH, Rule, Subject
+from trectools_plus.validation.registry import DEFAULT_MAX_DEPTH, TREC_MAX_DEPTH, Rule
 from trectools_plus.validation.rules import RULES
 from trectools_plus.validation.rules.pairs import PairView
 from trectools_plus.validation.views.qrels import QrelsView
@@ -67,8 +67,8 @@ def validate_run(
     qrels = judged if isinstance(judged, QrelsView) and judged.has_ids else None
     settings = ViewSettings(max_depth, max_tag_length, qrels=qrels, collection=collection)
     is_file = isinstance(path, str | PathLike) and not every_line
-    run = view_in_parts(fsdecode(path), settings) if is_file else None
-    run = run or _view_of(path, partial(open_run, max_depth=max_depth), RunView)
+    in_parts = view_in_parts(fsdecode(path), settings) if is_file else None
+    run = in_parts or _view_of(path, partial(open_run, max_depth=max_depth), RunView)
     if isinstance(run, FileReport):
         return run
     run.every_line, run.optional_rules = every_line, optional_rules
@@ -174,8 +174,7 @@ def open_qrels(path: str | Path, columns: ColumnNames | None = None) -> QrelsVie
 
 def check_view(view: TableView) -> list[Finding]:
     """Run the rules over a view, and leave out fixes if one of them prevents them."""
-    kinds: tuple[Subject, ...] = ("file", "run" if view.kind == "run" else "qrels")
-    findings = run_rules(view, kinds, view)
+    findings = run_rules(view, ("file", view.kind), view)
     if any(RULES[one.code].blocks_fixing and one.fix is Fix.NO for one in findings):
         findings = [replace(finding, fix=Fix.NO) for finding in findings]
     return findings
@@ -188,7 +187,7 @@ def check_pair_view(pair: PairView) -> list[Finding]:
 
 def run_rules(
     subject: TableView | PairView,
-    kinds: Container[Subject],
+    kinds: Container[str],
     reported_view: TableView,
     *,
     rules: Iterable[Rule] = RULES,
@@ -202,17 +201,13 @@ def run_rules(
         rules: The rules.
     """
     is_file, with_optional = reported_view.columns is not None, reported_view.optional_rules
-    checked = [
-        (rule, rule.check(subject, reported_view))
+    findings = {
+        rule: rule.check(subject, reported_view)
         for rule in rules
         if rule.on in kinds and (is_file or rule.tables) and (with_optional or not rule.optional)
-    ]
-    codes = {rule.code for rule, finding in checked if finding is not None}
-    return [
-        finding
-        for rule, finding in checked
-        if finding is not None and codes.isdisjoint(rule.unless)
-    ]
+    }
+    codes = {rule.code for rule, finding in findings.items() if finding}
+    return [one for rule, one in findings.items() if one and codes.isdisjoint(rule.unless)]
 
 
 def _ids_of(topics: Topics | None) -> list[str] | None:

@@ -320,7 +320,11 @@ def as_document(reports: Sequence[FileReport]) -> dict[str, Any]:
                 "kind": report.kind,
                 "rows": report.rows,
                 "queries": report.queries,
-                "findings": list(map(_finding_as_dict, report.findings)),
+                "findings": [
+                    {name: getattr(finding, name) for name in _KEYS}
+                    | {"lines": list(finding.lines)}
+                    for finding in report.findings
+                ],
             }
             for report in reports
         ],
@@ -328,12 +332,19 @@ def as_document(reports: Sequence[FileReport]) -> dict[str, Any]:
     }
 
 
-_KEYS = ("code", "name", "severity", "line", "column", "count", "query_id", "doc_id", "message")
-
-
-def _finding_as_dict(finding: Finding) -> dict[str, Any]:
-    values = {name: getattr(finding, name) for name in (*_KEYS, "remedy", "fix")}
-    return {**values, "lines": list(finding.lines)}
+_KEYS = [
+    "code",
+    "name",
+    "severity",
+    "line",
+    "column",
+    "count",
+    "query_id",
+    "doc_id",
+    "message",
+    "remedy",
+    "fix",
+]
 
 
 def render_github(reports: Sequence[FileReport]) -> str:

@@ -67,34 +67,10 @@ def load_run(
         FindingsError: If the file has an error that blocks scoring; see its ``findings``.
         InputError: If the file cannot be read at all, or is a table of several systems.
     """
-    run, _ = load_run_with_findings(
-        path, qrels=qrels, strict_input=strict_input, columns=column_names(columns)
-    )
-    return run
-
-
-def load_run_with_findings(
-    path: str | Path,
-    *,
-    qrels: Qrels | None = None,
-    max_depth: int | None = DEFAULT_MAX_DEPTH,
-    strict_input: bool = False,
-    columns: ColumnNames | None = None,
-) -> tuple[Run, tuple[Finding, ...]]:
-    """Read a run like :func:`load_run`, and also return findings that do not block scoring.
-
-    Args:
-        path: The run; ``-`` is standard input.
-        qrels: The qrels for scoring; if given, the ids must match.
-        max_depth: Results allowed per query; ``None`` for no limit. Deeper queries do not block
-            scoring.
-        strict_input: Reject every error, also those that change no figure.
-        columns: The columns of some fields in a table.
-    """
-    view = open_single_run(path, max_depth, columns)
+    view = open_single_run(path, columns=column_names(columns))
     judged = None if qrels is None else QrelsView.of_table(qrels)
-    findings = accept_run(view, judged, strict_input=strict_input)
-    return view.table(view.tag), findings
+    accept_run(view, judged, strict_input=strict_input)
+    return view.table(view.tag)
 
 
 def open_single_run(

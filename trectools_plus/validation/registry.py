@@ -263,8 +263,6 @@ class Registry:
         return len(self._rules)
 
     def __getitem__(self, code: str) -> Rule:
-        if code not in self._rules:
-            raise UsageError(f"unknown rule {code}", remedy=_EXAMPLE)
         return self._rules[code]
 
     def named(self, text: str) -> list[Rule]:

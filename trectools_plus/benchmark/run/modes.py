@@ -39,7 +39,6 @@ from trectools_plus.validation.engine import check_pair_view
 from trectools_plus.validation.findings import NOTHING_JUDGED
 from trectools_plus.validation.loading import (
     accept_run,
-    load_run_with_findings,
     open_single_run,
 )
 from trectools_plus.validation.rules.pairs import PairView
@@ -134,7 +133,8 @@ def write_mode_run(
         return ModeRun(run, RunFile(queries=0, ties=Ties(0, 0, 0, {10: 0, 100: 0})), [])
     mode = _write(folder, RunView.of_table(run), run.name)
     assert mode.info.path is not None
-    written, findings = load_run_with_findings(folder.partial / mode.info.path, max_depth=None)
+    view = open_single_run(folder.partial / mode.info.path, None)
+    findings, written = accept_run(view), view.table(view.tag)
     pair = [
         replace(finding, severity=Severity.WARNING, blocks_scoring=False)
         if finding.code == NOTHING_JUDGED and accept_unjudged(measures)

@@ -60,8 +60,7 @@ def no_data(table: TableView) -> bool:
         return False
     if table.columns is None:
         return True
-    n_comments = len(table.columns.comments)
-    is_explained = n_comments and len(table.commented_out_rows) == n_comments
+    is_explained = len(table.commented_out_rows) == len(table.columns.comments) > 0
     return table.columns.facts.stopped_at is None and not is_explained
 
 
@@ -76,9 +75,8 @@ def comment_lines(table: TableView) -> OddLines:
 def long_lines(table: TableView) -> Places:
     """Return long lines, the longest first, unless line ends have no meaning."""
     facts = table.facts
-    longest = [] if facts.longest_line_at is None else [facts.longest_line_at]
-    others = [line for line in facts.long_lines.tolist() if line not in longest]
-    return Places(len(facts.long_lines) if table.is_line_based else 0, [*longest, *others])
+    lines = dict.fromkeys((facts.longest_line_at or 1, *facts.long_lines.tolist()))
+    return Places(len(facts.long_lines) if table.is_line_based else 0, list(lines))
 
 
 # Cases and rules that runs and qrels share

@@ -90,25 +90,12 @@ def not_topics(pair: PairView, *, of_run: bool) -> Places:
     return lacking(ids, pair.topic_ids, table)
 
 
-def near_rows(pair: PairView, *, most: bool) -> Places:
-    """Return documents of the run that the qrels spell differently, if they are most or not."""
-    is_most = pair.facts.near.count > pair.facts.n_judged
-    return pair.facts.near if pair.is_of_run and is_most == most else Places()
-
-
 spelled = partial(
     Case,
     message="{count} of {view.facts.n_documents} ids match the qrels only in another spelling "
     "({doc_id!m}, {theirs!m})",
+    where=lambda pair: pair.facts.near if pair.is_of_run else 0,
 )
-
-
-def outside_collection(pair: PairView) -> Flags | Rows:
-    """Flag the rows whose document is not in the collection."""
-    known = pair.collection
-    if known is None:
-        return NO_ROWS
-    return ~pair.run.doc_ids.series().is_in(known.implode()).to_numpy()
 
 
 def self_retrieving(pair: PairView) -> Flags | Rows:
@@ -266,8 +253,8 @@ RULES = (
         "run.txt:1: error P106: 10 of 10 ids match the qrels only in another spelling (D01, "
         "d01). Write the document ids identically in both files.",
         "Write the document ids identically in both files",
-        spelled("error", where=partial(near_rows, most=True)),
-        spelled("warning", where=partial(near_rows, most=False)),
+        spelled("error", given=lambda pair, places: places.count > pair.facts.n_judged),
+        spelled("warning"),
         drop_in="scores",
     ),
     rule(
@@ -280,7 +267,11 @@ RULES = (
         "run.txt:4: error P109: d10 is not in the collection. Use the ids of the collection.",
         "Use the ids of the collection",
         "{doc_id!v} is not in the collection[ ({count} of {view.run.n_rows:row})]",
-        outside_collection,
+        lambda pair: (
+            0
+            if pair.collection is None
+            else ~pair.run.doc_ids.series().is_in(pair.collection.implode()).to_numpy()
+        ),
         column=3,
         blocks_scoring=False,
         chunked=True,
@@ -413,7 +404,7 @@ class PairView:
     def near_queries(self) -> dict[str, str]:
         """For query ids of the run that the qrels spell differently: the other id."""
         theirs, topics = self.qrels.query_ids if self.qrels else (), set(self.topic_ids or ())
-        near = near_matches(self.run.query_ids, theirs)
+        near = near_matches(self.run.query_ids, theirs) if theirs else {}
         # Two topics are two queries, even if their ids are similar.
         return {ours: theirs for ours, theirs in near.items() if not {ours, theirs} <= topics}
 

@@ -159,7 +159,7 @@ _BY_SCORE = "Number the ranks 1, 2, 3, … by score"
 def other_starts(run: RunView) -> Rows:
     """Return the first row by rank of each query that does not start at 1."""
     ranked, heads = run.ranked, run.ranked.heads
-    return ranked.rows(heads[~np.isnan(ranked.rank[heads]) & (ranked.rank[heads] != 1)])
+    return ranked.rows(heads[abs(ranked.rank[heads] - 1) > 0])
 
 
 def gaps(run: RunView) -> Pairs:
@@ -195,12 +195,6 @@ def rows_where(run: RunView, pattern: str, rows: Rows, *, matches: bool = True) 
     return rows[np.array(flags, np.bool_)]
 
 
-def infinite_scores(run: RunView) -> Rows:
-    """Return rows whose score is NaN or infinite."""
-    words = rows_where(run, NOT_FINITE, np.flatnonzero(np.isnan(run.score)))
-    return np.sort(np.append(words, np.flatnonzero(np.isinf(run.score))))
-
-
 again = partial(
     Case,
     "error",
@@ -225,19 +219,7 @@ def ties_against_ranks(run: RunView) -> Pairs:
     return run.ties64.filter(is_above & (run.rank[rows] > run.rank[others]))
 
 
-def ties_of_others(run: RunView) -> Pairs:
-    """Return the rows of other documents with the score of the one before."""
-    rows, others = run.ties64.rows, run.ties64.others
-    return run.ties64.filter(~run.doc_ids.take(rows).equal(run.doc_ids.take(others)))
-
-
 _FALLING = "Write scores that fall with rank"
-
-
-def is_every_query_tied(run: RunView, places: Places) -> bool:
-    """Return whether all queries of several documents are tied, and most queries have several."""
-    is_most = 2 * run.n_larger > run.n_queries
-    return run.columns is not None and places.count == run.n_larger and is_most
 
 
 def ties_of_other_scores(run: RunView) -> Pairs:
@@ -652,7 +634,12 @@ RULES = (
         "Compute the score again, or remove the row",
         "score {score!q} is not a finite number[ (on {count} rows)]; such documents tie, or "
         "may have any rank",
-        infinite_scores,
+        lambda run: np.sort(
+            np.append(
+                rows_where(run, NOT_FINITE, np.flatnonzero(np.isnan(run.score))),
+                np.flatnonzero(np.isinf(run.score)),
+            )
+        ),
         column=5,
         tables=True,
     ),
@@ -721,7 +708,9 @@ RULES = (
         Case(
             "info",
             "{count:document} tied with the previous one; tools order them differently",
-            ties_of_others,
+            lambda run: run.ties64.filter(
+                ~run.doc_ids.take(run.ties64.rows).equal(run.doc_ids.take(run.ties64.others))
+            ),
         ),
     ),
     rule_of_cases(
@@ -739,7 +728,9 @@ RULES = (
             "every query has a single score ({score} in the first); only the rank column orders "
             "the documents",
             lambda run: run.blocks.first_rows[run.is_tied_query],
-            given=is_every_query_tied,
+            given=lambda run, places: (
+                run.columns is not None and places.count == run.n_larger > run.n_queries / 2
+            ),
         ),
         Case(
             "warning",

@@ -304,8 +304,8 @@ def _without_relevant(test_set: TopicsView) -> pl.DataFrame:
     return test_set.queries.filter(~pl.col("query_id").is_in(relevant.implode()))
 
 
-def _no_language(test_set: TopicsView) -> int:
-    return int(test_set.is_test_set and not (test_set.cases and test_set.cases.languages))
+def _no_language(test_set: TopicsView) -> bool:
+    return test_set.is_test_set and not (test_set.cases and test_set.cases.languages)
 
 
 def _near_duplicates(test_set: TopicsView) -> pl.DataFrame:
@@ -423,12 +423,12 @@ TEST_SET_RULES = (
         Case(
             "error",
             "topics without judgments",
-            lambda test_set: int(test_set.cases is None and test_set.n_rows > 0),
+            lambda test_set: test_set.cases is None and test_set.n_rows > 0,
         ),
         Case(
             "error",
             "judgments without query texts",
-            lambda test_set: int(not test_set.is_test_set and test_set.n_rows > 0),
+            lambda test_set: not test_set.is_test_set and test_set.n_rows > 0,
         ),
     ),
     rule_of_cases(

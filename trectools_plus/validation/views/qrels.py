@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from trectools_plus.formats.columns.ids import PairTable
+from trectools_plus.formats.columns.ids import Ids, PairTable
 from trectools_plus.formats.columns.rows import QrelsRows
 from trectools_plus.text import number
 from trectools_plus.validation.views.places import NO_PAIRS, Pairs, Value
@@ -20,7 +20,6 @@ from trectools_plus.validation.views.tables import Numbers, TableView
 if TYPE_CHECKING:
     import polars as pl
 
-    from trectools_plus.formats.columns.ids import Ids
     from trectools_plus.formats.tables import Qrels
 
 _INTEGER = re.compile("[+-]?[0-9]+")
@@ -186,15 +185,9 @@ def unify_spelling(text: str) -> str:
 
 
 def unify_spellings(doc_ids: Ids) -> Ids:
-    """Apply :func:`unify_spelling` to all document ids."""
-    import numpy as np  # only this function needs NumPy
-
-    others = np.flatnonzero(flags := doc_ids.beyond_ascii())
-    if not len(others):
-        return doc_ids.lower()
-    plain = np.flatnonzero(~flags)
-    number, first = doc_ids.take(others).numbered()
-    folds = [unify_spelling(text) for text in doc_ids.take(others).texts(first)]
-    of_others = type(doc_ids).of_texts(folds).take(number)
-    parts = type(doc_ids).joined([doc_ids.take(plain).lower(), of_others])
-    return parts.take(np.argsort(np.concatenate([plain, others])))
+    """Apply :func:`unify_spelling` to all document ids; return them if it changes none."""
+    folds = doc_ids.lower()
+    if doc_ids.beyond_ascii().any():
+        number, first = doc_ids.numbered()
+        folds = Ids.of_texts(map(unify_spelling, doc_ids.texts(first))).take(number)
+    return doc_ids if folds.equal(doc_ids).all() else folds
