@@ -13,6 +13,7 @@ import os
 import re
 import stat
 from collections.abc import Collection, Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -60,13 +61,13 @@ class ClosedFolder:
             )
         return find_inside(self.path.joinpath(*parts), self.path, limit)
 
-    def file(self, name: str, limit: int = MAX_BYTES) -> Path:
+    def file(self, name: str) -> Path:
         """Return a file; see :meth:`find`.
 
         Raises:
             InputError: Also if there is none.
         """
-        path = self.find(name, limit)
+        path = self.find(name)
         if path is None:
             raise InputError(
                 "a file of the report is missing",
@@ -118,22 +119,18 @@ def find_inside(path: Path, folder: Path, limit: int = MAX_BYTES) -> Path | None
     return path
 
 
-def read_document(path: str | Path, folder: str | Path | None = None) -> str:
+def read_document(path: str | Path) -> str:
     """Return the text of a JSON document beside which other files lie.
 
-    Args:
-        path: The document.
-        folder: The folder that it must be in after links are resolved; by default its own.
-
     Raises:
-        InputError: If it cannot be read, or is not a regular file of limited size.
+        InputError: If it cannot be read, is a link out of its folder, or is not a regular file of
+            limited size.
     """
-    file = Path(path)
-    found = find_inside(file, file.parent if folder is None else Path(folder), MAX_DOCUMENT_BYTES)
-    if found is None:
+    file = find_inside(Path(path), Path(path).parent, MAX_DOCUMENT_BYTES)
+    if file is None:
         raise InputError("no such file", where=str(path), remedy="check the path")
     try:
-        return found.read_text(encoding="utf-8")
+        return file.read_text(encoding="utf-8")
     except OSError as error:
         raise unreadable(error, str(path)) from error
     except UnicodeDecodeError as error:
@@ -153,12 +150,8 @@ def read_json(path: str | Path) -> Any:
         raise InputError("cannot be read as JSON", where=str(path)) from error
 
 
-def hash_original(path: str, limit: int = MAX_BYTES) -> str | None:
+def hash_original(path: str) -> str | None:
     """Return the SHA-256 of a file that a stranger names.
-
-    Args:
-        path: The file.
-        limit: The largest size in bytes.
 
     Returns:
         The hash; ``None`` for standard input, a dataset of the catalogue, a file of the system,
@@ -170,7 +163,7 @@ def hash_original(path: str, limit: int = MAX_BYTES) -> str | None:
         resolved = Path(path).resolve()
         status = resolved.stat()
         is_system = any(resolved.is_relative_to(folder) for folder in ("/dev", "/proc", "/sys"))
-        is_regular = stat.S_ISREG(status.st_mode) and status.st_size <= limit
+        is_regular = stat.S_ISREG(status.st_mode) and status.st_size <= MAX_BYTES
         return sha256_file(resolved) if is_regular and not is_system else None
     except (OSError, RuntimeError, ValueError, InputError):
         return None
@@ -269,8 +262,7 @@ def refuse_foreign_beside(
 
 def read_manifest(path: Path) -> dict[str, object] | None:
     """Return a JSON object; ``None`` if the file is missing or something else."""
-    try:
+    content = None
+    with suppress(OSError, ValueError, RecursionError):
         content = json.loads(path.read_bytes())
-    except (OSError, ValueError, RecursionError):
-        return None
     return content if isinstance(content, dict) else None
