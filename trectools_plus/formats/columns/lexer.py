@@ -169,7 +169,7 @@ class _Lexer:
         rows: bytes | memoryview,
         facts: FileFacts,
         lines: Lines | None = None,
-        **odd_lines: OddLines,
+        **odd_lines: Any,
     ) -> Columns:
         """Return a part of the file; without ``lines``, all its lines are rows."""
         return Columns(

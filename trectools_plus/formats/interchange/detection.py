@@ -188,13 +188,10 @@ def _in_columns(
             frame = columns.rows.rename(dict(zip(columns.rows.columns[1:], layout, strict=True)))
             fits = all(frame[name].str.contains(value).all() for name, value in layout.items())
             if fits and (changed := change(frame)) is not None:
-                lines, *columns = changed.iter_columns()
-                places = {
-                    column.name: at
-                    for at, column in enumerate(columns)
-                    if column.name in kind.fields
-                }
-                return headed(lines, columns, label, places=places, notes=notes)
+                lines, *texts = changed.iter_columns()
+                names = enumerate(changed.columns[1:])
+                places = {name: place for place, name in names if name in kind.fields}
+                return headed(lines, texts, label, places=places, notes=notes)
         return None
 
     return read

@@ -13,7 +13,6 @@ from dataclasses import dataclass, field, replace
 from io import BytesIO
 from typing import Any
 
-import numpy.typing as npt
 import polars as pl
 
 from trectools_plus.errors import FormatError
@@ -96,7 +95,7 @@ class HeadedTable:
 
 
 def headed(
-    lines: npt.ArrayLike, columns: Iterable[pl.Series], label: str, **further: Any
+    lines: Iterable[int], columns: Iterable[pl.Series], label: str, **further: Any
 ) -> HeadedTable:
     """Return a table without a header line.
 
