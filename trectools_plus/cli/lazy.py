@@ -26,7 +26,8 @@ class CommandEntry:
         home: ``module:function``, below ``trectools_plus.cli.commands``.
         summary: The first line of the help; the function's docstring is the rest.
         reads_flags: Whether the command parses all flags itself, ``-q``, ``-v`` and ``-h`` too.
-        results: Parameters that name files for results. They replace no input of the command.
+        results: Parameters that name files for results. They replace neither an input of the
+            command nor any run, qrels or topics.
         data: Parameters that name a run, qrels or a test set to write. They replace no input.
     """
 
@@ -132,6 +133,8 @@ def _guard_outputs(values: Mapping[str, Any], entry: CommandEntry) -> None:
             for path in inputs:
                 if isinstance(path, Path) or Path(path).is_dir():
                     benchmark.refuse_overwriting_in(Path(path), output)
+            if name in entry.results:
+                formats.refuse_lost_data(output)
 
 
 def _paths(value: Any) -> list[str | Path]:

@@ -10,7 +10,7 @@ __getattr__, __dir__ = import_lazily(
         "formats.corpus": ["load_corpus"],
         "formats.files.atomic": ["atomic_write", "refuse_other_content", "write_new"],
         "formats.files.opening": ["is_address", "is_catalogue_name"],
-        "formats.files.guards": ["refuse_link_out", "refuse_overwriting"],
+        "formats.files.guards": ["refuse_link_out", "refuse_lost_data", "refuse_overwriting"],
         "formats.interchange.names": [
             "ColumnNames",
             "column_names",

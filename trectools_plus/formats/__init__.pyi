@@ -10,6 +10,7 @@ from trectools_plus.formats.files.atomic import atomic_write as atomic_write
 from trectools_plus.formats.files.atomic import refuse_other_content as refuse_other_content
 from trectools_plus.formats.files.atomic import write_new as write_new
 from trectools_plus.formats.files.guards import refuse_link_out as refuse_link_out
+from trectools_plus.formats.files.guards import refuse_lost_data as refuse_lost_data
 from trectools_plus.formats.files.guards import refuse_overwriting as refuse_overwriting
 from trectools_plus.formats.files.opening import is_address as is_address
 from trectools_plus.formats.files.opening import is_catalogue_name as is_catalogue_name

@@ -14,10 +14,12 @@ import re
 import stat
 from collections.abc import Collection, Iterable
 from contextlib import suppress
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from trectools_plus.errors import InputError, UsageError
+from trectools_plus.errors import InputError, TrectoolsPlusError, UsageError
+from trectools_plus.formats.files.content import iter_lines
 from trectools_plus.formats.files.opening import is_catalogue_name, unreadable
 from trectools_plus.formats.hashing import sha256_file
 
@@ -202,6 +204,44 @@ def _is_same(left: str | Path, right: str | Path) -> bool:
         return Path(left).is_file() and Path(left).samefile(right)
     except (OSError, ValueError):  # one of them does not exist yet
         return False
+
+
+def refuse_lost_data(output: str | Path) -> None:
+    """Raise an error if a result would replace a run, qrels, topics or a test set.
+
+    The name of the file of a result is easily confused with that of an input.
+
+    Raises:
+        UsageError: If the file contains one.
+    """
+    if Path(output).is_file() and _contains_data(Path(output)):
+        raise UsageError(
+            "exists, and contains a run, qrels or topics",
+            where=str(output),
+            remedy="name another file, or delete this one first",
+        )
+
+
+_DATA_NAMES = re.compile(r"query|qid|topic|doc|pid|passage|corpus|relevan|grade", re.I)
+_DATA_ROW = re.compile(
+    r"\S+\s+\S+\s+\S+(?:\s+\S+)?\s+[-+]?[0-9.]\S*(?:\s+\S+)?|[0-9]\S*\s+\S+\s+[-+]?[0-9.]\S*"
+    r"|[^\t]+\t[^\t]+"
+)
+"""A row of a run or of qrels, or of topics."""
+
+
+def _contains_data(path: Path) -> bool:
+    try:
+        read = [line.decode("utf-8", "replace") for line in islice(iter_lines(path), 1000)]
+    except TrectoolsPlusError:  # not text
+        return False
+    lines = [line.strip() for line in read if line.strip() and not line.startswith("#")]
+    first, head = lines[0] if lines else "", " ".join(lines)
+    is_table = re.search("[,\t]", first) is not None and _DATA_NAMES.search(first) is not None
+    if is_table or first.startswith(("{", "[", "<top", "<quer", "<?xml")):
+        # These names are in every result, and in no run, qrels or topics.
+        return not re.search(r"\b(?:measures?|schema_version)\b", first if is_table else head)
+    return 2 * sum(bool(_DATA_ROW.fullmatch(line)) for line in lines) > len(lines)
 
 
 def refuse_link_out(output: str | Path, folder: str | Path) -> None:
