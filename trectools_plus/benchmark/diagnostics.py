@@ -52,7 +52,7 @@ def find_diagnostics(
     deepest = max((measure.cutoff or 0 for measure in evaluation.measures), default=0)
     results = {}
     for name, mode in modes.items():
-        required, sizes = deepest, mode.run.count_documents()
+        required, sizes = deepest, dict(mode.run.frame["query_id"].value_counts().iter_rows())
         if not mode.given and dataset.corpus is not None:
             required = min(deepest, len(dataset.corpus))
         counts = {query: sizes.get(query, 0) for query in judged.query_ids[name]}

@@ -116,32 +116,23 @@ def _find(folder: Path, name: str) -> Path | None:
 _UNPRINTED = ("download error", "download failed", "[starting]", "[error]")
 
 
-def open_catalogue(name: str) -> CatalogueDataset:
-    """Open the dataset that ``irds:<id>`` names.
-
-    Raises:
-        UsageError: If the catalogue has no such id.
-    """
-    return CatalogueDataset(name.removeprefix(CATALOGUE_PREFIX))
-
-
 class CatalogueDataset:
     """A dataset of the catalogue; its parts are downloaded and read on demand.
 
     ``ir_datasets`` stores downloads under ``IR_DATASETS_HOME``.
 
     Args:
-        dataset_id: The id in the catalogue, for example ``cranfield`` or ``beir/scifact/test``.
+        name: The id in the catalogue, for example ``cranfield`` or ``irds:beir/scifact/test``.
 
     Raises:
         UsageError: If the catalogue has no such id.
     """
 
-    def __init__(self, dataset_id: str) -> None:
+    def __init__(self, name: str) -> None:
         import ir_datasets
 
-        self.dataset_id = dataset_id
-        self.name = f"irds:{dataset_id}"
+        self.dataset_id = dataset_id = name.removeprefix(CATALOGUE_PREFIX)
+        self.name = f"{CATALOGUE_PREFIX}{dataset_id}"
         try:
             self._dataset: Any = ir_datasets.load(dataset_id)
         except KeyError as error:

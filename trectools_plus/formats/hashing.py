@@ -5,14 +5,12 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 from trectools_plus.formats.files.opening import opened
 
 if TYPE_CHECKING:
     import polars as pl
-
-Texts = TypeVar("Texts", bound=Sequence[str])
 
 ROWS_PER_STEP = 8_192
 """The number of rows of a table that are processed at a time."""

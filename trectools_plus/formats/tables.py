@@ -168,11 +168,6 @@ class Run(_QueryTable):
         """Create a run from the columns ``query_id, doc_id, score`` and optionally ``rank``."""
         return cls(frame_of(table, RUN), name)
 
-    def count_documents(self) -> dict[str, int]:
-        """Return the number of documents for each query."""
-        blocks = self.rows.blocks
-        return dict(zip(blocks.query_ids, blocks.sizes.tolist(), strict=True))
-
     def to_dict(self) -> dict[str, dict[str, float]]:
         """Return the run as ``{query_id: {doc_id: score}}``."""
         return _to_dict(self.frame, "score")

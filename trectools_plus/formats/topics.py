@@ -11,7 +11,7 @@ from typing import Literal
 import polars as pl
 
 from trectools_plus.errors import FormatError, InputError
-from trectools_plus.formats.collection import is_catalogue_name, open_catalogue
+from trectools_plus.formats.collection import CatalogueDataset, is_catalogue_name
 from trectools_plus.formats.files.content import read_file
 from trectools_plus.formats.interchange.names import (
     ID_KEYS,
@@ -269,7 +269,7 @@ def read_topics(path: str | Path, options: TopicOptions = DEFAULTS) -> Topics:
             are no topics. The message contains the code of the rule of ``topics validate``.
     """
     if is_catalogue_name(path):
-        return open_catalogue(str(path)).read_topics()
+        return CatalogueDataset(str(path)).read_topics()
     source = read_file(path)
     text = source.text
     if bare := _BARE_CR.search(text):

@@ -35,9 +35,9 @@ def valid_tag(tag: str, longest: int = MAX_TAG_LENGTH) -> str:
     return re.sub(r"[^A-Za-z0-9_.-]+", "_", tag)[:longest]
 
 
-def tag_of_path(path: str, longest: int = MAX_TAG_LENGTH) -> str:
+def tag_of_path(path: str) -> str:
     """Return a run tag made from the name of a file."""
-    return valid_tag(Path(path).name.split(".")[0].strip("-") or "run", longest)
+    return valid_tag(Path(path).name.split(".")[0].strip("-") or "run")
 
 
 def id_problem(text: str, kind: Literal["query", "document"]) -> str | None:

@@ -162,9 +162,9 @@ def open_qrels(path: str | Path, columns: ColumnNames | None = None) -> QrelsVie
         columns: The columns of some fields in a table.
     """
     if is_catalogue_name(path):
-        from trectools_plus.formats.collection import open_catalogue
+        from trectools_plus.formats.collection import CatalogueDataset
 
-        return QrelsView.of_table(open_catalogue(str(path)).read_qrels())
+        return QrelsView.of_table(CatalogueDataset(str(path)).read_qrels())
     try:
         source = read_file(path, partial=True, tables=True)
     except FormatError as error:

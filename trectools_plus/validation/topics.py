@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from trectools_plus.errors import FormatError
-from trectools_plus.formats.collection import is_catalogue_name, open_catalogue
+from trectools_plus.formats.collection import CatalogueDataset, is_catalogue_name
 from trectools_plus.formats.columns.lexer import scan_columns
 from trectools_plus.formats.files.content import FileContent, read_file
 from trectools_plus.formats.topics import DEFAULTS, LINE_FORMS, Form, TopicOptions, form_of
@@ -72,7 +72,7 @@ def validate_topics(
         InputError: If the file cannot be read at all: missing, a folder, no permission.
     """
     if is_catalogue_name(path):
-        n_topics = len(open_catalogue(str(path)).read_topics())
+        n_topics = len(CatalogueDataset(str(path)).read_topics())
         return FileReport(str(path), "topics", n_topics, n_topics, ())
     try:
         source = read_file(path, partial=True)

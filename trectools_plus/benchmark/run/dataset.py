@@ -14,11 +14,11 @@ from trectools_plus.errors import CheckFailedError, InputError, UsageError
 from trectools_plus.formats.collection import (
     SAMPLE,
     SAMPLE_VERSION,
+    CatalogueDataset,
     Collection,
     find_collection_files,
     is_catalogue_name,
     is_named_collection,
-    open_catalogue,
 )
 from trectools_plus.formats.corpus import load_corpus
 from trectools_plus.formats.hashing import sha256_file, sha256_text
@@ -343,7 +343,7 @@ def load_collection(spec: str | Path, *, with_corpus: bool = True) -> Collection
     """
     text = str(spec)
     if is_catalogue_name(text):
-        dataset = open_catalogue(text)
+        dataset = CatalogueDataset(text)
         topics, qrels = dataset.read_topics(), dataset.read_qrels()
         corpus = dataset.read_corpus() if with_corpus else None
         return Collection(dataset.name, corpus, topics, qrels)

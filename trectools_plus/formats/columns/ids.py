@@ -265,10 +265,10 @@ class Ids:
         )
 
 
-def join_texts(texts: pl.Series, separator: str = "") -> str:
+def join_texts(texts: pl.Series) -> str:
     """Return the texts of a column as one text."""
     # Polars 1.33 fails on a text that is repeated, unless the column is a slice.
-    return texts.slice(0, texts.len()).str.join(separator).item() or ""  # null without texts
+    return texts.slice(0, texts.len()).str.join("").item() or ""  # null without texts
 
 
 class PairTable:

@@ -1,6 +1,6 @@
 """Split a file into columns, in chunks of complete lines.
 
-A chunk of tidy rows (see :func:`count_if_tidy`) is recognised by the order of its blanks and line
+A chunk of tidy rows is recognised by the order of its blanks and line
 ends and is used unchanged. Any other chunk is split with NumPy, without a loop over rows.
 """
 
@@ -106,32 +106,6 @@ class LineShapes:
         return tidy[kept].tobytes()
 
 
-def count_if_tidy(text: Bytes, n_fields: int, separator: bytes) -> int | None:
-    """Count the rows of a chunk if all its lines are tidy rows; return ``None`` otherwise.
-
-    A tidy row has ``n_fields`` fields with a single separator between them, an LF at the end, no
-    other byte up to 0x20, and is not long. ``#`` at the start of a line and invalid UTF-8 are not
-    checked.
-
-    Args:
-        text: The chunk, which consists of complete lines.
-        n_fields: The number of fields of a row.
-        separator: The byte between two fields.
-    """
-    breaks = np.flatnonzero(text <= SPACE)
-    if len(breaks) == 0 or len(breaks) % n_fields or breaks[0] == 0 or breaks[-1] != len(text) - 1:
-        return None
-    if (breaks[1:] - breaks[:-1]).min() < 2:
-        return None
-    rows = breaks.reshape(-1, n_fields)
-    pattern = np.frombuffer(separator * (n_fields - 1) + b"\n", np.uint8)
-    if not (text.take(rows) == pattern).all():
-        return None
-    if np.diff(rows[:, -1], prepend=-1).max() > LONG_LINE_BYTES:
-        return None
-    return len(rows)
-
-
 CHUNK_BYTES = 1 << 19
 
 
@@ -195,7 +169,7 @@ class _Lexer:
         rows: bytes | memoryview,
         facts: FileFacts,
         lines: Lines | None = None,
-        **odd_lines: OddLines,
+        **odd_lines: Any,
     ) -> Columns:
         """Return a part of the file; without ``lines``, all its lines are rows."""
         return Columns(
@@ -210,7 +184,11 @@ class _Lexer:
         )
 
     def count_tidy_rows(self, data: bytes, begin: int, end: int) -> int | None:
-        """Count the rows of a chunk if all its lines are tidy rows in UTF-8; else ``None``."""
+        """Count the rows of a chunk if all its lines are tidy rows in UTF-8; else ``None``.
+
+        A tidy row has the fields of a row with a single separator between them, an LF at the end,
+        no other byte up to 0x20, and no comment sign at its start, and is not long.
+        """
         if self._has_hash and (data[begin] == HASH or data.find(b"\n#", begin, end) >= 0):
             return None
         if not self.is_ascii:
@@ -219,7 +197,15 @@ class _Lexer:
             except UnicodeDecodeError:
                 return None
         text: Bytes = np.frombuffer(data, np.uint8)[begin:end]
-        return count_if_tidy(text, self._n_fields, self.separator)
+        breaks = np.flatnonzero(text <= SPACE)
+        if len(breaks) == 0 or len(breaks) % self._n_fields or breaks[0] == 0:
+            return None
+        if breaks[-1] != len(text) - 1 or (breaks[1:] - breaks[:-1]).min() < 2:
+            return None
+        rows = breaks.reshape(-1, self._n_fields)
+        pattern = np.frombuffer(self.separator * (self._n_fields - 1) + b"\n", np.uint8)
+        is_long = np.diff(rows[:, -1], prepend=-1).max() > LONG_LINE_BYTES
+        return None if is_long or not (text.take(rows) == pattern).all() else len(rows)
 
     def tidy_part(self, rows: bytes | memoryview, n_rows: int, **facts: Any) -> Columns:
         """Return a chunk of tidy rows."""

@@ -13,6 +13,7 @@ import os
 import re
 import stat
 from collections.abc import Collection, Iterable
+from contextlib import suppress
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -30,15 +31,6 @@ PLAIN_NAME = re.compile(r"\w[\w .+-]{0,249}")
 MAX_BYTES = 2**32
 MAX_DOCUMENT_BYTES = 2**28
 MAX_ROWS = 20_000_000
-_LINES_READ = 1000
-_DATA_NAMES = re.compile(r"query|qid|topic|doc|pid|passage|corpus|relevan|grade", re.I)
-_MEASURE = re.compile(r"\b(?:measures?|schema_version)\b")
-"""Names a column or key of every result, and of no run, qrels or topics."""
-_DATA_ROW = re.compile(
-    r"\S+\s+\S+\s+\S+(?:\s+\S+)?\s+[-+]?[0-9.]\S*(?:\s+\S+)?|[0-9]\S*\s+\S+\s+[-+]?[0-9.]\S*"
-    r"|[^\t]+\t[^\t]+"
-)
-"""A row of a run or of qrels, or of topics."""
 
 
 class ClosedFolder:
@@ -71,13 +63,13 @@ class ClosedFolder:
             )
         return find_inside(self.path.joinpath(*parts), self.path, limit)
 
-    def file(self, name: str, limit: int = MAX_BYTES) -> Path:
+    def file(self, name: str) -> Path:
         """Return a file; see :meth:`find`.
 
         Raises:
             InputError: Also if there is none.
         """
-        path = self.find(name, limit)
+        path = self.find(name)
         if path is None:
             raise InputError(
                 "a file of the report is missing",
@@ -129,22 +121,18 @@ def find_inside(path: Path, folder: Path, limit: int = MAX_BYTES) -> Path | None
     return path
 
 
-def read_document(path: str | Path, folder: str | Path | None = None) -> str:
+def read_document(path: str | Path) -> str:
     """Return the text of a JSON document beside which other files lie.
 
-    Args:
-        path: The document.
-        folder: The folder that it must be in after links are resolved; by default its own.
-
     Raises:
-        InputError: If it cannot be read, or is not a regular file of limited size.
+        InputError: If it cannot be read, is a link out of its folder, or is not a regular file of
+            limited size.
     """
-    file = Path(path)
-    found = find_inside(file, file.parent if folder is None else Path(folder), MAX_DOCUMENT_BYTES)
-    if found is None:
+    file = find_inside(Path(path), Path(path).parent, MAX_DOCUMENT_BYTES)
+    if file is None:
         raise InputError("no such file", where=str(path), remedy="check the path")
     try:
-        return found.read_text(encoding="utf-8")
+        return file.read_text(encoding="utf-8")
     except OSError as error:
         raise unreadable(error, str(path)) from error
     except UnicodeDecodeError as error:
@@ -164,12 +152,8 @@ def read_json(path: str | Path) -> Any:
         raise InputError("cannot be read as JSON", where=str(path)) from error
 
 
-def hash_original(path: str, limit: int = MAX_BYTES) -> str | None:
+def hash_original(path: str) -> str | None:
     """Return the SHA-256 of a file that a stranger names.
-
-    Args:
-        path: The file.
-        limit: The largest size in bytes.
 
     Returns:
         The hash; ``None`` for standard input, a dataset of the catalogue, a file of the system,
@@ -181,7 +165,7 @@ def hash_original(path: str, limit: int = MAX_BYTES) -> str | None:
         resolved = Path(path).resolve()
         status = resolved.stat()
         is_system = any(resolved.is_relative_to(folder) for folder in ("/dev", "/proc", "/sys"))
-        is_regular = stat.S_ISREG(status.st_mode) and status.st_size <= limit
+        is_regular = stat.S_ISREG(status.st_mode) and status.st_size <= MAX_BYTES
         return sha256_file(resolved) if is_regular and not is_system else None
     except (OSError, RuntimeError, ValueError, InputError):
         return None
@@ -238,16 +222,25 @@ def refuse_lost_data(output: str | Path) -> None:
         )
 
 
+_DATA_NAMES = re.compile(r"query|qid|topic|doc|pid|passage|corpus|relevan|grade", re.I)
+_DATA_ROW = re.compile(
+    r"\S+\s+\S+\s+\S+(?:\s+\S+)?\s+[-+]?[0-9.]\S*(?:\s+\S+)?|[0-9]\S*\s+\S+\s+[-+]?[0-9.]\S*"
+    r"|[^\t]+\t[^\t]+"
+)
+"""A row of a run or of qrels, or of topics."""
+
+
 def _contains_data(path: Path) -> bool:
     try:
-        read = [line.decode("utf-8", "replace") for line in islice(iter_lines(path), _LINES_READ)]
+        read = [line.decode("utf-8", "replace") for line in islice(iter_lines(path), 1000)]
     except TrectoolsPlusError:  # not text
         return False
     lines = [line.strip() for line in read if line.strip() and not line.startswith("#")]
     first, head = lines[0] if lines else "", " ".join(lines)
     is_table = re.search("[,\t]", first) is not None and _DATA_NAMES.search(first) is not None
     if is_table or first.startswith(("{", "[", "<top", "<quer", "<?xml")):
-        return not _MEASURE.search(first if is_table else head)
+        # These names are in every result, and in no run, qrels or topics.
+        return not re.search(r"\b(?:measures?|schema_version)\b", first if is_table else head)
     return 2 * sum(bool(_DATA_ROW.fullmatch(line)) for line in lines) > len(lines)
 
 
@@ -309,8 +302,7 @@ def refuse_foreign_beside(
 
 def read_manifest(path: Path) -> dict[str, object] | None:
     """Return a JSON object; ``None`` if the file is missing or something else."""
-    try:
+    content = None
+    with suppress(OSError, ValueError, RecursionError):
         content = json.loads(path.read_bytes())
-    except (OSError, ValueError, RecursionError):
-        return None
     return content if isinstance(content, dict) else None

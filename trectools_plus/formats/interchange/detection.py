@@ -25,6 +25,7 @@ from trectools_plus.formats.interchange.table_files import (
     HeadedTable,
     Header,
     find_header,
+    headed,
     read_parquet_table,
     read_table,
 )
@@ -187,20 +188,13 @@ def _in_columns(
             frame = columns.rows.rename(dict(zip(columns.rows.columns[1:], layout, strict=True)))
             fits = all(frame[name].str.contains(value).all() for name, value in layout.items())
             if fits and (changed := change(frame)) is not None:
-                return as_headed(changed, kind, label, notes)
+                lines, *texts = changed.iter_columns()
+                names = enumerate(changed.columns[1:])
+                places = {name: place for place, name in names if name in kind.fields}
+                return headed(lines, texts, label, places=places, notes=notes)
         return None
 
     return read
-
-
-def as_headed(
-    frame: pl.DataFrame, kind: Kind, label: str, notes: tuple[str, ...] = ()
-) -> HeadedTable:
-    """Return ``line`` and columns with the names of fields as a table."""
-    names = frame.columns[1:]
-    places = {name: place for place, name in enumerate(names) if name in kind.fields}
-    rows = frame.rename({name: f"c{at}" for at, name in enumerate(names, 1)})
-    return HeadedTable(Header(0, "", tuple(names), "", label), rows, places=places, notes=notes)
 
 
 _IDS = {"query_id": "", "doc_id": ""}

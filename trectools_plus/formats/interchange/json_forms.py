@@ -31,7 +31,7 @@ from trectools_plus.formats.interchange.names import (
     find_fields,
     normalize,
 )
-from trectools_plus.formats.interchange.table_files import HeadedTable, Header, unjudged
+from trectools_plus.formats.interchange.table_files import HeadedTable, headed, unjudged
 from trectools_plus.formats.jsonl import decode_json
 from trectools_plus.text import listed
 
@@ -313,18 +313,14 @@ class _Reader:
             starts = np.array([match.start() for match in _PAIR.finditer(text)], np.int64)
             has_lines = len(starts) == len(lines)
             lines = np.searchsorted(ends, starts) + 1 if has_lines else lines
-        columns = ([row.get(name, "") for _, row in self.rows] for name in names)
-        texts = [pl.Series(f"c{at}", column, pl.String) for at, column in enumerate(columns, 1)]
-        rows = pl.DataFrame([pl.Series("line", lines.astype(np.uint32)), *texts])
         notes = [LISTED] if self.is_listed and self.value == "relevance" else []
         notes += [unjudged(self.n_unjudged)] if self.n_unjudged else []
-        return HeadedTable(
-            Header(0, "", tuple(names), "", self.label),
-            rows,
-            has_lines=has_lines,
-            places=places,
-            notes=tuple(notes),
+        columns = (
+            pl.Series(name, [row.get(name, "") for _, row in self.rows], pl.String)
+            for name in names
         )
+        further = {"has_lines": has_lines, "places": places, "notes": tuple(notes)}
+        return headed(lines, columns, self.label, **further)
 
 
 def _is_flat(item: dict[str, Any]) -> bool:

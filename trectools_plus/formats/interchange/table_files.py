@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from io import BytesIO
+from typing import Any
 
 import polars as pl
 
@@ -91,6 +92,24 @@ class HeadedTable:
     has_lines: bool = True
     places: Mapping[str, int] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+
+
+def headed(
+    lines: Iterable[int], columns: Iterable[pl.Series], label: str, **further: Any
+) -> HeadedTable:
+    """Return a table without a header line.
+
+    Args:
+        lines: The line of each row.
+        columns: Texts, with the names of the columns.
+        label: The name of the format.
+        further: Attributes of :class:`HeadedTable`.
+    """
+    columns = list(columns)
+    texts = (column.alias(f"c{at}") for at, column in enumerate(columns, 1))
+    rows = pl.DataFrame([pl.Series("line", lines, pl.UInt32), *texts])
+    header = Header(0, "", tuple(column.name for column in columns), "", label)
+    return HeadedTable(header, rows, **further)
 
 
 def unjudged(n_rows: int) -> str:
@@ -260,12 +279,9 @@ def read_parquet_table(source: FileContent, kind: Kind, columns: ColumnNames | N
         raise _refused(source, f"it is damaged ({why})", "write the file again") from None
     places = find_fields(names, kind.fields, columns)
     ids = [names[places["query_id"]], names[places["doc_id"]]]
-    texts = [_as_text(source, column, column.name in ids) for column in frame.iter_columns()]
-    lines = pl.int_range(1, frame.height + 1, dtype=pl.UInt32, eager=True).alias("line")
-    rows = pl.DataFrame([lines, *(text.alias(f"c{at}") for at, text in enumerate(texts, 1))])
-    return HeadedTable(
-        Header(0, "", tuple(names), "", "Parquet"), rows, has_lines=False, places=places
-    )
+    texts = (_as_text(source, column, column.name in ids) for column in frame.iter_columns())
+    lines = range(1, frame.height + 1)
+    return headed(lines, texts, "Parquet", has_lines=False, places=places)
 
 
 def _as_text(source: FileContent, column: pl.Series, is_id: bool) -> pl.Series:

@@ -191,7 +191,11 @@ def iter_lines(text: str, problems: Problems) -> Iterator[Topic]:
         problems: Collects the problems.
     """
     ended = ((at, line.removesuffix("\r")) for at, line in enumerate(text.split("\n"), 1))
-    lines = [(at, line) for at, line in ended if not _is_skipped(line)]
+    lines = [
+        (at, line)
+        for at, line in ended
+        if line.strip(" \t\v\f") and (not line.startswith("#") or "\t" in line)
+    ]
     sample = [line for _, line in lines[:SAMPLED]]
     if sample and all(map(_JUDGED_OR_RANKED.fullmatch, sample)):
         what, remedy = "this is a run, or qrels", "Use 'runs validate' or 'qrels validate' for it"
@@ -216,10 +220,6 @@ def iter_lines(text: str, problems: Problems) -> Iterator[Topic]:
             what = "tab inside the text, read as a blank"
             problems.add("T102", at, what, query_id=query_id, severity="warning")
         yield Topic(at, query_id, words.replace("\t", " ").strip(" "), at)
-
-
-def _is_skipped(line: str) -> bool:
-    return not line.strip(" \t\v\f") or (line.startswith("#") and "\t" not in line)
 
 
 def _are_topics(lines: Sequence[str], row: re.Pattern[str]) -> bool:
