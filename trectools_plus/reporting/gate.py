@@ -169,7 +169,7 @@ def _describe_rules(result: GateResult) -> str:
             f"{(1 - level) * 50:g}%; all must pass, so the intervals are unadjusted)."
         )
     if rules.max_drop is not None:
-        proof = " and the drop is significant" if rules.require_significant else ""
+        proof = " and the drop is significant" * rules.require_significant
         sentences.append(
             f"The gate fails if a mean drops by more than {rules.max_drop * scale:g}{unit}{proof}."
         )
@@ -190,6 +190,7 @@ def _row(entry: GateEntry, rules: GateRules) -> dict[str, object]:
     is_large = rules.max_drop is not None and entry.drop > rules.max_drop + EQUAL
     state = "better" if entry.higher else "ok"
     ends = [_show_change(end, entry, rules) for end in ends_of(entry.ci) if end is not None]
+    shown = f"[{', '.join(ends)}]" if ends else "–"
     if entry.failed:
         state = "not shown" if entry.non_inferior is False and not is_large else "failed"
     elif is_large:
@@ -199,7 +200,7 @@ def _row(entry: GateEntry, rules: GateRules) -> dict[str, object]:
         "Baseline": entry.baseline,
         "Current": entry.current,
         "Change": _show_change(entry.current - entry.baseline, entry, rules),
-        "Interval": ", ".join(ends) or "–",
+        **({"Interval": shown} if rules.non_inferior else {}),
         "Adj. p": show_p(entry.comparison.p_adjusted),
         "Verdict": state if entry.decidable else "not decidable",
     }
@@ -287,7 +288,7 @@ def contrast_document(contrast: ReportComparison) -> dict[str, Any]:
 
 
 _TIMEOUT = 30  # seconds
-_PAGE, _MOST_PAGES = 100, 50
+_PAGE = 100
 _LONGEST = 65_000
 """GitHub accepts comments of up to 65,536 characters."""
 
@@ -368,7 +369,7 @@ def post_comment(request: PullRequest, markdown: str, marker: str) -> str:
     """
     comments = f"/repos/{request.repository}/issues/{request.number}/comments"
     body = {"body": markdown[:_LONGEST]}
-    for page in range(1, _MOST_PAGES + 1):
+    for page in range(1, 51):
         known = _call(request, "GET", f"{comments}?per_page={_PAGE}&page={page}")
         for comment in known:
             if str(comment.get("body", "")).startswith(marker):

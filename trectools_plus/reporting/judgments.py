@@ -61,8 +61,8 @@ def write_judgment_report(report: JudgmentReport, folder: str | Path) -> dict[st
         InputError: If a file cannot be written.
     """
     check_judgment_folder(folder)
-    names = REPORT_FILE, MARKDOWN_FILE, HTML_FILE
-    return write_renderings(report, judgment_blocks(report), folder, *names)
+    blocks = judgment_blocks(report)
+    return write_renderings(report, blocks, folder, REPORT_FILE, MARKDOWN_FILE, HTML_FILE)
 
 
 def judgment_blocks(report: JudgmentReport) -> list[Block]:
