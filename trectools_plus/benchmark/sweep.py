@@ -108,6 +108,10 @@ def _fuse_runs(grid: Mapping[str, tuple[str, ...]], runs: list[Variant]) -> list
     if unknown := {*grid} - {*known}:
         raise UsageError(f"'{min(unknown)}' cannot be varied", remedy=f"use {', '.join(known)}")
     read = cache(lambda: {run.name: run.make() for run in runs})
+
+    def fuse_runs(fusion: Fusion, depth: int | None, name: str) -> Run:
+        return fuse(read(), fusion, depth, name)
+
     variants: dict[str, Variant] = {}
     for texts in product(*grid.values()):
         settings = dict(zip(grid, texts, strict=True))
@@ -126,13 +130,9 @@ def _fuse_runs(grid: Mapping[str, tuple[str, ...]], runs: list[Variant]) -> list
         except UsageError as error:
             error.where = f"--grid {name}"
             raise
-        make = partial(_fuse, read, fusion, depth, name)
+        make = partial(fuse_runs, fusion, depth, name)
         variants.setdefault(name, Variant(name, settings, make))
     return list(variants.values())
-
-
-def _fuse(read: Callable[[], dict[str, Run]], fusion: Fusion, depth: int | None, name: str) -> Run:
-    return fuse(read(), fusion, depth, name)
 
 
 def _read_fusion(settings: Mapping[str, str], method: str, count: int) -> tuple[Fusion, int | None]:

@@ -214,8 +214,8 @@ def read_scores(
                 f"{name} of {pair[0]} is averaged over different queries: {len(differing)} are in "
                 f"only one report, for example {min(differing)}"
             )
-        values = (part["value"].fill_null(np.nan).to_numpy() for part in parts)
-        scores.append(PairedScores(*pair, name, ids, *values, higher))
+        before, after = (part["value"].fill_null(np.nan).to_numpy() for part in parts)
+        scores.append(PairedScores(*pair, name, ids, before, after, higher))
     return scores
 
 

@@ -121,10 +121,6 @@ FileName = Annotated[
 ]
 
 
-def _read_alias(value: Any) -> Any:
-    return TEST_ALIASES.get(value, value) if isinstance(value, str) else value
-
-
 RUN_NAME = re.compile(r"\w[\w .+-]{0,99}")
 """Valid names of runs: the file is ``runs/<name>.run``."""
 
@@ -353,7 +349,7 @@ class BenchmarkConfig(FetchSettings):
     )
     test: Annotated[
         Literal["t_test", "paired_bootstrap", "randomisation", "wilcoxon"],
-        BeforeValidator(_read_alias),
+        BeforeValidator(lambda name: TEST_ALIASES.get(str(name), name)),
     ] = setting(
         "t_test",
         "Paired test that decides on significance: t_test, paired_bootstrap, randomisation or "
