@@ -58,6 +58,12 @@ class SmallCollection:
         return str(path)
 
 
+@pytest.fixture(scope="module")
+def given(module_bench):
+    """A report on given runs, with failing queries and ties."""
+    return module_bench.make("given", {"a": {n: n % 4 for n in range(60)}, "b": {8: 0}})
+
+
 @pytest.fixture
 def small(tmp_path, monkeypatch):
     monkeypatch.setenv("TRECTOOLS_PLUS_CACHE", str(tmp_path / "cache"))

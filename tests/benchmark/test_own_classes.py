@@ -19,10 +19,9 @@ def _own(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(tmp_path)
 
 
-def test_a_gate_uses_it(module_bench, call_of):
-    folder = module_bench.make("own", {"a": {n: n % 4 for n in range(60)}, "b": {8: 0}})
-    copy = shutil.copytree(folder, folder.parent / "copy")
-    words = ("--current", str(copy), "--baseline", str(folder), "-m", "own_of_reader:First")
+def test_a_gate_uses_it(given, tmp_path, call_of):
+    copy = shutil.copytree(given, tmp_path / "copy")
+    words = ("--current", str(copy), "--baseline", str(given), "-m", "own_of_reader:First")
     code, out, err = call_of("benchmark gate")(*words)
     assert code == 0, err
     assert "First" in out

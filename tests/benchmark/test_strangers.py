@@ -1,6 +1,5 @@
 """Reports of strangers: nothing that they name is run, requested, or read outside of the folder."""
 
-import json
 import os
 import select
 import shutil
@@ -15,7 +14,6 @@ from harness.observe import ROOT
 
 from trectools_plus.benchmark import (
     BenchmarkConfig,
-    BenchmarkReport,
     GateRules,
     ReportFolder,
     list_reports,
@@ -38,11 +36,6 @@ class First(BaseMeasure):
     def score_query(self, ranked_doc_ids, qrels_of_query):
         return float(qrels_of_query.get(ranked_doc_ids[0], 0) > 0)
 '''
-
-
-@pytest.fixture(scope="module")
-def given(module_bench):
-    return module_bench.make("given", {"a": {n: n % 4 for n in range(60)}, "b": {8: 0}})
 
 
 @pytest.fixture

@@ -6,11 +6,11 @@ from harness.plans import label, make_small, write_labels
 from scipy import stats
 
 from trectools_plus.errors import CheckFailedError, UsageError
-from trectools_plus.judging import judgments, plan_people
+from trectools_plus.formats import Qrels
 from trectools_plus.judging import pilot as module
-from trectools_plus.judging.judgments import Grade
-from trectools_plus.judging.store import ReviewMaterial, ReviewQuery, open_store
+from trectools_plus.judging import plan_people
 from trectools_plus.judging.values import values_of
+from trectools_plus.service.review.material import import_judgments
 
 QUERIES = 80
 
@@ -25,18 +25,11 @@ def judged(tmp_path):
         ease = generator.random()
         for doc_id in plan.judgeable[query_id]:
             truth[query_id, doc_id] = int(3 * (generator.random() < ease))
-    material = ReviewMaterial(
-        "plan", ("",), 4,
-        tuple(ReviewQuery(one, None, {"": tuple(docs)}) for one, docs in plan.judgeable.items()),
-    )  # fmt: skip
-    store = open_store(plan.path / "review.db", material, 1)
-    secret = judgments.begin_session(store, "Anna", resume=False)
-    anna = judgments.find_session_annotator(store, secret or "")
-    for query_id in plan.plan.queries[:15]:
-        for doc_id in plan.judgeable[query_id]:
-            grade = Grade(truth[query_id, doc_id])
-            judgments.record_grade(store, anna, query_id, doc_id, grade)
-    store.close()
+    grades = {
+        query_id: {doc_id: truth[query_id, doc_id] for doc_id in plan.judgeable[query_id]}
+        for query_id in plan.plan.queries[:15]
+    }
+    import_judgments(plan, Qrels.from_dict(grades), "Anna")
     return plan, truth
 
 

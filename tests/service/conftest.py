@@ -74,6 +74,25 @@ def garden_set():
     return {"metadata": {"dataset_id": "garden", "version": "1"}, "queries": queries}
 
 
+@pytest.fixture(scope="session")
+def fetched(cache, garden_set, tmp_path_factory, write_benchmark):
+    """A report with latencies and query types."""
+    folder = tmp_path_factory.mktemp("fetched")
+    topics = folder / "topics.jsonl"
+    fields = ("query_id", "text", "query_type")
+    rows = [{name: query[name] for name in fields} for query in garden_set["queries"]]
+    topics.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    write_benchmark(
+        folder / "out",
+        corpus=str(GARDEN / "corpus.jsonl"),
+        topics=str(topics),
+        qrels=str(GARDEN / "qrels.txt"),
+        measures=("R@10", "nDCG@10", "RR", "HitRate@10", "AP(rel=2)@100"),
+        resamples=10_000,
+    )
+    return folder / "out"
+
+
 @pytest.fixture
 def garden_file(garden_set, tmp_path):
     path = tmp_path / "garden.json"

@@ -1,30 +1,21 @@
 """``serve`` as a process: where it listens, its key, how it ends."""
 
-import json
 import os
 import re
 import signal
 import socket
 import subprocess
 import sys
-import urllib.error
-import urllib.request
 from pathlib import Path
 
+import httpx
 import pytest
 
 from trectools_plus.errors import InputError, UsageError
 from trectools_plus.service import read_key
 from trectools_plus.service.server import listen
 
-pytestmark = [pytest.mark.process, pytest.mark.slow("starts servers")]
-
-BIN = Path(sys.executable).parent
 KEY = "correct-horse-battery-staple"
-
-
-def command(*words):
-    return [str(BIN / "trectools-plus"), "serve", "--dataset", "none", *words]
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::"])
@@ -37,19 +28,11 @@ def test_others_come_in_with_a_key_only(host):
 def test_this_machine_needs_none(host):
     with listen(host, 0, has_key=False) as opened:
         assert opened.getsockname()[0].startswith(("127.", "::1"))
-
-
-def test_answers_are_sent_at_once():
-    """asyncio sets TCP_NODELAY only on connections of sockets that name their protocol."""
-    with listen("127.0.0.1", 0, has_key=False) as opened:
+        # asyncio sets TCP_NODELAY only on connections of sockets that name their protocol.
         assert opened.proto == socket.IPPROTO_TCP
-
-
-def test_a_port_that_is_taken():
-    with listen("127.0.0.1", 0, has_key=False) as first:
-        first.listen()
+        opened.listen()
         with pytest.raises(InputError):
-            listen("127.0.0.1", first.getsockname()[1], has_key=False)
+            listen(host, opened.getsockname()[1], has_key=False)
 
 
 @pytest.mark.parametrize(
@@ -82,16 +65,17 @@ MISTAKES = [
 
 
 @pytest.mark.parametrize(("words", "said"), MISTAKES, ids=lambda value: str(value)[:20])
-def test_mistakes_are_one_line(words, said, program, tmp_path, check_mistake):
-    done = program(["trectools-plus", "serve", "--dataset", "none", *words], tmp_path)
-    check_mistake(done, 2, said)
+def test_mistakes_are_one_line(words, said, call_here, check_mistake):
+    check_mistake(call_here("serve", "--dataset", "none", *words), 2, said)
 
 
 @pytest.fixture
 def process():
     """A service with a key, and its address."""
+    program = str(Path(sys.executable).parent / "trectools-plus")
+    words = ("serve", "--dataset", "none", "--port", "0", "--key-from-env", "SERVICE_KEY")
     started = subprocess.Popen(
-        command("--port", "0", "--key-from-env", "SERVICE_KEY"),
+        [program, *words],
         stderr=subprocess.PIPE,
         text=True,
         env={**os.environ, "SERVICE_KEY": KEY},
@@ -108,28 +92,22 @@ def process():
     started.stderr.close()
 
 
-def ask(url, **headers):
-    request = urllib.request.Request(url, headers=headers)
-    try:
-        with urllib.request.urlopen(request, timeout=30) as answer:
-            return answer.status, answer.read()
-    except urllib.error.HTTPError as error:
-        with error:
-            return error.code, error.read()
-
-
+@pytest.mark.process
+@pytest.mark.slow("starts servers")
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_session(process, number):
     started, address = process
-    assert ask(f"{address}/healthz")[0] == 200
-    status, body = ask(f"{address}/metrics")
-    assert (status, json.loads(body)["code"]) == (401, "unauthorised")
-    assert ask(f"{address}/metrics", Authorization=f"Bearer {KEY}")[0] == 200
-    assert ask(f"{address}/metrics?secret=1")[0] == 401
+    key = {"Authorization": f"Bearer {KEY}"}
+    for path, headers, status in (
+        ("healthz", {}, 200),
+        ("metrics", {}, 401),
+        ("metrics", key, 200),
+        ("metrics?secret=1", {}, 401),
+    ):
+        assert httpx.get(f"{address}/{path}", headers=headers, timeout=30).status_code == status
     started.send_signal(number)
     _, said = started.communicate(timeout=30)
-    assert "Traceback" not in said
-    assert KEY not in said
-    assert "secret" not in said
+    for word in ("Traceback", KEY, "secret"):
+        assert word not in said
     assert "GET other 401" in said
     assert "GET /metrics 200" in said

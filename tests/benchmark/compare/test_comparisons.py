@@ -223,13 +223,6 @@ def test_plots_are_figures(report, kind):
     assert report.plot(kind=kind).axes
 
 
-def test_the_order_of_measures_is_the_requested_one(report):
-    found = compare(report.evaluation, primary_measure="mrr@10", resamples=20)
-    assert found.report.primary_measure == found.verdict.measure == "MRR@10"
-    assert found.report.headline_measures == ["MRR@10", "ndcg@10", "AP"]
-    assert report.report.headline_measures == ["ndcg@10", "AP", "MRR@10"]
-
-
 def test_one_system_has_means_and_no_comparison():
     found = compare(QRELS, LEXICAL, MEASURES, **FAST)
     assert (len(found), found.report.best_overall) == (0, None)

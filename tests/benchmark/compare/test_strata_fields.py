@@ -21,12 +21,21 @@ def values_of(field):
     return {value: rows.tolist() for value, rows in found.items()}
 
 
-def test_values_are_ordered_by_queries_then_name():
-    assert list(values_of(["b", "b", "c", "c", "c", "a", "a"])) == ["c", "a", "b"]
-
-
-def test_blank_values_are_none_and_white_space_does_not_count():
-    assert values_of([" x", "x ", "", None, "  ", "y", "y"]) == {"x": [0, 1], "y": [5, 6]}
+@pytest.mark.parametrize(
+    ("field", "values"),
+    [
+        # Values are ordered by the number of their queries, then by name.
+        (["b", "b", "c", "c", "c", "a", "a"], {"c": [2, 3, 4], "a": [5, 6], "b": [0, 1]}),
+        ([" x", "x ", "", None, "  ", "y", "y"], {"x": [0, 1], "y": [5, 6]}),
+        # Nearly every query has its own value.
+        (["a", "a", "b", "c"], {}),
+        (["a", "a", "a", "b"], {"a": [0, 1, 2], "b": [3]}),
+        # Queries without a value do not make groups larger.
+        (["a", "b", "", "", "", ""], {}),
+    ],
+)
+def test_values_make_strata(field, values):
+    assert [*values_of(field).items()] == [*values.items()]
 
 
 @pytest.mark.parametrize(
@@ -34,13 +43,6 @@ def test_blank_values_are_none_and_white_space_does_not_count():
 )
 def test_fields_have_at_least_2_and_at_most_30_values(values, strata):
     assert len(values_of([f"v{n % values}" for n in range(84)])) == strata
-
-
-def test_a_field_in_which_nearly_every_query_has_its_own_value_makes_none():
-    assert values_of(["a", "a", "b", "c"]) == {}
-    assert values_of(["a", "a", "a", "b"]) == {"a": [0, 1, 2], "b": [3]}
-    # Queries without a value do not make groups larger.
-    assert values_of(["a", "b", "", "", "", ""]) == {}
 
 
 def test_only_queries_that_are_averaged_over_count():

@@ -72,3 +72,13 @@ def test_the_options_that_decide_reach_the_result(call_here):
     assert (entry["test"], entry["correction"]) == ("t_test", "bh")
     assert (entry["ci"]["level"], entry["ci"]["method"]) == (0.9, "Student t")
     assert entry["p_adjusted"] == entry["t_test"]["p"]
+
+
+@pytest.mark.every(2)
+@pytest.mark.parametrize("baseline", ["lexical", "lexical.run", LEXICAL])
+def test_a_baseline_may_be_named_by_its_file(call_here, baseline):
+    words = (LEXICAL, VECTOR, "--qrels", QRELS, "--baseline", baseline)
+    document = json.loads(call_here("compare", *words, "--test", "ttest", "--format", "json").text)
+    assert {entry["baseline"] for entry in document["comparisons"]} == {"lexical"}
+    assert document["config"]["test"] == "t_test"
+    assert call_here("benchmark", "run", "--runs", *words, "--output-dir", "out").code == 0

@@ -2,33 +2,19 @@
 
 import shutil
 import sys
-from pathlib import Path
 
 import pytest
 
 import trectools_plus as tp
 from trectools_plus.errors import MissingExtraError
-from trectools_plus.reporting import write_reports
 from trectools_plus.reporting.verify import verify_report
-
-pytestmark = pytest.mark.slow("starts processes in which packages are missing")
 
 RUN = {"1": {"a": 2.0, "b": 1.0}, "2": {"c": 1.0}}
 OTHER = {"1": {"b": 2.0, "a": 1.0}, "2": {"d": 2.0, "c": 1.0}}
 QRELS = {"1": {"a": 1}, "2": {"c": 1}}
 
 
-def write(folder, **options):
-    files = {name: str(folder.parent / f"{name}.run") for name in ("mine", "theirs")}
-    qrels = folder.parent / "qrels.txt"
-    for name, run in (("mine", RUN), ("theirs", OTHER)):
-        rows = [(query, *row) for query, scores in run.items() for row in scores.items()]
-        Path(files[name]).write_text(
-            "".join(f"{query} Q0 {doc} 1 {score} {name}\n" for query, doc, score in rows)
-        )
-    qrels.write_text("1 0 a 1\n2 0 c 1\n")
-    config = tp.BenchmarkConfig(runs=files, qrels=str(qrels), output_dir=folder, resamples=100)
-    return write_reports(tp.run_benchmark(config), **options)["json"].parent
+MODES = {"mine": {}, "theirs": {0: 2}}
 
 
 @pytest.fixture
@@ -37,12 +23,12 @@ def no_matplotlib(monkeypatch):
 
 
 @pytest.fixture(scope="module")
-def drawn(tmp_path_factory):
-    return write(tmp_path_factory.mktemp("drawn") / "out", plots=True)
+def drawn(module_bench):
+    return module_bench.make("out", MODES, plots=True)
 
 
-def test_the_page_has_all_its_plots(no_matplotlib, drawn, tmp_path):
-    folder = write(tmp_path / "out")
+def test_the_page_has_all_its_plots(no_matplotlib, drawn, bench):
+    folder = bench.make("out", MODES)
     assert not (folder / "visualizations").exists()
     plain, full = ((one / "BenchmarkReport.html").read_text() for one in (folder, drawn))
     assert plain.count('id="plot-area"') == full.count('id="plot-area"') == 1
@@ -52,10 +38,10 @@ def test_the_page_has_all_its_plots(no_matplotlib, drawn, tmp_path):
     assert {one.parent.name for one in missing} == {"visualizations"}
 
 
-def test_a_report_without_plots_is_verified(tmp_path, monkeypatch):
+def test_a_report_without_plots_is_verified(bench, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setitem(sys.modules, "matplotlib", None)
-        folder = write(tmp_path / "out")
+        folder = bench.make("out", MODES)
         assert verify_report(folder).problems == []
     found = verify_report(folder)
     assert found.problems == []
@@ -75,12 +61,12 @@ def test_a_report_with_plots_is_verified_without_drawing_them(no_matplotlib, dra
     ]
 
 
-def test_plots_that_are_asked_for_name_the_extra(no_matplotlib, tmp_path):
+def test_plots_that_are_asked_for_name_the_extra(no_matplotlib, bench):
     for draw in (
-        lambda: write(tmp_path / "out", plots=True),
+        lambda: bench.make("out", MODES, plots=True),
         tp.evaluate(QRELS, RUN).plot,
         tp.compare(QRELS, {"mine": RUN, "theirs": OTHER}).plot,
     ):
         with pytest.raises(MissingExtraError, match=r"trectools-plus\[plots\]"):
             draw()
-    assert not (tmp_path / "out").exists()
+    assert not (bench.folder / "out").exists()

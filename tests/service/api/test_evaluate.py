@@ -1,6 +1,5 @@
 """``POST /v1/evaluate``: the same figures as a benchmark, in the form that was promised."""
 
-import json
 import time
 
 import pytest
@@ -8,15 +7,11 @@ import yaml
 from harness.observe import ROOT
 from starlette.testclient import TestClient
 
-from trectools_plus.benchmark import BenchmarkConfig, run_benchmark
-from trectools_plus.formats import write_qrels
-from trectools_plus.formats.topics import write_topics
+from trectools_plus.benchmark import load_report
 from trectools_plus.service import ServiceSettings
 from trectools_plus.service.answers import choose_mode, components_of
 from trectools_plus.service.guard import ProblemError
 from trectools_plus.service.models import EvaluationAnswer
-from trectools_plus.testsets import topics_of
-from trectools_plus.testsets.model import qrels_of
 
 MEASURES = {"recall_at_10": "R@10", "ndcg_at_10": "nDCG@10", "mrr": "RR"}
 
@@ -25,40 +20,11 @@ def post(client, test_set, **parameters):
     return client.post("/v1/evaluate", params=parameters, json=test_set)
 
 
-@pytest.fixture(scope="module")
-def report(cache, garden_set, tmp_path_factory):
-    """The benchmark of the same test set, through files."""
-    from trectools_plus.testsets.loading import read_test_set
-
-    folder = tmp_path_factory.mktemp("garden")
-    path = folder / "garden.json"
-    path.write_text(json.dumps(garden_set))
-    test_set = read_test_set(path)
-    topics = folder / "topics.jsonl"
-    write_topics(topics_of(test_set), folder / "plain.tsv")
-    rows = topics_of(test_set).frame.to_dicts()
-    topics.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    write_qrels(qrels_of(test_set), folder / "qrels.txt")
-    config = BenchmarkConfig(
-        corpus=str(ROOT / "fixtures/garden-trec/corpus.jsonl"),
-        topics=str(topics),
-        qrels=str(folder / "qrels.txt"),
-        measures=("R@10", "nDCG@10", "RR", "HitRate@10"),
-        output_dir=folder / "out",
-    )
-    return run_benchmark(config).report
-
-
 @pytest.mark.parametrize(
     ("components", "mode"), [("bm25", "lexical"), ("dense", "vector"), ("bm25,dense", "hybrid")]
 )
-def test_figures_are_those_of_a_benchmark(
-    client,
-    garden_set,
-    report,
-    components,
-    mode,
-):
+def test_figures_are_those_of_a_benchmark(client, garden_set, fetched, components, mode):
+    report = load_report(fetched / "BenchmarkReport.json")
     answer = post(client, garden_set, components=components)
     assert answer.status_code == 200, answer.text
     found = answer.json()

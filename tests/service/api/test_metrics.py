@@ -48,25 +48,6 @@ def report(module_bench):
     return module_bench.make("low", {"a": dict.fromkeys(range(30), 12), "b": {}})
 
 
-@pytest.fixture(scope="module")
-def fetched(cache, garden_set, tmp_path_factory, write_benchmark):
-    """A report with latencies and query types."""
-    folder = tmp_path_factory.mktemp("fetched")
-    topics = folder / "topics.jsonl"
-    fields = ("query_id", "text", "query_type")
-    rows = [{name: query[name] for name in fields} for query in garden_set["queries"]]
-    topics.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    write_benchmark(
-        folder / "out",
-        corpus=str(GARDEN / "corpus.jsonl"),
-        topics=str(topics),
-        qrels=str(GARDEN / "qrels.txt"),
-        modes=("lexical", "hybrid"),
-        measures=("R@10", "nDCG@10", "RR", "HitRate@10", "AP(rel=2)@100"),
-    )
-    return folder / "out"
-
-
 def test_the_promised_name(report):
     found = samples(render_report(report, "medicalkg").decode())
     labels = {"k": "10", "mode": "a", "dataset": "qrels.txt"}

@@ -163,15 +163,16 @@ def test_with_a_key_all_but_the_empty_page_needs_it(report, tmp_path):
     app.state.controller.store.close()
 
 
-@pytest.mark.parametrize("host", ["127.8.9.10:8000", "[::1]:8000", "LOCALHOST:1"])
-def test_any_loopback_address_will_do(client, host):
-    assert client.get("/api/about", headers={"host": host}).status_code == 200
-    assert client.head("/", headers={"host": host}).status_code == 200
-
-
-@pytest.mark.parametrize("host", ["127.0.0.1.evil.example", "192.0.2.1", "", "[::1", "evil@x"])
-def test_any_other_name_will_not(client, host):
-    assert client.get("/api/about", headers={"host": host}).status_code == 403
+@pytest.mark.parametrize(
+    ("host", "status"),
+    [
+        *dict.fromkeys(("127.8.9.10:8000", "[::1]:8000", "LOCALHOST:1"), 200).items(),
+        *dict.fromkeys(("127.0.0.1.evil.example", "192.0.2.1", "", "[::1", "evil@x"), 403).items(),
+    ],
+)
+def test_only_loopback_addresses_will_do(client, host, status):
+    assert client.get("/api/about", headers={"host": host}).status_code == status
+    assert client.head("/", headers={"host": host}).status_code == status
 
 
 class HurriedSelector(selectors.DefaultSelector):

@@ -9,13 +9,15 @@ import pytest
 from trectools_plus.judging.judgments import find_annotator, read_all_judgments
 from trectools_plus.judging.store import read_store
 
-pytestmark = [pytest.mark.process, pytest.mark.slow("starts servers")]
+SLOW = pytest.mark.slow("starts servers")
+pytestmark = pytest.mark.process
 
 
 def begin(ask, url, name):
     return {"X_Review_Session": ask(f"{url}api/session", {"name": name})["session"]}
 
 
+@SLOW
 def test_a_server_that_is_killed_loses_nothing(serve, ask, report):
     database = report / "review.db"
     draw = random.Random(4)
@@ -44,6 +46,7 @@ def test_a_server_that_is_killed_loses_nothing(serve, ask, report):
         said.clear()
 
 
+@SLOW
 def test_the_key_comes_from_the_environment(serve, ask, report):
     key = "a-key-of-twenty-char"
     server = serve(report, "--host", "0.0.0.0", "--key-from-env", "REVIEW_KEY", REVIEW_KEY=key)
@@ -54,6 +57,7 @@ def test_the_key_comes_from_the_environment(serve, ask, report):
     assert key not in "".join(server.notes)
 
 
+@SLOW
 def test_stopping_is_no_error(serve, report):
     import signal
 

@@ -41,8 +41,6 @@ def test_a_plan_is_judged_by_keys(page, serve, plan):
     page.prefer(prefers_color_scheme="light")
     start_anew(page, server.url)
     page.wait_for("document.getElementById('intro').textContent.includes('2 queries are planned')")
-    assert visible(page, "#how-plan") == 1
-    assert visible(page, "#how") == 0
     begin(page, "Anna")
     worked(page)
     results = page.run("view.state.progress.results")
@@ -69,11 +67,9 @@ def test_a_plan_is_judged_by_keys(page, serve, plan):
     reload(page)
     worked(page)
     page.wait_for("view.query === 2")
-    assert not visible(page, "#plan-done")
     grade_all(page, "0")
     assert visible(page, "#plan-done") == 1
     assert "The plan is complete: 2 queries are judged" in text(page, "plan-done")
-    assert "You can go on" in text(page, "plan-done")
     press(page, "Enter")
     page.wait_for("view.query === 3")
     assert text(page, "where").startswith("Query 3, beyond the plan")
@@ -84,9 +80,5 @@ def test_a_plan_is_judged_by_keys(page, serve, plan):
     page.run("saving")
     assert "You can still change your answers" in text(page, "plan-done")
     assert list(find_complete(plan, read_people(plan.path)).grades) == plan.plan.queries
-    # Undo opens the last query again.
-    press(page, "u")
-    is_saved(page, "grade was undone")
-    assert len(find_complete(plan, read_people(plan.path)).grades) == 5
     assert page.problems == []
     assert {url.startswith((server.url, "data:", "about:")) for url in page.requests} == {True}
