@@ -8,10 +8,8 @@ from datetime import UTC, datetime, timedelta, timezone
 import pytest
 
 from trectools_plus.models import (
-    describe_machine,
     format_command,
     format_time,
-    package_versions,
     utc_now,
 )
 
@@ -51,10 +49,3 @@ def test_commands_can_be_pasted_and_hold_no_secret(argv: list[str], expected: st
     assert command == expected
     assert "S3CRET" not in command
     shlex.split(command)
-
-
-def test_packages_and_machine_are_named() -> None:
-    versions = package_versions()
-    assert {"numpy", "polars", "pytrec-eval-terrier"} <= versions.keys()
-    assert all(versions.values())
-    assert set(describe_machine()) == {"python", "platform"}

@@ -1,5 +1,6 @@
 """Reports of strangers: nothing that they name is run, requested, or read outside of the folder."""
 
+import json
 import os
 import select
 import shutil
@@ -14,6 +15,7 @@ from harness.observe import ROOT
 
 from trectools_plus.benchmark import (
     BenchmarkConfig,
+    BenchmarkReport,
     GateRules,
     ReportFolder,
     list_reports,

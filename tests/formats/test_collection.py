@@ -83,10 +83,6 @@ def test_cranfield(ir_datasets_home: Path, monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setenv("IR_DATASETS_HOME", str(ir_datasets_home))
     collection = load_collection("irds:cranfield")
     assert collection.name == "irds:cranfield"
-    assert len(collection.corpus) == 1400
-    assert len(collection.topics.query_ids) == 225
-    assert "\n" in collection.topics.to_dict()["1"]
-    assert len(collection.qrels.query_ids) == 225
     assert set(collection.qrels.frame["relevance"]) == {-1, 1, 2, 3, 4}
     import ir_datasets
 

@@ -1,4 +1,4 @@
-"""Every test here builds its indexes in a folder of its own, never in the user's cache."""
+"""Every module builds its indexes in a folder of its own, never in the user's cache."""
 
 from __future__ import annotations
 
@@ -7,8 +7,11 @@ from pathlib import Path
 import pytest
 
 
+@pytest.fixture(scope="module")
+def indexes(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("indexes")
+
+
 @pytest.fixture(autouse=True)
-def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    folder = tmp_path / "cache"
-    monkeypatch.setenv("TRECTOOLS_PLUS_CACHE", str(folder))
-    return folder
+def cache(indexes: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TRECTOOLS_PLUS_CACHE", str(indexes))

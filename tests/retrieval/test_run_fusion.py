@@ -24,30 +24,6 @@ def test_rrf_by_hand() -> None:
     assert fused.frame.equals(rank_documents(fused.frame).select(fused.frame.columns))
 
 
-def test_everything_is_kept_without_a_depth() -> None:
-    """ranx keeps all documents of all runs too; its formulas, on dictionaries."""
-    left = {"q1": {f"d{n}": 900.0 - n for n in range(700)}, "q2": {"a": 1.0}}
-    right = {"q1": {f"d{n}": n / 7 for n in range(500, 1000)}}
-    runs = [Run.from_dict(left), Run.from_dict(right)]
-    places = [
-        {doc: place for place, doc in enumerate(sorted(run["q1"], key=run["q1"].get)[::-1], 1)}
-        for run in (left, right)
-    ]
-    rrf = {
-        f"d{n}": sum(1 / (60 + ranks[f"d{n}"]) for ranks in places if f"d{n}" in ranks)
-        for n in range(1000)
-    }
-    assert fuse(runs).to_dict()["q1"] == pytest.approx(rrf, rel=1e-6)
-    # A document that a run lacks gets the score of its last document.
-    combsum = {f"d{n}": max(900 - n, 201) + max(n, 500) / 7 for n in range(1000)}
-    plain = {"normalisation": "none"}
-    found = fuse(runs, "combsum", **plain)
-    assert found.to_dict()["q1"] == pytest.approx(combsum, rel=1e-6)
-    assert fuse(runs, "combsum", depth=100, **plain).frame.equals(
-        found.frame.filter(pl.col("rank") <= 100)
-    )
-
-
 def test_an_empty_run_adds_nothing_and_ties_are_those_of_32_bits() -> None:
     nothing = Run(pl.DataFrame(schema=LEFT.frame.schema))
     assert fuse([LEFT, nothing], Fusion()).to_dict() == fuse([LEFT], Fusion()).to_dict()

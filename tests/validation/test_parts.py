@@ -11,16 +11,14 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from trectools_plus.errors import FormatError
 from trectools_plus.formats.columns.lexer import scan_columns
 from trectools_plus.formats.columns.rows import RUN_FIELDS
 from trectools_plus.formats.files import limits
 from trectools_plus.formats.files.content import BOM, content_of_chunk
-from trectools_plus.formats.query_chunks import Chunk, iter_query_chunks
+from trectools_plus.formats.query_chunks import Chunk
 from trectools_plus.formats.tables import Qrels
 from trectools_plus.validation import CATALOGUE, Finding, Rule, parts
-from trectools_plus.validation.engine import check_pair_view, check_view, open_run
-from trectools_plus.validation.findings import FileReport
+from trectools_plus.validation.engine import check_pair_view, check_view
 from trectools_plus.validation.parts import NotInPartsError, ViewSettings, read_in_parts
 from trectools_plus.validation.rules.pairs import PairView
 from trectools_plus.validation.views.qrels import QrelsView
@@ -196,20 +194,3 @@ def test_a_byte_order_mark_in_the_middle_stays_one(monkeypatch: pytest.MonkeyPat
 
 def chunks_of(lines: list[bytes]) -> list[Chunk]:
     return [partial(bytes, b"".join(line + b"\n" for line in lines[at : at + 4])) for at in (0, 4)]
-
-
-def test_malformed_runs_have_the_same_findings_in_parts(shared_data: Path) -> None:
-    compared = 0
-    for path in sorted((shared_data / "malformed").glob("r*")):
-        opened = open_run(path, 4)
-        for size in (1, 200):
-            try:
-                view, _ = read_in_parts(
-                    str(path), iter_query_chunks(path, size), ViewSettings(4), nothing
-                )
-            except (NotInPartsError, FormatError):
-                continue
-            assert not isinstance(opened, FileReport)
-            assert check_view(view) == check_view(opened), path
-            compared += 1
-    assert compared > 60

@@ -90,13 +90,13 @@ def test_a_rule_that_is_off_takes_its_whole_code() -> None:
 
 
 def test_an_unknown_code_is_a_usage_error() -> None:
-    with pytest.raises(UsageError, match="X1"):
-        Choices.of(None, ["X1"], [])
-    with pytest.raises(UsageError, match="rank-gaps"):
-        Choices.of(None, ["rank-gaps"], [])
-    with pytest.raises(UsageError) as caught:
-        Choices.of(None, [], ["R999"])
-    assert len(str(caught.value)) < 150
+    for selected, ignored, name in (
+        (["X1"], [], "X1"),
+        (["rank-gaps"], [], "rank-gaps"),
+        ([], ["R999"], "R999"),
+    ):
+        with pytest.raises(UsageError, match=name):
+            Choices.of(None, selected, ignored)
 
 
 def test_rules_are_chosen_by_name_too() -> None:

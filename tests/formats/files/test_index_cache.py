@@ -207,22 +207,6 @@ def test_unwritable_cache_is_an_error_with_a_remedy(
         Builder().open()
 
 
-def test_indexes_are_reused() -> None:
-    steps: list[str] = []
-
-    def listen(description: str, done: int, total: int) -> None:
-        steps.append(description)
-
-    first = build_retrievers(CORPUS, ["lexical", "vector"], progress=listen)
-    assert set(steps) == {"indexing words", "embedding documents"}
-    steps.clear()
-    second = build_retrievers(CORPUS, ["lexical", "vector"], progress=listen)
-    assert steps == []
-    for mode in ("lexical", "vector"):
-        before, after = (r[mode].search(["wing"], 10)[0] for r in (first, second))
-        assert (before.doc_ids, before.scores.tolist()) == (after.doc_ids, after.scores.tolist())
-
-
 def test_index_settings_decide_the_key() -> None:
     def keys(corpus: Corpus, **values: object) -> list[str]:
         made = build_retrievers(

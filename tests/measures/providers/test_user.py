@@ -134,20 +134,6 @@ def test_base_metric_scores_one_dictionary_per_query():
     }
 
 
-def test_base_metric_with_cutoff_level_and_the_name_of_the_class():
-    class Share(BaseMetric):
-        parameter_defaults = {"rel": 1}  # noqa: RUF012
-
-        def calculate(self, results):
-            assert len(results["ranked_ids"]) <= 2
-            return len(results["relevant"])
-
-    found = evaluate(QRELS, RUN, [Share(cutoff=2), Share("share", 2, rel=2)])
-    assert found.values("run", "Share@2").tolist() == [2.0, 1.0, 0.0, 0.0]
-    assert found.values("run", "share(rel=2)@2").tolist()[0] == 1.0
-    assert Share(cutoff=2).score_query(["a"], {"a": 1, "b": 0}) == 1
-
-
 @pytest.mark.parametrize("value", [None, "high", {"a": 1}])
 def test_base_metric_must_return_a_number(value):
     class Wrong(BaseMetric):

@@ -1,7 +1,6 @@
 """Files of other tools' users: all ways of scoring give the same figures, or all refuse them."""
 
 import itertools
-import json
 import math
 import random
 import re
@@ -116,14 +115,6 @@ WAYS = {
     "paths": lambda qrels, run: means(evaluate(qrels, run, NAMES)),
     "trec-eval": by_trec_eval,
 }
-
-
-def outcome(way, qrels, run):
-    """Return the means; ``None`` if the files are refused."""
-    try:
-        return way(qrels, run)
-    except CheckFailedError:
-        return None
 
 
 def write(folder, qrels, run):
@@ -264,8 +255,6 @@ REFUSED = {
     "a no-break space": (QRELS, RUN.replace(" tag\n", "\u00a0x tag\n", 1), "R114"),
     "a document twice": (QRELS, RUN + RUN, "R131"),
 }  # fmt: skip
-UNREADABLE = {"r08_utf16.txt", "r87_ideographic_space_sep.txt"}
-"""Files whose lines C trec_eval cannot split into columns, so that it stops."""
 SCORED_BY_TREC_EVAL = {"R102", "R105", "R114", "R142", "Q103", "Q110", "Q111", "Q135", "F103"}
 """Errors with which the data determine C trec_eval's figures, so that trec-eval prints them."""
 
@@ -281,55 +270,3 @@ def test_wrong_or_ambiguous_files_are_refused(tmp_path, name, way):
         WAYS[way](*write(tmp_path, qrels, run))
     assert refused.value.exit_code == 1
     assert re.search(codes, str(refused.value))
-
-
-# Validation of the folder ``malformed``, from the table of errors that do not block scoring.
-
-NEVER = {"R120", "R122", "R161", "Q132", "Q133", "P103", "P107", "P108", "P109"}
-BY_CONTENT = {
-    "r25_tag_with_space.txt": "R102",
-    "r91_header.txt": "R105",
-    "r92_json.txt": "R103",
-    "q32_beir_tsv.txt": "Q103",
-}
-"""Files whose content decides: the words follow the tag, no query has the id of the header, and
-formats that every command reads."""
-
-
-def malformed_pairs(shared_data):
-    folder = shared_data / "malformed"
-    good = {"run": "r00_good.txt", "qrels": "q00_good.txt"}
-    for entry in json.loads((folder / "manifest.json").read_text()):
-        if entry["kind"] in good:
-            other = "qrels" if entry["kind"] == "run" else "run"
-            files = {entry["kind"]: entry["file"], other: entry.get("with") or good[other]}
-            yield entry, str(folder / files["qrels"]), str(folder / files["run"])
-
-
-def test_malformed_files_are_scored_or_refused_as_specified(shared_data, thorough):
-    counts = {True: 0, False: 0}
-    step = 1 if thorough else 5
-    for entry, qrels, run in itertools.islice(malformed_pairs(shared_data), None, None, step):
-        rule = entry["rule"]
-        scored = (
-            entry["expect"] != "error" or rule in NEVER or BY_CONTENT.get(entry["file"]) == rule
-        )
-        in_trec_form = entry["file"] not in ("r92_json.txt", "q32_beir_tsv.txt")
-        results = {
-            name: outcome(way, qrels, run)
-            for name, way in WAYS.items()
-            if in_trec_form or "trec-eval" not in name
-        }
-        of_trec_eval = results.pop("trec-eval", None)
-        assert {values is not None for values in results.values()} == {scored}, entry["file"]
-        is_read = in_trec_form and entry["file"] not in UNREADABLE
-        if is_read and (scored or rule in SCORED_BY_TREC_EVAL):
-            assert of_trec_eval is not None, entry["file"]
-        if scored:
-            for values in results.values():
-                assert values == pytest.approx(results["whole file"], abs=1e-12), entry["file"]
-        counts[scored] += 1
-    assert min(counts.values()) > 20 // step
-
-
-# Any combination of changes.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -19,7 +18,6 @@ from trectools_plus import evaluate
 from trectools_plus.errors import CheckFailedError, InputError, UsageError
 from trectools_plus.formats.collection import Collection
 from trectools_plus.formats.tables import Corpus, Qrels, Topics
-from trectools_plus.measures.evaluation import DEFAULT_MEASURES
 from trectools_plus.retrieval.backends.python import PythonBackend
 from trectools_plus.retrieval.backends.retriever import read_results
 from trectools_plus.retrieval.fetch.fetch import FetchRequest
@@ -194,23 +192,6 @@ def test_a_plug_in_by_its_entry_point(tmp_path: Path, monkeypatch: pytest.Monkey
     monkeypatch.syspath_prepend(package)
     importlib.invalidate_caches()
     assert fetch("my-search", tmp_path / "out") == {"q1": {"d1": 1.5}, "q2": {"d1": 1.5}}
-
-
-def test_evaluate_a_function_without_measures() -> None:
-    found = evaluate(lambda query: ["d9", "d2"], TESTS)
-    first = ["Recall@5", "Recall@10", "Recall@20", "nDCG@10", "MRR"]
-    assert found.measure_names[:5] == first
-    assert {measure.name for measure in found.measures} > set(DEFAULT_MEASURES)
-    assert found.mean("MRR") == found.median("MRR") == 0.25
-    assert found.std("MRR") == pytest.approx(0.125**0.5)
-    text = str(found)
-    assert all(name in text for name in found.measure_names)
-    partial_name = evaluate(partial(_ranked_by, {}), TESTS, ["MRR"]).run_names
-    assert partial_name == ["_ranked_by"]
-
-
-def _ranked_by(index: dict[str, str], query: str) -> list[str]:
-    return ["d1"]
 
 
 @pytest.mark.parametrize("missing", ["zero", "drop"])

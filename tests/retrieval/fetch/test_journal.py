@@ -143,20 +143,3 @@ def test_a_fetch_that_cannot_begin_leaves_no_file(tmp_path: Path) -> None:
     with pytest.raises(UsageError):
         fetch_to_dir(FetchRequest(None, TOPICS, ["m"], backend=Closed()), tmp_path, resume=True)
     assert (tmp_path / "m.run.journal").read_bytes() == before
-
-
-def test_embedded_modes_resume_to_the_same_bytes(tmp_path: Path) -> None:
-    corpus = Corpus.from_dict({f"d{n}": f"swept wing {n} " + "heat " * (n % 5) for n in range(30)})
-    topics = Topics.from_dict({f"d{n}": f"wing heat {n}" for n in range(12)})
-    modes = ["lexical", "vector", "hybrid"]
-    request = FetchRequest(corpus, topics, modes, FetchOptions(7, exclude_self=True))
-    plain = fetch_to_dir(request, tmp_path / "plain")
-    assert list((tmp_path / "plain").glob("*.journal")) == []
-    resumed = tmp_path / "resumed"
-    fetch_to_dir(request, resumed, resume=True)
-    for journal in resumed.glob("*.journal"):
-        content = journal.read_bytes()
-        journal.write_bytes(content[: len(content) // 2])
-    fetch_to_dir(request, resumed, resume=True)
-    for mode, file in plain.items():
-        assert (resumed / f"{mode}.run").read_bytes() == file.path.read_bytes()

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import polars as pl
 import pytest
@@ -144,15 +142,9 @@ def test_a_query_without_other_texts_has_the_results_of_the_inner_retriever(
     assert reworded.index_key != inner.index_key
 
 
-@pytest.fixture(scope="module")
-def indexes(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("indexes")
-
-
 @pytest.fixture(autouse=True)
-def cache(indexes: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Build the indexes of the HPO once for all tests of this module."""
-    monkeypatch.setenv("TRECTOOLS_PLUS_CACHE", str(indexes))
+def cache() -> None:
+    """Use the indexes of the HPO that all tests share."""
 
 
 @pytest.fixture(scope="module")

@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 from trectools_plus.errors import InputError
 from trectools_plus.formats.tables import Corpus
 from trectools_plus.retrieval.backends.embedded.backend import build_indexes
-from trectools_plus.retrieval.index.encoder import TextEncoder
 from trectools_plus.retrieval.index.parts import (
     AGGREGATIONS,
     KINDS,
@@ -22,7 +21,6 @@ from trectools_plus.retrieval.index.parts import (
 )
 from trectools_plus.retrieval.index.vector import MultiVectorRetriever, nearest_documents
 from trectools_plus.retrieval.settings import RetrievalSettings
-from trectools_plus.retrieval.source import Ranking
 
 ROWS = [
     ("t1", "label", "Seizure"),
@@ -144,36 +142,6 @@ def test_unusable_parts_are_refused(rows, message) -> None:
 def retriever_of(strategy: str, rows=ROWS) -> MultiVectorRetriever:
     chosen = RetrievalSettings(aggregation_strategy=strategy)
     return MultiVectorRetriever(TextParts.from_frame(frame_of(rows)), chosen)
-
-
-def scores_of(ranking: Ranking) -> dict[str, float]:
-    return dict(zip(ranking.doc_ids, ranking.scores.tolist(), strict=True))
-
-
-def test_each_strategy_by_hand() -> None:
-    encoder = TextEncoder()
-    query = "epileptic seizure"
-    texts = [text for _, _, text in ROWS]
-    cosines = (
-        encoder.embed_documents(texts).astype(float)
-        @ encoder.embed_documents([query])[0].astype(float)
-    ).tolist()
-    label, epileptic, fits, definition = cosines[:4]
-    expected = {
-        "label_only": label,
-        "label_synonyms_max": max(label, epileptic, fits),
-        "all_max": max(cosines[:4]),
-        "all_weighted": 0.5 * label + 0.3 * max(epileptic, fits) + 0.2 * definition,
-    }
-    for strategy, value in expected.items():
-        found = scores_of(retriever_of(strategy).search([query], 10)[0])
-        assert found["t1"] == pytest.approx(value, abs=1e-6), strategy
-        # Only a label: whatever the strategy, that is the score.
-        assert found["t2"] == pytest.approx(cosines[4], abs=1e-6)
-        assert ("t4" in found) == strategy.startswith("all")
-    weighted = scores_of(retriever_of("all_weighted").search([query], 10)[0])
-    # Without a definition, its weight goes to label and synonyms in their proportion.
-    assert weighted["t3"] == pytest.approx((0.5 * cosines[5] + 0.3 * cosines[6]) / 0.8, abs=1e-6)
 
 
 def test_a_strategy_without_anything_to_look_at_is_refused() -> None:

@@ -11,7 +11,6 @@ from trectools_plus.formats.columns.ids import Ids
 from trectools_plus.formats.columns.rows import QueryBlocks, find_blocks
 from trectools_plus.formats.ranking import rank_documents
 from trectools_plus.formats.tables import Run
-from trectools_plus.validation.views.places import find_repeats
 from trectools_plus.validation.views.runs import RunView
 
 ROWS = st.lists(
@@ -50,15 +49,6 @@ def assert_blocks(blocks: QueryBlocks, ids: list[str]) -> None:
     assert blocks.first_rows.tolist() == [ids.index(query_id) for query_id in order]
     changes = [n for n in range(1, len(ids)) if ids[n] != ids[n - 1] and ids[n] in ids[:n]]
     assert np.setdiff1d(blocks.starts, blocks.first_rows).tolist() == changes
-
-
-@given(rows=ROWS)
-def test_repeats_are_found_with_their_first_row(rows: list[tuple[str, str, int, float]]) -> None:
-    pairs = [row[:2] for row in rows]
-    blocks = find_blocks(Ids.of_texts([row[0] for row in rows]))
-    found = find_repeats(blocks.query, Ids.of_texts([row[1] for row in rows]))
-    expected = [(n, pairs.index(pair)) for n, pair in enumerate(pairs) if pair in pairs[:n]]
-    assert list(zip(found.rows.tolist(), found.others.tolist(), strict=True)) == expected
 
 
 @given(rows=ROWS)

@@ -15,9 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trectools_plus.benchmark.run.config_file import load_fetch_settings
-from trectools_plus.display import no_progress
 from trectools_plus.errors import UsageError
-from trectools_plus.formats.tables import Topics
 from trectools_plus.retrieval.backends.http import source as source_module
 from trectools_plus.retrieval.backends.http.engines import load_presets
 from trectools_plus.retrieval.backends.http.mapping import HttpSettings
@@ -27,7 +25,6 @@ from trectools_plus.retrieval.backends.http.template import (
 )
 from trectools_plus.retrieval.backends.selection import default_modes
 from trectools_plus.retrieval.fetch.answering import answer_batch
-from trectools_plus.retrieval.fetch.fetch import FetchRequest
 from trectools_plus.retrieval.index.encoder import TextEncoder
 from trectools_plus.retrieval.source import Failure, FetchOptions, Hits, Query
 
@@ -383,17 +380,3 @@ def test_modes_are_checked_like_other_settings(mode: dict[str, Any], message: st
         )
     assert "u:p" not in str(caught.value)
     assert "abc" not in str(caught.value)
-
-
-def test_the_manifest_has_requests_and_encoder() -> None:
-    backend = HttpBackend(settings_of("qdrant"))
-    request = FetchRequest(None, Topics.from_dict({}), ["lexical", "vector"])
-    facts = {**backend.facts, **backend.request_facts(request)}
-    assert list(facts["requests"]) == ["lexical", "vector"]
-    assert facts["query_vectors"] == {"vector": TextEncoder.facts()}
-    for source in backend.open(request, no_progress).values():
-        source.close()
-    record = backend.record
-    assert "qdrant/bm25" in record["requests"]["lexical"]["body"]
-    assert record["query_vectors"]["vector"]["model"] == "l2_supercat"
-    json.dumps(record)

