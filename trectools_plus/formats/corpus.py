@@ -42,8 +42,8 @@ def collect_corpus(documents: Iterable[CorpusDocument], path: str) -> Corpus:
     """Collect documents in a table."""
     rows = iter(documents)
     # In steps, because strings need more memory in Python than in a table.
-    steps = iter(lambda: list(islice(rows, ROWS_PER_STEP)), [])
-    frames = [pl.DataFrame(step, CORPUS_SCHEMA, orient="row") for step in steps]
+    steps = iter(lambda: [*islice(rows, ROWS_PER_STEP)], [])
+    frames = (pl.DataFrame(step, CORPUS_SCHEMA, orient="row") for step in steps)
     return Corpus(pl.concat(frames), path)
 
 
