@@ -287,8 +287,15 @@ def _load_named(config: BenchmarkConfig, name: str) -> Dataset:
     else:
         collection = load_collection(name, with_corpus=config.runs is None)
     corpus, topics, qrels = collection.corpus, collection.topics, collection.qrels
-    recorded = record_findings(findings)
-    return Dataset(name, corpus, topics, qrels, collection.version, findings=recorded, notes=notes)
+    return Dataset(
+        name,
+        corpus,
+        topics,
+        qrels,
+        collection.version,
+        findings=record_findings(findings),
+        notes=notes,
+    )
 
 
 def _load_files(config: BenchmarkConfig, name: str, paths: Mapping[str, str | None]) -> Dataset:
