@@ -42,8 +42,10 @@ def collect_corpus(documents: Iterable[CorpusDocument], path: str) -> Corpus:
     """Collect documents in a table."""
     rows = iter(documents)
     # In steps, because strings need more memory in Python than in a table.
-    steps = iter(lambda: list(islice(rows, ROWS_PER_STEP)), [])
-    frames = [pl.DataFrame(step, CORPUS_SCHEMA, orient="row") for step in steps]
+    frames = (
+        pl.DataFrame(step, CORPUS_SCHEMA, orient="row")
+        for step in iter(lambda: [*islice(rows, ROWS_PER_STEP)], [])
+    )
     return Corpus(pl.concat(frames), path)
 
 

@@ -6,7 +6,6 @@ decreasing scores in the canonical order instead of the scores of the run.
 
 from __future__ import annotations
 
-import logging
 import math
 import re
 from collections import defaultdict
@@ -213,6 +212,8 @@ def _ir_measures() -> Any:
     When cwl-eval is imported, it lets the root logger write to cwl.log in the working directory,
     unless that logger has a handler.
     """
+    import logging
+
     root, handler = logging.getLogger(), logging.NullHandler()
     root.addHandler(handler)
     try:

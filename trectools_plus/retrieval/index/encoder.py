@@ -57,12 +57,11 @@ class TextEncoder:
     dimensions = DIMENSIONS
 
     def __init__(self) -> None:
-        root = logging.getLogger()
-        handlers, level = root.handlers[:], root.level
-        import wordllama  # calls basicConfig
+        root, handler = logging.getLogger(), logging.NullHandler()
+        root.addHandler(handler)
+        import wordllama  # calls basicConfig, which does nothing if there is a handler
 
-        root.handlers[:] = handlers
-        root.setLevel(level)
+        root.removeHandler(handler)
         model = wordllama.WordLlama.load(
             MODEL,
             cache_dir=Path(wordllama.__file__).parent,

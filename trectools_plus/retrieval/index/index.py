@@ -12,7 +12,6 @@ import numpy.typing as npt
 
 from trectools_plus.display import Progress
 from trectools_plus.formats.files.index_cache import IndexRecipe, load_array, open_index
-from trectools_plus.retrieval.index.parts import Positions
 from trectools_plus.retrieval.source import Ranking, Scores, top_positions
 
 
@@ -62,18 +61,16 @@ class Index(ABC):
     def search(self, queries: Sequence[str], depth: int) -> list[Ranking]:
         """Rank documents for each query, as every ``Retriever`` does."""
 
-    def best(self, rows: Positions, scores: Scores, depth: int) -> Ranking:
+    def best(self, scores: Scores, depth: int) -> Ranking:
         """Return the ranking of those documents whose scores are above 0.
 
         Args:
-            rows: The numbers of documents, ascending.
-            scores: Their scores.
+            scores: The scores of all documents.
             depth: Maximum number of documents.
         """
         found = np.flatnonzero(scores > 0)
-        rows, scores = rows[found], scores[found]
-        top = top_positions(scores, depth)
-        return Ranking([self.doc_ids[row] for row in rows[top].tolist()], scores[top])
+        top = found[top_positions(scores[found], depth)]
+        return Ranking([self.doc_ids[row] for row in top.tolist()], scores[top])
 
 
 def load_postings(

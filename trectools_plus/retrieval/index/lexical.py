@@ -99,11 +99,11 @@ class LexicalRetriever(Index):
 
     def search(self, queries: Sequence[str], depth: int) -> list[Ranking]:
         """Rank the documents that share a term with each query."""
-        rows, rankings = np.arange(len(self.doc_ids)), []
+        rankings, none = [], np.zeros(len(self.doc_ids), np.float32)
         for query in queries:
             term_ids = self.content.get_tokens_ids(self._analyzer.terms(query))
-            scores = self.content.get_scores_from_ids(term_ids) if term_ids else 0.0 * rows
-            rankings.append(self.best(rows, scores.astype(np.float32, copy=False), depth))
+            scores = self.content.get_scores_from_ids(term_ids) if term_ids else none
+            rankings.append(self.best(scores, depth))
         return rankings
 
     def build(self, folder: Path, progress: Progress) -> None:

@@ -16,9 +16,11 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
-from collections import Counter
+from array import array
+from collections import Counter, defaultdict
 from collections.abc import Sequence
-from itertools import chain
+from functools import lru_cache
+from itertools import chain, count
 from pathlib import Path
 from typing import Any
 
@@ -112,8 +114,7 @@ class NgramRetriever(Index):
 
     def search(self, queries: Sequence[str], depth: int) -> list[Ranking]:
         """Rank the documents that share an n-gram with each query."""
-        rows = np.arange(len(self.doc_ids))
-        return [self.best(rows, self._score(query), depth) for query in queries]
+        return [self.best(self._score(query), depth) for query in queries]
 
     def _score(self, query: str) -> Scores:
         """Return the cosine of the best name of each document with a query."""
@@ -144,19 +145,18 @@ class NgramRetriever(Index):
         else:
             by_id = self._parts.names()
             names = [by_id.get(doc_id, ()) for doc_id in self._documents.doc_ids]
-        rows: dict[str, int] = {}
-        columns: list[int] = []
-        counts: list[int] = []
+        rows = defaultdict[str, int](count().__next__)
+        columns, counts = array("i"), array("i")
         ends = [0]
         total = sum(map(len, names))
         for name in chain.from_iterable(names):
             ngrams = count_ngrams(name)
-            columns += [rows.setdefault(ngram, len(rows)) for ngram in ngrams]
-            counts += ngrams.values()
+            columns.extend(map(rows.__getitem__, ngrams))
+            counts.extend(ngrams.values())
             ends.append(len(columns))
             if len(ends) % _NAMES_PER_STEP == 0:
                 progress("indexing n-grams", len(ends) - 1, total)
-        frequencies = np.bincount(np.array(columns, dtype=np.intp), minlength=len(rows))
+        frequencies = np.bincount(columns, minlength=len(rows))
         idf = np.log((1 + total) / (1 + frequencies)) + 1
         of_names = csr_array((_dampen(counts), columns, ends), (total, len(rows)))
         of_names.data *= idf[of_names.indices]
@@ -164,14 +164,14 @@ class NgramRetriever(Index):
         of_names.data /= np.repeat(lengths, np.diff(of_names.indptr))
         weights = of_names.T.tocsr()
         weights.sort_indices()
-        for array, values in (
+        for file, values in (
             ("data", weights.data),
             ("indices", weights.indices.astype(np.int32)),
             ("indptr", weights.indptr),
             ("idf", idf),
             ("sizes", np.array([len(of_document) for of_document in names])),
         ):
-            np.save(folder / f"{array}.npy", values)
+            np.save(folder / f"{file}.npy", values)
         text = json.dumps(list(rows), ensure_ascii=False)
         (folder / _NGRAMS_FILE).write_text(text, encoding="utf-8")
         progress("indexing n-grams", total, total)
@@ -199,14 +199,17 @@ def count_ngrams(text: str) -> Counter[str]:
 
     Each word has a space before and after it. A shorter word is one n-gram.
     """
-    found = Counter[str]()
-    for word in _WORD.findall(fold_spelling(text)):
-        padded = f" {word} "
-        for size in _SIZES:
-            found.update(padded[at : at + size] for at in range(max(1, len(padded) - size + 1)))
-            if len(padded) <= size:
-                break
-    return found
+    return Counter(chain.from_iterable(map(_ngrams_of, _WORD.findall(fold_spelling(text)))))
+
+
+@lru_cache(1 << 16)
+def _ngrams_of(word: str) -> list[str]:
+    padded, ngrams = f" {word} ", list[str]()
+    for size in _SIZES:
+        ngrams += (padded[at : at + size] for at in range(max(1, len(padded) - size + 1)))
+        if len(padded) <= size:
+            break
+    return ngrams
 
 
 def _dampen(counts: Sequence[int]) -> Values:

@@ -67,9 +67,9 @@ class SparseRetriever(Index):
         for query in queries:
             # Encode one query at a time, because the output depends on the batch.
             found = _encode(self._model.encode_query, [query], 1, no_progress) @ self.content
-            order = np.argsort(found.indices)
-            scores = found.data[order].astype(np.float32)
-            rankings.append(self.best(found.indices[order], scores, depth))
+            scores = np.zeros(len(self.doc_ids), dtype=np.float32)
+            scores[found.indices] = found.data
+            rankings.append(self.best(scores, depth))
         return rankings
 
     def build(self, folder: Path, progress: Progress) -> None:

@@ -102,8 +102,11 @@ def fragile_rows(run: RunView) -> Rows:
     fragile = [is_fragile(text) for text in run.doc_ids.texts(suspects)]
     queries = np.array([is_fragile(text) for text in run.query_ids], np.bool_)
     # Unlike `np.union1d`, this does not import `numpy.ma`.
-    first_rows, rows = run.blocks.first_rows[queries], suspects[np.array(fragile, np.bool_)]
-    return np.flatnonzero(np.bincount(np.append(first_rows, rows)))
+    return np.flatnonzero(
+        np.bincount(
+            np.append(run.blocks.first_rows[queries], suspects[np.array(fragile, np.bool_)])
+        )
+    )
 
 
 fragile = partial(
