@@ -21,7 +21,7 @@ from trectools_plus.judging import (
 from trectools_plus.judging.endpoint import Prompt, complete_url
 from trectools_plus.judging.labels import LabelOrigin, read_labels
 from trectools_plus.judging.plan import make_plan
-from trectools_plus.retrieval.backends.http.client import RequestLimits
+from trectools_plus.retrieval.backends.http_client import RequestLimits
 
 QUERIES = {"q1": "wing flutter", "q2": "heat transfer in air"}
 DOCUMENTS = {

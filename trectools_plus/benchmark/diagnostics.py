@@ -26,10 +26,10 @@ from trectools_plus.choices import RELEVANT
 from trectools_plus.formats.tables import Run
 from trectools_plus.measures.evaluation import JUDGED, Averaging, Evaluation, score_runs
 from trectools_plus.measures.parser import parse_measures
-from trectools_plus.retrieval.backends.embedded.modes import (
+from trectools_plus.retrieval.backends.modes import (
+    language_note,
     uses_builtin_embeddings,
 )
-from trectools_plus.retrieval.languages import language_note
 from trectools_plus.statistics.arrays import none_if_nan
 from trectools_plus.text import listed, plural
 

@@ -9,7 +9,7 @@ from harness.tables import cases_of
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trectools_plus.retrieval.hpo.measurements import find_measurements
+from trectools_plus.retrieval.hpo.mentions import find_measurements
 
 SHORT, LARGE_HEAD, ANEMIA = "HP:0004322", "HP:0000256", "HP:0001903"
 

@@ -230,8 +230,8 @@ def _fetch_modes(
     config: BenchmarkConfig, dataset: Dataset, folder: OutputFolder, progress: Progress
 ) -> Modes:
     # Imported here, because given runs do not need these modules.
-    from trectools_plus.retrieval.fetch.fetch import FetchRequest, fetch_runs
-    from trectools_plus.retrieval.fetch.outcome import SCORED, describe_failures, refuse_unscorable
+    from trectools_plus.retrieval.fetch import FetchRequest, fetch_runs
+    from trectools_plus.retrieval.outcome import SCORED, describe_failures, refuse_unscorable
     from trectools_plus.retrieval.source import FetchOptions
 
     assert dataset.topics is not None  # see BenchmarkConfig.check_data

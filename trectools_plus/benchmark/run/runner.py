@@ -69,9 +69,9 @@ from trectools_plus.measures.evaluation import Evaluation, notes_without_relevan
 from trectools_plus.measures.judged import has_nonrelevant, notes_on_judges
 from trectools_plus.models import Clock, describe_conditions, package_versions, utc_now
 from trectools_plus.plugins import without_user_code
-from trectools_plus.retrieval.backends.embedded.modes import models_used
-from trectools_plus.retrieval.fetch.outcome import summarise_latency
+from trectools_plus.retrieval.backends.modes import models_used
 from trectools_plus.retrieval.index.models import SourceFile
+from trectools_plus.retrieval.outcome import summarise_latency
 from trectools_plus.validation.views.qrels import QrelsView
 
 DEFAULT_FOLDER = "results"
