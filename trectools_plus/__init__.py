@@ -39,7 +39,7 @@ __getattr__, __dir__ = import_lazily(
         "ontology": ["Ontology", "load_ontology"],
         "reporting": ["write_reports"],
         "retrieval": ["fuse"],
-        "retrieval.fetch.fetch": ["fetch"],
+        "retrieval.fetch": ["fetch"],
         "testsets": ["TestSet", "load_test_set", "validate_test_sets"],
         "validation": [
             "load_qrels",

@@ -24,7 +24,7 @@ from trectools_plus.ontology import Ontology as Ontology
 from trectools_plus.ontology import load_ontology as load_ontology
 from trectools_plus.reporting import write_reports as write_reports
 from trectools_plus.retrieval import fuse as fuse
-from trectools_plus.retrieval.fetch.fetch import fetch as fetch
+from trectools_plus.retrieval.fetch import fetch as fetch
 from trectools_plus.testsets import TestSet as TestSet
 from trectools_plus.testsets import load_test_set as load_test_set
 from trectools_plus.testsets import validate_test_sets as validate_test_sets

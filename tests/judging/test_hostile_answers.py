@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from trectools_plus.judging.endpoint import MAX_ANSWER_LENGTH, ReadGrade, read_grade, read_reply
-from trectools_plus.retrieval.backends.http.answers import AnswerError
-from trectools_plus.retrieval.backends.secrets import Secret
+from trectools_plus.retrieval.backends.http_client import AnswerError, Secret
 
 KEY = "sk-proj-abcdef1234567890wxyz"
 

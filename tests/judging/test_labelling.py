@@ -30,7 +30,7 @@ from trectools_plus.judging.labelling import (
 )
 from trectools_plus.judging.labels import Label, LabelOrigin, read_labels
 from trectools_plus.judging.plan import PlanFolder, PlanOptions, make_plan
-from trectools_plus.retrieval.backends.http.client import RequestLimits
+from trectools_plus.retrieval.backends.http_client import RequestLimits
 
 QUERIES = {"q1": "wing flutter", "q2": "heat transfer in air"}
 DOCUMENTS = {

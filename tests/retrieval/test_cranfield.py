@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from trectools_plus.benchmark.run.dataset import load_collection
-from trectools_plus.retrieval.backends.embedded.modes import MODES
-from trectools_plus.retrieval.fetch.fetch import fetch
+from trectools_plus.retrieval.backends.modes import MODES
+from trectools_plus.retrieval.fetch import fetch
 
 LEAST_NDCG = {"lexical": 0.32, "vector": 0.29, "hybrid": 0.34}
 

@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from trectools_plus.formats.tables import Topics
-from trectools_plus.retrieval.languages import language_note
+from trectools_plus.retrieval.backends.modes import language_note
 
 
 def topics_of(*texts: str, languages: list[str | None] | None = None) -> Topics:

@@ -7,8 +7,8 @@ import pytest
 
 from trectools_plus.errors import UsageError
 from trectools_plus.formats.tables import Corpus, Topics
-from trectools_plus.retrieval.backends.embedded.backend import EmbeddedBackend
-from trectools_plus.retrieval.fetch.fetch import FetchRequest, fetch, fetch_runs
+from trectools_plus.retrieval.backends.embedded import EmbeddedBackend
+from trectools_plus.retrieval.fetch import FetchRequest, fetch, fetch_runs
 from trectools_plus.retrieval.index.parts import TextParts
 from trectools_plus.retrieval.rerank import (
     RerankingRetriever,

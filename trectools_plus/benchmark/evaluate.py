@@ -113,10 +113,9 @@ def evaluate(
             columns=columns,
             exclude=exclude,
         )
-    from trectools_plus.retrieval.backends.python import PythonBackend
-    from trectools_plus.retrieval.backends.retriever import name_of
-    from trectools_plus.retrieval.fetch.fetch import FetchRequest, fetch_runs
-    from trectools_plus.retrieval.fetch.outcome import refuse_unscorable
+    from trectools_plus.retrieval.backends.python import PythonBackend, name_of
+    from trectools_plus.retrieval.fetch import FetchRequest, fetch_runs
+    from trectools_plus.retrieval.outcome import refuse_unscorable
     from trectools_plus.retrieval.source import FetchOptions
 
     averaging = check_averaging(missing, no_relevant)

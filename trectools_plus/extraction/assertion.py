@@ -30,8 +30,7 @@ from typing import Literal, NamedTuple, cast
 
 from trectools_plus.extraction.inputs import Assertion, Mention
 from trectools_plus.extraction.words import Chunk, chunk, fold, words_of
-from trectools_plus.retrieval.hpo.glossary import included_glossary
-from trectools_plus.retrieval.hpo.tables import function_words, read_cues
+from trectools_plus.retrieval.hpo.glossary import function_words, included_glossary, read_cues
 from trectools_plus.validation.topics.texts import stop_words
 
 ENGLISH = "en"

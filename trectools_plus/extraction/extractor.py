@@ -40,11 +40,9 @@ from trectools_plus.extraction.words import (
 )
 from trectools_plus.formats.tables import CORPUS_SCHEMA, Corpus
 from trectools_plus.ontology.ontology import Ontology
-from trectools_plus.retrieval.backends.embedded.backend import build_retrievers
-from trectools_plus.retrieval.hpo.glossary import fold_letters, included_glossary
-from trectools_plus.retrieval.hpo.lay_terms import lay_rows, lay_words
-from trectools_plus.retrieval.hpo.measurements import find_measurements
-from trectools_plus.retrieval.hpo.tables import function_words
+from trectools_plus.retrieval.backends.embedded import build_retrievers
+from trectools_plus.retrieval.hpo.glossary import fold_letters, function_words, included_glossary
+from trectools_plus.retrieval.hpo.mentions import find_measurements, lay_rows, lay_words
 from trectools_plus.retrieval.source import Ranking, Retriever
 from trectools_plus.validation.topics.texts import guess_language
 

@@ -236,7 +236,7 @@ class Corpus(_Table):
         find_exact: Returns the ids of the documents that a text names exactly, best first; ``None``
             if documents have no names.
         open_rewording: Returns the source of other texts for queries in a language, or in any; see
-            ``retrieval/reworded.py``.
+            ``retrieval/rerank.py``.
     """
 
     frame: pl.DataFrame

@@ -39,7 +39,6 @@ __getattr__, __dir__ = import_lazily(
         "judging.plan": ["JudgmentPlan", "find_plan"],
         "judging.report": ["record_estimate"],
         "judging.values": ["LabelAgreement"],
-        "retrieval.backends.http.client": ["RequestLimits"],
-        "retrieval.backends.secrets": ["read_key"],
+        "retrieval.backends.http_client": ["RequestLimits", "read_key"],
     },
 )

@@ -29,8 +29,8 @@ from trectools_plus.judging.report import JudgmentReport as JudgmentReport
 from trectools_plus.judging.report import record_estimate as record_estimate
 from trectools_plus.judging.values import LabelAgreement as LabelAgreement
 from trectools_plus.judging.verification import verify_plan as verify_plan
-from trectools_plus.retrieval.backends.http.client import RequestLimits as RequestLimits
-from trectools_plus.retrieval.backends.secrets import read_key as read_key
+from trectools_plus.retrieval.backends.http_client import RequestLimits as RequestLimits
+from trectools_plus.retrieval.backends.http_client import read_key as read_key
 
 __all__ = [
     "JudgmentReport",

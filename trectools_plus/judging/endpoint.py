@@ -28,9 +28,13 @@ from trectools_plus.plugins import (
     import_object,
     working_directory_on_path,
 )
-from trectools_plus.retrieval.backends.http.answers import AnswerError, refuse_incomplete
-from trectools_plus.retrieval.backends.http.client import JsonClient, RequestLimits
-from trectools_plus.retrieval.backends.secrets import Secret
+from trectools_plus.retrieval.backends.http_client import (
+    AnswerError,
+    JsonClient,
+    RequestLimits,
+    Secret,
+    refuse_incomplete,
+)
 from trectools_plus.retrieval.source import Failure
 from trectools_plus.text import is_secret_name, secret_in_url
 

@@ -36,7 +36,7 @@ from trectools_plus.judging.labels import (
 )
 from trectools_plus.judging.plan import PlanFolder
 from trectools_plus.models import format_time, utc_now
-from trectools_plus.retrieval.fetch.concurrency import call_concurrently
+from trectools_plus.retrieval.calls import call_concurrently
 from trectools_plus.retrieval.source import CircuitBreaker, Failure
 from trectools_plus.text import plural
 

@@ -27,11 +27,11 @@ from trectools_plus.measures.scoring import open_files
 from trectools_plus.models import format_time, utc_now
 from trectools_plus.ontology.ontology import Ontology, load_ontology
 from trectools_plus.reporting.results.evaluation import evaluation_document
-from trectools_plus.retrieval.backends.embedded.backend import EmbeddedBackend, build_retrievers
-from trectools_plus.retrieval.backends.embedded.modes import canonical_mode, merged_modes
-from trectools_plus.retrieval.fetch.fetch import FetchRequest, fetch_runs
-from trectools_plus.retrieval.fetch.outcome import summarise_latency
+from trectools_plus.retrieval.backends.embedded import EmbeddedBackend, build_retrievers
+from trectools_plus.retrieval.backends.modes import canonical_mode, merged_modes
+from trectools_plus.retrieval.fetch import FetchRequest, fetch_runs
 from trectools_plus.retrieval.hpo.ontology_terms import corpus_of
+from trectools_plus.retrieval.outcome import summarise_latency
 from trectools_plus.retrieval.source import FetchOptions
 from trectools_plus.service.guard import ProblemError
 from trectools_plus.service.metrics import Snapshot, answer_key, dataset_name, group_field

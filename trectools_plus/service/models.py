@@ -8,7 +8,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from trectools_plus.benchmark.report.model import MeasureDefinition
-from trectools_plus.retrieval.fetch.outcome import Latency
+from trectools_plus.retrieval.outcome import Latency
 from trectools_plus.service.guard import MEDIA_TYPE
 from trectools_plus.statistics.comparison import ConfidenceInterval
 

@@ -10,7 +10,7 @@ from pydantic import ConfigDict, Field, model_validator
 from trectools_plus.choices import MODES
 from trectools_plus.errors import UsageError
 from trectools_plus.models import Model
-from trectools_plus.retrieval.backends.embedded.modes import (
+from trectools_plus.retrieval.backends.modes import (
     canonical_mode,
     check_modes,
     name_default_modes,

@@ -13,7 +13,7 @@ from trectools_plus.benchmark.run.runner import run_benchmark
 from trectools_plus.errors import UsageError
 from trectools_plus.reporting.files import write_reports
 from trectools_plus.reporting.verification.verify import verify_report
-from trectools_plus.retrieval.backends.embedded.modes import expand_modes
+from trectools_plus.retrieval.backends.modes import expand_modes
 from trectools_plus.retrieval.settings import RetrievalSettings, make_settings
 
 GARDEN = str(Path(__file__).resolve().parents[3] / "fixtures/garden-trec")

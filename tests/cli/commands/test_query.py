@@ -17,7 +17,7 @@ from trectools_plus.cli.commands import search
 from trectools_plus.errors import TrectoolsPlusError
 from trectools_plus.formats.tables import Corpus
 from trectools_plus.ontology.ontology import load_ontology
-from trectools_plus.retrieval.backends.embedded.backend import build_retrievers
+from trectools_plus.retrieval.backends.embedded import build_retrievers
 from trectools_plus.retrieval.hpo.ontology_terms import corpus_of
 
 ROOT = Path(__file__).parents[3]

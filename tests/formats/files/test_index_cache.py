@@ -19,8 +19,8 @@ from trectools_plus.errors import InputError
 from trectools_plus.formats.files.index_cache import IndexRecipe, cache_folder, open_index
 from trectools_plus.formats.hashing import sha256_file
 from trectools_plus.formats.tables import Corpus
-from trectools_plus.retrieval.backends.embedded import backend
-from trectools_plus.retrieval.backends.embedded.backend import build_retrievers
+from trectools_plus.retrieval.backends import embedded as backend
+from trectools_plus.retrieval.backends.embedded import build_retrievers
 from trectools_plus.retrieval.index.encoder import TextEncoder
 from trectools_plus.retrieval.settings import RetrievalSettings
 

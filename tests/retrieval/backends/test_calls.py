@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from trectools_plus.errors import UsageError
-from trectools_plus.retrieval.backends.retriever import Call, LoadedRetriever
+from trectools_plus.retrieval.backends.python import Call, LoadedRetriever
 
 GIVEN: list[Any] = []
 """What the last call was given."""

@@ -11,11 +11,10 @@ import pytest
 
 from trectools_plus.benchmark.run.config_file import load_config
 from trectools_plus.benchmark.run.dataset import load_collection
-from trectools_plus.retrieval.backends.http.source import HttpBackend
-from trectools_plus.retrieval.backends.python import PythonBackend
-from trectools_plus.retrieval.backends.retriever import ENTRY_POINT_GROUP
-from trectools_plus.retrieval.fetch.fetch import FetchRequest
-from trectools_plus.retrieval.fetch.run_files import fetch_to_dir
+from trectools_plus.retrieval.backends.http import HttpBackend
+from trectools_plus.retrieval.backends.python import ENTRY_POINT_GROUP, PythonBackend
+from trectools_plus.retrieval.fetch import FetchRequest
+from trectools_plus.retrieval.run_files import fetch_to_dir
 from trectools_plus.retrieval.source import FetchOptions
 
 ROOT = Path(__file__).parents[3]

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from trectools_plus.formats.tables import Topics
-from trectools_plus.retrieval.backends.embedded import backend
-from trectools_plus.retrieval.backends.embedded.backend import EmbeddedBackend
-from trectools_plus.retrieval.fetch.fetch import FetchRequest, fetch_runs
+from trectools_plus.retrieval.backends import embedded as backend
+from trectools_plus.retrieval.backends.embedded import EmbeddedBackend
+from trectools_plus.retrieval.fetch import FetchRequest, fetch_runs
 from trectools_plus.retrieval.fusion import Fusion, HybridRetriever
 from trectools_plus.retrieval.rerank import RerankingRetriever
 from trectools_plus.retrieval.source import FetchOptions, Ranking, Retriever, leaves_of

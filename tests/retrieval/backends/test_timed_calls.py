@@ -16,7 +16,7 @@ from trectools_plus.errors import CheckFailedError, InputError, UsageError
 from trectools_plus.formats.collection import Collection
 from trectools_plus.formats.tables import Corpus, Qrels, Topics
 from trectools_plus.retrieval.backends.python import PythonBackend
-from trectools_plus.retrieval.fetch.fetch import FetchRequest, fetch_runs
+from trectools_plus.retrieval.fetch import FetchRequest, fetch_runs
 
 # The error that ends the thread of a late call can be raised in a callback, which Python reports.
 pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trectools_plus.retrieval.fetch.answering import (
+from trectools_plus.retrieval.answering import (
     Answer,
     answer_batch,
     collapse_chunks,

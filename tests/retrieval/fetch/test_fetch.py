@@ -15,16 +15,16 @@ from trectools_plus.display import Progress
 from trectools_plus.errors import InputError, UsageError
 from trectools_plus.formats.ranking import rank_documents
 from trectools_plus.formats.tables import Corpus, Topics
-from trectools_plus.retrieval.backends.embedded import backend
-from trectools_plus.retrieval.backends.embedded.backend import (
+from trectools_plus.retrieval.backends import embedded as backend
+from trectools_plus.retrieval.backends.embedded import (
     LATENCY_SAMPLE,
     EmbeddedBackend,
 )
-from trectools_plus.retrieval.backends.embedded.modes import MODES
-from trectools_plus.retrieval.fetch.fetch import FetchRequest, fetch, fetch_runs
-from trectools_plus.retrieval.fetch.run_files import fetch_to_dir
+from trectools_plus.retrieval.backends.modes import MODES
+from trectools_plus.retrieval.fetch import FetchRequest, fetch, fetch_runs
 from trectools_plus.retrieval.fusion import Fusion, HybridRetriever
 from trectools_plus.retrieval.index.parts import AGGREGATIONS, KINDS
+from trectools_plus.retrieval.run_files import fetch_to_dir
 from trectools_plus.retrieval.settings import BATCH_SIZE
 from trectools_plus.retrieval.source import (
     Backend,

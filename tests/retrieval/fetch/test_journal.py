@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 from trectools_plus.display import Progress
 from trectools_plus.errors import InputError, UsageError
 from trectools_plus.formats.tables import Corpus, Topics
-from trectools_plus.retrieval.fetch.answering import open_journal
-from trectools_plus.retrieval.fetch.fetch import FetchRequest
-from trectools_plus.retrieval.fetch.run_files import fetch_to_dir
+from trectools_plus.retrieval.answering import open_journal
+from trectools_plus.retrieval.fetch import FetchRequest
+from trectools_plus.retrieval.run_files import fetch_to_dir
 from trectools_plus.retrieval.settings import RetrievalSettings
 from trectools_plus.retrieval.source import (
     Backend,

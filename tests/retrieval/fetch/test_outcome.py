@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from trectools_plus.retrieval.fetch.outcome import summarise_latency
+from trectools_plus.retrieval.outcome import summarise_latency
 
 
 def test_percentiles_by_hand() -> None:

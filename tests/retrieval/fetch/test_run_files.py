@@ -10,9 +10,9 @@ from trectools_plus.errors import CheckFailedError, InputError, UsageError
 from trectools_plus.formats.hashing import sha256_file
 from trectools_plus.formats.ranking import separate_ties
 from trectools_plus.formats.tables import Corpus, Topics
-from trectools_plus.retrieval.backends.embedded.modes import MODES
-from trectools_plus.retrieval.fetch.fetch import FetchRequest, fetch
-from trectools_plus.retrieval.fetch.run_files import FetchManifest, fetch_to_dir
+from trectools_plus.retrieval.backends.modes import MODES
+from trectools_plus.retrieval.fetch import FetchRequest, fetch
+from trectools_plus.retrieval.run_files import FetchManifest, fetch_to_dir
 from trectools_plus.retrieval.settings import RetrievalSettings
 from trectools_plus.retrieval.source import FetchOptions
 from trectools_plus.validation import Severity, validate_run

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trectools_plus.retrieval.hpo.glossary import Glossary, included_glossary
-from trectools_plus.retrieval.hpo.rewording import GLOSSARY_LANGUAGES
+from trectools_plus.retrieval.hpo.ontology_terms import GLOSSARY_LANGUAGES
 
 ENTRIES = {
     "gaumen": "palate",

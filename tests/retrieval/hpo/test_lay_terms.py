@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trectools_plus.retrieval.hpo.lay_terms import (
+from trectools_plus.retrieval.hpo.mentions import (
     LayTerms,
     lay_rows,
     terms_of_phrase,

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trectools_plus.retrieval.hpo.measurements import find_measurements
+from trectools_plus.retrieval.hpo.mentions import find_measurements
 
 SHORT, TALL = "HP:0004322", "HP:0000098"
 SMALL_HEAD, LARGE_HEAD = "HP:0000252", "HP:0000256"

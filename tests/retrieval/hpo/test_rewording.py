@@ -12,11 +12,10 @@ from hypothesis import strategies as st
 
 from trectools_plus.formats.tables import Corpus, Topics
 from trectools_plus.ontology.ontology import load_ontology
-from trectools_plus.retrieval.backends.embedded.backend import build_retrievers
-from trectools_plus.retrieval.fetch.fetch import fetch
-from trectools_plus.retrieval.hpo.ontology_terms import corpus_of
-from trectools_plus.retrieval.hpo.rewording import Rewording, is_hpo
-from trectools_plus.retrieval.reworded import RewordedRetriever, open_rewording, rewording_of
+from trectools_plus.retrieval.backends.embedded import build_retrievers
+from trectools_plus.retrieval.fetch import fetch
+from trectools_plus.retrieval.hpo.ontology_terms import Rewording, corpus_of, is_hpo
+from trectools_plus.retrieval.rerank import RewordedRetriever, open_rewording, rewording_of
 from trectools_plus.retrieval.settings import RetrievalSettings
 from trectools_plus.retrieval.source import Ranking, rank_scores
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from trectools_plus.choices import ALL_MODES, MODE_ALIASES
 from trectools_plus.formats.tables import Corpus
 from trectools_plus.ontology.ontology import Ontology
-from trectools_plus.retrieval.backends.embedded.backend import build_retrievers
+from trectools_plus.retrieval.backends.embedded import build_retrievers
 from trectools_plus.retrieval.hpo.ontology_terms import corpus_of
 
 MODES = tuple(mode for mode in ALL_MODES if mode != "splade" and mode not in MODE_ALIASES)

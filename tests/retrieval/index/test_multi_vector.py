@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from trectools_plus.errors import InputError
 from trectools_plus.formats.tables import Corpus
-from trectools_plus.retrieval.backends.embedded.backend import build_indexes
+from trectools_plus.retrieval.backends.embedded import build_indexes
 from trectools_plus.retrieval.index.encoder import TextEncoder
 from trectools_plus.retrieval.index.parts import (
     AGGREGATIONS,

@@ -12,8 +12,8 @@ import pytest
 
 from trectools_plus.errors import InputError, UsageError
 from trectools_plus.formats.tables import Corpus, Topics
-from trectools_plus.retrieval.backends.embedded.backend import build_retrievers
-from trectools_plus.retrieval.fetch.fetch import FetchRequest, fetch, fetch_runs
+from trectools_plus.retrieval.backends.embedded import build_retrievers
+from trectools_plus.retrieval.fetch import FetchRequest, fetch, fetch_runs
 from trectools_plus.retrieval.settings import RetrievalSettings
 
 _MISSING = [

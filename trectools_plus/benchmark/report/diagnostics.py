@@ -33,10 +33,10 @@ from trectools_plus.measures.evaluation import (
 )
 from trectools_plus.measures.judged import JudgedQueries
 from trectools_plus.measures.parser import parse_measures
-from trectools_plus.retrieval.backends.embedded.modes import (
+from trectools_plus.retrieval.backends.modes import (
+    language_note,
     uses_builtin_embeddings,
 )
-from trectools_plus.retrieval.languages import language_note
 from trectools_plus.statistics.arrays import none_if_nan
 from trectools_plus.text import listed, plural
 

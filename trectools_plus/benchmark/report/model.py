@@ -22,8 +22,8 @@ from trectools_plus.errors import checked
 from trectools_plus.lazy_names import render
 from trectools_plus.measures.scoring import Ties
 from trectools_plus.models import BaseManifest, ReportModel, WithoutUnset
-from trectools_plus.retrieval.fetch.outcome import Latency
 from trectools_plus.retrieval.index.models import ModelRecord
+from trectools_plus.retrieval.outcome import Latency
 from trectools_plus.statistics.arrays import DEFAULT_CONFIDENCE
 from trectools_plus.statistics.comparison import (
     Comparison,

@@ -34,7 +34,7 @@ from trectools_plus.choices import (
 )
 from trectools_plus.errors import UsageError
 from trectools_plus.formats.topics import TopicOptions
-from trectools_plus.retrieval.backends.embedded.modes import (
+from trectools_plus.retrieval.backends.modes import (
     check_modes,
     expand_modes,
     kind_of,

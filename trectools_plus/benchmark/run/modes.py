@@ -252,8 +252,8 @@ def _fetch_modes(
     config: BenchmarkConfig, dataset: Dataset, folder: OutputFolder, progress: Progress
 ) -> Modes:
     # Imported here, because given runs do not need these modules.
-    from trectools_plus.retrieval.fetch.fetch import FetchRequest, fetch_runs
-    from trectools_plus.retrieval.fetch.outcome import SCORED, describe_failures, refuse_unscorable
+    from trectools_plus.retrieval.fetch import FetchRequest, fetch_runs
+    from trectools_plus.retrieval.outcome import SCORED, describe_failures, refuse_unscorable
     from trectools_plus.retrieval.source import FetchOptions
 
     if dataset.topics is None or (dataset.corpus is None and config.is_embedded):

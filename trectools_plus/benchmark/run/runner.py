@@ -55,9 +55,9 @@ from trectools_plus.models import (
     describe_conditions,
     utc_now,
 )
-from trectools_plus.retrieval.backends.embedded.modes import models_used
-from trectools_plus.retrieval.fetch.outcome import summarise_latency
+from trectools_plus.retrieval.backends.modes import models_used
 from trectools_plus.retrieval.index.models import ModelRecord
+from trectools_plus.retrieval.outcome import summarise_latency
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -15,7 +15,7 @@ from pydantic import ConfigDict, Field, model_validator
 from trectools_plus.choices import TargetStatus
 from trectools_plus.errors import UsageError
 from trectools_plus.models import WithoutUnset
-from trectools_plus.retrieval.backends.embedded.modes import canonical_mode
+from trectools_plus.retrieval.backends.modes import canonical_mode
 from trectools_plus.retrieval.setting_types import Number
 from trectools_plus.statistics.arrays import EQUAL
 

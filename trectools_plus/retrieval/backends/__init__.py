@@ -1,1 +1,1 @@
-"""Backends. ``registry`` lists the built-in ones; ``settings`` reads their configuration."""
+"""Backends: ``selection`` lists them, and reads their configuration."""

@@ -10,8 +10,8 @@ from pydantic import BeforeValidator, ConfigDict, model_validator
 
 from trectools_plus.choices import Panel
 from trectools_plus.models import Model
-from trectools_plus.retrieval.backends.http.engines import ENGINES, load_presets
-from trectools_plus.retrieval.backends.http.mapping import HttpSettings
+from trectools_plus.retrieval.backends.http_mapping import HttpSettings
+from trectools_plus.retrieval.backends.http_templates import ENGINES, load_presets
 from trectools_plus.retrieval.setting_types import Number, Option, setting
 from trectools_plus.retrieval.source import Backend, Collapse
 from trectools_plus.text import split_list
@@ -20,8 +20,8 @@ EMBEDDED = "embedded"
 
 
 BACKENDS: Mapping[str, tuple[str, str]] = {
-    EMBEDDED: ("embedded.backend:EmbeddedBackend", ""),
-    "http": ("http.source:HttpBackend", "http"),
+    EMBEDDED: ("embedded:EmbeddedBackend", ""),
+    "http": ("http:HttpBackend", "http"),
     "python": ("python:PythonBackend", "retriever"),
 }
 """Backends by name: ``module:class`` in this package, and the key of its settings. One with

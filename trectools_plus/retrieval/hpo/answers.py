@@ -13,11 +13,10 @@ from statistics import fmean
 
 from trectools_plus.formats.tables import Corpus
 from trectools_plus.ontology.ontology import Ontology
-from trectools_plus.retrieval.hpo.lay_terms import AMBIGUOUS
-from trectools_plus.retrieval.hpo.measurements import find_measurements, prepare
-from trectools_plus.retrieval.hpo.rewording import GLOSSARY_LANGUAGES, Rewording, is_hpo
-from trectools_plus.retrieval.hpo.tables import function_words
-from trectools_plus.retrieval.reworded import rewording_of
+from trectools_plus.retrieval.hpo.glossary import function_words
+from trectools_plus.retrieval.hpo.mentions import AMBIGUOUS, find_measurements, prepare
+from trectools_plus.retrieval.hpo.ontology_terms import GLOSSARY_LANGUAGES, Rewording, is_hpo
+from trectools_plus.retrieval.rerank import rewording_of
 from trectools_plus.retrieval.source import Retriever, leaves_of
 from trectools_plus.validation.topics.texts import guess_language, stop_words, words_of
 

@@ -1,4 +1,4 @@
-"""Translate queries into English, word by word, with a glossary.
+"""Data files of this package, and the translation of queries into English with a glossary.
 
 A word is split into the stems of the glossary: *Gaumenspalte* is *gaumen* and *spalte*, so its
 translation is "palate cleft". Fewest pieces win, then the longest stems. Letters that join the
@@ -13,9 +13,10 @@ import re
 import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
+from hashlib import sha256
+from importlib.resources import files
 
-from trectools_plus.retrieval.hpo.tables import read_data
 from trectools_plus.text import split_list
 from trectools_plus.validation.topics.texts import stop_words
 
@@ -224,3 +225,45 @@ def included_glossary(language: str) -> Glossary | None:
     content = read_data(f"glossary_{language}.txt") if language.isalpha() else ""
     pairs = (line.partition("=") for line in content.splitlines())
     return Glossary({stem: english for stem, _, english in pairs}, language) if content else None
+
+
+_FOLDER = files("trectools_plus.retrieval.hpo") / "data"
+
+
+def read_data(name: str) -> str:
+    """Return the content of a file; empty if it does not exist."""
+    file = _FOLDER / name
+    return file.read_text(encoding="utf-8") if file.is_file() else ""
+
+
+def read_rows(name: str) -> list[list[str]]:
+    """Return the rows of a tab-separated table below its header, with as many fields as that."""
+    header, *rows = read_data(name).splitlines()
+    width = header.count("\t") + 1
+    return [[*row.split("\t"), *[""] * width][:width] for row in rows if row.strip()]
+
+
+@lru_cache(maxsize=8)
+def read_cues(language: str) -> dict[str, str]:
+    """Return phrases of negation and relatives in a language, separated by semicolons.
+
+    They are named by what they do; empty for a language without any.
+    """
+    _, *parts = re.split(r"^\[(.+)\]$", read_data(f"cues_{language}.txt"), flags=re.MULTILINE)
+    return dict(zip(parts[::2], parts[1::2], strict=True))
+
+
+@cache
+def function_words(language: str) -> frozenset[str]:
+    """Return stop words, and the words of these phrases that are too long for an abbreviation."""
+    cues = " ".join(read_cues(language).values())
+    return stop_words(language).union(re.findall(r"\w{4,}", cues))
+
+
+@cache
+def data_sha256() -> str:
+    """Return a hash of all files."""
+    hashed = sha256()
+    for file in sorted(_FOLDER.iterdir(), key=lambda file: file.name):
+        hashed.update(file.name.encode() + b"\0" + file.read_bytes() + b"\0")
+    return hashed.hexdigest()

@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 from trectools_plus.cli.app import runs_app
 from trectools_plus.errors import UsageError
-from trectools_plus.retrieval.fetch.run_files import FetchManifest
+from trectools_plus.retrieval.run_files import FetchManifest
 from trectools_plus.validation.loading import load_run
 
 DOCUMENTS = {"d1": "swept wing", "d2": "heat transfer", "d3": "wing flutter"}

@@ -18,16 +18,16 @@ from trectools_plus.benchmark.run.config_file import load_fetch_settings
 from trectools_plus.display import no_progress
 from trectools_plus.errors import UsageError
 from trectools_plus.formats.tables import Topics
-from trectools_plus.retrieval.backends.http import source as source_module
-from trectools_plus.retrieval.backends.http.engines import load_presets
-from trectools_plus.retrieval.backends.http.mapping import HttpSettings
-from trectools_plus.retrieval.backends.http.source import HttpBackend, HttpSource
-from trectools_plus.retrieval.backends.http.template import (
+from trectools_plus.retrieval.answering import answer_batch
+from trectools_plus.retrieval.backends import http as source_module
+from trectools_plus.retrieval.backends.http import HttpBackend, HttpSource
+from trectools_plus.retrieval.backends.http_mapping import HttpSettings
+from trectools_plus.retrieval.backends.http_templates import (
     escape_lucene,
+    load_presets,
 )
 from trectools_plus.retrieval.backends.selection import default_modes
-from trectools_plus.retrieval.fetch.answering import answer_batch
-from trectools_plus.retrieval.fetch.fetch import FetchRequest
+from trectools_plus.retrieval.fetch import FetchRequest
 from trectools_plus.retrieval.index.encoder import TextEncoder
 from trectools_plus.retrieval.source import Failure, FetchOptions, Hits, Query
 

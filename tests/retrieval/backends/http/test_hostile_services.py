@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from trectools_plus.retrieval.backends.http import client as client_module
-from trectools_plus.retrieval.backends.http.client import JsonClient, RequestLimits
+from trectools_plus.retrieval.backends import http_client as client_module
+from trectools_plus.retrieval.backends.http_client import JsonClient, RequestLimits
 from trectools_plus.retrieval.source import Failure
 
 # The error that ends the thread of a late answer can be raised in a callback, which Python reports.

@@ -17,11 +17,11 @@ from trectools_plus.benchmark.report.verdict import load_report
 from trectools_plus.cli.app import benchmark_app, runs_app
 from trectools_plus.errors import CheckFailedError, InputError, TrectoolsPlusError, UsageError
 from trectools_plus.formats.tables import Topics
-from trectools_plus.retrieval.backends.http.mapping import HttpSettings
-from trectools_plus.retrieval.backends.http.source import HttpBackend, HttpSource
-from trectools_plus.retrieval.backends.secrets import Secret
-from trectools_plus.retrieval.fetch.fetch import FetchRequest
-from trectools_plus.retrieval.fetch.run_files import FetchedFile, FetchManifest, fetch_to_dir
+from trectools_plus.retrieval.backends.http import HttpBackend, HttpSource
+from trectools_plus.retrieval.backends.http_client import Secret
+from trectools_plus.retrieval.backends.http_mapping import HttpSettings
+from trectools_plus.retrieval.fetch import FetchRequest
+from trectools_plus.retrieval.run_files import FetchedFile, FetchManifest, fetch_to_dir
 from trectools_plus.retrieval.source import FetchOptions, Query
 from trectools_plus.validation.loading import load_run
 

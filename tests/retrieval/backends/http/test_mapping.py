@@ -14,8 +14,8 @@ from pydantic import ValidationError
 
 from trectools_plus.benchmark.run.config_file import load_fetch_settings
 from trectools_plus.errors import UsageError
-from trectools_plus.retrieval.backends.http.mapping import HttpSettings
-from trectools_plus.retrieval.backends.http.source import HttpSource
+from trectools_plus.retrieval.backends.http import HttpSource
+from trectools_plus.retrieval.backends.http_mapping import HttpSettings
 from trectools_plus.retrieval.source import Failure, Hits, Query
 
 URL = "http://search.test/api"

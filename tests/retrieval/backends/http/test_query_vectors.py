@@ -15,9 +15,9 @@ import pytest
 from trectools_plus.display import no_progress
 from trectools_plus.errors import InputError
 from trectools_plus.formats.tables import Topics
-from trectools_plus.retrieval.backends.http.mapping import HttpSettings
-from trectools_plus.retrieval.backends.http.source import HttpBackend, HttpSource
-from trectools_plus.retrieval.fetch.fetch import FetchRequest
+from trectools_plus.retrieval.backends.http import HttpBackend, HttpSource
+from trectools_plus.retrieval.backends.http_mapping import HttpSettings
+from trectools_plus.retrieval.fetch import FetchRequest
 from trectools_plus.retrieval.index import models
 from trectools_plus.retrieval.index.encoder import TextEncoder, make_encoder
 from trectools_plus.retrieval.settings import RetrievalSettings

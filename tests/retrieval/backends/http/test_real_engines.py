@@ -19,9 +19,9 @@ import numpy as np
 import pytest
 
 from trectools_plus.formats.tables import Topics
-from trectools_plus.retrieval.backends.http.mapping import HttpSettings
-from trectools_plus.retrieval.backends.http.source import HttpBackend, HttpSource
-from trectools_plus.retrieval.fetch.fetch import FetchRequest, fetch_runs
+from trectools_plus.retrieval.backends.http import HttpBackend, HttpSource
+from trectools_plus.retrieval.backends.http_mapping import HttpSettings
+from trectools_plus.retrieval.fetch import FetchRequest, fetch_runs
 from trectools_plus.retrieval.index.encoder import TextEncoder
 from trectools_plus.retrieval.source import Failure, FetchOptions, Hits, Query
 

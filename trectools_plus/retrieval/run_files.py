@@ -22,20 +22,20 @@ from trectools_plus.models import (
     package_versions,
     utc_now,
 )
-from trectools_plus.retrieval.fetch.fetch import (
+from trectools_plus.retrieval.fetch import (
     FetchRequest,
     check_request,
     fetch_modes,
     open_stores,
 )
-from trectools_plus.retrieval.fetch.outcome import (
+from trectools_plus.retrieval.index.models import ModelRecord
+from trectools_plus.retrieval.outcome import (
     FetchedRun,
     FetchStatus,
     Latency,
     refuse_unscorable,
     summarise_latency,
 )
-from trectools_plus.retrieval.index.models import ModelRecord
 from trectools_plus.retrieval.settings import RetrievalSettings
 from trectools_plus.retrieval.source import Collapse, hash_topics
 

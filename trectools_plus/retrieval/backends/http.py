@@ -11,10 +11,15 @@ from typing import TYPE_CHECKING, Any
 from trectools_plus.display import Progress
 from trectools_plus.errors import TrectoolsPlusError, UsageError
 from trectools_plus.models import SEPARATOR
-from trectools_plus.retrieval.backends.http.answers import AnswerError, read_answer
-from trectools_plus.retrieval.backends.http.client import JsonClient, RequestLimits
-from trectools_plus.retrieval.backends.http.mapping import HttpSettings
-from trectools_plus.retrieval.backends.secrets import Secret, read_key
+from trectools_plus.retrieval.backends.http_client import (
+    AnswerError,
+    JsonClient,
+    RequestLimits,
+    Secret,
+    read_answer,
+    read_key,
+)
+from trectools_plus.retrieval.backends.http_mapping import HttpSettings
 from trectools_plus.retrieval.index.encoder import Encoder, TextEncoder, make_encoder
 from trectools_plus.retrieval.index.models import ModelRecord, record_models
 from trectools_plus.retrieval.settings import RetrievalSettings

@@ -13,17 +13,17 @@ from typing import Any
 from trectools_plus.blas import one_blas_thread
 from trectools_plus.display import Progress, no_progress
 from trectools_plus.errors import UsageError
-from trectools_plus.retrieval.backends.embedded.backend import EmbeddedBackend
-from trectools_plus.retrieval.backends.embedded.modes import expand_modes
-from trectools_plus.retrieval.fetch.answering import (
+from trectools_plus.retrieval.answering import (
     Answer,
     Journal,
     MemoryAnswers,
     answer_batch,
     open_journal,
 )
-from trectools_plus.retrieval.fetch.concurrency import call_concurrently
-from trectools_plus.retrieval.fetch.outcome import FetchedRun, collect_run
+from trectools_plus.retrieval.backends.embedded import EmbeddedBackend
+from trectools_plus.retrieval.backends.modes import expand_modes
+from trectools_plus.retrieval.calls import call_concurrently
+from trectools_plus.retrieval.outcome import FetchedRun, collect_run
 from trectools_plus.retrieval.settings import RetrievalSettings
 from trectools_plus.retrieval.source import (
     Backend,
@@ -88,7 +88,7 @@ def fetch(
         corpus: The documents: a :class:`Corpus`, the path of a JSON Lines file,
             ``{doc_id: text}``, or a pandas or Polars frame.
         topics: The queries: :class:`Topics`, a path, ``{query_id: text}``, or a frame.
-        modes: Names of ``retrieval.backends.embedded.modes.ALL_MODES``.
+        modes: Names of ``choices.ALL_MODES``.
         depth: Maximum number of results for each query.
         settings: ``None`` uses the defaults.
         exclude_self: Whether to drop the document with the query's id, before the cutoff.

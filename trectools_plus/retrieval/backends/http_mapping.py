@@ -22,8 +22,13 @@ from pydantic import (
 
 from trectools_plus.choices import Panel
 from trectools_plus.models import Model, explain_problem
-from trectools_plus.retrieval.backends.http.engines import ENGINES, Engine, resolve_preset
-from trectools_plus.retrieval.backends.http.template import LIKE_PLACEHOLDER, Template
+from trectools_plus.retrieval.backends.http_templates import (
+    ENGINES,
+    LIKE_PLACEHOLDER,
+    Engine,
+    Template,
+    resolve_preset,
+)
 from trectools_plus.retrieval.setting_types import Flag, Names, Number, Option, WholeNumber, setting
 from trectools_plus.text import secret_in_url
 

@@ -1,16 +1,21 @@
-"""Calls with a time limit, made in a thread that is abandoned if a call takes too long.
+"""Calls of services and user code: with a time limit, and from several threads.
 
-An error is raised in that thread, which ends it as soon as it runs Python code.
+A call with a time limit is made in a thread that is abandoned if the call takes too long. An error
+is raised in that thread, which ends it as soon as it runs Python code.
 """
 
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import suppress
+from itertools import islice, takewhile
 from queue import Empty, SimpleQueue
 from threading import Thread
 from typing import Any, TypeVar
+
+from trectools_plus.retrieval.source import CircuitBreaker
 
 Result = TypeVar("Result")
 
@@ -79,3 +84,45 @@ def _work(calls: SimpleQueue[Any]) -> None:
                 answers.put((function(*arguments), None))
             except BaseException as error:  # raised again in the calling thread
                 answers.put((None, error))
+
+
+Item = TypeVar("Item")
+
+
+def call_concurrently(
+    function: Callable[[Item], Result],
+    items: Iterator[Item],
+    breaker: CircuitBreaker,
+    concurrency: int,
+    close: Callable[[], None],
+) -> Iterator[list[Result]]:
+    """Yield results as they arrive, until all items are sent or the breaker stops the calls.
+
+    Args:
+        function: Called for each item.
+        items: The items.
+        breaker: The caller records the results in it.
+        concurrency: Maximum number of simultaneous calls; with 1, all come from this thread.
+        close: Interrupts threads that wait for a retry.
+    """
+    if concurrency == 1:
+        for item in takewhile(lambda _: not breaker.stopped, items):
+            yield [function(item)]
+        return
+    pool = ThreadPoolExecutor(concurrency)
+    waiting: set[Future[Result]] = set()
+    try:
+        while True:
+            free = 0 if breaker.stopped else concurrency - len(waiting)
+            for item in islice(items, free):
+                waiting.add(pool.submit(function, item))
+            if not waiting:
+                return
+            done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
+            yield [future.result() for future in done]
+    except BaseException:
+        close()
+        raise
+    finally:
+        # After an error, do not wait for open requests, which may hang.
+        pool.shutdown(wait=False, cancel_futures=True)

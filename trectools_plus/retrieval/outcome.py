@@ -14,7 +14,7 @@ from trectools_plus.display import Displayed
 from trectools_plus.errors import CheckFailedError, InputError, TrectoolsPlusError, raise_all
 from trectools_plus.formats.tables import Run, Topics
 from trectools_plus.models import ReportModel
-from trectools_plus.retrieval.fetch.answering import Answer
+from trectools_plus.retrieval.answering import Answer
 from trectools_plus.retrieval.source import Failure, empty_ranking, run_of
 from trectools_plus.text import listed, plural
 

@@ -12,7 +12,7 @@ from typing import Any
 from trectools_plus.display import Displayed, Progress, no_progress
 from trectools_plus.formats.tables import Corpus
 from trectools_plus.models import package_versions
-from trectools_plus.retrieval.backends.embedded.modes import (
+from trectools_plus.retrieval.backends.modes import (
     canonical_mode,
     check_modes,
     expand_modes,
@@ -30,8 +30,7 @@ from trectools_plus.retrieval.index.ngram import NgramRetriever
 from trectools_plus.retrieval.index.parts import TextParts
 from trectools_plus.retrieval.index.sparse import SparseRetriever
 from trectools_plus.retrieval.index.vector import MultiVectorRetriever, VectorRetriever
-from trectools_plus.retrieval.rerank import RerankingRetriever
-from trectools_plus.retrieval.reworded import RewordedRetriever, open_rewording
+from trectools_plus.retrieval.rerank import RerankingRetriever, RewordedRetriever, open_rewording
 from trectools_plus.retrieval.settings import BATCH_SIZE, RetrievalSettings
 from trectools_plus.retrieval.source import (
     Backend,
@@ -216,7 +215,7 @@ def build_retrievers(
     Args:
         corpus: The documents.
         modes: Names of ``ALL_MODES`` without repetition; with several embedding models, from
-            :func:`~trectools_plus.retrieval.backends.embedded.modes.expand_modes`.
+            :func:`~trectools_plus.retrieval.backends.modes.expand_modes`.
         settings: ``None`` uses the defaults.
         progress: Receives the progress of building indexes.
         leaves: Retrievers of indexes that earlier calls for these documents built. They are used

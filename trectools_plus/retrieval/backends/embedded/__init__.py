@@ -1,1 +1,0 @@
-"""The backend ``embedded``: the built-in modes, which search indexes in this process."""

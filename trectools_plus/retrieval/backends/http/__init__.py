@@ -1,1 +1,0 @@
-"""The backend ``http``: a JSON retrieval service."""

@@ -1,1 +1,0 @@
-"""Fetching runs: queries, answers, journals, run files and their manifests."""
