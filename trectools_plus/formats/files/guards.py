@@ -152,8 +152,12 @@ def read_json(path: str | Path) -> Any:
         raise InputError("cannot be read as JSON", where=str(path)) from error
 
 
-def hash_original(path: str) -> str | None:
+def hash_original(path: str, limit: int = MAX_BYTES) -> str | None:
     """Return the SHA-256 of a file that a stranger names.
+
+    Args:
+        path: The file.
+        limit: The largest size in bytes.
 
     Returns:
         The hash; ``None`` for standard input, a dataset of the catalogue, a file of the system,
@@ -165,7 +169,7 @@ def hash_original(path: str) -> str | None:
         resolved = Path(path).resolve()
         status = resolved.stat()
         is_system = any(resolved.is_relative_to(folder) for folder in ("/dev", "/proc", "/sys"))
-        is_regular = stat.S_ISREG(status.st_mode) and status.st_size <= MAX_BYTES
+        is_regular = stat.S_ISREG(status.st_mode) and status.st_size <= limit
         return sha256_file(resolved) if is_regular and not is_system else None
     except (OSError, RuntimeError, ValueError, InputError):
         return None
