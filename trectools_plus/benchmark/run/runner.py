@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -74,6 +75,9 @@ from trectools_plus.retrieval.index.models import SourceFile
 from trectools_plus.retrieval.outcome import summarise_latency
 from trectools_plus.validation.views.qrels import QrelsView
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
 DEFAULT_FOLDER = "results"
 
 
@@ -107,6 +111,10 @@ class BenchmarkResult(Displayed):
 
     def _content(self) -> TextTable:
         return self.report._content()
+
+    def plot(self, measures: Sequence[str] | None = None) -> Figure:
+        """Return the figure of the report; see :meth:`BenchmarkReport.plot`."""
+        return self.report.plot(measures)
 
 
 def run_benchmark(
