@@ -7,7 +7,7 @@ import pytest
 from harness.files import write
 
 from trectools_plus.errors import MissingExtraError
-from trectools_plus.ontology.ids import Resolution
+from trectools_plus.ontology.hierarchy import Resolution
 from trectools_plus.ontology.ontology import (
     find_hpo_file,
     load_ontology,

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trectools_plus.errors import UsageError
-from trectools_plus.ontology.ids import Resolution
+from trectools_plus.ontology.hierarchy import Resolution
 from trectools_plus.ontology.obo import OboFile, Term
 from trectools_plus.ontology.ontology import Ontology
 from trectools_plus.ontology.similarity import FORMULAS, best_matches

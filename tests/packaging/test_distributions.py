@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from trectools_plus.cli.commands.packaged import FILES
+from trectools_plus.cli.commands.sets import FILES
 
 pytestmark = pytest.mark.slow("builds the wheel")
 

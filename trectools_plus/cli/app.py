@@ -307,11 +307,11 @@ JUDGE = {
 }
 TOP = {
     "demo": CommandEntry(
-        "packaged:demo",
+        "sets:demo",
         "Compare three search modes on a small sample collection, and write a report.",
     ),
     "files": CommandEntry(
-        "packaged:packaged_files",
+        "sets:packaged_files",
         "List or copy examples, JSON Schemas, monitoring rules and sample data of the package.",
     ),
     "eval": CommandEntry(

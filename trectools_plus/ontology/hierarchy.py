@@ -1,17 +1,17 @@
-"""A hierarchy as arrays: the ancestors of every term, the distances to them, and its depth.
-
-In this module, terms are numbers 0 … n−1; ids are in :mod:`trectools_plus.ontology.ids`.
-"""
+"""Terms as numbers 0 … n−1: their ids, and a hierarchy of their ancestors, distances and depths."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import chain
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 import numpy.typing as npt
+
+from trectools_plus.ontology.obo import Term
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -82,3 +82,113 @@ def ragged_ranges(starts: IntArray, lengths: IntArray) -> IntArray:
     ends = np.cumsum(lengths)
     total = int(ends[-1]) if ends.size else 0
     return np.arange(total) + np.repeat(starts - ends + lengths, lengths)
+
+
+Status = Literal["live", "alternative", "obsolete", "unknown"]
+
+
+@dataclass(frozen=True, slots=True)
+class Resolution:
+    """The meaning of an id.
+
+    Attributes:
+        status: ``live``: a term that is not obsolete; ``alternative``: an alternative id of a live
+            term; ``obsolete``: an obsolete term; ``unknown``: not in the ontology. The id of an
+            obsolete term that is also an alternative id of a live term is ``alternative``.
+        term_id: The live term for this id; ``None`` if there is not exactly one.
+        replaced_by: The ids that replace an obsolete id.
+    """
+
+    status: Status
+    term_id: str | None = None
+    replaced_by: tuple[str, ...] = ()
+
+
+class TermIds:
+    """Resolves ids to live terms, which are numbered in the order of their ids.
+
+    Args:
+        terms: Every term by id, including obsolete terms.
+        alternatives: Live terms by their alternative ids.
+        live: The ids of the terms that are not obsolete.
+    """
+
+    def __init__(
+        self, terms: Mapping[str, Term], alternatives: Mapping[str, str], live: Iterable[str]
+    ) -> None:
+        self._terms = terms
+        self._alternatives = alternatives
+        self.live = sorted(live)
+        self._number = {term_id: number for number, term_id in enumerate(self.live)}
+
+    def __contains__(self, term_id: object) -> bool:
+        return term_id in self._number
+
+    def resolve(self, term_id: str) -> Resolution:
+        """Return the meaning of an id; unknown ids are not an error."""
+        live = self._live(term_id)
+        if live is not None:
+            return Resolution("live" if live == term_id else "alternative", live)
+        if term_id not in self._terms:
+            return Resolution("unknown")
+        replaced_by = others = self._replacements(term_id)
+        visited = set[str]()
+        while len(others) == 1 and others[0] not in visited and self._live(others[0]) is None:
+            visited.add(others[0])
+            others = self._replacements(others[0])
+        live = self._live(others[0]) if len(others) == 1 else None
+        return Resolution("obsolete", live, replaced_by)
+
+    def _live(self, term_id: str) -> str | None:
+        return term_id if term_id in self._number else self._alternatives.get(term_id)
+
+    def successors(self, term_id: str) -> tuple[str, ...]:
+        """Return the live terms for an id of another release; several if the term was split.
+
+        For an obsolete id without exactly one replacement, these are all terms that replace it, or
+        that the ontology suggests to consider.
+        """
+        live = self.resolve(term_id).term_id
+        if live is not None:
+            return (live,)
+        others = map(self.resolve, self._replacements(term_id))
+        return tuple(dict.fromkeys(one.term_id for one in others if one.term_id is not None))
+
+    def find(self, text: str) -> str | None:
+        """Return the live term for an id in any case, with ``_`` or ``:``; ``None`` without one.
+
+        Live terms and their alternative ids take precedence over obsolete ids.
+        """
+        return self.resolve(self.spelled(text)).term_id
+
+    def spelled(self, text: str) -> str:
+        """Return an id as the ontology spells it; unchanged if it is not known."""
+        return self._spellings.get(_normalize(text), text)
+
+    @cached_property
+    def _spellings(self) -> dict[str, str]:
+        """Every id by its normalised form; of several, the first of the order of precedence."""
+        known = [*self._number, *self._alternatives, *self._terms]
+        return {_normalize(term_id): term_id for term_id in reversed(known)}
+
+    def _replacements(self, term_id: str) -> tuple[str, ...]:
+        """Return the ids that replace a term, or may fit instead, as the ontology spells them."""
+        term = self._terms.get(term_id)
+        ids = () if term is None else term.replaced_by or term.consider
+        return tuple(map(self.spelled, ids))
+
+    def numbers(self, term_ids: Sequence[str]) -> IntArray:
+        """Return the number of the live term for each id in any spelling; −1 without one.
+
+        All functions of terms and their similarity resolve ids with this method.
+        """
+        number = self._number
+        numbers = (
+            number[term_id] if term_id in number else number.get(self.find(term_id) or "", -1)
+            for term_id in term_ids
+        )
+        return np.fromiter(numbers, dtype=np.int64, count=len(term_ids))
+
+
+def _normalize(term_id: str) -> str:
+    return "".join(term_id.casefold().replace("_", ":").split())

@@ -18,8 +18,7 @@ import numpy as np
 
 from trectools_plus.display import MAX_TABLE_ROWS, Displayed, TextTable
 from trectools_plus.errors import MissingExtraError, UsageError, checked
-from trectools_plus.ontology.hierarchy import Hierarchy, build_hierarchy
-from trectools_plus.ontology.ids import Resolution, TermIds
+from trectools_plus.ontology.hierarchy import Hierarchy, Resolution, TermIds, build_hierarchy
 from trectools_plus.ontology.obo import (
     OboFile,
     Term,

@@ -34,8 +34,7 @@ import numpy.typing as npt
 from trectools_plus.display import Displayed
 from trectools_plus.errors import FormatError, UsageError
 from trectools_plus.formats.files.content import read_file
-from trectools_plus.ontology.hierarchy import FloatArray, Hierarchy, IntArray
-from trectools_plus.ontology.ids import TermIds
+from trectools_plus.ontology.hierarchy import FloatArray, Hierarchy, IntArray, TermIds
 from trectools_plus.text import listed
 
 if TYPE_CHECKING:

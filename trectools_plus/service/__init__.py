@@ -12,6 +12,7 @@ __getattr__, __dir__ = import_lazily(
         "judging.judgments": ["export_qrels"],
         "judging.store": ["read_store"],
         "service.metrics": ["read_snapshots", "render_metrics", "write_textfile"],
+        "service.models": ["Limits", "ServiceSettings"],
         "service.review.app": ["ReviewOptions", "run_review"],
         "service.review.material": ["import_judgments"],
         "service.review.summary": [
@@ -22,6 +23,5 @@ __getattr__, __dir__ = import_lazily(
             "summarise_review",
         ],
         "service.server": ["read_key", "run_server"],
-        "service.settings": ["Limits", "ServiceSettings"],
     },
 )

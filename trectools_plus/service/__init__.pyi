@@ -7,6 +7,8 @@ from trectools_plus.service.app import create_app as create_app
 from trectools_plus.service.metrics import read_snapshots as read_snapshots
 from trectools_plus.service.metrics import render_metrics as render_metrics
 from trectools_plus.service.metrics import write_textfile as write_textfile
+from trectools_plus.service.models import Limits as Limits
+from trectools_plus.service.models import ServiceSettings as ServiceSettings
 from trectools_plus.service.review.app import ReviewOptions as ReviewOptions
 from trectools_plus.service.review.app import review_app as review_app
 from trectools_plus.service.review.app import run_review as run_review
@@ -18,8 +20,6 @@ from trectools_plus.service.review.summary import summarise_plan as summarise_pl
 from trectools_plus.service.review.summary import summarise_review as summarise_review
 from trectools_plus.service.server import read_key as read_key
 from trectools_plus.service.server import run_server as run_server
-from trectools_plus.service.settings import Limits as Limits
-from trectools_plus.service.settings import ServiceSettings as ServiceSettings
 
 __all__ = [
     "create_app",

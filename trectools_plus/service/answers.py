@@ -39,11 +39,12 @@ from trectools_plus.service.models import (
     EvaluateParameters,
     EvaluationAnswer,
     Figures,
+    Limits,
     QueryCounts,
     ScoreParameters,
+    ServiceSettings,
     ValidateParameters,
 )
-from trectools_plus.service.settings import Limits, ServiceSettings
 from trectools_plus.service.uploads import Upload, check_size
 from trectools_plus.statistics.arrays import DEFAULT_SEED, IntervalOptions
 from trectools_plus.testsets.loading import DEFAULT_TEST_SET, find_test_set, read_test_set

@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 from typing import Annotated
 
 from trectools_plus.errors import MissingExtraError
-from trectools_plus.service.settings import ServiceSettings
+from trectools_plus.service.models import ServiceSettings
 
 try:
     import python_multipart  # noqa: F401  which Starlette imports only at the first upload

@@ -16,7 +16,7 @@ from trectools_plus.errors import MissingExtraError, TrectoolsPlusError, UsageEr
 from trectools_plus.formats.files.atomic import atomic_write
 from trectools_plus.formats.files.opening import is_catalogue_name
 from trectools_plus.measures.parser import PLAIN_NAMES
-from trectools_plus.service.settings import DEFAULT_PREFIX, check_prefix
+from trectools_plus.service.models import DEFAULT_PREFIX, check_prefix
 from trectools_plus.statistics.comparison import ends_of
 
 try:

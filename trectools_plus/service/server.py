@@ -22,7 +22,7 @@ except ImportError as error:
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from trectools_plus.formats.collection import find_collection_files, is_named_collection
-from trectools_plus.service.settings import ServiceSettings
+from trectools_plus.service.models import ServiceSettings
 from trectools_plus.testsets.loading import find_test_set, read_test_set
 
 REQUEST_HEADER_SECONDS = 15.0

@@ -18,7 +18,7 @@ from starlette.requests import Request
 
 from trectools_plus.formats.files.opening import detect
 from trectools_plus.service.guard import ProblemError
-from trectools_plus.service.settings import Limits
+from trectools_plus.service.models import Limits
 
 MULTIPART = "multipart/form-data"
 SUFFIXES = {

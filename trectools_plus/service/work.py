@@ -30,10 +30,11 @@ from trectools_plus.formats.files.limits import usable_memory
 from trectools_plus.service.guard import ProblemDocument, ProblemError, as_problem, to_json
 from trectools_plus.service.models import (
     EvaluateParameters,
+    Limits,
     ScoreParameters,
+    ServiceSettings,
     ValidateParameters,
 )
-from trectools_plus.service.settings import Limits, ServiceSettings
 from trectools_plus.service.uploads import Upload
 
 if TYPE_CHECKING:

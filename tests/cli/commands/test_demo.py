@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 import trectools_plus
-from trectools_plus.cli.commands.packaged import demo as run_demo
+from trectools_plus.cli.commands.sets import demo as run_demo
 
 
 @pytest.mark.parametrize("name", ["qrels.txt", "report/BenchmarkReport.html", "report/notes.txt"])

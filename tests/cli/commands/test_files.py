@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from harness.observe import ROOT
 
-from trectools_plus.cli.commands.packaged import FILES
+from trectools_plus.cli.commands.sets import FILES
 from trectools_plus.formats import SAMPLE_FOLDER
 
 FOLDERS = {

@@ -222,7 +222,7 @@ def test_nothing_to_search(open_service, limited, garden_set, check_problem):
 
 def test_documents_that_cannot_be_opened(cache, garden_set, check_problem):
     from trectools_plus.service.app import create_app
-    from trectools_plus.service.settings import ServiceSettings
+    from trectools_plus.service.models import ServiceSettings
 
     app = create_app(ServiceSettings(dataset="nowhere"))
     with TestClient(app, base_url="http://localhost") as client:

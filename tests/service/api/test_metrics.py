@@ -18,7 +18,7 @@ from trectools_plus.errors import InputError, MissingExtraError, UsageError
 from trectools_plus.measures import measure_labels
 from trectools_plus.service import ServiceSettings, read_snapshots, render_metrics, write_textfile
 from trectools_plus.service.metrics import BUCKETS, Snapshot, answer_key, split_measure
-from trectools_plus.service.settings import DEFAULT_PREFIX
+from trectools_plus.service.models import DEFAULT_PREFIX
 
 GARDEN = ROOT / "fixtures/garden-trec"
 

@@ -4,7 +4,7 @@ import pytest
 
 from trectools_plus.service import Limits
 from trectools_plus.service.guard import ProblemError
-from trectools_plus.service.settings import VALUES_PER_QUERY
+from trectools_plus.service.models import VALUES_PER_QUERY
 from trectools_plus.service.uploads import check_size
 
 DEEP = "---\na: &a [x, x]\n" + "".join(
