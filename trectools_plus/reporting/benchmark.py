@@ -51,7 +51,6 @@ _MOST_MODES = 12
 """The greatest number of modes in a table of modes on the terminal."""
 _MOST_PAIRS = 60
 """Maximum number of pairs in a table of differences."""
-_NAMED = 8
 """Of more modes, a sentence gives only the number."""
 _LONGEST_TEXT = 120
 _NOT_PRINTED = ("others", "runs", "definitions", "settings", "claims")
@@ -139,11 +138,13 @@ def _fit_tables(console: Console, report: BenchmarkReport) -> list[Block]:
         return _tables(report, measures)
     modes = best_first(report)[:_MOST_MODES]
     more = len(report.modes) - len({*modes, *baselines})
-    lines = explain(report, measures, {}, intervals=not baselines)
     return [
         differences_table(report, measures, modes),
         Paragraph(f"… {plural(more, f'more {report.noun}')}: --all" if more else ""),
-        *(Paragraph(line, "small") for line in lines),
+        *(
+            Paragraph(line, "small")
+            for line in explain(report, measures, {}, intervals=not baselines)
+        ),
     ]
 
 
@@ -178,7 +179,7 @@ def report_sections(report: BenchmarkReport) -> list[Fold]:
         levels = {result.label: result.measures[name].target for result in modes.values()}
         states = {label: describe_status(level) for label, level in levels.items() if level}
         targets += [{"Metric": name, **states}] * bool(states)
-    definitions = (
+    definitions = table_of(
         {
             "Metric": name,
             "Definition": f"{what.formula}; gain: {what.gain}; divided by: {what.denominator}",
@@ -188,25 +189,25 @@ def report_sections(report: BenchmarkReport) -> list[Fold]:
         for name, figure in next(iter(modes.values())).measures.items()
         for what in [figure.definition]
     )
-    settings = (
+    settings = table_of(
         {"Setting": name, "Value": json.dumps(value, ensure_ascii=False)}
         for name, value in manifest.config.items()
     )
-    how = (
+    how = Paragraph(
         "benchmark run --config makes this report again, with these settings as a file and "
         f"version {manifest.packages.get('trectools-plus')}. SHA-256: {manifest.config_hash}."
     )
-    others = [headline_table(report, names)] * ({*names} > {*report.headline_measures})
+    has_others = {*names} > {*report.headline_measures}
     return [
-        Fold(f"All {len(names)} measures", others, "others"),
+        Fold(f"All {len(names)} measures", [headline_table(report, names)] * has_others, "others"),
         Fold("Targets", [table_of(targets)], "targets"),
         Fold("Paired differences", _differences(report), "differences"),
         Fold("Groups of queries", _strata(report), "strata"),
         Fold("Diagnosis", [Bullets(diagnosis)], "diagnosis"),
         Fold(f"Queries that fail in every {report.noun}", _failing(report), "failing"),
         Fold("Diagnostics", _runs(report), "runs"),
-        Fold("Definitions", [table_of(definitions)], "definitions"),
-        Fold("Settings", [Paragraph(how), table_of(settings)], "settings"),
+        Fold("Definitions", [definitions], "definitions"),
+        Fold("Settings", [how, settings], "settings"),
         Fold(CLAIMS_TITLE, [Bullets(list_claims(report))], "claims"),
     ]
 
@@ -219,7 +220,7 @@ def _differences(report: BenchmarkReport) -> list[Block]:
         return []
     noun, queries = report.noun, report.manifest.dataset.queries
     label_of = {mode: result.label for mode, result in report.modes.items()}
-    rows = (
+    rows = table_of(
         {
             f"{noun.capitalize()}s": f"{label_of[pair.contrast]} − {label_of[pair.baseline]}",
             **difference_row(pair, queries),
@@ -227,13 +228,13 @@ def _differences(report: BenchmarkReport) -> list[Block]:
         for pair in entries[:_MOST_PAIRS]
     )
     groups = [
-        f"{measure}: {join_names([label_of[mode] for mode in group], f'{noun}s', _NAMED)}"
+        f"{measure}: {join_names([label_of[mode] for mode in group], f'{noun}s', 8)}"
         for measure in report.headline_measures
         for group in report.groups.get(measure, [])
         if len(group) > 1
     ]
     return [
-        table_of(rows),
+        rows,
         Paragraph(
             f"Δ: first minus second {noun}, query by query. *: significant. W/T/L: queries won, "
             "tied, lost. d_z: mean divided by standard deviation of the differences. "
@@ -279,12 +280,12 @@ def _failing(report: BenchmarkReport) -> list[Block]:
             rank = query.first_relevant_rank[mode]
             row[f"First relevant, {result.label}"] = "not found" if rank is None else f"rank {rank}"
         rows.append(row)
-    text = (
+    text = Paragraph(
         f"{len(failing):,} of {plural(report.manifest.dataset.queries, 'query', 'queries')} score "
         f"0 on {report.primary_measure} in every {noun}. The rank of the first relevant document "
         f"shows whether a {noun} found it too far down or not at all."
     )
-    return [Paragraph(text), table_of(rows), _more(len(failing) - len(rows))] if failing else []
+    return [text, table_of(rows), _more(len(failing) - len(rows))] if failing else []
 
 
 def _runs(report: BenchmarkReport) -> list[Block]:
@@ -304,12 +305,13 @@ def _runs(report: BenchmarkReport) -> list[Block]:
                 "Without relevant": len(sizes.queries_without_relevant),
             }
         )
-    reading = (
+    reading = Paragraph(
         "Missing: queries without results. Shallow: queries with fewer results than the deepest "
         "cutoff. Without relevant: judged queries without a relevant document "
-        f"({report.manifest.averaging})."
+        f"({report.manifest.averaging}).",
+        "small",
     )
-    return [table_of(rows), Paragraph(reading, "small")]
+    return [table_of(rows), reading]
 
 
 def claim_lines(manifest: BaseManifest, further: Mapping[str, object]) -> list[str]:
@@ -334,7 +336,10 @@ def list_claims(report: BenchmarkReport) -> list[str]:
         "Documents": manifest.dataset.documents,
         **{mode.label: mode.reason for mode in report.unscored.values()},
         **{f"Index of {mode}": key for mode, key in manifest.index_snapshots.items()},
-        **{f"Model {role}": f"{one.path} {one.sha256}" for role, one in manifest.models.items()},
+        **{
+            f"Model {role}": f"{model.path} {model.sha256}"
+            for role, model in manifest.models.items()
+        },
     }
     claims = claim_lines(manifest, facts)
     findings = [("the data", manifest.dataset.findings)]

@@ -39,15 +39,20 @@ TABLE_KINDS = {".tex": "latex", ".md": "markdown", ".csv": "csv"}
 COMPARISON_SUFFIXES = (*TABLE_KINDS, ".json")
 _IN_DOCUMENT: dict[str, Any] = {
     "modes": {"__all__": {"label", "measures"}},
-    "primary_measure": True,
-    "headline_measures": True,
-    "verdict": True,
-    "best_overall": True,
-    "comparisons": True,
-    "best_mode": True,
-    "best_mode_significant": True,
-    "unranked": True,
-    "groups": True,
+    **dict.fromkeys(
+        (
+            "primary_measure",
+            "headline_measures",
+            "verdict",
+            "best_overall",
+            "comparisons",
+            "best_mode",
+            "best_mode_significant",
+            "unranked",
+            "groups",
+        ),
+        True,
+    ),
 }
 _FORMULA = r"^'*[=+@\-\t\r\n＝＋－＠]"
 """Texts that spreadsheet programs run as formulas, also in East Asian input; and those texts with
@@ -98,10 +103,10 @@ def table_as_frame(report: BenchmarkReport, measures: Iterable[str] | None = Non
                 "better_than": better[mode],
                 **dict.fromkeys(further),
             }
-            if further and (pair := pairs.get(mode)) is not None:
+            if further and (pair := pairs.get(mode)):
                 low, high = ends_of(pair.ci)
-                row |= pair.model_dump(include={*further})
-                row |= {"difference_low": low, "difference_high": high, "p": pair.p}
+                row |= {**pair.model_dump(include={*further}), "p": pair.p}
+                row |= {"difference_low": low, "difference_high": high}
             rows.append(row)
     frame = pl.DataFrame(rows, infer_schema_length=None)
     return frame.cast({name: kind for name, kind in _TYPES.items() if name in frame.columns})
@@ -228,8 +233,10 @@ def render_comparisons_latex(
 
 def render_comparisons_json(found: Comparisons) -> str:
     """Return :func:`comparisons_document` as text."""
-    document = comparisons_document(found)
-    return json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    return (
+        json.dumps(comparisons_document(found), indent=2, ensure_ascii=False, allow_nan=False)
+        + "\n"
+    )
 
 
 def write_comparisons(

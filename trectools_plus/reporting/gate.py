@@ -228,9 +228,8 @@ def contrast_blocks(contrast: ReportComparison, *, full: bool = True) -> list[Bl
                 before, after = mode.means[pair.measure]
                 means.append({**row, "A": before, "B": after, **difference_row(pair, queries)})
                 for change in scores.changes()[:_MOST_CHANGED]:
-                    shown = {"A": change.before, "B": change.after}
-                    shown["B − A"] = change.after - change.before
-                    changes.append({"Query": change.query_id, **row, **shown})
+                    values = {"A": change.before, "B": change.after}
+                    changes.append({"Query": change.query_id, **row, **values})
     first, more = contrast.modes[0].comparisons[0], len(every) - len(measures)
     values = ", ".join(f"{name} {a} to {b}" for name, (a, b) in contrast.settings.items())
     return [
