@@ -24,7 +24,13 @@ from trectools_plus.formats.interchange.names import (
 )
 from trectools_plus.formats.interchange.table_files import BLANKS, Header, find_header
 from trectools_plus.formats.tables import Topics
-from trectools_plus.formats.topic_records.nodes import Node, TreeError, parse_json, text_node
+from trectools_plus.formats.topic_records.nodes import (
+    Node,
+    TreeError,
+    parse_json,
+    parse_yaml,
+    text_node,
+)
 from trectools_plus.formats.topic_records.records import (
     SAMPLED,
     Problems,
@@ -112,22 +118,14 @@ def read_any(text: str, form: Form, options: TopicOptions, *, test_sets: bool = 
             topics = [] if header is None else read_table(text, header, table.problems)
         elif form == "jsonl":
             topics = read_json_lines(text, table.problems)
-        elif root := _parse(text, form, table.problems):
-            topics = find_topics(root, test_sets=test_sets)
+        elif form == "yaml" or text.strip():
+            root = (parse_yaml if form == "yaml" else parse_json)(text, table.problems.add)
+            topics = find_topics(root, test_sets=test_sets) if root else None
             table.other = root if topics is None else None
     except TreeError as error:
         table.problems.add("T104", error.line, error.what)
     _fill(topics or [], options, table)
     return table
-
-
-def _parse(text: str, form: Form, problems: Problems) -> Node | None:
-    if form == "json":
-        return parse_json(text, problems.add) if text.strip() else None
-    # Loading PyYAML takes a tenth of the time of a short command.
-    from trectools_plus.formats.topic_records.yaml_nodes import parse_yaml
-
-    return parse_yaml(text, problems.add)
 
 
 def _fill(topics: list[Topic], options: TopicOptions, table: TopicTable) -> None:

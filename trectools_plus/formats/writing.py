@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Literal
 
@@ -118,9 +118,7 @@ def open_output(path: str | Path) -> Iterator[IO[bytes]]:
         InputError: If the file cannot be written.
     """
     compression = SUFFIXES.get(Path(path).suffix.lower())
-    with atomic_write(path, "wb") as stream:
-        if compression is None:
+    with atomic_write(path, "wb") as file:
+        content = open_compressed(file, compression, "wb") if compression else nullcontext(file)
+        with content as stream:
             yield stream
-        else:
-            with open_compressed(stream, compression, "wb") as compressed:
-                yield compressed

@@ -206,10 +206,6 @@ class OddLines:
         """Return the lines whose text passes a test."""
         return self.filter([bool(test(text)) for text in self.text])
 
-    def without(self, line: int) -> OddLines:
-        """Return all lines but one."""
-        return self.filter(self.line != line)
-
     def __add__(self, other: OddLines) -> OddLines:
         """Return the lines of both, in file order."""
         return OddLines.of(sorted([*self.rows(), *other.rows()]))

@@ -14,6 +14,7 @@ import re
 import stat
 from collections.abc import Collection, Iterable
 from contextlib import suppress
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -33,15 +34,15 @@ MAX_DOCUMENT_BYTES = 2**28
 MAX_ROWS = 20_000_000
 
 
+@dataclass(frozen=True, slots=True)
 class ClosedFolder:
     """A folder of which only plain files are read.
 
-    Args:
+    Attributes:
         path: The folder.
     """
 
-    def __init__(self, path: str | Path) -> None:
-        self.path = Path(path)
+    path: Path
 
     def find(self, name: str, limit: int = MAX_BYTES) -> Path | None:
         """Return a file; ``None`` if there is none.

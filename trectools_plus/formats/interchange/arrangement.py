@@ -18,6 +18,7 @@ from trectools_plus.formats.columns.lexer import scan_columns
 from trectools_plus.formats.files.content import FileContent
 from trectools_plus.formats.interchange.names import (
     JUDGMENT_TYPES,
+    QRELS,
     RUN,
     SYSTEMS,
     ColumnNames,
@@ -79,10 +80,31 @@ def arrange_table(
     tags = {header.names[places["tag"]]: "tag"} if "tag" in places else {}
     candidates = {**tags, **further}
     arrange = _arrange_run if kind is RUN else _arrange_qrels
-    return replace(
-        arrange(source, frame, origin, candidates),
+    frame, origin = arrange(frame, origin, candidates, tag_of_path(source.path))
+    if source.is_parquet:
+        source = replace(source, data=b"")
+    facts = scan_columns(source, len(kind.columns)).facts
+    is_quoted = '"' in header.text
+    facts = replace(
+        facts,
+        blank_lines=no_lines() if is_quoted else facts.blank_lines,
+        n_loose=0,
+        form_feed_lines=no_lines(),
+        has_spaces=False,
+        has_tabs=False,
+    )
+    body = frame.drop("line").write_csv(include_header=False, separator="\t", quote_style="never")
+    return Columns(
+        source=source,
+        n_fields=len(kind.columns),
+        n_rows=frame.height,
+        facts=facts,
+        body=body.encode(),
+        separator=b"\t",
+        row_lines=frame["line"].to_numpy().astype(np.uint32),
         misshapen=table.misshapen + incomplete,
         comments=table.comments,
+        origin=origin,
     )
 
 
@@ -121,20 +143,19 @@ def _split_incomplete(
 
 
 def _arrange_qrels(
-    source: FileContent, frame: pl.DataFrame, origin: Origin, candidates: Mapping[str, str]
-) -> Columns:
+    frame: pl.DataFrame, origin: Origin, candidates: Mapping[str, str], _: str
+) -> tuple[pl.DataFrame, Origin]:
     types = _find_systems(frame, candidates, JUDGMENT_TYPES)
     pairs = frame.select("query_id", "doc_id").hash_rows().n_unique()
     if types and frame.select("query_id", "doc_id", "relevance").hash_rows().n_unique() > pairs:
         origin = replace(origin, systems=types)  # a document has several grades
     iteration = _words(frame, "iteration", "0")
-    rows = frame.select("line", "query_id", iteration.alias("iteration"), "doc_id", "relevance")
-    return _columns(source, rows, origin)
+    return frame.with_columns(iteration=iteration).select("line", *QRELS.columns), origin
 
 
 def _arrange_run(
-    source: FileContent, frame: pl.DataFrame, origin: Origin, candidates: Mapping[str, str]
-) -> Columns:
+    frame: pl.DataFrame, origin: Origin, candidates: Mapping[str, str], default_tag: str
+) -> tuple[pl.DataFrame, Origin]:
     if "score" not in frame.columns:
         negated = pl.format("-{}", pl.col("rank").str.strip_chars_start("+"))
         is_rank = pl.col("rank").str.contains(r"^\+?[0-9]+(?:\.0*)?$")
@@ -146,9 +167,8 @@ def _arrange_run(
         ranks = pl.col("value").rank("ordinal", descending=True).over("query_id")
         values = frame.select("query_id", value=parse_column(frame["score"]))
         frame = frame.with_columns(rank=values.select(ranks.fill_null(0)).to_series())
-    tag = _words(frame, "tag", tag_of_path(source.path))
-    frame = frame.with_columns(q0=pl.lit("Q0"), tag=tag).select("line", *RUN.columns)
-    return _columns(source, frame, replace(origin, systems=systems))
+    frame = frame.with_columns(q0=pl.lit("Q0"), tag=_words(frame, "tag", default_tag))
+    return frame.select("line", *RUN.columns), replace(origin, systems=systems)
 
 
 def _find_systems(
@@ -180,30 +200,3 @@ def _words(frame: pl.DataFrame, name: str, default: str) -> pl.Expr:
         return pl.lit(default)
     filled = pl.when(pl.col(name) == "").then(pl.lit(default)).otherwise(name)
     return filled.str.replace_all(r"[ \t\x0b\x0c]+", "_")
-
-
-def _columns(source: FileContent, frame: pl.DataFrame, origin: Origin) -> Columns:
-    if source.is_parquet:
-        source = replace(source, data=b"")
-    n_fields = len(frame.columns) - 1
-    facts = scan_columns(source, n_fields).facts
-    is_quoted = origin.header is not None and '"' in origin.header[1]
-    facts = replace(
-        facts,
-        blank_lines=no_lines() if is_quoted else facts.blank_lines,
-        n_loose=0,
-        form_feed_lines=no_lines(),
-        has_spaces=False,
-        has_tabs=False,
-    )
-    body = frame.drop("line").write_csv(include_header=False, separator="\t", quote_style="never")
-    return Columns(
-        source=source,
-        n_fields=n_fields,
-        n_rows=frame.height,
-        facts=facts,
-        body=body.encode(),
-        separator=b"\t",
-        row_lines=frame["line"].to_numpy().astype(np.uint32),
-        origin=origin,
-    )

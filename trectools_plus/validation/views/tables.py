@@ -287,7 +287,7 @@ class TableView:
         if self.columns is None or not self.shape.has_rows:
             return OddLines.of()
         lines, header = self.columns.misshapen, self.shape.header
-        return lines if header is None else lines.without(header[0])
+        return lines if header is None else lines.filter(lines.line != header[0])
 
     @cached_property
     def commented_out_rows(self) -> OddLines:
