@@ -10,7 +10,7 @@ field, including NUL, bare CR, U+0085, U+00A0 and U+2028.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import accumulate, compress
@@ -201,10 +201,6 @@ class OddLines:
         """Return some of the lines."""
         flags = np.asarray(kept, np.bool_)
         return OddLines(self.line[flags], self.n_fields[flags], [*compress(self.text, flags)])
-
-    def where(self, test: Callable[[str], object]) -> OddLines:
-        """Return the lines whose text passes a test."""
-        return self.filter([bool(test(text)) for text in self.text])
 
     def __add__(self, other: OddLines) -> OddLines:
         """Return the lines of both, in file order."""

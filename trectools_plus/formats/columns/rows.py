@@ -168,15 +168,6 @@ class RunRows(_Rows):
         )
 
     @classmethod
-    def of_blocks(cls, blocks: QueryBlocks) -> RunRows:
-        """Return rows of which only the queries are known."""
-        n_rows = blocks.n_rows
-        none = Ids.constant("", n_rows)
-        ranks = WholeNumbers.of(np.broadcast_to(np.int64(0), n_rows))
-        scores = Decimals(np.broadcast_to(0.0, n_rows), np.broadcast_to(np.bool_(True), n_rows))
-        return cls(blocks, none, none, ranks, scores, none)
-
-    @classmethod
     def of_frame(cls, frame: pl.DataFrame) -> RunRows:
         """Return the rows of a table: ``query_id, doc_id, rank, score``."""
         n_rows = frame.height

@@ -94,7 +94,7 @@ def short_lines(table: TableView) -> OddLines:
     short = table.misshapen.filter(table.misshapen.n_fields < n_needed(table))
     if table.origin or table.kind == "qrels":
         return short
-    return short.where(lambda text: not INVISIBLE.search(text.encode()))
+    return short.filter([not INVISIBLE.search(text.encode()) for text in short.text])
 
 
 def long_rows(table: TableView) -> OddLines:

@@ -294,9 +294,10 @@ class TableView:
         """Comment lines that would be rows if '#' did not begin a comment."""
         if self.columns is None or self.kind == "testset" or self.origin:
             return OddLines.of()
+        comments = self.columns.comments
         if self.kind == "topics":
-            return self.columns.comments.where(lambda text: "\t" in text)
-        return self.columns.comments.where(lambda text: is_row(text.lstrip("#"), self.kind))
+            return comments.filter(["\t" in text for text in comments.text])
+        return comments.filter([is_row(text.lstrip("#"), self.kind) for text in comments.text])
 
     @property
     def ids_are_unknown(self) -> bool:
