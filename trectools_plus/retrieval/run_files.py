@@ -211,7 +211,7 @@ def _refuse_other_files(folder: Path, modes: Iterable[str]) -> None:
     own = {
         name
         for mode, (run, manifest) in files.items()
-        if (read_manifest(folder / manifest) or {}).get("mode") == mode
+        if read_manifest(folder / manifest).get("mode") == mode
         or (folder / f"{run}.journal").is_file()
         for name in (run, manifest)
     }

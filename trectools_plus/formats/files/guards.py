@@ -300,14 +300,13 @@ def refuse_foreign_beside(
     Raises:
         InputError: If a file exists, and the manifest does not.
     """
-    content = read_manifest(Path(folder, manifest))
-    is_written = content is not None and content.keys() >= set(keys)
+    is_written = read_manifest(Path(folder, manifest)).keys() >= set(keys)
     refuse_foreign(folder, names, names if is_written else ())
 
 
-def read_manifest(path: Path) -> dict[str, object] | None:
-    """Return a JSON object; ``None`` if the file is missing or something else."""
+def read_manifest(path: Path) -> dict[str, object]:
+    """Return a JSON object; an empty one if the file is missing or something else."""
     content = None
     with suppress(OSError, ValueError, RecursionError):
         content = json.loads(path.read_bytes())
-    return content if isinstance(content, dict) else None
+    return content if isinstance(content, dict) else {}
