@@ -83,16 +83,21 @@ def find_collection_files(spec: str | Path) -> CollectionFiles:
     """
     folder = SAMPLE_FOLDER if spec == SAMPLE else Path(spec)
     if not folder.is_dir():
-        remedy = "give hpo, sample, irds:<ir_datasets id> or an existing folder"
-        raise UsageError(f"no dataset '{spec}'", remedy=remedy)
+        raise UsageError(
+            f"no dataset '{spec}'",
+            remedy="give hpo, sample, irds:<ir_datasets id> or an existing folder",
+        )
     files = {
         name: path for name in dict.fromkeys(chain(*_LAYOUTS)) if (path := _find(folder, name))
     }
     complete = [layout for layout in _LAYOUTS if files.keys() >= {*layout}]
     if not complete or files.keys() >= {"queries.jsonl", "topics.tsv"}:
-        what = f"expected the files of BEIR or TREC layout but found {', '.join(files) or 'none'}"
         remedy = "; ".join(", ".join(layout) for layout in (_LAYOUTS[0], _LAYOUTS[-1]))
-        raise InputError(what, where=str(folder), remedy=f"give the files of one layout: {remedy}")
+        raise InputError(
+            f"expected the files of BEIR or TREC layout but found {', '.join(files) or 'none'}",
+            where=str(folder),
+            remedy=f"give the files of one layout: {remedy}",
+        )
     return CollectionFiles(*map(files.__getitem__, complete[0]))
 
 

@@ -42,11 +42,13 @@ def collect_corpus(documents: Iterable[CorpusDocument], path: str) -> Corpus:
     """Collect documents in a table."""
     rows = iter(documents)
     # In steps, because strings need more memory in Python than in a table.
-    frames = (
-        pl.DataFrame(step, CORPUS_SCHEMA, orient="row")
-        for step in iter(lambda: [*islice(rows, ROWS_PER_STEP)], [])
+    return Corpus(
+        pl.concat(
+            pl.DataFrame(step, CORPUS_SCHEMA, orient="row")
+            for step in iter(lambda: [*islice(rows, ROWS_PER_STEP)], [])
+        ),
+        path,
     )
-    return Corpus(pl.concat(frames), path)
 
 
 def iter_corpus(path: str | Path) -> Iterator[CorpusDocument]:
@@ -73,15 +75,21 @@ def iter_corpus(path: str | Path) -> Iterator[CorpusDocument]:
         doc_id, title, text = record.get(id_key), record.get("title") or "", record.get(text_key)
         doc_id = str(doc_id) if type(doc_id) is int else doc_id
         if not (isinstance(doc_id, str) and isinstance(title, str) and isinstance(text, str)):
-            what = f"expected an id in '{id_key}', and texts in '{text_key}' and 'title'"
             names = f"id: {', '.join(ID_KEYS)}; text: {', '.join(TEXT_KEYS)}"
-            remedy = f"name the fields as in the first line ({names})"
-            raise FormatError(what, path=shown, line=line, remedy=remedy)
+            raise FormatError(
+                f"expected an id in '{id_key}', and texts in '{text_key}' and 'title'",
+                path=shown,
+                line=line,
+                remedy=f"name the fields as in the first line ({names})",
+            )
         first, problem = lines.setdefault(doc_id, line), id_problem(doc_id, "document")
         if problem or first != line:
-            what = problem or f"document {shortened(doc_id)} is already on line {first}"
-            remedy = "give each document its own id, which a run can contain"
-            raise FormatError(what, path=shown, line=line, remedy=remedy)
+            raise FormatError(
+                problem or f"document {shortened(doc_id)} is already on line {first}",
+                path=shown,
+                line=line,
+                remedy="give each document its own id, which a run can contain",
+            )
         yield CorpusDocument(doc_id, title, text)
     if not id_key:
         raise FormatError(

@@ -178,12 +178,12 @@ def _fill(topics: list[Topic], options: TopicOptions, table: TopicTable) -> None
 
 def _report_missing(topic: Topic, what: str, problems: Problems) -> None:
     seen = f" (fields: {listed([visible(name) for name in topic.fields if name])})"
-    remedy = "Give every topic an id and a text, or name the field: --id-field, --text-fields NAME"
     problems.add(
         "T105",
         topic.line,
         f"the {what} is missing in this topic{seen if topic.fields else ''}",
-        remedy=remedy,
+        remedy="Give every topic an id and a text, or name the field: "
+        "--id-field, --text-fields NAME",
     )
 
 
@@ -326,15 +326,22 @@ def _collect(table: TopicTable, path: str) -> pl.DataFrame:
         report_empty_text(topic, table.problems)
         first = known.setdefault(query_id, topic)
         if first.text != topic.text:
-            what = f"topic {shortened(query_id)} has another text on line {first.line}"
-            table.problems.add("T112", topic.line, what, remedy="Keep one of them")
+            table.problems.add(
+                "T112",
+                topic.line,
+                f"topic {shortened(query_id)} has another text on line {first.line}",
+                remedy="Keep one of them",
+            )
     table.problems.refuse(path)
     if not known:
         raise FormatError("no topics", path=path, remedy="check that the file is complete")
     names = dict.fromkeys(name for topic in known.values() for name in topic.fields)
     if len(names) > MAX_FIELDS:
-        what = f"more than {MAX_FIELDS:,} different fields in {len(known):,} topics"
-        raise FormatError(what, path=path, remedy="use the same few fields in every topic")
+        raise FormatError(
+            f"more than {MAX_FIELDS:,} different fields in {len(known):,} topics",
+            path=path,
+            remedy="use the same few fields in every topic",
+        )
     columns = {"query_id": [*known], "text": [topic.text or "" for topic in known.values()]} | {
         name: [topic.fields.get(name, text_node(0, "")).text or None for topic in known.values()]
         for name in names

@@ -257,11 +257,6 @@ class Fields:
         """Return a field of all rows."""
         return Ids.of(self.text, *self.bounds(number))
 
-    def texts(self, number: int, rows: Rows) -> list[str]:
-        """Return a field of some rows."""
-        starts, ends = self.bounds(number)
-        return Ids.of(self.text, starts[rows], ends[rows]).texts()
-
 
 def iter_fields(body: bytes, n_fields: int, separator: bytes) -> Iterator[Fields]:
     """Split tidy rows into fields, a part at a time; without rows, there is one part.
@@ -389,15 +384,7 @@ class Columns:
 
     def texts(self, number: int, rows: Rows) -> list[str]:
         """Return one field (from 1) of some rows, in any order."""
-        order = np.argsort(rows, kind="stable")
-        texts, done, n_before = [""] * len(rows), 0, 0
-        for part in self.fields():
-            end = int(np.searchsorted(rows, n_before + part.n_rows, sorter=order))
-            found = part.texts(number, rows[order[done:end]] - n_before)
-            for at, text in zip(order[done:end].tolist(), found, strict=True):
-                texts[at] = text
-            done, n_before = end, n_before + part.n_rows
-        return texts
+        return Ids.joined([part.ids(number) for part in self.fields()]).texts(rows)
 
     def fields(self) -> Iterator[Fields]:
         """Yield the places of the fields of all rows, some rows at a time."""

@@ -138,13 +138,12 @@ def scan_columns(source: FileContent, n_fields: int) -> Columns:
         parts.append(lexer.part(b"", facts))
     columns = Columns.joined(parts)
     has_final_newline = len(data) == start or data.endswith(b"\n")
-    head = data or (overlong.head if overlong else b"")
     facts = replace(
         columns.facts,
         has_bom=start > 0,
         n_lf=n_lines - (not has_final_newline) - columns.facts.n_crlf,
         final_newline=has_final_newline,
-        encoding_guess=guess_encoding(head, columns.facts.bad_utf8 is not None),
+        encoding_guess=guess_encoding(source.head, columns.facts.bad_utf8 is not None),
         is_ascii=lexer.is_ascii,
     )
     body = data[start:] if is_tidy else b"".join([part.body for part in parts])

@@ -80,8 +80,9 @@ def arrange_table(
         systems=_find_systems(frame, kind, {**tags, **further}),
     )
     defaults = {"q0": "Q0", "iteration": "0", "tag": tag_of_path(source.path)}
-    words = {name: _words(frame, name, default) for name, default in defaults.items()}
-    frame = frame.with_columns(**words).select("line", *kind.columns)
+    frame = frame.with_columns(
+        **{name: _words(frame, name, default) for name, default in defaults.items()}
+    ).select("line", *kind.columns)
     if source.is_parquet:
         source = replace(source, data=b"")
     facts = scan_columns(source, len(kind.columns)).facts

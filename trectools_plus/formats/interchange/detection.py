@@ -20,7 +20,7 @@ from trectools_plus.formats.columns.lexer import scan_columns
 from trectools_plus.formats.files.content import FileContent
 from trectools_plus.formats.interchange.arrangement import arrange_table
 from trectools_plus.formats.interchange.json_forms import LISTED, UnknownFormError, read_json
-from trectools_plus.formats.interchange.names import KINDS, RUN, ColumnNames, Kind, KindName
+from trectools_plus.formats.interchange.names import KINDS, ColumnNames, Kind, KindName
 from trectools_plus.formats.interchange.table_files import (
     BLANKS,
     HeadedTable,
@@ -137,10 +137,9 @@ def _read_mapped(source: FileContent, kind: Kind, columns: ColumnNames) -> Heade
     if header is None:
         shown = "no table" if first is None else f"columns: {', '.join(first.names[:20])}"
         named = ", ".join(f"{field}={name}" for field, name in columns.items())
-        needed = "a score or a rank" if kind is RUN else "a grade"
         raise FormatError(
-            f"expected columns {named}, with a query id, a document id and {needed}, but got "
-            f"{shown}",
+            f"expected columns {named}, with a query id, a document id, and a score or a rank, or "
+            f"a grade in qrels, but got {shown}",
             path=source.path,
             remedy=_MAPPING_REMEDY,
         )

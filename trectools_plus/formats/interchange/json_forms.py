@@ -178,9 +178,6 @@ class _Reader:
                 self.add(line, item)
             return
         for key, value in queries.items():
-            if not isinstance(value, list | dict):
-                what = f"no query id and documents in the fields on line {line}"
-                raise UnknownFormError(f"{what} ({_shown(queries)})", remedy=_NAME_KEYS)
             self.add(line, value, key)
         if len(self.has_own_ids) > 1:
             raise UnknownFormError("expected {query_id: {doc_id: value}}", remedy=_NAME_KEYS)
@@ -193,9 +190,13 @@ class _Reader:
             item: A row, an object that contains the results, or, with ``key``, the results.
             key: The id of the query in a dictionary.
         """
-        if key is None and not isinstance(item, dict):
-            raise UnknownFormError(f"expected an object on line {line}")
-        results, query_id = item, key
+        if not isinstance(item, dict if key is None else list | dict):
+            raise UnknownFormError(
+                f"expected an object with a query id and documents on line {line}",
+                remedy=_NAME_KEYS,
+            )
+        results: Any = item
+        query_id = key
         if isinstance(item, dict) and (key is None or not _is_flat(item)):
             if key is None and (row := self._row_of(item)):
                 self.rows.append((line, row))
@@ -310,8 +311,9 @@ class _Reader:
             pl.Series(name, [row.get(name, "") for _, row in self.rows], pl.String)
             for name in names
         )
-        further = {"has_lines": has_lines, "places": places, "notes": tuple(notes)}
-        return headed(lines, columns, self.label, **further)
+        return headed(
+            lines, columns, self.label, has_lines=has_lines, places=places, notes=tuple(notes)
+        )
 
 
 def _is_flat(item: dict[str, Any]) -> bool:

@@ -273,8 +273,7 @@ def read_parquet_table(source: FileContent, kind: Kind, columns: ColumnNames | N
     places = find_fields(names, kind.fields, columns)
     ids = [names[places["query_id"]], names[places["doc_id"]]]
     texts = (_as_text(source, column, column.name in ids) for column in frame.iter_columns())
-    lines = range(1, frame.height + 1)
-    return headed(lines, texts, "Parquet", has_lines=False, places=places)
+    return headed(range(1, frame.height + 1), texts, "Parquet", has_lines=False, places=places)
 
 
 def _as_text(source: FileContent, column: pl.Series, is_id: bool) -> pl.Series:

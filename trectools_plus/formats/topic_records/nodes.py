@@ -20,6 +20,7 @@ from trectools_plus.text import visible
 
 MAX_DOCUMENT_BYTES = 16 << 20
 """The greatest size of YAML and JSON documents; their tree takes several times as much memory."""
+_TOO_DEEP = f"nested more than {MAX_DEPTH} deep"
 UNREAD = object()
 """The value of a scalar that cannot be converted, for example a number of thousands of digits."""
 _MEANINGS = {
@@ -146,16 +147,6 @@ def check_size(text: str) -> None:
         raise TreeError(f"a document of over {MAX_DOCUMENT_BYTES >> 20} MiB", 1)
 
 
-def check_depth(depth: int, line: int) -> None:
-    """Refuse a list or mapping that is in too many others.
-
-    Raises:
-        TreeError: If its depth, from 1, is over the limit.
-    """
-    if depth > MAX_DEPTH:
-        raise TreeError(f"nested more than {MAX_DEPTH} deep", line)
-
-
 def line_counter(text: str, first_line: int = 1) -> Callable[[int], int]:
     """Return a function that returns the line of a position in a text."""
     ends = [match.start() for match in re.finditer("\n", text)]
@@ -168,8 +159,6 @@ class _Pairs(list[tuple[str, Any]]):
 
 class _Plain(str):
     """A number or a constant as it is written."""
-
-    __slots__ = ()
 
 
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[\[{]|[^\s\[\]{},:"]+')
@@ -195,18 +184,19 @@ def parse_json(text: str, repeat: Repeat = refuse, first_line: int = 1) -> Node:
     try:
         value = _DECODER.decode(text)
     except RecursionError:
-        raise TreeError(f"nested more than {MAX_DEPTH} deep", first_line) from None
+        raise TreeError(_TOO_DEEP, first_line) from None
     except json.JSONDecodeError as error:
         what = error.msg[:1].lower() + error.msg[1:] + " before the end" * (error.pos >= len(text))
-        line = line_of(min(error.pos, len(text.rstrip("\n"))))
-        raise TreeError(f"invalid JSON: {what}", line) from None
+        raise TreeError(
+            f"invalid JSON: {what}", line_of(min(error.pos, len(text.rstrip("\n"))))
+        ) from None
     tokens = _TOKEN.finditer(text)
 
     def node(value: Any, depth: int) -> Node:
         """Return the node of the value at the next token."""
         result = Node(line_of(next(tokens).start()), value)
-        if isinstance(value, list):
-            check_depth(depth, result.line)
+        if isinstance(value, list) and depth > MAX_DEPTH:
+            raise TreeError(_TOO_DEEP, result.line)
         if isinstance(value, _Pairs):
             result.data = {}
             for name, inner in value:
@@ -290,7 +280,8 @@ def _node(event: Any, events: Iterator[Any], text: str, repeat: Repeat, depth: i
         raise TreeError(f"unknown tag {event.tag!r}"[:80], line)
     if isinstance(event, yaml.ScalarEvent):
         return _scalar(event, text)
-    check_depth(depth, line)
+    if depth > MAX_DEPTH:
+        raise TreeError(_TOO_DEEP, line)
     is_list = isinstance(event, yaml.SequenceStartEvent)
     node = Node(line, [] if is_list else {})
     while not isinstance(inner := next(events), yaml.CollectionEndEvent):
@@ -316,8 +307,9 @@ def _scalar(event: Any, text: str) -> Node:
     if not event.style and _COMMENT_FOLLOWS.match(text, event.end_mark.index):
         node.cut = event.end_mark.line + 1
     with suppress(yaml.YAMLError, ValueError, KeyError, IndexError, OverflowError):
-        scalar = yaml.ScalarNode(tag, node.text)
-        node.data = yaml.constructor.SafeConstructor().construct_object(scalar)
+        node.data = yaml.constructor.SafeConstructor().construct_object(
+            yaml.ScalarNode(tag, node.text)
+        )
     return node
 
 
