@@ -192,7 +192,7 @@ class _Reader:
         """
         if not isinstance(item, dict if key is None else list | dict):
             raise UnknownFormError(
-                f"expected an object with a query id and documents on line {line}",
+                f"expected an object with results but got no query id or documents on line {line}",
                 remedy=_NAME_KEYS,
             )
         results: Any = item
