@@ -14,7 +14,7 @@ from trectools_plus.formats.files.atomic import atomic_write, make_folder
 from trectools_plus.formats.files.guards import read_manifest, refuse_foreign
 from trectools_plus.formats.hashing import sha256_file
 from trectools_plus.formats.ranking import separate_ties
-from trectools_plus.formats.trec_files import write_run_frames
+from trectools_plus.formats.writing import write_run_frames
 from trectools_plus.models import (
     ReportModel,
     describe_machine,
