@@ -9,7 +9,7 @@ import pytest
 from harness.files import write
 
 from trectools_plus.errors import FormatError, InputError
-from trectools_plus.formats.corpus import iter_corpus, load_corpus
+from trectools_plus.formats.collection import iter_corpus, load_corpus
 from trectools_plus.formats.tables import CorpusDocument
 
 

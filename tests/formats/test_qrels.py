@@ -16,7 +16,7 @@ from trectools_plus.formats.columns.rows import QrelsRows
 from trectools_plus.formats.files.content import read_file
 from trectools_plus.formats.lexing import lex_qrels
 from trectools_plus.formats.tables import Qrels
-from trectools_plus.formats.trec_files import write_qrels
+from trectools_plus.formats.writing import write_qrels
 from trectools_plus.validation.loading import load_qrels
 
 

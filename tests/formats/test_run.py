@@ -18,7 +18,7 @@ from trectools_plus.formats.columns.rows import RunRows
 from trectools_plus.formats.files.content import read_file
 from trectools_plus.formats.lexing import lex_run
 from trectools_plus.formats.tables import Run
-from trectools_plus.formats.trec_files import write_run
+from trectools_plus.formats.writing import write_run
 from trectools_plus.validation.loading import load_run
 
 ROBUST = ["input.aplrob03a.gz", "input.humR03dc.gz", "input.oce03noXbmD.gz"]

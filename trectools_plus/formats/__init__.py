@@ -6,8 +6,13 @@ __getattr__, __dir__ = import_lazily(
     __name__,
     {},
     internal={
-        "formats.collection": ["Collection", "SAMPLE", "SAMPLE_FOLDER", "sample_files"],
-        "formats.corpus": ["load_corpus"],
+        "formats.collection": [
+            "Collection",
+            "SAMPLE",
+            "SAMPLE_FOLDER",
+            "load_corpus",
+            "sample_files",
+        ],
         "formats.files.atomic": ["atomic_write", "refuse_other_content", "write_new"],
         "formats.files.opening": ["is_address", "is_catalogue_name"],
         "formats.files.guards": ["refuse_link_out", "refuse_lost_data", "refuse_overwriting"],
@@ -25,6 +30,6 @@ __getattr__, __dir__ = import_lazily(
         ],
         "formats.tables": ["Corpus", "Qrels", "Run", "Topics"],
         "formats.topics": ["TopicOptions", "read_topics"],
-        "formats.trec_files": ["write_qrels", "write_run"],
+        "formats.writing": ["write_qrels", "write_run"],
     },
 )

@@ -4,8 +4,8 @@
 from trectools_plus.formats.collection import SAMPLE as SAMPLE
 from trectools_plus.formats.collection import SAMPLE_FOLDER as SAMPLE_FOLDER
 from trectools_plus.formats.collection import Collection as Collection
+from trectools_plus.formats.collection import load_corpus as load_corpus
 from trectools_plus.formats.collection import sample_files as sample_files
-from trectools_plus.formats.corpus import load_corpus as load_corpus
 from trectools_plus.formats.files.atomic import atomic_write as atomic_write
 from trectools_plus.formats.files.atomic import refuse_other_content as refuse_other_content
 from trectools_plus.formats.files.atomic import write_new as write_new
@@ -28,7 +28,7 @@ from trectools_plus.formats.tables import Run as Run
 from trectools_plus.formats.tables import Topics as Topics
 from trectools_plus.formats.topics import TopicOptions as TopicOptions
 from trectools_plus.formats.topics import read_topics as read_topics
-from trectools_plus.formats.trec_files import write_qrels as write_qrels
-from trectools_plus.formats.trec_files import write_run as write_run
+from trectools_plus.formats.writing import write_qrels as write_qrels
+from trectools_plus.formats.writing import write_run as write_run
 
 __all__ = []

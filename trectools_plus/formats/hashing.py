@@ -24,11 +24,8 @@ def sha256_file(path: str | Path) -> str:
     Raises:
         InputError: If the file cannot be read.
     """
-    digest = hashlib.sha256()
     with opened(path) as stream:
-        while chunk := stream.read(1 << 20):
-            digest.update(chunk)
-    return digest.hexdigest()
+        return hashlib.file_digest(stream, "sha256").hexdigest()  # type: ignore[arg-type]
 
 
 def sha256_text(text: str) -> str:

@@ -24,9 +24,8 @@ def iter_objects(lines: Iterable[bytes], path: str) -> Iterator[tuple[int, dict[
         try:
             value = decode_json(text, parse_constant=_refuse_constant)
         except (ValueError, RecursionError) as error:
-            what = str(error).partition(":")[0] or "nested too deeply"
             raise FormatError(
-                f"invalid JSON: {what}",
+                f"invalid JSON: {str(error).partition(':')[0] or 'nested too deeply'}",
                 path=path,
                 line=line,
                 column=getattr(error, "colno", None),

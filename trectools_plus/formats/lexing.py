@@ -54,8 +54,9 @@ def _may_be_arranged(head: bytes) -> bool:
     text = head.removeprefix(BOM).decode("utf-8", "replace")
     lines = (line for line in text.split("\n") if line.strip(_BLANKS) and line[0] != "#")
     line = next(lines, "")
-    if line.lstrip().startswith(("{", "[", "<", '"')) or line.startswith("sep="):
-        return True
-    if any(line.count(mark) > 1 for mark in ",;|") or (not text.isprintable() and "\ufffd" in text):
-        return True
-    return not _QUERY_NAMES.isdisjoint(map(normalize, re.split(r"[ \t,;|\r]", line)))
+    return (
+        re.match(r'\s*[{\[<"]|sep=', line) is not None
+        or any(line.count(mark) > 1 for mark in ",;|")
+        or "\ufffd" in text
+        or not _QUERY_NAMES.isdisjoint(map(normalize, re.split(r"[ \t,;|\r]", line)))
+    )

@@ -51,6 +51,18 @@ PARTS_SCHEMA: Schema = {
     "text": pl.String,
 }
 
+_SCHEMAS = {
+    "run": RUN_SCHEMA,
+    "qrels": QRELS_SCHEMA,
+    "topics": TOPICS_SCHEMA,
+    "corpus": CORPUS_SCHEMA,
+}
+"""The columns of each kind of table."""
+_NOUNS = {"run": "result", "qrels": "judgment", "corpus": "document"}
+"""The names of rows that are not queries."""
+_DEFAULTS = {"iteration": "0", "title": ""}
+"""The values of columns that may be missing."""
+
 
 class CorpusDocument(NamedTuple):
     """One document; ``title`` is empty if there is none."""
@@ -63,18 +75,15 @@ class CorpusDocument(NamedTuple):
 class _Table(Displayed):
     """A table stored in a frame."""
 
-    __slots__ = ()
     _kind: ClassVar[Kind]
-    _schema: ClassVar[Schema]
-    _defaults: ClassVar[Mapping[str, str]] = {}
     frame: pl.DataFrame
     path: str | None
 
     def __post_init__(self) -> None:
-        frame = frame_of(self.frame, self._kind)
-        missing = self._defaults.keys() - frame.columns
-        frame = frame.with_columns(**{name: pl.lit(self._defaults[name]) for name in missing})
-        frame = conform(frame, self._schema, self._kind.name, keep_others=self._kind is TOPICS)
+        frame, schema = frame_of(self.frame, self._kind), _SCHEMAS[self._kind.name]
+        missing = (schema.keys() & _DEFAULTS.keys()) - set(frame.columns)
+        frame = frame.with_columns(**{name: pl.lit(_DEFAULTS[name]) for name in missing})
+        frame = conform(frame, schema, self._kind.name, keep_others=self._kind is TOPICS)
         object.__setattr__(self, "frame", frame)
 
     @classmethod
@@ -93,10 +102,13 @@ class _Table(Displayed):
 
     def _text(self) -> str:
         """The kind, the size and the file, without the rows, which ``frame`` shows."""
-        named = getattr(self, "name", "")
+        frame, noun = self.frame, _NOUNS.get(self._kind.name)
+        sizes = [plural(frame.height, noun)] if noun else []
+        if self._kind is not CORPUS:
+            sizes = [plural(frame["query_id"].n_unique(), "query", "queries"), *sizes]
         place = f" of {self.path}" if self.path else ""
-        title = " ".join(part for part in (type(self).__name__, named) if part)
-        return f"<{title}: {self._size()}{place}>"
+        title = f"{type(self).__name__} {getattr(self, 'name', '')}".strip()
+        return f"<{title}: {', '.join(sizes)}{place}>"
 
     def _content(self) -> TextTable:
         rows = [list(map(as_cell, row)) for row in self.frame.head(MAX_TABLE_ROWS).iter_rows()]
@@ -107,9 +119,6 @@ class _Table(Displayed):
             total=self.frame.height,
         )
 
-    def _size(self) -> str:
-        return plural(self.frame.height, "document")
-
     def to_pandas(self) -> pd.DataFrame:
         """Return a pandas table with the columns of ``frame``."""
         return to_pandas(self.frame)
@@ -117,13 +126,6 @@ class _Table(Displayed):
 
 class _QueryTable(_Table):
     """A table with rows for queries."""
-
-    __slots__ = ()
-    _row: ClassVar[str] = ""
-
-    def _size(self) -> str:
-        queries = plural(len(self.query_ids), "query", "queries")
-        return f"{queries}, {plural(self.frame.height, self._row)}" if self._row else queries
 
     @property
     def query_ids(self) -> list[str]:
@@ -145,9 +147,7 @@ class Run(_QueryTable):
     frame: pl.DataFrame
     name: str = "run"
     path: str | None = None
-    _row: ClassVar[str] = "result"
     _kind: ClassVar[Kind] = RUN
-    _schema: ClassVar[Schema] = RUN_SCHEMA
 
     @property
     def rows(self) -> RunRows:
@@ -184,10 +184,7 @@ class Qrels(_QueryTable):
 
     frame: pl.DataFrame
     path: str | None = None
-    _row: ClassVar[str] = "judgment"
     _kind: ClassVar[Kind] = QRELS
-    _schema: ClassVar[Schema] = QRELS_SCHEMA
-    _defaults: ClassVar[Mapping[str, str]] = {"iteration": "0"}
 
     def to_dict(self) -> dict[str, dict[str, int]]:
         """Return the qrels as ``{query_id: {doc_id: relevance}}``."""
@@ -208,7 +205,6 @@ class Topics(_QueryTable):
     path: str | None = None
     read_as: str | None = None
     _kind: ClassVar[Kind] = TOPICS
-    _schema: ClassVar[Schema] = TOPICS_SCHEMA
 
     def __len__(self) -> int:
         return self.frame.height
@@ -240,8 +236,6 @@ class Corpus(_Table):
     open_rewording: Callable[[Corpus, str], Any] | None = None
     _sha256: str = field(default="", init=False, repr=False)
     _kind: ClassVar[Kind] = CORPUS
-    _schema: ClassVar[Schema] = CORPUS_SCHEMA
-    _defaults: ClassVar[Mapping[str, str]] = {"title": ""}
 
     def __post_init__(self) -> None:
         _Table.__post_init__(self)

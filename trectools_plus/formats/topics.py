@@ -24,7 +24,13 @@ from trectools_plus.formats.interchange.names import (
 )
 from trectools_plus.formats.interchange.table_files import BLANKS, Header, find_header
 from trectools_plus.formats.tables import Topics
-from trectools_plus.formats.topic_records.nodes import Node, TreeError, parse_json, text_node
+from trectools_plus.formats.topic_records.nodes import (
+    Node,
+    TreeError,
+    parse_json,
+    parse_yaml,
+    text_node,
+)
 from trectools_plus.formats.topic_records.records import (
     SAMPLED,
     Problems,
@@ -112,22 +118,14 @@ def read_any(text: str, form: Form, options: TopicOptions, *, test_sets: bool = 
             topics = [] if header is None else read_table(text, header, table.problems)
         elif form == "jsonl":
             topics = read_json_lines(text, table.problems)
-        elif root := _parse(text, form, table.problems):
-            topics = find_topics(root, test_sets=test_sets)
+        elif form == "yaml" or text.strip():
+            root = (parse_yaml if form == "yaml" else parse_json)(text, table.problems.add)
+            topics = find_topics(root, test_sets=test_sets) if root else None
             table.other = root if topics is None else None
     except TreeError as error:
         table.problems.add("T104", error.line, error.what)
     _fill(topics or [], options, table)
     return table
-
-
-def _parse(text: str, form: Form, problems: Problems) -> Node | None:
-    if form == "json":
-        return parse_json(text, problems.add) if text.strip() else None
-    # Loading PyYAML takes a tenth of the time of a short command.
-    from trectools_plus.formats.topic_records.yaml_nodes import parse_yaml
-
-    return parse_yaml(text, problems.add)
 
 
 def _fill(topics: list[Topic], options: TopicOptions, table: TopicTable) -> None:
@@ -180,12 +178,12 @@ def _fill(topics: list[Topic], options: TopicOptions, table: TopicTable) -> None
 
 def _report_missing(topic: Topic, what: str, problems: Problems) -> None:
     seen = f" (fields: {listed([visible(name) for name in topic.fields if name])})"
-    remedy = "Give every topic an id and a text, or name the field: --id-field, --text-fields NAME"
     problems.add(
         "T105",
         topic.line,
         f"the {what} is missing in this topic{seen if topic.fields else ''}",
-        remedy=remedy,
+        remedy="Give every topic an id and a text, or name the field: "
+        "--id-field, --text-fields NAME",
     )
 
 
@@ -328,15 +326,22 @@ def _collect(table: TopicTable, path: str) -> pl.DataFrame:
         report_empty_text(topic, table.problems)
         first = known.setdefault(query_id, topic)
         if first.text != topic.text:
-            what = f"topic {shortened(query_id)} has another text on line {first.line}"
-            table.problems.add("T112", topic.line, what, remedy="Keep one of them")
+            table.problems.add(
+                "T112",
+                topic.line,
+                f"topic {shortened(query_id)} has another text on line {first.line}",
+                remedy="Keep one of them",
+            )
     table.problems.refuse(path)
     if not known:
         raise FormatError("no topics", path=path, remedy="check that the file is complete")
     names = dict.fromkeys(name for topic in known.values() for name in topic.fields)
     if len(names) > MAX_FIELDS:
-        what = f"more than {MAX_FIELDS:,} different fields in {len(known):,} topics"
-        raise FormatError(what, path=path, remedy="use the same few fields in every topic")
+        raise FormatError(
+            f"more than {MAX_FIELDS:,} different fields in {len(known):,} topics",
+            path=path,
+            remedy="use the same few fields in every topic",
+        )
     columns = {"query_id": [*known], "text": [topic.text or "" for topic in known.values()]} | {
         name: [topic.fields.get(name, text_node(0, "")).text or None for topic in known.values()]
         for name in names

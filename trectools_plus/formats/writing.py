@@ -1,11 +1,12 @@
-"""Write tables as lines that every TREC tool can read, and check ids and fields for this."""
+"""Write runs, qrels and other tables as lines that every TREC tool can read; check ids for this."""
 
 from __future__ import annotations
 
 import io
 import re
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
+from itertools import chain
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Literal
 
@@ -17,6 +18,8 @@ from trectools_plus.text import shortened
 
 if TYPE_CHECKING:
     import polars as pl
+
+    from trectools_plus.formats.tables import Qrels, Run
 
 UNWRITABLE = r"[\s\x00-\x1f\x7f-\x9f]"
 """Characters at which some tools split or stop reading: Unicode white space, control characters.
@@ -118,9 +121,85 @@ def open_output(path: str | Path) -> Iterator[IO[bytes]]:
         InputError: If the file cannot be written.
     """
     compression = SUFFIXES.get(Path(path).suffix.lower())
-    with atomic_write(path, "wb") as stream:
-        if compression is None:
+    with atomic_write(path, "wb") as file:
+        content = open_compressed(file, compression, "wb") if compression else nullcontext(file)
+        with content as stream:
             yield stream
-        else:
-            with open_compressed(stream, compression, "wb") as compressed:
-                yield compressed
+
+
+def write_run(run: Run, path: str | Path, *, tag: str | None = None) -> None:
+    """Write a run file that every trec_eval reads: six columns, single spaces, LF.
+
+    Rows and ranks are written unchanged and in the order of the frame, scores as the shortest text
+    that reads back as the same 64-bit float. The file is compressed if its suffix is ``.gz``,
+    ``.bz2``, ``.xz`` or ``.zst``, and is written atomically.
+
+    Args:
+        run: The run.
+        path: The file, or ``-`` for standard output.
+        tag: The last column; the name of the run by default.
+
+    Raises:
+        InputError: If there are no rows, a score is not finite, an id or the tag is empty or
+            contains white space or control characters, a query id starts with ``#`` (a comment),
+            or the file cannot be written.
+    """
+    write_run_frames([run.frame], path, run.name if tag is None else tag)
+
+
+def write_run_frames(frames: Iterable[pl.DataFrame], path: str | Path, tag: str) -> None:
+    """Write the frames of a run one after another, like :func:`write_run`.
+
+    Args:
+        frames: Parts of the run, each with at least one row and with complete queries.
+        path: The file; it is not written if there are no frames.
+        tag: The last column.
+
+    Raises:
+        InputError: See :func:`write_run`.
+    """
+    import polars as pl
+
+    refuse_unwritable(pl.DataFrame({"tag": [tag]}), ("tag",), "run")
+    rows = (_as_columns(frame, tag) for frame in frames)
+    first = next(rows, None)
+    if first is not None:
+        write_rows(chain([first], rows), path)
+
+
+def _as_columns(frame: pl.DataFrame, tag: str) -> pl.DataFrame:
+    """Check a frame and return the six columns of a run file."""
+    import polars as pl  # not at the start: `runs validate` needs only the tests of ids
+
+    refuse_unwritable(frame, ("query_id", "doc_id"), "run")
+    infinite = frame.filter(~pl.col("score").is_finite())
+    if not infinite.is_empty():
+        query_id, doc_id, _, score = infinite.row(0)
+        raise InputError(
+            f"score {score} of document {doc_id!r} in query {query_id!r} is not finite",
+            where="run",
+            remedy="compute the score again, or remove the row",
+        )
+    # Polars writes the shortest digits that read back exactly, as Python's repr() does.
+    return frame.select(
+        "query_id", pl.lit("Q0").alias("q0"), "doc_id", "rank", "score", pl.lit(tag).alias("tag")
+    )
+
+
+def write_qrels(qrels: Qrels, path: str | Path) -> None:
+    """Write judgments that every trec_eval reads: four columns, single spaces, LF.
+
+    Rows are written unchanged and in the order of the frame. The file is compressed if its suffix
+    is ``.gz``, ``.bz2``, ``.xz`` or ``.zst``, and is written atomically.
+
+    Args:
+        qrels: The judgments.
+        path: The file, or ``-`` for standard output.
+
+    Raises:
+        InputError: If there are no rows, an id or iteration is empty or contains white space or
+            control characters, a query id starts with ``#`` (a comment), or the file cannot be
+            written.
+    """
+    refuse_unwritable(qrels.frame, ("query_id", "iteration", "doc_id"), "qrels")
+    write_rows([qrels.frame], path)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from trectools_plus.errors import UsageError, checked
-from trectools_plus.formats.corpus import load_corpus
+from trectools_plus.formats.collection import load_corpus
 from trectools_plus.formats.files.atomic import atomic_write, make_folder
 from trectools_plus.formats.files.guards import find_inside, is_unchanged
 from trectools_plus.formats.hashing import sha256_file

@@ -18,7 +18,7 @@ from pydantic import Field, ValidationError
 
 from trectools_plus.choices import MODEL_JUDGED
 from trectools_plus.errors import FormatError
-from trectools_plus.formats import trec_files
+from trectools_plus.formats import writing
 from trectools_plus.formats.files.guards import find_inside
 from trectools_plus.formats.hashing import sha256_text
 from trectools_plus.formats.jsonl import iter_objects
@@ -205,7 +205,7 @@ def write_qrels(labels: Iterable[Label], path: str | Path) -> None:
         if label.grade is not None:
             rows[label.pair] = (label.query_id, judge, label.doc_id, label.grade)
     frame = pl.DataFrame([*rows.values()], schema=QRELS_SCHEMA, orient="row")
-    trec_files.write_qrels(Qrels(frame), path)
+    writing.write_qrels(Qrels(frame), path)
 
 
 _CURRENT = """

@@ -39,8 +39,7 @@ from trectools_plus.benchmark.verdict import report_of_mode
 from trectools_plus.display import Cell
 from trectools_plus.errors import InputError, UsageError
 from trectools_plus.formats.files.atomic import make_folder
-from trectools_plus.formats.trec_files import write_qrels, write_run
-from trectools_plus.formats.writing import write_parquet
+from trectools_plus.formats.writing import write_parquet, write_qrels, write_run
 from trectools_plus.measures.judged import first_documents
 from trectools_plus.reporting.benchmark import render_markdown
 from trectools_plus.reporting.comparison import (

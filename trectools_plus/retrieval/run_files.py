@@ -14,7 +14,7 @@ from trectools_plus.formats.files.atomic import atomic_write, make_folder
 from trectools_plus.formats.files.guards import read_manifest, refuse_foreign
 from trectools_plus.formats.hashing import sha256_file
 from trectools_plus.formats.ranking import separate_ties
-from trectools_plus.formats.trec_files import write_run_frames
+from trectools_plus.formats.writing import write_run_frames
 from trectools_plus.models import (
     ReportModel,
     describe_machine,
@@ -211,7 +211,7 @@ def _refuse_other_files(folder: Path, modes: Iterable[str]) -> None:
     own = {
         name
         for mode, (run, manifest) in files.items()
-        if (read_manifest(folder / manifest) or {}).get("mode") == mode
+        if read_manifest(folder / manifest).get("mode") == mode
         or (folder / f"{run}.journal").is_file()
         for name in (run, manifest)
     }

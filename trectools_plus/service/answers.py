@@ -16,8 +16,7 @@ from trectools_plus.benchmark.compare import group_queries, summarise_rows
 from trectools_plus.benchmark.report import StratumResult
 from trectools_plus.benchmark.run.dataset import check_id_overlap, load_collection, open_corpus
 from trectools_plus.errors import TrectoolsPlusError, UsageError
-from trectools_plus.formats.collection import Collection, is_named_collection
-from trectools_plus.formats.corpus import load_corpus
+from trectools_plus.formats.collection import Collection, is_named_collection, load_corpus
 from trectools_plus.formats.run_names import name_runs
 from trectools_plus.formats.tables import Corpus, Run, Topics
 from trectools_plus.measures.definitions.base import Measure

@@ -31,8 +31,7 @@ from trectools_plus.formats.files.guards import refuse_foreign_beside
 from trectools_plus.formats.interchange.names import METADATA_KEYS, NOTE_KEYS, NOTE_WORDS
 from trectools_plus.formats.tables import QRELS_SCHEMA, Qrels, Topics
 from trectools_plus.formats.topics import DEFAULTS, TopicOptions, read_topics, write_topics
-from trectools_plus.formats.trec_files import write_qrels
-from trectools_plus.formats.writing import open_output, refuse_unwritable
+from trectools_plus.formats.writing import open_output, refuse_unwritable, write_qrels
 from trectools_plus.models import Model, explain_problem
 from trectools_plus.text import listed
 from trectools_plus.validation.loading import load_qrels

@@ -122,7 +122,7 @@ def write_split(split: Split, folder: str | Path) -> tuple[Path, Path]:
     make_folder(root)
     parts = (split.used, split.held_out)
     names = [f"{_FILE_NAME.sub('-', part.metadata.dataset_id)}.json" for part in parts]
-    known = {name: (read_manifest(root / name) or {}).get("metadata") for name in names}
+    known = {name: read_manifest(root / name).get("metadata") for name in names}
     parts_of_splits = {
         name
         for name, metadata in known.items()

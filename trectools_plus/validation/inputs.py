@@ -17,8 +17,7 @@ from typing import Any, TypeVar
 import polars as pl
 
 from trectools_plus.errors import FormatError, InputError, UsageError
-from trectools_plus.formats.collection import is_catalogue_name
-from trectools_plus.formats.corpus import load_corpus
+from trectools_plus.formats.collection import is_catalogue_name, load_corpus
 from trectools_plus.formats.files.content import decode_lines, iter_lines
 from trectools_plus.formats.hashing import sha256_file
 from trectools_plus.formats.interchange.frames import (

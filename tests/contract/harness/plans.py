@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from trectools_plus.formats.corpus import load_corpus
+from trectools_plus.formats.collection import load_corpus
 from trectools_plus.formats.tables import Run, Topics
 from trectools_plus.judging.labels import LABELS_FILE, Kind, Label
 from trectools_plus.judging.plan import PlanFolder, PlanOptions, make_plan

@@ -75,7 +75,7 @@ def assert_same(data: bytes, n_fields: int = 3) -> None:
     assert len(facts.bare_cr) == plain.bare_cr
     assert len(facts.nul) == data.count(b"\0")
     for line, _, text in plain.misshapen:
-        assert columns.line_index.text(line) == text
+        assert columns.line_text(line) == text
 
 
 ODD = "\x1c\x1d\x85\xa0\u2028\u200b\u3000\ufeff\r\0\"'#,x\x01\x08\x1f"

@@ -19,8 +19,7 @@ from harness.files import write
 from trectools_plus.errors import InputError
 from trectools_plus.formats.files.atomic import atomic_write
 from trectools_plus.formats.tables import Run
-from trectools_plus.formats.trec_files import write_run
-from trectools_plus.formats.writing import write_parquet
+from trectools_plus.formats.writing import write_parquet, write_run
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ import pytest
 from harness.files import write
 
 from trectools_plus.errors import FormatError, InputError
-from trectools_plus.formats.corpus import load_corpus
+from trectools_plus.formats.collection import load_corpus
 from trectools_plus.formats.files import content as source_module
 from trectools_plus.formats.files import limits
 from trectools_plus.formats.files.content import read_file

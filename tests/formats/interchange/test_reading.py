@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from trectools_plus.errors import FormatError
 from trectools_plus.formats.files.content import FileContent
 from trectools_plus.formats.lexing import lex_qrels, lex_run
-from trectools_plus.formats.trec_files import write_qrels, write_run
+from trectools_plus.formats.writing import write_qrels, write_run
 from trectools_plus.validation.loading import convert_qrels, convert_run, load_qrels, load_run
 
 Rows = list[tuple[str, ...]]

@@ -11,8 +11,13 @@ from harness.tables import cases_of
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trectools_plus.formats.topic_records.nodes import Node, TreeError, load_value, parse_json
-from trectools_plus.formats.topic_records.yaml_nodes import parse_yaml
+from trectools_plus.formats.topic_records.nodes import (
+    Node,
+    TreeError,
+    load_value,
+    parse_json,
+    parse_yaml,
+)
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
 VALUES = st.recursive(

@@ -23,8 +23,13 @@ from trectools_plus.choices import MEASURE_HELP, STRATEGIES
 from trectools_plus.errors import InputError, UsageError
 from trectools_plus.formats.collection import is_catalogue_name, is_named_collection
 from trectools_plus.formats.files.opening import is_address
-from trectools_plus.formats.topic_records.nodes import Node, TreeError, find_line, load_value
-from trectools_plus.formats.topic_records.yaml_nodes import parse_yaml
+from trectools_plus.formats.topic_records.nodes import (
+    Node,
+    TreeError,
+    find_line,
+    load_value,
+    parse_yaml,
+)
 from trectools_plus.models import explain_problem
 from trectools_plus.retrieval.setting_types import BUILTIN, Names, Option, setting
 from trectools_plus.text import split_list

@@ -19,8 +19,8 @@ from trectools_plus.formats.collection import (
     find_collection_files,
     is_catalogue_name,
     is_named_collection,
+    load_corpus,
 )
-from trectools_plus.formats.corpus import load_corpus
 from trectools_plus.formats.hashing import sha256_file, sha256_text
 from trectools_plus.formats.tables import TOPICS_SCHEMA, Corpus, Qrels, Topics
 from trectools_plus.formats.topics import read_topics

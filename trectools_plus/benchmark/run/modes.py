@@ -30,7 +30,7 @@ from trectools_plus.errors import InputError
 from trectools_plus.formats.hashing import sha256_file
 from trectools_plus.formats.ranking import separate_scores
 from trectools_plus.formats.tables import RUN_SCHEMA, Run
-from trectools_plus.formats.trec_files import write_qrels, write_run
+from trectools_plus.formats.writing import write_qrels, write_run
 from trectools_plus.measures.definitions.base import Measure
 from trectools_plus.measures.scoring import Ties, accept_unjudged, count_ties
 from trectools_plus.retrieval.index.models import SourceFile

@@ -65,7 +65,7 @@ from trectools_plus.display import Displayed, Progress, TextTable, no_progress
 from trectools_plus.errors import TrectoolsPlusError
 from trectools_plus.formats.files.guards import is_unchanged
 from trectools_plus.formats.tables import Run, Topics
-from trectools_plus.formats.trec_files import write_qrels
+from trectools_plus.formats.writing import write_qrels
 from trectools_plus.measures.evaluation import Evaluation, notes_without_relevant, score_runs
 from trectools_plus.measures.judged import has_nonrelevant, notes_on_judges
 from trectools_plus.models import Clock, describe_conditions, package_versions, utc_now

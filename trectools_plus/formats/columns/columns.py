@@ -10,7 +10,7 @@ field, including NUL, bare CR, U+0085, U+00A0 and U+2028.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import accumulate, compress
@@ -202,14 +202,6 @@ class OddLines:
         flags = np.asarray(kept, np.bool_)
         return OddLines(self.line[flags], self.n_fields[flags], [*compress(self.text, flags)])
 
-    def where(self, test: Callable[[str], object]) -> OddLines:
-        """Return the lines whose text passes a test."""
-        return self.filter([bool(test(text)) for text in self.text])
-
-    def without(self, line: int) -> OddLines:
-        """Return all lines but one."""
-        return self.filter(self.line != line)
-
     def __add__(self, other: OddLines) -> OddLines:
         """Return the lines of both, in file order."""
         return OddLines.of(sorted([*self.rows(), *other.rows()]))
@@ -253,26 +245,17 @@ class Fields:
         """Return all rows but the first."""
         return Fields(self.text, self.ends[:, 1:], int(self.ends[-1, 0]) + 1)
 
-    def starts(self, number: int) -> Rows:
-        """Return the first byte of a field, by its number from 1."""
+    def bounds(self, number: int) -> tuple[Rows, Rows]:
+        """Return the first byte of a field, by its number from 1, and the byte after its last."""
         starts: Rows = np.add(self.ends[number - 2], 1)
         if number == 1:
             starts[1:] = starts[:-1].copy()
             starts[:1] = self.first
-        return starts
-
-    def bounds(self, number: int) -> tuple[Rows, Rows]:
-        """Return the first byte of a field, and the byte after its last one."""
-        return self.starts(number), self.ends[number - 1]
+        return starts, self.ends[number - 1]
 
     def ids(self, number: int) -> Ids:
         """Return a field of all rows."""
         return Ids.of(self.text, *self.bounds(number))
-
-    def texts(self, number: int, rows: Rows) -> list[str]:
-        """Return a field of some rows."""
-        starts, ends = self.bounds(number)
-        return Ids.of(self.text, starts[rows], ends[rows]).texts()
 
 
 def iter_fields(body: bytes, n_fields: int, separator: bytes) -> Iterator[Fields]:
@@ -297,46 +280,6 @@ def iter_fields(body: bytes, n_fields: int, separator: bytes) -> Iterator[Fields
 
 
 _FIELD = re.compile(r"[^ \t\v\f]+")
-
-
-class LineIndex:
-    """Random access to the lines of a file.
-
-    Args:
-        data: The content of the file.
-    """
-
-    def __init__(self, data: bytes) -> None:
-        self._data = data
-        self._start = len(BOM) if data.startswith(BOM) else 0
-
-    @cached_property
-    def _ends(self) -> Rows:
-        data = np.frombuffer(self._data, np.uint8)
-        blocks = range(0, len(data), CHUNK_BYTES)
-        ends = [np.flatnonzero(data[at : at + CHUNK_BYTES] == ord("\n")) + at for at in blocks]
-        return np.concatenate([np.zeros(0, np.int64), *ends])
-
-    def text(self, line: int) -> str:
-        """Return a line (from 1) without its end; bytes that are not UTF-8 become U+FFFD."""
-        begin = int(self._ends[line - 2]) + 1 if line > 1 else self._start
-        if line > len(self._ends):  # without an LF, a CR at the end of the file is part of the line
-            return self._data[begin:].decode("utf-8", "replace")
-        return (
-            self._data[begin : int(self._ends[line - 1])]
-            .removesuffix(b"\r")
-            .decode("utf-8", "replace")
-        )
-
-    def field(self, line: int, field: int) -> str:
-        """Return a field (from 1) of a line (from 1), which must exist."""
-        return str(_FIELD.findall(self.text(line))[field - 1])
-
-    def column_of_field(self, line: int, field: int) -> int:
-        """Return the character column, from 1, at which a field (from 1) of a line begins."""
-        text = self.text(line)
-        starts = [match.start() + 1 for match in _FIELD.finditer(text)]
-        return starts[field - 1] if field <= len(starts) else max(1, len(text))
 
 
 @dataclass(frozen=True, slots=True)
@@ -441,24 +384,30 @@ class Columns:
 
     def texts(self, number: int, rows: Rows) -> list[str]:
         """Return one field (from 1) of some rows, in any order."""
-        order = np.argsort(rows, kind="stable")
-        texts, done, n_before = [""] * len(rows), 0, 0
-        for part in self.fields():
-            end = int(np.searchsorted(rows, n_before + part.n_rows, sorter=order))
-            found = part.texts(number, rows[order[done:end]] - n_before)
-            for at, text in zip(order[done:end].tolist(), found, strict=True):
-                texts[at] = text
-            done, n_before = end, n_before + part.n_rows
-        return texts
+        return Ids.joined([part.ids(number) for part in self.fields()]).texts(rows)
 
     def fields(self) -> Iterator[Fields]:
         """Yield the places of the fields of all rows, some rows at a time."""
         return iter_fields(bytes(self.body), self.n_fields, self.separator)
 
     @cached_property
-    def line_index(self) -> LineIndex:
-        """Access to the lines of the file."""
-        return LineIndex(self.source.data)
+    def _line_ends(self) -> Rows:
+        data = np.frombuffer(self.source.data, np.uint8)
+        blocks = range(0, len(data), CHUNK_BYTES)
+        ends = [np.flatnonzero(data[at : at + CHUNK_BYTES] == ord("\n")) + at for at in blocks]
+        return np.concatenate([np.zeros(0, np.int64), *ends])
+
+    def line_text(self, line: int) -> str:
+        """Return a line (from 1) without its end; bytes that are not UTF-8 become U+FFFD."""
+        data, ends = self.source.data, self._line_ends
+        begin = int(ends[line - 2]) + 1 if line > 1 else len(BOM) * data.startswith(BOM)
+        if line > len(ends):  # without an LF, a CR at the end of the file is part of the line
+            return data[begin:].decode("utf-8", "replace")
+        return data[begin : int(ends[line - 1])].removesuffix(b"\r").decode("utf-8", "replace")
+
+    def field_of_line(self, line: int, field: int) -> str:
+        """Return a field (from 1) of a line (from 1), which must exist."""
+        return str(_FIELD.findall(self.line_text(line))[field - 1])
 
     def column_of_field(self, line: int, number: int) -> int | None:
         """Return the column in characters, from 1, at which a field of a line starts.
@@ -470,4 +419,8 @@ class Columns:
         Returns:
             The column; ``None`` if it is unknown, in a file in another form.
         """
-        return None if self.origin else self.line_index.column_of_field(line, number)
+        if self.origin:
+            return None
+        text = self.line_text(line)
+        starts = [match.start() + 1 for match in _FIELD.finditer(text)]
+        return starts[number - 1] if number <= len(starts) else max(1, len(text))

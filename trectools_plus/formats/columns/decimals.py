@@ -42,6 +42,16 @@ _SHORT = 1e15
 _LAST = np.array([(((1 << 8 * n) - 1) << 8 * (8 - n)) for n in range(9)], np.uint64)
 """The mask of the last ``n`` bytes of a word."""
 
+_PAIRINGS: Word = np.array(
+    [
+        (2561, 8, 0x00FF00FF00FF00FF),
+        (6553601, 16, 0x0000FFFF0000FFFF),
+        (42949672960001, 32, 0xFFFFFFFF),
+    ],
+    np.uint64,
+)
+"""Factor, shift and mask that join each two numbers of one, two and four digits."""
+
 
 class _Numbers:
     """Arrays with an element for each number."""
@@ -196,21 +206,12 @@ def _read_digits(text: Text, lengths: Rows, ends: Rows, longest: int) -> tuple[W
         word ^= np.uint64(0x3030303030303030)
         word &= _LAST.take(lengths - 8 * at, mode="clip")
         other |= (word + np.uint64(0x7676767676767676)) | word
-        number += _eight_digits(word) * np.uint64(10 ** (8 * at))
+        for factor, bits, mask in _PAIRINGS:
+            word *= factor
+            word >>= bits
+            word &= mask
+        number += word * np.uint64(10 ** (8 * at))
     return number, ((other & np.uint64(0x8080808080808080)) == 0) & (lengths <= longest)
-
-
-def _eight_digits(word: Word) -> Word:
-    """Return the number of eight digits, the first in the lowest byte."""
-    number = word * np.uint64(2561)
-    number >>= np.uint64(8)
-    number &= np.uint64(0x00FF00FF00FF00FF)
-    number *= np.uint64(6553601)
-    number >>= np.uint64(16)
-    number &= np.uint64(0x0000FFFF0000FFFF)
-    number *= np.uint64(42949672960001)
-    number >>= np.uint64(32)
-    return number
 
 
 def parse_column(texts: pl.Series) -> pl.Series:

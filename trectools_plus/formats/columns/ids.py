@@ -163,13 +163,6 @@ class Ids:
         """Return the rows with another text."""
         return np.flatnonzero(~self.equal(Ids.of_texts([text])))
 
-    def above(self, other: Ids) -> Flags:
-        """Return whether each text is above that of the same row of ``other``, in bytes."""
-        order = np.lexsort(Ids.joined([self, other]).sort_keys())
-        place = np.empty(len(order), np.int64)
-        place[order] = np.arange(len(order))
-        return place[: len(self)] > place[len(self) :]
-
     def changes(self) -> Flags:
         """Return, for rows 1, 2, …, whether the text differs from that of the previous row."""
         flags: Flags = self.words[0][1:] != self.words[0][:-1]

@@ -6,7 +6,6 @@ ends and is used unchanged. Any other chunk is split with NumPy, without a loop 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -115,13 +114,17 @@ def scan_columns(source: FileContent, n_fields: int) -> Columns:
     lexer = _Lexer(source, n_fields)
     start = len(BOM) if data.startswith(BOM) else 0
     parts, is_tidy = [lexer.part(b"", FileFacts())], True
-    for begin, end in _line_chunks(data, start, len(data), CHUNK_BYTES):
+    begin = start
+    while begin < len(data):  # complete lines: about a chunk, or one longer line
+        end = data.rfind(b"\n", begin, begin + CHUNK_BYTES) + 1
+        end = end or data.find(b"\n", begin + CHUNK_BYTES) + 1 or len(data)
         n_rows = lexer.count_tidy_rows(data, begin, end)
         is_tidy &= n_rows is not None
         if n_rows is None:
             parts.append(lexer.lex(data[begin:end]))
         else:
             parts.append(lexer.tidy_part(memoryview(data)[begin:end], n_rows))
+        begin = end
     n_lines = sum(part.facts.n_lines for part in parts)
     if overlong is not None:
         # In the first line, CR may be the line end of this file.
@@ -135,13 +138,12 @@ def scan_columns(source: FileContent, n_fields: int) -> Columns:
         parts.append(lexer.part(b"", facts))
     columns = Columns.joined(parts)
     has_final_newline = len(data) == start or data.endswith(b"\n")
-    head = data or (overlong.head if overlong else b"")
     facts = replace(
         columns.facts,
         has_bom=start > 0,
         n_lf=n_lines - (not has_final_newline) - columns.facts.n_crlf,
         final_newline=has_final_newline,
-        encoding_guess=guess_encoding(head, columns.facts.bad_utf8 is not None),
+        encoding_guess=guess_encoding(source.head, columns.facts.bad_utf8 is not None),
         is_ascii=lexer.is_ascii,
     )
     body = data[start:] if is_tidy else b"".join([part.body for part in parts])
@@ -261,13 +263,3 @@ class _Lexer:
             misshapen=lines.odd_lines(~(row | blank | lines.is_comment)),
             comments=lines.odd_lines(lines.is_comment),
         )
-
-
-def _line_chunks(data: bytes, start: int, stop: int, size: int) -> Iterator[tuple[int, int]]:
-    """Yield the bounds of chunks of complete lines: about ``size`` bytes, or one longer line."""
-    while start < stop:
-        end = data.rfind(b"\n", start, min(start + size, stop)) + 1
-        if not end:
-            end = data.find(b"\n", start + size, stop) + 1 or stop
-        yield start, end
-        start = end

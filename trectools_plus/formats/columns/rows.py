@@ -66,24 +66,18 @@ class QueryBlocks:
     @cached_property
     def sizes(self) -> Rows:
         """Number of rows of each query."""
-        if not self.interleaved:
-            return np.diff(self.starts, append=self.n_rows)
-        return np.bincount(self.query, minlength=len(self.query_ids))
+        lengths = np.diff(self.starts, append=self.n_rows)
+        return np.bincount(self.block_query, lengths, len(self.query_ids)).astype(np.int64)
 
     @cached_property
     def first_rows(self) -> Rows:
         """First row of each query."""
-        if not self.interleaved:
-            return self.starts
         _, first = np.unique(self.block_query, return_index=True)
-        rows: Rows = self.starts[first]
-        return rows
+        return self.starts.take(first)
 
     @classmethod
     def joined(cls, parts: Sequence[QueryBlocks]) -> QueryBlocks:
         """Return the blocks of some parts of a file, one part after the other."""
-        if len(parts) == 1:
-            return parts[0]
         numbers: dict[str, int] = {}
         starts, queries, n_rows = list[Rows](), list[Rows](), 0
         for part in parts:
@@ -130,8 +124,10 @@ class _Rows:
     def joined(cls, parts: Sequence[Self]) -> Self:
         """Return the rows of some parts of a file, or no rows."""
         parts = parts or [cls.of_fields(Fields(Text(b""), np.zeros((RUN_FIELDS, 0), np.int64)))]
-        names = [column.name for column in fields(cls)]  # type: ignore[arg-type]
-        columns = ([getattr(part, name) for part in parts] for name in names)
+        columns = (
+            [getattr(part, column.name) for part in parts]
+            for column in fields(cls)  # type: ignore[arg-type]
+        )
         return cls(*(type(column[0]).joined(column) for column in columns))
 
 
@@ -166,15 +162,6 @@ class RunRows(_Rows):
             parse_decimals(part.text, *part.bounds(5)),
             part.ids(6),
         )
-
-    @classmethod
-    def of_blocks(cls, blocks: QueryBlocks) -> RunRows:
-        """Return rows of which only the queries are known."""
-        n_rows = blocks.n_rows
-        none = Ids.constant("", n_rows)
-        ranks = WholeNumbers.of(np.broadcast_to(np.int64(0), n_rows))
-        scores = Decimals(np.broadcast_to(0.0, n_rows), np.broadcast_to(np.bool_(True), n_rows))
-        return cls(blocks, none, none, ranks, scores, none)
 
     @classmethod
     def of_frame(cls, frame: pl.DataFrame) -> RunRows:

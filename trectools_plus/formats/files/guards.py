@@ -14,6 +14,7 @@ import re
 import stat
 from collections.abc import Collection, Iterable
 from contextlib import suppress
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -33,15 +34,15 @@ MAX_DOCUMENT_BYTES = 2**28
 MAX_ROWS = 20_000_000
 
 
+@dataclass(frozen=True, slots=True)
 class ClosedFolder:
     """A folder of which only plain files are read.
 
-    Args:
+    Attributes:
         path: The folder.
     """
 
-    def __init__(self, path: str | Path) -> None:
-        self.path = Path(path)
+    path: Path
 
     def find(self, name: str, limit: int = MAX_BYTES) -> Path | None:
         """Return a file; ``None`` if there is none.
@@ -299,14 +300,13 @@ def refuse_foreign_beside(
     Raises:
         InputError: If a file exists, and the manifest does not.
     """
-    content = read_manifest(Path(folder, manifest))
-    is_written = content is not None and content.keys() >= set(keys)
+    is_written = read_manifest(Path(folder, manifest)).keys() >= set(keys)
     refuse_foreign(folder, names, names if is_written else ())
 
 
-def read_manifest(path: Path) -> dict[str, object] | None:
-    """Return a JSON object; ``None`` if the file is missing or something else."""
+def read_manifest(path: Path) -> dict[str, object]:
+    """Return a JSON object; an empty one if the file is missing or something else."""
     content = None
     with suppress(OSError, ValueError, RecursionError):
         content = json.loads(path.read_bytes())
-    return content if isinstance(content, dict) else None
+    return content if isinstance(content, dict) else {}

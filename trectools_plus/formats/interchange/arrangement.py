@@ -62,12 +62,14 @@ def arrange_table(
         if n_unrated := frame.height - rated.height:
             frame, notes = rated, (*notes, unjudged(n_unrated))
     frame, incomplete = _split_incomplete(frame, table, required)
-    used = set(places.values())
+    if kind is RUN:
+        frame, notes = _add_scores_and_ranks(frame, notes)
     further = {
         name: f"c{place + 1}"
         for place, name in enumerate(header.names)
-        if place not in used and name
+        if place not in places.values() and name
     }
+    tags = {header.names[places["tag"]]: "tag"} if "tag" in places else {}
     origin = Origin(
         header.format,
         (header.line, header.text) if header.line else None,
@@ -75,14 +77,36 @@ def arrange_table(
         notes,
         left_out=tuple(further),
         has_lines=table.has_lines,
+        systems=_find_systems(frame, kind, {**tags, **further}),
     )
-    tags = {header.names[places["tag"]]: "tag"} if "tag" in places else {}
-    candidates = {**tags, **further}
-    arrange = _arrange_run if kind is RUN else _arrange_qrels
-    return replace(
-        arrange(source, frame, origin, candidates),
+    defaults = {"q0": "Q0", "iteration": "0", "tag": tag_of_path(source.path)}
+    frame = frame.with_columns(
+        **{name: _words(frame, name, default) for name, default in defaults.items()}
+    ).select("line", *kind.columns)
+    if source.is_parquet:
+        source = replace(source, data=b"")
+    facts = scan_columns(source, len(kind.columns)).facts
+    is_quoted = '"' in header.text
+    facts = replace(
+        facts,
+        blank_lines=no_lines() if is_quoted else facts.blank_lines,
+        n_loose=0,
+        form_feed_lines=no_lines(),
+        has_spaces=False,
+        has_tabs=False,
+    )
+    body = frame.drop("line").write_csv(include_header=False, separator="\t", quote_style="never")
+    return Columns(
+        source=source,
+        n_fields=len(kind.columns),
+        n_rows=frame.height,
+        facts=facts,
+        body=body.encode(),
+        separator=b"\t",
+        row_lines=frame["line"].to_numpy().astype(np.uint32),
         misshapen=table.misshapen + incomplete,
         comments=table.comments,
+        origin=origin,
     )
 
 
@@ -120,56 +144,44 @@ def _split_incomplete(
     return frame.filter(~is_wrong), OddLines.of_frame(wrong)
 
 
-def _arrange_qrels(
-    source: FileContent, frame: pl.DataFrame, origin: Origin, candidates: Mapping[str, str]
-) -> Columns:
-    types = _find_systems(frame, candidates, JUDGMENT_TYPES)
-    pairs = frame.select("query_id", "doc_id").hash_rows().n_unique()
-    if types and frame.select("query_id", "doc_id", "relevance").hash_rows().n_unique() > pairs:
-        origin = replace(origin, systems=types)  # a document has several grades
-    iteration = _words(frame, "iteration", "0")
-    rows = frame.select("line", "query_id", iteration.alias("iteration"), "doc_id", "relevance")
-    return _columns(source, rows, origin)
-
-
-def _arrange_run(
-    source: FileContent, frame: pl.DataFrame, origin: Origin, candidates: Mapping[str, str]
-) -> Columns:
+def _add_scores_and_ranks(
+    frame: pl.DataFrame, notes: tuple[str, ...]
+) -> tuple[pl.DataFrame, tuple[str, ...]]:
+    """Return a run with scores and ranks, and the notes on them."""
     if "score" not in frame.columns:
         negated = pl.format("-{}", pl.col("rank").str.strip_chars_start("+"))
         is_rank = pl.col("rank").str.contains(r"^\+?[0-9]+(?:\.0*)?$")
         frame = frame.with_columns(score=pl.when(is_rank).then(negated).otherwise("rank"))
-        note = "the ranks give the order, because there are no scores"
-        origin = replace(origin, notes=(*origin.notes, note))
-    systems = _find_systems(frame, candidates, SYSTEMS)
+        notes = (*notes, "the ranks give the order, because there are no scores")
     if "rank" not in frame.columns or (frame["rank"] == "").any():
         ranks = pl.col("value").rank("ordinal", descending=True).over("query_id")
         values = frame.select("query_id", value=parse_column(frame["score"]))
         frame = frame.with_columns(rank=values.select(ranks.fill_null(0)).to_series())
-    tag = _words(frame, "tag", tag_of_path(source.path))
-    frame = frame.with_columns(q0=pl.lit("Q0"), tag=tag).select("line", *RUN.columns)
-    return _columns(source, frame, replace(origin, systems=systems))
+    return frame, notes
 
 
-def _find_systems(
-    rows: pl.DataFrame, candidates: Mapping[str, str], hints: Sequence[str]
-) -> str | None:
+def _find_systems(rows: pl.DataFrame, kind: Kind, columns: Mapping[str, str]) -> str | None:
     """Return the column that may name systems: ``column 'model' (BM25, DPH)``.
 
     Args:
-        rows: ``query_id`` and the candidates, as texts.
-        candidates: The names of further columns in the file, with those in ``rows``.
-        hints: Names that such a column often has.
+        rows: The rows, as texts.
+        kind: The kind of file, which decides the usual names of such a column.
+        columns: The columns in ``rows`` by their names in the file.
 
     Returns:
-        The column, of which a query has several values; ``None`` if there is none.
+        The column, of which a query has several values, and in qrels a document several grades;
+        ``None`` if there is none.
     """
-    usual = set(map(normalize, hints))
-    for name, column in candidates.items():
+    usual = set(map(normalize, SYSTEMS if kind is RUN else JUDGMENT_TYPES))
+    for name, column in columns.items():
         if normalize(name) in usual:
             values = rows[column].unique(maintain_order=True)
-            n_pairs = rows.select("query_id", column).n_unique()
-            if rows["query_id"].n_unique() < n_pairs and len(values) < rows.height:
+            n_pairs, n_documents, n_judgments = (
+                rows.select("query_id", *further).hash_rows().n_unique()
+                for further in ([column], ["doc_id"], ["doc_id", *kind.required[-1:]])
+            )
+            is_told = rows["query_id"].n_unique() < n_pairs and len(values) < rows.height
+            if is_told and (kind is RUN or n_documents < n_judgments):
                 return f"column {quoted(name)} ({listed(values.to_list(), 5)})"
     return None
 
@@ -180,30 +192,3 @@ def _words(frame: pl.DataFrame, name: str, default: str) -> pl.Expr:
         return pl.lit(default)
     filled = pl.when(pl.col(name) == "").then(pl.lit(default)).otherwise(name)
     return filled.str.replace_all(r"[ \t\x0b\x0c]+", "_")
-
-
-def _columns(source: FileContent, frame: pl.DataFrame, origin: Origin) -> Columns:
-    if source.is_parquet:
-        source = replace(source, data=b"")
-    n_fields = len(frame.columns) - 1
-    facts = scan_columns(source, n_fields).facts
-    is_quoted = origin.header is not None and '"' in origin.header[1]
-    facts = replace(
-        facts,
-        blank_lines=no_lines() if is_quoted else facts.blank_lines,
-        n_loose=0,
-        form_feed_lines=no_lines(),
-        has_spaces=False,
-        has_tabs=False,
-    )
-    body = frame.drop("line").write_csv(include_header=False, separator="\t", quote_style="never")
-    return Columns(
-        source=source,
-        n_fields=n_fields,
-        n_rows=frame.height,
-        facts=facts,
-        body=body.encode(),
-        separator=b"\t",
-        row_lines=frame["line"].to_numpy().astype(np.uint32),
-        origin=origin,
-    )

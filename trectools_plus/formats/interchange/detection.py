@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import partial
 
 import polars as pl
@@ -19,7 +20,7 @@ from trectools_plus.formats.columns.lexer import scan_columns
 from trectools_plus.formats.files.content import FileContent
 from trectools_plus.formats.interchange.arrangement import arrange_table
 from trectools_plus.formats.interchange.json_forms import LISTED, UnknownFormError, read_json
-from trectools_plus.formats.interchange.names import KINDS, RUN, ColumnNames, Kind, KindName
+from trectools_plus.formats.interchange.names import KINDS, ColumnNames, Kind, KindName
 from trectools_plus.formats.interchange.table_files import (
     BLANKS,
     HeadedTable,
@@ -63,9 +64,8 @@ def as_table(
     except UnknownFormError as error:
         if columns is None:
             return None
-        raise FormatError(
-            str(error), path=source.path, remedy=error.remedy or _MAPPING_REMEDY
-        ) from None
+        remedy = error.remedy or _MAPPING_REMEDY
+        raise FormatError(error.what, path=source.path, remedy=remedy) from None
 
 
 def read_direct(source: FileContent, kind: KindName, columns: ColumnNames | None) -> Columns | None:
@@ -86,7 +86,7 @@ def json_problem(source: FileContent, kind: KindName) -> tuple[str, str | None] 
     try:
         read_json(text_of(source), KINDS[kind])
     except UnknownFormError as error:
-        return str(error), error.remedy
+        return error.what, error.remedy
     return None
 
 
@@ -133,14 +133,13 @@ def _read_mapped(source: FileContent, kind: Kind, columns: ColumnNames) -> Heade
     if has_positions and first is not None and not _names_fields(first, columns):
         names = tuple(str(number) for number in range(1, len(first.names) + 1))
         is_complete = kind.find(names, columns) is not None
-        header = Header(0, "", names, first.separator) if is_complete else None
+        header = replace(first, line=0, text="", names=names) if is_complete else None
     if header is None:
         shown = "no table" if first is None else f"columns: {', '.join(first.names[:20])}"
         named = ", ".join(f"{field}={name}" for field, name in columns.items())
-        needed = "a score or a rank" if kind is RUN else "a grade"
         raise FormatError(
-            f"expected columns {named}, with a query id, a document id and {needed}, but got "
-            f"{shown}",
+            f"expected columns {named}, with a query id, a document id, and a score or a rank, or "
+            f"a grade in qrels, but got {shown}",
             path=source.path,
             remedy=_MAPPING_REMEDY,
         )

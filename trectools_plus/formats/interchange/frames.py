@@ -24,7 +24,6 @@ from trectools_plus.formats.interchange.names import (
     ColumnNames,
     Kind,
     find_fields,
-    place_of_column,
 )
 from trectools_plus.text import show
 
@@ -88,7 +87,7 @@ def rename_columns(value: Any, columns: ColumnNames | None) -> Any:
 
     Args:
         value: A frame of Polars or pandas; any other value is returned unchanged.
-        columns: The names of the columns, or their numbers, by field.
+        columns: The names of the columns by field.
 
     Raises:
         InputError: If a column does not exist.
@@ -96,17 +95,13 @@ def rename_columns(value: Any, columns: ColumnNames | None) -> Any:
     if columns is None or not is_frame(value):
         return value
     frame = polars_of(value)
-    fields: dict[str, str] = {}
-    for field, name in columns.items():
-        if (place := place_of_column(frame.columns, name)) is None:
-            raise InputError(
-                f"there is no column {name!r}",
-                where="columns",
-                remedy=f"the table has {', '.join(frame.columns)}; negate or split columns first",
-            )
-        fields[frame.columns[place]] = field
-    replaced = [name for name in frame.columns if name in columns and name not in fields]
-    return frame.drop(replaced).rename(fields)
+    if missing := [name for name in columns.values() if name not in frame.columns]:
+        raise InputError(
+            f"there is no column {missing[0]!r}",
+            where="columns",
+            remedy=f"the table has {', '.join(frame.columns)}; negate or split columns first",
+        )
+    return frame.with_columns(**{field: pl.col(name) for field, name in columns.items()})
 
 
 def is_frame(value: object) -> bool:

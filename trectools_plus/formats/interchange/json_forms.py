@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from trectools_plus.errors import InputError
 from trectools_plus.formats.interchange.names import (
     QUERY_IDS,
     ColumnNames,
@@ -85,17 +86,8 @@ LISTED = "listed documents have grade 1"
 _PAIR = re.compile(r'"(?:[^"\\]|\\.)*"\s*:\s*(?:-?[0-9][0-9.eE+-]*|NaN|-?Infinity|")')
 
 
-class UnknownFormError(ValueError):
-    """A document is JSON, but no run and no qrels in a known form.
-
-    Args:
-        what: The reason.
-        remedy: What the user can do, if it is known.
-    """
-
-    def __init__(self, what: str, remedy: str | None = None) -> None:
-        self.remedy = remedy
-        super().__init__(what)
+class UnknownFormError(InputError):
+    """A document is JSON, but no run and no qrels in a known form."""
 
 
 def read_json(text: str, kind: Kind, columns: ColumnNames | None = None) -> HeadedTable:
@@ -144,7 +136,7 @@ def _shown(item: dict[str, Any]) -> str:
 def _only_value(item: Any) -> Any:
     values = [value for key, value in item.items() if key != MTEB] if isinstance(item, dict) else []
     if len(values) != 1:
-        raise UnknownFormError("these are several runs, or none", _SPLIT)
+        raise UnknownFormError("these are several runs, or none", remedy=_SPLIT)
     return values[0]
 
 
@@ -186,12 +178,9 @@ class _Reader:
                 self.add(line, item)
             return
         for key, value in queries.items():
-            if not isinstance(value, list | dict):
-                what = f"no query id and documents in the fields on line {line}"
-                raise UnknownFormError(f"{what} ({_shown(queries)})", _NAME_KEYS)
             self.add(line, value, key)
         if len(self.has_own_ids) > 1:
-            raise UnknownFormError("expected {query_id: {doc_id: value}}", _NAME_KEYS)
+            raise UnknownFormError("expected {query_id: {doc_id: value}}", remedy=_NAME_KEYS)
 
     def add(self, line: int, item: Any, key: str | None = None) -> None:
         """Add a row, or the results of a query.
@@ -201,9 +190,13 @@ class _Reader:
             item: A row, an object that contains the results, or, with ``key``, the results.
             key: The id of the query in a dictionary.
         """
-        if key is None and not isinstance(item, dict):
-            raise UnknownFormError(f"expected an object on line {line}")
-        results, query_id = item, key
+        if not isinstance(item, dict if key is None else list | dict):
+            raise UnknownFormError(
+                f"expected an object with results but got no query id or documents on line {line}",
+                remedy=_NAME_KEYS,
+            )
+        results: Any = item
+        query_id = key
         if isinstance(item, dict) and (key is None or not _is_flat(item)):
             if key is None and (row := self._row_of(item)):
                 self.rows.append((line, row))
@@ -212,7 +205,8 @@ class _Reader:
             if results is None:
                 where = f"on line {line}" if key is None else f"in query {key!r}"
                 raise UnknownFormError(
-                    f"no query id and documents in the fields {where} ({_shown(item)})", _SPLIT
+                    f"no query id and documents in the fields {where} ({_shown(item)})",
+                    remedy=_SPLIT,
                 )
             query_id = key or _query_of(item)
         self.n_queries += 1
@@ -250,7 +244,7 @@ class _Reader:
             values = {"scores", "distances", "similarities", "ranks", "grades"} & names.keys()
             if values:
                 raise UnknownFormError(
-                    f"{key} and {listed(sorted(values))} are separate lists", _SPLIT
+                    f"{key} and {listed(sorted(values))} are separate lists", remedy=_SPLIT
                 )
             self.label = form.label if form.label != "JSON" else self.label
             return results
@@ -263,8 +257,8 @@ class _Reader:
         if query_id is None and "query_id" not in values:
             raise UnknownFormError(
                 f"results without a query id on line {line}, as of Elasticsearch's _search",
-                "write {query_id: response} for the response of each query, or fetch the run: "
-                "trectools-plus runs fetch --engine elasticsearch",
+                remedy="write {query_id: response} for the response of each query, or fetch the "
+                "run: trectools-plus runs fetch --engine elasticsearch",
             )
         if values.get(self.value) == "" and self.value == "relevance":
             self.n_unjudged += 1
@@ -279,9 +273,7 @@ class _Reader:
 
     def _values_of(self, item: Any, query_id: str | None) -> dict[str, str]:
         """Return the fields of a result."""
-        if isinstance(item, list):
-            if len(item) != 2:
-                raise UnknownFormError("expected pairs of document and value")
+        if isinstance(item, list) and len(item) == 2:
             return {"doc_id": _text(item[0]), self.value: _text(item[1])}
         if not isinstance(item, dict):
             return {"doc_id": _text(item)}
@@ -290,11 +282,11 @@ class _Reader:
         names = tuple(item)
         values = {name: _text(item[names[at]]) for name, at in self.find_result(names).items()}
         if query_id != item.get("query", query_id) and "query_id" not in values:
-            raise UnknownFormError(f"results of other queries in {query_id!r}", _NAME_KEYS)
+            raise UnknownFormError(f"results of other queries in {query_id!r}", remedy=_NAME_KEYS)
         if not self.kind.is_complete({"query_id", *values}):
             raise UnknownFormError(
                 f"a result has no document id or no {self.value} (fields: {_shown(item)})",
-                _NAME_KEYS,
+                remedy=_NAME_KEYS,
             )
         return values
 
@@ -305,7 +297,7 @@ class _Reader:
             names = ["query_id", "doc_id", self.value]
         places = find_fields(names, self.kind.fields, self.user_columns)
         if not self.kind.is_complete(places):
-            raise UnknownFormError("the document is empty: it has no rows", _NAME_KEYS)
+            raise UnknownFormError("the document is empty: it has no rows", remedy=_NAME_KEYS)
         lines = np.array([line for line, _ in self.rows])
         has_lines = "\n" not in text.strip()
         if not has_lines:
@@ -319,8 +311,9 @@ class _Reader:
             pl.Series(name, [row.get(name, "") for _, row in self.rows], pl.String)
             for name in names
         )
-        further = {"has_lines": has_lines, "places": places, "notes": tuple(notes)}
-        return headed(lines, columns, self.label, **further)
+        return headed(
+            lines, columns, self.label, has_lines=has_lines, places=places, notes=tuple(notes)
+        )
 
 
 def _is_flat(item: dict[str, Any]) -> bool:
@@ -340,5 +333,5 @@ def _query_of(item: dict[str, Any]) -> str | None:
 def _text(value: Any) -> str:
     """Return the text of a value; "" for null."""
     if isinstance(value, list | dict):
-        raise UnknownFormError("expected a number or a text but got one more level", _SPLIT)
+        raise UnknownFormError("expected a number or a text but got one more level", remedy=_SPLIT)
     return "" if value is None else str(int(value) if isinstance(value, bool) else value)

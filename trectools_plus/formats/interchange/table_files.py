@@ -44,29 +44,14 @@ class Header:
         text: The line.
         names: The names of the columns, as written.
         separator: A key of :data:`SEPARATORS`, or :data:`BLANKS`; "" if rows are not lines.
-        label: The name of another format than those of :data:`SEPARATORS`.
+        format: The name of the format, for messages.
     """
 
     line: int
     text: str
     names: tuple[str, ...]
     separator: str
-    label: str = "columns"
-
-    @property
-    def format(self) -> str:
-        """The name of the format, for messages."""
-        return SEPARATORS.get(self.separator, self.label)
-
-    def split(self, text: str) -> list[str]:
-        """Split a line into values, without quotes and blanks around them."""
-        if self.separator == BLANKS:
-            return re.split(r"[ \t\x0b\x0c]+", text.strip(" \t\v\f"))
-        try:
-            values = next(csv.reader([text], delimiter=self.separator, skipinitialspace=True), [])
-        except csv.Error:
-            values = text.split(self.separator)
-        return [value.strip(" \t") for value in values]
+    format: str
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,14 +116,22 @@ def find_header(text: str, accept: Callable[[Sequence[str]], bool]) -> Header | 
             continue
         if line.lstrip().startswith(("{", "[", "<")):  # JSON or XML
             return None
-        separators = [one for one in SEPARATORS if one in line]
-        for separator in (*separators, BLANKS):
-            header = Header(number, line, (), separator)
-            names = tuple(header.split(line))
+        for separator in (*filter(line.__contains__, SEPARATORS), BLANKS):
+            names = tuple(_names_in(line, separator))
             if len(names) > 1 and accept(names):
-                return replace(header, names=names)
+                return Header(number, line, names, separator, SEPARATORS.get(separator, "columns"))
         return None
     return None
+
+
+def _names_in(line: str, separator: str) -> list[str]:
+    """Split a header into names, without quotes and blanks around them."""
+    if separator == BLANKS:
+        return re.split(r"[ \t\x0b\x0c]+", line.strip(" \t\v\f"))
+    names = line.split(separator)
+    with suppress(csv.Error):
+        names = next(csv.reader([line], delimiter=separator, skipinitialspace=True), [])
+    return [name.strip(" \t") for name in names]
 
 
 def read_table(text: str, header: Header, places: Mapping[str, int] | None = None) -> HeadedTable:
@@ -280,8 +273,7 @@ def read_parquet_table(source: FileContent, kind: Kind, columns: ColumnNames | N
     places = find_fields(names, kind.fields, columns)
     ids = [names[places["query_id"]], names[places["doc_id"]]]
     texts = (_as_text(source, column, column.name in ids) for column in frame.iter_columns())
-    lines = range(1, frame.height + 1)
-    return headed(lines, texts, "Parquet", has_lines=False, places=places)
+    return headed(range(1, frame.height + 1), texts, "Parquet", has_lines=False, places=places)
 
 
 def _as_text(source: FileContent, column: pl.Series, is_id: bool) -> pl.Series:

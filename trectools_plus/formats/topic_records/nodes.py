@@ -1,7 +1,8 @@
 """Values of JSON and YAML with their lines, and the text of each scalar.
 
 A YAML loader converts ``010`` to 8, ``12:30`` to 750 and ``no`` to false. Here every scalar has its
-text beside the value that a loader returns.
+text beside the value that a loader returns. YAML is read from the events of PyYAML, because its
+composer crashes on deep nesting.
 """
 
 from __future__ import annotations
@@ -9,7 +10,8 @@ from __future__ import annotations
 import json
 import re
 from bisect import bisect_left
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
@@ -18,6 +20,7 @@ from trectools_plus.text import visible
 
 MAX_DOCUMENT_BYTES = 16 << 20
 """The greatest size of YAML and JSON documents; their tree takes several times as much memory."""
+_TOO_DEEP = f"nested more than {MAX_DEPTH} deep"
 UNREAD = object()
 """The value of a scalar that cannot be converted, for example a number of thousands of digits."""
 _MEANINGS = {
@@ -144,16 +147,6 @@ def check_size(text: str) -> None:
         raise TreeError(f"a document of over {MAX_DOCUMENT_BYTES >> 20} MiB", 1)
 
 
-def check_depth(depth: int, line: int) -> None:
-    """Refuse a list or mapping that is in too many others.
-
-    Raises:
-        TreeError: If its depth, from 1, is over the limit.
-    """
-    if depth > MAX_DEPTH:
-        raise TreeError(f"nested more than {MAX_DEPTH} deep", line)
-
-
 def line_counter(text: str, first_line: int = 1) -> Callable[[int], int]:
     """Return a function that returns the line of a position in a text."""
     ends = [match.start() for match in re.finditer("\n", text)]
@@ -166,8 +159,6 @@ class _Pairs(list[tuple[str, Any]]):
 
 class _Plain(str):
     """A number or a constant as it is written."""
-
-    __slots__ = ()
 
 
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[\[{]|[^\s\[\]{},:"]+')
@@ -193,18 +184,19 @@ def parse_json(text: str, repeat: Repeat = refuse, first_line: int = 1) -> Node:
     try:
         value = _DECODER.decode(text)
     except RecursionError:
-        raise TreeError(f"nested more than {MAX_DEPTH} deep", first_line) from None
+        raise TreeError(_TOO_DEEP, first_line) from None
     except json.JSONDecodeError as error:
         what = error.msg[:1].lower() + error.msg[1:] + " before the end" * (error.pos >= len(text))
-        line = line_of(min(error.pos, len(text.rstrip("\n"))))
-        raise TreeError(f"invalid JSON: {what}", line) from None
+        raise TreeError(
+            f"invalid JSON: {what}", line_of(min(error.pos, len(text.rstrip("\n"))))
+        ) from None
     tokens = _TOKEN.finditer(text)
 
     def node(value: Any, depth: int) -> Node:
         """Return the node of the value at the next token."""
         result = Node(line_of(next(tokens).start()), value)
-        if isinstance(value, list):
-            check_depth(depth, result.line)
+        if isinstance(value, list) and depth > MAX_DEPTH:
+            raise TreeError(_TOO_DEEP, result.line)
         if isinstance(value, _Pairs):
             result.data = {}
             for name, inner in value:
@@ -229,6 +221,96 @@ def _number(text: str, line: int) -> object:
         return json.loads(text)
     except ValueError:  # thousands of digits
         return UNREAD
+
+
+_YAML_TAG = "tag:yaml.org,2002:"
+_KNOWN_TAGS = frozenset({"str", "int", "float", "bool", "null", "map", "seq", "timestamp"})
+_COMMENT_FOLLOWS = re.compile(r"[ \t]+#")
+
+
+def parse_yaml(text: str, repeat: Repeat = refuse) -> Node | None:
+    """Parse one YAML document, without aliases.
+
+    Args:
+        text: The document.
+        repeat: Takes the keys that are repeated; by default, they are errors.
+
+    Raises:
+        TreeError: If the text is not YAML, is too large or too deep, or has a second document, an
+            alias or an unknown tag.
+    """
+    import yaml  # takes a tenth of the time of a short command
+
+    check_size(text)
+    if text.count("%TAG") > 64:  # the parser compares each with all others
+        raise TreeError("more than 64 directives", 1)
+    # libyaml is about ten times faster than the parser in Python, but not always available.
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    root: Node | None = None
+    try:
+        events: Iterator[Any] = yaml.parse(text, Loader=loader)
+        for event in events:
+            line = event.start_mark.line + 1
+            if isinstance(event, yaml.NodeEvent):
+                root = _node(event, events, text, repeat, 1)
+            elif isinstance(event, yaml.DocumentStartEvent) and root is not None:
+                raise TreeError("a second document begins", line)
+    except yaml.reader.ReaderError:
+        match = yaml.reader.Reader.NON_PRINTABLE.search(text)
+        line = text.count("\n", 0, match.start()) + 1 if match else 1
+        raise TreeError("a character that YAML does not allow", line) from None
+    except yaml.MarkedYAMLError as error:
+        mark, start = error.problem_mark, error.context_mark
+        if mark is None or (start is not None and not text[mark.index :].strip()):
+            mark = start  # an unclosed value at the end of the file: report where it starts
+        line = min(0 if mark is None else mark.line, text.rstrip("\n").count("\n")) + 1
+        problem = " ".join(str(error.problem or error.context or "malformed").split())
+        raise TreeError(f"invalid YAML: {problem}", line) from None
+    return root
+
+
+def _node(event: Any, events: Iterator[Any], text: str, repeat: Repeat, depth: int) -> Node:
+    """Return the node that begins with an event."""
+    import yaml
+
+    line = event.start_mark.line + 1
+    if isinstance(event, yaml.AliasEvent):
+        raise TreeError("an alias, which is not read; write the value again", line)
+    if event.tag not in (None, "!") and event.tag.removeprefix(_YAML_TAG) not in _KNOWN_TAGS:
+        raise TreeError(f"unknown tag {event.tag!r}"[:80], line)
+    if isinstance(event, yaml.ScalarEvent):
+        return _scalar(event, text)
+    if depth > MAX_DEPTH:
+        raise TreeError(_TOO_DEEP, line)
+    is_list = isinstance(event, yaml.SequenceStartEvent)
+    node = Node(line, [] if is_list else {})
+    while not isinstance(inner := next(events), yaml.CollectionEndEvent):
+        if is_list:
+            node.data.append(_node(inner, events, text, repeat, depth + 1))
+        elif isinstance(inner, yaml.ScalarEvent):
+            value = _node(next(events), events, text, repeat, depth + 1)
+            put(node, _scalar(inner, text), value, repeat)
+        else:
+            raise TreeError("a list or mapping as key", inner.start_mark.line + 1)
+    return node
+
+
+def _scalar(event: Any, text: str) -> Node:
+    """Return the text, and the value in YAML 1.1."""
+    import yaml
+
+    tag = event.tag
+    if tag in (None, "!"):
+        resolver: Any = yaml.resolver.Resolver()
+        tag = resolver.resolve(yaml.ScalarNode, event.value, event.implicit)
+    node = Node(event.start_mark.line + 1, UNREAD, re.sub("[\ud800-\udfff]", "\ufffd", event.value))
+    if not event.style and _COMMENT_FOLLOWS.match(text, event.end_mark.index):
+        node.cut = event.end_mark.line + 1
+    with suppress(yaml.YAMLError, ValueError, KeyError, IndexError, OverflowError):
+        node.data = yaml.constructor.SafeConstructor().construct_object(
+            yaml.ScalarNode(tag, node.text)
+        )
+    return node
 
 
 def load_value(node: Node, *, as_text: bool = False) -> Any:

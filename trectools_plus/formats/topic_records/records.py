@@ -142,8 +142,13 @@ def read_text(node: Node, topic: Topic, problems: Problems) -> None:
     topic.text_line = node.line
     topic.text = _read_scalar(node, "text", "T115", topic.query_id, problems)
     if node.cut is not None:
-        what = f"text is cut at '#': {quoted(node.text)}"
-        problems.add("T117", node.cut, what, query_id=topic.query_id, severity="warning")
+        problems.add(
+            "T117",
+            node.cut,
+            f"text is cut at '#': {quoted(node.text)}",
+            query_id=topic.query_id,
+            severity="warning",
+        )
 
 
 def _read_scalar(
@@ -154,16 +159,14 @@ def _read_scalar(
         return None
     if node.meaning != "text":
         shown = visible(node.text)
-        message = f"{what} {shown} is read as {node.describe()}"
-        # A whole number stays the same if it is converted back to text.
-        severity, remedy = "warning" if node.is_whole else None, f'Quote it: "{shown}"'
         problems.add(
             code,
             node.line,
-            message,
+            f"{what} {shown} is read as {node.describe()}",
             query_id=query_id,
-            severity=severity,
-            remedy=remedy,
+            # A whole number stays the same if it is converted back to text.
+            severity="warning" if node.is_whole else None,
+            remedy=f'Quote it: "{shown}"',
         )
     return node.text
 
@@ -198,8 +201,12 @@ def iter_lines(text: str, problems: Problems) -> Iterator[Topic]:
     ]
     sample = [line for _, line in lines[:SAMPLED]]
     if sample and all(map(_JUDGED_OR_RANKED.fullmatch, sample)):
-        what, remedy = "this is a run, or qrels", "Use 'runs validate' or 'qrels validate' for it"
-        problems.add("T101", lines[0][0], what, remedy=remedy)
+        problems.add(
+            "T101",
+            lines[0][0],
+            "this is a run, or qrels",
+            remedy="Use 'runs validate' or 'qrels validate' for it",
+        )
         return
     form = next(form for form, row in _LINE_FORMS.items() if _are_topics(sample, row))
     if form != _TSV:
@@ -217,8 +224,13 @@ def iter_lines(text: str, problems: Problems) -> Iterator[Topic]:
         if query_id is None:
             problems.add("T105", at, f"no id before {quoted(words.strip(' '))}")
         elif "\t" in words:
-            what = "tab inside the text, read as a blank"
-            problems.add("T102", at, what, query_id=query_id, severity="warning")
+            problems.add(
+                "T102",
+                at,
+                "tab inside the text, read as a blank",
+                query_id=query_id,
+                severity="warning",
+            )
         yield Topic(at, query_id, words.replace("\t", " ").strip(" "), at)
 
 
@@ -381,8 +393,12 @@ def read_markup(text: str, problems: Problems) -> list[Topic]:
     name = next((name for name in _ELEMENTS if name in names), None)
     if name is None:
         seen = ", ".join(sorted(names)[:9]) or "none"
-        what = f"expected <top> or <topic> elements but found none (elements: {seen})"
-        problems.add("T104", 1, what, remedy="Give topics as TSV, JSON Lines, SGML or XML")
+        problems.add(
+            "T104",
+            1,
+            f"expected <top> or <topic> elements but found none (elements: {seen})",
+            remedy="Give topics as TSV, JSON Lines, SGML or XML",
+        )
         return []
     end = r"(?=</?top[\s>]|\Z)" if name == "top" else rf"</{name}\s*>"
     element = rf"<{name}(?P<rest>(?:\s[^<>]*?)?)(?:/>|>(?P<body>.*?){end})"
@@ -390,8 +406,12 @@ def read_markup(text: str, problems: Problems) -> list[Topic]:
     for match in re.compile(element, re.DOTALL | re.IGNORECASE).finditer(text):
         line, at, body = line_of(match.start()), match.start("body"), match["body"] or ""
         if inner := re.search(rf"<{name}[\s/>]", body, re.IGNORECASE):
-            what = f"<{name}> inside another <{name}>, not read as a topic of its own"
-            problems.add("T104", line_of(at + inner.start()), what, severity="warning")
+            problems.add(
+                "T104",
+                line_of(at + inner.start()),
+                f"<{name}> inside another <{name}>, not read as a topic of its own",
+                severity="warning",
+            )
             body = body[: inner.start()]
         attributes = _attributes_of(match["rest"])
         fields = {name: text_node(line, value) for name, value in attributes.items()}
@@ -424,9 +444,13 @@ def _check_xml(text: str, problems: Problems) -> None:
     line_of = line_counter(text)
     loose = [match for match in _LOOSE.finditer(text) if html.unescape(match[0]) == match[0]]
     for is_entity, match in {len(match[0]) > 1: match for match in reversed(loose)}.items():
-        what = f"{'undefined entity' if is_entity else 'not valid XML:'} {match[0]}"
-        severity, remedy = None if is_entity else "warning", "Write &amp; for &, &lt; for <"
-        problems.add("T104", line_of(match.start()), what, remedy=remedy, severity=severity)
+        problems.add(
+            "T104",
+            line_of(match.start()),
+            f"{'undefined entity' if is_entity else 'not valid XML:'} {match[0]}",
+            remedy="Write &amp; for &, &lt; for <",
+            severity=None if is_entity else "warning",
+        )
     opened: list[re.Match[str]] = []
     for tag in _TAG.finditer(text):
         if not tag["end"]:

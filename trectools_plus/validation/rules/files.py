@@ -50,7 +50,7 @@ def marks(table: TableView, character: str) -> Places:
     found = columns.facts.bare_cr if character == "\r" else columns.facts.nul
     if wide_encoding(columns) or not len(found):
         return Places()
-    column = columns.line_index.text(int(found[0])).find(character) + 1 or None
+    column = columns.line_text(int(found[0])).find(character) + 1 or None
     return Places(len(found), np.unique(found), column, first={"at": column or 0})
 
 
@@ -94,7 +94,7 @@ def short_lines(table: TableView) -> OddLines:
     short = table.misshapen.filter(table.misshapen.n_fields < n_needed(table))
     if table.origin or table.kind == "qrels":
         return short
-    return short.where(lambda text: not INVISIBLE.search(text.encode()))
+    return short.filter([not INVISIBLE.search(text.encode()) for text in short.text])
 
 
 def long_rows(table: TableView) -> OddLines:
@@ -229,7 +229,7 @@ def lines_with(table: TableView, pattern: re.Pattern[bytes]) -> Places:
         return Places()
     first = min(characters)
     character = characters[first].decode()
-    column = None if columns.origin else columns.line_index.text(first).find(character) + 1
+    column = None if columns.origin else columns.line_text(first).find(character) + 1
     shown = {"name": f"character U+{ord(character):04X}"}
     return Places(len(characters), sorted(characters), column, first=shown)
 

@@ -218,7 +218,8 @@ def rows_beyond_limit(run: RunView) -> Rows:
 def ties_against_ranks(run: RunView) -> Pairs:
     """Return the ties that the ranks order against trec_eval, which puts higher ids first."""
     rows, others = run.ties64.rows, run.ties64.others
-    is_above = run.doc_ids.take(rows).above(run.doc_ids.take(others))
+    ids, other_ids = (np.array(run.doc_ids.texts(part), object) for part in (rows, others))
+    is_above = (ids > other_ids).astype(np.bool_)
     return run.ties64.filter(is_above & (run.rank[rows] > run.rank[others]))
 
 

@@ -68,7 +68,7 @@ class RunView(TableView):
         if not scored.shape.has_rows or (scored.misshapen.n_fields > RUN_FIELDS).any():
             return view
         header = scored.shape.header
-        scored.words_after_tag = wide if header is None else wide.without(header[0])
+        scored.words_after_tag = wide if header is None else wide.filter(wide.line != header[0])
         return scored
 
     @classmethod

@@ -160,7 +160,7 @@ def _shape_of_rows(columns: Columns, first_line: int | None, kind: str) -> Shape
     in_rows = columns.n_rows > 0 and bool(columns.lines[0] == first_line)
     if first_line is None or columns.n_rows < 1 + in_rows:
         return shape
-    text = columns.line_index.text(first_line)
+    text = columns.line_text(first_line)
     fields = fields_of(text)
     names = [field for field in fields if field.upper() != "Q0"]
     if in_rows and kind == "run":
@@ -169,7 +169,7 @@ def _shape_of_rows(columns: Columns, first_line: int | None, kind: str) -> Shape
         is_constant = _GRADE_NAME.fullmatch(fields[-1]) and fields[1].upper() in ("Q0", "0")
         names = [fields[0], *fields[2 if is_constant else 1 :]]
     last_number = 5 if kind == "run" else 4
-    following = columns.line_index.field(int(columns.lines[int(in_rows)]), last_number)
+    following = columns.field_of_line(int(columns.lines[int(in_rows)]), last_number)
     if not all(map(_WORD.fullmatch, names)) or re.match(DECIMAL, following) is None:
         return shape
     return replace(shape, header=(first_line, text), header_in_rows=in_rows)
@@ -287,16 +287,17 @@ class TableView:
         if self.columns is None or not self.shape.has_rows:
             return OddLines.of()
         lines, header = self.columns.misshapen, self.shape.header
-        return lines if header is None else lines.without(header[0])
+        return lines if header is None else lines.filter(lines.line != header[0])
 
     @cached_property
     def commented_out_rows(self) -> OddLines:
         """Comment lines that would be rows if '#' did not begin a comment."""
         if self.columns is None or self.kind == "testset" or self.origin:
             return OddLines.of()
+        comments = self.columns.comments
         if self.kind == "topics":
-            return self.columns.comments.where(lambda text: "\t" in text)
-        return self.columns.comments.where(lambda text: is_row(text.lstrip("#"), self.kind))
+            return comments.filter(["\t" in text for text in comments.text])
+        return comments.filter([is_row(text.lstrip("#"), self.kind) for text in comments.text])
 
     @property
     def ids_are_unknown(self) -> bool:
@@ -386,8 +387,7 @@ class TableView:
         """Return a field (from 1) of some rows of a file as strings."""
         if len(rows) > _FEW_ROWS or self.origin or self.line_numbers is None:
             return self.file.texts(field, rows + int(self.shape.header_in_rows))
-        index = self.file.line_index
-        return [index.field(int(line), field) for line in self.line_numbers[rows]]
+        return [self.file.field_of_line(int(line), field) for line in self.line_numbers[rows]]
 
     def column(self, row: int, field: int) -> int | None:
         """Return the character column, from 1, of a field of a row; ``None`` for a table."""
