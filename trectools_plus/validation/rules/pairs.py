@@ -308,16 +308,50 @@ RULES = (
 )
 
 
-def near_places(run: RunView, rows: Rows, theirs: str) -> Places:
-    """Return unjudged rows whose document is judged in another spelling as places.
+def find_facts(
+    run: RunView, qrels: QrelsView, number: Rows, judged: Rows, ranks: Rows
+) -> PairFacts:
+    """Return what the rules on documents need to know of a run, or of a part of one.
 
     Args:
-        run: The run.
-        rows: The rows.
-        theirs: The first of these documents as the qrels spell it.
+        run: The run, or the part.
+        qrels: The qrels.
+        number: For each query of the run, its number in the qrels; -1 if it is not judged.
+        judged: The rows with judged documents, at least of the first ``JUDGED_CUTOFF`` ranks.
+        ranks: The ranks of these rows.
     """
-    places = run.places(rows, 3)
-    return replace(places, first={**places.first, "theirs": theirs})
+    of_judged, query = run.blocks.sizes[number >= 0], number[run.blocks.query]
+    has_judged, first = len(judged) > 0, np.flatnonzero(query >= 0)[:N_SHOWN_IDS]
+    return PairFacts(
+        n_documents=int(of_judged.sum()),
+        n_judged=len(judged),
+        n_shown=int(np.minimum(of_judged, JUDGED_CUTOFF).sum()),
+        n_judged_shown=int(np.count_nonzero(ranks <= JUDGED_CUTOFF)),
+        n_common=len(judged) or int(qrels.pairs.has_any(run.doc_ids)),
+        unjudged=() if has_judged else tuple(run.doc_ids.texts(first)),
+        near=near_documents(run, qrels, query),
+    )
+
+
+def near_documents(run: RunView, qrels: QrelsView, query: Rows) -> Places:
+    """Return unjudged rows whose document is judged in another spelling.
+
+    The two ids are equal apart from case, normal form or invisible characters.
+
+    Args:
+        run: The run, or a part of one.
+        qrels: The qrels.
+        query: The number of each row's query in the qrels; -1 if it is not judged.
+    """
+    ids, rows = run.doc_ids, np.arange(run.n_rows)
+    if qrels.unified_pairs is qrels.pairs:  # only ids with capital letters or beyond ASCII can differ
+        rows = np.flatnonzero(ids.beyond_ascii() | ~ids.equal(ids.lower()))
+    places, judgments = qrels.unified_pairs.find(unify_spellings(ids.take(rows)), query[rows])
+    rows = rows[places]
+    judged, _ = qrels.pairs.find(ids.take(rows), query[rows])
+    near = run.places(np.delete(rows, judged), 3)
+    theirs = qrels.doc_ids.texts(np.delete(judgments, judged)[:1])
+    return replace(near, first={**near.first, "theirs": "".join(theirs)})
 
 
 def read_document_ids(path: str | Path) -> pl.Series:
@@ -356,23 +390,11 @@ class PairView:
         """The facts about the documents of the run and their judgments."""
         if self.qrels is None or self.run.pair_facts:
             return self.run.pair_facts or PairFacts()
-        spelled, others = self.near_documents
-        rows, _ = self.judgments
-        of_judged = np.flatnonzero(self.judged_query >= 0)
-        sizes = np.bincount(self.run.blocks.query[of_judged])
+        number, rows = self.qrels.numbers_of(self.run.query_ids), self.judgments[0]
+        facts = find_facts(self.run, self.qrels, number, rows, self.run.evaluated_ranks(rows))
         changes = tie_changes(self) if self.is_of_run else np.zeros(0)
-        theirs = self.qrels.doc_ids.text(others[0]) if len(others) else ""
-        return PairFacts(
-            n_documents=len(of_judged),
-            n_judged=len(rows),
-            n_shown=int(np.minimum(sizes, JUDGED_CUTOFF).sum()),
-            n_judged_shown=int((self.run.evaluated_ranks(rows) <= JUDGED_CUTOFF).sum()),
-            n_common=len(rows) or int(self.qrels.pairs.has_any(self.run.doc_ids)),
-            unjudged=() if len(rows) else tuple(self.run.doc_ids.texts(of_judged[:N_SHOWN_IDS])),
-            near=near_places(self.run, spelled, theirs),
-            tie_change=float(changes.sum()),
-            n_tie_changes=int(np.count_nonzero(changes > 1e-9)),
-        )
+        n_changes = int(np.count_nonzero(changes > 1e-9))
+        return facts._replace(tie_change=float(changes.sum()), n_tie_changes=n_changes)
 
     @property
     def mean_tie_change(self) -> float:
@@ -412,9 +434,7 @@ class PairView:
     def judged_query(self) -> Rows:
         """For each row of the run: the number of its query in the qrels; -1 if it is not judged."""
         assert self.qrels is not None
-        numbers = {query_id: number for number, query_id in enumerate(self.qrels.query_ids)}
-        of_queries = [numbers.get(query_id, -1) for query_id in self.run.query_ids]
-        return np.array(of_queries, np.int64).take(self.run.blocks.query)
+        return self.qrels.numbers_of(self.run.query_ids)[self.run.blocks.query]
 
     @cached_property
     def judgments(self) -> tuple[Rows, Rows]:
@@ -422,21 +442,6 @@ class PairView:
         if self.qrels is None:
             return NO_ROWS, NO_ROWS
         return self.qrels.pairs.find(self.run.doc_ids, self.judged_query)
-
-    @cached_property
-    def near_documents(self) -> tuple[Rows, Rows]:
-        """Unjudged rows of the run, and a judgment whose document differs only in spelling.
-
-        The two ids are equal apart from case, normal form or invisible characters.
-        """
-        assert self.qrels is not None
-        theirs = self.qrels.unified_pairs
-        if theirs is self.qrels.pairs and unify_spellings(self.run.doc_ids) is self.run.doc_ids:
-            # If this changes no id, ids that are equal in one spelling are equal ids.
-            return NO_ROWS, NO_ROWS
-        rows, judgments = theirs.find(unify_spellings(self.run.doc_ids), self.judged_query)
-        unjudged = ~np.isin(rows, self.judgments[0])
-        return rows[unjudged], judgments[unjudged]
 
 
 def tie_changes(pair: PairView) -> Numbers:

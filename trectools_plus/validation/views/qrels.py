@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from trectools_plus.formats.columns.ids import Ids, PairTable
+from trectools_plus.formats.columns.ids import Ids, PairTable, Rows
 from trectools_plus.formats.columns.rows import QrelsRows
 from trectools_plus.text import number
 from trectools_plus.validation.views.places import NO_PAIRS, Pairs, Value
@@ -114,6 +114,14 @@ class QrelsView(TableView):
         """The same with ids in one spelling; the same object if this changes no id."""
         folds = unify_spellings(self.doc_ids)
         return self.pairs if folds is self.doc_ids else PairTable(folds, self.pairs.query)
+
+    def numbers_of(self, query_ids: Iterable[str]) -> Rows:
+        """Return the number of each query; -1 if it is not judged."""
+        return np.array([self._numbers.get(query_id, -1) for query_id in query_ids], np.int64)
+
+    @cached_property
+    def _numbers(self) -> dict[str, int]:
+        return {query_id: number for number, query_id in enumerate(self.query_ids)}
 
     @cached_property
     def highest(self) -> Numbers:
