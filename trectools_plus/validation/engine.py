@@ -148,10 +148,7 @@ def open_run(
         source = read_file(path, partial=True, tables=True)
     except FormatError as error:
         return damaged_report(error, "run")
-    make = RunView.for_scoring if for_scoring else RunView.of_file
-    view = make(lex_run(source, columns))
-    view.max_depth = max_depth
-    return view
+    return ViewSettings(max_depth, for_scoring=for_scoring).view(lex_run(source, columns))
 
 
 def open_qrels(path: str | Path, columns: ColumnNames | None = None) -> QrelsView | FileReport:
@@ -182,7 +179,9 @@ def check_view(view: TableView) -> list[Finding]:
 
 def check_pair_view(pair: PairView) -> list[Finding]:
     """Run the rules on a run with its qrels or topics; see :func:`check_view`."""
-    return run_rules(pair, ("pair",), pair.reported_view)
+    is_alone = pair.qrels is pair.topic_ids is pair.collection is None
+    rules = [RULES["P110"]] if is_alone else RULES  # which needs only the run
+    return run_rules(pair, ("pair",), pair.reported_view, rules=rules)
 
 
 def run_rules(
@@ -260,11 +259,8 @@ class Profile:
         """Return a finding with its severity in this profile, which P103 keeps on most queries."""
         is_most = finding.code == "P103" and finding.count * 2 > (finding.total or 0)
         usual = finding.severity
-        return (
-            finding
-            if is_most
-            else replace(finding, severity=self.severities.get(finding.code, usual))
-        )
+        severity = usual if is_most else self.severities.get(finding.code, usual)
+        return replace(finding, severity=severity)
 
 
 _TREC = dict.fromkeys(("P103", "P108"), Severity.WARNING)

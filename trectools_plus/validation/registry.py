@@ -254,7 +254,7 @@ class Registry:
     """Rules by code: files first and pairs last."""
 
     def __init__(self, rules: Iterable[Rule]) -> None:
-        self._rules = {row.code: row for row in sorted(rules, key=lambda row: in_order(row.code))}
+        self._rules = {row.code: row for row in sorted(rules, key=in_order)}
 
     def __iter__(self) -> Iterator[Rule]:
         return iter(self._rules.values())
@@ -292,6 +292,6 @@ class Registry:
 _EXAMPLE = "use a code like R131 or a name like duplicate-document"
 
 
-def in_order(code: str) -> tuple[int, str]:
-    """Return the sort key of codes: files first and pairs last."""
-    return "FRQTP".find(code[0]), code
+def in_order(row: Rule | Finding) -> tuple[int, str]:
+    """Return the sort key of rules and findings: files first and pairs last."""
+    return "FRQTP".find(row.code[0]), row.code

@@ -98,7 +98,7 @@ def check_topics(topics: TopicsView) -> list[Finding]:
         judgments, known = judgments_of(topics), {one.code for one in recorded}
         rules = [rule for rule in CATALOGUE if rule.code not in known | _NOT_FOR_TEST_SETS]
         findings += run_rules(judgments, ("qrels",), judgments, rules=rules)
-    findings.sort(key=lambda finding: (finding.code[0] == "Q", in_order(finding.code)))
+    findings.sort(key=lambda finding: (finding.code[0] == "Q", in_order(finding)))
     return [replace(finding, path=topics.path, fix=Fix.NO) for finding in findings]
 
 

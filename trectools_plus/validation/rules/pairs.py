@@ -344,7 +344,9 @@ def near_documents(run: RunView, qrels: QrelsView, query: Rows) -> Places:
         query: The number of each row's query in the qrels; -1 if it is not judged.
     """
     ids, rows = run.doc_ids, np.arange(run.n_rows)
-    if qrels.unified_pairs is qrels.pairs:  # only ids with capital letters or beyond ASCII can differ
+    if (
+        qrels.unified_pairs is qrels.pairs
+    ):  # only ids with capital letters or beyond ASCII can differ
         rows = np.flatnonzero(ids.beyond_ascii() | ~ids.equal(ids.lower()))
     places, judgments = qrels.unified_pairs.find(unify_spellings(ids.take(rows)), query[rows])
     rows = rows[places]

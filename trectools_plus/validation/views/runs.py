@@ -249,13 +249,11 @@ class RunView(TableView):
 
 REVERSED = -0.9
 """Highest rank correlation (Kendall's tau) of ranks that are almost completely reversed."""
-_BLANK, _WORD = rb"[ \t\f\v]", rb"[^ \t\f\v\r\n]+"
-_NUMBER = rb"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
+_B, _W = r"[ \t\f\v]", r"[^ \t\f\v\r\n]+"
+_N = r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
+"""A blank, a word and a number."""
 _WORDS_AFTER_TAG = re.compile(
     # Column 4 is an integer, column 5 a score, and column 6 not a number.
-    rb"(?m)^(?!#)((?:B*WB+){3}[+-]?[0-9]+B+NB+(?!NB)W)B+[^ \t\f\v\r\n][^\r\n]*".replace(
-        b"B", _BLANK
-    )
-    .replace(b"W", _WORD)
-    .replace(b"N", _NUMBER)
+    rf"(?m)^(?!#)((?:{_B}*{_W}{_B}+){{3}}[+-]?[0-9]+{_B}+{_N}{_B}+(?!{_N}{_B}){_W}){_B}+"
+    r"[^ \t\f\v\r\n][^\r\n]*".encode()
 )

@@ -254,7 +254,7 @@ class TableView:
     @property
     def layout(self) -> str:
         """The names of the values that each row must have, for messages."""
-        return " ".join(self.origin.required if self.origin else _USUAL_NAMES[self.kind])
+        return " ".join(self.origin.required) if self.origin else _LAYOUTS[self.kind]
 
     @property
     def form_notes(self) -> str:
@@ -403,10 +403,7 @@ FIELD_NAMES = {
     "qrels": ("query_id", "second", "doc_id", "grade"),
 }
 """The names of the fields in templates, by kind."""
-_USUAL_NAMES = {
-    "run": ("qid", "Q0", "docid", "rank", "score", "tag"),
-    "qrels": ("qid", "iter", "docid", "grade"),
-}
+_LAYOUTS = {"run": "qid Q0 docid rank score tag", "qrels": "qid iter docid grade"}
 """The usual names of the columns, by kind."""
 _FEW_ROWS = 1000
 _OF_ALL_QUERIES, _OF_DOCUMENTS = (2, 6), (3, 4, 5)

@@ -17,7 +17,6 @@ fields. Additional fields of the fourth form are ignored. Both the validator and
 from __future__ import annotations
 
 import itertools
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
@@ -57,11 +56,6 @@ from trectools_plus.validation.texts import language_of_folder, primary_language
 from trectools_plus.validation.views.qrels import QrelsView
 from trectools_plus.validation.views.tables import Shape, TableView
 
-_FIRST_DATA: Mapping[str, re.Pattern[str]] = {
-    "lines": re.compile(r"^(?!#[^\t\n]*$)[ \t\r\v\f]*[^\s]", re.MULTILINE),
-    "yaml": re.compile(r"^[ \t\r]*[^#\s]", re.MULTILINE),
-}
-"""The start of the data after comments, by form."""
 _QUERIES = {"line": pl.UInt32, "query_id": pl.String, "text": pl.String, "text_line": pl.UInt32}
 _JUDGED = {"line": pl.UInt32, "query_id": pl.String, "doc_id": pl.String, "grade": pl.Float64}
 
@@ -117,8 +111,7 @@ class TopicsView(TableView):
         ids = self.frame["query_id"]
         self.n_rows, self.n_queries = len(ids), ids.drop_nulls().n_unique() + ids.null_count()
         if topics or self.problems.groups:
-            match = _FIRST_DATA.get(form, re.compile(r"\S")).search(text)
-            self.shape = Shape(first_line=text.count("\n", 0, match.end()) + 1 if match else 1)
+            self.shape = Shape(first_line=1)
 
     @cached_property
     def judged(self) -> pl.DataFrame:
