@@ -21,8 +21,7 @@ import numpy.typing as npt
 from trectools_plus.choices import MODEL_JUDGED, RELEVANT
 from trectools_plus.formats.columns.ids import Ids
 from trectools_plus.text import listed
-from trectools_plus.validation.views.qrels import QrelsView
-from trectools_plus.validation.views.runs import RunView
+from trectools_plus.validation.views.kinds import QrelsView, RunView
 
 if TYPE_CHECKING:
     import polars as pl

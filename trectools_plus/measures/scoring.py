@@ -46,9 +46,8 @@ from trectools_plus.validation.parts import (
 )
 from trectools_plus.validation.registry import DEFAULT_MAX_DEPTH, JUDGED_CUTOFF
 from trectools_plus.validation.rules.pairs import PairView, find_facts
+from trectools_plus.validation.views.kinds import RunView, near_matches
 from trectools_plus.validation.views.places import PairFacts, places_in_query
-from trectools_plus.validation.views.qrels import near_matches
-from trectools_plus.validation.views.runs import RunView
 
 if TYPE_CHECKING:
     from trectools_plus.distributed.cluster import Cluster

@@ -21,8 +21,7 @@ from trectools_plus.validation.parts import ViewSettings, view_in_parts
 from trectools_plus.validation.registry import DEFAULT_MAX_DEPTH, TREC_MAX_DEPTH, Rule
 from trectools_plus.validation.rules import RULES
 from trectools_plus.validation.rules.pairs import PairView
-from trectools_plus.validation.views.qrels import QrelsView
-from trectools_plus.validation.views.runs import RunView
+from trectools_plus.validation.views.kinds import QrelsView, RunView
 from trectools_plus.validation.views.tables import TableView
 
 if TYPE_CHECKING:

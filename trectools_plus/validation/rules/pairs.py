@@ -15,6 +15,7 @@ from trectools_plus.formats.files.content import BOM, read_file
 from trectools_plus.text import listed, plural
 from trectools_plus.validation.findings import UNJUDGED
 from trectools_plus.validation.registry import JUDGED_CUTOFF, MIN_JUDGED, Case, rule, rule_of_cases
+from trectools_plus.validation.views.kinds import QrelsView, RunView, near_matches, unify_spellings
 from trectools_plus.validation.views.places import (
     N_SHOWN_IDS,
     NO_ROWS,
@@ -23,8 +24,6 @@ from trectools_plus.validation.views.places import (
     Value,
     places_in_query,
 )
-from trectools_plus.validation.views.qrels import QrelsView, near_matches, unify_spellings
-from trectools_plus.validation.views.runs import RunView
 from trectools_plus.validation.views.tables import Numbers, TableView
 
 if TYPE_CHECKING:

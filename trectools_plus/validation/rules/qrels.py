@@ -25,8 +25,8 @@ from trectools_plus.validation.rules.files import (
     row_behind_hash,
     without_header,
 )
+from trectools_plus.validation.views.kinds import QrelsView
 from trectools_plus.validation.views.places import NO_ROWS, Pairs, Places
-from trectools_plus.validation.views.qrels import QrelsView
 
 HIGHEST_SCORED = 10**8
 """The highest grade that is scored: trec_eval uses a counter per grade, here 0.8 GB in total."""

@@ -28,8 +28,8 @@ from trectools_plus.validation.rules.files import (
     row_behind_hash,
     without_header,
 )
+from trectools_plus.validation.views.kinds import RunView
 from trectools_plus.validation.views.places import NO_PAIRS, NO_ROWS, Pairs, Places, places_in_query
-from trectools_plus.validation.views.runs import RunView
 from trectools_plus.validation.views.tables import NOT_FINITE
 
 

@@ -53,7 +53,7 @@ from trectools_plus.formats.topics import (
 )
 from trectools_plus.text import listed, quoted, visible
 from trectools_plus.validation.texts import language_of_folder, primary_language
-from trectools_plus.validation.views.qrels import QrelsView
+from trectools_plus.validation.views.kinds import QrelsView
 from trectools_plus.validation.views.tables import Shape, TableView
 
 _QUERIES = {"line": pl.UInt32, "query_id": pl.String, "text": pl.String, "text_line": pl.UInt32}

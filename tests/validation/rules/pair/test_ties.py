@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 from trectools_plus.formats.tables import Qrels, Run
 from trectools_plus.validation.engine import validate_run
 from trectools_plus.validation.rules.pairs import PairView, tie_changes
-from trectools_plus.validation.views.qrels import QrelsView
-from trectools_plus.validation.views.runs import RunView
+from trectools_plus.validation.views.kinds import QrelsView, RunView
 
 QRELS = (
     "1 0 d01 2\n1 0 d02 0\n1 0 d03 1\n1 0 d04 0\n2 0 d05 1\n2 0 d06 1\n2 0 d07 0\n"
