@@ -229,7 +229,13 @@ def _view_of(
 def report_view(view: TableView, pair: PairView | None = None) -> FileReport:
     """Run the rules for files of its kind over a view, and those for its pair with another file."""
     findings = [*check_view(view), *(check_pair_view(pair) if pair is not None else ())]
-    return FileReport(view.path, view.kind, view.n_rows, view.n_queries, tuple(findings))
+    return report_on(view, findings)
+
+
+def report_on(view: TableView, findings: Sequence[Finding]) -> FileReport:
+    """Return the report with the findings on a file."""
+    sizes = view.n_rows, view.n_queries
+    return FileReport(view.path, view.kind, *sizes, tuple(findings), view.read_as)
 
 
 def damaged_report(error: FormatError, kind: str) -> FileReport:
@@ -240,57 +246,28 @@ def damaged_report(error: FormatError, kind: str) -> FileReport:
     return FileReport(error.path, kind, 0, 0, (finding,))
 
 
-@dataclass(frozen=True, slots=True)
-class Profile:
-    """Severities and limits that differ from the usual ones.
+@dataclass(frozen=True)
+class Choices:
+    """The chosen rules, their severities and limits, and the severities that fail a check.
 
     Attributes:
         max_depth: Results allowed per query.
-        max_tag_length: Characters allowed in the run tag.
         severities: Severities that differ from those of the rules, by code.
-    """
-
-    max_depth: int = DEFAULT_MAX_DEPTH
-    severities: Mapping[str, Severity] = field(default_factory=dict)
-    max_tag_length: int = MAX_TAG_LENGTH
-
-    def apply(self, finding: Finding) -> Finding:
-        """Return a finding with its severity in this profile, which P103 keeps on most queries."""
-        is_most = finding.code == "P103" and finding.count * 2 > (finding.total or 0)
-        usual = finding.severity
-        severity = usual if is_most else self.severities.get(finding.code, usual)
-        return replace(finding, severity=severity)
-
-
-_TREC = dict.fromkeys(("P103", "P108"), Severity.WARNING)
-_SUBMISSION = dict.fromkeys(("P108", "R107", "R151", "R152"), Severity.ERROR)
-PROFILES = {
-    "default": Profile(),
-    "trec": Profile(TREC_MAX_DEPTH, _TREC),
-    "submission": Profile(severities=_SUBMISSION, max_tag_length=25),
-}
-"""The profiles by name."""
-
-
-@dataclass(frozen=True)
-class Choices:
-    """The chosen rules, their severities, and the severities that fail a check.
-
-    Attributes:
-        profile: Severities and the limit of results.
+        max_tag_length: Characters allowed in the run tag.
         strict: True if warnings fail the check too.
         select: Codes of the only rules that are reported; empty for all.
         ignore: Codes of rules that are not reported, although they are selected.
     """
 
-    profile: Profile
+    max_depth: int = DEFAULT_MAX_DEPTH
+    severities: Mapping[str, Severity] = field(default_factory=dict)
+    max_tag_length: int = MAX_TAG_LENGTH
     strict: bool = False
     select: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
 
-    @classmethod
+    @staticmethod
     def of(
-        cls,
         profile: str | None = None,
         select: Sequence[str] = (),
         ignore: Sequence[str] = (),
@@ -314,12 +291,12 @@ class Choices:
         if base is None:
             what = f"unknown profile '{profile}'"
             raise UsageError(what, remedy=f"profiles: {', '.join(PROFILES)}")
-        base = replace(base, max_depth=max_depth or base.max_depth)
+        base = replace(base, max_depth=max_depth or base.max_depth, strict=strict)
         if not select and not ignore:
-            return cls(base, strict)
+            return base
         from trectools_plus.validation.rules.topics import CATALOGUE
 
-        return cls(base, strict, CATALOGUE.codes(select), CATALOGUE.codes(ignore))
+        return replace(base, select=CATALOGUE.codes(select), ignore=CATALOGUE.codes(ignore))
 
     def chosen(self, code: str) -> bool:
         """Return whether the rule with a code is reported."""
@@ -327,10 +304,27 @@ class Choices:
 
     def apply(self, report: FileReport) -> FileReport:
         """Return the report with the chosen findings and the severities of the profile."""
-        findings = (one for one in report.findings if self.chosen(one.code))
-        return replace(report, findings=tuple(map(self.profile.apply, findings)))
+        chosen = (one for one in report.findings if self.chosen(one.code))
+        findings = (replace(one, severity=self.severity(one)) for one in chosen)
+        return replace(report, findings=tuple(findings))
+
+    def severity(self, finding: Finding) -> Severity:
+        """Return the severity of a finding in this profile, which P103 keeps on most queries."""
+        is_most = finding.code == "P103" and finding.count * 2 > (finding.total or 0)
+        usual = finding.severity
+        return usual if is_most else self.severities.get(finding.code, usual)
 
     def fails(self, report: FileReport) -> bool:
         """Return whether a report that :meth:`apply` returned fails the check."""
         failing = {Severity.ERROR, Severity.WARNING} if self.strict else {Severity.ERROR}
         return any(finding.severity in failing for finding in report.findings)
+
+
+_TREC = dict.fromkeys(("P103", "P108"), Severity.WARNING)
+_SUBMISSION = dict.fromkeys(("P108", "R107", "R151", "R152"), Severity.ERROR)
+PROFILES = {
+    "default": Choices(),
+    "trec": Choices(TREC_MAX_DEPTH, _TREC),
+    "submission": Choices(severities=_SUBMISSION, max_tag_length=25),
+}
+"""The profiles by name."""

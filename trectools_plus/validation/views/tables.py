@@ -201,6 +201,7 @@ class TableView:
         has_comments: True if a line that begins with '#' is a comment, which is reported.
         answers: If the file was read in chunks: the places that break the rules, by code and
             number of the case. Of the rows, only the queries are then known.
+        read_as: The fields of topics that were read, if they are not the usual ones.
         other_query_ids: Query ids of the file that this one is scored with, if known. A line with
             one of them is not a header.
     """
@@ -212,6 +213,7 @@ class TableView:
     is_line_based: bool = True
     has_comments: bool = True
     answers: Mapping[tuple[str, int], Places] | None = None
+    read_as: str | None = None
     other_query_ids: frozenset[str] = frozenset()
 
     def __init__(

@@ -74,7 +74,6 @@ class TopicsView(TableView):
         cases: The cases of a test set; ``None`` for topics.
         judged: ``line, query_id, doc_id, grade`` of each judgment; the grade is null if it is not a
             whole number.
-        read_as: The fields that were read, if they are not the usual ones.
         terms: The ontology of the ids of a test set, which can ``resolve`` them; ``None`` if they
             are not checked.
         drops_unknown_terms: True if the set is used without the ids that are not terms, so that
@@ -84,7 +83,6 @@ class TopicsView(TableView):
 
     kind = "topics"
     cases: Cases | None = None
-    read_as: str | None = None
     terms: Any = None
     drops_unknown_terms: bool = False
     earlier_parts: Sequence[TopicsView] = ()
@@ -97,7 +95,8 @@ class TopicsView(TableView):
     def read(self, text: str, form: Form, options: TopicOptions) -> None:
         """Read the topics or the cases of a file."""
         table = read_any(text, form, options, test_sets=False)
-        topics, self.problems, self.read_as = table.topics, table.problems, table.read_as
+        topics, self.problems = table.topics, table.problems
+        self.read_as = table.read_as and f"read as {table.read_as}"
         if form in ("json", "yaml") and not topics:
             self.kind = "testset"
         if table.other is not None:
