@@ -120,10 +120,12 @@ class Rule:
             view: The file on which findings are reported.
         """
         known = view.answers if self.chunked else None
-        answers = self.answers(subject, view) if known is None else known
         for number, case in enumerate(self.cases):
-            places = answers.get((self.code, number))
-            if places and (case.given is None or case.given(subject, places)):
+            if known is None:
+                places = view.places(case.where(subject), case.column)
+            else:
+                places = known.get((self.code, number), Places())
+            if places.count and (case.given is None or case.given(subject, places)):
                 return self._describe(subject, view, case, places)
         return None
 

@@ -114,7 +114,7 @@ def scan_columns(source: FileContent, n_fields: int) -> Columns:
     data, overlong = source.data, source.overlong
     lexer = _Lexer(source, n_fields)
     start = len(BOM) if data.startswith(BOM) else 0
-    parts, is_tidy = [lexer.part(b"", FileFacts())], True
+    parts, is_tidy = list[Columns](), True
     for begin, end in _line_chunks(data, start, len(data), CHUNK_BYTES):
         n_rows = lexer.count_tidy_rows(data, begin, end)
         is_tidy &= n_rows is not None
@@ -133,7 +133,7 @@ def scan_columns(source: FileContent, n_fields: int) -> Columns:
             longest_line_at=1,
         )
         parts.append(lexer.part(b"", facts))
-    columns = Columns.joined(parts)
+    columns = Columns.joined(parts or [lexer.part(b"", FileFacts())])
     has_final_newline = len(data) == start or data.endswith(b"\n")
     head = data or (overlong.head if overlong else b"")
     facts = replace(
