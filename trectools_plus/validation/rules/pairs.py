@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from trectools_plus.choices import RELEVANT
 from trectools_plus.formats.columns.ids import Flags, Ids, Rows
 from trectools_plus.formats.files.content import BOM, read_file
 from trectools_plus.text import listed, plural
@@ -20,6 +21,7 @@ from trectools_plus.validation.views.places import (
     N_SHOWN_IDS,
     NO_ROWS,
     PairFacts,
+    Pairs,
     Places,
     Value,
     places_in_query,
@@ -391,9 +393,12 @@ class PairView:
         """The facts about the documents of the run and their judgments."""
         if self.qrels is None or self.run.pair_facts:
             return self.run.pair_facts or PairFacts()
-        number, rows = self.qrels.numbers_of(self.run.query_ids), self.judgments[0]
-        facts = find_facts(self.run, self.qrels, number, rows, self.run.evaluated_ranks(rows))
-        changes = tie_changes(self) if self.is_of_run else np.zeros(0)
+        run, qrels = self.run, self.qrels
+        number = qrels.numbers_of(run.query_ids)
+        query = number[run.blocks.query]
+        judged = Pairs(*qrels.pairs.find(run.doc_ids, query))
+        facts = find_facts(run, qrels, number, judged.rows, run.evaluated_ranks(judged.rows))
+        changes = tie_changes(run, qrels, query, judged) if self.is_of_run else np.zeros(0)
         n_changes = int(np.count_nonzero(changes > 1e-9))
         return facts._replace(tie_change=float(changes.sum()), n_tie_changes=n_changes)
 
@@ -431,43 +436,33 @@ class PairView:
         # Two topics are two queries, even if their ids are similar.
         return {ours: theirs for ours, theirs in near.items() if not {ours, theirs} <= topics}
 
-    @cached_property
-    def judged_query(self) -> Rows:
-        """For each row of the run: the number of its query in the qrels; -1 if it is not judged."""
-        assert self.qrels is not None
-        return self.qrels.numbers_of(self.run.query_ids)[self.run.blocks.query]
 
-    @cached_property
-    def judgments(self) -> tuple[Rows, Rows]:
-        """Rows of the run whose document is judged for its query, ascending, and the judgments."""
-        if self.qrels is None:
-            return NO_ROWS, NO_ROWS
-        return self.qrels.pairs.find(self.run.doc_ids, self.judged_query)
-
-
-def tie_changes(pair: PairView) -> Numbers:
+def tie_changes(run: RunView, qrels: QrelsView, query: Rows, judged: Pairs) -> Numbers:
     """Return, for each judged query, the difference of AP in the best and worst order of ties.
 
     Scores are compared in 32 bits, as trec_eval 9 does. There are no differences if scores are not
     finite or documents repeated, which other rules report.
+
+    Args:
+        run: The run.
+        qrels: The qrels.
+        query: The number of each row's query in the qrels; -1 if it is not judged.
+        judged: The rows with judged documents, and their judgments.
     """
-    run, qrels = pair.run, pair.qrels
-    assert qrels is not None
     # Not a number: also without differences in the other chunks of the run.
     is_sound = np.isfinite(run.score).all() and not len(run.repeats)
     if not is_sound or not len(run.ties32):
         return np.full(qrels.n_queries, 0.0 if is_sound else np.nan)
     # Of repeated judgments, the first counts.
-    is_relevant = qrels.grade >= 1
+    is_relevant = qrels.grade >= RELEVANT
     is_relevant[qrels.repeats.rows] = False
     n_relevant = np.bincount(qrels.blocks.query[is_relevant], minlength=qrels.n_queries)
-    retrieved, judgments = pair.judgments
     relevant = np.zeros(run.n_rows, np.bool_)
-    relevant[retrieved] = is_relevant[judgments]
-    judged = pair.judged_query >= 0
-    query, relevant = pair.judged_query[judged], relevant[judged]
+    relevant[judged.rows] = is_relevant[judged.others]
+    of_judged = query >= 0
+    query, relevant = query[of_judged], relevant[of_judged]
     with np.errstate(over="ignore", under="ignore"):
-        score = run.score[judged].astype(np.float32)
+        score = run.score[of_judged].astype(np.float32)
     worst, best = (
         _sums_of_precisions(query, relevant[np.lexsort((key, -score, query))], qrels.n_queries)
         for key in (relevant, ~relevant)
