@@ -17,8 +17,7 @@ from trectools_plus.validation import check_pair, validate_qrels, validate_run
 from trectools_plus.validation.engine import check_pair_view, check_view
 from trectools_plus.validation.parts import ViewSettings
 from trectools_plus.validation.rules.pairs import PairView
-from trectools_plus.validation.views.qrels import QrelsView
-from trectools_plus.validation.views.runs import RunView
+from trectools_plus.validation.views.kinds import QrelsView, RunView
 
 FIELDS = st.sampled_from(
     b"1 2 Q0 d01 D01 -1 0.5 9 nan inf 1e999 1e-400 base #1 \xc2\xa0 e\xcc\x81 \xff \0 "

@@ -26,7 +26,7 @@ from trectools_plus.formats.topics import read_topics
 from trectools_plus.validation import validate_qrels, validate_run, validate_topics
 from trectools_plus.validation.findings import FindingsError
 from trectools_plus.validation.loading import load_qrels, load_run
-from trectools_plus.validation.views.qrels import near_matches
+from trectools_plus.validation.views.kinds import near_matches
 
 pytestmark = pytest.mark.process
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trectools_plus.formats.columns.ids import Ids
-from trectools_plus.validation.views.qrels import near_matches, unify_spelling, unify_spellings
+from trectools_plus.validation.views.kinds import near_matches, unify_spelling, unify_spellings
 
 
 @pytest.mark.parametrize(

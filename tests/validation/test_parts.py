@@ -21,8 +21,7 @@ from trectools_plus.validation import CATALOGUE, Finding, Rule, parts
 from trectools_plus.validation.engine import check_pair_view, check_view
 from trectools_plus.validation.parts import NotInPartsError, ViewSettings, read_in_parts
 from trectools_plus.validation.rules.pairs import PairView
-from trectools_plus.validation.views.qrels import QrelsView
-from trectools_plus.validation.views.runs import RunView
+from trectools_plus.validation.views.kinds import QrelsView, RunView
 
 LONGEST_LINE = 3000
 ROW = "{q} Q0 d{r} {r} {s}.5 tag"

@@ -31,7 +31,7 @@ def severities(report: FileReport, profile: str) -> dict[str, str]:
 
 
 def test_limits(run: Path) -> None:
-    assert Choices.of("submission").profile.max_tag_length == 25
+    assert Choices.of("submission").max_tag_length == 25
     codes = {f.code for f in validate_run(run, max_depth=1, max_tag_length=1).findings}
     assert codes >= {"R161", "R152"}
     run.write_text("1 Q0 a 1 2 our-best-run\n")
@@ -70,9 +70,9 @@ def test_an_unknown_profile_is_refused() -> None:
 
 
 def test_the_limit_of_the_user_wins_over_the_profile() -> None:
-    assert Choices.of("trec").profile.max_depth == 1000
+    assert Choices.of("trec").max_depth == 1000
     choices = Choices.of("trec", max_depth=7, strict=True)
-    assert (choices.profile.max_depth, choices.strict) == (7, True)
+    assert (choices.max_depth, choices.strict) == (7, True)
 
 
 def test_warnings_fail_a_strict_check() -> None:

@@ -21,7 +21,7 @@ from trectools_plus.measures.evaluation import (
 from trectools_plus.measures.evaluation import evaluate as evaluate_runs
 from trectools_plus.measures.parser import parse_measures
 from trectools_plus.validation.inputs import as_qrels, is_path
-from trectools_plus.validation.views.qrels import QrelsView
+from trectools_plus.validation.views.kinds import QrelsView
 
 if TYPE_CHECKING:
     from trectools_plus.measures.definitions.base import Measure

@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from trectools_plus.formats.tables import Qrels, Run
     from trectools_plus.measures.judged import JudgedQueries
     from trectools_plus.measures.scoring import JudgedFile
-    from trectools_plus.validation.views.qrels import QrelsView
+    from trectools_plus.validation.views.kinds import QrelsView
 
 
 JUDGED = "Judged@10"
@@ -370,8 +370,7 @@ def evaluate(
         open_single_run,
         open_valid_qrels,
     )
-    from trectools_plus.validation.views.qrels import QrelsView
-    from trectools_plus.validation.views.runs import RunView
+    from trectools_plus.validation.views.kinds import QrelsView, RunView
 
     parsed = parse_measures(measures)
     given = column_names(columns)

@@ -19,10 +19,9 @@ import numpy as np
 import numpy.typing as npt
 
 from trectools_plus.choices import MODEL_JUDGED, RELEVANT
-from trectools_plus.formats.columns.ids import Ids, PairTable
+from trectools_plus.formats.columns.ids import Ids
 from trectools_plus.text import listed
-from trectools_plus.validation.views.qrels import QrelsView, unify_spellings
-from trectools_plus.validation.views.runs import RunView
+from trectools_plus.validation.views.kinds import QrelsView, RunView
 
 if TYPE_CHECKING:
     import polars as pl
@@ -47,6 +46,7 @@ class JudgedQueries:
         starts: The first judgment of each query, followed by the number of judgments.
         doc_ids: The document of each judgment.
         view: The qrels as the rules check them.
+        of_row: The judgment of each row of the qrels, if it counts.
     """
 
     query_ids: list[str]
@@ -54,6 +54,7 @@ class JudgedQueries:
     starts: IntArray
     doc_ids: Ids
     view: QrelsView
+    of_row: IntArray
 
     @classmethod
     def of(cls, qrels: Qrels | JudgedQueries) -> JudgedQueries:
@@ -77,7 +78,9 @@ class JudgedQueries:
         is_whole = len(order) == qrels.n_rows and not blocks.interleaved
         doc_ids = rows.doc_ids if is_whole else rows.doc_ids.take(order)
         grades = rows.grades.values[order]
-        return cls(blocks.query_ids, grades, starts, doc_ids, qrels)
+        of_row = np.zeros(qrels.n_rows, np.int64)
+        of_row[order] = np.arange(len(order))
+        return cls(blocks.query_ids, grades, starts, doc_ids, qrels, of_row)
 
     @cached_property
     def query(self) -> IntArray:
@@ -188,70 +191,19 @@ class JudgedQueries:
             precision: The number of bits in which scores are compared.
             depth: The deepest rank down to which judged documents are needed; ``None`` for all.
         """
-        number = np.array([self._number_of.get(one, -1) for one in view.query_ids], np.int64)
+        number = self.view.numbers_of(view.query_ids)
         grouped = view.grouped
-        is_ranked = grouped.row is None and grouped.scores_fall and self.has_unified_ids
+        is_ranked = grouped.row is None and grouped.scores_fall
         is_cut = depth is not None and is_ranked
         rows = grouped.first_places(depth or 0) if is_cut else np.arange(view.n_rows)
         query = number[view.blocks.query[rows]]
         if (number < 0).any():
             rows, query = rows[query >= 0], query[query >= 0]
         doc_ids = view.doc_ids if len(rows) == view.n_rows else view.doc_ids.take(rows)
-        found, judgments = self._table.find(doc_ids, query)
-        ranks = view.evaluated_ranks(rows[found], precision)
-        return JudgedPart(number, view.blocks.sizes, rows[found], judgments, ranks)
-
-    @cached_property
-    def _number_of(self) -> dict[str, int]:
-        return {query_id: number for number, query_id in enumerate(self.query_ids)}
-
-    @cached_property
-    def _table(self) -> PairTable:
-        if self.doc_ids is self.view.doc_ids:  # in the order of the rows
-            return self.view.pairs
-        return PairTable(self.doc_ids, self.query)
-
-    @cached_property
-    def _unified_table(self) -> PairTable:
-        if self.doc_ids is self.view.doc_ids:
-            return self.view.unified_pairs
-        folds = unify_spellings(self.doc_ids)
-        return self._table if folds is self.doc_ids else PairTable(folds, self.query)
-
-    def has_any(self, doc_ids: Ids) -> bool:
-        """Return whether one of the documents is judged for any query."""
-        return self._table.has_any(doc_ids)
-
-    @property
-    def has_unified_ids(self) -> bool:
-        """Return whether folding changes no document id, so that only ids of runs need it."""
-        return self._unified_table is self._table
-
-    def other_spellings(
-        self, query: IntArray, doc_ids: Ids, judged: IntArray
-    ) -> tuple[IntArray, IntArray]:
-        """Find unjudged documents that are judged in another spelling.
-
-        Args:
-            query: Query numbers.
-            doc_ids: Documents.
-            judged: Positions of the judged pairs; not used if :attr:`has_unified_ids`.
-
-        Returns:
-            Positions of such pairs, ascending, and the judgment of each.
-        """
-        rows = np.arange(len(doc_ids))
-        if self.has_unified_ids:  # only ids with capital letters or beyond ASCII can differ
-            rows = np.flatnonzero(doc_ids.beyond_ascii() | ~doc_ids.equal(doc_ids.lower()))
-        found, judgments = self._unified_table.find(
-            unify_spellings(doc_ids.take(rows)), query[rows]
-        )
-        rows = rows[found]
-        if self.has_unified_ids:  # a judged id is the id of its judgment
-            is_other = ~doc_ids.take(rows).equal(self.doc_ids.take(judgments))
-        else:
-            is_other = np.isin(rows, judged, invert=True)
-        return rows[is_other], judgments[is_other]
+        found, judged = self.view.pairs.find(doc_ids, query)
+        rows, judgments = rows[found], self.of_row[judged]
+        ranks = view.evaluated_ranks(rows, precision)
+        return JudgedPart(number, view.blocks.sizes, rows, judgments, ranks)
 
 
 @dataclass(frozen=True, eq=False)

@@ -45,10 +45,9 @@ from trectools_plus.validation.parts import (
     read_in_parts,
 )
 from trectools_plus.validation.registry import DEFAULT_MAX_DEPTH, JUDGED_CUTOFF
-from trectools_plus.validation.rules.pairs import PairView, near_places
-from trectools_plus.validation.views.places import N_SHOWN_IDS, PairFacts, places_in_query
-from trectools_plus.validation.views.qrels import near_matches
-from trectools_plus.validation.views.runs import RunView
+from trectools_plus.validation.rules.pairs import PairView, find_facts
+from trectools_plus.validation.views.kinds import RunView, near_matches
+from trectools_plus.validation.views.places import PairFacts, places_in_query
 
 if TYPE_CHECKING:
     from trectools_plus.distributed.cluster import Cluster
@@ -319,24 +318,6 @@ class JudgedFile:
     judged: JudgedRun
 
 
-def find_facts(view: RunView, qrels: JudgedQueries, part: JudgedPart) -> PairFacts:
-    """Return what the rules on documents need to know of a run, or of a part of one."""
-    of_judged, of_row = part.lengths[part.number >= 0], part.number[view.blocks.query]
-    spelled, others = qrels.other_spellings(of_row, view.doc_ids, part.rows)
-    has_judged = len(part.rows) > 0
-    first = np.flatnonzero(of_row >= 0)[:N_SHOWN_IDS]
-    theirs = qrels.doc_ids.text(int(others[0])) if len(others) else ""
-    return PairFacts(
-        n_documents=int(of_judged.sum()),
-        n_judged=len(part.rows),
-        n_shown=int(np.minimum(of_judged, JUDGED_CUTOFF).sum()),
-        n_judged_shown=int(np.count_nonzero(part.ranks <= JUDGED_CUTOFF)),
-        n_common=len(part.rows) or int(qrels.has_any(view.doc_ids)),
-        unjudged=() if has_judged else tuple(view.doc_ids.take(first).texts()),
-        near=near_places(view, spelled, theirs),
-    )
-
-
 @dataclass(frozen=True)
 class PartJudge(Generic[_T]):
     """Looks up the judged documents of the parts of a run, and uses them.
@@ -358,7 +339,7 @@ class PartJudge(Generic[_T]):
         if not np.isfinite(view.score).all() or len(view.repeats):
             return None
         part = self.qrels.look_up(view, self.precision, self.depth)
-        view.pair_facts = find_facts(view, self.qrels, part)
+        view.pair_facts = find_facts(view, self.qrels.view, part.number, part.rows, part.ranks)
         return self.use(part)
 
 

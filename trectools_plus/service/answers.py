@@ -51,7 +51,7 @@ from trectools_plus.testsets.model import TestSet, qrels_of, topics_of
 from trectools_plus.testsets.validation import resolve_terms, validate_test_sets
 from trectools_plus.text import split_list
 from trectools_plus.validation import refuse_errors
-from trectools_plus.validation.engine import Choices, Profile, validate_qrels, validate_run
+from trectools_plus.validation.engine import Choices, validate_qrels, validate_run
 from trectools_plus.validation.findings import FileReport, as_document
 from trectools_plus.validation.topics import validate_topics
 
@@ -342,13 +342,13 @@ def validate_uploads(
     """
     choices = Choices.of(parameters.profile, strict=parameters.strict)
     parts = {part.name: part for part in uploads}
-    report = choices.apply(_validate(parts, parameters, choices.profile, limits))
+    report = choices.apply(_validate(parts, parameters, choices, limits))
     check_query_count(report.queries, limits.queries)
     return {"passed": not choices.fails(report), **as_document([report])}
 
 
 def _validate(
-    parts: dict[str, Upload], parameters: ValidateParameters, profile: Profile, limits: Limits
+    parts: dict[str, Upload], parameters: ValidateParameters, choices: Choices, limits: Limits
 ) -> FileReport:
     part, kind = parts["file"], parameters.kind
     path = part.path
@@ -362,8 +362,8 @@ def _validate(
     return validate_run(
         path,
         qrels=parts["qrels"].path if "qrels" in parts else None,
-        max_depth=profile.max_depth,
-        max_tag_length=profile.max_tag_length,
+        max_depth=choices.max_depth,
+        max_tag_length=choices.max_tag_length,
     )
 
 

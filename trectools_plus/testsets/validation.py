@@ -16,10 +16,10 @@ from trectools_plus.statistics.arrays import check_choice
 from trectools_plus.testsets.loading import find_test_set
 from trectools_plus.testsets.model import RelevantTerm, TestQuery, TestSet, checked_test_set
 from trectools_plus.text import listed, plural
-from trectools_plus.validation.engine import damaged_report, run_rules
+from trectools_plus.validation.engine import damaged_report, report_on, run_rules
 from trectools_plus.validation.findings import FileReport, Finding
 from trectools_plus.validation.rules.topics import CATALOGUE
-from trectools_plus.validation.topics import check_topics, read_view, report_on
+from trectools_plus.validation.topics import check_topics, read_view
 from trectools_plus.validation.views.topics import TopicsView
 
 HPO_PREFIX = "HP:"
@@ -104,7 +104,8 @@ def check_test_set(
         parts.append(topics)
     superseded = {code for finding in reported for code in _SUPERSEDED.get(finding.code, ())}
     findings = [finding for finding in reported if finding.code not in superseded]
-    return report_on(topics, findings, "testset")
+    topics.kind = "testset"
+    return report_on(topics, findings)
 
 
 def ontology_of(term_ids: Iterable[str], path: str | Path | None = None) -> Ontology | None:

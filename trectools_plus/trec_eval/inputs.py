@@ -34,8 +34,7 @@ from trectools_plus.validation.loading import refuse_report
 from trectools_plus.validation.registry import DEFAULT_MAX_DEPTH
 from trectools_plus.validation.rules.pairs import PairView
 from trectools_plus.validation.rules.qrels import HIGHEST_SCORED
-from trectools_plus.validation.views.qrels import QrelsView
-from trectools_plus.validation.views.runs import RunView
+from trectools_plus.validation.views.kinds import QrelsView, RunView
 from trectools_plus.validation.views.tables import fields_of
 
 if TYPE_CHECKING:

@@ -28,8 +28,7 @@ from trectools_plus.trec_eval.builtin import Preference, score_preferences
 from trectools_plus.trec_eval.inputs import NUMBER_START, Input, read_run, restore_bytes
 from trectools_plus.trec_eval.output import Scores
 from trectools_plus.trec_eval.scoring import QueryScores, score_queries, summarise_queries
-from trectools_plus.validation.views.qrels import QrelsView
-from trectools_plus.validation.views.runs import RunView
+from trectools_plus.validation.views.kinds import QrelsView, RunView
 
 _COLUMNS = {
     "prefs": "query_id judge list doc_id level",

@@ -30,7 +30,7 @@ from trectools_plus.trec_eval.inputs import (
 from trectools_plus.trec_eval.output import Scores, Table, notes_on_files
 from trectools_plus.validation.findings import Finding, Severity
 from trectools_plus.validation.parts import NotInPartsError
-from trectools_plus.validation.views.runs import RunView
+from trectools_plus.validation.views.kinds import RunView
 
 if TYPE_CHECKING:
     from trectools_plus.trec_eval.builtin import Scorer

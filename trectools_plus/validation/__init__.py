@@ -40,7 +40,6 @@ __getattr__, __dir__ = import_lazily(
         "validation.rules.pairs": ["read_document_ids"],
         "validation.rules.topics": ["CATALOGUE"],
         "validation.topics": ["validate_topics"],
-        "validation.views.qrels": ["QrelsView"],
-        "validation.views.runs": ["RunView"],
+        "validation.views.kinds": ["QrelsView", "RunView"],
     },
 )

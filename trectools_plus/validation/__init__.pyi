@@ -34,7 +34,7 @@ from trectools_plus.validation.registry import Rule as Rule
 from trectools_plus.validation.rules.pairs import read_document_ids as read_document_ids
 from trectools_plus.validation.rules.topics import CATALOGUE as CATALOGUE
 from trectools_plus.validation.topics import validate_topics as validate_topics
-from trectools_plus.validation.views.qrels import QrelsView as QrelsView
-from trectools_plus.validation.views.runs import RunView as RunView
+from trectools_plus.validation.views.kinds import QrelsView as QrelsView
+from trectools_plus.validation.views.kinds import RunView as RunView
 
 __all__ = ["FindingsError", "fix_qrels", "fix_run"]

@@ -21,8 +21,7 @@ from trectools_plus.validation.parts import ViewSettings, view_in_parts
 from trectools_plus.validation.registry import DEFAULT_MAX_DEPTH, TREC_MAX_DEPTH, Rule
 from trectools_plus.validation.rules import RULES
 from trectools_plus.validation.rules.pairs import PairView
-from trectools_plus.validation.views.qrels import QrelsView
-from trectools_plus.validation.views.runs import RunView
+from trectools_plus.validation.views.kinds import QrelsView, RunView
 from trectools_plus.validation.views.tables import TableView
 
 if TYPE_CHECKING:
@@ -148,10 +147,7 @@ def open_run(
         source = read_file(path, partial=True, tables=True)
     except FormatError as error:
         return damaged_report(error, "run")
-    make = RunView.for_scoring if for_scoring else RunView.of_file
-    view = make(lex_run(source, columns))
-    view.max_depth = max_depth
-    return view
+    return ViewSettings(max_depth, for_scoring=for_scoring).view(lex_run(source, columns))
 
 
 def open_qrels(path: str | Path, columns: ColumnNames | None = None) -> QrelsView | FileReport:
@@ -182,7 +178,9 @@ def check_view(view: TableView) -> list[Finding]:
 
 def check_pair_view(pair: PairView) -> list[Finding]:
     """Run the rules on a run with its qrels or topics; see :func:`check_view`."""
-    return run_rules(pair, ("pair",), pair.reported_view)
+    is_alone = pair.qrels is pair.topic_ids is pair.collection is None
+    rules = [RULES["P110"]] if is_alone else RULES  # which needs only the run
+    return run_rules(pair, ("pair",), pair.reported_view, rules=rules)
 
 
 def run_rules(
@@ -231,7 +229,13 @@ def _view_of(
 def report_view(view: TableView, pair: PairView | None = None) -> FileReport:
     """Run the rules for files of its kind over a view, and those for its pair with another file."""
     findings = [*check_view(view), *(check_pair_view(pair) if pair is not None else ())]
-    return FileReport(view.path, view.kind, view.n_rows, view.n_queries, tuple(findings))
+    return report_on(view, findings)
+
+
+def report_on(view: TableView, findings: Sequence[Finding]) -> FileReport:
+    """Return the report with the findings on a file."""
+    sizes = view.n_rows, view.n_queries
+    return FileReport(view.path, view.kind, *sizes, tuple(findings), view.read_as)
 
 
 def damaged_report(error: FormatError, kind: str) -> FileReport:
@@ -242,60 +246,28 @@ def damaged_report(error: FormatError, kind: str) -> FileReport:
     return FileReport(error.path, kind, 0, 0, (finding,))
 
 
-@dataclass(frozen=True, slots=True)
-class Profile:
-    """Severities and limits that differ from the usual ones.
+@dataclass(frozen=True)
+class Choices:
+    """The chosen rules, their severities and limits, and the severities that fail a check.
 
     Attributes:
         max_depth: Results allowed per query.
-        max_tag_length: Characters allowed in the run tag.
         severities: Severities that differ from those of the rules, by code.
-    """
-
-    max_depth: int = DEFAULT_MAX_DEPTH
-    severities: Mapping[str, Severity] = field(default_factory=dict)
-    max_tag_length: int = MAX_TAG_LENGTH
-
-    def apply(self, finding: Finding) -> Finding:
-        """Return a finding with its severity in this profile, which P103 keeps on most queries."""
-        is_most = finding.code == "P103" and finding.count * 2 > (finding.total or 0)
-        usual = finding.severity
-        return (
-            finding
-            if is_most
-            else replace(finding, severity=self.severities.get(finding.code, usual))
-        )
-
-
-_TREC = dict.fromkeys(("P103", "P108"), Severity.WARNING)
-_SUBMISSION = dict.fromkeys(("P108", "R107", "R151", "R152"), Severity.ERROR)
-PROFILES = {
-    "default": Profile(),
-    "trec": Profile(TREC_MAX_DEPTH, _TREC),
-    "submission": Profile(severities=_SUBMISSION, max_tag_length=25),
-}
-"""The profiles by name."""
-
-
-@dataclass(frozen=True)
-class Choices:
-    """The chosen rules, their severities, and the severities that fail a check.
-
-    Attributes:
-        profile: Severities and the limit of results.
+        max_tag_length: Characters allowed in the run tag.
         strict: True if warnings fail the check too.
         select: Codes of the only rules that are reported; empty for all.
         ignore: Codes of rules that are not reported, although they are selected.
     """
 
-    profile: Profile
+    max_depth: int = DEFAULT_MAX_DEPTH
+    severities: Mapping[str, Severity] = field(default_factory=dict)
+    max_tag_length: int = MAX_TAG_LENGTH
     strict: bool = False
     select: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
 
-    @classmethod
+    @staticmethod
     def of(
-        cls,
         profile: str | None = None,
         select: Sequence[str] = (),
         ignore: Sequence[str] = (),
@@ -319,12 +291,12 @@ class Choices:
         if base is None:
             what = f"unknown profile '{profile}'"
             raise UsageError(what, remedy=f"profiles: {', '.join(PROFILES)}")
-        base = replace(base, max_depth=max_depth or base.max_depth)
+        base = replace(base, max_depth=max_depth or base.max_depth, strict=strict)
         if not select and not ignore:
-            return cls(base, strict)
+            return base
         from trectools_plus.validation.rules.topics import CATALOGUE
 
-        return cls(base, strict, CATALOGUE.codes(select), CATALOGUE.codes(ignore))
+        return replace(base, select=CATALOGUE.codes(select), ignore=CATALOGUE.codes(ignore))
 
     def chosen(self, code: str) -> bool:
         """Return whether the rule with a code is reported."""
@@ -332,10 +304,27 @@ class Choices:
 
     def apply(self, report: FileReport) -> FileReport:
         """Return the report with the chosen findings and the severities of the profile."""
-        findings = (one for one in report.findings if self.chosen(one.code))
-        return replace(report, findings=tuple(map(self.profile.apply, findings)))
+        chosen = (one for one in report.findings if self.chosen(one.code))
+        findings = (replace(one, severity=self.severity(one)) for one in chosen)
+        return replace(report, findings=tuple(findings))
+
+    def severity(self, finding: Finding) -> Severity:
+        """Return the severity of a finding in this profile, which P103 keeps on most queries."""
+        is_most = finding.code == "P103" and finding.count * 2 > (finding.total or 0)
+        usual = finding.severity
+        return usual if is_most else self.severities.get(finding.code, usual)
 
     def fails(self, report: FileReport) -> bool:
         """Return whether a report that :meth:`apply` returned fails the check."""
         failing = {Severity.ERROR, Severity.WARNING} if self.strict else {Severity.ERROR}
         return any(finding.severity in failing for finding in report.findings)
+
+
+_TREC = dict.fromkeys(("P103", "P108"), Severity.WARNING)
+_SUBMISSION = dict.fromkeys(("P108", "R107", "R151", "R152"), Severity.ERROR)
+PROFILES = {
+    "default": Choices(),
+    "trec": Choices(TREC_MAX_DEPTH, _TREC),
+    "submission": Choices(severities=_SUBMISSION, max_tag_length=25),
+}
+"""The profiles by name."""

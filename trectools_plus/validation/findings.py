@@ -15,7 +15,6 @@ from trectools_plus.text import MinorNote, one_line, plural, sentences, visible
 
 MAX_QUOTED = 3
 """Number of findings that an error message quotes."""
-_SHOWN = 5
 
 
 class Severity(StrEnum):
@@ -128,13 +127,8 @@ class FileReport(Displayed):
     read_as: str | None = None
 
     def _text(self) -> str:
-        """The file, its size and the first findings, a line each."""
-        rows, queries = plural(self.rows, "row"), plural(self.queries, "query", "queries")
-        found = plural(len(self.findings), "finding")
-        first = self.findings[:_SHOWN]
-        lines = [f"<FileReport of the {self.kind} {self.path}: {rows}, {queries}, {found}>"]
-        lines += [f"  {one.severity} {one.code} {one_line(one.message)}" for one in first]
-        return "\n".join([*lines, "  …"] if len(self.findings) > _SHOWN else lines)
+        """The text that ``runs validate`` prints."""
+        return render_text([self])
 
     @property
     def errors(self) -> tuple[Finding, ...]:

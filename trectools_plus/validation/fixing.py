@@ -29,8 +29,7 @@ from trectools_plus.validation.parts import ViewSettings
 from trectools_plus.validation.registry import Subject
 from trectools_plus.validation.rules import RULES
 from trectools_plus.validation.rules.qrels import repeats
-from trectools_plus.validation.views.qrels import QrelsView
-from trectools_plus.validation.views.runs import RunView
+from trectools_plus.validation.views.kinds import QrelsView, RunView
 
 if TYPE_CHECKING:
     import polars as pl

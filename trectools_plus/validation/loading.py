@@ -30,8 +30,7 @@ from trectools_plus.validation.findings import (
 )
 from trectools_plus.validation.registry import DEFAULT_MAX_DEPTH
 from trectools_plus.validation.rules.pairs import PairView
-from trectools_plus.validation.views.qrels import QrelsView
-from trectools_plus.validation.views.runs import RunView
+from trectools_plus.validation.views.kinds import QrelsView, RunView
 
 if TYPE_CHECKING:
     from trectools_plus.formats.tables import Qrels, Run, Topics

@@ -29,9 +29,8 @@ from trectools_plus.formats.lexing import lex_run
 from trectools_plus.formats.query_chunks import CHUNK_BYTES, Chunk, iter_query_chunks
 from trectools_plus.validation.rules import RULES
 from trectools_plus.validation.rules.pairs import PairView
+from trectools_plus.validation.views.kinds import QrelsView, RunView
 from trectools_plus.validation.views.places import PairFacts, Places
-from trectools_plus.validation.views.qrels import QrelsView
-from trectools_plus.validation.views.runs import RunView
 from trectools_plus.validation.views.tables import SNIFFED_BYTES, Shape
 
 if TYPE_CHECKING:

@@ -120,10 +120,12 @@ class Rule:
             view: The file on which findings are reported.
         """
         known = view.answers if self.chunked else None
-        answers = self.answers(subject, view) if known is None else known
         for number, case in enumerate(self.cases):
-            places = answers.get((self.code, number))
-            if places and (case.given is None or case.given(subject, places)):
+            if known is None:
+                places = view.places(case.where(subject), case.column)
+            else:
+                places = known.get((self.code, number), Places())
+            if places.count and (case.given is None or case.given(subject, places)):
                 return self._describe(subject, view, case, places)
         return None
 
@@ -254,7 +256,7 @@ class Registry:
     """Rules by code: files first and pairs last."""
 
     def __init__(self, rules: Iterable[Rule]) -> None:
-        self._rules = {row.code: row for row in sorted(rules, key=lambda row: in_order(row.code))}
+        self._rules = {row.code: row for row in sorted(rules, key=in_order)}
 
     def __iter__(self) -> Iterator[Rule]:
         return iter(self._rules.values())
@@ -292,6 +294,6 @@ class Registry:
 _EXAMPLE = "use a code like R131 or a name like duplicate-document"
 
 
-def in_order(code: str) -> tuple[int, str]:
-    """Return the sort key of codes: files first and pairs last."""
-    return "FRQTP".find(code[0]), code
+def in_order(row: Rule | Finding) -> tuple[int, str]:
+    """Return the sort key of rules and findings: files first and pairs last."""
+    return "FRQTP".find(row.code[0]), row.code

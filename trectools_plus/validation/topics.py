@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,7 +11,7 @@ from trectools_plus.formats.columns.lexer import scan_columns
 from trectools_plus.formats.files.content import FileContent, read_file
 from trectools_plus.formats.topics import DEFAULTS, LINE_FORMS, Form, TopicOptions, form_of
 from trectools_plus.text import plural
-from trectools_plus.validation.engine import damaged_report, run_rules
+from trectools_plus.validation.engine import damaged_report, report_on, run_rules
 from trectools_plus.validation.findings import FileReport, Finding, Fix
 from trectools_plus.validation.registry import in_order
 from trectools_plus.validation.rules.topics import CATALOGUE
@@ -80,14 +79,7 @@ def validate_topics(
         return damaged_report(error, "topics")
     topics = read_view(source, options=options)
     topics.every_line = every_line
-    return report_on(topics, check_topics(topics), topics.kind)
-
-
-def report_on(topics: TopicsView, findings: Sequence[Finding], kind: str) -> FileReport:
-    """Return the report with the findings on a file."""
-    counts, read_as = (topics.n_rows, topics.n_queries), topics.read_as
-    read_as = read_as and f"read as {read_as}"
-    return FileReport(topics.path, kind, *counts, tuple(findings), read_as=read_as)
+    return report_on(topics, check_topics(topics))
 
 
 def check_topics(topics: TopicsView) -> list[Finding]:
@@ -98,7 +90,7 @@ def check_topics(topics: TopicsView) -> list[Finding]:
         judgments, known = judgments_of(topics), {one.code for one in recorded}
         rules = [rule for rule in CATALOGUE if rule.code not in known | _NOT_FOR_TEST_SETS]
         findings += run_rules(judgments, ("qrels",), judgments, rules=rules)
-    findings.sort(key=lambda finding: (finding.code[0] == "Q", in_order(finding.code)))
+    findings.sort(key=lambda finding: (finding.code[0] == "Q", in_order(finding)))
     return [replace(finding, path=topics.path, fix=Fix.NO) for finding in findings]
 
 

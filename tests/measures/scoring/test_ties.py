@@ -5,7 +5,7 @@ import pytest
 from trectools_plus.formats.tables import Run
 from trectools_plus.measures.scoring import count_ties
 from trectools_plus.validation.loading import load_run
-from trectools_plus.validation.views.runs import RunView
+from trectools_plus.validation.views.kinds import RunView
 
 
 def test_counts_in_both_precisions():

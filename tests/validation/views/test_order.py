@@ -11,7 +11,7 @@ from trectools_plus.formats.columns.ids import Ids
 from trectools_plus.formats.columns.rows import QueryBlocks, find_blocks
 from trectools_plus.formats.ranking import rank_documents
 from trectools_plus.formats.tables import Run
-from trectools_plus.validation.views.runs import RunView
+from trectools_plus.validation.views.kinds import RunView
 
 ROWS = st.lists(
     st.tuples(

@@ -42,9 +42,8 @@ from trectools_plus.validation.loading import (
     open_single_run,
 )
 from trectools_plus.validation.rules.pairs import PairView
+from trectools_plus.validation.views.kinds import QrelsView, RunView
 from trectools_plus.validation.views.places import places_in_query
-from trectools_plus.validation.views.qrels import QrelsView
-from trectools_plus.validation.views.runs import RunView
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -73,7 +73,7 @@ from trectools_plus.plugins import without_user_code
 from trectools_plus.retrieval.backends.modes import models_used
 from trectools_plus.retrieval.index.models import SourceFile
 from trectools_plus.retrieval.outcome import summarise_latency
-from trectools_plus.validation.views.qrels import QrelsView
+from trectools_plus.validation.views.kinds import QrelsView
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

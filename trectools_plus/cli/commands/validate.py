@@ -116,9 +116,9 @@ def runs_validate(
       trectools-plus runs validate base.run --fix fixed.run --fix R152
     """
     choices = options.choices(max_depth)
-    depth, names = choices.profile.max_depth, formats.column_names(columns)
+    depth, names = choices.max_depth, formats.column_names(columns)
     inputs = (qrels, topics, docids)
-    longest = choices.profile.max_tag_length
+    longest = choices.max_tag_length
     fix_run = partial(validation.fix_run, max_tag_length=longest)
     fixed = fix_file(fix, runs, fix_run, columns=columns, inputs=inputs)
     queries = None if topics is None else formats.read_topics(topics, fields.options())

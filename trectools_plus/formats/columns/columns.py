@@ -344,6 +344,8 @@ class Columns:
 
         The content is that of the first part, with which the file begins.
         """
+        if len(parts) == 1:
+            return parts[0]
         facts = FileFacts.joined([part.facts for part in parts])
         n_lines = (part.facts.n_lines for part in parts[:-1])
         lines_before = list(accumulate(n_lines, initial=0))

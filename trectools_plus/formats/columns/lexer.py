@@ -113,7 +113,7 @@ def scan_columns(source: FileContent, n_fields: int) -> Columns:
     data, overlong = source.data, source.overlong
     lexer = _Lexer(source, n_fields)
     start = len(BOM) if data.startswith(BOM) else 0
-    parts, is_tidy = [lexer.part(b"", FileFacts())], True
+    parts, is_tidy = list[Columns](), True
     begin = start
     while begin < len(data):  # complete lines: about a chunk, or one longer line
         end = data.rfind(b"\n", begin, begin + CHUNK_BYTES) + 1
@@ -136,7 +136,7 @@ def scan_columns(source: FileContent, n_fields: int) -> Columns:
             longest_line_at=1,
         )
         parts.append(lexer.part(b"", facts))
-    columns = Columns.joined(parts)
+    columns = Columns.joined(parts or [lexer.part(b"", FileFacts())])
     has_final_newline = len(data) == start or data.endswith(b"\n")
     facts = replace(
         columns.facts,

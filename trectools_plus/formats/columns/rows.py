@@ -124,6 +124,8 @@ class _Rows:
     def joined(cls, parts: Sequence[Self]) -> Self:
         """Return the rows of some parts of a file, or no rows."""
         parts = parts or [cls.of_fields(Fields(Text(b""), np.zeros((RUN_FIELDS, 0), np.int64)))]
+        if len(parts) == 1:
+            return parts[0]
         columns = (
             [getattr(part, column.name) for part in parts]
             for column in fields(cls)  # type: ignore[arg-type]

@@ -10,21 +10,22 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from trectools_plus.choices import RELEVANT
 from trectools_plus.formats.columns.ids import Flags, Ids, Rows
 from trectools_plus.formats.files.content import BOM, read_file
 from trectools_plus.text import listed, plural
 from trectools_plus.validation.findings import UNJUDGED
 from trectools_plus.validation.registry import JUDGED_CUTOFF, MIN_JUDGED, Case, rule, rule_of_cases
+from trectools_plus.validation.views.kinds import QrelsView, RunView, near_matches, unify_spellings
 from trectools_plus.validation.views.places import (
     N_SHOWN_IDS,
     NO_ROWS,
     PairFacts,
+    Pairs,
     Places,
     Value,
     places_in_query,
 )
-from trectools_plus.validation.views.qrels import QrelsView, near_matches, unify_spellings
-from trectools_plus.validation.views.runs import RunView
 from trectools_plus.validation.views.tables import Numbers, TableView
 
 if TYPE_CHECKING:
@@ -308,16 +309,52 @@ RULES = (
 )
 
 
-def near_places(run: RunView, rows: Rows, theirs: str) -> Places:
-    """Return unjudged rows whose document is judged in another spelling as places.
+def find_facts(
+    run: RunView, qrels: QrelsView, number: Rows, judged: Rows, ranks: Rows
+) -> PairFacts:
+    """Return what the rules on documents need to know of a run, or of a part of one.
 
     Args:
-        run: The run.
-        rows: The rows.
-        theirs: The first of these documents as the qrels spell it.
+        run: The run, or the part.
+        qrels: The qrels.
+        number: For each query of the run, its number in the qrels; -1 if it is not judged.
+        judged: The rows with judged documents, at least of the first ``JUDGED_CUTOFF`` ranks.
+        ranks: The ranks of these rows.
     """
-    places = run.places(rows, 3)
-    return replace(places, first={**places.first, "theirs": theirs})
+    of_judged, query = run.blocks.sizes[number >= 0], number[run.blocks.query]
+    has_judged, first = len(judged) > 0, np.flatnonzero(query >= 0)[:N_SHOWN_IDS]
+    return PairFacts(
+        n_documents=int(of_judged.sum()),
+        n_judged=len(judged),
+        n_shown=int(np.minimum(of_judged, JUDGED_CUTOFF).sum()),
+        n_judged_shown=int(np.count_nonzero(ranks <= JUDGED_CUTOFF)),
+        n_common=len(judged) or int(qrels.pairs.has_any(run.doc_ids)),
+        unjudged=() if has_judged else tuple(run.doc_ids.texts(first)),
+        near=near_documents(run, qrels, query),
+    )
+
+
+def near_documents(run: RunView, qrels: QrelsView, query: Rows) -> Places:
+    """Return unjudged rows whose document is judged in another spelling.
+
+    The two ids are equal apart from case, normal form or invisible characters.
+
+    Args:
+        run: The run, or a part of one.
+        qrels: The qrels.
+        query: The number of each row's query in the qrels; -1 if it is not judged.
+    """
+    ids, rows = run.doc_ids, np.arange(run.n_rows)
+    if (
+        qrels.unified_pairs is qrels.pairs
+    ):  # only ids with capital letters or beyond ASCII can differ
+        rows = np.flatnonzero(ids.beyond_ascii() | ~ids.equal(ids.lower()))
+    places, judgments = qrels.unified_pairs.find(unify_spellings(ids.take(rows)), query[rows])
+    rows = rows[places]
+    judged, _ = qrels.pairs.find(ids.take(rows), query[rows])
+    near = run.places(np.delete(rows, judged), 3)
+    theirs = qrels.doc_ids.texts(np.delete(judgments, judged)[:1])
+    return replace(near, first={**near.first, "theirs": "".join(theirs)})
 
 
 def read_document_ids(path: str | Path) -> pl.Series:
@@ -356,23 +393,14 @@ class PairView:
         """The facts about the documents of the run and their judgments."""
         if self.qrels is None or self.run.pair_facts:
             return self.run.pair_facts or PairFacts()
-        spelled, others = self.near_documents
-        rows, _ = self.judgments
-        of_judged = np.flatnonzero(self.judged_query >= 0)
-        sizes = np.bincount(self.run.blocks.query[of_judged])
-        changes = tie_changes(self) if self.is_of_run else np.zeros(0)
-        theirs = self.qrels.doc_ids.text(others[0]) if len(others) else ""
-        return PairFacts(
-            n_documents=len(of_judged),
-            n_judged=len(rows),
-            n_shown=int(np.minimum(sizes, JUDGED_CUTOFF).sum()),
-            n_judged_shown=int((self.run.evaluated_ranks(rows) <= JUDGED_CUTOFF).sum()),
-            n_common=len(rows) or int(self.qrels.pairs.has_any(self.run.doc_ids)),
-            unjudged=() if len(rows) else tuple(self.run.doc_ids.texts(of_judged[:N_SHOWN_IDS])),
-            near=near_places(self.run, spelled, theirs),
-            tie_change=float(changes.sum()),
-            n_tie_changes=int(np.count_nonzero(changes > 1e-9)),
-        )
+        run, qrels = self.run, self.qrels
+        number = qrels.numbers_of(run.query_ids)
+        query = number[run.blocks.query]
+        judged = Pairs(*qrels.pairs.find(run.doc_ids, query))
+        facts = find_facts(run, qrels, number, judged.rows, run.evaluated_ranks(judged.rows))
+        changes = tie_changes(run, qrels, query, judged) if self.is_of_run else np.zeros(0)
+        n_changes = int(np.count_nonzero(changes > 1e-9))
+        return facts._replace(tie_change=float(changes.sum()), n_tie_changes=n_changes)
 
     @property
     def mean_tie_change(self) -> float:
@@ -408,60 +436,33 @@ class PairView:
         # Two topics are two queries, even if their ids are similar.
         return {ours: theirs for ours, theirs in near.items() if not {ours, theirs} <= topics}
 
-    @cached_property
-    def judged_query(self) -> Rows:
-        """For each row of the run: the number of its query in the qrels; -1 if it is not judged."""
-        assert self.qrels is not None
-        numbers = {query_id: number for number, query_id in enumerate(self.qrels.query_ids)}
-        of_queries = [numbers.get(query_id, -1) for query_id in self.run.query_ids]
-        return np.array(of_queries, np.int64).take(self.run.blocks.query)
 
-    @cached_property
-    def judgments(self) -> tuple[Rows, Rows]:
-        """Rows of the run whose document is judged for its query, ascending, and the judgments."""
-        if self.qrels is None:
-            return NO_ROWS, NO_ROWS
-        return self.qrels.pairs.find(self.run.doc_ids, self.judged_query)
-
-    @cached_property
-    def near_documents(self) -> tuple[Rows, Rows]:
-        """Unjudged rows of the run, and a judgment whose document differs only in spelling.
-
-        The two ids are equal apart from case, normal form or invisible characters.
-        """
-        assert self.qrels is not None
-        theirs = self.qrels.unified_pairs
-        if theirs is self.qrels.pairs and unify_spellings(self.run.doc_ids) is self.run.doc_ids:
-            # If this changes no id, ids that are equal in one spelling are equal ids.
-            return NO_ROWS, NO_ROWS
-        rows, judgments = theirs.find(unify_spellings(self.run.doc_ids), self.judged_query)
-        unjudged = ~np.isin(rows, self.judgments[0])
-        return rows[unjudged], judgments[unjudged]
-
-
-def tie_changes(pair: PairView) -> Numbers:
+def tie_changes(run: RunView, qrels: QrelsView, query: Rows, judged: Pairs) -> Numbers:
     """Return, for each judged query, the difference of AP in the best and worst order of ties.
 
     Scores are compared in 32 bits, as trec_eval 9 does. There are no differences if scores are not
     finite or documents repeated, which other rules report.
+
+    Args:
+        run: The run.
+        qrels: The qrels.
+        query: The number of each row's query in the qrels; -1 if it is not judged.
+        judged: The rows with judged documents, and their judgments.
     """
-    run, qrels = pair.run, pair.qrels
-    assert qrels is not None
     # Not a number: also without differences in the other chunks of the run.
     is_sound = np.isfinite(run.score).all() and not len(run.repeats)
     if not is_sound or not len(run.ties32):
         return np.full(qrels.n_queries, 0.0 if is_sound else np.nan)
     # Of repeated judgments, the first counts.
-    is_relevant = qrels.grade >= 1
+    is_relevant = qrels.grade >= RELEVANT
     is_relevant[qrels.repeats.rows] = False
     n_relevant = np.bincount(qrels.blocks.query[is_relevant], minlength=qrels.n_queries)
-    retrieved, judgments = pair.judgments
     relevant = np.zeros(run.n_rows, np.bool_)
-    relevant[retrieved] = is_relevant[judgments]
-    judged = pair.judged_query >= 0
-    query, relevant = pair.judged_query[judged], relevant[judged]
+    relevant[judged.rows] = is_relevant[judged.others]
+    of_judged = query >= 0
+    query, relevant = query[of_judged], relevant[of_judged]
     with np.errstate(over="ignore", under="ignore"):
-        score = run.score[judged].astype(np.float32)
+        score = run.score[of_judged].astype(np.float32)
     worst, best = (
         _sums_of_precisions(query, relevant[np.lexsort((key, -score, query))], qrels.n_queries)
         for key in (relevant, ~relevant)

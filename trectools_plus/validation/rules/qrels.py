@@ -7,6 +7,7 @@ from functools import partial
 
 import numpy as np
 
+from trectools_plus.choices import RELEVANT
 from trectools_plus.formats.columns.decimals import DECIMAL, INTEGER
 from trectools_plus.formats.columns.ids import Flags, Rows
 from trectools_plus.text import listed
@@ -24,11 +25,8 @@ from trectools_plus.validation.rules.files import (
     row_behind_hash,
     without_header,
 )
+from trectools_plus.validation.views.kinds import QrelsView
 from trectools_plus.validation.views.places import NO_ROWS, Pairs, Places
-from trectools_plus.validation.views.qrels import QrelsView
-
-RELEVANT = 1
-"""Lowest grade that counts as relevant, as in trec_eval without ``-l``."""
 
 HIGHEST_SCORED = 10**8
 """The highest grade that is scored: trec_eval uses a counter per grade, here 0.8 GB in total."""

@@ -28,8 +28,8 @@ from trectools_plus.validation.rules.files import (
     row_behind_hash,
     without_header,
 )
+from trectools_plus.validation.views.kinds import RunView
 from trectools_plus.validation.views.places import NO_PAIRS, NO_ROWS, Pairs, Places, places_in_query
-from trectools_plus.validation.views.runs import RunView
 from trectools_plus.validation.views.tables import NOT_FINITE
 
 
@@ -73,40 +73,30 @@ def is_fragile(text: str) -> bool:
     return is_changed or text in READ_AS_MISSING
 
 
-def may_be_fragile(ids: Ids) -> Flags:
-    """Flag ids for which :func:`is_fragile` may be true: a quick test of ASCII ids.
+def may_be_fragile(ids: Ids) -> Rows:
+    """Return ids for which :func:`is_fragile` may be true: a quick test of ASCII ids.
 
     Fragile ids begin with a sign, a digit, a point or a letter of a word for a missing value.
     Numbers of up to 16 digits that do not begin with 0 are not fragile.
     """
     begins = np.zeros(256, np.bool_)
     begins[list(b"+-.0123456789" + b"".join(text[:1].encode() for text in READ_AS_MISSING))] = True
-    first = ids.words[0] & np.uint64(0xFF)
-    flags: Flags = begins.take(first.astype(np.uint8))
-    if not flags.any():
-        return flags
-    other = np.zeros(len(ids), np.uint64)
-    for word in ids.words[:2]:
-        # The highest bit of each byte: the byte is not 0; it is at least "0"; it is above "9".
-        is_used = word + np.uint64(0x5F5F5F5F5F5F5F5F)
-        from_zero = word + np.uint64(0x5050505050505050)
-        other |= (is_used ^ from_zero) | (word + np.uint64(0x4646464646464646))
-    is_long = np.any([word != 0 for word in ids.words[2:]], axis=0)
-    flags &= (other & np.uint64(0x8080808080808080) != 0) | (first == ord("0")) | is_long
-    return flags
+    suspects = np.flatnonzero(begins[ids.words[0].astype(np.uint8)])
+    letters = np.stack([word[suspects] for word in ids.words], axis=1).view(np.uint8)
+    are_digits = ((letters - ord("0") < 10) | (letters == 0)).all(axis=1)
+    is_number = are_digits & (letters[:, 0] != ord("0")) & ~letters[:, 16:].any(axis=1)
+    return suspects[~is_number]
 
 
 def fragile_rows(run: RunView) -> Rows:
     """Return rows with a document id, or the first with a query id, that other programs change."""
-    suspects = np.flatnonzero(may_be_fragile(run.doc_ids))
-    fragile = [is_fragile(text) for text in run.doc_ids.texts(suspects)]
-    queries = np.array([is_fragile(text) for text in run.query_ids], np.bool_)
+    suspects = may_be_fragile(run.doc_ids)
+    documents = [is_fragile(text) for text in run.doc_ids.texts(suspects)]
+    queries = [is_fragile(text) for text in run.query_ids]
+    rows = suspects[np.array(documents, np.bool_)]
+    of_queries = run.blocks.first_rows[np.array(queries, np.bool_)]
     # Unlike `np.union1d`, this does not import `numpy.ma`.
-    return np.flatnonzero(
-        np.bincount(
-            np.append(run.blocks.first_rows[queries], suspects[np.array(fragile, np.bool_)])
-        )
-    )
+    return np.flatnonzero(np.bincount(np.append(of_queries, rows)))
 
 
 fragile = partial(

@@ -17,24 +17,24 @@ from trectools_plus.validation.rules import RULES
 from trectools_plus.validation.texts import near_pairs
 from trectools_plus.validation.views.topics import TopicsView
 
+_ID, _TEXT, _GRADE = pl.col("query_id"), pl.col("text"), pl.col("grade")
+
 MAX_WORDS = 1000
 """Highest number of words in a query."""
 
 
 def _repeated(topics: TopicsView, *, same: bool) -> pl.DataFrame:
     """Return topics whose id occurred before, with the same text or another one."""
-    frame = topics.frame.filter(pl.col("query_id").is_not_null())
+    frame = topics.frame.filter(_ID.is_not_null())
     firsts = pl.col("line", "text").first().over("query_id").name.prefix("first_")
-    again = frame.with_columns(firsts).filter(pl.col("query_id").is_first_distinct().not_())
-    return again.filter(pl.col("text").eq_missing(pl.col("first_text")) == same)
+    again = frame.with_columns(firsts).filter(_ID.is_first_distinct().not_())
+    return again.filter(_TEXT.eq_missing(pl.col("first_text")) == same)
 
 
 def _unwritable(topics: TopicsView) -> pl.DataFrame:
     """Return the ids that cannot be written to a run or to qrels."""
-    starts = pl.any_horizontal(
-        pl.col("query_id").str.starts_with(start) for start in UNWRITABLE_STARTS
-    )
-    ids = topics.frame.filter(pl.col("query_id").str.contains(UNWRITABLE) | starts)
+    starts = pl.any_horizontal(_ID.str.starts_with(start) for start in UNWRITABLE_STARTS)
+    ids = topics.frame.filter(_ID.str.contains(UNWRITABLE) | starts)
     documents = topics.judged.filter(pl.col("doc_id").str.contains(UNWRITABLE))
     parts = [
         ids.select("line", "query_id", text="query_id", what=pl.lit("id")),
@@ -61,12 +61,12 @@ def _same_texts(topics: TopicsView) -> pl.DataFrame:
     """Return topics with the text of an earlier one with another id."""
     frame = topics.frame.drop_nulls(["query_id", "text"])
     frame = frame.with_columns(norm=normalised(frame["text"])).filter(pl.col("norm") != "")
-    frame = frame.with_columns(first_id=pl.col("query_id").first().over("norm"), line="text_line")
-    return frame.filter(pl.col("query_id") != pl.col("first_id"))
+    frame = frame.with_columns(first_id=_ID.first().over("norm"), line="text_line")
+    return frame.filter(pl.col("first_id") != _ID)
 
 
 def _long_texts(topics: TopicsView) -> pl.DataFrame:
-    words = pl.col("text").str.count_matches(r"\S+")
+    words = _TEXT.str.count_matches(r"\S+")
     return topics.frame.with_columns(words=words, line="text_line").filter(words > MAX_WORDS)
 
 
@@ -296,12 +296,12 @@ def _cases(status: str, message: str, remedy: str | None = None) -> tuple[Case, 
 
 def _without_relevant(test_set: TopicsView) -> pl.DataFrame:
     """Return the queries without a relevant term; none if all have only wrong terms."""
-    relevant = test_set.judged.filter(pl.col("grade") > 0)["query_id"]
-    judged = pl.col("query_id").is_in(test_set.judged["query_id"].implode())
+    relevant = test_set.judged.filter(_GRADE > 0)["query_id"]
+    judged = _ID.is_in(test_set.judged["query_id"].implode())
     has_wrong_terms = relevant.is_empty() and test_set.queries.select(judged.all()).item()
     if not test_set.is_test_set or has_wrong_terms:
         return pl.DataFrame()
-    return test_set.queries.filter(~pl.col("query_id").is_in(relevant.implode()))
+    return test_set.queries.filter(~_ID.is_in(relevant.implode()))
 
 
 def _no_language(test_set: TopicsView) -> bool:
@@ -391,9 +391,7 @@ TEST_SET_RULES = (
         f"Write a grade from {LOWEST_GRADE} to {HIGHEST_GRADE}",
         f"grade {{grade}} of {{doc_id!v}} is not from {LOWEST_GRADE} to {HIGHEST_GRADE}"
         "[ ({count:such grade})]",
-        lambda test_set: test_set.judged.filter(
-            ~pl.col("grade").is_between(LOWEST_GRADE, HIGHEST_GRADE)
-        ),
+        lambda test_set: test_set.judged.filter(~_GRADE.is_between(LOWEST_GRADE, HIGHEST_GRADE)),
         blocks_scoring=False,
     ),
     rule(

@@ -201,6 +201,7 @@ class TableView:
         has_comments: True if a line that begins with '#' is a comment, which is reported.
         answers: If the file was read in chunks: the places that break the rules, by code and
             number of the case. Of the rows, only the queries are then known.
+        read_as: The fields of topics that were read, if they are not the usual ones.
         other_query_ids: Query ids of the file that this one is scored with, if known. A line with
             one of them is not a header.
     """
@@ -212,6 +213,7 @@ class TableView:
     is_line_based: bool = True
     has_comments: bool = True
     answers: Mapping[tuple[str, int], Places] | None = None
+    read_as: str | None = None
     other_query_ids: frozenset[str] = frozenset()
 
     def __init__(
@@ -254,7 +256,7 @@ class TableView:
     @property
     def layout(self) -> str:
         """The names of the values that each row must have, for messages."""
-        return " ".join(self.origin.required if self.origin else _USUAL_NAMES[self.kind])
+        return " ".join(self.origin.required) if self.origin else _LAYOUTS[self.kind]
 
     @property
     def form_notes(self) -> str:
@@ -403,10 +405,7 @@ FIELD_NAMES = {
     "qrels": ("query_id", "second", "doc_id", "grade"),
 }
 """The names of the fields in templates, by kind."""
-_USUAL_NAMES = {
-    "run": ("qid", "Q0", "docid", "rank", "score", "tag"),
-    "qrels": ("qid", "iter", "docid", "grade"),
-}
+_LAYOUTS = {"run": "qid Q0 docid rank score tag", "qrels": "qid iter docid grade"}
 """The usual names of the columns, by kind."""
 _FEW_ROWS = 1000
 _OF_ALL_QUERIES, _OF_DOCUMENTS = (2, 6), (3, 4, 5)

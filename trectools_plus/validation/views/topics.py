@@ -17,7 +17,6 @@ fields. Additional fields of the fourth form are ignored. Both the validator and
 from __future__ import annotations
 
 import itertools
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
@@ -54,14 +53,9 @@ from trectools_plus.formats.topics import (
 )
 from trectools_plus.text import listed, quoted, visible
 from trectools_plus.validation.texts import language_of_folder, primary_language
-from trectools_plus.validation.views.qrels import QrelsView
+from trectools_plus.validation.views.kinds import QrelsView
 from trectools_plus.validation.views.tables import Shape, TableView
 
-_FIRST_DATA: Mapping[str, re.Pattern[str]] = {
-    "lines": re.compile(r"^(?!#[^\t\n]*$)[ \t\r\v\f]*[^\s]", re.MULTILINE),
-    "yaml": re.compile(r"^[ \t\r]*[^#\s]", re.MULTILINE),
-}
-"""The start of the data after comments, by form."""
 _QUERIES = {"line": pl.UInt32, "query_id": pl.String, "text": pl.String, "text_line": pl.UInt32}
 _JUDGED = {"line": pl.UInt32, "query_id": pl.String, "doc_id": pl.String, "grade": pl.Float64}
 
@@ -80,7 +74,6 @@ class TopicsView(TableView):
         cases: The cases of a test set; ``None`` for topics.
         judged: ``line, query_id, doc_id, grade`` of each judgment; the grade is null if it is not a
             whole number.
-        read_as: The fields that were read, if they are not the usual ones.
         terms: The ontology of the ids of a test set, which can ``resolve`` them; ``None`` if they
             are not checked.
         drops_unknown_terms: True if the set is used without the ids that are not terms, so that
@@ -90,7 +83,6 @@ class TopicsView(TableView):
 
     kind = "topics"
     cases: Cases | None = None
-    read_as: str | None = None
     terms: Any = None
     drops_unknown_terms: bool = False
     earlier_parts: Sequence[TopicsView] = ()
@@ -103,7 +95,8 @@ class TopicsView(TableView):
     def read(self, text: str, form: Form, options: TopicOptions) -> None:
         """Read the topics or the cases of a file."""
         table = read_any(text, form, options, test_sets=False)
-        topics, self.problems, self.read_as = table.topics, table.problems, table.read_as
+        topics, self.problems = table.topics, table.problems
+        self.read_as = table.read_as and f"read as {table.read_as}"
         if form in ("json", "yaml") and not topics:
             self.kind = "testset"
         if table.other is not None:
@@ -117,8 +110,7 @@ class TopicsView(TableView):
         ids = self.frame["query_id"]
         self.n_rows, self.n_queries = len(ids), ids.drop_nulls().n_unique() + ids.null_count()
         if topics or self.problems.groups:
-            match = _FIRST_DATA.get(form, re.compile(r"\S")).search(text)
-            self.shape = Shape(first_line=text.count("\n", 0, match.end()) + 1 if match else 1)
+            self.shape = Shape(first_line=1)
 
     @cached_property
     def judged(self) -> pl.DataFrame:

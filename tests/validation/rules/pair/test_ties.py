@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 from trectools_plus.formats.tables import Qrels, Run
 from trectools_plus.validation.engine import validate_run
-from trectools_plus.validation.rules.pairs import PairView, tie_changes
-from trectools_plus.validation.views.qrels import QrelsView
-from trectools_plus.validation.views.runs import RunView
+from trectools_plus.validation.rules.pairs import tie_changes
+from trectools_plus.validation.views.kinds import QrelsView, RunView
+from trectools_plus.validation.views.places import Pairs
 
 QRELS = (
     "1 0 d01 2\n1 0 d02 0\n1 0 d03 1\n1 0 d04 0\n2 0 d05 1\n2 0 d06 1\n2 0 d07 0\n"
@@ -58,7 +58,10 @@ def test_changes_are_those_between_the_extremes_of_all_orders(
         ]
         expected.append(max(values) - min(values))
     run, qrels = RunView.of_table(Run.from_dict(scores)), Qrels.from_dict(grades)
-    changes = tie_changes(PairView(run, QrelsView.of_table(qrels)))
+    view = QrelsView.of_table(qrels)
+    query = view.numbers_of(run.query_ids)[run.blocks.query]
+    judged = Pairs(*view.pairs.find(run.doc_ids, query))
+    changes = tie_changes(run, view, query, judged)
     assert changes.tolist() == pytest.approx(expected, abs=1e-9)
 
 

@@ -14,7 +14,7 @@ from trectools_plus.formats.files.content import FileContent
 from trectools_plus.validation.engine import check_view
 from trectools_plus.validation.findings import Finding
 from trectools_plus.validation.rules.runs import READ_AS_MISSING
-from trectools_plus.validation.views.runs import RunView
+from trectools_plus.validation.views.kinds import RunView
 
 
 def _findings(ids: list[str], query: str = "q", *, optional: bool = False) -> dict[str, Finding]:
