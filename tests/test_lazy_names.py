@@ -48,8 +48,7 @@ def test_every_public_name_can_be_imported(name: str) -> None:
 def test_no_public_name_is_a_module(name: str) -> None:
     # The import of a module sets an attribute of its package, and would replace the name.
     folder = Path(str(import_module(name).__file__)).parent
-    modules = {path.stem for path in folder.iterdir()}
-    assert modules & set(read_stub(name)[0]) == set()
+    assert {path.stem for path in folder.iterdir()} & set(read_stub(name)[0]) == set()
 
 
 def test_a_name_is_public_in_one_place() -> None:

@@ -303,8 +303,7 @@ def test_a_repeated_key_is_found(given, tmp_path):
     folder = shutil.copytree(given, tmp_path / "out")
     text = (folder / JSON).read_text()
     (folder / JSON).write_text(text.replace('"seed":', '"seed": 99, "seed":', 1))
-    problems = verify_report(folder).problems
-    assert f"{JSON}: the bytes differ" in problems
+    assert f"{JSON}: the bytes differ" in verify_report(folder).problems
 
 
 @pytest.mark.parametrize(

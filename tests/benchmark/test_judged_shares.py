@@ -44,8 +44,7 @@ def test_evaluations_know_the_shares(measures):
 
 
 def test_shares_are_those_of_queries_with_results():
-    run = {"q1": run_with(0)["q1"]}
-    assert evaluate(QRELS, {"x": run}, ["P@1"]).judged == {"x": 1.0}
+    assert evaluate(QRELS, {"x": {"q1": run_with(0)["q1"]}}, ["P@1"]).judged == {"x": 1.0}
 
 
 def test_qrels_of_relevant_documents_have_no_shares():

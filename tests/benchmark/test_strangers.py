@@ -226,8 +226,7 @@ def test_a_table_with_too_many_rows_is_refused(folder, monkeypatch):
 def test_verification_writes_nothing(folder):
     before = {path: sha256_file(path) for path in folder.rglob("*") if path.is_file()}
     verify_report(folder)
-    after = {path: sha256_file(path) for path in folder.rglob("*") if path.is_file()}
-    assert before == after
+    assert before == {path: sha256_file(path) for path in folder.rglob("*") if path.is_file()}
 
 
 @pytest.fixture
@@ -328,8 +327,7 @@ def iter_texts(schema):
 
 def test_every_text_of_a_report_is_known_to_be_safe():
     """A new field must be added here: what is not in ``OPENED`` is compared or shown only."""
-    found = {*iter_texts(BenchmarkReport.model_json_schema())}
-    assert found == {*OPENED, *TEXTS.split()}
+    assert {*iter_texts(BenchmarkReport.model_json_schema())} == {*OPENED, *TEXTS.split()}
 
 
 def test_every_setting_that_names_a_file_is_guarded():

@@ -42,8 +42,7 @@ def test_verbose_prints_the_traceback_of_an_error(program, tmp_path):
     done = program("runs info missing.run -v", tmp_path)
     assert done.code == 2
     assert done.stderr.startswith("Traceback ")
-    usual = program("runs info missing.run", tmp_path).stderr
-    assert done.stderr.endswith(usual)
+    assert done.stderr.endswith(program("runs info missing.run", tmp_path).stderr)
 
 
 class Terminal(io.StringIO):

@@ -51,8 +51,7 @@ def leaves(tree):
 
 
 def test_every_command_has_a_case(tree):
-    missing = {name for name in leaves(tree) if not used(name)}
-    assert missing == SERVERS
+    assert {name for name in leaves(tree) if not used(name)} == SERVERS
 
 
 def test_every_json_document_is_frozen(tree, observed):

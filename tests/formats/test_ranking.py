@@ -86,5 +86,4 @@ def test_order_is_that_of_a_plain_sort(scores: dict[str, dict[str, float]]) -> N
     ranked = rank_documents(Run.from_dict(scores).frame)
     assert list(ranked.select("query_id", "doc_id", "rank").iter_rows()) == expected
     assert rank_documents(ranked).equals(ranked)  # in order already: nothing is sorted
-    shown = ranked.with_columns(rank=0)
-    assert rank_documents(shown).equals(ranked)
+    assert rank_documents(ranked.with_columns(rank=0)).equals(ranked)

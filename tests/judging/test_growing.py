@@ -161,8 +161,7 @@ def test_answers_are_reused_across_plans_if_all_is_equal(judged, tmp_path):
     for label in read_labels(other.path / "labels.jsonl"):
         if (label.query_id, label.doc_id) in shared:
             assert label.grade == grades[label.query_id, label.doc_id]
-    changed = make("changed")
-    assert ask(changed, Judge("{query}\n{document}"), reuse=[judged.path]).reused == 0
+    assert ask(make("changed"), Judge("{query}\n{document}"), reuse=[judged.path]).reused == 0
     forged = judged.path / "labels.jsonl"
     forged.write_text(forged.read_text().replace('"grade":2', '"grade":3'))
     least = sum(grades[pair] != 2 for pair in shared)
@@ -185,8 +184,7 @@ def test_tokens_are_stored_and_priced(tmp_path):
     cost = number * (300 * 2.0 + 20 * 8.0) / 1e6
     assert summary.as_dict((2.0, 8.0))["cost"] == pytest.approx(cost)
     assert "cost" not in summary.as_dict()
-    silent = ask(plan, Judge("{document} {query}"))
-    assert silent.as_dict((2.0, 8.0))["cost"] is None
+    assert ask(plan, Judge("{document} {query}")).as_dict((2.0, 8.0))["cost"] is None
 
 
 @pytest.mark.parametrize(

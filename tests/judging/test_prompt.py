@@ -84,8 +84,7 @@ def test_a_cut_text_is_a_begin_of_the_text(text, longest):
     ],
 )
 def test_grades_are_read(form, number):
-    text = form.replace("%d", str(number))
-    assert read_grade(text) == ReadGrade(number)
+    assert read_grade(form.replace("%d", str(number))) == ReadGrade(number)
 
 
 @pytest.mark.parametrize(

@@ -51,7 +51,6 @@ def test_without_the_extra(monkeypatch):
 
 def test_a_file_is_read_once_until_it_changes(toy_path, tmp_path):
     path = write(tmp_path / "mine.obo", toy_path.read_bytes())
-    first = load_ontology(path)
-    assert load_ontology(str(path)) is first
+    assert load_ontology(str(path)) is load_ontology(path)
     path.write_text("[Term]\nid: X:1\n")
     assert len(load_ontology(path)) == 1

@@ -102,8 +102,7 @@ def test_many_notes_and_findings_fit_40_lines(make_report, width):
     assert lines[-1].endswith("more lines: --all")
     assert sum(line.startswith(" mode-") for line in lines) == 12
     assert len(printed(report, width=width, lines_after=6).splitlines()) <= 34
-    everything = printed(report, width=width, full=True)
-    assert "Remark 49." in everything
+    assert "Remark 49." in printed(report, width=width, full=True)
     assert "Look at next" not in printed(report, width=width, notes=False)
 
 

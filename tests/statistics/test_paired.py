@@ -99,17 +99,14 @@ def test_bootstrap_p_is_the_share_of_shifted_resamples_with_the_added_one():
     found = np.array([abs(stats.ttest_1samp(one, 0).statistic) for one in resampled])
     threshold = abs(stats.ttest_1samp(differences, 0).statistic)
     expected = (1 + (found >= threshold).sum()) / 401
-    test = bootstrap_test(differences, resamples=400, seed=4)
-    assert test.p_value[0] == expected
+    assert bootstrap_test(differences, resamples=400, seed=4).p_value[0] == expected
 
 
 def test_bootstrap_of_few_different_values():
     """A resample without variation neither divides by zero nor makes every difference spurious."""
     assert bootstrap_test([1.0, 1.1]).p_value[0] > 0.4  # half of the resamples repeat one row
-    one_of_200 = np.where(np.arange(200) < 1, 0.5, 0.0)
-    assert bootstrap_test(one_of_200).p_value[0] > 0.2
-    nearly_all = np.where(np.arange(50) < 48, 1.0, 0.0)
-    assert bootstrap_test(nearly_all).p_value[0] < 0.001
+    assert bootstrap_test(np.where(np.arange(200) < 1, 0.5, 0.0)).p_value[0] > 0.2
+    assert bootstrap_test(np.where(np.arange(50) < 48, 1.0, 0.0)).p_value[0] < 0.001
 
 
 @given(DIFFERENCES)

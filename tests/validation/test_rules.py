@@ -210,8 +210,7 @@ def test_a_bar_in_an_id_is_no_separator(tmp_path: Path) -> None:
 
 def test_swapped_columns_are_not_subtopics(tmp_path: Path) -> None:
     path = write(tmp_path / "qrels", "1 d01 0 2\n1 d02 0 0\n2 d01 0 1\n2 d03 0 0\n")
-    codes = {finding.code for finding in validate_qrels(path).errors}
-    assert codes == {"Q108"}
+    assert {finding.code for finding in validate_qrels(path).errors} == {"Q108"}
 
 
 def test_damaged_streams_are_reported(tmp_path: Path) -> None:

@@ -23,8 +23,7 @@ def _compare(**options):
 @pytest.mark.parametrize("baseline", [None, "bad"])
 def test_every_named_measure_is_in_every_output(tmp_path, baseline):
     found = _compare(baseline=baseline)
-    document = json.loads(found.to_json())
-    assert document["headline_measures"] == EIGHT
+    assert json.loads(found.to_json())["headline_measures"] == EIGHT
     files = [tmp_path / f"t{suffix}" for suffix in (".tex", ".md", ".csv")]
     found.write(*files)
     for text in (str(found), found._repr_html_(), *(file.read_text() for file in files)):

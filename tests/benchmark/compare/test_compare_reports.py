@@ -82,8 +82,7 @@ def test_settings_that_differ_are_named(bench):
     assert contrast.settings["seed"] == (1, 2)
     assert contrast.settings["targets.R@10.competitive"][1] == 0.9
     assert "resamples" not in contrast.settings
-    text = markdown(contrast_blocks(contrast))
-    assert "seed 1 to 2" in text
+    assert "seed 1 to 2" in markdown(contrast_blocks(contrast))
     assert contrast_document(contrast)["settings"]["seed"] == {"a": 1, "b": 2}
     assert compare_reports(a, a).settings == {}
 

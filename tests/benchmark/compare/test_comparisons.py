@@ -45,8 +45,7 @@ def make_expected():
     ],
 )
 def test_runs_and_paths_are_compared_alike(runs, expected):
-    found = compare(QRELS, runs, MEASURES, baseline="bm25", **FAST)
-    assert list(found) == expected
+    assert list(compare(QRELS, runs, MEASURES, baseline="bm25", **FAST)) == expected
     assert compare(load_qrels(QRELS), runs, MEASURES, baseline="bm25", **FAST)[:] == tuple(expected)
 
 

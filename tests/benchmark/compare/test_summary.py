@@ -55,8 +55,7 @@ def test_means_over_different_queries_have_no_best_run():
     # As many queries, and yet others.
     others = evaluation_of({"a": [1, 1, NAN], "b": [NAN, 1, 9]}, "MeanRank")
     assert best(others) == (["MeanRank"], None)
-    same = evaluation_of({"a": [1, 1, NAN], "b": [1, 3, NAN]}, "MeanRank")
-    assert best(same) == ([], "a")
+    assert best(evaluation_of({"a": [1, 1, NAN], "b": [1, 3, NAN]}, "MeanRank")) == ([], "a")
 
 
 def test_one_query_has_no_interval_and_no_status_of_its_ends():

@@ -324,8 +324,7 @@ def test_a_failed_benchmark_leaves_an_earlier_one_as_it_was(run, small, tmp_path
         with pytest.raises(InputError) as caught:
             write_reports(result, plots=False)
     assert caught.value.where == str(out / "per_query.parquet")
-    after = {path: path.read_bytes() for path in out.rglob("*") if path.is_file()}
-    assert after == before
+    assert {path: path.read_bytes() for path in out.rglob("*") if path.is_file()} == before
     assert {path.name for path in out.iterdir()} == {
         path.relative_to(out).parts[0] for path in before
     }

@@ -78,8 +78,7 @@ def test_every_way_of_reading_names_the_format(tmp_path: Path, name: str) -> Non
         with pytest.raises(TrectoolsPlusError) as caught:
             call()
         assert name in str(caught.value)
-    summary = fix_run(path, tmp_path / "out.run")
-    assert summary.refused == f"this is {name}, not text"
+    assert fix_run(path, tmp_path / "out.run").refused == f"this is {name}, not text"
     assert not (tmp_path / "out.run").exists()
 
 

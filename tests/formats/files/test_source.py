@@ -58,8 +58,7 @@ def test_plain_bytes_are_not_changed(tmp_path: Path) -> None:
     [(b"", []), (b"\n", [b""]), (b"a", [b"a"]), (b"a\r\n\nb", [b"a\r", b"", b"b"])],
 )
 def test_lines_end_in_lf_alone(tmp_path: Path, data: bytes, lines: list[bytes]) -> None:
-    path = write(tmp_path / "a", data)
-    assert list(iter_lines(path)) == lines
+    assert list(iter_lines(write(tmp_path / "a", data))) == lines
 
 
 @pytest.mark.parametrize("name", PACK)

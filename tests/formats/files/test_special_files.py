@@ -102,5 +102,4 @@ def test_a_file_that_shrinks_while_it_is_read_gives_what_is_left(
         os.truncate(path, left)
 
     monkeypatch.setattr(source_module, "detect", shrink)  # called with the first chunk
-    n_read = max(left, source_module.CHUNK_BYTES)
-    assert read_file(path).data == (ROW * 100_000)[:n_read]
+    assert read_file(path).data == (ROW * 100_000)[: max(left, source_module.CHUNK_BYTES)]

@@ -150,8 +150,7 @@ def test_lost_information_is_noted(tmp_path: Path) -> None:
     assert any("sampling probabilities" in note for note in convert_qrels(prels).notes)
     table = write(tmp_path / "q.csv", "qid,docid,grade,annotator\n1,a,1,x\n1,b,0,y\n")
     assert convert_qrels(table).notes == ("not converted: annotator",)
-    ranks = write(tmp_path / "r.csv", "qid,docid,rank\n1,a,1\n")
-    assert "ranks" in convert_run(ranks).notes[0]
+    assert "ranks" in convert_run(write(tmp_path / "r.csv", "qid,docid,rank\n1,a,1\n")).notes[0]
 
 
 @pytest.mark.parametrize(

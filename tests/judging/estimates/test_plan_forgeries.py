@@ -172,8 +172,7 @@ def test_an_unchanged_plan_is_verified_and_nothing_written(folder):
     found = verify_report(folder)
     assert found.problems == []
     assert found.figures > 0
-    after = {path: sha256_file(path) for path in folder.rglob("*") if path.is_file()}
-    assert after == before
+    assert {path: sha256_file(path) for path in folder.rglob("*") if path.is_file()} == before
 
 
 @pytest.mark.every(2)

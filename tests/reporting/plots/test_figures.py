@@ -90,8 +90,7 @@ def _inside(box, edge):
 def test_labels_do_not_overlap_for_any_number_of_modes(make_report, count):
     plots = all_plots(make_report, count)
     fewest = {"differences": 2}
-    expected = [name for name in PLOT_NAMES if count >= fewest.get(name, 1)]
-    assert [*plots] == expected
+    assert [*plots] == [name for name in PLOT_NAMES if count >= fewest.get(name, 1)]
     for name, figure in plots.items():
         assert not overlaps(figure), name
 
@@ -179,8 +178,7 @@ def test_files_say_what_they_show_and_nothing_of_when(make_report):
     png, svg = as_image(figure, "png"), as_image(figure, "svg")
     assert png.startswith(b"\x89PNG")
     assert b"Software" not in png
-    root = ET.fromstring(svg)
-    assert root.tag.endswith("svg")
+    assert ET.fromstring(svg).tag.endswith("svg")
     text = svg.decode()
     assert "Measures per mode" in text
     assert "<dc:date>" not in text

@@ -94,8 +94,7 @@ def test_romance_languages_have_no_compounds(language: str) -> None:
 
 
 def test_spanish_stop_words_are_no_stems() -> None:
-    glossary = Glossary({"una": "nail"}, "es")
-    assert glossary.translate("una uña").text == "nail"
+    assert Glossary({"una": "nail"}, "es").translate("una uña").text == "nail"
 
 
 @pytest.mark.parametrize("language", GLOSSARY_LANGUAGES)

@@ -83,8 +83,7 @@ def test_queries_without_other_texts(rewording: Rewording, text: str, language: 
 
 
 def test_the_language_of_all_queries_can_be_set(corpus: Corpus) -> None:
-    found = opened(corpus, language="en")
-    assert found.other_texts("Gaumenspalte", "de") == {}
+    assert opened(corpus, language="en").other_texts("Gaumenspalte", "de") == {}
 
 
 def test_only_terms_of_the_hpo_have_other_texts() -> None:
@@ -167,8 +166,7 @@ def test_the_hpo_is_searched_in_other_words(hpo: Corpus, mode: str) -> None:
     retriever = build_retrievers(hpo, [mode])[mode]
     for ranking, term_id in zip(retriever.search([*queries], 3), queries.values(), strict=True):
         assert ranking.doc_ids[0] == term_id
-    rewording = rewording_of(retriever)
-    assert rewording.other_texts("Gaumenspalte")
+    assert rewording_of(retriever).other_texts("Gaumenspalte")
 
 
 def test_declared_languages_decide(hpo: Corpus) -> None:

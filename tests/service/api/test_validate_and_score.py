@@ -34,8 +34,7 @@ def test_scores_are_those_of_eval(client, printed, tmp_path):
         ("run", ("../../run-1.run", (RUNS / "lexical.run").read_bytes())),
         ("run", ("http://x/run-2", (RUNS / "vector.run").read_bytes())),
     ]
-    answer = client.post("/v1/score?per_query=true", files=files)
-    assert answer.json() == expected
+    assert client.post("/v1/score?per_query=true", files=files).json() == expected
 
 
 @pytest.mark.parametrize(

@@ -58,8 +58,7 @@ def test_a_whole_query_by_keys_with_a_reload_in_the_middle(page, serve, report):
     is_saved(page, "chosen. Saved.")
     found = state(page)
     assert found["progress"]["complete"]
-    label = page.run("view.columns[at.column].label")
-    assert found["choice"] == label
+    assert found["choice"] == page.run("view.columns[at.column].label")
     assert page.run("document.querySelectorAll('.column.chosen h2').length") == 1
     assert page.run("document.getElementById('meter').value") == 1
     # What the file holds is what was said.

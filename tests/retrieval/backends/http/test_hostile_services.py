@@ -144,5 +144,4 @@ def test_the_limit_of_size_holds_while_content_is_unpacked(
 ) -> None:
     monkeypatch.setattr(client_module, "MAX_ANSWER_BYTES", 1 << 16)
     coding = {gzip.compress: "gzip", zlib.compress: "deflate"}.get(pack, "identity")
-    answer = ask(reply(pack(b"[" + b" " * (1 << 22) + b"]"), coding))
-    assert isinstance(answer, Failure)
+    assert isinstance(ask(reply(pack(b"[" + b" " * (1 << 22) + b"]"), coding)), Failure)

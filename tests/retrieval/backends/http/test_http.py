@@ -103,8 +103,7 @@ def test_what_fails_for_a_while_is_sent_again(start: Any, tmp_path: Path) -> Non
     service = start()
     texts = {"q1": "fail 503 2", "q2": "fail 429 1", "q3": "fail 500 3", "q4": "plain"}
     texts |= {"q5": "fail 408 1", "q6": "fail 425 1"}
-    file = fetch(service.url, texts, tmp_path)
-    assert file.manifest.status == "ok"
+    assert fetch(service.url, texts, tmp_path).manifest.status == "ok"
     attempts = {entry["query_id"]: entry["attempts"] for entry in journal_of(tmp_path)}
     assert attempts == {"q1": 3, "q2": 2, "q3": 4, "q4": 1, "q5": 2, "q6": 2}
     asked = service.asked()
@@ -135,8 +134,7 @@ def test_retry_after_is_heeded(start: Any, tmp_path: Path) -> None:
     file = fetch(service.url, texts, tmp_path, http={"concurrency": 2})
     assert file.manifest.status == "ok"
     first = min(at for query, _, at in service.log() if query == "q1")
-    again = max(at for query, _, at in service.log() if query == "q1")
-    assert again - first >= 1
+    assert max(at for query, _, at in service.log() if query == "q1") - first >= 1
 
 
 def test_a_stall_is_a_timeout(start: Any, tmp_path: Path) -> None:

@@ -80,8 +80,7 @@ def test_opensearch(
     if id_field is not None:
         found = {query: {one.lower() for one in results} for query, results in found.items()}
     assert found == FOUND
-    first = next(iter(run.run.to_dict()["q1"]))
-    assert first.lower() == "d1"  # it contains both words
+    assert next(iter(run.run.to_dict()["q1"])).lower() == "d1"  # it contains both words
 
 
 @pytest.mark.parametrize("mode", ["lexical", "vector", "hybrid"])
