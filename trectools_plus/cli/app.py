@@ -181,13 +181,13 @@ QRELS = {
 TOPICS = {
     "validate": CommandEntry(
         "validate:topics_validate",
-        "Check topics (TSV, CSV, JSON, TREC SGML, XML) and test sets (YAML, JSON, CSV).",
+        "Check topics (TSV, CSV, JSON, TREC SGML, XML) and test sets (YAML, JSON).",
     ),
 }
 TESTSET = {
     "validate": CommandEntry(
         "validate:validate_testset",
-        "Check test sets (YAML, JSON, CSV): ids, texts, grades, terms, language, near-duplicates, "
+        "Check test sets (YAML, JSON): ids, texts, grades, terms, language, near-duplicates, "
         "leakage.",
     ),
     "list": CommandEntry("sets:testset_list", "List the shipped test sets."),
