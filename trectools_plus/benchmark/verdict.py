@@ -301,7 +301,8 @@ def load_report(path: str | Path) -> BenchmarkReport:
         raise InputError(
             f"not a benchmark report of schema version {SCHEMA_VERSION}: {field}: {first['msg']}",
             where=str(path),
-            remedy="use a BenchmarkReport.json written by `benchmark run`",
+            remedy="use a BenchmarkReport.json written by `benchmark run`; for run files, use "
+            "`trectools-plus compare`",
         ) from error
     except (TypeError, ValueError, LookupError, AttributeError) as error:
         raise InputError("not a benchmark report", where=str(path)) from error

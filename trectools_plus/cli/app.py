@@ -181,13 +181,13 @@ QRELS = {
 TOPICS = {
     "validate": CommandEntry(
         "validate:topics_validate",
-        "Check topics (TSV, CSV, JSON, TREC SGML, XML) and test sets (YAML, JSON, CSV).",
+        "Check topics (TSV, CSV, JSON, TREC SGML, XML) and test sets (YAML, JSON).",
     ),
 }
 TESTSET = {
     "validate": CommandEntry(
         "validate:validate_testset",
-        "Check test sets (YAML, JSON, CSV): ids, texts, grades, terms, language, near-duplicates, "
+        "Check test sets (YAML, JSON): ids, texts, grades, terms, language, near-duplicates, "
         "leakage.",
     ),
     "list": CommandEntry("sets:testset_list", "List the shipped test sets."),
@@ -377,7 +377,7 @@ def _group(help_text: str, entries: Mapping[str, CommandEntry]) -> typer.Typer:
     return group
 
 
-runs_app = _group("Validate, fetch, fuse and describe TREC run files.", RUNS)
+runs_app = _group("Validate, fetch, fuse, convert and describe TREC run files.", RUNS)
 benchmark_app = _group("Compare retrieval modes or run files on the same queries.", BENCHMARK)
 app = _group(
     """Validate, fetch, score and compare TREC runs.
@@ -399,10 +399,12 @@ app = _group(
 )
 _GROUPS = {
     "runs": runs_app,
-    "qrels": _group("Check relevance judgments (qrels).", QRELS),
+    "qrels": _group("Check and convert relevance judgments (qrels).", QRELS),
     "topics": _group("Check topics and test sets.", TOPICS),
     "testset": _group(
-        "Check, convert, split and refresh test sets (queries with graded terms).", TESTSET
+        "Check, convert, split and refresh test sets (queries with graded terms), and compare the "
+        "grades of annotators.",
+        TESTSET,
     ),
     "benchmark": benchmark_app,
     "extraction": _group(

@@ -126,7 +126,7 @@ Columns = Annotated[
         "--columns",
         metavar="FIELD=COLUMN",
         help="Columns of a table with unusual names, or their numbers: "
-        "query=q,doc_id=_id,score=_score. Fields: query, doc_id, score, rank, system; in qrels "
+        "query=q,doc_id=_id,score=_score. Fields: query, doc_id, score, rank, tag; in qrels "
         "relevance.",
     ),
 ]

@@ -242,7 +242,7 @@ def read_documents(
         files = sorted(root.glob(f"*/{ANNOTATIONS_FOLDER}/*.json"))
     if not files:
         raise InputError(
-            f"there is no document in a sub-folder '{ANNOTATIONS_FOLDER}'",
+            f"no such folder, or no document in a sub-folder '{ANNOTATIONS_FOLDER}'",
             where=str(root),
             remedy="expected <dataset>/annotations/*.json",
         )

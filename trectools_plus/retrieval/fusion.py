@@ -75,9 +75,9 @@ class Fusion(Model):
         is_valid = self.weights is None or are_valid_weights(self.weights)
         if (self.weights is None) == (self.method == "weighted") or not is_valid:
             raise UsageError(
-                "the fusion method 'weighted', and no other, requires finite weights of at least "
-                "0, with at least one above 0",
-                remedy="use 'weighted' with weights, or another method without weights",
+                "only the fusion method 'weighted' takes weights, and it needs them: finite "
+                "numbers of at least 0, with at least one above 0",
+                remedy="give both the method 'weighted' and weights, or another method alone",
             )
         if self.method == "combmnz" and self.normalisation == "z-score":
             # With negative scores, a document in more rankings would get a lower score.

@@ -129,7 +129,7 @@ def read_test_set(path: str | Path, *, implied: bool = True) -> TestSet:
 
     Raises:
         InputError: If the file cannot be read.
-        FormatError: If the file is not JSON, YAML or CSV, or a field is missing or invalid.
+        FormatError: If the file is not JSON or YAML, or a field is missing or invalid.
     """
     source = read_file(path)
     view = read_view(source, _form_of(source))

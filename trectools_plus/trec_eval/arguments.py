@@ -297,7 +297,7 @@ def _unknown(name: str, word: str, version: Version) -> UsageError:
             f"trec_eval 9 has no measure {name}", where="-m", remedy="add --trec-eval-version 10"
         )
     stem, _, number = word.rpartition("_")
-    remedy = "-h -m all_trec lists all measures"
+    remedy = "`trectools-plus trec-eval -h -m all_trec` lists all measures"
     if stem in names and number.replace(".", "").isdigit():  # the name of an output line
         remedy = f"write -m {stem}.{number}"
     elif near := get_close_matches(name.lower(), names, 1):

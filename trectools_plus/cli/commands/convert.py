@@ -68,7 +68,9 @@ def runs_fuse(
     k: Annotated[int, Option(min=0, help="For rrf: the constant k of 1 / (k + rank).")] = 60,
     weights: Annotated[
         str | None,
-        Option(help="For weighted: one weight for each run, comma-separated."),
+        Option(
+            help="For weighted: one weight for each run, comma-separated, in the order of the runs."
+        ),
     ] = None,
     normalisation: Annotated[
         Normalisation,

@@ -86,7 +86,11 @@ def evaluate_runs(
     suffix = "" if output is None else output.suffix.lower()
     kind = output_format or _SUFFIXES.get(suffix)
     if kind is None:
-        raise UsageError(f"unknown format '{suffix}'", where=str(output), remedy="add --format")
+        raise UsageError(
+            f"unknown format '{suffix}'",
+            where=str(output),
+            remedy="use .txt, .json, .csv or .parquet, or add --format",
+        )
     scored = scoring.score(qrels, runs)
     evaluation = scored.evaluation
     if kind == "json":

@@ -123,8 +123,8 @@ def benchmark_compare(
     everything: Everything = False,
 ) -> None:
     """The modes and measures that both reports contain are compared, with intervals, tests,
-    latency, and the queries that changed most. Exit code 3: the reports use different qrels,
-    queries or documents.
+    latency, and with --all the queries that changed most. Exit code 3: the reports use different
+    qrels, queries or documents.
 
     \b
     Examples:
