@@ -23,15 +23,15 @@ from trectools_plus.formats.interchange.names import (
     normalize,
 )
 from trectools_plus.formats.interchange.table_files import BLANKS, Header, find_header
-from trectools_plus.formats.tables import Topics
-from trectools_plus.formats.topic_records.nodes import (
+from trectools_plus.formats.nodes import (
     Node,
     TreeError,
     parse_json,
     parse_yaml,
     text_node,
 )
-from trectools_plus.formats.topic_records.records import (
+from trectools_plus.formats.tables import Topics
+from trectools_plus.formats.topic_records import (
     SAMPLED,
     Problems,
     Topic,

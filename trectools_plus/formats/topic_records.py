@@ -26,7 +26,7 @@ from trectools_plus.formats.interchange.names import (
 )
 from trectools_plus.formats.interchange.table_files import Header
 from trectools_plus.formats.interchange.table_files import read_table as read_headed_table
-from trectools_plus.formats.topic_records.nodes import (
+from trectools_plus.formats.nodes import (
     Node,
     TreeError,
     line_counter,
