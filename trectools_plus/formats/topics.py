@@ -123,7 +123,7 @@ def read_any(text: str, form: Form, options: TopicOptions, *, test_sets: bool = 
             topics = find_topics(root, test_sets=test_sets) if root else None
             table.other = root if topics is None else None
     except TreeError as error:
-        table.problems.add("T104", error.line, error.what)
+        table.problems.add("T104", error.line, str(error))
     _fill(topics or [], options, table)
     return table
 
