@@ -291,9 +291,7 @@ def read_json_lines(text: str, problems: Problems) -> list[Topic]:
     return topics
 
 
-_LISTS = frozenset(
-    ("topics", "queries", "questions", "data", "records", "items", "claims", "testcases")
-)
+_LISTS = ("topics", "queries", "questions", "data", "records", "items", "claims", "testcases")
 _TURNS = {"turn", "turns", "utterances", "conversation"}
 
 
@@ -351,9 +349,23 @@ def _topic_of(mapping: Node) -> Topic:
 
 _ELEMENTS = ("top", "topic", "query", "question", "productionrequest", "request", "q", "doc")
 """The elements that can be topics; the first that a file has are."""
-_SGML_TAGS = frozenset(
-    ("num", "dom", "title", "desc", "smry", "narr", "con", "fac", "def", "query", "question")
-) | {"summary", "description", "narrative", "slang"}
+_SGML_TAGS = (
+    "num",
+    "dom",
+    "title",
+    "desc",
+    "smry",
+    "narr",
+    "con",
+    "fac",
+    "def",
+    "query",
+    "question",
+    "summary",
+    "description",
+    "narrative",
+    "slang",
+)
 _LABEL = re.compile(
     r"^(?:Number|Domain|Topic|Description|Summary|Narrative|Concept\(s\)|Factor\(s\)"
     r"|Definition\(s\))\s*:\s*",

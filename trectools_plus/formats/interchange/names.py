@@ -49,7 +49,7 @@ JOINED_TEXTS = names_of(
     "informationneed narrative narr background"
 )
 """Names of fields that are joined if a file has no field of ``TOPIC_TEXTS``."""
-LONG_TEXTS = frozenset({"narrative", "narr", "context", "background"})
+LONG_TEXTS = ("narrative", "narr", "context", "background")
 """``JOINED_TEXTS`` that explain a text instead of being part of it, unless they are alone."""
 TABLE_TEXTS = names_of(
     "text querytext query question title topictext questiontext searchquery utterance topic q"
