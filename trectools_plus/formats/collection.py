@@ -6,6 +6,7 @@ They are folders, or datasets of the ``ir_datasets`` catalogue: ``irds:<id>``.
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -75,8 +76,11 @@ class CollectionFiles(NamedTuple):
 
 def sample_files(folder: Path) -> dict[Path, bytes]:
     """Return the content of each file of ``sample``, and where it would be in a folder."""
-    sources = [path for path in sorted(SAMPLE_FOLDER.rglob("*")) if path.is_file()]
-    return {folder / path.relative_to(SAMPLE_FOLDER): path.read_bytes() for path in sources}
+    return {
+        folder / path.relative_to(SAMPLE_FOLDER): path.read_bytes()
+        for path in sorted(SAMPLE_FOLDER.rglob("*"))
+        if path.is_file()
+    }
 
 
 def find_collection_files(spec: str | Path) -> CollectionFiles:
@@ -123,9 +127,6 @@ def _find(folder: Path, name: str) -> Path | None:
     return found[0] if found else None
 
 
-_UNPRINTED = ("download error", "download failed", "[starting]", "[error]")
-
-
 class CatalogueDataset:
     """A dataset of the catalogue; its parts are downloaded and read on demand.
 
@@ -141,7 +142,7 @@ class CatalogueDataset:
     def __init__(self, name: str) -> None:
         import ir_datasets
 
-        self.dataset_id = dataset_id = name.removeprefix(CATALOGUE_PREFIX)
+        dataset_id = name.removeprefix(CATALOGUE_PREFIX)
         self.name = f"{CATALOGUE_PREFIX}{dataset_id}"
         try:
             self._dataset: Any = ir_datasets.load(dataset_id)
@@ -232,7 +233,11 @@ class CatalogueDataset:
 for _name in ("ir_datasets", "ir_datasets.util.download"):
     # The error contains a failed download.
     logging.getLogger(_name).addFilter(
-        lambda record: not record.getMessage().lower().startswith(_UNPRINTED)
+        lambda record: (
+            not re.match(
+                r"(?i)download error|download failed|\[starting\]|\[error\]", record.getMessage()
+            )
+        )
     )
 
 ID_KEYS = ("_id", "doc_id", "docid", "docno", "id")

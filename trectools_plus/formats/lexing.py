@@ -12,7 +12,6 @@ from trectools_plus.formats.files.content import BOM, FileContent
 from trectools_plus.formats.interchange.names import QUERY_IDS, ColumnNames, normalize
 
 _QUERY_NAMES = frozenset(map(normalize, QUERY_IDS))
-_BLANKS = " \t\v\f\r"
 
 
 def lex_run(source: FileContent, columns: ColumnNames | None = None) -> Columns:
@@ -52,7 +51,7 @@ def _lex(
 def _may_be_arranged(head: bytes) -> bool:
     """Return whether the first line with data may be the header of a table or the start of JSON."""
     text = head.removeprefix(BOM).decode("utf-8", "replace")
-    lines = (line for line in text.split("\n") if line.strip(_BLANKS) and line[0] != "#")
+    lines = (line for line in text.split("\n") if line.strip(" \t\v\f\r") and line[0] != "#")
     line = next(lines, "")
     return (
         re.match(r'\s*[{\[<"]|sep=', line) is not None

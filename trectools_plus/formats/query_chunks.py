@@ -41,20 +41,24 @@ def iter_query_chunks(path: str | Path, size: int | None = None) -> Iterator[Chu
     size = size or CHUNK_BYTES
     is_plain = is_plain_file(path)
     data, target, done = bytearray(), size, 0
+
+    def chunk(end: int) -> Chunk:
+        return partial(_chunk, None if is_plain else bytes(data[:end]), path, done, end)
+
     for content in iter_content(path):
         data += content
         while len(data) >= target:
             end = start_of_last_query(data[:target])
             if not end and target - 1 - data.rfind(b"\n", 0, target) > limits.MAX_LINE_BYTES:
-                yield partial(_chunk, None if is_plain else bytes(data), path, done, len(data))
+                yield chunk(len(data))
                 return
             target = size if end else 2 * target  # for a single query, read twice as much
             if end:
-                yield partial(_chunk, None if is_plain else bytes(data[:end]), path, done, end)
+                yield chunk(end)
                 del data[:end]
                 done += end
     if data:
-        yield partial(_chunk, None if is_plain else bytes(data), path, done, len(data))
+        yield chunk(len(data))
 
 
 def _chunk(content: bytes | None, path: str | Path, begin: int, n_bytes: int) -> bytes:

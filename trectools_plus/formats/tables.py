@@ -289,10 +289,6 @@ class Corpus(_Table):
         object.__setattr__(ordered, "_sha256", self.sha256())
         return ordered
 
-    def has_any(self, doc_ids: pl.Series) -> bool:
-        """Return true if at least one of these documents exists."""
-        return bool(doc_ids.is_in(self.frame["doc_id"].implode()).any())
-
     def find(self, doc_ids: pl.Series) -> pl.DataFrame:
         """Return ``doc_id, title, text`` of those of these documents that exist."""
         return self.frame.filter(pl.col("doc_id").is_in(doc_ids.implode()))

@@ -23,15 +23,15 @@ from trectools_plus.formats.interchange.names import (
     normalize,
 )
 from trectools_plus.formats.interchange.table_files import BLANKS, Header, find_header
-from trectools_plus.formats.tables import Topics
-from trectools_plus.formats.topic_records.nodes import (
+from trectools_plus.formats.nodes import (
     Node,
     TreeError,
     parse_json,
     parse_yaml,
     text_node,
 )
-from trectools_plus.formats.topic_records.records import (
+from trectools_plus.formats.tables import Topics
+from trectools_plus.formats.topic_records import (
     SAMPLED,
     Problems,
     Topic,
@@ -123,7 +123,7 @@ def read_any(text: str, form: Form, options: TopicOptions, *, test_sets: bool = 
             topics = find_topics(root, test_sets=test_sets) if root else None
             table.other = root if topics is None else None
     except TreeError as error:
-        table.problems.add("T104", error.line, error.what)
+        table.problems.add("T104", error.line, str(error))
     _fill(topics or [], options, table)
     return table
 

@@ -30,8 +30,6 @@ The pattern has the same meaning in Polars and in Python.
 UNWRITABLE_STARTS = ("#", "\ufeff")
 """Starts of a line that tools interpret as a comment or a byte order mark."""
 
-_UNWRITABLE = re.compile(UNWRITABLE)
-
 
 def valid_tag(tag: str, longest: int = MAX_TAG_LENGTH) -> str:
     """Replace invalid characters of a tag by ``_``, and cut it to ``longest`` characters."""
@@ -47,7 +45,7 @@ def id_problem(text: str, kind: Literal["query", "document"]) -> str | None:
     """Return the problem of an id, for example "empty query id"; ``None`` if it is valid."""
     if not text:
         return f"empty {kind} id"
-    if _UNWRITABLE.search(text):
+    if re.search(UNWRITABLE, text):
         return f"white space or control character in {kind} id {shortened(text)!r}"
     if kind == "query" and text.startswith(UNWRITABLE_STARTS):
         return f"{kind} id {shortened(text)!r} would start a comment in a run or qrels file"

@@ -12,7 +12,7 @@ from typing import Any, Literal
 from trectools_plus.display import Displayed
 from trectools_plus.errors import FormatError, InputError, UsageError
 from trectools_plus.formats.files.content import FileContent, read_file
-from trectools_plus.formats.topic_records.nodes import TreeError, load_value
+from trectools_plus.formats.nodes import TreeError, load_value
 from trectools_plus.formats.topics import form_of
 from trectools_plus.testsets.model import TestQuery, TestSet, checked_test_set
 from trectools_plus.text import listed, plural

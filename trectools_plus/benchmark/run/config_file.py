@@ -23,7 +23,7 @@ from trectools_plus.choices import MEASURE_HELP, STRATEGIES
 from trectools_plus.errors import InputError, UsageError
 from trectools_plus.formats.collection import is_catalogue_name, is_named_collection
 from trectools_plus.formats.files.opening import is_address
-from trectools_plus.formats.topic_records.nodes import (
+from trectools_plus.formats.nodes import (
     Node,
     TreeError,
     find_line,

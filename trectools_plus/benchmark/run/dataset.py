@@ -135,7 +135,7 @@ def check_id_overlap(
     known: Sequence[str]
     if topics is not None and not {*topics.query_ids} & {*qrels.query_ids}:
         what, known, others, path = "query", topics.query_ids, qrels.query_ids, topics.path
-    elif corpus is not None and not corpus.has_any(judged):
+    elif corpus is not None and corpus.find(judged).is_empty():
         what, known, others, path = "document", corpus.doc_ids, judged.to_list(), corpus.path
     else:
         return

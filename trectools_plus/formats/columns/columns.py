@@ -61,7 +61,6 @@ class FileFacts:
     """Facts about a whole file.
 
     Attributes:
-        has_bom: It starts with a UTF-8 byte order mark, which is not part of a field.
         n_lines: The number of lines, including a last one without LF.
         n_lf: The number of lines that end in LF alone.
         n_crlf: The number of lines that end in CR LF.
@@ -86,7 +85,6 @@ class FileFacts:
         has_controls: A line contains a byte from 1 to 31 that is not a blank, CR or LF.
     """
 
-    has_bom: bool = False
     n_lines: int = 0
     n_lf: int = 0
     n_crlf: int = 0
@@ -235,11 +233,6 @@ class Fields:
     text: Text
     ends: Rows
     first: int = 0
-
-    @property
-    def n_rows(self) -> int:
-        """The number of rows."""
-        return len(self.ends[0])
 
     def without_first(self) -> Fields:
         """Return all rows but the first."""

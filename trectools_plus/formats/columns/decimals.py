@@ -12,15 +12,14 @@ Python parses all other numbers.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
-from trectools_plus.formats.columns.ids import Flags, Ids, Rows, Text, Word
+from trectools_plus.formats.columns.ids import Flags, Ids, Joinable, Rows, Text, Word
 
 if TYPE_CHECKING:
     import polars as pl
@@ -29,7 +28,6 @@ Floats = npt.NDArray[np.float64]
 
 DECIMAL = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 INTEGER = r"^[+-]?[0-9]+$"
-_DECIMAL = re.compile(DECIMAL)
 _NOT_FINITE = re.compile(r"(?i)[+-]?(?:nan|inf|infinity)")
 
 _WHOLE = re.compile(r"([+-]?[0-9]{1,4000})(\.0*)?")  # Python refuses to convert more digits
@@ -53,18 +51,8 @@ _PAIRINGS: Word = np.array(
 """Factor, shift and mask that join each two numbers of one, two and four digits."""
 
 
-class _Numbers:
-    """Arrays with an element for each number."""
-
-    @classmethod
-    def joined(cls, parts: Sequence[Self]) -> Self:
-        """Return the numbers of some parts."""
-        names = [array.name for array in fields(cls)]  # type: ignore[arg-type]
-        return cls(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
-
-
 @dataclass(frozen=True, eq=False)
-class Decimals(_Numbers):
+class Decimals(Joinable):
     """Decimal numbers.
 
     Attributes:
@@ -113,7 +101,7 @@ def parse_decimals(text: Text, starts: Rows, ends: Rows) -> Decimals:
 
 
 @dataclass(frozen=True, eq=False)
-class WholeNumbers(_Numbers):
+class WholeNumbers(Joinable):
     """Whole numbers, for example ranks.
 
     Attributes:
@@ -174,7 +162,7 @@ def _parse_whole_number(text: str) -> tuple[int | None, bool]:
 
 def parse_decimal(text: str) -> float:
     """Return the value of a decimal number, or of a word for NaN or infinity; NaN for others."""
-    is_number = _DECIMAL.fullmatch(text) is not None or _NOT_FINITE.fullmatch(text) is not None
+    is_number = re.fullmatch(DECIMAL, text) is not None or _NOT_FINITE.fullmatch(text) is not None
     return float(text) if is_number else np.nan
 
 

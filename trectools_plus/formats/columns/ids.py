@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from hashlib import blake2b
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -117,8 +117,7 @@ class Ids:
     @classmethod
     def constant(cls, text: str, n_rows: int) -> Ids:
         """Return the same text for all rows, without a copy for each."""
-        one = cls.of_texts([text])
-        return cls(tuple(np.broadcast_to(word[0], n_rows) for word in one.words), one.rests)
+        return cls.of_texts([text]).take(np.zeros(n_rows, np.int64)).folded()
 
     @classmethod
     def joined(cls, parts: Sequence[Ids]) -> Ids:
@@ -262,6 +261,26 @@ def join_texts(texts: pl.Series) -> str:
     """Return the texts of a column as one text."""
     # Polars 1.33 fails on a text that is repeated, unless the column is a slice.
     return texts.slice(0, texts.len()).str.join("").item() or ""  # null without texts
+
+
+class Joinable:
+    """A dataclass whose fields are arrays, or can be joined like them."""
+
+    @classmethod
+    def joined(cls, parts: Sequence[Self]) -> Self:
+        """Return the elements of some parts of a file, one part after the other."""
+        columns = (
+            [getattr(part, column.name) for part in parts]
+            for column in fields(cls)  # type: ignore[arg-type]
+        )
+        return cls(
+            *(
+                np.concatenate(column)
+                if isinstance(column[0], np.ndarray)
+                else type(column[0]).joined(column)
+                for column in columns
+            )
+        )
 
 
 class PairTable:

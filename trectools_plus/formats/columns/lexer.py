@@ -14,6 +14,7 @@ import numpy as np
 from trectools_plus.formats.columns.columns import (
     LONG_LINE_BYTES,
     BadByte,
+    Columns,
     FileFacts,
     Lines,
     OddLines,
@@ -21,8 +22,6 @@ from trectools_plus.formats.columns.columns import (
     guess_encoding,
     no_lines,
 )
-from trectools_plus.formats.columns.columns import Columns as Columns
-from trectools_plus.formats.columns.columns import iter_fields as iter_fields
 from trectools_plus.formats.columns.ids import Bytes, Flags
 from trectools_plus.formats.files import limits
 from trectools_plus.formats.files.content import BOM, FileContent
@@ -140,7 +139,6 @@ def scan_columns(source: FileContent, n_fields: int) -> Columns:
     has_final_newline = len(data) == start or data.endswith(b"\n")
     facts = replace(
         columns.facts,
-        has_bom=start > 0,
         n_lf=n_lines - (not has_final_newline) - columns.facts.n_crlf,
         final_newline=has_final_newline,
         encoding_guess=guess_encoding(source.head, columns.facts.bad_utf8 is not None),

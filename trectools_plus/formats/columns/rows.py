@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Self
 
@@ -17,7 +17,7 @@ from trectools_plus.formats.columns.decimals import (
     parse_decimals,
     parse_whole_numbers,
 )
-from trectools_plus.formats.columns.ids import Ids, Rows, Text
+from trectools_plus.formats.columns.ids import Ids, Joinable, Rows, Text
 
 if TYPE_CHECKING:
     import polars as pl
@@ -105,7 +105,7 @@ def find_blocks(ids: Ids) -> QueryBlocks:
     return QueryBlocks(starts, heads.texts(first), number, len(ids))
 
 
-class _Rows:
+class _Rows(Joinable):
     """Columns of the rows of a file."""
 
     @classmethod
@@ -116,21 +116,17 @@ class _Rows:
     @classmethod
     def of(cls, columns: Columns, *, has_header: bool = False) -> Self:
         """Read the rows of a file; the first of them may be a header."""
-        parts = enumerate(columns.fields())
-        data = (part.without_first() if has_header and not at else part for at, part in parts)
+        data = (
+            part.without_first() if has_header and not at else part
+            for at, part in enumerate(columns.fields())
+        )
         return cls.joined([cls.of_fields(part) for part in data])
 
     @classmethod
     def joined(cls, parts: Sequence[Self]) -> Self:
         """Return the rows of some parts of a file, or no rows."""
-        parts = parts or [cls.of_fields(Fields(Text(b""), np.zeros((RUN_FIELDS, 0), np.int64)))]
-        if len(parts) == 1:
-            return parts[0]
-        columns = (
-            [getattr(part, column.name) for part in parts]
-            for column in fields(cls)  # type: ignore[arg-type]
-        )
-        return cls(*(type(column[0]).joined(column) for column in columns))
+        none = Fields(Text(b""), np.zeros((RUN_FIELDS, 0), np.int64))
+        return super().joined(parts or [cls.of_fields(none)])
 
 
 @dataclass(frozen=True, eq=False)

@@ -189,8 +189,7 @@ def find_abandoned(folder: Path, pattern: str) -> Iterator[Path]:
             continue
         try:
             # A process needs less time from creating a folder to locking it.
-            is_old = time() - os.fstat(descriptor).st_mtime > 0.2
-            if is_old and lock(descriptor):
+            if time() - os.fstat(descriptor).st_mtime > 0.2 and lock(descriptor):
                 yield path
         finally:
             os.close(descriptor)

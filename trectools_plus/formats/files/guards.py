@@ -227,7 +227,7 @@ def refuse_lost_data(output: str | Path) -> None:
         )
 
 
-_DATA_NAMES = re.compile(r"query|qid|topic|doc|pid|passage|corpus|relevan|grade", re.I)
+_DATA_NAMES = "(?i)query|qid|topic|doc|pid|passage|corpus|relevan|grade"
 _DATA_ROW = re.compile(
     r"\S+\s+\S+\s+\S+(?:\s+\S+)?\s+[-+]?[0-9.]\S*(?:\s+\S+)?|[0-9]\S*\s+\S+\s+[-+]?[0-9.]\S*"
     r"|[^\t]+\t[^\t]+"
@@ -242,7 +242,7 @@ def _contains_data(path: Path) -> bool:
         return False
     lines = [line.strip() for line in read if line.strip() and not line.startswith("#")]
     first, head = lines[0] if lines else "", " ".join(lines)
-    is_table = re.search("[,\t]", first) is not None and _DATA_NAMES.search(first) is not None
+    is_table = re.search("[,\t]", first) is not None and re.search(_DATA_NAMES, first) is not None
     if is_table or first.startswith(("{", "[", "<top", "<quer", "<?xml")):
         # These names are in every result, and in no run, qrels or topics.
         return not re.search(r"\b(?:measures?|schema_version)\b", first if is_table else head)

@@ -10,7 +10,6 @@ built again, with a warning.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import logging
 import os
@@ -27,7 +26,7 @@ import numpy.typing as npt
 
 from trectools_plus.display import Progress
 from trectools_plus.errors import InputError, TrectoolsPlusError
-from trectools_plus.formats.hashing import sha256_file
+from trectools_plus.formats.hashing import sha256_file, sha256_text
 
 T = TypeVar("T")
 
@@ -56,8 +55,7 @@ class IndexRecipe:
     @property
     def key(self) -> str:
         """SHA-256 of kind, facts and the format version."""
-        text = json.dumps([FORMAT_VERSION, self.kind, self.facts], sort_keys=True)
-        return hashlib.sha256(text.encode()).hexdigest()
+        return sha256_text(json.dumps([FORMAT_VERSION, self.kind, self.facts], sort_keys=True))
 
     @property
     def folder(self) -> Path:
@@ -164,8 +162,7 @@ def _build(folder: Path, recipe: IndexRecipe, build: Callable[[Path], None]) -> 
         built = Path(temporary, "index")
         built.mkdir()
         build(built)
-        text = json.dumps(_describe(built, recipe), indent=1, sort_keys=True)
-        (built / _CHECKSUMS_FILE).write_text(text, encoding="utf-8")
+        (built / _CHECKSUMS_FILE).write_text(json.dumps(_describe(built, recipe), indent=1))
         if folder.exists():
             shutil.rmtree(folder)
         built.rename(folder)

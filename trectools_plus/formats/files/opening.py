@@ -21,12 +21,10 @@ from trectools_plus.text import hide_secrets
 CATALOGUE_PREFIX = "irds:"
 """Begins the name of a dataset of ``ir_datasets``."""
 
-_ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://")
-
 
 def is_address(path: object) -> bool:
     """Return true for an address (``s3://…``, ``https://…``), which is not read."""
-    return _ADDRESS.match(str(path)) is not None
+    return re.match("[A-Za-z][A-Za-z0-9+.-]+://", str(path)) is not None
 
 
 def is_catalogue_name(name: object) -> bool:

@@ -86,10 +86,9 @@ def arrange_table(
     if source.is_parquet:
         source = replace(source, data=b"")
     facts = scan_columns(source, len(kind.columns)).facts
-    is_quoted = '"' in header.text
     facts = replace(
         facts,
-        blank_lines=no_lines() if is_quoted else facts.blank_lines,
+        blank_lines=no_lines() if '"' in header.text else facts.blank_lines,
         n_loose=0,
         form_feed_lines=no_lines(),
         has_spaces=False,

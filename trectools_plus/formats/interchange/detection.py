@@ -188,8 +188,11 @@ def _in_columns(
             fits = all(frame[name].str.contains(value).all() for name, value in layout.items())
             if fits and (changed := change(frame)) is not None:
                 lines, *texts = changed.iter_columns()
-                names = enumerate(changed.columns[1:])
-                places = {name: place for place, name in names if name in kind.fields}
+                places = {
+                    name: place
+                    for place, name in enumerate(changed.columns[1:])
+                    if name in kind.fields
+                }
                 return headed(lines, texts, label, places=places, notes=notes)
         return None
 
@@ -217,7 +220,7 @@ def _relevant(frame: pl.DataFrame) -> pl.DataFrame | None:
     return frame.select("line", "query_id", "doc_id", relevance=pl.lit("1"))
 
 
-_DIRECT = frozenset({"csv", "tsv", "json", "trec-rag", "beir"})
+_DIRECT = ("csv", "tsv", "json", "trec-rag", "beir")
 """Names of formats that every command reads."""
 _LAYOUTS: Mapping[KindName, Mapping[str, Read]] = {
     "run": {

@@ -69,8 +69,12 @@ def polars_of(value: Any) -> pl.DataFrame:
     if isinstance(value, pl.DataFrame):
         return value
     places = {str(name): place for place, name in reversed([*enumerate(value.columns)])}
-    names = dict.fromkeys(map(str, value.columns))
-    return pl.DataFrame([_of_pandas(name, value.iloc[:, places[name]]) for name in names])
+    return pl.DataFrame(
+        [
+            _of_pandas(name, value.iloc[:, places[name]])
+            for name in dict.fromkeys(map(str, value.columns))
+        ]
+    )
 
 
 def _of_pandas(name: str, column: Any) -> pl.Series:

@@ -30,6 +30,7 @@ from trectools_plus.formats.interchange.names import (
     Fields,
     Kind,
     find_fields,
+    names_of,
     normalize,
 )
 from trectools_plus.formats.interchange.table_files import HeadedTable, headed, unjudged
@@ -69,8 +70,10 @@ FORMS = (
     JsonForm("DPR", "ctxs"),
     JsonForm("ragas", "retrieved_context_ids", "reference_context_ids"),
     JsonForm("a test set", qrels="relevant"),
-    *(JsonForm("JSON", key, key) for key in ("results", "hits", "response", "body", "ranking")),
-    *(JsonForm("JSON", key, key) for key in ("retrieved", "documents", "docs")),
+    *(
+        JsonForm("JSON", key, key)
+        for key in names_of("results hits response body ranking retrieved documents docs")
+    ),
 )
 """The forms, in the order in which their keys are looked for."""
 

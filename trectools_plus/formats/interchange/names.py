@@ -49,7 +49,7 @@ JOINED_TEXTS = names_of(
     "informationneed narrative narr background"
 )
 """Names of fields that are joined if a file has no field of ``TOPIC_TEXTS``."""
-LONG_TEXTS = frozenset({"narrative", "narr", "context", "background"})
+LONG_TEXTS = ("narrative", "narr", "context", "background")
 """``JOINED_TEXTS`` that explain a text instead of being part of it, unless they are alone."""
 TABLE_TEXTS = names_of(
     "text querytext query question title topictext questiontext searchquery utterance topic q"
@@ -123,15 +123,18 @@ class Kind:
         name: Its name in messages.
         fields: Its fields, with the names of their columns.
         required: The fields without which it cannot be built.
-        accepted: The values that it is built from, for messages.
         columns: The columns of a run or of qrels in TREC's form, in order.
     """
 
     name: str
     fields: Fields
     required: tuple[str, ...]
-    accepted: str
     columns: tuple[str, ...] = ()
+
+    @property
+    def accepted(self) -> str:
+        """The values that it is built from, for messages."""
+        return f"a dictionary, a path, or a pandas or Polars frame with {', '.join(self.required)}"
 
     def value_in(self, found: Container[str]) -> str | None:
         """Return the field that has the grade or the score, or else the rank, if one was found."""
@@ -151,13 +154,6 @@ class Kind:
         return found if self.is_complete(found) and (self is RUN or not is_run) else None
 
 
-def _accepted(dictionary: str, columns: str, table: str) -> str:
-    return (
-        f"a dictionary {dictionary}, a path, a pandas or Polars frame with the columns {columns}, "
-        f"or a {table}"
-    )
-
-
 RUN = Kind(
     "run",
     {
@@ -168,7 +164,6 @@ RUN = Kind(
         "tag": TAGS,
     },
     ("query_id", "doc_id", "score"),
-    _accepted("{query_id: {doc_id: score}}", "query_id, doc_id and score", "Run"),
     ("query_id", "q0", "doc_id", "rank", "score", "tag"),
 )
 QRELS = Kind(
@@ -180,14 +175,12 @@ QRELS = Kind(
         "iteration": ("iteration", "iter"),
     },
     ("query_id", "doc_id", "relevance"),
-    _accepted("{query_id: {doc_id: relevance}}", "query_id, doc_id and relevance", "Qrels"),
     ("query_id", "iteration", "doc_id", "relevance"),
 )
 TOPICS = Kind(
     "topics",
     {"query_id": TABLE_TOPIC_IDS, "text": TABLE_TEXTS},
     ("query_id", "text"),
-    _accepted("{query_id: text}", "query_id and text", "Topics"),
 )
 CORPUS = Kind(
     "corpus",
@@ -197,7 +190,6 @@ CORPUS = Kind(
         "title": ("title",),
     },
     ("doc_id", "text"),
-    _accepted("{doc_id: text}", "doc_id and text", "Corpus"),
 )
 KINDS: Mapping[KindName, Kind] = {"run": RUN, "qrels": QRELS}
 
@@ -211,16 +203,13 @@ ColumnNames = Mapping[str, str]
 """The names of columns by field (:data:`MAPPED`), as the user gave them; numbers are positions."""
 
 MAPPED: Fields = {
-    "query_id": QUERY_IDS,
-    "doc_id": DOC_IDS,
-    "score": SCORES,
-    "rank": RANKS,
+    **QRELS.fields,
+    **RUN.fields,
     "relevance": GRADES[:-2],
-    "iteration": ("iteration", "iter"),
     "tag": TAGS[:5],
 }
 """The fields that users can map to columns, with their names."""
-_OF_RUNS, _OF_QRELS = frozenset({"score", "rank", "tag"}), frozenset({"relevance", "iteration"})
+_OF_RUNS, _OF_QRELS = {"score", "rank", "tag"}, {"relevance", "iteration"}
 
 
 def column_names(given: Mapping[str, str] | Iterable[str] | None) -> ColumnNames | None:

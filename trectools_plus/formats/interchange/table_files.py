@@ -93,8 +93,9 @@ def headed(
     columns = list(columns)
     texts = (column.alias(f"c{at}") for at, column in enumerate(columns, 1))
     rows = pl.DataFrame([pl.Series("line", lines, pl.UInt32), *texts])
-    header = Header(0, "", tuple(column.name for column in columns), "", label)
-    return HeadedTable(header, rows, **further)
+    return HeadedTable(
+        Header(0, "", tuple(column.name for column in columns), "", label), rows, **further
+    )
 
 
 def unjudged(n_rows: int) -> str:

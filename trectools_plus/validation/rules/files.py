@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from trectools_plus.formats.columns.columns import LONG_LINE_BYTES, OddLines
+from trectools_plus.formats.files.content import BOM
 from trectools_plus.formats.files.limits import MAX_LINE_BYTES
 from trectools_plus.validation.registry import Case, Rule, rule, rule_of_cases
 from trectools_plus.validation.views.places import Pairs, Places
@@ -224,7 +225,7 @@ def lines_with(table: TableView, pattern: re.Pattern[bytes]) -> Places:
         for match in pattern.finditer(fields.text.data.tobytes()):
             row = n_before + int(np.searchsorted(fields.ends[-1], match.start()))
             characters.setdefault(int(columns.lines[row]), match[0])
-        n_before += fields.n_rows
+        n_before += len(fields.ends[0])
     if not characters:
         return Places()
     first = min(characters)
@@ -299,7 +300,7 @@ RULES = (
         "lose the row. Save as UTF-8 without BOM.",
         "Save as UTF-8 without BOM",
         "byte order mark; other readers make it part of the first id and lose the row",
-        lambda table: Places(int(table.facts.has_bom), [1]),
+        lambda table: Places(int(table.file.source.data.startswith(BOM)), [1]),
         note="the mark is ignored",
         fixed="took off the byte order mark",
     ),

@@ -1,7 +1,7 @@
 """The view of topics and of test sets: ids and texts as a table, judgments, and problems.
 
 A file is read once. Readers never raise: they report each
-:class:`~trectools_plus.formats.topic_records.records.Problem`. Test sets have several forms::
+:class:`~trectools_plus.formats.topic_records.Problem`. Test sets have several forms::
 
     {metadata: {…}, queries: [{query_id, text, relevant: [{doc_id, grade, span}], …}]}
     {queries: [{id, text, relevant: {doc_id: grade}}]}
@@ -42,8 +42,8 @@ from trectools_plus.formats.interchange.names import (
     TEXT_KEYS,
     TOP_KEYS,
 )
-from trectools_plus.formats.topic_records.nodes import Node
-from trectools_plus.formats.topic_records.records import Problems, Topic, read_id, read_text
+from trectools_plus.formats.nodes import Node
+from trectools_plus.formats.topic_records import Problems, Topic, read_id, read_text
 from trectools_plus.formats.topics import (
     LINE_FORMS,
     Form,

@@ -46,7 +46,6 @@ class TreeError(Exception):
 
     def __init__(self, what: str, line: int) -> None:
         super().__init__(what)
-        self.what = what
         self.line = line
 
 
@@ -224,7 +223,7 @@ def _number(text: str, line: int) -> object:
 
 
 _YAML_TAG = "tag:yaml.org,2002:"
-_KNOWN_TAGS = frozenset({"str", "int", "float", "bool", "null", "map", "seq", "timestamp"})
+_KNOWN_TAGS = {"str", "int", "float", "bool", "null", "map", "seq", "timestamp"}
 _COMMENT_FOLLOWS = re.compile(r"[ \t]+#")
 
 

@@ -26,7 +26,7 @@ from trectools_plus.formats.interchange.names import (
 )
 from trectools_plus.formats.interchange.table_files import Header
 from trectools_plus.formats.interchange.table_files import read_table as read_headed_table
-from trectools_plus.formats.topic_records.nodes import (
+from trectools_plus.formats.nodes import (
     Node,
     TreeError,
     line_counter,
@@ -179,7 +179,7 @@ _LINE_FORMS = {
     _TSV: re.compile(r"([^\t]*)\t(.*)"),
 }
 """A file has the first of these forms that all its lines have; otherwise it is TSV."""
-_NOT_IDS = frozenset({"id", "qid", "text", "query", "title", "topic", "number", "http", "https"})
+_NOT_IDS = {"id", "qid", "text", "query", "title", "topic", "number", "http", "https"}
 _JUDGED_OR_RANKED = re.compile(r"\S+[ \t]+[Qq]?0[ \t]+\S+[ \t]+-?[0-9]+(?:[ \t]+\S+){0,2}\s*")
 """A row of a run, or of qrels."""
 
@@ -287,14 +287,12 @@ def read_json_lines(text: str, problems: Problems) -> list[Topic]:
                 raise TreeError(f"expected a JSON object but got {root.describe()}", number)
             topics += [] if root is None else [_topic_of(root)]
         except TreeError as error:
-            problems.add("T104", error.line, error.what)
+            problems.add("T104", error.line, str(error))
     return topics
 
 
-_LISTS = frozenset(
-    ("topics", "queries", "questions", "data", "records", "items", "claims", "testcases")
-)
-_TURNS = frozenset({"turn", "turns", "utterances", "conversation"})
+_LISTS = ("topics", "queries", "questions", "data", "records", "items", "claims", "testcases")
+_TURNS = {"turn", "turns", "utterances", "conversation"}
 
 
 def find_topics(root: Node, *, test_sets: bool = False) -> list[Topic] | None:
@@ -351,9 +349,23 @@ def _topic_of(mapping: Node) -> Topic:
 
 _ELEMENTS = ("top", "topic", "query", "question", "productionrequest", "request", "q", "doc")
 """The elements that can be topics; the first that a file has are."""
-_SGML_TAGS = frozenset(
-    ("num", "dom", "title", "desc", "smry", "narr", "con", "fac", "def", "query", "question")
-) | {"summary", "description", "narrative", "slang"}
+_SGML_TAGS = (
+    "num",
+    "dom",
+    "title",
+    "desc",
+    "smry",
+    "narr",
+    "con",
+    "fac",
+    "def",
+    "query",
+    "question",
+    "summary",
+    "description",
+    "narrative",
+    "slang",
+)
 _LABEL = re.compile(
     r"^(?:Number|Domain|Topic|Description|Summary|Narrative|Concept\(s\)|Factor\(s\)"
     r"|Definition\(s\))\s*:\s*",

@@ -11,7 +11,7 @@ from harness.tables import cases_of
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trectools_plus.formats.topic_records.nodes import (
+from trectools_plus.formats.nodes import (
     Node,
     TreeError,
     load_value,
