@@ -15,10 +15,9 @@ from trectools_plus.formats.columns.ids import Flags, Ids, Rows
 from trectools_plus.formats.files.content import BOM, read_file
 from trectools_plus.text import listed, plural
 from trectools_plus.validation.findings import UNJUDGED
-from trectools_plus.validation.registry import JUDGED_CUTOFF, MIN_JUDGED, Case, rule, rule_of_cases
+from trectools_plus.validation.registry import Case, rule, rule_of_cases
 from trectools_plus.validation.views.kinds import QrelsView, RunView, near_matches, unify_spellings
 from trectools_plus.validation.views.places import (
-    N_SHOWN_IDS,
     NO_ROWS,
     PairFacts,
     Pairs,
@@ -30,6 +29,17 @@ from trectools_plus.validation.views.tables import Numbers, TableView
 
 if TYPE_CHECKING:
     import polars as pl
+
+
+JUDGED_CUTOFF = 10
+"""The number of first results of a query among which the share of judged ones is counted."""
+
+MIN_JUDGED = 0.2
+"""Minimum share of judged documents in the first ``JUDGED_CUTOFF``; scores with fewer are
+unreliable."""
+
+N_SHOWN_IDS = 3
+"""Number of document ids of a file that are shown if no document is judged."""
 
 
 def lacking(
