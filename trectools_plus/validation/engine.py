@@ -178,7 +178,7 @@ def check_view(view: TableView) -> list[Finding]:
 
 def check_pair_view(pair: PairView) -> list[Finding]:
     """Run the rules on a run with its qrels or topics; see :func:`check_view`."""
-    is_alone = pair.qrels is pair.topic_ids is pair.collection is None
+    is_alone = pair.qrels is None and pair.topic_ids is None and pair.collection is None
     rules = [RULES["P110"]] if is_alone else RULES  # which needs only the run
     return run_rules(pair, ("pair",), pair.reported_view, rules=rules)
 
@@ -289,8 +289,8 @@ class Choices:
         """
         base = PROFILES.get(profile or "default")
         if base is None:
-            what = f"unknown profile '{profile}'"
-            raise UsageError(what, remedy=f"profiles: {', '.join(PROFILES)}")
+            known = ", ".join(PROFILES)
+            raise UsageError(f"unknown profile '{profile}'", remedy=f"profiles: {known}")
         base = replace(base, max_depth=max_depth or base.max_depth, strict=strict)
         if not select and not ignore:
             return base
@@ -311,8 +311,8 @@ class Choices:
     def severity(self, finding: Finding) -> Severity:
         """Return the severity of a finding in this profile, which P103 keeps on most queries."""
         is_most = finding.code == "P103" and finding.count * 2 > (finding.total or 0)
-        usual = finding.severity
-        return usual if is_most else self.severities.get(finding.code, usual)
+        severities = {} if is_most else self.severities
+        return severities.get(finding.code, finding.severity)
 
     def fails(self, report: FileReport) -> bool:
         """Return whether a report that :meth:`apply` returned fails the check."""
@@ -320,11 +320,12 @@ class Choices:
         return any(finding.severity in failing for finding in report.findings)
 
 
-_TREC = dict.fromkeys(("P103", "P108"), Severity.WARNING)
-_SUBMISSION = dict.fromkeys(("P108", "R107", "R151", "R152"), Severity.ERROR)
 PROFILES = {
     "default": Choices(),
-    "trec": Choices(TREC_MAX_DEPTH, _TREC),
-    "submission": Choices(severities=_SUBMISSION, max_tag_length=25),
+    "trec": Choices(TREC_MAX_DEPTH, dict.fromkeys(("P103", "P108"), Severity.WARNING)),
+    "submission": Choices(
+        severities=dict.fromkeys(("P108", "R107", "R151", "R152"), Severity.ERROR),
+        max_tag_length=25,
+    ),
 }
 """The profiles by name."""

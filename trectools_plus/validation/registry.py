@@ -254,9 +254,6 @@ class Registry:
     def __iter__(self) -> Iterator[Rule]:
         return iter(self._rules.values())
 
-    def __len__(self) -> int:
-        return len(self._rules)
-
     def __getitem__(self, code: str) -> Rule:
         return self._rules[code]
 
@@ -279,12 +276,11 @@ class Registry:
             rows = self.named(text) or [row for row in of_prefix if not row.optional]
             if not rows:
                 what = f"no rule has the name '{text}' or a code that starts with it"
-                raise UsageError(what, remedy=_EXAMPLE)
+                raise UsageError(
+                    what, remedy="use a code like R131 or a name like duplicate-document"
+                )
             codes += [row.code for row in rows]
         return tuple(codes)
-
-
-_EXAMPLE = "use a code like R131 or a name like duplicate-document"
 
 
 def in_order(row: Rule | Finding) -> tuple[int, str]:

@@ -87,7 +87,7 @@ def near(pair: PairView) -> Places:
     matches, table = pair.near_queries, pair.reported_view
     if not pair.is_of_run:
         matches = {theirs: ours for ours, theirs in matches.items()}
-    ids = [query_id for query_id in table.query_ids if query_id in matches]
+    ids = list(filter(matches.__contains__, table.query_ids))
     if not ids:
         return Places()
     first = {"ours": ids[0], "theirs": matches[ids[0]]}
@@ -332,14 +332,14 @@ def find_facts(
         ranks: The ranks of these rows.
     """
     of_judged, query = run.blocks.sizes[number >= 0], number[run.blocks.query]
-    has_judged, first = len(judged) > 0, np.flatnonzero(query >= 0)[:N_SHOWN_IDS]
+    first = np.flatnonzero(query >= 0)[:N_SHOWN_IDS]
     return PairFacts(
         n_documents=int(of_judged.sum()),
         n_judged=len(judged),
         n_shown=int(np.minimum(of_judged, JUDGED_CUTOFF).sum()),
         n_judged_shown=int(np.count_nonzero(ranks <= JUDGED_CUTOFF)),
         n_common=len(judged) or int(qrels.pairs.has_any(run.doc_ids)),
-        unjudged=() if has_judged else tuple(run.doc_ids.texts(first)),
+        unjudged=() if len(judged) else tuple(run.doc_ids.texts(first)),
         near=near_documents(run, qrels, query),
     )
 
