@@ -237,12 +237,10 @@ def rule(
 ) -> Rule:
     """Return a rule of one case, or of none if the reader of a file finds the places."""
     texts = (code, name, severity, checks, rationale, example, remedy)
-    of_case = {field: further.pop(field) for field in _OF_CASES & further.keys()}
+    named = {"given", "column", "note", "blocks"} & further.keys()
+    of_case = {field: further.pop(field) for field in named}
     cases = [Case(severity, message, where, **of_case)] if where else []
     return rule_of_cases(*texts, *cases, **further)
-
-
-_OF_CASES = {"given", "column", "note", "blocks"}
 
 
 class Registry:
@@ -275,9 +273,9 @@ class Registry:
             of_prefix = (row for row in self if row.code.startswith(text.upper()))
             rows = self.named(text) or [row for row in of_prefix if not row.optional]
             if not rows:
-                what = f"no rule has the name '{text}' or a code that starts with it"
                 raise UsageError(
-                    what, remedy="use a code like R131 or a name like duplicate-document"
+                    f"no rule has the name '{text}' or a code that starts with it",
+                    remedy="use a code like R131 or a name like duplicate-document",
                 )
             codes += [row.code for row in rows]
         return tuple(codes)

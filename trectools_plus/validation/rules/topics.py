@@ -337,7 +337,7 @@ def _in_earlier_parts(
     found = []
     for part in test_set.earlier_parts:
         if test_set.language and part.language and test_set.language != part.language:
-            continue
+            continue  # they declare different languages
         earlier = keyed(part).unique("same", keep="first", maintain_order=True)
         name = pl.lit(part.name)
         other = earlier.select("same", other_id="query_id", other_line="line", part=name)
