@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from trectools_plus import compare, evaluate
 from trectools_plus.errors import InputError, TrectoolsPlusError, UsageError
-from trectools_plus.validation.inputs import Exclusions
+from trectools_plus.measures.exclusions import Exclusions
 
 DOCUMENTS = [f"d{number}" for number in range(8)]
 PAIRS = st.sets(st.tuples(st.sampled_from(["q1", "q2"]), st.sampled_from(DOCUMENTS[:6])))

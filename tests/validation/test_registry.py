@@ -24,7 +24,7 @@ def test_no_code_and_no_name_of_a_subject_is_used_twice() -> None:
         *topics.TOPIC_RULES,
         *topics.TEST_SET_RULES,
     ]
-    assert len({rule.code for rule in rules}) == len(rules) == len(CATALOGUE)
+    assert len({rule.code for rule in rules}) == len(rules) == len([*CATALOGUE])
     assert len({(rule.on, rule.name) for rule in rules}) == len(rules)
 
 

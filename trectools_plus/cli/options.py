@@ -358,7 +358,7 @@ class Scored(NamedTuple):
     evaluation: measures.Evaluation
     runs: Mapping[str, Any]
     qrels: formats.Qrels | measures.JudgedQueries
-    exclusions: validation.Exclusions | None
+    exclusions: measures.Exclusions | None
 
 
 @dataclass(frozen=True)
@@ -400,7 +400,7 @@ class ScoringOptions:
         if self.ontology is not None:
             measures.check_files_used(chosen, self.ontology)
             chosen = measures.bind_files(chosen, self.ontology)
-        exclusions = None if self.exclude is None else validation.Exclusions.of(self.exclude)
+        exclusions = None if self.exclude is None else measures.Exclusions.of(self.exclude)
         with use_scheduler(self.scheduler), show_progress() as progress:
             opened = measures.open_files(
                 qrels,

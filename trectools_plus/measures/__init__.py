@@ -15,6 +15,7 @@ __getattr__, __dir__ = import_lazily(
             "evaluate",
             "score_runs",
         ],
+        "measures.exclusions": ["Exclusions"],
         "measures.judged": ["JudgedQueries", "notes_on_judges"],
         "measures.parser": ["ALIASES", "explain", "measure_labels", "parse_measure", "split_names"],
         "measures.providers.libraries": ["UNDEFINED", "ir_measures_labels"],

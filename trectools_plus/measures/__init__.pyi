@@ -10,6 +10,7 @@ from trectools_plus.measures.evaluation import Counts as Counts
 from trectools_plus.measures.evaluation import Evaluation as Evaluation
 from trectools_plus.measures.evaluation import evaluate as evaluate
 from trectools_plus.measures.evaluation import score_runs as score_runs
+from trectools_plus.measures.exclusions import Exclusions as Exclusions
 from trectools_plus.measures.judged import JudgedQueries as JudgedQueries
 from trectools_plus.measures.judged import notes_on_judges as notes_on_judges
 from trectools_plus.measures.parser import ALIASES as ALIASES

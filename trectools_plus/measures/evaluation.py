@@ -408,7 +408,7 @@ def evaluate(
             accept(RunView.of_table(run))
     notes = [*notes_on_judges(judged), *notes_on_findings(of_runs, of_qrels)]
     if exclude is not None:
-        from trectools_plus.validation.inputs import Exclusions
+        from trectools_plus.measures.exclusions import Exclusions
 
         exclusions = Exclusions.of(exclude)
         notes.insert(0, exclusions.describe(named))

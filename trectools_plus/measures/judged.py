@@ -323,13 +323,6 @@ def first_documents(run: Run, depth: int) -> pl.DataFrame:
     return ranked.select("query_id", "doc_id", "rank")
 
 
-def ordinals(groups: IntArray) -> IntArray:
-    """Number the entries of each group of equal entries in a sorted array: 1, 2, 3, …"""
-    position = np.arange(len(groups))
-    starts = np.r_[True, groups[1:] != groups[:-1]] if len(groups) else np.empty(0, bool)
-    return position - np.maximum.accumulate(np.where(starts, position, 0)) + 1
-
-
 def has_nonrelevant(qrels: Qrels | JudgedQueries) -> bool:
     """Return whether a document is judged as not relevant.
 

@@ -44,8 +44,8 @@ from trectools_plus.validation.parts import (
     ViewSettings,
     read_in_parts,
 )
-from trectools_plus.validation.registry import DEFAULT_MAX_DEPTH, JUDGED_CUTOFF
-from trectools_plus.validation.rules.pairs import PairView, find_facts
+from trectools_plus.validation.registry import DEFAULT_MAX_DEPTH
+from trectools_plus.validation.rules.pairs import JUDGED_CUTOFF, PairView, find_facts
 from trectools_plus.validation.views.kinds import RunView, near_matches
 from trectools_plus.validation.views.places import PairFacts, places_in_query
 
@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from trectools_plus.distributed.cluster import Cluster
     from trectools_plus.formats.ranking import ScorePrecision
     from trectools_plus.formats.tables import Qrels, Run
-    from trectools_plus.validation.inputs import Exclusions
+    from trectools_plus.measures.exclusions import Exclusions
 
 
 OpenedRun: TypeAlias = "tuple[Run | JudgedFile, tuple[Finding, ...]]"

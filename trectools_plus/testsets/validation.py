@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import get_args
 
@@ -104,8 +104,7 @@ def check_test_set(
         parts.append(topics)
     superseded = {code for finding in reported for code in _SUPERSEDED.get(finding.code, ())}
     findings = [finding for finding in reported if finding.code not in superseded]
-    topics.kind = "testset"
-    return report_on(topics, findings)
+    return replace(report_on(topics, findings), kind="testset")
 
 
 def ontology_of(term_ids: Iterable[str], path: str | Path | None = None) -> Ontology | None:

@@ -27,8 +27,9 @@ import numpy.typing as npt
 from trectools_plus.errors import CheckFailedError
 from trectools_plus.measures.definitions.base import FloatArray
 from trectools_plus.measures.definitions.builtin import discounts, rank_biased_sum, scale_gains
-from trectools_plus.measures.judged import IntArray, JudgedRun, ordinals
+from trectools_plus.measures.judged import IntArray, JudgedRun
 from trectools_plus.trec_eval.arguments import Arguments, Requested
+from trectools_plus.validation.views.places import places_in_query
 
 _HIGHEST_DIGIT = 9
 
@@ -199,7 +200,7 @@ def ideal_discounted_gain(requested: Requested, run: JudgedRun, _: Arguments) ->
     query, gain = run.query[has_gain], gain[has_gain]
     order = np.lexsort((-gain, query))
     query, gain = query[order], gain[order]
-    rank = ordinals(query)
+    rank = places_in_query(query) + 1
     return _column(np.bincount(query, gain / np.log2(rank + 1.0), len(run.retrieved)))
 
 
@@ -225,7 +226,9 @@ def _highest_precision_from(run: JudgedRun, level: int) -> FloatArray:
     hits = run.within(None) & (run.grade >= level)
     query = run.query[hits]
     # Numbers of precisions, higher ones for earlier queries, so that no maximum crosses a query.
-    precisions, number = np.unique(ordinals(query) / run.rank[hits], return_inverse=True)
+    precisions, number = np.unique(
+        (places_in_query(query) + 1) / run.rank[hits], return_inverse=True
+    )
     number = number + (len(run.retrieved) - query) * len(precisions)
     best = np.maximum.accumulate(number[::-1])[::-1]
     return np.asarray(precisions[best % len(precisions)] if len(best) else precisions)

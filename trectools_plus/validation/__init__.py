@@ -26,7 +26,7 @@ __getattr__, __dir__ = import_lazily(
             "render_text",
         ],
         "validation.fixing": ["FixSummary", "split_fix_values"],
-        "validation.inputs": ["Exclusions", "validate"],
+        "validation.inputs": ["validate"],
         "validation.loading": [
             "ConvertedTable",
             "convert_qrels",

@@ -21,7 +21,6 @@ from trectools_plus.validation.fixing import FixSummary as FixSummary
 from trectools_plus.validation.fixing import fix_qrels as fix_qrels
 from trectools_plus.validation.fixing import fix_run as fix_run
 from trectools_plus.validation.fixing import split_fix_values as split_fix_values
-from trectools_plus.validation.inputs import Exclusions as Exclusions
 from trectools_plus.validation.inputs import validate as validate
 from trectools_plus.validation.loading import ConvertedTable as ConvertedTable
 from trectools_plus.validation.loading import convert_qrels as convert_qrels

@@ -73,7 +73,8 @@ def validate_run(
     run.every_line, run.optional_rules = every_line, optional_rules
     run.max_tag_length = max_tag_length
     has_pair = run.has_ids and not isinstance(judged, FileReport)
-    pair = PairView(run, qrels, _ids_of(topics), collection=collection) if has_pair else None
+    topic_ids = None if topics is None else topics.query_ids
+    pair = PairView(run, qrels, topic_ids, collection=collection) if has_pair else None
     return report_view(run, pair)
 
 
@@ -105,7 +106,8 @@ def validate_qrels(
     other = None if run is None else _view_of(run, partial(open_run, max_depth=None), RunView)
     if not isinstance(other, RunView) or not other.has_ids:
         other = RunView("", RunRows.joined([]))
-    return report_view(qrels, PairView(other, qrels, _ids_of(topics), is_of_run=False))
+    topic_ids = None if topics is None else topics.query_ids
+    return report_view(qrels, PairView(other, qrels, topic_ids, is_of_run=False))
 
 
 def check_pair(run: Run, qrels: Qrels, topics: Topics | None = None) -> list[Finding]:
@@ -121,7 +123,7 @@ def check_pair(run: Run, qrels: Qrels, topics: Topics | None = None) -> list[Fin
         wrong or ambiguous.
     """
     views = RunView.of_table(run), QrelsView.of_table(qrels)
-    pair = PairView(*views, _ids_of(topics))
+    pair = PairView(*views, None if topics is None else topics.query_ids)
     return check_pair_view(pair) if all(view.has_ids for view in views) else []
 
 
@@ -178,7 +180,7 @@ def check_view(view: TableView) -> list[Finding]:
 
 def check_pair_view(pair: PairView) -> list[Finding]:
     """Run the rules on a run with its qrels or topics; see :func:`check_view`."""
-    is_alone = pair.qrels is pair.topic_ids is pair.collection is None
+    is_alone = pair.qrels is None and pair.topic_ids is None and pair.collection is None
     rules = [RULES["P110"]] if is_alone else RULES  # which needs only the run
     return run_rules(pair, ("pair",), pair.reported_view, rules=rules)
 
@@ -206,10 +208,6 @@ def run_rules(
     }
     codes = {rule.code for rule, finding in findings.items() if finding}
     return [one for rule, one in findings.items() if one and codes.isdisjoint(rule.unless)]
-
-
-def _ids_of(topics: Topics | None) -> list[str] | None:
-    return None if topics is None else topics.query_ids
 
 
 def _view_of(
@@ -289,8 +287,8 @@ class Choices:
         """
         base = PROFILES.get(profile or "default")
         if base is None:
-            what = f"unknown profile '{profile}'"
-            raise UsageError(what, remedy=f"profiles: {', '.join(PROFILES)}")
+            known = ", ".join(PROFILES)
+            raise UsageError(f"unknown profile '{profile}'", remedy=f"profiles: {known}")
         base = replace(base, max_depth=max_depth or base.max_depth, strict=strict)
         if not select and not ignore:
             return base
@@ -311,8 +309,9 @@ class Choices:
     def severity(self, finding: Finding) -> Severity:
         """Return the severity of a finding in this profile, which P103 keeps on most queries."""
         is_most = finding.code == "P103" and finding.count * 2 > (finding.total or 0)
-        usual = finding.severity
-        return usual if is_most else self.severities.get(finding.code, usual)
+        if is_most:
+            return finding.severity
+        return self.severities.get(finding.code, finding.severity)
 
     def fails(self, report: FileReport) -> bool:
         """Return whether a report that :meth:`apply` returned fails the check."""
@@ -320,11 +319,12 @@ class Choices:
         return any(finding.severity in failing for finding in report.findings)
 
 
-_TREC = dict.fromkeys(("P103", "P108"), Severity.WARNING)
-_SUBMISSION = dict.fromkeys(("P108", "R107", "R151", "R152"), Severity.ERROR)
 PROFILES = {
     "default": Choices(),
-    "trec": Choices(TREC_MAX_DEPTH, _TREC),
-    "submission": Choices(severities=_SUBMISSION, max_tag_length=25),
+    "trec": Choices(TREC_MAX_DEPTH, dict.fromkeys(("P103", "P108"), Severity.WARNING)),
+    "submission": Choices(
+        severities=dict.fromkeys(("P108", "R107", "R151", "R152"), Severity.ERROR),
+        max_tag_length=25,
+    ),
 }
 """The profiles by name."""

@@ -2,24 +2,18 @@
 
 A run or qrels is a table of this package, a path, a dictionary of dictionaries, a data frame of
 Polars or pandas, or records of ``ir_measures``. Several runs are a list of these, or a dictionary
-of names to these. Files are validated when they are loaded. Documents can be left out of runs and
-judgments before anything is scored: the excluded ids of BRIGHT, or those that users have seen.
+of names to these. Files are validated when they are loaded.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeVar
 
-import polars as pl
-
 from trectools_plus.errors import FormatError, InputError, UsageError
 from trectools_plus.formats.collection import is_catalogue_name, load_corpus
-from trectools_plus.formats.files.content import decode_lines, iter_lines
-from trectools_plus.formats.hashing import sha256_file
 from trectools_plus.formats.interchange.frames import (
     is_frame,
     is_record,
@@ -29,7 +23,6 @@ from trectools_plus.formats.interchange.frames import (
 from trectools_plus.formats.interchange.names import GRADES, QRELS, RUN, ColumnNames, find_fields
 from trectools_plus.formats.run_names import name_runs
 from trectools_plus.formats.tables import Corpus, Qrels, Run, Topics
-from trectools_plus.text import plural
 from trectools_plus.validation.engine import open_qrels, open_run, validate_qrels, validate_run
 from trectools_plus.validation.findings import FileReport
 from trectools_plus.validation.loading import load_qrels, load_run, load_topics
@@ -242,79 +235,3 @@ def _name(name: object) -> str:
         f"expected text as the name of a run but got {name!r}",
         remedy="name runs as in {'bm25': run_a, 'dense': run_b}",
     )
-
-
-@dataclass(frozen=True, eq=False)
-class Exclusions:
-    """Documents to leave out, by query.
-
-    Attributes:
-        pairs: ``query_id, doc_id``, each pair once.
-        path: The file; ``None`` without one.
-    """
-
-    pairs: pl.DataFrame
-    path: str | None = None
-
-    @classmethod
-    def of(cls, documents: Any) -> Exclusions:
-        """Read documents to leave out.
-
-        Args:
-            documents: A file with lines ``query_id doc_id`` or qrels, whatever the grades;
-                ``{query_id: [doc_id, …]}``; or qrels in any form of :func:`evaluate`.
-
-        Raises:
-            InputError: If the file cannot be read, or has no or other columns.
-        """
-        path = str(documents) if is_path(documents) else None
-        lists = documents.values() if isinstance(documents, Mapping) else ()
-        if path is not None:
-            lines = [line.split() for _, line in decode_lines(iter_lines(path), path)]
-            rows = [tuple(fields) for fields in lines if fields and not fields[0].startswith("#")]
-            if any(len(row) != 2 for row in rows):
-                rows = load_qrels(path).frame.select("query_id", "doc_id").rows()
-        elif lists and not any(isinstance(value, Mapping) for value in lists):
-            rows = [(str(query), str(one)) for query, ids in documents.items() for one in ids]
-        else:
-            rows = as_qrels(documents).frame.select("query_id", "doc_id").rows()
-        if not rows:
-            raise InputError("there are no documents to leave out", where=path or "exclude")
-        schema = {"query_id": pl.String, "doc_id": pl.String}
-        return cls(pl.DataFrame(rows, schema, orient="row").unique(), path)
-
-    @property
-    def most(self) -> int:
-        """The greatest number of documents of a query."""
-        return int(self.pairs["query_id"].value_counts()["count"].max())  # type: ignore[arg-type]
-
-    def from_run(self, run: Run) -> Run:
-        """Return the run without these documents."""
-        rows = run.frame.join(self.pairs, on=["query_id", "doc_id"], how="anti")
-        return Run(rows, run.name, run.path)
-
-    def from_qrels(self, qrels: Qrels) -> Qrels:
-        """Return the judgments without these documents.
-
-        Raises:
-            InputError: If none are left.
-        """
-        rows = qrels.frame.join(self.pairs, on=["query_id", "doc_id"], how="anti")
-        if rows.is_empty():
-            raise InputError("every judged document is left out", where=self.path or "exclude")
-        return Qrels(rows, qrels.path)
-
-    def describe(self, runs: Mapping[str, Run]) -> str:
-        """Return a note with the numbers of results that are left out."""
-        counts = (
-            f"{name} {run.frame.height - self.from_run(run).frame.height:,}"
-            for name, run in runs.items()
-        )
-        documents = plural(self.pairs.height, "document")
-        return f"{documents} left out (exclude); results of {', '.join(counts)}"
-
-    @property
-    def record(self) -> dict[str, Any]:
-        """The file, its hash and the number of pairs, for JSON."""
-        digest = None if self.path is None else sha256_file(self.path)
-        return {"path": self.path, "sha256": digest, "pairs": self.pairs.height}

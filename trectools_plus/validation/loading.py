@@ -207,7 +207,7 @@ def load_topics(
 
 _Content = TypeVar("_Content", "Run", "Qrels")
 
-_FORM_CODES = frozenset({"R103", "R105", "Q101", "Q103"})
+_FORM_CODES = {"R103", "R105", "Q101", "Q103"}
 """Rules that report the form of a file, which a conversion changes."""
 
 

@@ -17,13 +17,6 @@ DEFAULT_MAX_DEPTH = 100
 TREC_MAX_DEPTH = 1000
 """Limit of results per query in the profile ``trec``."""
 
-JUDGED_CUTOFF = 10
-"""The number of first results of a query among which the share of judged ones is counted."""
-
-MIN_JUDGED = 0.2
-"""Minimum share of judged documents in the first ``JUDGED_CUTOFF``; scores with fewer are
-unreliable."""
-
 Subject = Literal["file", "run", "qrels", "topics", "testset", "pair"]
 SeverityName = Literal["error", "warning", "info"]
 FixName = Literal["safe", "ask", "no"]
@@ -244,12 +237,10 @@ def rule(
 ) -> Rule:
     """Return a rule of one case, or of none if the reader of a file finds the places."""
     texts = (code, name, severity, checks, rationale, example, remedy)
-    of_case = {field: further.pop(field) for field in _OF_CASES & further.keys()}
+    named = {"given", "column", "note", "blocks"} & further.keys()
+    of_case = {field: further.pop(field) for field in named}
     cases = [Case(severity, message, where, **of_case)] if where else []
     return rule_of_cases(*texts, *cases, **further)
-
-
-_OF_CASES = {"given", "column", "note", "blocks"}
 
 
 class Registry:
@@ -260,9 +251,6 @@ class Registry:
 
     def __iter__(self) -> Iterator[Rule]:
         return iter(self._rules.values())
-
-    def __len__(self) -> int:
-        return len(self._rules)
 
     def __getitem__(self, code: str) -> Rule:
         return self._rules[code]
@@ -285,13 +273,12 @@ class Registry:
             of_prefix = (row for row in self if row.code.startswith(text.upper()))
             rows = self.named(text) or [row for row in of_prefix if not row.optional]
             if not rows:
-                what = f"no rule has the name '{text}' or a code that starts with it"
-                raise UsageError(what, remedy=_EXAMPLE)
+                raise UsageError(
+                    f"no rule has the name '{text}' or a code that starts with it",
+                    remedy="use a code like R131 or a name like duplicate-document",
+                )
             codes += [row.code for row in rows]
         return tuple(codes)
-
-
-_EXAMPLE = "use a code like R131 or a name like duplicate-document"
 
 
 def in_order(row: Rule | Finding) -> tuple[int, str]:

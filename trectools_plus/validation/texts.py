@@ -6,10 +6,9 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from functools import lru_cache
+from functools import cache
 from itertools import chain
 from pathlib import Path
-from types import MappingProxyType
 
 import numpy as np
 
@@ -96,9 +95,13 @@ def _share_trigrams(words: Sequence[Sequence[str]]) -> Iterator[tuple[int, int]]
                 yield one, other
 
 
-KNOWN_LANGUAGES = MappingProxyType(
-    {"en": "ENGLISH", "de": "GERMAN", "fr": "FRENCH", "es": "SPANISH", "nl": "DUTCH"}
-)
+KNOWN_LANGUAGES = {
+    "en": "ENGLISH",
+    "de": "GERMAN",
+    "fr": "FRENCH",
+    "es": "SPANISH",
+    "nl": "DUTCH",
+}
 """Languages that can be recognised, each with its name in ``bm25s`` and ``Stemmer``."""
 
 MIN_WEIGHT = 1.5
@@ -182,7 +185,7 @@ def stop_words(language: str) -> frozenset[str]:
     return frozenset(word for word, languages in _stop_words().items() if language in languages)
 
 
-@lru_cache(maxsize=1)
+@cache
 def _stop_words() -> dict[str, list[str]]:
     """Return the languages of each stop word."""
     from bm25s import stopwords

@@ -24,6 +24,7 @@ from trectools_plus.formats.collection import (
 from trectools_plus.formats.hashing import sha256_file, sha256_text
 from trectools_plus.formats.tables import TOPICS_SCHEMA, Corpus, Qrels, Topics
 from trectools_plus.formats.topics import read_topics
+from trectools_plus.measures.exclusions import Exclusions
 from trectools_plus.measures.judged import JudgedQueries
 from trectools_plus.ontology.ontology import Ontology, load_ontology
 from trectools_plus.retrieval.hpo.ontology_terms import corpus_of
@@ -42,7 +43,6 @@ from trectools_plus.testsets.validation import ResolvedTerms, ontology_of, resol
 from trectools_plus.text import listed, plural
 from trectools_plus.validation import refuse_errors, validate_qrels
 from trectools_plus.validation.findings import Finding
-from trectools_plus.validation.inputs import Exclusions
 from trectools_plus.validation.loading import load_qrels, open_valid_qrels
 
 if TYPE_CHECKING:

@@ -14,7 +14,8 @@ import numpy as np
 
 from trectools_plus.errors import UsageError
 from trectools_plus.measures.definitions.base import NO_PARAMETERS, ColumnMeasure, FloatArray
-from trectools_plus.measures.judged import IntArray, JudgedRun, ordinals
+from trectools_plus.measures.judged import IntArray, JudgedRun
+from trectools_plus.validation.views.places import places_in_query
 
 
 class APcap(ColumnMeasure):
@@ -30,7 +31,7 @@ class APcap(ColumnMeasure):
     def score(self, run: JudgedRun) -> FloatArray:
         """Return values between 0 and 1, with sums in rank order as in ``m_map_cut.c``."""
         hits = self._hits(run)
-        precisions = ordinals(run.query[hits]) / run.rank[hits]
+        precisions = (places_in_query(run.query[hits]) + 1) / run.rank[hits]
         maximum = np.minimum(self._count_relevant(run), self.cutoff or 0)
         return np.nan_to_num(_ratio(run.total(hits, precisions), maximum), nan=0.0)
 

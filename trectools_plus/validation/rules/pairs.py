@@ -15,10 +15,9 @@ from trectools_plus.formats.columns.ids import Flags, Ids, Rows
 from trectools_plus.formats.files.content import BOM, read_file
 from trectools_plus.text import listed, plural
 from trectools_plus.validation.findings import UNJUDGED
-from trectools_plus.validation.registry import JUDGED_CUTOFF, MIN_JUDGED, Case, rule, rule_of_cases
+from trectools_plus.validation.registry import Case, rule, rule_of_cases
 from trectools_plus.validation.views.kinds import QrelsView, RunView, near_matches, unify_spellings
 from trectools_plus.validation.views.places import (
-    N_SHOWN_IDS,
     NO_ROWS,
     PairFacts,
     Pairs,
@@ -30,6 +29,17 @@ from trectools_plus.validation.views.tables import Numbers, TableView
 
 if TYPE_CHECKING:
     import polars as pl
+
+
+JUDGED_CUTOFF = 10
+"""The number of first results of a query among which the share of judged ones is counted."""
+
+MIN_JUDGED = 0.2
+"""Minimum share of judged documents in the first ``JUDGED_CUTOFF``; scores with fewer are
+unreliable."""
+
+N_SHOWN_IDS = 3
+"""Number of document ids of a file that are shown if no document is judged."""
 
 
 def lacking(
@@ -77,7 +87,7 @@ def near(pair: PairView) -> Places:
     matches, table = pair.near_queries, pair.reported_view
     if not pair.is_of_run:
         matches = {theirs: ours for ours, theirs in matches.items()}
-    ids = [query_id for query_id in table.query_ids if query_id in matches]
+    ids = list(filter(matches.__contains__, table.query_ids))
     if not ids:
         return Places()
     first = {"ours": ids[0], "theirs": matches[ids[0]]}
@@ -322,14 +332,14 @@ def find_facts(
         ranks: The ranks of these rows.
     """
     of_judged, query = run.blocks.sizes[number >= 0], number[run.blocks.query]
-    has_judged, first = len(judged) > 0, np.flatnonzero(query >= 0)[:N_SHOWN_IDS]
+    first = np.flatnonzero(query >= 0)[:N_SHOWN_IDS]
     return PairFacts(
         n_documents=int(of_judged.sum()),
         n_judged=len(judged),
         n_shown=int(np.minimum(of_judged, JUDGED_CUTOFF).sum()),
         n_judged_shown=int(np.count_nonzero(ranks <= JUDGED_CUTOFF)),
         n_common=len(judged) or int(qrels.pairs.has_any(run.doc_ids)),
-        unjudged=() if has_judged else tuple(run.doc_ids.texts(first)),
+        unjudged=() if len(judged) else tuple(run.doc_ids.texts(first)),
         near=near_documents(run, qrels, query),
     )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import partial
+from itertools import compress
 
 import numpy as np
 
@@ -64,7 +65,7 @@ def not_integers(qrels: QrelsView, pattern: str, *, matches: bool) -> Rows:
     grades = qrels.rows.grades
     rows = np.flatnonzero(~grades.is_number | grades.has_point)
     flags = [
-        re.match(INTEGER, text) is None and (re.match(pattern, text) is not None) == matches
+        not re.match(INTEGER, text) and bool(re.match(pattern, text)) == matches
         for text in qrels.texts(4, rows)
     ]
     return rows[np.array(flags, np.bool_)]
@@ -102,11 +103,10 @@ _SCORED = "it is scored as it is"
 
 def first_rows(qrels: QrelsView, flags: Flags) -> Places:
     """Return the first rows of some queries."""
-    numbers = np.flatnonzero(flags)
-    if not len(numbers):
+    ids = list(compress(qrels.query_ids, flags))
+    if not ids:
         return Places()
-    ids = [qrels.query_ids[number] for number in numbers.tolist()]
-    lines = qrels.lines(qrels.blocks.first_rows[numbers])
+    lines = qrels.lines_of_queries(ids)
     first = {"query": ids[0], "ids": listed(ids)}
     return Places(len(ids), lines, query_id=ids[0], first=first)
 

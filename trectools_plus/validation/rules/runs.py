@@ -69,8 +69,7 @@ _is_unchanged = re.compile(
 
 def is_fragile(text: str) -> bool:
     """Return whether other programs change an id."""
-    is_changed = _is_number(text) is not None and _is_unchanged(text) is None
-    return is_changed or text in READ_AS_MISSING
+    return bool(_is_number(text) and not _is_unchanged(text)) or text in READ_AS_MISSING
 
 
 def may_be_fragile(ids: Ids) -> Rows:
@@ -84,7 +83,7 @@ def may_be_fragile(ids: Ids) -> Rows:
     suspects = np.flatnonzero(begins[ids.words[0].astype(np.uint8)])
     letters = np.stack([word[suspects] for word in ids.words], axis=1).view(np.uint8)
     are_digits = ((letters - ord("0") < 10) | (letters == 0)).all(axis=1)
-    is_number = are_digits & (letters[:, 0] != ord("0")) & ~letters[:, 16:].any(axis=1)
+    is_number: Flags = are_digits & (letters[:, 0] != ord("0")) & ~letters[:, 16:].any(axis=1)
     return suspects[~is_number]
 
 
@@ -184,7 +183,7 @@ def rows_where(run: RunView, pattern: str, rows: Rows, *, matches: bool = True) 
     """Return those of some rows whose score matches a pattern, or those whose score does not."""
     if run.columns is None or not len(rows):
         return rows if matches else rows[:0]
-    flags = [(re.match(pattern, text) is not None) == matches for text in run.texts(5, rows)]
+    flags = [bool(re.match(pattern, text)) == matches for text in run.texts(5, rows)]
     return rows[np.array(flags, np.bool_)]
 
 

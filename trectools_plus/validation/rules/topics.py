@@ -335,7 +335,9 @@ def _in_earlier_parts(
 ) -> pl.DataFrame:
     """Return the queries whose key, in the column ``same``, is also in an earlier part."""
     found = []
-    for part in test_set.parts:
+    for part in test_set.earlier_parts:
+        if test_set.language and part.language and test_set.language != part.language:
+            continue  # they declare different languages
         earlier = keyed(part).unique("same", keep="first", maintain_order=True)
         name = pl.lit(part.name)
         other = earlier.select("same", other_id="query_id", other_line="line", part=name)

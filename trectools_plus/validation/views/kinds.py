@@ -357,14 +357,6 @@ class QrelsView(TableView):
         folds = unify_spellings(self.doc_ids)
         return self.pairs if folds is self.doc_ids else PairTable(folds, self.pairs.query)
 
-    def numbers_of(self, query_ids: Iterable[str]) -> Rows:
-        """Return the number of each query; -1 if it is not judged."""
-        return np.array([self._numbers.get(query_id, -1) for query_id in query_ids], np.int64)
-
-    @cached_property
-    def _numbers(self) -> dict[str, int]:
-        return {query_id: number for number, query_id in enumerate(self.query_ids)}
-
     @cached_property
     def highest(self) -> Numbers:
         """Highest grade of each query, by query number; NaN if one of its grades is NaN."""

@@ -78,10 +78,6 @@ class Places:
         return replace(self, lines=lines, first=first)
 
 
-N_SHOWN_IDS = 3
-"""Number of document ids of a file that are shown if no document is judged."""
-
-
 class PairFacts(NamedTuple):
     """Facts about the documents of the judged queries of a run, or of a chunk of one.
 

@@ -8,7 +8,7 @@ numbers) is done once, on first use.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -51,9 +51,6 @@ _GRADE_NAME = re.compile(
 )
 
 
-Verdict = Literal["rows", "not-text", "other-format", "wrong-kind", "arranged"]
-
-
 @dataclass(frozen=True, slots=True)
 class Shape:
     """The shape of a file as a whole.
@@ -68,7 +65,7 @@ class Shape:
         first_line: Line number of the first line with data.
     """
 
-    verdict: Verdict = "rows"
+    verdict: Literal["rows", "not-text", "other-format", "wrong-kind", "arranged"] = "rows"
     format: str | None = None
     header: tuple[int, str] | None = None
     header_in_rows: bool = False
@@ -366,8 +363,15 @@ class TableView:
 
     def lines_of_queries(self, query_ids: Sequence[str]) -> Lines:
         """Return the first line of each of some queries."""
-        first_rows = dict(zip(self.query_ids, self.blocks.first_rows.tolist(), strict=True))
-        return self.lines([first_rows[query_id] for query_id in query_ids])
+        return self.lines(self.blocks.first_rows[self.numbers_of(query_ids)])
+
+    def numbers_of(self, query_ids: Iterable[str]) -> Rows:
+        """Return the numbers of queries of a file; -1 for those that it does not have."""
+        return np.array([self._numbers.get(query_id, -1) for query_id in query_ids], np.int64)
+
+    @cached_property
+    def _numbers(self) -> dict[str, int]:
+        return {query_id: number for number, query_id in enumerate(self.query_ids)}
 
     def fields_of(self, row: int) -> dict[str, Value]:
         """Return the fields of a row by name, and its place."""

@@ -155,15 +155,6 @@ class TopicsView(TableView):
         declared = {primary_language(code) for code in self.cases.languages} if self.cases else {""}
         return self.implied_language or (declared.pop() if len(declared) == 1 else "")
 
-    @property
-    def parts(self) -> list[TopicsView]:
-        """The earlier parts, without sets that declare another language."""
-        return [
-            part
-            for part in self.earlier_parts
-            if not (self.language and part.language and self.language != part.language)
-        ]
-
 
 def judgments_of(topics: TopicsView) -> QrelsView:
     """Return the judgments of a test set, with their line numbers."""
@@ -336,7 +327,7 @@ class Cases:
         for text in values.get("text", ())[:1]:
             read_text(text, topic, problems)
         judged = values.get("judgments")
-        if judged is None or (judged and all(value.is_empty for value in judged)):
+        if judged != [] and all(value.is_empty for value in judged or ()):
             place = (judged[0].key or judged[0]) if judged else case
             self._report_unjudged(place, topic)
         added = self._add(topic, judged or ())
@@ -425,7 +416,7 @@ class Cases:
             key = mapping.fields[name].key or mapping
             if name not in self._near and len(self._near) < MAX_SPELLINGS_CHECKED:
                 self._near[name] = get_close_matches(name[:64].lower(), purposes, 1, 0.75)
-            near = next((known for known in self._near.get(name, ()) if known in purposes), "")
+            near = "".join(known for known in self._near.get(name, ()) if known in purposes)
             is_meant = purposes.get(near) in required - values.keys()
             if is_meant or self.strict or purposes is _TERM:
                 hint = f"; did you mean '{near}'?" if near else ""
