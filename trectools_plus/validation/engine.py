@@ -308,8 +308,7 @@ class Choices:
 
     def severity(self, finding: Finding) -> Severity:
         """Return the severity of a finding in this profile, which P103 keeps on most queries."""
-        is_most = finding.code == "P103" and finding.count * 2 > (finding.total or 0)
-        if is_most:
+        if finding.code == "P103" and finding.count * 2 > (finding.total or 0):
             return finding.severity
         return self.severities.get(finding.code, finding.severity)
 

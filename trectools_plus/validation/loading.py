@@ -306,13 +306,8 @@ def describe_file(path: str | Path) -> dict[str, Any]:
         FindingsError: If the file has an error that blocks scoring.
         InputError: If it cannot be read, or is a table of several systems.
     """
-    view = open_single_run(path)
-    accept_run(view)
-    return describe_view(view)
-
-
-def describe_view(run: RunView) -> dict[str, Any]:
-    """Describe a run with rows, whose scores are finite; see :func:`describe_file`."""
+    run = open_single_run(path)
+    accept_run(run)
     sizes, scored, ranks = run.blocks.sizes, run.scored, run.usable_ranks
     same_query, in_order = run.grouped.same_query, run.grouped.rows(np.arange(run.n_rows))
     equal = (scored.score[1:] == scored.score[:-1]) & scored.same_query

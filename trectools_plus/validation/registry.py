@@ -218,9 +218,8 @@ def rule_of_cases(
     """
     fix = "safe" if "fixed" in further else "no"
     usual = {"chunked": code[0] == "R", "tables": code[0] == "P", "fix": fix, **further}
-    texts = (checks, rationale, example, remedy)
     kind = _KINDS.get(code[:2]) or _KINDS[code[0]]
-    return Rule(code, name, kind, severity, *texts, cases, **usual)
+    return Rule(code, name, kind, severity, checks, rationale, example, remedy, cases, **usual)
 
 
 def rule(
@@ -236,11 +235,12 @@ def rule(
     **further: Any,
 ) -> Rule:
     """Return a rule of one case, or of none if the reader of a file finds the places."""
-    texts = (code, name, severity, checks, rationale, example, remedy)
     named = {"given", "column", "note", "blocks"} & further.keys()
     of_case = {field: further.pop(field) for field in named}
     cases = [Case(severity, message, where, **of_case)] if where else []
-    return rule_of_cases(*texts, *cases, **further)
+    return rule_of_cases(
+        code, name, severity, checks, rationale, example, remedy, *cases, **further
+    )
 
 
 class Registry:

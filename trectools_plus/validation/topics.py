@@ -19,11 +19,6 @@ from trectools_plus.validation.views.places import LINES_KEPT
 from trectools_plus.validation.views.tables import Shape, has_only_bare_cr, wide_encoding
 from trectools_plus.validation.views.topics import TopicsView, judgments_of
 
-_N_FIELDS = 2
-"""Id and text."""
-_NOT_FOR_TEST_SETS = frozenset({"Q134"})
-"""Rules that do not apply to test sets, which usually contain only relevant documents."""
-
 
 def read_view(
     source: FileContent, form: Form | None = None, options: TopicOptions = DEFAULTS
@@ -35,7 +30,7 @@ def read_view(
         form: Its form, if known.
         options: The fields with id and text.
     """
-    columns = scan_columns(source, _N_FIELDS)
+    columns = scan_columns(source, 2)  # id and text
     text = source.data.decode("utf-8", "replace").removeprefix("\ufeff")
     start = text
     if source.overlong is not None:
@@ -88,7 +83,8 @@ def check_topics(topics: TopicsView) -> list[Finding]:
     findings = run_rules(topics, ("file", "topics"), topics, rules=CATALOGUE) + recorded
     if len(topics.judged):
         judgments, known = judgments_of(topics), {one.code for one in recorded}
-        rules = [rule for rule in CATALOGUE if rule.code not in known | _NOT_FOR_TEST_SETS]
+        known.add("Q134")  # test sets usually contain only relevant documents
+        rules = [rule for rule in CATALOGUE if rule.code not in known]
         findings += run_rules(judgments, ("qrels",), judgments, rules=rules)
     findings.sort(key=lambda finding: (finding.code[0] == "Q", in_order(finding)))
     return [replace(finding, path=topics.path, fix=Fix.NO) for finding in findings]

@@ -208,8 +208,7 @@ def ties_against_ranks(run: RunView) -> Pairs:
     """Return the ties that the ranks order against trec_eval, which puts higher ids first."""
     rows, others = run.ties64.rows, run.ties64.others
     ids, other_ids = (np.array(run.doc_ids.texts(part), object) for part in (rows, others))
-    is_above = (ids > other_ids).astype(np.bool_)
-    return run.ties64.filter(is_above & (run.rank[rows] > run.rank[others]))
+    return run.ties64.filter((ids > other_ids) & (run.rank[rows] > run.rank[others]))
 
 
 _FALLING = "Write scores that fall with rank"
