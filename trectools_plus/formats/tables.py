@@ -80,7 +80,7 @@ class _Table(Displayed):
 
     def __post_init__(self) -> None:
         frame, schema = frame_of(self.frame, self._kind), _SCHEMAS[self._kind.name]
-        missing = (schema.keys() & self._defaults.keys()) - set(frame.columns)
+        missing = schema.keys() & self._defaults.keys() - frame.columns
         frame = frame.with_columns(**{name: pl.lit(self._defaults[name]) for name in missing})
         frame = conform(frame, schema, self._kind.name, keep_others=self._kind is TOPICS)
         object.__setattr__(self, "frame", frame)
