@@ -60,8 +60,6 @@ _SCHEMAS = {
 """The columns of each kind of table."""
 _NOUNS = {"run": "result", "qrels": "judgment", "corpus": "document"}
 """The names of rows that are not queries."""
-_DEFAULTS = {"iteration": "0", "title": ""}
-"""The values of columns that may be missing."""
 
 
 class CorpusDocument(NamedTuple):
@@ -76,13 +74,14 @@ class _Table(Displayed):
     """A table stored in a frame."""
 
     _kind: ClassVar[Kind]
+    _defaults: ClassVar[Mapping[str, str]] = {"iteration": "0", "title": ""}
     frame: pl.DataFrame
     path: str | None
 
     def __post_init__(self) -> None:
         frame, schema = frame_of(self.frame, self._kind), _SCHEMAS[self._kind.name]
-        missing = (schema.keys() & _DEFAULTS.keys()) - set(frame.columns)
-        frame = frame.with_columns(**{name: pl.lit(_DEFAULTS[name]) for name in missing})
+        missing = schema.keys() & self._defaults.keys() - frame.columns
+        frame = frame.with_columns(**{name: pl.lit(self._defaults[name]) for name in missing})
         frame = conform(frame, schema, self._kind.name, keep_others=self._kind is TOPICS)
         object.__setattr__(self, "frame", frame)
 

@@ -28,7 +28,6 @@ Floats = npt.NDArray[np.float64]
 
 DECIMAL = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 INTEGER = r"^[+-]?[0-9]+$"
-_NOT_FINITE = re.compile(r"(?i)[+-]?(?:nan|inf|infinity)")
 
 _WHOLE = re.compile(r"([+-]?[0-9]{1,4000})(\.0*)?")  # Python refuses to convert more digits
 
@@ -162,8 +161,8 @@ def _parse_whole_number(text: str) -> tuple[int | None, bool]:
 
 def parse_decimal(text: str) -> float:
     """Return the value of a decimal number, or of a word for NaN or infinity; NaN for others."""
-    is_number = re.fullmatch(DECIMAL, text) is not None or _NOT_FINITE.fullmatch(text) is not None
-    return float(text) if is_number else np.nan
+    number = re.fullmatch(DECIMAL, text) or re.fullmatch("(?i)[+-]?(nan|inf|infinity)", text)
+    return float(text) if number else np.nan
 
 
 def _divide(whole: Word, fraction: Word, divisors: Floats) -> tuple[Floats, Flags]:
