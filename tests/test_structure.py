@@ -123,27 +123,27 @@ def test_public_classes_have_names_of_their_own() -> None:
 
 
 CEILINGS = {
-    "formats": Size(3_191, 43_759),
-    "validation": Size(2_226, 36_354),
-    "retrieval": Size(2_800, 39_996),
-    "benchmark": Size(2_356, 35_247),
-    "reporting": Size(1_400, 22_859),
-    "service": Size(1_262, 17_428),
-    "cli": Size(1_248, 20_602),
-    "measures": Size(1_342, 19_684),
-    "extraction": Size(1_249, 17_991),
-    "judging": Size(1_503, 21_478),
-    "statistics": Size(1_108, 16_180),
-    "trec_eval": Size(948, 13_060),
-    ".": Size(461, 5_442),
-    "testsets": Size(539, 7_987),
-    "ontology": Size(421, 6_067),
-    "distributed": Size(111, 1_367),
+    "formats": Size(2_800, 40_000),
+    "validation": Size(2_002, 32_998),
+    "retrieval": Size(2_796, 39_762),
+    "benchmark": Size(2_258, 33_912),
+    "reporting": Size(1_315, 20_994),
+    "service": Size(1_262, 16_913),
+    "cli": Size(1_248, 20_159),
+    "measures": Size(1_342, 19_349),
+    "extraction": Size(1_249, 17_797),
+    "judging": Size(1_503, 21_170),
+    "statistics": Size(1_108, 16_027),
+    "trec_eval": Size(948, 13_016),
+    ".": Size(461, 5_383),
+    "testsets": Size(539, 7_876),
+    "ontology": Size(421, 5_987),
+    "distributed": Size(111, 1_357),
 }
 """The greatest sizes of the folders of the package. A ceiling is only ever lowered."""
-TESTS_CEILING = Size(21_448, 355_727)
-MOST_MODULES = 374
-MOST_SCRIPT_LINES = 1_447
+TESTS_CEILING = Size(18_998, 296_272)
+MOST_MODULES = 229
+MOST_SCRIPT_LINES = 1_420
 
 
 @pytest.mark.parametrize("folder", CEILINGS)

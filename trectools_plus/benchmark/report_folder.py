@@ -7,7 +7,7 @@ that the report names, which shows nothing that its writer does not know.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -324,10 +324,7 @@ class StoredDocuments(Corpus):
     """
 
     count: int = 0
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "frame", self.frame.with_columns(text=pl.lit("")))
-        super().__post_init__()
+    _defaults: ClassVar[Mapping[str, str]] = {"text": ""}
 
     def __len__(self) -> int:
         return self.count

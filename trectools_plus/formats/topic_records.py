@@ -313,7 +313,10 @@ def find_topics(root: Node, *, test_sets: bool = False) -> list[Topic] | None:
     cases = values.items or list(values.fields.values())
     names = dict.fromkeys(name for case in cases[:SAMPLED] for name in case.fields)
     has_form = values is not root and 0 < len(names) == len(names.keys() & {*CASE_KEYS})
-    has_form |= any(map(_is_judged, [*names, *(values.fields if values is root else ())][:SAMPLED]))
+    # Keys that only test sets have, or misspellings of them.
+    keys = [*names, *(values.fields if values is root else ())][:SAMPLED]
+    known = *JUDGED_KEYS, *TOP_KEYS[1:]
+    has_form |= any(get_close_matches(key[:64].lower(), known, 1, 0.75) for key in keys)
     if "metadata" in root.fields or has_form:
         return list(map(_topic_of, cases)) if test_sets and names else None
     has_texts = any(normalize(name) in TOPIC_TEXTS for name in names)
@@ -325,11 +328,6 @@ def find_topics(root: Node, *, test_sets: bool = False) -> list[Topic] | None:
     if not cases or any(case.meaning != "text" for case in cases):
         return None
     return [Topic(case.line, key, fields={"text": case}) for key, case in values.fields.items()]
-
-
-def _is_judged(name: str) -> bool:
-    """Return true for a key that only test sets have, or a misspelling of it."""
-    return bool(get_close_matches(name[:64].lower(), (*JUDGED_KEYS, *TOP_KEYS[1:]), 1, 0.75))
 
 
 def _topic_of(mapping: Node) -> Topic:

@@ -117,6 +117,10 @@ class FileFacts:
             name: np.concatenate([getattr(part, name) + np.uint32(n) for part, n in numbered])
             for name in ("bare_cr", "nul", "blank_lines", "form_feed_lines", "long_lines")
         }
+        signs: dict[str, Any] = {
+            name: any(getattr(part, name) for part in parts)
+            for name in ("has_spaces", "has_tabs", "has_controls")
+        }
         bad = [
             replace(part.bad_utf8, line=part.bad_utf8.line + before)
             for part, before in numbered
@@ -128,15 +132,13 @@ class FileFacts:
             parts[0],
             **counts,
             **lines,
+            **signs,
             final_newline=parts[-1].final_newline,
             bad_utf8=bad[0] if bad else None,
             encoding_guess=parts[0].encoding_guess or ("latin-1" if bad else None),
             longest_line=parts[longest].longest_line,
             longest_line_at=None if at is None else at + lines_before[longest],
             is_ascii=all(part.is_ascii for part in parts),
-            has_spaces=any(part.has_spaces for part in parts),
-            has_tabs=any(part.has_tabs for part in parts),
-            has_controls=any(part.has_controls for part in parts),
         )
 
     @property
