@@ -231,7 +231,7 @@ def contrast_blocks(contrast: ReportComparison, *, full: bool = True) -> list[Bl
                     values = {"A": change.before, "B": change.after}
                     changes.append({"Query": change.query_id, **row, **values})
     first, more = contrast.modes[0].comparisons[0], len(every) - len(measures)
-    values = ", ".join(f"{name} {a} to {b}" for name, (a, b) in contrast.settings.items())
+    settings = ", ".join(f"{name} {a} to {b}" for name, (a, b) in contrast.settings.items())
     return [
         Paragraph(state_verdict(contrast), "result"),
         *(Paragraph(f"{place}  {name}") for place, name in zip("AB", contrast.names, strict=True)),
@@ -242,7 +242,7 @@ def contrast_blocks(contrast: ReportComparison, *, full: bool = True) -> list[Bl
             f"{describe_difference_intervals(first)}",
             "small",
         ),
-        Paragraph(f"Settings that differ (A to B): {values}." if values else ""),
+        Paragraph(f"Settings that differ (A to B): {settings}." if settings else ""),
         Bullets([f"Note: {note}." for note in contrast.notes]),
         Fold("Queries that changed most", [table_of(changes)]),
     ]
