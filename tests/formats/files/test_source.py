@@ -100,7 +100,7 @@ class Dribble(io.RawIOBase):
         return self.data.read(3) if size >= 0 else self.data.read()
 
 
-@pytest.mark.parametrize("packed", [DATA, gzip.compress(DATA)])
+@pytest.mark.parametrize("packed", [DATA, gzip.compress(DATA, mtime=0)])
 def test_reads_standard_input(monkeypatch: pytest.MonkeyPatch, packed: bytes) -> None:
     for read in (lambda: read_file("-").data, lambda: b"\n".join(iter_lines("-")) + b"\n"):
         monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=Dribble(packed)))
