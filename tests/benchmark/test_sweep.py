@@ -148,7 +148,7 @@ def test_the_grid_of_a_file(tmp_path):
         ({"grid": {"fusion.weigths": "0.1,0.2"}}, "'fusion.weigths' cannot be varied"),
         ({"grid": {"k1": "0.1,0.2"}}, "'k1' cannot be varied"),
         ({"grid": {"fusion.weights": "0.4,much"}}, "much"),
-        ({"grid": {"fusion.weights": "0.4,1.4"}}, "weights of at least 0.*fusion.weights=1.4"),
+        ({"grid": {"fusion.weights": "0.4,1.4"}}, "at least 0.*fusion.weights=1.4"),
         ({"grid": {"fusion.weights": "0.4,0.2:0.3:0.5"}}, "expected 2 weights but got 3"),
         ({"grid": {"fusion.weights": "0.4,0.4"}}, "one twice"),
         ({"grid": {"fusion.weights": ""}}, "has no value"),

@@ -91,7 +91,7 @@ def write_document(
     if output_format == "json":
         write_text([json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False)], output)
     else:
-        write_text(["\n".join(document_lines(document)).strip("\n")], output)
+        write_text("\n".join(document_lines(document)).strip("\n").splitlines(), output)
 
 
 def print_result(

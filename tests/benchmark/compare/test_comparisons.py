@@ -72,7 +72,7 @@ def test_an_evaluation_is_compared_with_its_means(expected):
     [
         (
             (5, {"a": LEXICAL}),
-            "got int — give .*, or a Qrels",
+            "got int — give a dictionary",
         ),
         ((QRELS, {"a": {"q1": ["d1"]}}), r"score but got \['d1'\]"),
         ((QRELS, 5), "int — give a dictionary"),
