@@ -24,7 +24,7 @@ import numpy as np
 
 from trectools_plus.display import Progress, no_progress
 from trectools_plus.formats.tables import Corpus
-from trectools_plus.retrieval.index import Index, load_postings
+from trectools_plus.retrieval.index.index import Index, load_postings
 from trectools_plus.retrieval.settings import RetrievalSettings
 from trectools_plus.retrieval.source import Ranking
 

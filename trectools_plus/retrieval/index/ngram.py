@@ -30,7 +30,7 @@ import numpy.typing as npt
 from trectools_plus.display import Progress, no_progress
 from trectools_plus.formats.files.index_cache import load_array
 from trectools_plus.formats.tables import Corpus
-from trectools_plus.retrieval.index import Index, load_postings
+from trectools_plus.retrieval.index.index import Index, load_postings
 from trectools_plus.retrieval.index.parts import Positions, TextParts
 from trectools_plus.retrieval.settings import RetrievalSettings
 from trectools_plus.retrieval.source import Ranking, Scores

@@ -16,7 +16,7 @@ from trectools_plus.display import Progress, no_progress
 from trectools_plus.errors import UsageError
 from trectools_plus.formats.files.index_cache import load_array
 from trectools_plus.formats.tables import Corpus
-from trectools_plus.retrieval.index import Index, load_postings
+from trectools_plus.retrieval.index.index import Index, load_postings
 from trectools_plus.retrieval.index.lexical import clean_text
 from trectools_plus.retrieval.index.models import first_rows, model_facts, open_model
 from trectools_plus.retrieval.settings import RetrievalSettings

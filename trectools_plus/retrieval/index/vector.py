@@ -20,8 +20,8 @@ from trectools_plus.display import Progress, no_progress
 from trectools_plus.errors import InputError, checked
 from trectools_plus.formats.files.index_cache import load_array
 from trectools_plus.formats.tables import Corpus
-from trectools_plus.retrieval.index import Index
 from trectools_plus.retrieval.index.encoder import Encoder, TextEncoder
+from trectools_plus.retrieval.index.index import Index
 from trectools_plus.retrieval.index.models import first_rows
 from trectools_plus.retrieval.index.parts import (
     AGGREGATIONS,

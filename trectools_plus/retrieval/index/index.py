@@ -1,0 +1,102 @@
+"""An index of documents in the cache, which ranks the documents for texts."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from trectools_plus.display import Progress
+from trectools_plus.formats.files.index_cache import IndexRecipe, load_array, open_index
+from trectools_plus.retrieval.source import Ranking, Scores, top_positions
+
+
+class Index(ABC):
+    """An index of documents: a kind of retriever.
+
+    Attributes:
+        name: The kind of the index, and the name of its mode.
+        doc_ids: The documents, in descending order of ids.
+        recipe: Everything that determines the content.
+        index_key: The key of the recipe.
+        is_reused: Whether the index was in the cache.
+        content: What :meth:`load` returns.
+    """
+
+    name: ClassVar[str]
+
+    def open(self, doc_ids: list[str], facts: Mapping[str, Any], progress: Progress) -> None:
+        """Load the index; build it first if it is not in the cache.
+
+        Args:
+            doc_ids: The documents.
+            facts: Everything that determines the content, as JSON values.
+            progress: Receives the progress of building.
+        """
+        self.doc_ids = doc_ids
+        self.recipe = IndexRecipe(self.name, facts)
+        self.index_key = self.recipe.key
+        self.is_reused = self.recipe.folder.is_dir()
+        self.content: Any = open_index(
+            self.recipe, lambda folder: self.build(folder, progress), self.load, progress
+        )
+
+    @abstractmethod
+    def build(self, folder: Path, progress: Progress) -> None:
+        """Write the files of the index into an empty folder."""
+
+    @abstractmethod
+    def load(self, folder: Path) -> Any:
+        """Open the files of a folder, whose checksums are right.
+
+        Raises:
+            Exception: If they cannot be opened.
+        """
+
+    @abstractmethod
+    def search(self, queries: Sequence[str], depth: int) -> list[Ranking]:
+        """Rank documents for each query, as every ``Retriever`` does."""
+
+    def best(self, scores: Scores, depth: int) -> Ranking:
+        """Return the ranking of those documents whose scores are above 0.
+
+        Args:
+            scores: The scores of all documents.
+            depth: Maximum number of documents.
+        """
+        found = np.flatnonzero(scores > 0)
+        top = found[top_positions(scores[found], depth)]
+        return Ranking([self.doc_ids[row] for row in top.tolist()], scores[top])
+
+
+def load_postings(
+    folder: Path, dtype: type[Any], documents: int, suffix: str = ""
+) -> tuple[npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[Any]]:
+    """Map the weights of words in documents into memory: a sparse matrix.
+
+    Args:
+        folder: The folder of the arrays.
+        dtype: The type of the weights.
+        documents: Number of documents.
+        suffix: The end of the names of the files.
+
+    Returns:
+        The weights, grouped by word; the document of each weight; and the position of each word's
+        first weight, with the number of weights at the end.
+
+    Raises:
+        ValueError: If they are not consistent: compiled code would read other memory.
+        OSError: If they cannot be read.
+    """
+    data = load_array(folder / f"data{suffix}.npy", dtype)
+    indices = load_array(folder / f"indices{suffix}.npy", np.integer)
+    indptr = load_array(folder / f"indptr{suffix}.npy", np.integer)
+    sizes = np.diff(indptr, prepend=0, append=len(data))
+    is_whole = len(data) == len(indices) and len(indptr) and indptr[0] == sizes[-1] == 0
+    if not is_whole or (sizes < 0).any() or ((indices < 0) | (indices >= documents)).any():
+        raise ValueError("the weights do not match the words and documents")
+    return data, indices, indptr
