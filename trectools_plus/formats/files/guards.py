@@ -252,7 +252,7 @@ def _contains_data(path: Path) -> bool:
 def refuse_link_out(output: str | Path, folder: str | Path) -> None:
     """Raise an error if an output in a folder is a link to a place outside of it.
 
-    Whoever made the folder decides where its links lead.
+    The maker of the folder decides where its links lead.
 
     Raises:
         InputError: If it is, or if it is not a regular file.
