@@ -461,7 +461,10 @@ def assert_mentions(
     result = []
     # A full stop of an abbreviation ends no sentence.
     masked = cues.abbreviation.sub(lambda match: match[0][:-1] + " ", text)
-    sentences = [one._replace(text=text[one.start : one.end]) for one in chunk(masked, "sentence")]
+    sentences = [
+        sentence._replace(text=text[sentence.start : sentence.end])
+        for sentence in chunk(masked, "sentence")
+    ]
     about_family = _family_history(text, sentences, cues)
     for sentence in sentences:
         inside = [m for m in mentions if sentence.start <= m.start < sentence.end]
@@ -479,7 +482,7 @@ def _family_history(text: str, sentences: Sequence[Chunk], cues: _Cues) -> set[C
     A section ends at an empty line, at another heading, at a sentence about the patient, and at a
     complete sentence that names no relative.
     """
-    inside, found, end, size = False, set[Chunk](), 0, 0
+    inside, family, end, size = False, set[Chunk](), 0, 0
     for sentence in sentences:
         breaks = text[end : sentence.start].count("\n") + (sentence.start == 0)
         end = sentence.end
@@ -487,7 +490,7 @@ def _family_history(text: str, sentences: Sequence[Chunk], cues: _Cues) -> set[C
             rest = sentence.text[heading.end() :]
             inside, size = cues.empty_history.match(rest) is None, int(bool(rest.strip()))
             if inside and size:
-                found.add(sentence)
+                family.add(sentence)
             continue
         scopes = [scope for _, scope in cues.persons_in(sentence.text)]
         inside = inside and not (
@@ -500,22 +503,24 @@ def _family_history(text: str, sentences: Sequence[Chunk], cues: _Cues) -> set[C
             or ({"after", "family"}.isdisjoint(scopes) and cues.verb.search(sentence.text))
         )
         if inside:
-            found.add(sentence)
+            family.add(sentence)
             size += 1
-    return found
+    return family
 
 
-def _assertion_of(text: str, mention: Mention, found: Sequence[_Trigger]) -> Assertion:
+def _assertion_of(text: str, mention: Mention, triggers: Sequence[_Trigger]) -> Assertion:
     governing = {
         trigger.assertion
-        for trigger in found
-        if trigger.scope in _GOVERNING and _governs(trigger, mention, found, text)
+        for trigger in triggers
+        if trigger.scope in _GOVERNING and _governs(trigger, mention, triggers, text)
     }
-    strongest: _Said = next((one for one in _STRONGEST if one in governing), "affirmed")
+    strongest: _Said = next(
+        (assertion for assertion in _STRONGEST if assertion in governing), "affirmed"
+    )
     return "uncertain" if strongest == "conditional" else strongest
 
 
-def _governs(trigger: _Trigger, mention: Mention, found: Sequence[_Trigger], text: str) -> bool:
+def _governs(trigger: _Trigger, mention: Mention, triggers: Sequence[_Trigger], text: str) -> bool:
     """Return true if the trigger governs the mention: nothing between them ends its scope."""
     backward = trigger.scope in ("before", "label")
     low, high = (mention.end, trigger.start) if backward else (trigger.end, mention.start)
@@ -530,7 +535,7 @@ def _governs(trigger: _Trigger, mention: Mention, found: Sequence[_Trigger], tex
         return False
     if trigger.scope == "near" and len(words_of(text, low, high)) >= _NEAR_WORDS:
         return False
-    return not any(low <= other.start < high and _terminates(other, trigger) for other in found)
+    return not any(low <= other.start < high and _terminates(other, trigger) for other in triggers)
 
 
 def _terminates(other: _Trigger, trigger: _Trigger) -> bool:

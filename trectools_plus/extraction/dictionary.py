@@ -130,28 +130,28 @@ class Dictionary:
         refer: terms with this label; if there are none, terms with this exact synonym; if there are
         none either, terms with another synonym. It is multiplied by the trust in a variation.
         """
-        found = list[_Match]()
+        matches = list[_Match]()
         defined = {match["short"] for match in _DEFINITION.finditer(text)}
         for clause in [part] if part else chunk(text, "clause"):
             words = words_of(text, clause.start, clause.end)
             for word in words:
                 named = () if word.text in defined else self._abbreviations.get(word.text, ())
-                found += _matches_of([word], named, 1.0)
-            found += self._find_in_clause(text, words)
-        return sorted(_select(found), key=lambda m: (m.start, m.end, m.term_id))
+                matches += _matches_of([word], named, 1.0)
+            matches += self._find_in_clause(text, words)
+        return sorted(_select(matches), key=lambda m: (m.start, m.end, m.term_id))
 
     def _find_in_clause(self, text: str, words: Sequence[Word]) -> list[_Match]:
-        found = list(self._matches(text, words))
+        matches = list(self._matches(text, words))
         specific = [word for word in words if not self._is_modifier(word)]
         if len(specific) < len(words):
-            found += self._matches(text, specific)
-        complete = {place for match in found if match.trust == 1 for place in match.mention.words}
+            matches += self._matches(text, specific)
+        complete = {place for match in matches if match.trust == 1 for place in match.mention.words}
         for completed, own in self._shared(_parts(text, words)):
             own_places = {word.start for word in own} - complete
             for match in self._matches(text, completed, is_shared=True):
                 if match.mention.words & own_places and not match.mention.words <= own_places:
-                    found.append(match)
-        return found
+                    matches.append(match)
+        return matches
 
     def _matches(
         self, text: str, words: Sequence[Word], *, is_shared: bool = False
@@ -200,10 +200,10 @@ class Dictionary:
 
     def _readings(self, word: Word) -> Mapping[str, float]:
         """Return the stems that a word can stand for, with the trust in each."""
-        found = dict(self._replacements.get(word.stem, {}))
+        trusts = dict(self._replacements.get(word.stem, {}))
         for form in other_forms(fold(word.text)) & self._stems.keys():
-            found[self._stems[form]] = _TRUST_IN_ENDINGS
-        return {stem: t for stem, t in found.items() if t >= _MIN_TRUST} | {word.stem: 1.0}
+            trusts[self._stems[form]] = _TRUST_IN_ENDINGS
+        return {stem: t for stem, t in trusts.items() if t >= _MIN_TRUST} | {word.stem: 1.0}
 
     def _shared(self, parts: Sequence[_Part]) -> Iterator[tuple[Sequence[Word], Sequence[Word]]]:
         """Yield words of two parts of a coordination, and those of the incomplete part.
@@ -316,12 +316,12 @@ def _matches_of(
         yield _Match(mention, trust, is_shared)
 
 
-def _select(found: Iterable[_Match]) -> list[Mention]:
+def _select(matches: Iterable[_Match]) -> list[Mention]:
     """Return the longest mentions; a variation counts only where there is no mention without one.
 
     Of several variations of the same words, the most trusted ones count.
     """
-    ascending = sorted(found, key=lambda match: match.trust)
+    ascending = sorted(matches, key=lambda match: match.trust)
     exact = {match.mention for match in ascending if match.trust == 1}
     best = {match.mention.words: match.trust for match in ascending}
     varied = {

@@ -115,15 +115,15 @@ class Extractor:
             return []
         named, retrieved = self._candidates(text)
         threshold = self.settings.min_confidence
-        found = [mention for mention in named if mention.confidence >= threshold]
-        used_words = {word for mention in found for word in mention.words}
-        found += [
+        mentions = [mention for mention in named if mention.confidence >= threshold]
+        used_words = {word for mention in mentions for word in mention.words}
+        mentions += [
             mention
             for mention in retrieved
             if mention.confidence >= threshold and used_words.isdisjoint(mention.words)
         ]
-        found.sort(key=lambda m: (m.start, m.end, m.term_id))
-        asserted, *others = (assert_mentions(text, found, language) for language in languages)
+        mentions.sort(key=lambda m: (m.start, m.end, m.term_id))
+        asserted, *others = (assert_mentions(text, mentions, language) for language in languages)
         negated = {(m.start, m.term_id) for m in chain(*others) if m.assertion == "negated"}
         return [
             replace(m, assertion="negated")
@@ -169,22 +169,22 @@ class Extractor:
             if score >= settings.chunk_threshold and term_id in self._terms:
                 scores.setdefault(term_id, score)
         if settings.verify:
-            found = [m for m in self._dictionary.find(text, phrase) if m.term_id in scores]
-            found.sort(key=lambda m: (-m.confidence, -scores[m.term_id], m.term_id))
+            mentions = [m for m in self._dictionary.find(text, phrase) if m.term_id in scores]
+            mentions.sort(key=lambda m: (-m.confidence, -scores[m.term_id], m.term_id))
         else:
             places = frozenset(word.start for word in words_of(text, phrase.start, phrase.end))
-            found = [
+            mentions = [
                 Mention(term, phrase.start, phrase.end, places, min(max(score, 0.0), 1.0))
                 for term, score in scores.items()
             ]
-        return found[:1] if settings.top_term_only else found
+        return mentions[:1] if settings.top_term_only else mentions
 
     def extract(self, text: str) -> list[Prediction]:
         """Return the terms of a text, one prediction per term, the highest score first."""
         terms = self._ontology.terms
         return [
-            replace(one, label=terms[one.term_id].name, text=text[slice(*one.spans[0])])
-            for one in aggregate(self.mentions(text))
+            replace(term, label=terms[term.term_id].name, text=text[slice(*term.spans[0])])
+            for term in aggregate(self.mentions(text))
         ]
 
 

@@ -167,8 +167,10 @@ class AnnotatedDocuments:
     def below(self, terms: frozenset[str]) -> AnnotatedDocuments:
         """Return the documents with only those gold terms that are in a set."""
         documents = tuple(
-            replace(one, gold={term: said for term, said in one.gold.items() if term in terms})
-            for one in self.documents
+            replace(
+                document, gold={term: said for term, said in document.gold.items() if term in terms}
+            )
+            for document in self.documents
         )
         return replace(self, documents=documents, sha256=_hash(documents))
 
@@ -285,11 +287,11 @@ def _combine(name: str, path: str, files: list[_File], ontology: Ontology) -> An
     for file in sorted(files, key=lambda file: file.doc_id):
         assertions: dict[str, list[Assertion]] = {}
         for annotation in file.annotations:
-            given = annotation.hpo_id
-            current = ontology.ids.successors(given)
-            if current != (given,):
-                others.add(given)
-            for term_id in current or (given,):
+            hpo_id = annotation.hpo_id
+            current = ontology.ids.successors(hpo_id)
+            if current != (hpo_id,):
+                others.add(hpo_id)
+            for term_id in current or (hpo_id,):
                 assertions.setdefault(term_id, []).append(annotation.assertion_status)
         gold = {term_id: strongest(assertions[term_id]) for term_id in sorted(assertions)}
         documents.append(AnnotatedDocument(file.doc_id, file.full_text, gold))
@@ -310,7 +312,7 @@ def _combine(name: str, path: str, files: list[_File], ontology: Ontology) -> An
 def _hash(documents: Iterable[AnnotatedDocument]) -> str:
     lines = []
     for document in documents:
-        gold = "".join(f"\0{term_id}\0{one}" for term_id, one in document.gold.items())
+        gold = "".join(f"\0{term_id}\0{assertion}" for term_id, assertion in document.gold.items())
         lines.append(f"{document.doc_id}\0{document.text}\0{gold}\n")
     return hashlib.sha256("".join(lines).encode()).hexdigest()
 
@@ -344,14 +346,14 @@ class Mention:
 
 def longest_only(mentions: Iterable[Mention]) -> list[Mention]:
     """Return the mentions whose words are not a proper subset of another mention's words."""
-    found = list(mentions)
+    candidates = list(mentions)
     by_word: dict[int, set[frozenset[int]]] = {}
-    for mention in found:
+    for mention in candidates:
         for word in mention.words:
             by_word.setdefault(word, set()).add(mention.words)
     return [
         mention
-        for mention in found
+        for mention in candidates
         if not any(mention.words < other for other in by_word[next(iter(mention.words))])
     ]
 
@@ -445,15 +447,15 @@ def read_predictions(
     mentions: dict[str, list[Mention]] = {doc_id: [] for doc_id in doc_ids}
     problems: dict[str, list[str]] = {name: [] for name in PROBLEMS}
     for doc_id, mention in _read_given(Path(path), doc_ids):
-        given = mention.term_id
-        resolution = ontology.resolve(ontology.ids.spelled(given))
-        if resolution.term_id is None and given not in gold:
-            problems["invented" if resolution.status == "unknown" else "withdrawn"].append(given)
+        term_id = mention.term_id
+        resolution = ontology.resolve(ontology.ids.spelled(term_id))
+        if resolution.term_id is None and term_id not in gold:
+            problems["invented" if resolution.status == "unknown" else "withdrawn"].append(term_id)
         elif resolution.status == "obsolete" and resolution.term_id is not None:
-            problems["obsolete"].append(given)
-        mentions[doc_id].append(replace(mention, term_id=resolution.term_id or given))
-    found = {doc_id: aggregate(own) for doc_id, own in mentions.items()}
-    return ReadPredictions(found, problems)
+            problems["obsolete"].append(term_id)
+        mentions[doc_id].append(replace(mention, term_id=resolution.term_id or term_id))
+    predictions = {doc_id: aggregate(own) for doc_id, own in mentions.items()}
+    return ReadPredictions(predictions, problems)
 
 
 PROBLEMS = {

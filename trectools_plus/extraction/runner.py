@@ -134,13 +134,13 @@ def run_extraction(
     documents = read_documents(folder, loaded, dataset)
     if options.predictions is None:
         extractor = Extractor(loaded, settings, progress=progress)
-        found, notes = extract_all(extractor, documents.texts, progress)
+        predictions, notes = extract_all(extractor, documents.texts, progress)
         used = extractor.settings
         facts: dict[str, Any] = {"name": used.method, "settings": used, "predictions": None}
     else:
         file = options.predictions
         read = read_predictions(file, [*documents.texts], loaded, documents.terms)
-        found = read.by_document
+        predictions = read.by_document
         notes = [
             f"{PROBLEMS[problem]}: {len(ids)} ({listed(sorted({*ids}))})"
             for problem, ids in read.problems.items()
@@ -163,10 +163,10 @@ def run_extraction(
         resampling=options.resampling if options.intervals else None,
     )
     report = score_predictions(
-        documents, found, loaded, SystemFacts(**facts, sha256=_hash(found)), manifest
+        documents, predictions, loaded, SystemFacts(**facts, sha256=_hash(predictions)), manifest
     )
     report.reported[:0] = notes
-    predicted = {one.term_id for own in found.values() for one in own}
+    predicted = {prediction.term_id for own in predictions.values() for prediction in own}
     depths = loaded.hierarchy.depths
     deepest = {loaded.ids.live[int(depths.argmax())]} if len(loaded) else set()
     named = {*documents.terms, *predicted, *deepest, *filter(None, [root])}
@@ -174,13 +174,18 @@ def run_extraction(
     inputs = StoredInputs(
         dataset=documents.name,
         annotations=documents.annotations,
-        documents=[StoredDocument(doc_id=one.doc_id, gold=one.gold) for one in documents.documents],
+        documents=[
+            StoredDocument(doc_id=document.doc_id, gold=document.gold)
+            for document in documents.documents
+        ],
         terms=[
-            StoredTerm(id=one, name=loaded.terms[one].name, parents=list(loaded.parents[one]))
-            for one in sorted(kept)
+            StoredTerm(
+                id=term_id, name=loaded.terms[term_id].name, parents=list(loaded.parents[term_id])
+            )
+            for term_id in sorted(kept)
         ],
     )
-    return ExtractionResult(report, found, inputs)
+    return ExtractionResult(report, predictions, inputs)
 
 
 def extract_texts(
@@ -216,9 +221,9 @@ def extract_all(
     extractor: Extractor, texts: Mapping[str, str], progress: Progress = no_progress
 ) -> Extracted:
     """Extract the terms of every text."""
-    found, unread = {}, list[str]()
+    predictions, unread = {}, list[str]()
     for number, (doc_id, text) in enumerate(texts.items(), 1):
-        found[doc_id] = extractor.extract(text)
+        predictions[doc_id] = extractor.extract(text)
         if not extractor.languages_of(text):
             unread.append(doc_id)
         progress("extracting terms", number, len(texts))
@@ -226,14 +231,14 @@ def extract_all(
         "documents in a language whose negations are not known (not extracted; --language names "
         f"another one): {len(unread)} ({listed(unread)})"
     )
-    return found, [note] if unread else []
+    return predictions, [note] if unread else []
 
 
 def _hash(predictions: Predictions) -> str:
     lines = [
-        f"{doc_id}\0{one.term_id}\0{one.assertion}\0{one.score!r}\n"
+        f"{doc_id}\0{prediction.term_id}\0{prediction.assertion}\0{prediction.score!r}\n"
         for doc_id, own in predictions.items()
-        for one in own
+        for prediction in own
     ]
     return hashlib.sha256("".join(lines).encode()).hexdigest()
 
@@ -270,12 +275,14 @@ def _rebuild(
     old, manifest, resampling = report.dataset, report.manifest, report.manifest.resampling
     if resampling is not None and resampling.resamples > MAX_RESAMPLES:
         raise ValueError(f"more than {MAX_RESAMPLES:,} resamples")
-    terms = [Term(one.id, one.name, parents=tuple(one.parents)) for one in stored.terms]
+    terms = [Term(term.id, term.name, parents=tuple(term.parents)) for term in stored.terms]
     ontology = Ontology(OboFile(GOLD_FILE, "", tuple(terms)))
     documents = AnnotatedDocuments(
         stored.dataset,
         old.path,
-        tuple(AnnotatedDocument(one.doc_id, "", one.gold) for one in stored.documents),
+        tuple(
+            AnnotatedDocument(document.doc_id, "", document.gold) for document in stored.documents
+        ),
         annotations=stored.annotations,
         sha256=old.sha256,
         notes=(),
@@ -434,8 +441,8 @@ def sweep_extraction(
         for value in options.values:
             # The extractor stores the mentions of every confidence.
             extractor.settings = make_extraction_settings({**chosen, _PARAMETER: value})
-            found, _ = extract_all(extractor, documents.texts, progress)
-            table = count(documents.documents, found, _VIEW, exact_credit)
+            predictions, _ = extract_all(extractor, documents.texts, progress)
+            table = count(documents.documents, predictions, _VIEW, exact_credit)
             score = scores_of(table, options.resampling)["micro"]
             figures = score.precision.value, score.recall.value, score.f1.value
             default = ExtractionSettings.model_fields[_PARAMETER].default

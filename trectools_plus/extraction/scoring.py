@@ -85,12 +85,14 @@ def items_of(assertions: Mapping[str, Assertion], view: View) -> frozenset[Item]
     if view == "strict":
         return frozenset(assertions.items())
     return frozenset(
-        (term_id, "") for term_id, one in assertions.items() if view == "any" or one in _PRESENT
+        (term_id, "")
+        for term_id, assertion in assertions.items()
+        if view == "any" or assertion in _PRESENT
     )
 
 
 def _predicted_items(predictions: Iterable[Prediction], view: View) -> frozenset[Item]:
-    return items_of({one.term_id: one.assertion for one in predictions}, view)
+    return items_of({prediction.term_id: prediction.assertion for prediction in predictions}, view)
 
 
 def count(
@@ -112,7 +114,9 @@ def count(
         the gold items, and their number.
     """
     gold = [items_of(document.gold, view) for document in documents]
-    predicted = [_predicted_items(predictions.get(one.doc_id, ()), view) for one in documents]
+    predicted = [
+        _predicted_items(predictions.get(document.doc_id, ()), view) for document in documents
+    ]
     numbers = [np.array(list(map(len, side)), dtype=np.float64) for side in (predicted, gold)]
     return np.stack(
         [credit(predicted, gold), numbers[0], credit(gold, predicted), numbers[1]], axis=1
@@ -121,7 +125,7 @@ def count(
 
 def exact_credit(items: Items, others: Items) -> FloatArray:
     """Return, for each document, the number of items that are among the others."""
-    agreeing = [len(one & other) for one, other in zip(items, others, strict=True)]
+    agreeing = [len(own & other) for own, other in zip(items, others, strict=True)]
     return np.array(agreeing, dtype=np.float64)
 
 
@@ -241,12 +245,12 @@ def intervals_over_documents(
     low, high = resampled_ends(drawn, estimate.ravel(), deviations, method, resampling.confidence)
     constant = np.abs(deviations).max(axis=0) <= EQUAL
     low, high = (np.clip(ends, *bounds) for ends in (low, high))
-    found = [
-        None if is_constant else report_interval((one, other), resampling, method)
-        for is_constant, one, other in zip(constant, low.tolist(), high.tolist(), strict=True)
+    intervals = [
+        None if is_constant else report_interval((lower, upper), resampling, method)
+        for is_constant, lower, upper in zip(constant, low.tolist(), high.tolist(), strict=True)
     ]
     columns = estimate.shape[1]
-    return [found[start : start + columns] for start in range(0, len(found), columns)]
+    return [intervals[start : start + columns] for start in range(0, len(intervals), columns)]
 
 
 def find_mistakes(
@@ -257,12 +261,14 @@ def find_mistakes(
     """Return the mistakes in the view ``present``, in the order of documents and terms."""
     missed, spurious = list[Mistake](), list[Mistake]()
     for document in documents:
-        found = {one.term_id: one for one in predictions.get(document.doc_id, ())}
+        by_term = {
+            prediction.term_id: prediction for prediction in predictions.get(document.doc_id, ())
+        }
         gold = items_of(document.gold, "present")
-        predicted = _predicted_items(found.values(), "present")
+        predicted = _predicted_items(by_term.values(), "present")
         for term_id, _ in sorted(gold ^ predicted):
             is_missed = (term_id, "") in gold
-            own = None if is_missed else found[term_id]
+            own = None if is_missed else by_term[term_id]
             mistake = Mistake(
                 doc_id=document.doc_id,
                 term_id=term_id,
@@ -300,22 +306,24 @@ def score_predictions(
             ``resampling`` the settings of the intervals. There are no intervals if this is
             ``None``, or for a single document.
     """
-    scored, found = documents, predictions
+    scored, eligible = documents, predictions
     if manifest.root is not None:
         terms, gold = eligible_terms(ontology, manifest.root), documents.terms
         scored = documents.below(terms)
-        found = {
+        eligible = {
             doc_id: [
-                one
-                for one in own
-                if one.term_id in terms or (one.term_id not in ontology and one.term_id not in gold)
+                prediction
+                for prediction in own
+                if prediction.term_id in terms
+                or (prediction.term_id not in ontology and prediction.term_id not in gold)
             ]
             for doc_id, own in predictions.items()
         }
     credit_of: dict[str, Credit] = {"exact": exact_credit, "soft": soft_credit(ontology)}
     tables = {
         view: {
-            name: count(scored.documents, found, view, credit) for name, credit in credit_of.items()
+            name: count(scored.documents, eligible, view, credit)
+            for name, credit in credit_of.items()
         }
         for view in VIEWS
     }
@@ -352,7 +360,7 @@ def score_predictions(
             )
             for index, document in enumerate(scored.documents)
         ],
-        mistakes=find_mistakes(scored.documents, found, ontology),
+        mistakes=find_mistakes(scored.documents, eligible, ontology),
         notes=notes,
         reported=list(documents.notes),
     )
@@ -475,9 +483,9 @@ def compare_extractions(
     )
     averages = averages_of(a)[0].tolist(), averages_of(b)[0].tolist()
     differences = tuple(
-        AverageDifference(average, figure, one, other, other - one, *ends_of(ci))
+        AverageDifference(average, figure, value, other, other - value, *ends_of(ci))
         for average, *rows in zip(AVERAGES, *averages, intervals, strict=True)
-        for figure, one, other, ci in zip(FIGURES, *rows, strict=True)
+        for figure, value, other, ci in zip(FIGURES, *rows, strict=True)
     )
     return ExtractionComparison(first, second, resampling, differences, scores, compared)
 

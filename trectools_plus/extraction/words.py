@@ -135,8 +135,8 @@ class Word(NamedTuple):
 
 def words_of(text: str, start: int = 0, end: int | None = None) -> list[Word]:
     """Return the words of ``text[start:end]``, with positions from the start of the whole text."""
-    found = _WORD.finditer(text, start, len(text) if end is None else end)
-    return [Word(m.start(), m.end(), m[0], stem_of(m[0])) for m in found]
+    matches = _WORD.finditer(text, start, len(text) if end is None else end)
+    return [Word(m.start(), m.end(), m[0], stem_of(m[0])) for m in matches]
 
 
 _NUMBERS = {"first": "1st", "second": "2nd", "third": "3rd", "fourth": "4th", "fifth": "5th"} | {
