@@ -400,9 +400,9 @@ def read_grade(answer: str) -> ReadGrade:
 def _find_grades(text: str) -> list[Any]:
     """Return the values of ``grade`` in all JSON objects of a text."""
     grades: list[Any] = []
-    for found in _OBJECT.finditer(text):
+    for match in _OBJECT.finditer(text):
         with suppress(ValueError):
-            pairs = json.loads(found[0], object_pairs_hook=list)
+            pairs = json.loads(match[0], object_pairs_hook=list)
             grades += [value for name, value in pairs if name.strip().lower() == "grade"]
     return grades
 

@@ -109,7 +109,7 @@ def estimate(
         raise CheckFailedError(
             refusal or "", where=where, remedy=f"judge more with: review serve {where}"
         )
-    judged = [of_model.queries.index(one) for one in [*of_people.queries, *left_out]]
+    judged = [of_model.queries.index(query_id) for query_id in [*of_people.queries, *left_out]]
     unknown = np.full(len(left_out), np.nan)
     estimates: list[RunEstimate] = []
     pairs: list[tuple[str, str]] = []
@@ -142,13 +142,15 @@ def estimate(
             queries=len(folder.plan.queries) - len(left_out),
             planned=folder.plan.people,
             people=n,
-            left_out=[LeftOutQuery(query_id=one, reason=left_out[one]) for one in left_out],
+            left_out=[
+                LeftOutQuery(query_id=query_id, reason=left_out[query_id]) for query_id in left_out
+            ],
             pairs=folder.plan.pooled,
             missing_people=of_people.missing,
             missing_model=sum(label.grade is None for label in labels),
         ),
         agreement=next(
-            (nan_as_null(asdict(one)) for one in agreement if one.kind == "model"), None
+            (nan_as_null(asdict(pair)) for pair in agreement if pair.kind == "model"), None
         ),
         refusal=refusal,
         estimates=estimates,
@@ -206,11 +208,11 @@ def select_labels(
     """
     labels: list[Label] = []
     if by != "model":
-        given = read_people(folder.path) if people is None else people
-        merged = merge_labels(given)
+        answers = read_people(folder.path) if people is None else people
+        merged = merge_labels(answers)
         labels = [
             label.model_copy(update={"grade": merged[query_id][doc_id]})
-            for (query_id, doc_id), label in {label.pair: label for label in given}.items()
+            for (query_id, doc_id), label in {label.pair: label for label in answers}.items()
         ]
     of_models = [] if by == "people" else read_labels(folder.path / LABELS_FILE)
     if of_models or by == "model" or (by == "both" and model is not None):
@@ -322,17 +324,17 @@ class _Measured:
         ]
 
 
-def _as_population(found: CombinedMean, combines: bool, is_share: bool) -> PopulationEstimate:
+def _as_population(mean: CombinedMean, combines: bool, is_share: bool) -> PopulationEstimate:
     """Return a mean as in a report; a mean of shares and its interval are in [0, 1]."""
-    combined = found.combined if combines else None
+    combined = mean.combined if combines else None
     if is_share and combined is not None and not 0.0 <= combined.mean <= 1.0:
         combined = None
     return PopulationEstimate(
-        people=_shown(found.people, is_share),
-        model=_shown(found.model, is_share),
+        people=_shown(mean.people, is_share),
+        model=_shown(mean.model, is_share),
         combined=None if combined is None else _shown(combined, is_share),
-        weight=None if combined is None else found.weight,
-        effective=None if combined is None else found.effective,
+        weight=None if combined is None else mean.weight,
+        effective=None if combined is None else mean.effective,
     )
 
 

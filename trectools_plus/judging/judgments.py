@@ -113,7 +113,7 @@ def find_annotator(store: Store, name: str) -> Annotator | None:
         UsageError: If the name is invalid.
     """
     key = key_of(name)
-    return next((one for one in list_annotators(store) if one.key == key), None)
+    return next((annotator for annotator in list_annotators(store) if annotator.key == key), None)
 
 
 def begin_session(store: Store, name: str, *, resume: bool) -> str | None:
@@ -336,7 +336,11 @@ Judged = Mapping[str, QueryJudgments]
 def read_counted(store: Store, annotator: Annotator) -> dict[str, QueryJudgments]:
     """Return the judgments of an annotator, without queries that the annotator cannot judge."""
     judged = read_all_judgments(store, annotator)
-    return {query_id: one for query_id, one in judged.items() if one.cannot_judge is None}
+    return {
+        query_id: judgments
+        for query_id, judgments in judged.items()
+        if judgments.cannot_judge is None
+    }
 
 
 def read_shown(store: Store) -> dict[str, dict[str, set[str]]]:
@@ -351,8 +355,8 @@ def grades_of(store: Store, annotator: Annotator) -> Qrels:
     """Return the grades of one annotator, sorted by query and document; can be empty."""
     return _qrels(
         (query_id, "0", doc_id, grade.grade)
-        for query_id, one in read_counted(store, annotator).items()
-        for doc_id, grade in one.grades.items()
+        for query_id, judgments in read_counted(store, annotator).items()
+        for doc_id, grade in judgments.grades.items()
     )
 
 
@@ -368,9 +372,9 @@ def chosen_by(judged: Judged, shown: Mapping[str, Mapping[str, set[str]]]) -> Qr
         queries without an answer are omitted. Sorted by query and document.
     """
     return _qrels(
-        (query_id, "0", doc_id, int(doc_id == one.answer))
-        for query_id, one in judged.items()
-        if one.answer is not None
+        (query_id, "0", doc_id, int(doc_id == judgments.answer))
+        for query_id, judgments in judged.items()
+        if judgments.answer is not None
         for doc_id in set().union(*shown[query_id].values())
     )
 
@@ -384,7 +388,7 @@ def merge_grades(all_grades: Iterable[Qrels]) -> Qrels:
     Returns:
         All graded pairs, sorted by query and document.
     """
-    frame = pl.concat([pl.DataFrame(schema=QRELS_SCHEMA), *(one.frame for one in all_grades)])
+    frame = pl.concat([pl.DataFrame(schema=QRELS_SCHEMA), *(grades.frame for grades in all_grades)])
     middle = pl.col("relevance").sort().get((pl.len() - 1) // 2)
     merged = frame.group_by("query_id", "doc_id").agg(middle)
     return Qrels(merged.sort("query_id", "doc_id"))
@@ -397,7 +401,9 @@ def middle_grade(grades: Sequence[int]) -> int | None:
 
 def choices_of(judged: Judged) -> dict[str, str]:
     """Return the chosen mode by query; :data:`NONE_CHOSEN` for none of them."""
-    return {name: one.choice for name, one in judged.items() if one.choice is not None}
+    return {
+        name: judgments.choice for name, judgments in judged.items() if judgments.choice is not None
+    }
 
 
 def _qrels(rows: Iterable[tuple[str, str, str, int | None]]) -> Qrels:
@@ -420,8 +426,8 @@ def export_qrels(store: Store, annotator: str | None = None, *, choices: bool = 
     """
     people = list_annotators(store)
     if annotator is not None:
-        known = ", ".join(one.name for one in people) or "none so far"
-        people = [one for one in people if one.key == key_of(annotator)]
+        known = ", ".join(person.name for person in people) or "none so far"
+        people = [person for person in people if person.key == key_of(annotator)]
         if not people:
             raise UsageError(
                 f"unknown annotator '{annotator}'",

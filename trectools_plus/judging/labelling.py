@@ -180,7 +180,9 @@ class Labelling:
     def announcement(self) -> str:
         """The announcement for the user who must agree: the calls, and their destination."""
         prompt = self._judge.prompt.text if self._judge.prompt else ""
-        length = sum(len(prompt + one.query + one.document) for one in self.questions)
+        length = sum(
+            len(prompt + question.query + question.document) for question in self.questions
+        )
         tokens, host = float(f"{length / _CHARACTERS_PER_TOKEN:.2g}"), self._origin.host
         is_here = host is None or is_local(f"http://{host}")
         destination = "stay on this machine" if is_here else f"leave this machine, for {host}"

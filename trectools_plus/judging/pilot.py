@@ -111,14 +111,16 @@ def plan_people(
         )
     groups = group_models(label for label in of_models if label.query_id not in left_out)
     values = {name: values_of(folder, labels, parsed) for name, labels in groups.items()}
-    models = {name: found for name, found in values.items() if {*queries} <= {*found.queries}}
+    models = {
+        name: of_model for name, of_model in values.items() if {*queries} <= {*of_model.queries}
+    }
     runs = [(run,) for run in folder.runs]
     pilot = Pilot(
         width=width,
         confidence=confidence,
         pairs=math.comb(len(runs), 2),
         people=len(queries),
-        models={name: len(found.queries) for name, found in models.items()},
+        models={name: len(of_model.queries) for name, of_model in models.items()},
         total=len(folder.plan.queries) - len(left_out),
         needed=(),
     )
@@ -141,23 +143,23 @@ def _need(
     y = _values(people, measure, runs)
     # A model that says the same of every query has no weight.
     nothing, first = np.zeros(pilot.total), [*range(len(y))]
-    alone = combine_judgments(y, nothing, first, confidence=level)
+    without_model = combine_judgments(y, nothing, first, confidence=level)
     _, without = people_needed(y, nothing, first, pilot.width, level)
     needed: dict[str, int | None] = {}
     correlation: dict[str, float | None] = {}
     helps: dict[str, bool | None] = {}
-    for name, found in models.items():
-        f, rows = _values(found, measure, runs), [*map(found.queries.index, people.queries)]
+    for name, of_model in models.items():
+        f, rows = _values(of_model, measure, runs), [*map(of_model.queries.index, people.queries)]
         number, _ = people_needed(y, f, rows, pilot.width, level)
         needed[name] = number
         enough = without is None or without >= WORTHWHILE * (number or 0)
         helps[name] = None if number is None else enough
         correlation[name] = none_if_nan(combine_judgments(y, f, rows).correlation)
-    width = none_if_nan(alone.people.width)
+    width = none_if_nan(without_model.people.width)
     return NeededQueries(measure, runs, width, without, needed, correlation, helps)
 
 
-def _values(found: PlanValues, measure: str, runs: tuple[str, ...]) -> FloatArray:
+def _values(plan_values: PlanValues, measure: str, runs: tuple[str, ...]) -> FloatArray:
     """Return the values of a run, or the difference of two."""
-    first, *second = (found.values[measure][run] for run in runs)
+    first, *second = (plan_values.values[measure][run] for run in runs)
     return first - second[0] if second else first

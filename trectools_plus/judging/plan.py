@@ -154,8 +154,8 @@ class PlanFolder(Displayed):
 
     @checked
     def __init__(self, path: str | Path) -> None:
-        given = Path(path)
-        self.path = given.parent if given.name == PLAN_FILE else given
+        location = Path(path)
+        self.path = location.parent if location.name == PLAN_FILE else location
         file = self.path / PLAN_FILE
         try:
             self.plan = JudgmentPlan.model_validate_json(read_document(file))
@@ -191,7 +191,7 @@ class PlanFolder(Displayed):
     def judgeable(self) -> dict[str, list[str]]:
         """The ids of the pooled documents of each query that are in the corpus."""
         return {
-            query_id: [one.doc_id for one in pool if one.doc_id in self.documents]
+            query_id: [document.doc_id for document in pool if document.doc_id in self.documents]
             for query_id, pool in self.pool.items()
         }
 
@@ -225,7 +225,7 @@ class PlanFolder(Displayed):
     def new_pairs(self) -> int:
         """The number of pairs that the last extension added; 0 if the plan extends none."""
         latest = max(run.extension for run in self.plan.runs)
-        return sum(bool(latest) and one == latest for one in self.extension_of.values())
+        return sum(bool(latest) and extension == latest for extension in self.extension_of.values())
 
     def summary(self) -> dict[str, Any]:
         """Return the numbers of the plan as plain JSON values.
@@ -240,10 +240,12 @@ class PlanFolder(Displayed):
             "queries": len(plan.queries),
             "pooled": plan.pooled,
             "people": plan.people,
-            "judgments": sum(len(self.judgeable[one]) for one in plan.queries[: plan.people]),
+            "judgments": sum(
+                len(self.judgeable[query_id]) for query_id in plan.queries[: plan.people]
+            ),
             "runs": {
                 name: {
-                    "pooled": sum(name in found for found in finders),
+                    "pooled": sum(name in names for names in finders),
                     "unique": finders.count({name}),
                 }
                 for name in self.runs
@@ -320,7 +322,7 @@ def make_plan(
     pooled = {name: pooled_results(run, options.depth, texts) for name, run in runs.items()}
     ranks = ranks_of(pooled)
     corpus.in_index_order()
-    documents = find_documents(corpus, {doc_id for found in ranks.values() for doc_id in found})
+    documents = find_documents(corpus, {doc_id for doc_ids in ranks.values() for doc_id in doc_ids})
     left_out = _unusable_queries(texts, ranks, documents)
     usable = sorted(ranks.keys() - left_out.keys())
     if not usable:
@@ -502,14 +504,14 @@ def find_documents(corpus: Corpus, doc_ids: set[str]) -> dict[str, CorpusDocumen
         CheckFailedError: If the corpus has none of them.
     """
     wanted = sorted(doc_ids)
-    found = corpus.find(pl.Series(wanted, dtype=pl.String)).select("doc_id", "title", "text")
-    if wanted and found.is_empty():
+    rows = corpus.find(pl.Series(wanted, dtype=pl.String)).select("doc_id", "title", "text")
+    if wanted and rows.is_empty():
         raise CheckFailedError(
             "the corpus has none of the pooled documents",
             where=corpus.path or "corpus",
             remedy=f"the runs have documents such as {listed(wanted[:3])}",
         )
-    return {row[0]: CorpusDocument(*row) for row in found.iter_rows()}
+    return {row[0]: CorpusDocument(*row) for row in rows.iter_rows()}
 
 
 def _unusable_queries(

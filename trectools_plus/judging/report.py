@@ -162,7 +162,9 @@ class JudgmentReport(ReportModel):
     @property
     def is_complete(self) -> bool:
         """True if every mean and difference has a combined interval."""
-        return all(one.combined is not None for row in self.estimates for one in row.estimates)
+        return all(
+            estimate.combined is not None for row in self.estimates for estimate in row.estimates
+        )
 
     @property
     def look(self) -> Look:
@@ -175,21 +177,21 @@ def state_result(report: JudgmentReport) -> str:
     """Say what holds for queries like these, and what the model added."""
     of_measure = [row for row in report.estimates if row.measure == report.measures[0]]
     row = next((row for row in of_measure if row.baseline is not None), of_measure[0])
-    found, counts = row.estimates[0], report.counts
+    means, counts = row.estimates[0], report.counts
     by_people = f"{plural(counts.people, 'query', 'queries')} judged by people"
-    if found.combined is None:
+    if means.combined is None:
         reason = report.refusal or "see the warnings"
         return (
-            f"{_state(row, found.people)}, from {by_people} alone. "
+            f"{_state(row, means.people)}, from {by_people} alone. "
             f"There is no combined interval: {reason}."
         )
     worth = "which added nothing"
-    if found.effective is not None and found.effective >= WORTHWHILE * counts.people:
-        worth = f"worth {found.effective:.0f} queries of people"
+    if means.effective is not None and means.effective >= WORTHWHILE * counts.people:
+        worth = f"worth {means.effective:.0f} queries of people"
     return (
-        f"{_state(row, found.combined)}, from {by_people} and {counts.queries:,} by "
-        f"{report.model.model}, {worth}; people alone: {show_interval(found.people, row.baseline)};"
-        f" the model alone says {show_mean(found.model, row.baseline)} and must not be quoted."
+        f"{_state(row, means.combined)}, from {by_people} and {counts.queries:,} by "
+        f"{report.model.model}, {worth}; people alone: {show_interval(means.people, row.baseline)};"
+        f" the model alone says {show_mean(means.model, row.baseline)} and must not be quoted."
     )
 
 

@@ -374,8 +374,8 @@ def _create(connection: sqlite3.Connection, material: ReviewMaterial, seed: int 
         (
             (query.query_id, mode, rank, doc_id)
             for query in material.queries
-            for mode, found in query.results.items()
-            for rank, doc_id in enumerate(found, 1)
+            for mode, doc_ids in query.results.items()
+            for rank, doc_id in enumerate(doc_ids, 1)
         ),
     )
 

@@ -114,13 +114,13 @@ def find_complete(folder: PlanFolder, labels: Sequence[Label]) -> PlanValues:
     left_out: dict[str, str] = {}
     missing = 0
     for query_id in folder.plan.queries:
-        found = merged.get(query_id, {})
-        pool = [one.doc_id for one in folder.pool[query_id]]
-        if by_people and any(doc_id not in found for doc_id in folder.judgeable[query_id]):
+        grade_of = merged.get(query_id, {})
+        pool = [document.doc_id for document in folder.pool[query_id]]
+        if by_people and any(doc_id not in grade_of for doc_id in folder.judgeable[query_id]):
             break
-        if not found:
+        if not grade_of:
             continue
-        grades = {doc_id: grade for doc_id in pool if (grade := found.get(doc_id)) is not None}
+        grades = {doc_id: grade for doc_id in pool if (grade := grade_of.get(doc_id)) is not None}
         lacking = len(pool) - len(grades)
         if by_people and has_too_many_missing(lacking, len(pool)):
             left_out[query_id] = f"{lacking} of {len(pool)} documents have no grade"
@@ -242,7 +242,7 @@ def _comparisons(
     for name, answers in models.items():
         yield PEOPLE, name, "model", merged, grades(answers)
     for name, answers in models.items():
-        again = [one.model_copy(update={"repeat": 0}) for one in answers if one.repeat > 0]
+        again = [label.model_copy(update={"repeat": 0}) for label in answers if label.repeat > 0]
         yield name, name, "repeat", grades(answers), grades(again)
 
 

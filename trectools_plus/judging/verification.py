@@ -130,7 +130,9 @@ def _read_report(folder: PlanFolder) -> JudgmentReport | None:
 def _list_refusals(made: JudgmentReport) -> list[str]:
     refusals = [] if made.refusal is None else [f"no combined interval: {made.refusal}"]
     left_out = made.counts.left_out
-    return refusals + [f"query {one.query_id} does not count: {one.reason}" for one in left_out]
+    return refusals + [
+        f"query {query.query_id} does not count: {query.reason}" for query in left_out
+    ]
 
 
 def _compare(folder: PlanFolder, made: JudgmentReport) -> list[str]:
