@@ -307,15 +307,15 @@ def _unknown(name: str, word: str, version: Version) -> UsageError:
 
 def _check_judgments(arguments: Arguments) -> None:
     """Refuse measures that are computed from judgments of another format."""
-    given = "prefs" if arguments.judgments == "qrels_prefs" else arguments.judgments
+    form = "prefs" if arguments.judgments == "qrels_prefs" else arguments.judgments
     for requested in arguments.requested:
         needs = requested.measure.needs
-        if needs not in ("any", given):
+        if needs not in ("any", form):
             named = bool(arguments.measures)
             raise UsageError(
                 f"{requested.measure.name} is not a measure of -R {arguments.judgments}",
                 where=f"-m {requested.measure.name}" if named else "-m official",
-                remedy=f"add {_NEEDS[needs]}" if named and given == "qrels" else f"use -m {given}",
+                remedy=f"add {_NEEDS[needs]}" if named and form == "qrels" else f"use -m {form}",
             )
 
 
@@ -361,15 +361,15 @@ def bind_parameters(measure: TrecMeasure, text: str | None) -> Requested:
 
 def _parse_number(measure: TrecMeasure, word: str, where: str) -> float:
     whole = measure.takes == "cutoffs"
-    found = (_INTEGER if whole else _DECIMAL).match(word)
-    if found is None:
+    match = (_INTEGER if whole else _DECIMAL).match(word)
+    if match is None:
         kind = "a whole number" if whole else "a number"
         raise UsageError(
             f"expected {kind} but got {word!r}, which trec_eval reads as 0",
             where=where,
             remedy=f"for example -m {measure.name}.{'5,10' if whole else '0.5'}",
         )
-    number = int(found[1]) if whole else float(found[1])
+    number = int(match[1]) if whole else float(match[1])
     if abs(number) > _MAX_CUTOFF:
         raise UsageError(
             f"{word} is too large for trec_eval", where=where, remedy=f"at most {_MAX_CUTOFF:,}"

@@ -81,13 +81,13 @@ def utility(requested: Requested, run: JudgedRun, arguments: Arguments) -> Float
         arguments: ``-l`` and ``-N`` are used.
     """
     hit_weight, noise_weight, missed_weight, rejected_weight = requested.numbers
-    relevant, found = relevant_counts(run, arguments.level)
+    relevant, hits = relevant_counts(run, arguments.level)
     retrieved = run.retrieved
     return _column(
-        hit_weight * found
-        + noise_weight * (retrieved - found)
-        + missed_weight * (relevant - found)
-        + rejected_weight * (arguments.collection_size + found - retrieved - relevant)
+        hit_weight * hits
+        + noise_weight * (retrieved - hits)
+        + missed_weight * (relevant - hits)
+        + rejected_weight * (arguments.collection_size + hits - retrieved - relevant)
     )
 
 
@@ -114,20 +114,20 @@ def interpolated_precision(
     Returns:
         Shape (queries, points).
     """
-    n_relevant, found = relevant_counts(run, arguments.level)
+    n_relevant, hits = relevant_counts(run, arguments.level)
     best = _highest_precision_from(run, arguments.level)
-    starts = np.r_[0, np.cumsum(found)]
+    starts = np.r_[0, np.cumsum(hits)]
     with np.errstate(invalid="ignore"):
         # In C, 0/0 has the sign bit set and is printed as -nan.
         first = np.where(run.retrieved > 0, 0.0, -np.nan)
-    has_hits = found > 0
+    has_hits = hits > 0
     first[has_hits] = best[starts[:-1][has_hits]]
-    values = np.zeros((len(found), len(requested.numbers)))
-    position = found.copy()
-    started, finished = np.zeros(len(found), bool), np.zeros(len(found), bool)
+    values = np.zeros((len(hits), len(requested.numbers)))
+    position = hits.copy()
+    started, finished = np.zeros(len(hits), bool), np.zeros(len(hits), bool)
     for column in range(len(requested.numbers) - 1, -1, -1):
         point = rounding(requested.numbers[column] * n_relevant.astype(np.float64)).astype(np.int64)
-        started |= point <= found
+        started |= point <= hits
         finished |= started & ((point > position) | (point < 1))
         at_point = started & ~finished
         values[started, column] = first[started]
@@ -346,7 +346,9 @@ def score_preferences(
         counts = [counts_of_judge.counted(scope) for counts_of_judge in tallies]
         fulfilled, possible = (sum(column) for column in zip(*counts, strict=True))
         values[f"prefs_simp{scope}"] = fulfilled / possible if possible else 0.0
-        values[f"prefs_avgjg{scope}"] = _mean_share([one for one in counts if one[1]], len(counts))
+        values[f"prefs_avgjg{scope}"] = _mean_share(
+            [pair for pair in counts if pair[1]], len(counts)
+        )
         values[f"prefs_num_prefs_ful{scope}"] = fulfilled
         values[f"prefs_num_prefs_poss{scope}"] = possible
     for scope, counted in with_equal_numbers.items():
@@ -365,10 +367,10 @@ def _mean_share(counts: Iterable[tuple[int, int]], n_judges: int) -> float:
 def _judge(rows: Sequence[Preference], n_documents: int) -> Judge:
     matrix = np.zeros((n_documents, n_documents), np.int32)
     lists = [[*some] for _, some in groupby(rows, attrgetter("list_id"))]
-    for one in lists:
+    for rows_of_list in lists:
         classes = [
             np.array([row.position for row in some], np.intp)
-            for _, some in groupby(one, attrgetter("level"))
+            for _, some in groupby(rows_of_list, attrgetter("level"))
         ]
         for number, preferred in enumerate(classes[:-1]):
             lower = np.concatenate(classes[number + 1 :])

@@ -64,11 +64,11 @@ def standardise(scores: Scores, path: str) -> Scores:
         name = requested.measure.name
         if name not in values or requested.measure.average == "text":
             continue
-        given = [
+        moments = [
             [means.get((query_id, line), (np.nan, np.nan)) for line in requested.names]
             for query_id in scores.query_ids
         ]
-        mean, deviation = np.moveaxis(np.array(given), 2, 0)
+        mean, deviation = np.moveaxis(np.array(moments), 2, 0)
         with np.errstate(divide="ignore", invalid="ignore"):
             standard = (values[name] - mean) / deviation
         without = np.where(values[name] == mean, 0.0, MISSING)

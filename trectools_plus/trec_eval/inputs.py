@@ -128,21 +128,21 @@ def read_run(arguments: Arguments, judged: QrelsView, of_qrels: Sequence[Finding
         of_qrels = _check_qrels(judged, arguments)
     judgments = as_judgments(judged)
     results.other_query_ids, results.max_depth = frozenset(judged.query_ids), DEFAULT_MAX_DEPTH
-    found = [*of_tags, *_showing_bytes(check_view(results))]
-    _refuse([*of_bytes["qrels"], *of_bytes["run"], *found], arguments)
-    _refuse_where_it_stops(results, found)
+    findings = [*of_tags, *_showing_bytes(check_view(results))]
+    _refuse([*of_bytes["qrels"], *of_bytes["run"], *findings], arguments)
+    _refuse_where_it_stops(results, findings)
     pair = _showing_bytes(check_pair_view(PairView(results, judged)))
     _refuse(pair, arguments)
-    notes = notes_on_files([*of_bytes["run"], *found, *pair], [*of_bytes["qrels"], *of_qrels])
+    notes = notes_on_files([*of_bytes["run"], *findings, *pair], [*of_bytes["qrels"], *of_qrels])
     return Input(judgments, _as_c_reads(results), notes, is_escaped)
 
 
 def _check_qrels(judged: QrelsView, arguments: Arguments) -> list[Finding]:
     """Return the findings, or refuse the qrels."""
-    found = _showing_bytes(check_view(judged))
-    _refuse(found, arguments)
-    _refuse_where_it_stops(judged, found)
-    return found
+    findings = _showing_bytes(check_view(judged))
+    _refuse(findings, arguments)
+    _refuse_where_it_stops(judged, findings)
+    return findings
 
 
 def escape_bytes(data: bytes) -> str:
@@ -158,7 +158,9 @@ def restore_bytes(text: str) -> str:
 
 def _showing_bytes(findings: Iterable[Finding]) -> list[Finding]:
     """Return findings in which escaped bytes are shown like ``\\xe9``."""
-    return [replace(one, message=_ESCAPE.sub(r"\\x\1", one.message)) for one in findings]
+    return [
+        replace(finding, message=_ESCAPE.sub(r"\\x\1", finding.message)) for finding in findings
+    ]
 
 
 def has_other_bytes(view: RunView | QrelsView) -> bool:
@@ -180,7 +182,7 @@ def _escaped(view: RunView | QrelsView) -> Columns:
     return scan_columns(replace(source, data=data), view.columns.n_fields)
 
 
-def _refuse_where_it_stops(view: RunView | QrelsView, found: Sequence[Finding]) -> None:
+def _refuse_where_it_stops(view: RunView | QrelsView, findings: Sequence[Finding]) -> None:
     """Refuse errors that are accepted elsewhere, but at which trec_eval stops in this file.
 
     trec_eval stops at a row with too few columns for any reason, at one of qrels with too many, and
@@ -194,9 +196,9 @@ def _refuse_where_it_stops(view: RunView | QrelsView, found: Sequence[Finding]) 
     if view.shape.header is not None:
         stops &= columns.misshapen.line != view.shape.header[0]
     if stops.any():
-        refuse_errors(finding for finding in found if finding.code in ("R114", "Q114"))
+        refuse_errors(finding for finding in findings if finding.code in ("R114", "Q114"))
     if len(view.repeats):
-        refuse_errors(finding for finding in found if finding.code == "R108")
+        refuse_errors(finding for finding in findings if finding.code == "R108")
 
 
 def _open_run(path: str | Path) -> tuple[RunView, list[Finding]]:
@@ -213,19 +215,19 @@ def _open_run(path: str | Path) -> tuple[RunView, list[Finding]]:
     view = RunView.for_scoring(scan_columns(source, RUN_FIELDS))
     if not (view.misshapen.n_fields > RUN_FIELDS).any():
         return view, []
-    found = [finding for finding in check_view(view) if finding.code == "R102"]
+    findings = [finding for finding in check_view(view) if finding.code == "R102"]
     cut = replace(source, data=_SEVENTH_FIELD.sub(rb"\1", source.data))
-    return RunView.of_file(scan_columns(cut, RUN_FIELDS)), found
+    return RunView.of_file(scan_columns(cut, RUN_FIELDS)), findings
 
 
 def _refuse_other_form(judged: QrelsView) -> None:
     """Refuse tables with a header and JSON, at which trec_eval stops."""
     if judged.origin:
         findings = check_view(judged)
-        found = next(one for one in findings if one.code in ("Q101", "Q103"))
+        finding = next(finding for finding in findings if finding.code in ("Q101", "Q103"))
         raise CheckFailedError(
-            f"{found.message}; trec_eval stops here",
-            where=found.place,
+            f"{finding.message}; trec_eval stops here",
+            where=finding.place,
             remedy=f"convert it: trectools-plus qrels convert {judged.path} --output qrels.txt",
         )
 
@@ -236,7 +238,11 @@ def _refuse(findings: Sequence[Finding], arguments: Arguments) -> None:
     if arguments.permissive:
         accepted |= {"scores", "permissive"}
     refuse_errors(
-        (one for one in findings if not one.blocks_scoring or one.drop_in not in accepted),
+        (
+            finding
+            for finding in findings
+            if not finding.blocks_scoring or finding.drop_in not in accepted
+        ),
         strict_input=arguments.strict_input,
     )
 

@@ -83,10 +83,10 @@ def score_judges(arguments: Arguments) -> tuple[Scores, list[str]]:
     data = read_run(arguments, _judged_pairs(source, rows), [])
     queries = _rank(data, rows, arguments)
     score = _score_grades if arguments.judgments == "qrels_jg" else _score_preferences
-    found = score(queries, arguments, source.path)
+    scores = score(queries, arguments, source.path)
     run_id = data.run.last_tag
     run_id = restore_bytes(run_id) if data.is_escaped else run_id
-    return summarise_queries([found], arguments, run_id, (len(queries), 0)), data.notes
+    return summarise_queries([scores], arguments, run_id, (len(queries), 0)), data.notes
 
 
 def _read_rows(source: FileContent, judgments: str) -> Iterator[_Row]:
@@ -126,10 +126,10 @@ def _rank(data: Input, rows: Sequence[_Row], arguments: Arguments) -> list[_Quer
         negative = Decimals(-view.score, np.zeros(view.n_rows, np.bool_))
         negated = replace(view.rows, scores=negative)
         view = RunView(view.path, negated, shape=view.shape)
-    found = data.qrels.look_up(view, arguments.precision)
-    n_retrieved = dict(zip(found.number.tolist(), found.lengths.tolist(), strict=True))
+    ranked = data.qrels.look_up(view, arguments.precision)
+    n_retrieved = dict(zip(ranked.number.tolist(), ranked.lengths.tolist(), strict=True))
     ranks = np.zeros(len(data.qrels.relevance), np.int64)
-    ranks[found.judgments] = found.ranks
+    ranks[ranked.judgments] = ranked.ranks
     depth = math.inf if arguments.max_retrieved is None else arguments.max_retrieved
     queries, by_query = [], groupby(rows, attrgetter("query_id"))
     for number, (query_id, some) in enumerate(by_query):
@@ -146,7 +146,11 @@ def _rank(data: Input, rows: Sequence[_Row], arguments: Arguments) -> list[_Quer
 
 
 def _score_preferences(queries: Sequence[_Query], arguments: Arguments, path: str) -> QueryScores:
-    names = [one.measure.name for one in arguments.requested if one.measure.needs == "prefs"]
+    names = [
+        requested.measure.name
+        for requested in arguments.requested
+        if requested.measure.needs == "prefs"
+    ]
     scores_missing = arguments.complete and arguments.version == 10
     scored = [
         query
@@ -164,7 +168,7 @@ def _score_preferences(queries: Sequence[_Query], arguments: Arguments, path: st
         ]
         n_retrieved = sum(rank > 0 for rank in ranks.values())
         try:
-            found = score_preferences(
+            figures = score_preferences(
                 preferences,
                 len(ranks),
                 n_retrieved,
@@ -174,7 +178,7 @@ def _score_preferences(queries: Sequence[_Query], arguments: Arguments, path: st
             error.where = f"{path}, query {query.query_id}"
             raise
         for name, column in values.items():
-            column.append([found[name]])
+            column.append([figures[name]])
     return QueryScores(
         [query.query_id for query in scored],
         {name: np.array(column, np.float64) for name, column in values.items()},
@@ -201,19 +205,19 @@ def _score_grades(queries: Sequence[_Query], arguments: Arguments, path: str) ->
     run = JudgedRun(retrieved, *np.array(judged, np.int64).T).sorted()
     of_one_judge = measures_of(arguments.version)
     requested = {
-        one.measure.name: replace(
-            one, measure=of_one_judge[one.measure.name.removesuffix("_avgjg")]
+        of_judges.measure.name: replace(
+            of_judges, measure=of_one_judge[of_judges.measure.name.removesuffix("_avgjg")]
         )
-        for one in arguments.requested
-        if one.measure.needs == "qrels_jg"
+        for of_judges in arguments.requested
+        if of_judges.measure.needs == "qrels_jg"
     }
     query_ids = [query.query_id for query in judges]
-    found = score_queries(query_ids, run, replace(arguments, requested=[*requested.values()]))
+    scores = score_queries(query_ids, run, replace(arguments, requested=[*requested.values()]))
     rows_of = [
-        [*some] for _, some in groupby(range(len(found.query_ids)), found.query_ids.__getitem__)
+        [*some] for _, some in groupby(range(len(scores.query_ids)), scores.query_ids.__getitem__)
     ]
     values = {}
     for name, of_one in requested.items():
-        table = found.values[of_one.measure.name]
+        table = scores.values[of_one.measure.name]
         values[name] = np.array([sum(table[rows]) / len(rows) for rows in rows_of])
-    return QueryScores([found.query_ids[rows[0]] for rows in rows_of], values)
+    return QueryScores([scores.query_ids[rows[0]] for rows in rows_of], values)

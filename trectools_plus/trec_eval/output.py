@@ -61,7 +61,7 @@ def output_lines(scores: Scores, arguments: Arguments) -> Iterator[str]:
     Returns:
         Blocks without the final line end.
     """
-    if arguments.per_query and any(one.measure.per_query for one in scores.requested):
+    if arguments.per_query and any(requested.measure.per_query for requested in scores.requested):
         yield from _query_blocks(scores)
     if arguments.summary:
         for requested in scores.requested:
@@ -115,7 +115,7 @@ def _query_blocks(scores: Scores) -> Iterator[str]:
     names = [name for requested in shown for name in _names(requested, scores)]
     formats = [_format_of(requested, scores) for requested in shown for _ in requested.names]
     template = _template(names, formats)
-    template_of_texts = _template(names, ["%s" if one == _REAL else one for one in formats])
+    template_of_texts = _template(names, ["%s" if spec == _REAL else spec for spec in formats])
     tables = [scores.values[requested.measure.name].tolist() for requested in shown]
     for query_id, *rows in zip(scores.query_ids, *tables, strict=True):
         values = [value for row in rows for value in row]
@@ -123,8 +123,8 @@ def _query_blocks(scores: Scores) -> Iterator[str]:
         if any(value != value for value in values):  # NaN; texts equal themselves
             lines = template_of_texts
             values = [
-                format_real(value) if one == _REAL else value
-                for value, one in zip(values, formats, strict=True)
+                format_real(value) if spec == _REAL else value
+                for value, spec in zip(values, formats, strict=True)
             ]
         yield lines.replace(_QUERY, query_id.replace("%", "%%")) % tuple(values)
 
@@ -147,7 +147,7 @@ def _has_zscores(requested: Requested, scores: Scores) -> bool:
 
 def _template(names: Sequence[str], formats: Sequence[str]) -> str:
     names = [name.replace("%", "%%") for name in names]
-    return "\n".join(f"{name}\t{_QUERY}\t{one}" for name, one in zip(names, formats, strict=True))
+    return "\n".join(f"{name}\t{_QUERY}\t{spec}" for name, spec in zip(names, formats, strict=True))
 
 
 def _summary_lines(requested: Requested, scores: Scores, complete: bool) -> Iterator[str]:
@@ -156,7 +156,7 @@ def _summary_lines(requested: Requested, scores: Scores, complete: bool) -> Iter
     else:
         figures = summarise(requested, scores, complete=complete)
         is_real = _format_of(requested, scores) == _REAL
-        shown = [format_real(one) if is_real else _INTEGER % one for one in figures]
+        shown = [format_real(figure) if is_real else _INTEGER % figure for figure in figures]
     for name, value in zip(_names(requested, scores), shown, strict=True):
         yield f"{name}\tall\t{value}"
 

@@ -73,7 +73,10 @@ def _score_in_chunks(
     if (
         not parts
         or run.shape.header is not None
-        or (arguments.strict_input and any(one.severity is Severity.ERROR for one in findings))
+        or (
+            arguments.strict_input
+            and any(finding.severity is Severity.ERROR for finding in findings)
+        )
     ):
         return None
     scores = _summarise(parts, qrels, arguments, run)
@@ -134,7 +137,7 @@ def _summarise(
     """
     if arguments.complete:
         in_run = set(run.query_ids)
-        missing = [at for at, one in enumerate(qrels.query_ids) if one not in in_run]
+        missing = [at for at, query_id in enumerate(qrels.query_ids) if query_id not in in_run]
         numbers, none = np.array(missing, np.int64), np.zeros(0, np.int64)
         run_without = qrels.judged_run(numbers, np.zeros_like(numbers), none, none)
         parts = [*parts, score_queries(qrels.ids_of(numbers), run_without, arguments)]
@@ -328,8 +331,8 @@ def _score_by_pytrec_eval(
     run = replace(run, retrieved=np.where(ranked.evaluated, run.retrieved, 0))
 
     def call(requests: Sequence[Request]) -> dict[str, FloatArray]:
-        found = score_requests(run, run.grade, requests, level=level, judged_only=judged_only)
-        return {key: column[ranked.evaluated] for key, column in found.items()}
+        scores = score_requests(run, run.grade, requests, level=level, judged_only=judged_only)
+        return {key: column[ranked.evaluated] for key, column in scores.items()}
 
     values: dict[str, FloatArray] = {}
     if not measures:
@@ -342,9 +345,9 @@ def _score_by_pytrec_eval(
         lines = [_request_of(requested, [number]) for number in requested.numbers]
         columns = [call([line])[line.keys[0]] for line in lines]
         values[requested.measure.name] = np.stack(columns, axis=1)
-    found = call([_request_of(requested, requested.numbers) for requested in in_one_call])
+    scores = call([_request_of(requested, requested.numbers) for requested in in_one_call])
     for requested in in_one_call:
-        values[requested.measure.name] = np.stack([found[key] for key in requested.keys], axis=1)
+        values[requested.measure.name] = np.stack([scores[key] for key in requested.keys], axis=1)
     return values
 
 
