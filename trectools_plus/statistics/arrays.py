@@ -112,16 +112,16 @@ def as_pair(
     Raises:
         UsageError: If the shapes differ, there is no value, or a value is NaN or infinite.
     """
-    one, two = (np.asarray(values, dtype=np.float64) for values in (first, second))
-    if one.ndim != 1 or one.shape != two.shape or not len(one):
+    x, y = (np.asarray(values, dtype=np.float64) for values in (first, second))
+    if x.ndim != 1 or x.shape != y.shape or not len(x):
         raise UsageError(
-            f"expected two arrays of shape (n,) but got shapes {one.shape} and {two.shape}",
+            f"expected two arrays of shape (n,) but got shapes {x.shape} and {y.shape}",
             where=where,
             remedy="pass the values of the same ids, in the same order",
         )
-    as_table(one, where)
-    as_table(two, where)
-    return one, two
+    as_table(x, where)
+    as_table(y, where)
+    return x, y
 
 
 def check_level(confidence: float, where: str) -> None:
@@ -266,12 +266,12 @@ def count_extreme(
 
     def extreme(size: int, generator: np.random.Generator) -> IntArray:
         drawn = draw(rows, size, generator)
-        found = np.zeros(columns, dtype=np.int64)
+        counts = np.zeros(columns, dtype=np.int64)
         for begin in range(0, size, RESAMPLES_PER_BLOCK):
             some = drawn[begin : begin + RESAMPLES_PER_BLOCK]
             for block in blocks:
-                found[block] += (statistic(some, table[:, block]) >= threshold[block]).sum(axis=0)
-        return found
+                counts[block] += (statistic(some, table[:, block]) >= threshold[block]).sum(axis=0)
+        return counts
 
     return np.asarray(np.sum(map_chunks(extreme, rows, *draws), axis=0))
 
@@ -308,12 +308,12 @@ def studentised_means(counts: FloatArray, table: FloatArray) -> FloatArray:
         variances[equal] = 1.0
     squares /= variances
     squares *= n - 1.0
-    found = np.sqrt(squares, out=squares)
+    studentised = np.sqrt(squares, out=squares)
     if some_equal:
-        found[equal] = (np.abs(means) * n)[equal]
+        studentised[equal] = (np.abs(means) * n)[equal]
     if len(table) <= _ONE_ROW_MATTERS:
-        found[counts.max(axis=1) == len(table)] = np.inf
-    return np.asarray(found)
+        studentised[counts.max(axis=1) == len(table)] = np.inf
+    return np.asarray(studentised)
 
 
 _ONE_ROW_MATTERS = 8

@@ -218,10 +218,10 @@ def _resample_median(table: FloatArray, resamples: int, seed: int) -> FloatArray
 
     def medians(size: int, generator: np.random.Generator) -> FloatArray:
         drawn = draw_rows(rows, size, generator)
-        found = np.empty((size, len(columns)))
+        result = np.empty((size, len(columns)))
         for index, column in enumerate(columns):
-            found[:, index] = np.median(column[drawn], axis=1, overwrite_input=True)
-        return found
+            result[:, index] = np.median(column[drawn], axis=1, overwrite_input=True)
+        return result
 
     return np.concatenate(map_chunks(medians, rows, resamples, seed))
 
@@ -364,8 +364,8 @@ def mean_intervals(
                 method,
                 settings.confidence,
             )
-        for all_ends, found in zip((low, high), ends, strict=True):
-            all_ends[chosen] = found if method == "wilson" else first[chosen] + found
+        for all_ends, end in zip((low, high), ends, strict=True):
+            all_ends[chosen] = end if method == "wilson" else first[chosen] + end
     bounds = lowest, highest
     if interval == "t":  # an end of a share in [0, 1] is not outside of it
         shares = np.broadcast_to(proportions, columns) & (lowest >= 0.0) & (highest <= 1.0)

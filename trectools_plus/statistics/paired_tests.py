@@ -142,9 +142,9 @@ def randomisation_test(
         rows = len(table)
 
         def statistic(signs: FloatArray, block: FloatArray) -> FloatArray:
-            found = signs @ block
-            found /= rows
-            return np.abs(found, out=found)
+            means = signs @ block
+            means /= rows
+            return np.abs(means, out=means)
 
         extreme = count_extreme(
             _draw_signs, statistic, sizes[:, ~few], threshold[~few], (resamples, seed)

@@ -101,7 +101,7 @@ class PairedScores:
     def rows(self) -> list[QueryChange]:
         """Return the scores of each id."""
         values = zip(self.ids, self.before.tolist(), self.after.tolist(), strict=True)
-        return [QueryChange(*one) for one in values]
+        return [QueryChange(*row) for row in values]
 
     def changes(self, *, only_losses: bool = False) -> list[QueryChange]:
         """Return the ids whose scores differ, the largest change first.
@@ -109,10 +109,16 @@ class PairedScores:
         Args:
             only_losses: Leave out those for which the contrast is better.
         """
-        found = [one for one in self.rows() if abs(one.after - one.before) > EQUAL]
+        changes = [change for change in self.rows() if abs(change.after - change.before) > EQUAL]
         if only_losses:
-            found = [one for one in found if (one.after < one.before) == self.higher_is_better]
-        return sorted(found, key=lambda one: (-abs(one.after - one.before), one.query_id))
+            changes = [
+                change
+                for change in changes
+                if (change.after < change.before) == self.higher_is_better
+            ]
+        return sorted(
+            changes, key=lambda change: (-abs(change.after - change.before), change.query_id)
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,12 +162,12 @@ def compare_scores(
     alpha = alpha_of(Resampling(**method.options).confidence)
     compared: dict[int, Comparison] = {}
     for columns in families.values():
-        found = compare_columns(
+        comparisons = compare_columns(
             table[:, columns], test=method.test, correction=method.correction, **method.options
         )
-        tested = sum(one.p_value is not None for one in found)
+        tested = sum(comparison.p_value is not None for comparison in comparisons)
         level = alpha if method.correction == "none" else alpha / max(1, tested)
-        for column, difference in zip(columns, found, strict=True):
+        for column, difference in zip(columns, comparisons, strict=True):
             compared[column] = _describe(scores[column], difference, method, level)
     return [compared[column] for column in range(len(scores))]
 
@@ -169,72 +175,72 @@ def compare_scores(
 def _align(scores: Sequence[PairedScores]) -> FloatArray:
     """Return the differences, shape (ids, comparisons); ``nan`` if a score is undefined."""
     first = scores[0].ids
-    if all(one.ids is first or one.ids == first for one in scores):
-        return np.column_stack([one.after - one.before for one in scores])
-    every = sorted(set().union(*(one.ids for one in scores)))
-    places = {name: place for place, name in enumerate(every)}
+    if all(entry.ids is first or entry.ids == first for entry in scores):
+        return np.column_stack([entry.after - entry.before for entry in scores])
+    ids = sorted(set().union(*(entry.ids for entry in scores)))
+    places = {name: place for place, name in enumerate(ids)}
     table = np.full((len(places), len(scores)), np.nan)
-    for column, one in enumerate(scores):
-        table[[places[name] for name in one.ids], column] = one.after - one.before
+    for column, entry in enumerate(scores):
+        table[[places[name] for name in entry.ids], column] = entry.after - entry.before
     return table
 
 
 def _describe(
-    scores: PairedScores, found: PairedComparison, method: Method, level: float
+    scores: PairedScores, pair: PairedComparison, method: Method, level: float
 ) -> Comparison:
     """Make an entry of a report.
 
     Args:
         scores: The scores.
-        found: Contrast minus baseline.
+        pair: The comparison of a pair of systems, contrast minus baseline.
         method: The method.
         level: The level at which a difference is certainly significant.
     """
     higher = scores.higher_is_better
     statistics = {"t_test": "t", "wilcoxon": "w"}
     tests: dict[str, Any] = {}
-    if found.p_value is not None:
-        tests[found.test] = {"p": found.p_value}
-        if found.test in statistics:
-            tests[found.test][statistics[found.test]] = found.statistic
+    if pair.p_value is not None:
+        tests[pair.test] = {"p": pair.p_value}
+        if pair.test in statistics:
+            tests[pair.test][statistics[pair.test]] = pair.statistic
     return Comparison(
         baseline=scores.baseline,
         contrast=scores.contrast,
         measure=scores.measure,
-        n=found.n,
-        difference=found.difference,
-        ci=_interval_of_difference(found),
+        n=pair.n,
+        difference=pair.difference,
+        ci=_interval_of_difference(pair),
         **tests,
         test=method.test,
-        p_adjusted=found.p_adjusted,
+        p_adjusted=pair.p_adjusted,
         correction=method.correction,
         family=method.family,
-        significant=found.significant,
-        reason=found.reason,
-        effect_size=found.effect_size,
-        detectable_difference=_detectable_difference(found, level),
-        wins=found.wins if higher else found.losses,
-        ties=found.ties,
-        losses=found.losses if higher else found.wins,
+        significant=pair.significant,
+        reason=pair.reason,
+        effect_size=pair.effect_size,
+        detectable_difference=_detectable_difference(pair, level),
+        wins=pair.wins if higher else pair.losses,
+        ties=pair.ties,
+        losses=pair.losses if higher else pair.wins,
     )
 
 
-def _interval_of_difference(found: PairedComparison) -> ConfidenceInterval | None:
+def _interval_of_difference(pair: PairedComparison) -> ConfidenceInterval | None:
     """Return the interval, with a note if few queries differ."""
-    changed = found.wins + found.losses
-    note = f"only {changed} of {found.n} queries differ" if changed < FEW else None
-    return report_interval((found.low, found.high), Resampling(confidence=found.level), "t", note)
+    changed = pair.wins + pair.losses
+    note = f"only {changed} of {pair.n} queries differ" if changed < FEW else None
+    return report_interval((pair.low, pair.high), Resampling(confidence=pair.level), "t", note)
 
 
-def _detectable_difference(found: PairedComparison, level: float) -> float | None:
+def _detectable_difference(pair: PairedComparison, level: float) -> float | None:
     """Return the true difference that is detected with a probability of 80%; ``None`` if unknown.
 
     The t statistic is noncentral t. Wilcoxon's test does not compare one. With n differences of the
     same sign, resampling tests have p = 2 / 2^n.
     """
-    if not found.spread or found.test == "wilcoxon" or found.n < fewest_changes(level):
+    if not pair.spread or pair.test == "wilcoxon" or pair.n < fewest_changes(level):
         return None
-    return found.spread * detectable_per_deviation(found.n, level)
+    return pair.spread * detectable_per_deviation(pair.n, level)
 
 
 @lru_cache(maxsize=64)

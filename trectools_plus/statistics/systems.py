@@ -189,7 +189,7 @@ def _split_groups(groups: list[frozenset[int]], first: int, second: int) -> list
     """Split the groups that contain both systems, and drop groups that are part of another."""
     both = {first, second}
     result = [group for group in groups if not both <= group]
-    halves = [group - {one} for group in groups if both <= group for one in (first, second)]
+    halves = [group - {system} for group in groups if both <= group for system in (first, second)]
     for half in sorted(set(halves), key=len, reverse=True):
         if not any(half <= other for other in result):
             result.append(half)
@@ -211,19 +211,19 @@ def kendall_tau(first: npt.ArrayLike, second: npt.ArrayLike) -> float:
     Raises:
         UsageError: If the shapes differ, there is no item, or a value is NaN or infinite.
     """
-    one, two = as_pair(first, second, "Kendall's tau")
-    if (one == one[0]).all() or (two == two[0]).all():
+    x, y = as_pair(first, second, "Kendall's tau")
+    if (x == x[0]).all() or (y == y[0]).all():
         return float("nan")
-    order = np.lexsort((two, one))
-    one, two = one[order], two[order]
-    values, ranks = np.unique(two, return_inverse=True)
-    pairs = len(one) * (len(one) - 1) // 2
-    tied_in_one = _tied_pairs(np.diff(one) != 0)
-    tied_in_two = _tied_pairs(np.diff(np.sort(two)) != 0)
-    tied_in_both = _tied_pairs((np.diff(one) != 0) | (np.diff(two) != 0))
+    order = np.lexsort((y, x))
+    x, y = x[order], y[order]
+    values, ranks = np.unique(y, return_inverse=True)
+    pairs = len(x) * (len(x) - 1) // 2
+    tied_in_x = _tied_pairs(np.diff(x) != 0)
+    tied_in_y = _tied_pairs(np.diff(np.sort(y)) != 0)
+    tied_in_both = _tied_pairs((np.diff(x) != 0) | (np.diff(y) != 0))
     discordant = _count_inversions(ranks, len(values))
-    excess = pairs - tied_in_one - tied_in_two + tied_in_both - 2 * discordant
-    tau = excess / np.sqrt(pairs - tied_in_one) / np.sqrt(pairs - tied_in_two)
+    excess = pairs - tied_in_x - tied_in_y + tied_in_both - 2 * discordant
+    tau = excess / np.sqrt(pairs - tied_in_x) / np.sqrt(pairs - tied_in_y)
     return float(min(1.0, max(-1.0, tau)))
 
 
@@ -390,8 +390,8 @@ def _correct(table: FloatArray, best: int, settings: Resampling) -> tuple[float,
 
     # The number of cells bounds the memory for counts and for the means of all variants.
     drawn = map_chunks(score, max(n, variants), settings.resamples, settings.seed)
-    scored, left = (np.concatenate([one[part] for one in drawn]) for part in (0, 1))
-    chosen = np.sum([one[2] for one in drawn], axis=0) / settings.resamples
+    scored, left = (np.concatenate([chunk[part] for chunk in drawn]) for part in (0, 1))
+    chosen = np.sum([chunk[2] for chunk in drawn], axis=0) / settings.resamples
     if not len(scored):
         return np.nan, np.nan, chosen
     of_fixed = variance * float((1.0 / left - 1.0 / n).mean())
