@@ -101,8 +101,8 @@ def grade_agreement(
     """
     resampling = resampling or Resampling()
     check_choice(weights, WEIGHTS, "weighting")
-    one, other = (distinct_judgments(qrels) for qrels in (first, second))
-    both = one.join(other, on=["query_id", "doc_id"], suffix="_other").sort("query_id", "doc_id")
+    left, right = (distinct_judgments(qrels) for qrels in (first, second))
+    both = left.join(right, on=["query_id", "doc_id"], suffix="_other").sort("query_id", "doc_id")
     if both.is_empty():
         raise IncomparableError(
             "no pair of query and term was graded by both annotators",
@@ -129,8 +129,8 @@ def grade_agreement(
         weights=weights,
         threshold=threshold,
         pairs=both.height,
-        only_first=one.height - both.height,
-        only_second=other.height - both.height,
+        only_first=left.height - both.height,
+        only_second=right.height - both.height,
         agreed=both.height - len(differ),
         disagreements=tuple(differ),
         queries=frozenset(query_ids),

@@ -105,13 +105,13 @@ def list_test_sets() -> list[ListedTestSet]:
     return [
         ListedTestSet(
             name,
-            one.metadata.language,
-            len(one.queries),
-            one.metadata.version,
-            one.metadata.description,
+            test_set.metadata.language,
+            len(test_set.queries),
+            test_set.metadata.version,
+            test_set.metadata.description,
         )
         for name in shipped_names()
-        for one in [load_test_set(name)]
+        for test_set in [load_test_set(name)]
     ]
 
 
@@ -209,7 +209,7 @@ def languages_in(test_set: TestSet) -> dict[str, int]:
     is declared.
     """
     facts, queries = test_set.metadata, test_set.queries
-    return dict(Counter(primary_language(one.language or facts.language) for one in queries))
+    return dict(Counter(primary_language(query.language or facts.language) for query in queries))
 
 
 def language_notes(test_set: TestSet) -> list[str]:
@@ -310,7 +310,7 @@ def with_text_field(
     """
     name, queries = test_set.metadata.dataset_id, test_set.queries
     if text_field == "description":
-        missing = [one.query_id for one in queries if not (one.description or "").strip()]
+        missing = [query.query_id for query in queries if not (query.description or "").strip()]
         if missing:
             raise FormatError(
                 f"queries without a description to use as their text: {listed(missing)}",

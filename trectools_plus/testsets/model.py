@@ -157,7 +157,7 @@ def checked_test_set(content: Mapping[str, Any], path: str) -> TestSet:
         return TestSet.model_validate(content)
     except ValidationError as error:
         # A list with an invalid item is also reported as too short.
-        problem = max(error.errors(include_url=False), key=lambda one: len(one["loc"]))
+        problem = max(error.errors(include_url=False), key=lambda detail: len(detail["loc"]))
         place = ".".join(map(str, problem["loc"])) or "the file"
         remedy = "each query needs query_id, text and relevant: [{doc_id, grade}]"
         what, _ = explain_problem(problem)
@@ -185,8 +185,8 @@ def topics_of(test_set: TestSet, path: str | None = None) -> Topics:
         for query in test_set.queries
     ]
     frame = pl.DataFrame(rows, dict.fromkeys(("query_id", "text", *NOTE_KEYS), pl.String))
-    given = [name for name in NOTE_KEYS if frame[name].null_count() < frame.height]
-    return Topics(frame.select("query_id", "text", *given).fill_null(""), path=path)
+    notes = [name for name in NOTE_KEYS if frame[name].null_count() < frame.height]
+    return Topics(frame.select("query_id", "text", *notes).fill_null(""), path=path)
 
 
 def qrels_of(test_set: TestSet, path: str | None = None) -> Qrels:

@@ -147,8 +147,8 @@ def strata_fields(*sets: TestSet) -> tuple[StratumField, ...]:
     them, or one that the first set has.
     """
     of_sets = [
-        [name for name in PLURALS if any(getattr(query, name) for query in one.queries)]
-        for one in sets
+        [name for name in PLURALS if any(getattr(query, name) for query in test_set.queries)]
+        for test_set in sets
     ]
     shared = [name for name in PLURALS if all(name in fields for fields in of_sets)]
     return tuple(shared or of_sets[0][:1] or ["category"])
@@ -280,7 +280,7 @@ def refresh_test_set(
 
     if not 1 <= count <= len(test_set.queries):
         raise UsageError(f"expected a number from 1 to {len(test_set.queries)} but got {count}")
-    languages = {declared_language(one, one.metadata.dataset_id) for one in (test_set, pool)}
+    languages = {declared_language(side, side.metadata.dataset_id) for side in (test_set, pool)}
     if len(languages - {""}) > 1:
         raise UsageError(
             f"the set and the pool are in different languages: {', '.join(sorted(languages))}",
@@ -357,7 +357,7 @@ def record_annotators(
     """
     value = agreement.kappas[agreement.weights].value
     kappa = None if math.isnan(value) else value
-    missing = [one.query_id for one in done.added if one.query_id not in agreement.queries]
+    missing = [query.query_id for query in done.added if query.query_id not in agreement.queries]
     problem = None
     if missing:
         problem = f"new queries without a term that both annotators graded: {listed(missing)}"
