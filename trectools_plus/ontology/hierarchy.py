@@ -152,7 +152,11 @@ class TermIds:
         if live is not None:
             return (live,)
         others = map(self.resolve, self._replacements(term_id))
-        return tuple(dict.fromkeys(one.term_id for one in others if one.term_id is not None))
+        return tuple(
+            dict.fromkeys(
+                resolution.term_id for resolution in others if resolution.term_id is not None
+            )
+        )
 
     def find(self, text: str) -> str | None:
         """Return the live term for an id in any case, with ``_`` or ``:``; ``None`` without one.

@@ -91,7 +91,7 @@ class Ontology(Displayed):
         return f"<Ontology {self.path} {self.version}: {len(self):,} live terms>"
 
     def _content(self) -> TextTable:
-        rows = [[one.term_id, one.name] for one in islice(self.terms.values(), MAX_TABLE_ROWS)]
+        rows = [[term.term_id, term.name] for term in islice(self.terms.values(), MAX_TABLE_ROWS)]
         return TextTable.of(
             ["Term", "Label"], rows, caption=self._text().strip("<>"), total=len(self)
         )
