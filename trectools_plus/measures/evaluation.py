@@ -271,8 +271,8 @@ class Evaluation(Displayed):
         Raises:
             UsageError: If there is no such measure, or no run.
         """
-        found: Figure = render("plot_evaluation", self, measures, confidence)
-        return found
+        figure: Figure = render("plot_evaluation", self, measures, confidence)
+        return figure
 
     def find_measure(self, requested: str | Measure) -> str:
         """Return the name of a measure as requested, by any of its names.
@@ -373,8 +373,8 @@ def evaluate(
     from trectools_plus.validation.views.kinds import QrelsView, RunView
 
     parsed = parse_measures(measures)
-    given = column_names(columns)
-    of_run_tables, of_qrels_tables = columns_for_run(given), columns_for_qrels(given)
+    names = column_names(columns)
+    of_run_tables, of_qrels_tables = columns_for_run(names), columns_for_qrels(names)
     of_runs: list[Finding] = []
     of_qrels: list[Finding] = []
 
@@ -404,7 +404,7 @@ def evaluate(
 
     named = as_runs(runs, load_results, of_run_tables)
     for run in named.values():
-        if not any(run is one for one in of_files):
+        if not any(run is file_run for file_run in of_files):
             accept(RunView.of_table(run))
     notes = [*notes_on_judges(judged), *notes_on_findings(of_runs, of_qrels)]
     if exclude is not None:
@@ -452,19 +452,19 @@ def score_runs(
         )
     evaluation = Evaluation(list(measures), averaging, {}, {}, without, {})
     evaluation.notes.extend(notes_without_relevant(without, averaging))
-    for one in measures:
-        for note in one.notes_on_qrels(queries):
-            evaluation.notes.append(f"{one.requested_name}: {note}")
-    levels = [max(one.relevance_level, RELEVANT) for one in measures]
+    for measure in measures:
+        for note in measure.notes_on_qrels(queries):
+            evaluation.notes.append(f"{measure.requested_name}: {note}")
+    levels = [max(measure.relevance_level, RELEVANT) for measure in measures]
     is_scored = highest >= (RELEVANT if drops else highest)
     for done, (name, run) in enumerate(runs.items()):
         progress("scoring", done, len(runs))
         ranks = find_judged(measures, queries, run)
         values = score_judged(measures, ranks)
         if ranks.documents is not None:
-            for one in measures:
-                for note in one.notes_on_run(name, ranks.documents[1]):
-                    evaluation.notes.append(f"{one.requested_name}, {name}: {note}")
+            for measure in measures:
+                for note in measure.notes_on_run(name, ranks.documents[1]):
+                    evaluation.notes.append(f"{measure.requested_name}, {name}: {note}")
         if drops:
             values = np.where(highest[:, np.newaxis] < levels, np.nan, values)
         answered = ranks.retrieved > 0

@@ -200,8 +200,8 @@ class JudgedQueries:
         if (number < 0).any():
             rows, query = rows[query >= 0], query[query >= 0]
         doc_ids = view.doc_ids if len(rows) == view.n_rows else view.doc_ids.take(rows)
-        found, judged = self.view.pairs.find(doc_ids, query)
-        rows, judgments = rows[found], self.of_row[judged]
+        places, judged = self.view.pairs.find(doc_ids, query)
+        rows, judgments = rows[places], self.of_row[judged]
         ranks = view.evaluated_ranks(rows, precision)
         return JudgedPart(number, view.blocks.sizes, rows, judgments, ranks)
 
@@ -273,9 +273,9 @@ class JudgedRun:
         starts = np.cumsum(seen) - seen
         query = np.repeat(np.arange(len(seen)), seen)
         rank = np.arange(len(query)) - starts[query] + 1
-        found = self.within(cutoff)
+        is_within = self.within(cutoff)
         is_judged = np.zeros(len(query), bool)
-        is_judged[starts[self.query[found]] + self.rank[found] - 1] = True
+        is_judged[starts[self.query[is_within]] + self.rank[is_within] - 1] = True
         return query[~is_judged], rank[~is_judged]
 
     def sorted(self) -> JudgedRun:
@@ -297,8 +297,8 @@ class JudgedRun:
 
     def within(self, cutoff: int | None) -> npt.NDArray[np.bool_]:
         """Return a mask of judged documents that were retrieved in the first ``cutoff`` ranks."""
-        found = self.rank > 0
-        return found if cutoff is None else found & (self.rank <= cutoff)
+        is_retrieved = self.rank > 0
+        return is_retrieved if cutoff is None else is_retrieved & (self.rank <= cutoff)
 
     def count(self, mask: npt.NDArray[np.bool_]) -> IntArray:
         """Return each query's number of judged documents for which the mask is true."""

@@ -214,7 +214,7 @@ def _standard_label(label: str) -> str | None:
 
 def _match_case(label: str, labels: Iterable[str]) -> str | None:
     """Return a label as the list spells it; ``None`` if it is not there in any case."""
-    spellings = [one for one in labels if one.casefold() == label.casefold()]
+    spellings = [spelling for spelling in labels if spelling.casefold() == label.casefold()]
     return label if label in spellings else next(iter(spellings), None)
 
 
@@ -267,9 +267,9 @@ def _suggest(label: str, text: str) -> str:
         shown = label if label.startswith(f"{name}.") else name
         return f"`trectools-plus trec-eval{version} -m {shown} QRELS RUN` computes it"
     names = (*ir_measures_labels(), *ALIASES, *measure_labels())
-    folded = {one.casefold(): one for one in names}
+    folded = {name.casefold(): name for name in names}
     near = difflib.get_close_matches(label.casefold(), folded, 3, 0.5)
-    offered = ", ".join(folded[one] + text[len(label) :] for one in near)
+    offered = ", ".join(folded[key] + text[len(label) :] for key in near)
     return f"did you mean {offered}?" if near else f"supported: {', '.join(measure_labels())}"
 
 
@@ -322,7 +322,7 @@ def _parse_parts(text: str) -> NameParts:
     """
     label = _HEAD.match(text)[0]  # type: ignore[index]
     # A hyphen, as in R-Precision, would be a subtraction.
-    expression = "x" + _BARE_CONSTANT.sub(lambda one: one[1].title(), text[len(label) :])
+    expression = "x" + _BARE_CONSTANT.sub(lambda match: match[1].title(), text[len(label) :])
     with suppress(ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
         node: ast.expr = ast.parse(expression, mode="eval").body
         at, keywords = None, list[ast.keyword]()
@@ -330,7 +330,7 @@ def _parse_parts(text: str) -> NameParts:
             at, node = ast.literal_eval(node.right), node.left
         if isinstance(node, ast.Call) and not node.args:
             keywords, node = node.keywords, node.func
-        parameters = {one.arg or "**": ast.literal_eval(one.value) for one in keywords}
+        parameters = {keyword.arg or "**": ast.literal_eval(keyword.value) for keyword in keywords}
         is_once = len({name.casefold() for name in parameters}) == len(keywords)
         if isinstance(node, ast.Name) and is_once and _LABEL.fullmatch(label.strip()):
             return NameParts(label.strip(), parameters, at)

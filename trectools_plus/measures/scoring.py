@@ -186,15 +186,15 @@ def open_files(
         sent = replace(opener, qrels=view.table(qrels))
         scored = _open_on_workers(workers, sent, runs)
     opened = _open_each(runs, lambda path: scored.get(path) or opener.open(path), progress)
-    notes = notes_on_findings([one for _, findings in opened for one in findings], of_qrels)
-    found = [run for run, _ in opened]
+    notes = notes_on_findings([finding for _, findings in opened for finding in findings], of_qrels)
+    opened_runs = [run for run, _ in opened]
     if exclude is not None:
-        tables = [run for run in found if not isinstance(run, JudgedFile)]
+        tables = [run for run in opened_runs if not isinstance(run, JudgedFile)]
         kept = [exclude.from_run(run) for run in tables]
         notes = [exclude.describe({run.path or run.name: run for run in tables}), *notes]
         return OpenedFiles(exclude.from_qrels(view.table(qrels)), kept, notes)
-    all_scored = all(isinstance(run, JudgedFile) for run in found)
-    return OpenedFiles(judged if all_scored else view.table(qrels), found, notes)
+    all_scored = all(isinstance(run, JudgedFile) for run in opened_runs)
+    return OpenedFiles(judged if all_scored else view.table(qrels), opened_runs, notes)
 
 
 def _open_on_workers(
@@ -291,7 +291,7 @@ def accept_unjudged(measures: Iterable[Measure]) -> bool:
 
 def deepest_rank_needed(measures: Sequence[Measure]) -> int | None:
     """Return the deepest rank that measures of grades and ranks need; ``None`` for all ranks."""
-    depths = [one.cutoff for one in measures if not one.sees_documents]
+    depths = [measure.cutoff for measure in measures if not measure.sees_documents]
     return None if None in depths else max((depth or 0 for depth in depths), default=1)
 
 

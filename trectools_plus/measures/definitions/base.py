@@ -317,21 +317,23 @@ class ColumnMeasure(Measure):
         return run.count(run.grade >= self.relevance_level)
 
 
-def known_parameters(label: str, given: Mapping[str, Any], known: Iterable[str]) -> dict[str, Any]:
+def known_parameters(
+    label: str, parameters: Mapping[str, Any], known: Iterable[str]
+) -> dict[str, Any]:
     """Return parameters with the names as a measure writes them.
 
     Raises:
         UsageError: If a parameter is unknown.
     """
     canonical = {name.casefold(): name for name in known}
-    unknown = sorted(name for name in given if name.casefold() not in canonical)
+    unknown = sorted(name for name in parameters if name.casefold() not in canonical)
     if unknown:
         supported = f"supported: {', '.join(canonical.values()) or 'none'}"
         raise UsageError(
             f"{label} has no parameter {', '.join(unknown)}",
             remedy=supported + _REMOVED.get(unknown[0].casefold(), ""),
         )
-    return {canonical[name.casefold()]: value for name, value in given.items()}
+    return {canonical[name.casefold()]: value for name, value in parameters.items()}
 
 
 _REMOVED = {

@@ -220,20 +220,20 @@ def discounts(persistence: float, length: int) -> FloatArray:
     return np.multiply.accumulate(weight)
 
 
-def scale_gains(run: JudgedRun, gain: FloatArray, given: Mapping[int, float]) -> FloatArray:
+def scale_gains(run: JudgedRun, gain: FloatArray, gain_of_grade: Mapping[int, float]) -> FloatArray:
     """Scale the gains of a query to the range from 0 to 1 if one is outside it.
 
     Args:
         run: The rankings.
         gain: The gain of each judged document.
-        given: Gains that replace grades; the gain of other grades is the grade.
+        gain_of_grade: Gains that replace grades; the gain of other grades is the grade.
     """
     highest = np.zeros(len(run.retrieved), np.int64)
     np.maximum.at(highest, run.query, run.grade)
     levels, level_of_query = np.unique(highest, return_inverse=True)
-    values = [0.0, *given.values()]
+    values = [0.0, *gain_of_grade.values()]
     low = min(values)
-    tops = [max(*values, _highest_default_gain(int(level), given)) for level in levels]
+    tops = [max(*values, _highest_default_gain(int(level), gain_of_grade)) for level in levels]
     top = np.array(tops)[level_of_query]
     outside = (low < 0) | (top > 1)
     span = np.where(outside, top - low, 1.0)

@@ -72,19 +72,19 @@ class MaxOntSim(BaseMeasure):
 
     def __init__(self, cutoff: int | None = None, **parameters: Any) -> None:
         super().__init__(cutoff, **parameters)
-        given = dict(self.parameters)
+        values = dict(self.parameters)
         for name in ("ontology", "annotations"):
-            if given[name] is not None:
-                given[name] = str(given[name])
-                refuse_code(f"{name}={given[name]}")
-        given["formula"] = str(given["formula"]).lower()
-        self.parameters = given
-        self._formula = formula_named(given["formula"])
-        self._ontology: str | None = given["ontology"]
-        self._annotations: str | None = given["annotations"]
+            if values[name] is not None:
+                values[name] = str(values[name])
+                refuse_code(f"{name}={values[name]}")
+        values["formula"] = str(values["formula"]).lower()
+        self.parameters = values
+        self._formula = formula_named(values["formula"])
+        self._ontology: str | None = values["ontology"]
+        self._annotations: str | None = values["annotations"]
         if self._annotations and self._formula not in INFORMATION_FORMULAS:
             raise UsageError(
-                f"the formula {given['formula']} does not use annotations; 'lin' does",
+                f"the formula {values['formula']} does not use annotations; 'lin' does",
                 where=self.name,
             )
 
@@ -232,8 +232,8 @@ def bind_files(
         annotations: An annotation file.
     """
     return [
-        one.with_files(ontology, annotations) if isinstance(one, MaxOntSim) else one
-        for one in measures
+        measure.with_files(ontology, annotations) if isinstance(measure, MaxOntSim) else measure
+        for measure in measures
     ]
 
 

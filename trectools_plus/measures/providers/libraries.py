@@ -118,9 +118,9 @@ class TrecEvalMeasure(ColumnMeasure):
         for (level, is_exponential), group in calls.items():
             grades = _exponential(run.grade) if is_exponential else run.grade
             requests = _join_requests(group)
-            found = score_requests(run, grades, requests, level=level, judged_only=False)
+            columns = score_requests(run, grades, requests, level=level, judged_only=False)
             for measure in group:
-                column = found["_".join(filter(None, (measure.trec_name, measure.trec_point)))]
+                column = columns["_".join(filter(None, (measure.trec_name, measure.trec_point)))]
                 if measure.cutoff and not measure.trec_point:
                     column = column * (column >= 1.0 / measure.cutoff)  # else the rank is below k
                 values[measure] = column
@@ -245,8 +245,8 @@ class IrMeasure(Measure):
     def __init__(self, label: str, parameters: Mapping[str, Any], at: Any = None) -> None:
         ir_measures = _ir_measures()
         base = ir_measures.measures.registry[label]
-        given = parameters if at is None else {**parameters, base.AT_PARAM: at}
-        bound = {**base.params, **known_parameters(label, given, base.SUPPORTED_PARAMS)}
+        arguments = parameters if at is None else {**parameters, base.AT_PARAM: at}
+        bound = {**base.params, **known_parameters(label, arguments, base.SUPPORTED_PARAMS)}
         self.bound = base(**bound)
         for name, info in base.SUPPORTED_PARAMS.items():
             value = bound.get(name)
@@ -338,18 +338,18 @@ class IrMeasure(Measure):
 
 def _by_query(rows: pl.DataFrame, make: Callable[..., Any]) -> dict[int, list[Any]]:
     """Return the rows as records of ``ir_measures``, by the position of the query."""
-    found: dict[int, list[Any]] = defaultdict(list)
+    records: dict[int, list[Any]] = defaultdict(list)
     for query, *fields in rows.iter_rows():
-        found[query].append(make(str(query), *fields))
-    return found
+        records[query].append(make(str(query), *fields))
+    return records
 
 
 def _provider_of(bound: Any) -> Any:
     """Return the first installed package that computes a measure, in the order of ir_measures."""
     able = [
-        one
-        for one in _ir_measures().DefaultPipeline.providers
-        if one.NAME != _BY_PERL and one.supports(bound)
+        provider
+        for provider in _ir_measures().DefaultPipeline.providers
+        if provider.NAME != _BY_PERL and provider.supports(bound)
     ]
     for provider in able:
         if provider.is_available():
@@ -359,9 +359,9 @@ def _provider_of(bound: Any) -> Any:
                     remedy="pip install 'cwl-eval>=1.0.10', a source package without compiled code",
                 )
             return provider
-    if any(one.NAME in _EXTRA for one in able):
+    if any(provider.NAME in _EXTRA for provider in able):
         raise MissingExtraError(repr(bound), "measures")
-    instructions = [text for one in able if (text := one.install_instructions())]
+    instructions = [text for provider in able if (text := provider.install_instructions())]
     raise UsageError(
         f"no installed package computes {bound!r} for ir_measures",
         remedy=" or ".join(instructions) or "choose other parameters, or another measure",

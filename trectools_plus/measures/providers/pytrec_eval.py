@@ -72,12 +72,12 @@ def score_requests(
         UsageError: If a grade is too high for trec_eval.
     """
     values: dict[str, FloatArray] = {}
-    by_length = [one for one in requests if one.sees == "length" and not judged_only]
-    for group in (by_length, [one for one in requests if one not in by_length]):
+    by_length = [request for request in requests if request.sees == "length" and not judged_only]
+    for group in (by_length, [request for request in requests if request not in by_length]):
         if not group:
             continue
         # trec_eval removes unjudged documents, and must not be left without documents.
-        sees = "judged" if judged_only else max((one.sees for one in group), key=_PARTS.index)
+        sees = "judged" if judged_only else max((entry.sees for entry in group), key=_PARTS.index)
         # Without a grade of 0 or more, trec_eval would not score a query.
         judged, gains = run, np.zeros_like(grades) if group is by_length else grades
         if sees == "gains":
@@ -85,7 +85,7 @@ def score_requests(
             judged = replace(run, query=run.query[kept], rank=run.rank[kept], grade=run.grade[kept])
             gains = grades[kept]
         depth = _visible_depths(judged, gains, sees)
-        cutoffs = [one.cutoff for one in group if one.cutoff is not None]
+        cutoffs = [request.cutoff for request in group if request.cutoff is not None]
         if len(cutoffs) == len(group) and not judged_only:
             depth = np.minimum(depth, max(cutoffs))
         values |= _score(judged, gains, depth, group, level=level, judged_only=judged_only)
@@ -150,9 +150,9 @@ def _score(
     """Rename documents and score them; ``depth`` of a query is 0 to omit it."""
     _refuse_high_gains(grades, requests)
     qrels, rankings = _rename(run, grades, depth)
-    texts = [one.text for one in requests]
+    texts = [request.text for request in requests]
     results = call_pytrec_eval(texts, qrels, rankings, level=level, judged_only=judged_only)
-    keys = [key for one in requests for key in one.keys]
+    keys = [key for request in requests for key in request.keys]
     pick = itemgetter(*keys)
     rows = [pick(result) for result in results.values()]
     values = np.zeros((len(depth), len(keys)))
@@ -192,13 +192,15 @@ def _refuse_high_gains(grades: IntArray, requests: Sequence[Request]) -> None:
     Raises:
         UsageError: If there is one.
     """
-    squared = [one.text for one in requests if one.text.partition(".")[0] in _TAKE_GAINS]
+    squared = [
+        request.text for request in requests if request.text.partition(".")[0] in _TAKE_GAINS
+    ]
     limit = _MAX_GAIN_SQUARED if squared else MAX_GAIN
     if (highest := int(grades.max(initial=0))) > limit:
         raise UsageError(
             f"a document has the gain {highest:,}, but trec_eval computes this measure only up to "
             f"{limit:,} in reasonable time",
-            where=", ".join(squared or [one.text for one in requests]),
+            where=", ".join(squared or [request.text for request in requests]),
             remedy="rescale the grades" + (", or use a cutoff, as in nDCG@10" if squared else ""),
         )
 
@@ -210,7 +212,7 @@ def _names(capacity: int) -> npt.NDArray[np.object_]:
     while len(_CHARACTERS) ** width < capacity:
         width += 1
     names = islice(product(_CHARACTERS, repeat=width), capacity)
-    return np.array(["".join(one) for one in names], object)
+    return np.array(["".join(letters) for letters in names], object)
 
 
 @lru_cache(maxsize=32)
@@ -228,5 +230,5 @@ MAX_GAIN = 10**8
 _MAX_GAIN_SQUARED = 10_000
 """The same for measures that take gains, whose time grows with the square of the highest one: a
 tenth of a second per query."""
-_TAKE_GAINS = {one.name for one in TREC_EVAL_MEASURES if one.takes == "gains"}
+_TAKE_GAINS = {measure.name for measure in TREC_EVAL_MEASURES if measure.takes == "gains"}
 _PARTS: tuple[Sees, ...] = get_args(Sees)

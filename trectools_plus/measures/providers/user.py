@@ -103,7 +103,9 @@ class BaseMeasure(Measure):
         return np.fromiter((self.score_query(r, q) for r, q in pairs), float, len(rankings))
 
     def _score_all(self, queries: Sequence[_Query]) -> FloatArray:
-        return self.score_queries([one.doc_ids for one in queries], [one.grades for one in queries])
+        return self.score_queries(
+            [query.doc_ids for query in queries], [query.grades for query in queries]
+        )
 
     @classmethod
     def score_together(cls, measures: Sequence[BaseMeasure], run: JudgedRun) -> list[FloatArray]:
@@ -116,8 +118,8 @@ class BaseMeasure(Measure):
         """
         assert run.documents is not None
         queries, ranked = run.documents
-        numbers, found = _with_relevant(queries, ranked)
-        return [measure._score_run(queries.query_ids, numbers, found) for measure in measures]
+        numbers, results = _with_relevant(queries, ranked)
+        return [measure._score_run(queries.query_ids, numbers, results) for measure in measures]
 
     def _score_run(
         self, query_ids: Sequence[str], numbers: Sequence[int], queries: Sequence[_Query]
@@ -227,7 +229,9 @@ class BaseMetric(BaseMeasure):
             }
             for query in queries
         ]
-        return np.fromiter((float(self.calculate(one)) for one in results), float, len(results))
+        return np.fromiter(
+            (float(self.calculate(result)) for result in results), float, len(results)
+        )
 
 
 def _with_relevant(queries: JudgedQueries, ranked: pl.DataFrame) -> tuple[list[int], list[_Query]]:
@@ -239,11 +243,11 @@ def _with_relevant(queries: JudgedQueries, ranked: pl.DataFrame) -> tuple[list[i
     rows = lists.join(judged, on="query", maintain_order="left", suffix="_judged").filter(
         pl.col("relevance").list.max() >= RELEVANT
     )
-    found = [
+    results = [
         _Query(queries.query_ids[number], docs, scores, dict(zip(judged_ids, grades, strict=True)))
         for number, docs, scores, judged_ids, grades in rows.iter_rows()
     ]
-    return rows["query"].to_list(), found
+    return rows["query"].to_list(), results
 
 
 @contextmanager
@@ -271,14 +275,14 @@ def load_class(name: str) -> type[BaseMeasure]:
         assert point is not None
         name = point.value
     with named_errors(name, "write a measure as importable.module:ClassName"):
-        found = import_object(*name.split(":", 1))
-    if not (isinstance(found, type) and issubclass(found, BaseMeasure)):
+        measure_class = import_object(*name.split(":", 1))
+    if not (isinstance(measure_class, type) and issubclass(measure_class, BaseMeasure)):
         raise UsageError(
             "expected a subclass of trectools_plus.measures.BaseMeasure",
             where=name,
             remedy="derive the class from BaseMeasure",
         )
-    return found
+    return measure_class
 
 
 def construct(
