@@ -231,7 +231,9 @@ def evaluate_test_set(
         value: {answer_key(name): figures.ci for name, figures in group.items()}
         for value, group in groups.items()
     }
-    counts = {value: max(one.n for one in group.values()) for value, group in groups.items()}
+    counts = {
+        value: max(figures.n for figures in group.values()) for value, group in groups.items()
+    }
     return EvaluationAnswer(
         metrics=means.pop(None),
         per_query_type=means,

@@ -49,9 +49,9 @@ Observer = Callable[[str, str, int, float], None]
 
 def has_key(headers: Headers, key: str) -> bool:
     """Return true if the ``Authorization`` header contains a key."""
-    scheme, _, given = headers.get("authorization", "").partition(" ")
+    scheme, _, token = headers.get("authorization", "").partition(" ")
     # Digests have equal lengths, so the time of the comparison does not depend on the key.
-    digests = (sha256(text.encode("utf-8", "replace")).digest() for text in (given.strip(), key))
+    digests = (sha256(text.encode("utf-8", "replace")).digest() for text in (token.strip(), key))
     return hmac.compare_digest(*digests) and scheme.lower() == "bearer"
 
 

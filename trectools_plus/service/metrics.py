@@ -173,19 +173,19 @@ def answer_key(name: str) -> str:
     return name if parts is None else "_at_".join(filter(None, parts))
 
 
-def dataset_name(given: str) -> str:
+def dataset_name(dataset: str) -> str:
     """Return the public name of a dataset, which contains no folders.
 
     Args:
-        given: ``hpo``, ``irds:…``, or a file or folder as given by the user.
+        dataset: ``hpo``, ``irds:…``, or a file or folder as given by the user.
 
     Returns:
         ``irds:…`` unchanged; otherwise the last part of the path, or ``dataset`` if that is empty
         or ``..``.
     """
-    if is_catalogue_name(given):
-        return given
-    name = Path(given).name
+    if is_catalogue_name(dataset):
+        return dataset
+    name = Path(dataset).name
     return "dataset" if name in ("", "..") else name
 
 

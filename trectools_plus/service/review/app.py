@@ -70,11 +70,11 @@ def review_app(report: str | FilePath, database: str | FilePath, **options: Any)
         InputError: If the report or the database cannot be read.
         IncomparableError: If the database contains judgments of other results.
     """
-    given = ReviewOptions(**options)
-    controller = _open_controller(report, database, given)
+    review_options = ReviewOptions(**options)
+    controller = _open_controller(report, database, review_options)
     app = FastAPI(title="Review", docs_url=None, redoc_url=None, openapi_url=None)
     app.state.controller = controller
-    page, policy = read_page(given.key is not None)
+    page, policy = read_page(review_options.key is not None)
 
     @app.get("/")
     def show_page() -> Response:
@@ -82,7 +82,7 @@ def review_app(report: str | FilePath, database: str | FilePath, **options: Any)
 
     app.include_router(router)
     open_paths = frozenset({"", "/"})
-    rules = Rules(given.key, open_paths, MAX_BODY_BYTES, BODY_SECONDS, only_json=True)
+    rules = Rules(review_options.key, open_paths, MAX_BODY_BYTES, BODY_SECONDS, only_json=True)
     protect(app, rules)
     return app
 
@@ -148,8 +148,8 @@ def run_review(
         InputError: If the server cannot listen, or the report or the database cannot be read.
         IncomparableError: If the database contains judgments of other results.
     """
-    given = FilePath(report)
-    file = (given if given.is_dir() else given.parent) / DATABASE_NAME
+    path = FilePath(report)
+    file = (path if path.is_dir() else path.parent) / DATABASE_NAME
     with listen(host, port, has_key=options.key is not None) as listener:
         app = review_app(report, file, **asdict(options))
         controller = app.state.controller

@@ -60,7 +60,9 @@ def load_material(
     source = ReportFolder(report)
     chosen = _choose_modes(source, modes)
     results = {mode: _first_results(source.read_run(mode), depth) for mode in chosen}
-    query_ids = list(dict.fromkeys(query_id for found in results.values() for query_id in found))
+    query_ids = list(
+        dict.fromkeys(query_id for by_query in results.values() for query_id in by_query)
+    )
     if not query_ids:
         raise UsageError("the modes of the report have no results to judge", where=str(source.path))
     dataset = _find_dataset(source)
@@ -127,7 +129,9 @@ def _read_documents(
 ) -> dict[str, ShownDocument]:
     if dataset is None or dataset.corpus is None:
         return {}
-    shown = {doc_id for query in queries for found in query.results.values() for doc_id in found}
+    shown = {
+        doc_id for query in queries for doc_ids in query.results.values() for doc_id in doc_ids
+    }
     frame = dataset.corpus.find(pl.Series(list(shown), dtype=pl.String))
     return {doc_id: ShownDocument.of(title, text) for doc_id, title, text in frame.iter_rows()}
 
@@ -177,15 +181,15 @@ def import_judgments(folder: PlanFolder, qrels: Qrels, annotator: str) -> Import
     rows: list[tuple[str, str, int | None]] = []
     missing = still_open = 0
     for query_id in judged:
-        given, pool = grades[query_id], folder.pool[query_id]
-        absent = len(pool) - sum(doc_id in given for doc_id in folder.judgeable[query_id])
+        grade_of, pool = grades[query_id], folder.pool[query_id]
+        absent = len(pool) - sum(doc_id in grade_of for doc_id in folder.judgeable[query_id])
         is_open = has_too_many_missing(absent, len(pool))
         missing += absent
         still_open += is_open
         rows += [
-            (query_id, doc_id, given.get(doc_id))
+            (query_id, doc_id, grade_of.get(doc_id))
             for doc_id in folder.judgeable[query_id]
-            if doc_id in given or not is_open
+            if doc_id in grade_of or not is_open
         ]
     with closing(open_plan(folder, folder.path / DATABASE_NAME)[1]) as store:
         is_known = find_annotator(store, annotator) is not None
@@ -203,10 +207,10 @@ def _find_new(
 ) -> list[tuple[str, str, int | None]]:
     """Return the judgments that the annotator has not made before, with grades from 0 to 3."""
     added = []
-    for query_id, doc_id, given in rows:
+    for query_id, doc_id, relevance in rows:
         known = before.get(query_id, QueryJudgments())
         old = known.grades.get(doc_id)
-        grade = None if given is None else max(0, given)
+        grade = None if relevance is None else max(0, relevance)
         if grade is not None and (grade > MAX_GRADE or (old and old.grade != grade)):
             raise UsageError(
                 f"grade {grade} is above {MAX_GRADE}, or differs from one that was given before",

@@ -406,10 +406,12 @@ def _list_annotators(
     by_person: dict[str, list[Label]] = {}
     for label in people:
         by_person.setdefault(label.annotator, []).append(label)
-    for kind, found in (("person", by_person), ("model", group_models(models))):
-        for name, labels in found.items():
-            latest = {(one.query_id, one.doc_id): one for one in labels if one.repeat == 0}
-            graded = sum(one.grade is not None for one in latest.values())
+    for kind, by_name in (("person", by_person), ("model", group_models(models))):
+        for name, labels in by_name.items():
+            latest = {
+                (label.query_id, label.doc_id): label for label in labels if label.repeat == 0
+            }
+            graded = sum(label.grade is not None for label in latest.values())
             complete = find_complete(folder, labels)
             yield AnnotatorLabels(
                 name=name,
