@@ -54,7 +54,9 @@ class Grouped:
     def __init__(self, target: Callable[..., Any]) -> None:
         self._target = target
         declared = inspect.signature(target, eval_str=True).parameters
-        self._declared = {name: (one.annotation, one.default) for name, one in declared.items()}
+        self._declared = {
+            name: (parameter.annotation, parameter.default) for name, parameter in declared.items()
+        }
         self._groups: dict[str, OptionGroup] = {}
         for name, (annotation, _) in self._declared.items():
             first: Any = next(iter(getattr(annotation, "__metadata__", ())), None)
@@ -287,7 +289,7 @@ class RunArgument:
     """A run file, and the name that the user gave to it, or an empty text."""
 
     path: str
-    given: str
+    given_name: str
 
     @cached_property
     def name(self) -> str:
@@ -314,7 +316,7 @@ def parse_runs(values: Sequence[str], where: str) -> list[RunArgument]:
             raise UsageError(
                 f"expected NAME=FILE but got '{value}'", where=where, remedy="write bm25=bm25.run"
             )
-        if name and name in (run.given for run in runs):
+        if name and name in (run.given_name for run in runs):
             raise UsageError(f"two runs are named '{name}'", where=where)
         runs.append(RunArgument(path, name))
     return runs
@@ -341,7 +343,7 @@ class RunFiles:
             UsageError: If a value is wrong.
         """
         runs = parse_runs([*(self.runs or ()), *(self.further_runs or ())], "--runs")
-        named = formats.name_runs(runs, [run.given for run in runs])
+        named = formats.name_runs(runs, [run.given_name for run in runs])
         return {name: run.path for name, run in named.items()} or None
 
 
@@ -392,8 +394,8 @@ class ScoringOptions:
             UsageError: If an option is wrong.
             TrectoolsPlusError: If a file cannot be scored.
         """
-        given = parse_runs(runs, "RUN")
-        paths = [run.path for run in given]
+        arguments = parse_runs(runs, "RUN")
+        paths = [run.path for run in arguments]
         chosen = measures.parse_measures(
             DEFAULT_MEASURES if self.measure is None else measure_names(self.measure)
         )
@@ -411,7 +413,7 @@ class ScoringOptions:
                 exclude=exclusions,
                 progress=progress,
             )
-            named = [run.given for run in given]
+            named = [run.given_name for run in arguments]
             tables = formats.name_runs(opened.runs, named)
             averaging = Averaging(self.missing, self.no_relevant)
             notes = [*measures.notes_on_judges(opened.qrels), *opened.notes]

@@ -26,7 +26,7 @@ class SettingOptions:
 
     The command gets a dictionary of the settings that the user gave::
 
-        def command(given: Annotated[Given, SettingOptions(BenchmarkConfig, "seed")]) -> None:
+        def command(options: Annotated[Given, SettingOptions(BenchmarkConfig, "seed")]) -> None:
 
     Args:
         model: A model whose fields are made by
@@ -43,7 +43,7 @@ class SettingOptions:
 
     def parameters(self) -> Parameters:
         """Return the parameters for Typer."""
-        options = {name: (_annotate(*found), None) for name, found in self._fields.items()}
+        options = {name: (_annotate(*pair), None) for name, pair in self._fields.items()}
         return {**options, **self._set}
 
     def collect(self, values: dict[str, Any]) -> Given:
@@ -52,18 +52,18 @@ class SettingOptions:
         Raises:
             UsageError: If an assignment cannot be read.
         """
-        given: Given = {}
+        settings: Given = {}
         for parameter, (place, field) in self._fields.items():
             value = _read(field.json_schema_extra, values.pop(parameter))
             if value is not None:
-                _put(given, place, value)
+                _put(settings, place, value)
         assignments = values.pop("setting") if self._set else None
         for name, text in split_assignments(assignments or [], "--set").items():
             path = name.split(".")
             if path[0] in _OF_SEARCH and self._model is not retrieval.RetrievalSettings:
                 path.insert(0, "retrieval")
-            _put(given, path, text)
-        return given
+            _put(settings, path, text)
+        return settings
 
 
 _SET = Annotated[
@@ -79,12 +79,12 @@ _SET = Annotated[
 _OF_SEARCH = {*retrieval.RetrievalSettings.model_fields, "fusion_method"}
 
 
-def _put(given: Given, path: Sequence[str], value: Any) -> None:
+def _put(settings: Given, path: Sequence[str], value: Any) -> None:
     for step in path[:-1]:
-        given = given.setdefault(step, {})
-        if not isinstance(given, dict):
+        settings = settings.setdefault(step, {})
+        if not isinstance(settings, dict):
             raise UsageError(f"--set {'.'.join(path)}: an option sets all of {step}")
-    given[path[-1]] = value
+    settings[path[-1]] = value
 
 
 def _find(
@@ -195,12 +195,12 @@ DocumentFiles = Annotated[
 
 
 def refuse_unused(
-    given: Given, modes: Sequence[str], settings: retrieval.RetrievalSettings
+    options: Given, modes: Sequence[str], settings: retrieval.RetrievalSettings
 ) -> None:
     """Check that at least one mode uses each of the settings of the search that the user gave.
 
     Args:
-        given: The settings of the search.
+        options: The settings of the search.
         modes: The modes of the embedded backend, with the names of several embedding models.
         settings: All settings, with the choice of vectors for the documents.
 
@@ -208,22 +208,22 @@ def refuse_unused(
         UsageError: If no mode uses a setting.
     """
     unused = retrieval.unused_settings(modes, settings)
-    for name in given.keys() & unused.keys():
-        refuse_options({f"the setting {name}": given[name]}, f"has no effect: {unused[name]}")
+    for name in options.keys() & unused.keys():
+        refuse_options({f"the setting {name}": options[name]}, f"has no effect: {unused[name]}")
 
 
-def open_documents(given: Given) -> formats.Corpus:
+def open_documents(files: Given) -> formats.Corpus:
     """Open the documents that ``--dataset``, ``--corpus`` or ``--ontology`` names, or the HPO.
 
     Raises:
         UsageError: If several are given, or the dataset is unknown.
         InputError: If it cannot be read.
     """
-    if "corpus" not in given:
-        return benchmark.open_corpus(given.get("dataset", "hpo"), given.get("ontology"))
-    if len(given) > 1:
+    if "corpus" not in files:
+        return benchmark.open_corpus(files.get("dataset", "hpo"), files.get("ontology"))
+    if len(files) > 1:
         raise UsageError("--corpus and --dataset or --ontology exclude each other")
-    return formats.load_corpus(given["corpus"])
+    return formats.load_corpus(files["corpus"])
 
 
 def open_data(

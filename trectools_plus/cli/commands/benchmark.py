@@ -116,7 +116,7 @@ class ReportOptions:
 
 
 def benchmark_run(
-    given: Annotated[Given, _SETTINGS],
+    options: Annotated[Given, _SETTINGS],
     report: ReportOptions,
     files: RunFiles,
     config: Config = None,
@@ -148,15 +148,15 @@ def benchmark_run(
       benchmark run --dataset DIR --backend python --retriever my_search:search
     """
     runs = files.by_name()
-    settings = {"runs": runs, **given}
-    if runs is not None and "baseline" in given:
-        settings["baseline"] = formats.name_baselines(split_list(given["baseline"]), runs)
+    settings = {"runs": runs, **options}
+    if runs is not None and "baseline" in options:
+        settings["baseline"] = formats.name_baselines(split_list(options["baseline"]), runs)
     if config is None and not any(map(settings.get, (*_DATA, *_BACKENDS))):
         settings["dataset"] = "hpo"
         note("no data given; comparing on the HPO demo set (--dataset hpo)")
     configuration = benchmark.load_config(config, settings)
     if configuration.runs is None and configuration.is_embedded:
-        searched = given.get("retrieval", {})
+        searched = options.get("retrieval", {})
         refuse_unused(searched, configuration.mode_keys, configuration.retrieval)
     report.run(configuration)
 
@@ -170,7 +170,7 @@ _VECTOR_SETTINGS = SettingOptions(
 
 
 def benchmark_compare_vectors(
-    given: Annotated[Given, _VECTOR_SETTINGS],
+    options: Annotated[Given, _VECTOR_SETTINGS],
     report: ReportOptions,
     strategies: Annotated[
         str | None,
@@ -199,12 +199,12 @@ def benchmark_compare_vectors(
       benchmark compare-vectors --test-file cases.json --strategies label_only,label_synonyms_max
       benchmark compare-vectors --dataset hpo --no-single
     """
-    if "corpus" not in given:
-        given.setdefault("dataset", "hpo")
+    if "corpus" not in options:
+        options.setdefault("dataset", "hpo")
     chosen = None if strategies is None else split_list(strategies)
-    settings = benchmark.compare_vectors_options(given, chosen, single=not no_single)
+    settings = benchmark.compare_vectors_options(options, chosen, single=not no_single)
     config = benchmark.load_config(options=settings)
-    refuse_unused(given.get("retrieval", {}), config.mode_keys, config.retrieval)
+    refuse_unused(options.get("retrieval", {}), config.mode_keys, config.retrieval)
     report.run(config)
 
 
@@ -215,7 +215,7 @@ _LANGUAGE_SETTINGS = SettingOptions(
 
 
 def benchmark_multilingual(
-    given: Annotated[Given, _LANGUAGE_SETTINGS],
+    options: Annotated[Given, _LANGUAGE_SETTINGS],
     sets: Annotated[
         list[str] | None,
         Argument(
@@ -246,13 +246,13 @@ def benchmark_multilingual(
       benchmark multilingual all-languages.json --unknown-terms drop
       benchmark multilingual hpo-en-tiny hpo-de-tiny --embedding-model models/e5
     """
-    options = {**given, "output_dir": str(output_dir)}
-    settings = benchmark.load_config(options={**options, "dataset": "hpo"})
-    refuse_unused(given.get("retrieval", {}), settings.mode_keys, settings.retrieval)
+    all_options = {**options, "output_dir": str(output_dir)}
+    settings = benchmark.load_config(options={**all_options, "dataset": "hpo"})
+    refuse_unused(options.get("retrieval", {}), settings.mode_keys, settings.retrieval)
     with show_progress() as progress:
         result = benchmark.run_multilingual(
             sets or benchmark.PARALLEL_SETS,
-            options,
+            all_options,
             progress,
             command=format_command(sys.argv),
         )
@@ -279,7 +279,7 @@ _SWEEP_SETTINGS = SettingOptions(
 
 
 def benchmark_sweep(
-    given: Annotated[Given, _SWEEP_SETTINGS],
+    options: Annotated[Given, _SWEEP_SETTINGS],
     files: RunFiles,
     grid: Annotated[
         list[str] | None,
@@ -309,7 +309,7 @@ def benchmark_sweep(
       benchmark sweep --runs variants/*.run --qrels qrels.txt --baseline bm25
     """
     varied = split_assignments(grid or [], "--grid") or None
-    settings = {**given, "runs": files.by_name(), "grid": varied}
+    settings = {**options, "runs": files.by_name(), "grid": varied}
     configuration = benchmark.load_sweep_config(config, settings)
     with show_progress() as progress:
         result = benchmark.run_sweep(configuration, progress, command=format_command(sys.argv))

@@ -107,9 +107,9 @@ def judge_plan(
         measure_names(measure),
     )
     with show_progress():
-        given = parse_runs(runs, "RUN")
-        tables = [validation.load_run(run.path) for run in given]
-        loaded = formats.name_runs(tables, [run.given for run in given])
+        arguments = parse_runs(runs, "RUN")
+        tables = [validation.load_run(run.path) for run in arguments]
+        loaded = formats.name_runs(tables, [run.given_name for run in arguments])
         if extend is None:
             documents, queries = open_data(benchmark.load_fetch_settings(None, data))
             assert documents is not None

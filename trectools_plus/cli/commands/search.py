@@ -47,7 +47,7 @@ from trectools_plus.text import listed, split_list
 
 def index_build(
     documents: DocumentFiles,
-    given: IndexSettings,
+    options: IndexSettings,
     modes: Annotated[
         str,
         Option(
@@ -70,10 +70,10 @@ def index_build(
     """
     names = split_list(modes)
     retrieval.check_modes(names)
-    settings = retrieval.make_settings(given)
+    settings = retrieval.make_settings(options)
     opened = open_documents(documents)
     settings = settings.for_documents(has_parts=opened.parts is not None)
-    refuse_unused(given, names, settings)
+    refuse_unused(options, names, settings)
     with show_progress() as progress:
         built = retrieval.build_indexes(opened, names, settings, progress)
     indexes = [index.as_dict() for index in built]
@@ -83,7 +83,7 @@ def index_build(
 def query_text(
     text: Annotated[str, Argument(metavar="TEXT", help="The text to search for.")],
     files: DocumentFiles,
-    given: SearchSettings,
+    options: SearchSettings,
     mode: Annotated[
         str,
         Option(
@@ -117,11 +117,11 @@ def query_text(
       trectools-plus query "Herzgeräusch" --set language=de
       trectools-plus query "wing flutter" --corpus corpus.jsonl --format json
     """
-    settings = retrieval.make_settings(given)
+    settings = retrieval.make_settings(options)
     retrieval.check_modes([mode], settings)
     documents = open_documents(files)
     settings = settings.for_documents(has_parts=documents.parts is not None)
-    refuse_unused(given, [mode], settings)
+    refuse_unused(options, [mode], settings)
     terms = ontologies.load_ontology(files.get("ontology")) if documents.find_exact else None
     with show_progress() as progress:
         retriever = retrieval.build_retrievers(documents, [mode], settings, progress)[mode]
@@ -201,8 +201,8 @@ def _as_dict(
     import polars as pl
 
     doc_ids = answer.doc_ids[:num_results]
-    found = documents.find(pl.Series(doc_ids, dtype=pl.String)).select("doc_id", "title", "text")
-    titles = {doc_id: title or text[:80] for doc_id, title, text in found.iter_rows()}
+    rows = documents.find(pl.Series(doc_ids, dtype=pl.String)).select("doc_id", "title", "text")
+    titles = {doc_id: title or text[:80] for doc_id, title, text in rows.iter_rows()}
     results = [
         {
             "rank": rank,
@@ -230,7 +230,7 @@ _SETTINGS = SettingOptions(
 
 def runs_fetch(
     output_dir: Annotated[Path, output_dir_option("Folder for the run files; created if missing.")],
-    given: Annotated[Given, _SETTINGS],
+    options: Annotated[Given, _SETTINGS],
     config: Config = None,
     resume: Annotated[
         bool,
@@ -257,9 +257,9 @@ def runs_fetch(
       runs fetch --topics topics.tsv --engine solr --http-url http://localhost:8983/solr/articles \\
         --set http.text_fields=title,text --output-dir runs
     """
-    settings = benchmark.load_fetch_settings(config, given)
-    names, searched = list(settings.modes), given.get("retrieval", {})
-    if not names and "modes" not in given:
+    settings = benchmark.load_fetch_settings(config, options)
+    names, searched = list(settings.modes), options.get("retrieval", {})
+    if not names and "modes" not in options:
         names = list(retrieval.default_modes(settings.retriever, settings.http) or MODES)
     if settings.is_embedded:
         names = list(retrieval.expand_modes(names, settings.retrieval))
@@ -350,7 +350,7 @@ class LimitOptions:
 
 
 def serve(
-    given: Annotated[Given, _SERVICE_SETTINGS],
+    options: Annotated[Given, _SERVICE_SETTINGS],
     searching: IndexSettings,
     limits: LimitOptions,
     host: Host = "127.0.0.1",
@@ -384,7 +384,7 @@ def serve(
       trectools-plus serve --dataset none --report results/today --prefix medicalkg
       trectools-plus serve --host 0.0.0.0 --port 8080 --key-from-env SERVICE_KEY
     """
-    replaces = "dataset" in given or "corpus" in given
+    replaces = "dataset" in options or "corpus" in options
     values: dict[str, Any] = {}
     if config is not None:
         of_file = benchmark.load_fetch_settings(config).model_dump(exclude_unset=True)
@@ -392,7 +392,7 @@ def serve(
     for name in _REPLACED_BY_DOCUMENTS if replaces else ():
         values.pop(name, None)
     retrieved = {**values.pop("retrieval", {}), **searching}
-    values |= given
+    values |= options
     settings = service.ServiceSettings(
         **values,
         retrieval=retrieval.make_settings(retrieved),

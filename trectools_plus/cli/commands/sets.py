@@ -224,8 +224,10 @@ def testset_refresh(
     document = {
         "path": str(output),
         "version": metadata.version,
-        "removed": [{"query_id": one.query_id, "text": one.text} for one in refreshed.removed],
-        "added": [{"query_id": one.query_id, "text": one.text} for one in refreshed.added],
+        "removed": [
+            {"query_id": query.query_id, "text": query.text} for query in refreshed.removed
+        ],
+        "added": [{"query_id": query.query_id, "text": query.text} for query in refreshed.added],
         "agreement": changes[-1].get("agreement"),
     }
     write_document(document, output_format)
@@ -285,12 +287,12 @@ def packaged_files(
         write_document(FILES, "text")
         return
     contents: dict[Path, bytes] = {}
-    for given in names:
-        inside = [name for name in FILES if name.startswith(f"{given}/")]  # keep their folder
-        single = [name for name in FILES if given in (name, Path(name).name)]
+    for argument in names:
+        inside = [name for name in FILES if name.startswith(f"{argument}/")]  # keep their folder
+        single = [name for name in FILES if argument in (name, Path(name).name)]
         if not inside and not single:
             raise UsageError(
-                f"the package contains no file '{given}'",
+                f"the package contains no file '{argument}'",
                 remedy="see the list: trectools-plus files",
             )
         contents |= {output_dir / name: _packaged_path(name).read_bytes() for name in inside}

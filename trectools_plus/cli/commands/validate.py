@@ -50,7 +50,7 @@ class CheckOptions:
         Option(metavar="CODES", help="Do not check these rules, written as for --select."),
     ] = None
     strict: Annotated[bool, Option("--strict", help="Fail the check on warnings too.")] = False
-    every: Annotated[
+    every_line: Annotated[
         bool, Option("--all", help="List every line of a finding, not only the first few.")
     ] = False
     output_format: Annotated[
@@ -63,7 +63,7 @@ class CheckOptions:
         Raises:
             UsageError: If a profile or a code does not exist.
         """
-        select, ignore = (split_list(",".join(one or ())) for one in (self.select, self.ignore))
+        select, ignore = (split_list(",".join(codes or ())) for codes in (self.select, self.ignore))
         return validation.Choices.of(
             self.profile, select, ignore, max_depth=max_depth, strict=self.strict
         )
@@ -140,7 +140,7 @@ def runs_validate(
             topics=queries,
             max_depth=depth,
             max_tag_length=longest,
-            every_line=options.every,
+            every_line=options.every_line,
             optional_rules=bool(choices.select),
             collection=collection,
         )
@@ -177,7 +177,7 @@ def qrels_validate(
         if isinstance(opened, validation.FileReport):
             return opened
         results = other if isinstance(other, validation.RunView) else None
-        return validation.validate_qrels(opened, run=results, every_line=options.every)
+        return validation.validate_qrels(opened, run=results, every_line=options.every_line)
 
     fixed = fix_file(fix, qrels, validation.fix_qrels, columns=columns, inputs=(run,))
     check_files(qrels, check, choices, options, fixed=fixed, against=other)
@@ -206,7 +206,7 @@ def topics_validate(
     choices, read = options.choices(), fields.options()
 
     def check(path: str) -> validation.FileReport:
-        return validation.validate_topics(path, every_line=options.every, options=read)
+        return validation.validate_topics(path, every_line=options.every_line, options=read)
 
     check_files(topics, check, choices, options)
 
@@ -240,7 +240,7 @@ def validate_testset(
             parts,
             ontology=ontology,
             drops_unknown_terms=False,
-            every_line=options.every,
+            every_line=options.every_line,
             unchecked=unchecked.append,
         )
 
@@ -329,7 +329,7 @@ def check_files(
         except InputError as error:
             unread.append(error)
     if isinstance(against, validation.RunView | validation.QrelsView):
-        against.every_line = options.every
+        against.every_line = options.every_line
         against = validation.report_view(against)
     if against is not None and against.errors:
         reports.append(choices.apply(against))
