@@ -74,10 +74,10 @@ def import_object(module_name: str, object_name: str) -> Any:
     """
     refuse_code(f"{module_name}:{object_name}")
     with working_directory_on_path():
-        found: Any = importlib.import_module(module_name)
+        target: Any = importlib.import_module(module_name)
         for part in object_name.split("."):
-            found = getattr(found, part)
-    return found
+            target = getattr(target, part)
+    return target
 
 
 def find_entry_point(group: str, name: str) -> EntryPoint | None:

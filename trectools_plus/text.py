@@ -64,7 +64,7 @@ def printable(text: str, *, breaks: bool = False) -> str:
         return text
     kept = "\n\t" if breaks else ""
     return _CONTROL.sub(
-        lambda found: found[0] if found[0] in kept else _visible_character(found[0], marks=False),
+        lambda match: match[0] if match[0] in kept else _visible_character(match[0], marks=False),
         text,
     )
 
