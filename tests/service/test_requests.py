@@ -23,11 +23,14 @@ def stopped(monkeypatch):
 
     async def run(function, parameters, *arguments, **__):
         if not isinstance(parameters, ValidateParameters):
+            if DIE in stopped:  # a second idle process has ended too
+                raise anyio.BrokenWorkerProcess
             return []
         name = arguments[0].name
         if name == FAIL:
             raise ProblemError(422, "bad", "it is bad")
         if name == DIE:
+            stopped.append(name)
             raise anyio.BrokenWorkerProcess
         try:
             await asyncio.sleep(60 if name == SLEEP else 0)
@@ -97,9 +100,12 @@ async def check_clients_that_leave(stopped):
 
 
 async def check_failures(stopped):
-    async with opened(waiting=9) as (_, ask):
+    async with opened(waiting=9) as (work, ask):
         assert problems(await ask(FAIL, DIE)) == [(422, "bad"), (500, "work-ended")]
         assert await ask("nothing") == [Outcome(b"{}")]
+        await asyncio.sleep(0.01)
+        assert stopped == [DIE]
+        assert work.documents.are_ready
 
 
 @pytest.mark.parametrize(

@@ -88,11 +88,11 @@ class Documents:
             ProblemError: 404 if there are none although they are needed, 503 while they are opened.
         """
         if are_needed and self.status == "off":
-            what, remedy = "the service was started without documents", "start it with --dataset"
-            raise ProblemError(404, "nothing-to-search", what, remedy)
+            what = "the service was started without documents"
+            raise ProblemError(404, "nothing-to-search", what, "start it with --dataset")
         if not self.are_ready:
-            remedy = "try again when /readyz answers 200"
-            raise ProblemError(503, "not-ready", self.status, remedy, headers=_RETRY)
+            how = "try again when /readyz answers 200"
+            raise ProblemError(503, "not-ready", self.status, how, headers=_RETRY)
 
 
 class RequestWork:
@@ -146,8 +146,12 @@ class RequestWork:
                 raise
         if not is_working:
             raise _busy(f"no worker was free within {seconds:g} s")
-        what = f"the work took too long: the limit is {seconds:g} s"
-        raise ProblemError(503, "time-limit", what, "send less data, or use the command line")
+        raise ProblemError(
+            503,
+            "time-limit",
+            f"the work took too long: the limit is {seconds:g} s",
+            "send less data, or use the command line",
+        )
 
     def check_free(self) -> None:
         """Check that there is a place for one more request, before its body is read.
@@ -169,10 +173,13 @@ class RequestWork:
                     async with self._free:
                         modes = await _call(open_documents, self._settings)
             except Exception as error:
-                why = as_problem(error).problem.detail
-                self.documents.status = f"the documents cannot be opened: {why}"
-                _LOG.error("%s", self.documents.status)
-                return
+                status = f"the documents cannot be opened: {as_problem(error).problem.detail}"
+                _LOG.error("%s", status)
+                if not self.documents.are_ready:
+                    self.documents.status = status
+                    return
+                await anyio.sleep(1)  # a process that was idle has ended; there may be more
+                continue
             seconds = REOPEN_SECONDS
             if scope.cancelled_caught:
                 continue
@@ -188,9 +195,12 @@ async def _call(function: Callable[..., Any], *arguments: Any) -> Any:
         return await to_process.run_sync(function, *arguments, cancellable=True, limiter=limiter)
     except anyio.BrokenWorkerProcess:
         _LOG.warning("the process of a request ended")
-        what = "the process of the work ended, for example for lack of memory"
-        remedy = "send less data; the log of the system can contain the cause"
-        raise ProblemError(500, "work-ended", what, remedy) from None
+        raise ProblemError(
+            500,
+            "work-ended",
+            "the process of the work ended, for example for lack of memory",
+            "send less data; the log of the system can contain the cause",
+        ) from None
 
 
 def _busy(detail: str) -> ProblemError:
