@@ -66,10 +66,7 @@ class ReportOptions:
     output_format: TextOrJson = "text"
     plots: Annotated[
         bool,
-        Option(
-            "--plots",
-            help="Also write the plots as PNG and SVG files (extra plots).",
-        ),
+        Option("--plots/--no-plots", help="Also write the plots as PNG and SVG files."),
     ] = False
     scheduler: Scheduler = None
 
