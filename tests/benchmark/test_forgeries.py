@@ -371,8 +371,10 @@ def test_missing_topics_are_a_problem(small, tmp_path, write_benchmark):
 
 
 def test_what_the_folder_cannot_prove_is_unproven(given):
-    count, *unproven = verify_report(given).unproven
+    (given / ".link").symlink_to("nowhere")
+    count, *unproven, others = verify_report(given).unproven
     assert unproven == ["date", "command", "machine", "package versions"]
+    assert others == "files that are not part of the report: .link"
     assert int(count.split()[0]) == len(list_claims(load_report(given / JSON)))
 
 

@@ -239,7 +239,7 @@ class _FolderComparison:
                 self.problems.append(f"{name}: not listed in {CHECKSUMS_FILE}")
             elif name not in made and name.partition("/")[0] in _OF_THE_REPORT:
                 self.problems.append(f"{name}: {_NOT_WRITTEN}")
-            elif name not in {*made, *known} and not name.startswith("."):
+            elif name not in {*made, *known}:
                 others.append(name)
         if others:
             self.unproven.append(f"files that are not part of the report: {', '.join(others)}")
@@ -306,7 +306,12 @@ def _entries(value: Any) -> dict[str, Any]:
 
 
 def _list_files(folder: Path) -> list[str]:
-    return [file.relative_to(folder).as_posix() for file in folder.rglob("*") if file.is_file()]
+    """List everything that is no folder: also hidden files, links, pipes."""
+    return [
+        path.relative_to(folder).as_posix()
+        for path in folder.rglob("*")
+        if path.is_symlink() or not path.is_dir()
+    ]
 
 
 def _verify_benchmark(path: str | Path, progress: Progress) -> Verification:
