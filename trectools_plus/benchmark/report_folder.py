@@ -238,18 +238,21 @@ class ReportFolder:
 
         Args:
             name: The file.
-            texts: Its columns of texts; it may have further columns.
+            texts: Its columns of texts, together different in every row; it may have further ones.
             numbers: Its columns of numbers.
 
         Raises:
-            InputError: If it cannot be read, or lacks a column.
+            InputError: If it cannot be read, lacks a column, or has a row twice.
         """
         table = self.files.read_table(name)
         types: dict[str, object] = dict.fromkeys(texts, pl.String)
         types |= dict.fromkeys(numbers, pl.Float64)
-        if table is not None and not types.items() <= table.schema.items():
+        if table is not None and (
+            not types.items() <= table.schema.items() or table.select(texts).is_duplicated().any()
+        ):
             raise InputError(
-                f"expected the columns {', '.join(types)}", where=str(self.folder / name)
+                f"expected the columns {', '.join(types)}, and no two rows with equal texts",
+                where=str(self.folder / name),
             )
         return table
 

@@ -67,6 +67,10 @@ def test_other_data_are_refused_and_missing_values_named(bench):
     with pytest.raises(IncomparableError, match=r"60.*50"):
         compare_reports(a, b)
     c = bench.make("c", {"x": {}})
+    values = pl.read_parquet(c / "per_query.parquet")
+    pl.concat([values, values]).write_parquet(c / "per_query.parquet")
+    with pytest.raises(InputError, match="no two rows"):
+        compare_reports(a, c)
     (c / "per_query.parquet").unlink()
     with pytest.raises(InputError):
         compare_reports(a, c)
