@@ -77,6 +77,8 @@ FORMS = (
 )
 """The forms, in the order in which their keys are looked for."""
 
+_LISTS = {normalize(key) for form in FORMS for key in (form.run, form.qrels)}
+_VALUE_LISTS = {"scores", "distances", "similarities", "ranks", "grades"}
 _TEXTS = ("topic", "q", "query", "querytext")
 """Names of ids that are those of texts too."""
 _IDS = (*(name for name in map(normalize, QUERY_IDS) if name not in _TEXTS), "id")
@@ -236,7 +238,11 @@ class _Reader:
 
     def _results_of(self, item: dict[str, Any]) -> list[Any] | dict[str, Any] | None:
         """Return the results in an object, or in the response inside of it."""
-        names = _by_name(item)
+        names, shards = _by_name(item), item.get("_shards")
+        if item.get("timed_out") or (isinstance(shards, dict) and shards.get("failed")):
+            raise UnknownFormError(
+                "an incomplete response (timed_out, or failed shards)", remedy="search again"
+            )
         for form in FORMS:
             key = normalize(form.qrels if self.value == "relevance" else form.run)
             results = names.get(key) if key else None
@@ -244,8 +250,7 @@ class _Reader:
                 return self._results_of(results)
             if not isinstance(results, list | dict):
                 continue
-            values = {"scores", "distances", "similarities", "ranks", "grades"} & names.keys()
-            if values:
+            if values := _VALUE_LISTS & names.keys() | _parallel_lists(names, results):
                 raise UnknownFormError(
                     f"{key} and {listed(sorted(values))} are separate lists", remedy=_SPLIT
                 )
@@ -317,6 +322,21 @@ class _Reader:
         return headed(
             lines, columns, self.label, has_lines=has_lines, places=places, notes=tuple(notes)
         )
+
+
+def _parallel_lists(names: dict[str, Any], results: list[Any] | dict[str, Any]) -> set[str]:
+    """Return the names of lists that can hold the values of listed ids."""
+    if not all(isinstance(result, str | int) for result in results):
+        return set()
+    return {
+        name
+        for name, values in names.items()
+        if isinstance(values, list)
+        and len(values) == len(results)
+        and all(isinstance(value, int | float) for value in values)
+        and values is not results
+        and name not in _LISTS
+    }
 
 
 def _is_flat(item: dict[str, Any]) -> bool:
