@@ -191,8 +191,8 @@ def languages_of(sets: Sequence[str]) -> dict[str, str]:
                 raise UsageError(
                     "a query declares no language",
                     where=name,
-                    remedy=f"declare it: testset convert {name} OUT.json --language de, or add the "
-                    "field language to each query",
+                    remedy=f"declare it: trectools-plus testset convert {name} OUT.json "
+                    "--language de, or add the field language to each query",
                 )
             if language in by_language:
                 raise UsageError(

@@ -240,7 +240,7 @@ def _read_values(source: ReportFolder, measures: Sequence[str | Measure]) -> _Va
         reported, mean = result.measures[name].mean, None
         if (mode, name) in values:
             mean = _mean(values[mode, name]["value"].drop_nulls().to_numpy())
-        if (mean is None) != (reported is None) or abs((mean or 0) - (reported or 0)) > _NEAR:
+        if (mean is None) != (reported is None) or not abs((mean or 0) - (reported or 0)) < _NEAR:
             raise InputError(
                 f"the per-query values are not those of the report: their mean of {name} for "
                 f"{mode} is {mean}, but the report has {reported}",

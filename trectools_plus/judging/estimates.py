@@ -96,7 +96,9 @@ def estimate(
     level = relevant_level(folder, labels) if relevant is None else relevant
     parsed = folder.parse_measures(measures or None, level)
     if (unasked := check_asked(folder, labels)) is not None:
-        raise CheckFailedError(unasked, where=where, remedy=f"run: judge label {where} --resume")
+        raise CheckFailedError(
+            unasked, where=where, remedy=f"run: trectools-plus judge label {where} --resume"
+        )
     of_people, of_model = values_of(folder, by_people, parsed), values_of(folder, labels, parsed)
     n, left_out = len(of_people.queries), of_people.left_out
     refusal = check_order(folder, by_people)
@@ -240,7 +242,7 @@ def choose_model(labels: Sequence[Label], model: str | None, where: str) -> list
         raise CheckFailedError(
             "no model has judged the plan",
             where=where,
-            remedy=f"run first: judge label {where} --endpoint URL --model NAME",
+            remedy=f"run first: trectools-plus judge label {where} --endpoint URL --model NAME",
         )
     chosen = [name for name in groups if model in (None, name, groups[name][0].annotator)]
     if len({groups[name][0].annotator for name in chosen}) != 1:

@@ -163,7 +163,8 @@ class PlanFolder(Displayed):
             raise InputError(
                 "no plan of judgments that this version can read",
                 where=str(file),
-                remedy="make one with: judge plan RUN... --topics T --corpus C --output-dir PLAN",
+                remedy="make one with: trectools-plus judge plan RUN... --topics T --corpus C "
+                "--output-dir PLAN",
             ) from error
         self.files = ClosedFolder(self.path)
         for run in self.plan.runs:

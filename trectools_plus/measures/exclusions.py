@@ -51,7 +51,11 @@ class Exclusions:
             if any(len(row) != 2 for row in rows):
                 rows = load_qrels(path).frame.select("query_id", "doc_id").rows()
         elif lists and not any(isinstance(value, Mapping) for value in lists):
-            rows = [(str(query), str(doc_id)) for query, ids in documents.items() for doc_id in ids]
+            rows = [
+                (str(query), str(doc_id))
+                for query, ids in documents.items()
+                for doc_id in ([ids] if isinstance(ids, str) else ids)
+            ]
         else:
             rows = as_qrels(documents).frame.select("query_id", "doc_id").rows()
         if not rows:

@@ -131,8 +131,8 @@ def qrels_convert(
 
     \b
     Examples:
-      qrels convert judgments.csv --output qrels.txt
-      qrels convert prels.20001-60000 --from prels > qrels.txt
+      trectools-plus qrels convert judgments.csv --output qrels.txt
+      trectools-plus qrels convert prels.20001-60000 --from prels > qrels.txt
     """
     names = formats.column_names(columns)
     converted = validation.convert_qrels(qrels, source_format=source_format, columns=names)

@@ -84,10 +84,10 @@ def judge_plan(
 
     \b
     Examples:
-      judge plan bm25.run dense.run --topics topics.tsv --corpus corpus.jsonl --output-dir plan
-      judge plan runs/*.run --dataset irds:cranfield --people 50 --output-dir plan
-      judge plan a.run b.run --dataset DIR --depth 5 -m nDCG@5 --output-dir plan
-      judge plan new.run --extend plan --output-dir plan2
+      trectools-plus judge plan a.run b.run --topics topics.tsv --corpus corpus.jsonl -o plan
+      trectools-plus judge plan runs/*.run --dataset irds:cranfield --people 50 -o plan
+      trectools-plus judge plan a.run b.run --dataset DIR --depth 5 -m nDCG@5 --output-dir plan
+      trectools-plus judge plan new.run --extend plan --output-dir plan2
     """
     if extend is not None:
         refuse_options(
@@ -135,8 +135,8 @@ def judge_pilot(
 
     \b
     Examples:
-      judge pilot plan --width 0.1
-      judge pilot plan --width 0.05 -m nDCG@10 --format json
+      trectools-plus judge pilot plan --width 0.1
+      trectools-plus judge pilot plan --width 0.05 -m nDCG@10 --format json
     """
     names = measure_names(measure) or None
     pilot = judging.plan_people(judging.PlanFolder(plan), width, names)
@@ -245,11 +245,11 @@ def judge_label(
 
     \b
     Examples:
-      judge label plan --endpoint http://localhost:8080 --model llama-3.1-8b
-      judge label plan --endpoint http://localhost:11434 --model qwen3:8b --repeat 0.05 --yes
-      judge label plan --endpoint https://api.example.org/v1 --model large --key-from-env LLM_KEY \\
-        --max-calls 500
-      judge label plan --judge my_module:grade
+      trectools-plus judge label plan --endpoint http://localhost:8080 --model llama-3.1-8b
+      trectools-plus judge label plan --endpoint http://localhost:11434 --model qwen3:8b --yes
+      trectools-plus judge label plan --endpoint https://api.example.org/v1 --model large \\
+        --key-from-env LLM_KEY --max-calls 500
+      trectools-plus judge label plan --judge my_module:grade
     """
     if judge is None:
         labeller = model.labeller()
@@ -330,9 +330,9 @@ def judge_estimate(
 
     \b
     Examples:
-      judge estimate plan
-      judge estimate plan bm25 fusion -m nDCG@10 -m P@10 -m RR@10
-      judge estimate plan --model llama-3.1-8b --format json
+      trectools-plus judge estimate plan
+      trectools-plus judge estimate plan bm25 fusion -m nDCG@10 -m P@10 -m RR@10
+      trectools-plus judge estimate plan --model llama-3.1-8b --format json
     """
     folder = judging.PlanFolder(plan)
     target = output_dir or folder.path
@@ -371,8 +371,8 @@ def judge_qrels(
 
     \b
     Examples:
-      judge qrels plan --qrels judged.txt
-      judge qrels plan --by model --model llama-3.1-8b --qrels model.txt
+      trectools-plus judge qrels plan --qrels judged.txt
+      trectools-plus judge qrels plan --by model --model llama-3.1-8b --qrels model.txt
     """
     formats.refuse_link_out(qrels, plan if plan.is_dir() else plan.parent)
     folder = judging.PlanFolder(plan)

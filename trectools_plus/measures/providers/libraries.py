@@ -259,8 +259,9 @@ class IrMeasure(Measure):
         self.cutoff = self.bound.params.get("cutoff")
         level = self.bound["rel"] if "rel" in base.SUPPORTED_PARAMS else 1
         self.relevance_level = level if isinstance(level, int) else 1
-        is_accuracy = self.bound.NAME == "Accuracy"
-        self.value_without_results = math.nan if is_accuracy else float(self.bound.DEFAULT)
+        self.value_without_results = (
+            math.nan if self.bound.NAME == "Accuracy" else float(self.bound.DEFAULT)
+        )
 
     @classmethod
     def score_together(cls, measures: Sequence[IrMeasure], run: JudgedRun) -> list[FloatArray]:
@@ -317,7 +318,8 @@ class IrMeasure(Measure):
                 where=self.requested_name,
                 remedy="give the qrels of a diversity task, or another measure",
             )
-        return super().notes_on_qrels(queries)
+        other = ["accuracy@k of sentence-transformers and DPR is HitRate@k"]
+        return super().notes_on_qrels(queries) + other * (self.bound.NAME == "Accuracy")
 
     @property
     def name(self) -> str:
