@@ -104,7 +104,7 @@ async def check_failures(stopped):
         assert problems(await ask(FAIL, DIE)) == [(422, "bad"), (500, "work-ended")]
         assert await ask("nothing") == [Outcome(b"{}")]
         await asyncio.sleep(0.01)
-        assert stopped == [DIE]
+        assert stopped == [DIE, DIE]
         assert work.documents.are_ready
 
 

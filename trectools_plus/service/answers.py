@@ -216,8 +216,8 @@ def evaluate_test_set(
     queries = _read_upload(uploads[0], search) if uploads else search.own_test_set
     topics = queries.topics
     if not (queries.qrels.frame["relevance"] > 0).any():
-        what, remedy = "no query has a relevant document", "give a document of each query a grade"
-        raise ProblemError(422, "findings", what, remedy)
+        what = "no query has a relevant document"
+        raise ProblemError(422, "findings", what, "give a document of each query a grade")
     check_id_overlap(search.corpus, topics, queries.qrels, queries.name)
     run, latency_ms = search.run(mode, topics)
     evaluation = score_runs(queries.qrels, {mode: run}, measures, Averaging())

@@ -111,8 +111,9 @@ class Rules:
         if length.isdecimal() and int(length[:19]) > self.body_bytes:
             raise self.too_large()
         if headers.get("content-encoding", "identity").lower() != "identity":
-            what, remedy = "the body is compressed", "send it without compression"
-            raise ProblemError(415, "compressed-body", what, remedy)
+            raise ProblemError(
+                415, "compressed-body", "the body is compressed", "send it without compression"
+            )
         media = headers.get("content-type", "").partition(";")[0].strip().lower()
         if self.only_json and scope["method"] == "POST" and media != "application/json":
             what, remedy = "the body is not JSON", "send Content-Type: application/json"

@@ -191,16 +191,19 @@ class RequestWork:
 
 async def _call(function: Callable[..., Any], *arguments: Any) -> Any:
     limiter = anyio.CapacityLimiter(1)  # the caller limits the number of processes
-    try:
-        return await to_process.run_sync(function, *arguments, cancellable=True, limiter=limiter)
-    except anyio.BrokenWorkerProcess:
-        _LOG.warning("the process of a request ended")
-        raise ProblemError(
-            500,
-            "work-ended",
-            "the process of the work ended, for example for lack of memory",
-            "send less data; the log of the system can contain the cause",
-        ) from None
+    for _ in range(2):  # the first process may have ended while it was idle
+        try:
+            return await to_process.run_sync(
+                function, *arguments, cancellable=True, limiter=limiter
+            )
+        except anyio.BrokenWorkerProcess:
+            _LOG.warning("the process of a request ended")
+    raise ProblemError(
+        500,
+        "work-ended",
+        "the process of the work ended, for example for lack of memory",
+        "send less data; the log of the system can contain the cause",
+    )
 
 
 def _busy(detail: str) -> ProblemError:
