@@ -167,7 +167,7 @@ def _setting_rows(model: type[BaseModel], prefix: str = "") -> Iterator[tuple[st
             continue
         default = None if field.is_required() else field.get_default(call_default_factory=True)
         shown = ",".join(map(str, default)) if isinstance(default, tuple | dict) else default
-        text = "" if shown is None else str(shown).partition("\n")[0]
+        text = "" if shown is None else " ".join(str(shown).split())
         yield f"{prefix}{name}", text, field.description or ""
 
 
