@@ -15,7 +15,7 @@ from trectools_plus.formats.columns.rows import RunRows
 from trectools_plus.formats.files.content import read_file
 from trectools_plus.formats.files.opening import BinaryFileError, is_catalogue_name
 from trectools_plus.formats.interchange.names import ColumnNames
-from trectools_plus.formats.lexing import lex_qrels, lex_run
+from trectools_plus.formats.lexing import lex
 from trectools_plus.validation.findings import FileReport, Finding, Fix, Severity
 from trectools_plus.validation.parts import ViewSettings, view_in_parts
 from trectools_plus.validation.registry import DEFAULT_MAX_DEPTH, TREC_MAX_DEPTH, Rule
@@ -149,7 +149,7 @@ def open_run(
         source = read_file(path, partial=True, tables=True)
     except FormatError as error:
         return damaged_report(error, "run")
-    return ViewSettings(max_depth, for_scoring=for_scoring).view(lex_run(source, columns))
+    return ViewSettings(max_depth, for_scoring=for_scoring).view(lex(source, "run", columns))
 
 
 def open_qrels(path: str | Path, columns: ColumnNames | None = None) -> QrelsView | FileReport:
@@ -167,7 +167,7 @@ def open_qrels(path: str | Path, columns: ColumnNames | None = None) -> QrelsVie
         source = read_file(path, partial=True, tables=True)
     except FormatError as error:
         return damaged_report(error, "qrels")
-    return QrelsView.of_file(lex_qrels(source, columns))
+    return QrelsView.of_file(lex(source, "qrels", columns))
 
 
 def check_view(view: TableView) -> list[Finding]:

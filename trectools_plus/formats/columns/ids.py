@@ -269,6 +269,8 @@ class Joinable:
     @classmethod
     def joined(cls, parts: Sequence[Self]) -> Self:
         """Return the elements of some parts of a file, one part after the other."""
+        if len(parts) == 1:
+            return parts[0]
         columns = (
             [getattr(part, column.name) for part in parts]
             for column in fields(cls)  # type: ignore[arg-type]

@@ -116,11 +116,8 @@ class _Rows(Joinable):
     @classmethod
     def of(cls, columns: Columns, *, has_header: bool = False) -> Self:
         """Read the rows of a file; the first of them may be a header."""
-        data = (
-            part.without_first() if has_header and not at else part
-            for at, part in enumerate(columns.fields())
-        )
-        return cls.joined([cls.of_fields(part) for part in data])
+        parts = columns.fields(has_header=has_header)
+        return cls.joined([cls.of_fields(part) for part in parts])
 
     @classmethod
     def joined(cls, parts: Sequence[Self]) -> Self:

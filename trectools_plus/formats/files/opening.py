@@ -10,7 +10,7 @@ import re
 import stat
 import sys
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any, Literal, cast
 
@@ -70,22 +70,19 @@ def opened(path: str | Path) -> Iterator[IO[bytes]]:
             where=hide_secrets(str(path)),
             remedy="download the file, or pipe it: curl ADDRESS | trectools-plus eval qrels.txt -",
         )
+    standard_input = getattr(sys.stdin, "buffer", None)  # None if the process started without it
+    if str(path) == "-" and standard_input is None:
+        raise InputError("standard input is closed", where="-", remedy="name a file")
     try:
-        with _open(path) as stream:
-            yield stream
+        if str(path) == "-":
+            yield standard_input
+        else:
+            with Path(path).open("rb", buffering=0) as stream:  # all reads are large
+                yield stream
     except OSError as error:
         raise unreadable(error, str(path)) from error
     except ValueError as error:  # a NUL in a path
         raise InputError(f"cannot read: {error}", where=str(path)) from error
-
-
-def _open(path: str | Path) -> AbstractContextManager[IO[bytes]]:
-    if str(path) != "-":
-        return Path(path).open("rb", buffering=0)  # all reads are large
-    stream = getattr(sys.stdin, "buffer", None)  # None if the process started without it
-    if stream is None:
-        raise InputError("standard input is closed", where="-", remedy="name a file")
-    return nullcontext(stream)  # stays open, because it belongs to the process
 
 
 def unreadable(error: OSError, shown: str) -> InputError:
