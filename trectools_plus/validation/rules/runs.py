@@ -264,7 +264,7 @@ RULES = (
         "blanks inside ids and tags.",
         "Remove the blanks inside ids and tags, or quote values that contain the separator",
         "{n_fields:column}; an id or the tag may contain a space[ (on {count} lines)]",
-        lambda run: long_rows(run) + run.words_after_tag,
+        lambda run: long_rows(run) or run.words_after_tag,
         blocks=lambda run: None if len(long_rows(run)) else False,
         drop_in="scores",
         blocks_fixing=True,
