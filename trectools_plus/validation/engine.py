@@ -105,7 +105,7 @@ def validate_qrels(
         return report_view(qrels)
     other = None if run is None else _view_of(run, partial(open_run, max_depth=None), RunView)
     if not isinstance(other, RunView) or not other.n_rows:
-        other = RunView("", RunRows.joined([]))
+        other = RunView("", RunRows.none())
     topic_ids = None if topics is None else topics.query_ids
     return report_view(qrels, PairView(other, qrels, topic_ids, is_of_run=False))
 

@@ -127,7 +127,7 @@ def summary_of(view: RunView, settings: ViewSettings, *, is_first: bool) -> RunV
 
 def _without_rows(view: RunView, columns: Columns, blocks: QueryBlocks) -> RunView:
     """Return a view like another one, of which only the queries are known."""
-    rows = replace(RunRows.joined([]), blocks=blocks)
+    rows = replace(RunRows.none(), blocks=blocks)
     summary = RunView(columns.source.path, rows, columns, view.shape)
     summary.max_depth = view.max_depth
     summary.documents_in_column_2 = summary.swapped_columns = False

@@ -10,9 +10,9 @@ field, including NUL, bare CR, U+0085, U+00A0 and U+2028.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import cached_property
 from itertools import accumulate, compress
 from typing import TYPE_CHECKING, Any
 
@@ -31,8 +31,7 @@ LONG_LINE_BYTES = 64 * 1024
 """Longer lines are reported as facts."""
 
 
-no_lines: Callable[[], Lines] = partial(np.zeros, 0, np.uint32)
-"""Return the numbers of no lines."""
+NO_LINES: Lines = np.zeros(0, np.uint32)
 
 
 def flagged_lines(flags: npt.NDArray[np.bool_]) -> Lines:
@@ -88,16 +87,16 @@ class FileFacts:
     n_lf: int = 0
     n_crlf: int = 0
     final_newline: bool = True
-    bare_cr: Lines = field(default_factory=no_lines)
-    nul: Lines = field(default_factory=no_lines)
+    bare_cr: Lines = field(default_factory=NO_LINES.copy)
+    nul: Lines = field(default_factory=NO_LINES.copy)
     bad_utf8: BadByte | None = None
     encoding_guess: str | None = None
-    blank_lines: Lines = field(default_factory=no_lines)
+    blank_lines: Lines = field(default_factory=NO_LINES.copy)
     n_loose: int = 0
     has_spaces: bool = False
     has_tabs: bool = False
-    form_feed_lines: Lines = field(default_factory=no_lines)
-    long_lines: Lines = field(default_factory=no_lines)
+    form_feed_lines: Lines = field(default_factory=NO_LINES.copy)
+    long_lines: Lines = field(default_factory=NO_LINES.copy)
     longest_line: int = 0
     longest_line_at: int | None = None
     is_ascii: bool = False

@@ -13,6 +13,7 @@ import numpy as np
 
 from trectools_plus.formats.columns.columns import (
     LONG_LINE_BYTES,
+    NO_LINES,
     BadByte,
     Columns,
     FileFacts,
@@ -20,7 +21,6 @@ from trectools_plus.formats.columns.columns import (
     OddLines,
     flagged_lines,
     guess_encoding,
-    no_lines,
 )
 from trectools_plus.formats.columns.ids import Bytes, Flags
 from trectools_plus.formats.files import limits
@@ -225,8 +225,8 @@ class _Lexer:
         facts = FileFacts(
             n_lines=len(row),
             n_crlf=n_crlf,
-            bare_cr=lines.lines_of(CR) if CR in chunk else no_lines(),
-            nul=lines.lines_of(0) if 0 in chunk else no_lines(),
+            bare_cr=lines.lines_of(CR) if CR in chunk else NO_LINES,
+            nul=lines.lines_of(0) if 0 in chunk else NO_LINES,
             bad_utf8=bad,
             blank_lines=flagged_lines(blank),
             n_loose=int((row & (lines.n_breaks != self._n_fields)).sum()),

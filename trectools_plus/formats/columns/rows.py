@@ -120,10 +120,9 @@ class _Rows(Joinable):
         return cls.joined([cls.of_fields(part) for part in parts])
 
     @classmethod
-    def joined(cls, parts: Sequence[Self]) -> Self:
-        """Return the rows of some parts of a file, or no rows."""
-        none = Fields(Text(b""), np.zeros((RUN_FIELDS, 0), np.int64))
-        return super().joined(parts or [cls.of_fields(none)])
+    def none(cls) -> Self:
+        """Return no rows."""
+        return cls.of_fields(Fields(Text(b""), np.zeros((RUN_FIELDS, 0), np.int64)))
 
 
 @dataclass(frozen=True, eq=False)

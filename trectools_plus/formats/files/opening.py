@@ -70,7 +70,8 @@ def opened(path: str | Path) -> Iterator[IO[bytes]]:
             where=hide_secrets(str(path)),
             remedy="download the file, or pipe it: curl ADDRESS | trectools-plus eval qrels.txt -",
         )
-    standard_input = getattr(sys.stdin, "buffer", None)  # None if the process started without it
+    # It is None if the process started without it.
+    standard_input: Any = getattr(sys.stdin, "buffer", None)
     if str(path) == "-" and standard_input is None:
         raise InputError("standard input is closed", where="-", remedy="name a file")
     try:

@@ -658,7 +658,7 @@ RULES = (
         "one row per document, the one with the highest score.",
         "Keep one row per document, the one with the highest score",
         again(given=lambda run, places: run.n_copies == places.count),
-        again(given=lambda run, _: not run.ids_are_unknown, fix="no"),
+        again(given=lambda run, _: run.facts.bad_utf8 is None, fix="no"),
         fixed="left out rows that are repeated as they are",
         unless=("R108",),
         tables=True,

@@ -238,7 +238,7 @@ class TableView:
         """
         rows, shape = ROWS[cls.kind], shape or shape_of(columns, cls.kind)
         is_read, has_header = shape.has_rows, shape.header_in_rows
-        read = rows.of(columns, has_header=has_header) if is_read else rows.joined([])
+        read = rows.of(columns, has_header=has_header) if is_read else rows.none()
         return cls(columns.source.path, read, columns, shape)
 
     @property
@@ -285,15 +285,11 @@ class TableView:
             return comments.filter(["\t" in text for text in comments.text])
         return comments.filter([is_row(text.lstrip("#"), self.kind) for text in comments.text])
 
-    @property
-    def ids_are_unknown(self) -> bool:
-        """Return whether ids have invalid bytes, which are read as U+FFFD and make them equal."""
-        return self.facts.bad_utf8 is not None
-
     @cached_property
     def repeats(self) -> Pairs:
         """Rows whose (query, document) occurred before, and its first row, if ids are known."""
-        if self.ids_are_unknown:
+        # Bytes that are not UTF-8 are read as U+FFFD, which makes ids equal.
+        if self.facts.bad_utf8 is not None:
             return NO_PAIRS
         return find_repeats(self.blocks.query, self.doc_ids)
 

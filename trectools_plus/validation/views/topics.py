@@ -88,7 +88,7 @@ class TopicsView(TableView):
     earlier_parts: Sequence[TopicsView] = ()
 
     def __init__(self, columns: Columns, form: Form) -> None:
-        super().__init__(columns.source.path, QrelsRows.joined([]), columns)
+        super().__init__(columns.source.path, QrelsRows.none(), columns)
         self.is_line_based, self.has_comments = form in LINE_FORMS, form == "lines"
         self.problems, self.frame = Problems(), pl.DataFrame(schema=_QUERIES)
 
