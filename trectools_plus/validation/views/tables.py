@@ -226,7 +226,7 @@ class TableView:
         self.n_queries = len(self.query_ids)
         self.facts = FileFacts() if columns is None else columns.facts
         self.origin = None if columns is None else columns.origin
-        self.systems = self.origin and self.origin.systems
+        self.systems = self.origin.systems if self.origin else None
 
     @classmethod
     def of_file(cls, columns: Columns, shape: Shape | None = None) -> Self:
@@ -327,7 +327,7 @@ class TableView:
             return self.places(np.flatnonzero(rows), column)
         at = int(rows.argmin())
         row, numbers, place = int(rows[at]), self.line_numbers, None
-        if column is not None and self.columns is not None and numbers is not None:
+        if column and self.columns and numbers is not None:
             place = self.columns.column_of_field(int(numbers[row]), column)
         shown = self.fields_of(row)
         if isinstance(found, Pairs):
