@@ -47,7 +47,7 @@ def _may_be_arranged(head: bytes) -> bool:
     line = next(lines, "")
     return (
         re.match(r'\s*[{\[<"]|sep=', line) is not None
-        or any(line.count(mark) > 1 for mark in ",;|")
+        or max(map(line.count, ",;|")) > 1
         or "\ufffd" in text
         or not _QUERY_NAMES.isdisjoint(map(normalize, re.split(r"[ \t,;|\r]", line)))
     )

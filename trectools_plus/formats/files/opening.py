@@ -123,7 +123,7 @@ _STARTS = {
     b"ORC\x0a": "an ORC file",
     b"\x89HDF\r\n\x1a\n": "an HDF5 file",
     b"\x93NUMPY": "a NumPy array",
-    **{b"\x80" + bytes((protocol,)): "a Python pickle" for protocol in range(2, 6)},
+    **dict.fromkeys((b"\x80\x02", b"\x80\x03", b"\x80\x04", b"\x80\x05"), "a Python pickle"),
     b"\x89PNG\r\n\x1a\n": "a PNG image",
     b"\xff\xd8\xff": "a JPEG image",
     b"%PDF-": "a PDF document",
@@ -160,17 +160,17 @@ Compression = Literal["gzip", "bz2", "xz", "zstd"]
 SUFFIXES: dict[str, Compression] = {".gz": "gzip", ".bz2": "bz2", ".xz": "xz", ".zst": "zstd"}
 
 # A text can start with "BZh1": the mark of a first block or of an empty stream follows.
-_MARKS: dict[Compression, bytes] = {
-    "gzip": rb"\x1f\x8b",
-    "bz2": rb"BZh[1-9](?:1AY&SY|\x17rE8P\x90)",
-    "xz": rb"\xfd7zXZ\x00",
-    "zstd": rb"\x28\xb5\x2f\xfd|[\x50-\x5f]\x2a\x4d\x18",  # a frame, or a skippable one before it
-}
+_MARK = re.compile(
+    rb"(?P<gzip>\x1f\x8b)|(?P<bz2>BZh[1-9](?:1AY&SY|\x17rE8P\x90))|(?P<xz>\xfd7zXZ\x00)"
+    # a frame, or a skippable one before it
+    rb"|(?P<zstd>\x28\xb5\x2f\xfd|[\x50-\x5f]\x2a\x4d\x18)"
+)
 
 
 def detect(first_bytes: bytes) -> Compression | None:
     """Return the compression of a stream by its first ten bytes; ``None`` if plain."""
-    return next((name for name, mark in _MARKS.items() if re.match(mark, first_bytes)), None)
+    mark = _MARK.match(first_bytes)
+    return cast("Compression | None", mark and mark.lastgroup)
 
 
 def open_compressed(
