@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from trectools_plus.errors import InputError
 from trectools_plus.formats.columns.rows import QrelsRows
 from trectools_plus.formats.files.content import read_file
-from trectools_plus.formats.lexing import lex_qrels
+from trectools_plus.formats.lexing import lex
 from trectools_plus.formats.tables import Qrels
 from trectools_plus.formats.writing import write_qrels
 from trectools_plus.validation.loading import load_qrels
@@ -56,7 +56,7 @@ def test_any_qrels_read_back_unchanged(
     path = tmp_path_factory.mktemp("qrels") / "qrels.txt"
     names = ["query_id", "iteration", "doc_id", "relevance"]
     write_qrels(Qrels(pl.DataFrame(rows, schema=names, orient="row")), path)
-    back = QrelsRows.of(lex_qrels(read_file(path)))
+    back = QrelsRows.of(lex(read_file(path), "qrels"))
     texts = (back.blocks.series().to_list(), back.iterations.texts(), back.doc_ids.texts())
     assert list(zip(*texts, back.grades.values.tolist(), strict=True)) == rows
 

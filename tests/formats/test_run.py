@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from trectools_plus.errors import InputError
 from trectools_plus.formats.columns.rows import RunRows
 from trectools_plus.formats.files.content import read_file
-from trectools_plus.formats.lexing import lex_run
+from trectools_plus.formats.lexing import lex
 from trectools_plus.formats.tables import Run
 from trectools_plus.formats.writing import write_run
 from trectools_plus.validation.loading import load_run
@@ -75,7 +75,7 @@ def test_any_run_reads_back_unchanged(
     path = tmp_path_factory.mktemp("runs") / "a.run"
     frame = pl.DataFrame(rows, schema=["query_id", "doc_id", "rank", "score"], orient="row")
     write_run(Run(frame, tag), path)
-    columns = lex_run(read_file(path))
+    columns = lex(read_file(path), "run")
     back = RunRows.of(columns)
     scores = back.scores.values.tolist()
     texts = (back.blocks.series().to_list(), back.doc_ids.texts(), back.ranks.values.tolist())

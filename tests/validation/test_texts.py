@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import itertools
 import re
-from typing import get_args
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trectools_plus.formats.interchange.names import NOTE_WORDS
 from trectools_plus.testsets.loading import load_test_set, shipped_names
 from trectools_plus.validation.texts import (
     MIN_SIMILARITY,
@@ -105,10 +103,3 @@ def test_no_shipped_text_looks_like_another_language(name: str) -> None:
 
 def test_regions_and_scripts_are_left_aside() -> None:
     assert {primary_language(code) for code in ("en", "EN-gb", "en_US", " en-Latn-GB ")} == {"en"}
-
-
-def test_words_of_the_validator_are_those_of_the_model() -> None:
-    from trectools_plus.testsets.model import Category, Difficulty, QueryType
-
-    words = {"category": Category, "difficulty": Difficulty, "query_type": QueryType}
-    assert {field: get_args(known) for field, known in words.items()} == NOTE_WORDS

@@ -14,30 +14,22 @@ from trectools_plus.formats.interchange.names import QUERY_IDS, ColumnNames, nor
 _QUERY_NAMES = frozenset(map(normalize, QUERY_IDS))
 
 
-def lex_run(source: FileContent, columns: ColumnNames | None = None) -> Columns:
-    """Split a run into its six columns; tables and JSON are arranged as such.
+def lex(
+    source: FileContent, kind: Literal["run", "qrels"], columns: ColumnNames | None = None
+) -> Columns:
+    """Split a run into its six columns, or qrels into four; tables and JSON are arranged as such.
 
     A file in another format is split at blanks, which leaves lines that are not rows.
 
     Args:
         source: The file.
+        kind: What the file is.
         columns: The columns of some fields in a table.
 
     Raises:
-        FormatError: If a Parquet file cannot be read as a run, or a column does not exist. Without
+        FormatError: If a Parquet file cannot be read as such, or a column does not exist. Without
             these, any bytes can be split.
     """
-    return _lex(source, "run", RUN_FIELDS, columns)
-
-
-def lex_qrels(source: FileContent, columns: ColumnNames | None = None) -> Columns:
-    """Split qrels into their four columns; see :func:`lex_run`."""
-    return _lex(source, "qrels", QRELS_FIELDS, columns)
-
-
-def _lex(
-    source: FileContent, kind: Literal["run", "qrels"], n_fields: int, columns: ColumnNames | None
-) -> Columns:
     if columns is not None or source.is_parquet or _may_be_arranged(source.head):
         # Only these files need the other formats, which load Polars.
         from trectools_plus.formats.interchange.detection import read_direct
@@ -45,7 +37,7 @@ def _lex(
         found = read_direct(source, kind, columns)
         if found is not None:
             return found
-    return scan_columns(source, n_fields)
+    return scan_columns(source, RUN_FIELDS if kind == "run" else QRELS_FIELDS)
 
 
 def _may_be_arranged(head: bytes) -> bool:
@@ -55,7 +47,7 @@ def _may_be_arranged(head: bytes) -> bool:
     line = next(lines, "")
     return (
         re.match(r'\s*[{\[<"]|sep=', line) is not None
-        or any(line.count(mark) > 1 for mark in ",;|")
+        or max(map(line.count, ",;|")) > 1
         or "\ufffd" in text
         or not _QUERY_NAMES.isdisjoint(map(normalize, re.split(r"[ \t,;|\r]", line)))
     )

@@ -19,7 +19,7 @@ from trectools_plus.text import listed, plural
 from trectools_plus.validation.findings import Severity
 from trectools_plus.validation.texts import primary_language
 from trectools_plus.validation.topics import check_topics, read_view
-from trectools_plus.validation.views.topics import Cases, TestCase, TopicsView
+from trectools_plus.validation.views.topics import Cases, JudgedTopic, TopicsView
 
 DEFAULT_TEST_SET = "hpo-en-standard"
 """The default test set of ``--dataset hpo``."""
@@ -139,7 +139,7 @@ def read_test_set(path: str | Path, *, implied: bool = True) -> TestSet:
     if document is None or keys is None or {*keys} >= {"queries", "test_cases"}:
         seen = ", ".join(keys or view.frame["query_id"])[:60]
         raise FormatError(f"expected {_FORM} but got {seen}", path=source.path)
-    cases: dict[tuple[str, str | None], TestCase] = {}
+    cases: dict[tuple[str, str | None], JudgedTopic] = {}
     for case in document.cases:
         cases.setdefault((case.query_id, case.topic.text), case)
     metadata = _metadata(document, source.path)
@@ -186,7 +186,7 @@ def _metadata(document: Cases, path: str) -> dict[str, Any]:
     return {"dataset_id": Path(path).name.partition(".")[0], **values}
 
 
-def _query(case: TestCase) -> dict[str, Any]:
+def _query(case: JudgedTopic) -> dict[str, Any]:
     """Return the fields of a query, each judgment once."""
     relevant: dict[tuple[str, float], dict[str, Any]] = {}
     for term in case.judged:

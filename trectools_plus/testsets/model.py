@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self, get_args
 
 import polars as pl
 from pydantic import (
@@ -28,17 +28,14 @@ from trectools_plus.display import Displayed
 from trectools_plus.errors import FormatError, InputError, UsageError
 from trectools_plus.formats.files.atomic import make_folder
 from trectools_plus.formats.files.guards import refuse_foreign_beside
-from trectools_plus.formats.interchange.names import METADATA_KEYS, NOTE_KEYS, NOTE_WORDS
+from trectools_plus.formats.interchange.names import NOTE_KEYS
 from trectools_plus.formats.tables import QRELS_SCHEMA, Qrels, Topics
 from trectools_plus.formats.topics import DEFAULTS, TopicOptions, read_topics, write_topics
 from trectools_plus.formats.writing import open_output, refuse_unwritable, write_qrels
 from trectools_plus.models import Model, explain_problem
 from trectools_plus.text import listed
 from trectools_plus.validation.loading import load_qrels
-
-Category = Literal["exact_match", "synonym", "abbreviation", "layperson", "complex"]
-Difficulty = Literal["easy", "medium", "hard"]
-QueryType = Literal["exact_term", "paraphrase", "complex_clinical"]
+from trectools_plus.validation.views.topics import Metadata, Notes
 
 _ID_PATTERN = r"^\S+$"
 Identifier = Annotated[str, Field(pattern=_ID_PATTERN)]
@@ -66,8 +63,8 @@ class RelevantTerm(_Model):
     """The words of the query text that name this term, if they are only a part of the text."""
 
 
-class TestQuery(_Model):
-    """One test case."""
+class _Judged(_Model):
+    """A text with judged terms."""
 
     query_id: Identifier
     """The id, unique in the set."""
@@ -75,18 +72,6 @@ class TestQuery(_Model):
     """The text to search for."""
     relevant: tuple[RelevantTerm, ...]
     """The judged terms; a query without a grade above 0 is excluded from every mean."""
-    category: Category | None = None
-    """The kind of wording."""
-    difficulty: Difficulty | None = None
-    """The difficulty for systems that match words."""
-    query_type: QueryType | None = None
-    """A coarser classification of the wording."""
-    hpo_domain: str | None = None
-    """The organ system: the label of a child of "Phenotypic abnormality"."""
-    language: str | None = None
-    """The language of the text, as ISO 639-1 code."""
-    description: str | None = None
-    """A comment, or the text in English."""
 
     @field_validator("relevant")
     @classmethod
@@ -100,19 +85,14 @@ class TestQuery(_Model):
         return any(term.grade > 0 for term in self.relevant)
 
 
-class TestSetMetadata(_Model):
+class TestQuery(Notes, _Judged):
+    """One test case."""
+
+
+class TestSetMetadata(_Model, Metadata):
     """The metadata of a test set, which can have further keys."""
 
     model_config = ConfigDict(extra="allow")
-
-    dataset_id: str
-    """The name; by default the name of the file."""
-    version: str = ""
-    """The version, for example ``1.0.0``; it changes when queries are replaced."""
-    language: str = ""
-    """The language of all texts, as ISO 639-1 code; empty if not declared."""
-    description: str = ""
-    """A description of the contents and of the meaning of the grades."""
 
 
 class TestSet(_Model):
@@ -237,6 +217,8 @@ def from_tables(
     relevant: dict[str, list[dict[str, Any]]] = {}
     for query_id, doc_id, grade in distinct_judgments(qrels).iter_rows():
         relevant.setdefault(query_id, []).append({"doc_id": doc_id, "grade": grade})
+    fields = Notes.model_fields.items()
+    words = {name: get_args(get_args(field.annotation)[0]) for name, field in fields}
     queries = [
         {
             "query_id": row["query_id"],
@@ -244,8 +226,8 @@ def from_tables(
             "relevant": relevant.get(row["query_id"], []),
             **{
                 name: row[name]
-                for name in NOTE_KEYS
-                if row.get(name) and row[name] in NOTE_WORDS.get(name, (row[name],))
+                for name, known in words.items()
+                if row.get(name) and (not known or row[name] in known)
             },
         }
         for row in topics.frame.iter_rows(named=True)
@@ -353,7 +335,7 @@ def _write_folder(test_set: TestSet, root: Path, layout: Layout) -> tuple[Path, 
     refuse_unwritable(qrels.frame, ("query_id", "doc_id"), "qrels")
     names = (*LAYOUTS[layout], METADATA_FILE)
     topics_path, qrels_path, metadata_path = files = tuple(root / name for name in names)
-    refuse_foreign_beside(root, names, METADATA_FILE, METADATA_KEYS)
+    refuse_foreign_beside(root, names, METADATA_FILE, Metadata.model_fields)
     make_folder(qrels_path.parent)
     if layout == "trec":
         write_topics(topics, topics_path)

@@ -15,7 +15,7 @@ from trectools_plus.formats.columns.rows import RunRows
 from trectools_plus.formats.files.content import read_file
 from trectools_plus.formats.files.opening import BinaryFileError, is_catalogue_name
 from trectools_plus.formats.interchange.names import ColumnNames
-from trectools_plus.formats.lexing import lex_qrels, lex_run
+from trectools_plus.formats.lexing import lex
 from trectools_plus.validation.findings import FileReport, Finding, Fix, Severity
 from trectools_plus.validation.parts import ViewSettings, view_in_parts
 from trectools_plus.validation.registry import DEFAULT_MAX_DEPTH, TREC_MAX_DEPTH, Rule
@@ -63,7 +63,7 @@ def validate_run(
         InputError: If a file cannot be read at all: missing, a folder, no permission.
     """
     judged = None if qrels is None else _view_of(qrels, open_qrels, QrelsView)
-    qrels = judged if isinstance(judged, QrelsView) and judged.has_ids else None
+    qrels = judged if isinstance(judged, QrelsView) and judged.n_rows else None
     settings = ViewSettings(max_depth, max_tag_length, qrels=qrels, collection=collection)
     is_file = isinstance(path, str | PathLike) and not every_line
     in_parts = view_in_parts(fsdecode(path), settings) if is_file else None
@@ -72,7 +72,7 @@ def validate_run(
         return run
     run.every_line, run.optional_rules = every_line, optional_rules
     run.max_tag_length = max_tag_length
-    has_pair = run.has_ids and not isinstance(judged, FileReport)
+    has_pair = run.n_rows and not isinstance(judged, FileReport)
     topic_ids = None if topics is None else topics.query_ids
     pair = PairView(run, qrels, topic_ids, collection=collection) if has_pair else None
     return report_view(run, pair)
@@ -101,11 +101,11 @@ def validate_qrels(
     if isinstance(qrels, FileReport):
         return qrels
     qrels.every_line = every_line
-    if not qrels.has_ids or (run is None and topics is None):
+    if not qrels.n_rows or (run is None and topics is None):
         return report_view(qrels)
     other = None if run is None else _view_of(run, partial(open_run, max_depth=None), RunView)
-    if not isinstance(other, RunView) or not other.has_ids:
-        other = RunView("", RunRows.joined([]))
+    if not isinstance(other, RunView) or not other.n_rows:
+        other = RunView("", RunRows.none())
     topic_ids = None if topics is None else topics.query_ids
     return report_view(qrels, PairView(other, qrels, topic_ids, is_of_run=False))
 
@@ -124,7 +124,7 @@ def check_pair(run: Run, qrels: Qrels, topics: Topics | None = None) -> list[Fin
     """
     views = RunView.of_table(run), QrelsView.of_table(qrels)
     pair = PairView(*views, None if topics is None else topics.query_ids)
-    return check_pair_view(pair) if all(view.has_ids for view in views) else []
+    return check_pair_view(pair) if all(view.n_rows for view in views) else []
 
 
 def open_run(
@@ -149,7 +149,7 @@ def open_run(
         source = read_file(path, partial=True, tables=True)
     except FormatError as error:
         return damaged_report(error, "run")
-    return ViewSettings(max_depth, for_scoring=for_scoring).view(lex_run(source, columns))
+    return ViewSettings(max_depth, for_scoring=for_scoring).view(lex(source, "run", columns))
 
 
 def open_qrels(path: str | Path, columns: ColumnNames | None = None) -> QrelsView | FileReport:
@@ -167,7 +167,7 @@ def open_qrels(path: str | Path, columns: ColumnNames | None = None) -> QrelsVie
         source = read_file(path, partial=True, tables=True)
     except FormatError as error:
         return damaged_report(error, "qrels")
-    return QrelsView.of_file(lex_qrels(source, columns))
+    return QrelsView.of_file(lex(source, "qrels", columns))
 
 
 def check_view(view: TableView) -> list[Finding]:

@@ -20,7 +20,7 @@ from trectools_plus.errors import FormatError, UsageError
 from trectools_plus.formats.columns.ids import Rows, join_texts
 from trectools_plus.formats.files.content import BOM, FileContent, read_file
 from trectools_plus.formats.files.guards import refuse_overwriting
-from trectools_plus.formats.lexing import lex_qrels, lex_run
+from trectools_plus.formats.lexing import lex
 from trectools_plus.formats.writing import open_output, valid_tag
 from trectools_plus.text import plural
 from trectools_plus.validation.engine import check_view
@@ -153,7 +153,7 @@ def fix_run(
 
     view_of = ViewSettings(None, max_tag_length).view
     return _write_fixed(
-        "run", lambda source: view_of(lex_run(source)), _fix_run, path, output, codes
+        "run", lambda source: view_of(lex(source, "run")), _fix_run, path, output, codes
     )
 
 
@@ -199,7 +199,7 @@ def fix_qrels(path: str | Path, output: str | Path, *, codes: Sequence[str] = ()
 
     return _write_fixed(
         "qrels",
-        lambda source: QrelsView.of_file(lex_qrels(source)),
+        lambda source: QrelsView.of_file(lex(source, "qrels")),
         _fix_qrels,
         path,
         output,

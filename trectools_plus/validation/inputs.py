@@ -205,7 +205,7 @@ def _opened(read: Callable[[Any], TableView | FileReport], path: Any) -> TableVi
         view = read(path)
     except FormatError:  # a Parquet file of the other kind
         return None
-    return view if isinstance(view, TableView) and view.has_ids else None
+    return view if isinstance(view, TableView) and view.n_rows else None
 
 
 def _is_one_run(runs: Mapping[Any, Any]) -> bool:

@@ -25,7 +25,7 @@ from trectools_plus.formats.files.opening import (
     find_binary,
     is_plain_file,
 )
-from trectools_plus.formats.lexing import lex_run
+from trectools_plus.formats.lexing import lex
 from trectools_plus.formats.query_chunks import CHUNK_BYTES, Chunk, iter_query_chunks
 from trectools_plus.validation.rules import RULES
 from trectools_plus.validation.rules.pairs import PairView
@@ -89,7 +89,7 @@ def view_part(path: str, data: bytes, settings: ViewSettings, *, is_first: bool)
     if source.overlong is not None or (is_first and find_binary(data) is not None):
         raise NotInPartsError
     if is_first:
-        columns = lex_run(replace(source, compression=compression_of(path)))
+        columns = lex(replace(source, compression=compression_of(path)), "run")
         view = settings.view(columns)
         is_clear = columns.origin is None and columns.n_rows > 1 and view.shape.verdict == "rows"
     else:
@@ -127,7 +127,7 @@ def summary_of(view: RunView, settings: ViewSettings, *, is_first: bool) -> RunV
 
 def _without_rows(view: RunView, columns: Columns, blocks: QueryBlocks) -> RunView:
     """Return a view like another one, of which only the queries are known."""
-    rows = replace(RunRows.joined([]), blocks=blocks)
+    rows = replace(RunRows.none(), blocks=blocks)
     summary = RunView(columns.source.path, rows, columns, view.shape)
     summary.max_depth = view.max_depth
     summary.documents_in_column_2 = summary.swapped_columns = False

@@ -16,7 +16,7 @@ from trectools_plus.validation.findings import FileReport, Finding, Fix
 from trectools_plus.validation.registry import in_order
 from trectools_plus.validation.rules.topics import CATALOGUE
 from trectools_plus.validation.views.places import LINES_KEPT
-from trectools_plus.validation.views.tables import Shape, has_only_bare_cr, wide_encoding
+from trectools_plus.validation.views.tables import Shape, has_only_bare_cr, has_wide_encoding
 from trectools_plus.validation.views.topics import TopicsView, judgments_of
 
 
@@ -37,7 +37,7 @@ def read_view(
         start += source.overlong.head.decode("utf-8", "replace")
     form = form or form_of(source.path, start)
     view = TopicsView(columns, form)
-    if wide_encoding(columns) is not None or has_only_bare_cr(columns):
+    if has_wide_encoding(columns.facts) or has_only_bare_cr(columns.facts):
         # A finding about the encoding or line ends explains all other problems.
         view.shape = Shape("not-text", first_line=1)
     elif source.overlong is not None and form not in LINE_FORMS:

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from trectools_plus.errors import FormatError
 from trectools_plus.formats.files.content import FileContent
-from trectools_plus.formats.lexing import lex_qrels, lex_run
+from trectools_plus.formats.lexing import lex
 from trectools_plus.formats.writing import write_qrels, write_run
 from trectools_plus.validation.loading import convert_qrels, convert_run, load_qrels, load_run
 
@@ -23,11 +23,11 @@ Rows = list[tuple[str, ...]]
 
 
 def run_rows(text: str) -> Rows:
-    return lex_run(FileContent("base.csv", text.encode())).rows.drop("line").rows()
+    return lex(FileContent("base.csv", text.encode()), "run").rows.drop("line").rows()
 
 
 def qrels_rows(text: str) -> Rows:
-    return lex_qrels(FileContent("q.csv", text.encode())).rows.drop("line").rows()
+    return lex(FileContent("q.csv", text.encode()), "qrels").rows.drop("line").rows()
 
 
 RUN_ROWS = [
@@ -99,7 +99,7 @@ def test_qrels_that_every_command_reads(text: str) -> None:
     ],
 )
 def test_other_files_are_split_at_blanks(text: str) -> None:
-    assert lex_run(FileContent("f", text.encode())).origin is None
+    assert lex(FileContent("f", text.encode()), "run").origin is None
 
 
 RAG = (

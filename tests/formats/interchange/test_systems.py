@@ -11,7 +11,7 @@ import pytest
 from trectools_plus import evaluate
 from trectools_plus.errors import FormatError
 from trectools_plus.formats.files.content import FileContent
-from trectools_plus.formats.lexing import lex_qrels, lex_run
+from trectools_plus.formats.lexing import lex
 from trectools_plus.validation import load_run, validate_qrels, validate_run
 from trectools_plus.validation.findings import FindingsError
 from trectools_plus.validation.fixing import fix_run
@@ -62,9 +62,9 @@ def test_frames_of_several_systems_are_refused() -> None:
 
 @pytest.mark.parametrize("name", ["system", "System Number", "model", "method", "run", "run_id"])
 def test_a_column_with_a_usual_name_may_name_systems(name: str) -> None:
-    columns = lex_run(FileContent("t.csv", table(f"{name},qid,docno,score").encode()))
+    columns = lex(FileContent("t.csv", table(f"{name},qid,docno,score").encode()), "run")
     assert columns.origin.systems == f"column '{name}' {SHOWN}"
-    columns = lex_run(FileContent("t.csv", table("language,qid,docno,score").encode()))
+    columns = lex(FileContent("t.csv", table("language,qid,docno,score").encode()), "run")
     assert columns.origin.systems is None
 
 
@@ -77,4 +77,4 @@ def test_types_of_judgment_are_named(tmp_path: Path) -> None:
     assert [(error.code, error.fix) for error in errors] == [("Q143", "no")]
     assert "column 'type' (relevance, credibility)" in errors[0].message
     agreeing = path.read_text().replace(",2\n", ",1\n").replace(",0\n", ",1\n")
-    assert lex_qrels(FileContent("q", agreeing.encode())).origin.systems is None
+    assert lex(FileContent("q", agreeing.encode()), "qrels").origin.systems is None

@@ -31,9 +31,7 @@ LONG_LINE_BYTES = 64 * 1024
 """Longer lines are reported as facts."""
 
 
-def no_lines() -> Lines:
-    """Return the numbers of no lines."""
-    return np.zeros(0, np.uint32)
+NO_LINES: Lines = np.zeros(0, np.uint32)
 
 
 def flagged_lines(flags: npt.NDArray[np.bool_]) -> Lines:
@@ -89,16 +87,16 @@ class FileFacts:
     n_lf: int = 0
     n_crlf: int = 0
     final_newline: bool = True
-    bare_cr: Lines = field(default_factory=no_lines)
-    nul: Lines = field(default_factory=no_lines)
+    bare_cr: Lines = field(default_factory=NO_LINES.copy)
+    nul: Lines = field(default_factory=NO_LINES.copy)
     bad_utf8: BadByte | None = None
     encoding_guess: str | None = None
-    blank_lines: Lines = field(default_factory=no_lines)
+    blank_lines: Lines = field(default_factory=NO_LINES.copy)
     n_loose: int = 0
     has_spaces: bool = False
     has_tabs: bool = False
-    form_feed_lines: Lines = field(default_factory=no_lines)
-    long_lines: Lines = field(default_factory=no_lines)
+    form_feed_lines: Lines = field(default_factory=NO_LINES.copy)
+    long_lines: Lines = field(default_factory=NO_LINES.copy)
     longest_line: int = 0
     longest_line_at: int | None = None
     is_ascii: bool = False
@@ -229,23 +227,17 @@ class Fields:
     Attributes:
         text: The rows.
         ends: The byte after each field, of shape (fields, rows).
-        first: The first byte of the first row.
     """
 
     text: Text
     ends: Rows
-    first: int = 0
-
-    def without_first(self) -> Fields:
-        """Return all rows but the first."""
-        return Fields(self.text, self.ends[:, 1:], int(self.ends[-1, 0]) + 1)
 
     def bounds(self, number: int) -> tuple[Rows, Rows]:
         """Return the first byte of a field, by its number from 1, and the byte after its last."""
         starts: Rows = np.add(self.ends[number - 2], 1)
         if number == 1:
             starts[1:] = starts[:-1].copy()
-            starts[:1] = self.first
+            starts[:1] = 0
         return starts, self.ends[number - 1]
 
     def ids(self, number: int) -> Ids:
@@ -253,15 +245,16 @@ class Fields:
         return Ids.of(self.text, *self.bounds(number))
 
 
-def iter_fields(body: bytes, n_fields: int, separator: bytes) -> Iterator[Fields]:
+def iter_fields(body: bytes, n_fields: int, separator: bytes, start: int = 0) -> Iterator[Fields]:
     """Split tidy rows into fields, a part at a time; without rows, there is one part.
 
     Args:
         body: The rows: valid UTF-8, with ``separator`` between two fields and LF at the end.
         n_fields: The number of fields of a row.
         separator: A blank or a tab.
+        start: The first byte of the first row.
     """
-    start, end = 0, -1
+    end = -1
     while end < len(body):
         end = body.find(b"\n", min(start + CHUNK_BYTES, len(body)) - 1) + 1 or len(body)
         text = Text(body[start:end].replace(b"\0", b"\xff"))
@@ -383,9 +376,11 @@ class Columns:
         """Return one field (from 1) of some rows, in any order."""
         return Ids.joined([part.ids(number) for part in self.fields()]).texts(rows)
 
-    def fields(self) -> Iterator[Fields]:
-        """Yield the places of the fields of all rows, some rows at a time."""
-        return iter_fields(bytes(self.body), self.n_fields, self.separator)
+    def fields(self, *, has_header: bool = False) -> Iterator[Fields]:
+        """Yield the places of the fields of all rows but a header, some rows at a time."""
+        body = bytes(self.body)
+        start = body.find(b"\n") + 1 if has_header else 0
+        return iter_fields(body, self.n_fields, self.separator, start)
 
     @cached_property
     def _line_ends(self) -> Rows:

@@ -86,8 +86,9 @@ def parse_decimals(text: Text, starts: Rows, ends: Rows) -> Decimals:
     values = digits / divisors
     is_regular &= is_fraction & (point - begins + n_after > 0)
     rows = np.flatnonzero(digits >= 2.0**53)
-    values[rows], is_sure = _divide(whole[rows], fraction[rows], divisors[rows])
-    is_regular[rows] &= is_sure
+    if len(rows):
+        values[rows], is_sure = _divide(whole[rows], fraction[rows], divisors[rows])
+        is_regular[rows] &= is_sure
     np.negative(values, out=values, where=is_negative)
     rows = np.flatnonzero(~is_regular)
     if len(rows):  # numbers with an exponent or many digits, and words for NaN and infinity

@@ -104,7 +104,7 @@ class Ids:
     @classmethod
     def of_texts(cls, texts: Iterable[str]) -> Ids:
         """Return some texts."""
-        data = [one.encode() for one in texts]
+        data = list(map(str.encode, texts))
         return cls._of_bytes(b"".join(data), list(map(len, data)))
 
     @classmethod
@@ -224,7 +224,7 @@ class Ids:
             ]
         if self.rests or _FOR_NUL in found.tobytes():
             texts = [text.replace(_FOR_NUL, _NUL) for text in texts]
-        return [text.decode() for text in texts]
+        return list(map(bytes.decode, texts))
 
     def series(self) -> pl.Series:
         """Return all texts as a column of strings."""
@@ -269,6 +269,8 @@ class Joinable:
     @classmethod
     def joined(cls, parts: Sequence[Self]) -> Self:
         """Return the elements of some parts of a file, one part after the other."""
+        if len(parts) == 1:
+            return parts[0]
         columns = (
             [getattr(part, column.name) for part in parts]
             for column in fields(cls)  # type: ignore[arg-type]

@@ -13,6 +13,7 @@ import numpy as np
 
 from trectools_plus.formats.columns.columns import (
     LONG_LINE_BYTES,
+    NO_LINES,
     BadByte,
     Columns,
     FileFacts,
@@ -20,7 +21,6 @@ from trectools_plus.formats.columns.columns import (
     OddLines,
     flagged_lines,
     guess_encoding,
-    no_lines,
 )
 from trectools_plus.formats.columns.ids import Bytes, Flags
 from trectools_plus.formats.files import limits
@@ -124,22 +124,21 @@ def scan_columns(source: FileContent, n_fields: int) -> Columns:
         else:
             parts.append(lexer.tidy_part(memoryview(data)[begin:end], n_rows))
         begin = end
-    n_lines = sum(part.facts.n_lines for part in parts)
     if overlong is not None:
         # In the first line, CR may be the line end of this file.
-        n_cr = 0 if n_lines else overlong.head.count(b"\r")
+        n_cr = 0 if parts else overlong.head.count(b"\r")
         facts = FileFacts(
             bare_cr=np.ones(n_cr, np.uint32),
             long_lines=np.ones(1, np.uint32),
             longest_line=limits.MAX_LINE_BYTES + 1,
             longest_line_at=1,
         )
-        parts.append(lexer.part(b"", facts))
-    columns = Columns.joined(parts or [lexer.part(b"", FileFacts())])
+        parts.append(replace(lexer.no_rows, facts=facts))
+    columns = Columns.joined(parts or [lexer.no_rows])
     has_final_newline = len(data) == start or data.endswith(b"\n")
     facts = replace(
         columns.facts,
-        n_lf=n_lines - (not has_final_newline) - columns.facts.n_crlf,
+        n_lf=columns.facts.n_lines - (not has_final_newline) - columns.facts.n_crlf,
         final_newline=has_final_newline,
         encoding_guess=guess_encoding(source.head, columns.facts.bad_utf8 is not None),
         is_ascii=lexer.is_ascii,
@@ -154,34 +153,20 @@ class _Lexer:
     Args:
         source: The file.
         n_fields: The number of fields of a row.
+
+    Attributes:
+        separator: The separator of fields in tidy rows.
+        is_ascii: Whether the file is ASCII.
+        no_rows: The columns of no rows.
     """
 
     def __init__(self, source: FileContent, n_fields: int) -> None:
         data = source.data
         tab, space = data.find(b"\t"), data.find(b" ")
         self.separator = b"\t" if tab >= 0 and (space < 0 or tab < space) else b" "
-        self.is_ascii = data.isascii()
-        self._source, self._n_fields = source, n_fields
-        self._has_hash = b"#" in data
-
-    def part(
-        self,
-        rows: bytes | memoryview,
-        facts: FileFacts,
-        lines: Lines | None = None,
-        **odd_lines: Any,
-    ) -> Columns:
-        """Return a part of the file; without ``lines``, all its lines are rows."""
-        return Columns(
-            source=self._source,
-            n_fields=self._n_fields,
-            n_rows=facts.n_lines if lines is None else len(lines),
-            facts=facts,
-            body=rows,
-            separator=self.separator,
-            row_lines=lines,
-            **odd_lines,
-        )
+        self.is_ascii, self._has_hash = data.isascii(), b"#" in data
+        self._n_fields = n_fields
+        self.no_rows = Columns(source, n_fields, 0, FileFacts(), b"", self.separator)
 
     def count_tidy_rows(self, data: bytes, begin: int, end: int) -> int | None:
         """Count the rows of a chunk if all its lines are tidy rows in UTF-8; else ``None``.
@@ -210,9 +195,8 @@ class _Lexer:
     def tidy_part(self, rows: bytes | memoryview, n_rows: int, **facts: Any) -> Columns:
         """Return a chunk of tidy rows."""
         has_tabs = self.separator == b"\t"
-        return self.part(
-            rows, FileFacts(n_lines=n_rows, has_tabs=has_tabs, has_spaces=not has_tabs, **facts)
-        )
+        of_rows = FileFacts(n_lines=n_rows, has_tabs=has_tabs, has_spaces=not has_tabs, **facts)
+        return replace(self.no_rows, n_rows=n_rows, facts=of_rows, body=rows)
 
     def lex(self, chunk: bytes) -> Columns:
         """Split a chunk with arrays into its rows, as tidy rows, and everything else."""
@@ -241,8 +225,8 @@ class _Lexer:
         facts = FileFacts(
             n_lines=len(row),
             n_crlf=n_crlf,
-            bare_cr=lines.lines_of(CR) if CR in chunk else no_lines(),
-            nul=lines.lines_of(0) if 0 in chunk else no_lines(),
+            bare_cr=lines.lines_of(CR) if CR in chunk else NO_LINES,
+            nul=lines.lines_of(0) if 0 in chunk else NO_LINES,
             bad_utf8=bad,
             blank_lines=flagged_lines(blank),
             n_loose=int((row & (lines.n_breaks != self._n_fields)).sum()),
@@ -254,10 +238,13 @@ class _Lexer:
             longest_line_at=int(lines.lengths.argmax()) + 1 if is_long else None,
             has_controls=lines.has_controls,
         )
-        return self.part(
-            lines.tidy_rows(row, self.separator),
-            facts,
-            flagged_lines(row),
+        row_lines = flagged_lines(row)
+        return replace(
+            self.no_rows,
+            n_rows=len(row_lines),
+            facts=facts,
+            body=lines.tidy_rows(row, self.separator),
+            row_lines=row_lines,
             misshapen=lines.odd_lines(~(row | blank | lines.is_comment)),
             comments=lines.odd_lines(lines.is_comment),
         )

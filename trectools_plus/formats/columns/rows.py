@@ -116,17 +116,13 @@ class _Rows(Joinable):
     @classmethod
     def of(cls, columns: Columns, *, has_header: bool = False) -> Self:
         """Read the rows of a file; the first of them may be a header."""
-        data = (
-            part.without_first() if has_header and not at else part
-            for at, part in enumerate(columns.fields())
-        )
-        return cls.joined([cls.of_fields(part) for part in data])
+        parts = columns.fields(has_header=has_header)
+        return cls.joined([cls.of_fields(part) for part in parts])
 
     @classmethod
-    def joined(cls, parts: Sequence[Self]) -> Self:
-        """Return the rows of some parts of a file, or no rows."""
-        none = Fields(Text(b""), np.zeros((RUN_FIELDS, 0), np.int64))
-        return super().joined(parts or [cls.of_fields(none)])
+    def none(cls) -> Self:
+        """Return no rows."""
+        return cls.of_fields(Fields(Text(b""), np.zeros((RUN_FIELDS, 0), np.int64)))
 
 
 @dataclass(frozen=True, eq=False)

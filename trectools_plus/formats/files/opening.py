@@ -10,7 +10,7 @@ import re
 import stat
 import sys
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any, Literal, cast
 
@@ -70,22 +70,20 @@ def opened(path: str | Path) -> Iterator[IO[bytes]]:
             where=hide_secrets(str(path)),
             remedy="download the file, or pipe it: curl ADDRESS | trectools-plus eval qrels.txt -",
         )
+    # It is None if the process started without it.
+    standard_input: Any = getattr(sys.stdin, "buffer", None)
+    if str(path) == "-" and standard_input is None:
+        raise InputError("standard input is closed", where="-", remedy="name a file")
     try:
-        with _open(path) as stream:
-            yield stream
+        if str(path) == "-":
+            yield standard_input
+        else:
+            with Path(path).open("rb", buffering=0) as stream:  # all reads are large
+                yield stream
     except OSError as error:
         raise unreadable(error, str(path)) from error
     except ValueError as error:  # a NUL in a path
         raise InputError(f"cannot read: {error}", where=str(path)) from error
-
-
-def _open(path: str | Path) -> AbstractContextManager[IO[bytes]]:
-    if str(path) != "-":
-        return Path(path).open("rb", buffering=0)  # all reads are large
-    stream = getattr(sys.stdin, "buffer", None)  # None if the process started without it
-    if stream is None:
-        raise InputError("standard input is closed", where="-", remedy="name a file")
-    return nullcontext(stream)  # stays open, because it belongs to the process
 
 
 def unreadable(error: OSError, shown: str) -> InputError:
@@ -125,7 +123,7 @@ _STARTS = {
     b"ORC\x0a": "an ORC file",
     b"\x89HDF\r\n\x1a\n": "an HDF5 file",
     b"\x93NUMPY": "a NumPy array",
-    **{b"\x80" + bytes((protocol,)): "a Python pickle" for protocol in range(2, 6)},
+    **dict.fromkeys((b"\x80\x02", b"\x80\x03", b"\x80\x04", b"\x80\x05"), "a Python pickle"),
     b"\x89PNG\r\n\x1a\n": "a PNG image",
     b"\xff\xd8\xff": "a JPEG image",
     b"%PDF-": "a PDF document",
@@ -162,17 +160,17 @@ Compression = Literal["gzip", "bz2", "xz", "zstd"]
 SUFFIXES: dict[str, Compression] = {".gz": "gzip", ".bz2": "bz2", ".xz": "xz", ".zst": "zstd"}
 
 # A text can start with "BZh1": the mark of a first block or of an empty stream follows.
-_MARKS: dict[Compression, bytes] = {
-    "gzip": rb"\x1f\x8b",
-    "bz2": rb"BZh[1-9](?:1AY&SY|\x17rE8P\x90)",
-    "xz": rb"\xfd7zXZ\x00",
-    "zstd": rb"\x28\xb5\x2f\xfd|[\x50-\x5f]\x2a\x4d\x18",  # a frame, or a skippable one before it
-}
+_MARK = re.compile(
+    rb"(?P<gzip>\x1f\x8b)|(?P<bz2>BZh[1-9](?:1AY&SY|\x17rE8P\x90))|(?P<xz>\xfd7zXZ\x00)"
+    # a frame, or a skippable one before it
+    rb"|(?P<zstd>\x28\xb5\x2f\xfd|[\x50-\x5f]\x2a\x4d\x18)"
+)
 
 
 def detect(first_bytes: bytes) -> Compression | None:
     """Return the compression of a stream by its first ten bytes; ``None`` if plain."""
-    return next((name for name, mark in _MARKS.items() if re.match(mark, first_bytes)), None)
+    mark = _MARK.match(first_bytes)
+    return cast("Compression | None", mark and mark.lastgroup)
 
 
 def open_compressed(

@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 import polars as pl
 
-from trectools_plus.formats.columns.columns import Columns, OddLines, Origin, no_lines
+from trectools_plus.formats.columns.columns import NO_LINES, Columns, OddLines, Origin
 from trectools_plus.formats.columns.decimals import parse_column
 from trectools_plus.formats.columns.lexer import scan_columns
 from trectools_plus.formats.files.content import FileContent
@@ -88,9 +88,9 @@ def arrange_table(
     facts = scan_columns(source, len(kind.columns)).facts
     facts = replace(
         facts,
-        blank_lines=no_lines() if '"' in header.text else facts.blank_lines,
+        blank_lines=NO_LINES if '"' in header.text else facts.blank_lines,
         n_loose=0,
-        form_feed_lines=no_lines(),
+        form_feed_lines=NO_LINES,
         has_spaces=False,
         has_tabs=False,
     )

@@ -65,14 +65,6 @@ LISTED_KEYS = ("expected_hpo_ids", "hpo_ids")
 """Names of judgments that are a list of relevant ids."""
 JUDGED_KEYS = (*GRADED_KEYS, *LISTED_KEYS)
 NOTE_KEYS = ("category", "difficulty", "query_type", "hpo_domain", "language", "description")
-NOTE_WORDS = {
-    "category": ("exact_match", "synonym", "abbreviation", "layperson", "complex"),
-    "difficulty": ("easy", "medium", "hard"),
-    "query_type": ("exact_term", "paraphrase", "complex_clinical"),
-}
-"""Allowed values of fields that accept only these words."""
-METADATA_KEYS = ("dataset_id", "version", "language", "description")
-"""Metadata fields with text; others may have any type."""
 CASE_KEYS = (*ID_KEYS, *TEXT_KEYS, *JUDGED_KEYS, *NOTE_KEYS)
 DOC_ID_KEYS = ("doc_id", "docid", "document_id", "docno", "corpus_id", "id", "hpo_id", "term_id")
 """Names of the document id in a judgment."""

@@ -19,7 +19,7 @@ from trectools_plus.validation.views.tables import (
     TableView,
     fields_of,
     has_only_bare_cr,
-    wide_encoding,
+    has_wide_encoding,
 )
 
 _SUFFIXES = {"gzip": ".gz", "bz2": ".bz2", "xz": ".xz", "zstd": ".zst"}
@@ -40,18 +40,17 @@ def is_misnamed(table: TableView) -> bool:
 def bad_byte(table: TableView) -> Places:
     """Return the first byte that is not UTF-8."""
     bad = table.facts.bad_utf8
-    if bad is None or wide_encoding(table.file):
+    if bad is None or has_wide_encoding(table.facts):
         return Places()
     return Places(1, [bad.line], bad.column, first={"byte": f"0x{bad.value:02X}"})
 
 
 def marks(table: TableView, character: str) -> Places:
     """Return the places of a character that tools read differently: CR within a line, or NUL."""
-    columns = table.file
-    found = columns.facts.bare_cr if character == "\r" else columns.facts.nul
-    if wide_encoding(columns) or not len(found):
+    found = table.facts.bare_cr if character == "\r" else table.facts.nul
+    if has_wide_encoding(table.facts) or not len(found):
         return Places()
-    column = columns.line_text(int(found[0])).find(character) + 1 or None
+    column = table.file.line_text(int(found[0])).find(character) + 1 or None
     return Places(len(found), np.unique(found), column, first={"at": column or 0})
 
 
@@ -62,7 +61,7 @@ def no_data(table: TableView) -> bool:
     if table.columns is None:
         return True
     is_explained = len(table.commented_out_rows) == len(table.columns.comments) > 0
-    return table.columns.facts.stopped_at is None and not is_explained
+    return table.facts.stopped_at is None and not is_explained
 
 
 def comment_lines(table: TableView) -> OddLines:
@@ -213,8 +212,8 @@ def lines_with(table: TableView, pattern: re.Pattern[bytes]) -> Places:
     columns = table.columns
     if columns is None or not table.shape.has_rows:
         return Places()
-    has_controls = columns.facts.has_controls or b"\x7f" in columns.source.data
-    if columns.facts.is_ascii and not has_controls:
+    has_controls = table.facts.has_controls or b"\x7f" in columns.source.data
+    if table.facts.is_ascii and not has_controls:
         return Places()
     characters: dict[int, bytes] = {}
     for line, _, text in columns.misshapen.rows():
@@ -317,7 +316,7 @@ RULES = (
         Case(
             "error",
             "the text is {view.facts.encoding_guess}, not UTF-8",
-            lambda table: Places(int(wide_encoding(table.file) is not None), [1]),
+            lambda table: Places(int(has_wide_encoding(table.facts)), [1]),
             remedy="Convert: iconv -f {view.facts.encoding_guess} -t utf-8",
             drop_in="refuses",
         ),
@@ -340,7 +339,7 @@ RULES = (
             "error",
             "line ends are bare CR; other readers read the whole file as one row",
             lambda table: Places(len(table.facts.bare_cr), [1]),
-            given=lambda table, _: has_only_bare_cr(table.file),
+            given=lambda table, _: has_only_bare_cr(table.facts),
         ),
         Case(
             "error",

@@ -8,6 +8,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Callable
 from functools import partial
+from typing import TYPE_CHECKING
 
 import polars as pl
 
@@ -15,7 +16,9 @@ from trectools_plus.formats.writing import UNWRITABLE, UNWRITABLE_STARTS
 from trectools_plus.validation.registry import Case, Registry, rule, rule_of_cases
 from trectools_plus.validation.rules import RULES
 from trectools_plus.validation.texts import near_pairs
-from trectools_plus.validation.views.topics import TopicsView
+
+if TYPE_CHECKING:
+    from trectools_plus.validation.views.topics import TopicsView
 
 _ID, _TEXT, _GRADE = pl.col("query_id"), pl.col("text"), pl.col("grade")
 

@@ -82,7 +82,7 @@ def shape_of(columns: Columns, kind: str) -> Shape:
     rows, others = columns.lines[:1].tolist(), columns.misshapen.line[:1].tolist()
     starts = filter(None, (*rows, *others, columns.facts.stopped_at))
     first_line, origin = min(starts, default=None), columns.origin
-    if wide_encoding(columns) is not None or has_only_bare_cr(columns):
+    if has_wide_encoding(columns.facts) or has_only_bare_cr(columns.facts):
         return Shape("not-text", first_line=first_line)
     if origin is not None:
         first_line = first_line if origin.header else 1
@@ -130,15 +130,13 @@ def other_format(data: bytes, n_rows: int) -> str | None:
     return None
 
 
-def wide_encoding(columns: Columns) -> str | None:
-    """Return the UTF-16 or UTF-32 encoding that the bytes seem to have; ``None`` for others."""
-    guess = columns.facts.encoding_guess
-    return guess if guess is not None and guess.startswith("utf-") else None
+def has_wide_encoding(facts: FileFacts) -> bool:
+    """Return whether the bytes seem to be UTF-16 or UTF-32."""
+    return (facts.encoding_guess or "").startswith("utf-")
 
 
-def has_only_bare_cr(columns: Columns) -> bool:
+def has_only_bare_cr(facts: FileFacts) -> bool:
     """Return whether all line ends are CR, as in old Macintosh files."""
-    facts = columns.facts
     return len(facts.bare_cr) > 0 and facts.n_lf + facts.n_crlf == 0
 
 
@@ -186,7 +184,9 @@ class TableView:
 
     Attributes:
         kind: ``run``, ``qrels``, ``topics`` or ``testset``.
+        facts: The facts about the lines of a file.
         origin: The layout of a file in another form; ``None`` for a table and a file in TREC form.
+        systems: The column of a table that may name several systems or types of judgment.
         blocks: The blocks of adjacent rows with the same query.
         doc_ids: The document of each row.
         query_ids: The distinct query ids, in the order of their first rows.
@@ -224,7 +224,9 @@ class TableView:
         self.blocks, self.doc_ids = rows.blocks, rows.doc_ids
         self.query_ids, self.n_rows = self.blocks.query_ids, self.blocks.n_rows
         self.n_queries = len(self.query_ids)
+        self.facts = FileFacts() if columns is None else columns.facts
         self.origin = None if columns is None else columns.origin
+        self.systems = self.origin.systems if self.origin else None
 
     @classmethod
     def of_file(cls, columns: Columns, shape: Shape | None = None) -> Self:
@@ -236,7 +238,7 @@ class TableView:
         """
         rows, shape = ROWS[cls.kind], shape or shape_of(columns, cls.kind)
         is_read, has_header = shape.has_rows, shape.header_in_rows
-        read = rows.of(columns, has_header=has_header) if is_read else rows.joined([])
+        read = rows.of(columns, has_header=has_header) if is_read else rows.none()
         return cls(columns.source.path, read, columns, shape)
 
     @property
@@ -244,11 +246,6 @@ class TableView:
         """The lexed file of a view that was not made from a table."""
         assert self.columns is not None
         return self.columns
-
-    @property
-    def facts(self) -> FileFacts:
-        """The facts about the lines of a file."""
-        return self.file.facts
 
     @property
     def layout(self) -> str:
@@ -261,11 +258,6 @@ class TableView:
         return "; ".join(["", *self.origin.notes]) if self.origin else ""
 
     @property
-    def systems(self) -> str | None:
-        """The column of a table that may name several systems or types of judgment."""
-        return self.origin.systems if self.origin else None
-
-    @property
     def name(self) -> str:
         """The file's name without its folders, for messages."""
         return Path(self.path).name or self.path
@@ -274,11 +266,6 @@ class TableView:
     def conversion(self) -> str:
         """The command that converts the file, for messages."""
         return f"trectools-plus {self.kind.rstrip('s')}s convert {quote(self.path)}"
-
-    @property
-    def has_ids(self) -> bool:
-        """Return whether the rows of a file were read, so that their ids can be compared."""
-        return self.n_rows > 0 and self.shape.has_rows
 
     @property
     def misshapen(self) -> OddLines:
@@ -298,15 +285,11 @@ class TableView:
             return comments.filter(["\t" in text for text in comments.text])
         return comments.filter([is_row(text.lstrip("#"), self.kind) for text in comments.text])
 
-    @property
-    def ids_are_unknown(self) -> bool:
-        """Return whether ids have invalid bytes, which are read as U+FFFD and make them equal."""
-        return self.columns is not None and self.columns.facts.bad_utf8 is not None
-
     @cached_property
     def repeats(self) -> Pairs:
         """Rows whose (query, document) occurred before, and its first row, if ids are known."""
-        if self.ids_are_unknown:
+        # Bytes that are not UTF-8 are read as U+FFFD, which makes ids equal.
+        if self.facts.bad_utf8 is not None:
             return NO_PAIRS
         return find_repeats(self.blocks.query, self.doc_ids)
 
@@ -343,7 +326,9 @@ class TableView:
         if rows.dtype == np.bool_:
             return self.places(np.flatnonzero(rows), column)
         at = int(rows.argmin())
-        row = int(rows[at])
+        row, numbers, place = int(rows[at]), self.line_numbers, None
+        if column and self.columns and numbers is not None:
+            place = self.columns.column_of_field(int(numbers[row]), column)
         shown = self.fields_of(row)
         if isinstance(found, Pairs):
             other = self.fields_of(int(found.others[at]))
@@ -351,7 +336,7 @@ class TableView:
         return Places(
             len(rows),
             self.lines(np.sort(rows)),
-            None if column is None else self.column(row, column),
+            place,
             None if column in _OF_ALL_QUERIES else self.blocks.query_id(row),
             self.doc_ids.text(row) if column in _OF_DOCUMENTS else None,
             shown,
@@ -394,12 +379,6 @@ class TableView:
         if len(rows) > _FEW_ROWS or self.origin or self.line_numbers is None:
             return self.file.texts(field, rows + int(self.shape.header_in_rows))
         return [self.file.field_of_line(int(line), field) for line in self.line_numbers[rows]]
-
-    def column(self, row: int, field: int) -> int | None:
-        """Return the character column, from 1, of a field of a row; ``None`` for a table."""
-        if self.columns is None or self.line_numbers is None:
-            return None
-        return self.columns.column_of_field(int(self.line_numbers[row]), field)
 
 
 ROWS: dict[str, type[RunRows | QrelsRows]] = {"run": RunRows, "qrels": QrelsRows}

@@ -21,10 +21,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import polars as pl
+from pydantic import ValidationError
 
 from trectools_plus.formats.columns.columns import Columns
 from trectools_plus.formats.columns.rows import QrelsRows
@@ -35,9 +36,7 @@ from trectools_plus.formats.interchange.names import (
     ID_KEYS,
     JUDGED_KEYS,
     LISTED_KEYS,
-    METADATA_KEYS,
     NOTE_KEYS,
-    NOTE_WORDS,
     SPAN_KEY,
     TEXT_KEYS,
     TOP_KEYS,
@@ -51,6 +50,7 @@ from trectools_plus.formats.topics import (
     read_any,
     report_empty_text,
 )
+from trectools_plus.models import ReportModel
 from trectools_plus.text import listed, quoted, visible
 from trectools_plus.validation.texts import language_of_folder, primary_language
 from trectools_plus.validation.views.kinds import QrelsView
@@ -88,7 +88,7 @@ class TopicsView(TableView):
     earlier_parts: Sequence[TopicsView] = ()
 
     def __init__(self, columns: Columns, form: Form) -> None:
-        super().__init__(columns.source.path, QrelsRows.joined([]), columns)
+        super().__init__(columns.source.path, QrelsRows.none(), columns)
         self.is_line_based, self.has_comments = form in LINE_FORMS, form == "lines"
         self.problems, self.frame = Problems(), pl.DataFrame(schema=_QUERIES)
 
@@ -185,26 +185,54 @@ _TERM: Purposes = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Judgment:
-    """A judgment of a test case.
+class Notes(ReportModel):
+    """The remarks on a test case."""
 
-    Attributes:
-        line: Its line.
-        doc_id: The document.
-        grade: The grade; ``None`` if it is not a whole number.
-        span: The words of the text that name the document; ``None`` if not given.
-    """
+    category: Literal["exact_match", "synonym", "abbreviation", "layperson", "complex"] | None = (
+        None
+    )
+    """The kind of wording."""
+    difficulty: Literal["easy", "medium", "hard"] | None = None
+    """The difficulty for systems that match words."""
+    query_type: Literal["exact_term", "paraphrase", "complex_clinical"] | None = None
+    """A coarser classification of the wording."""
+    hpo_domain: str | None = None
+    """The organ system: the label of a child of "Phenotypic abnormality"."""
+    language: str | None = None
+    """The language of the text, as ISO 639-1 code."""
+    description: str | None = None
+    """A comment, or the text in English."""
+
+
+class Metadata(ReportModel):
+    """The metadata of a test set."""
+
+    dataset_id: str
+    """The name; by default the name of the file."""
+    version: str = ""
+    """The version, for example ``1.0.0``; it changes when queries are replaced."""
+    language: str = ""
+    """The language of all texts, as ISO 639-1 code; empty if not declared."""
+    description: str = ""
+    """A description of the contents and of the meaning of the grades."""
+
+
+class Judgment(ReportModel):
+    """A judgment of a test case."""
 
     line: int
+    """Its line."""
     doc_id: str
+    """The document."""
     grade: float | None
+    """The grade; null if it is not a whole number."""
     span: str | None = None
+    """The words of the text that name the document; null if not given."""
 
 
 @dataclass(slots=True)
-class TestCase:
-    """A test case.
+class JudgedTopic:
+    """A topic with judgments: a case of a test set.
 
     Attributes:
         topic: Its id and text as written, with their lines.
@@ -212,8 +240,6 @@ class TestCase:
         judged: Its judgments.
         notes: Its category, language and other remarks, by field.
     """
-
-    __test__ = False  # not a test class for pytest
 
     topic: Topic
     query_id: str
@@ -235,7 +261,7 @@ class Cases:
     """
 
     problems: Problems
-    cases: list[TestCase] = field(default_factory=list)
+    cases: list[JudgedTopic] = field(default_factory=list)
     strict: bool = True
     metadata: dict[str, Node] = field(default_factory=dict)
     languages: list[str] = field(default_factory=list)
@@ -282,23 +308,29 @@ class Cases:
             self.problems.add("T118", node.line, what)
         self.metadata = node.fields
         language = node.fields.get("language")
-        self.languages += [language.text] if language is not None and language.text else []
-        for name in METADATA_KEYS if self.strict else ():
-            if name in node.fields:
-                self._text(node.fields[name], f"{name} of the metadata")
+        self.languages += [language.text] if language and language.text else []
+        if self.strict:
+            self._texts(Metadata, node.fields)
 
-    def _text(
-        self, node: Node, what: str, query_id: str | None = None, words: Sequence[str] = ()
-    ) -> str | None:
-        """Return a text; report another value, and in forms of this package other words (T118)."""
-        is_number = node.meaning == "integer" and not self.strict
-        if node.text in words or (not words and (node.meaning == "text" or is_number)):
-            return node.text
-        if self.strict or not words:
-            known = f", not one of {', '.join(words)}" if words else ""
-            what += f" is {_shown(node)}{known}"
-            self.problems.add("T118", node.line, what, query_id=query_id)
-        return None
+    def _texts(
+        self, model: type[ReportModel], nodes: Mapping[str, Node], query_id: str | None = None
+    ) -> dict[str, str]:
+        """Return texts; report other values, and in forms of this package other words (T118)."""
+        values = {
+            name: node.text if node.meaning == "integer" and not self.strict else node.data
+            for name, node in nodes.items()
+            if name in model.model_fields
+        }
+        try:
+            model.model_validate(values)
+        except ValidationError as error:
+            for item in error.errors():
+                name, expected = str(item["loc"][0]), item["msg"].removeprefix("Input should be ")
+                if name in values and (self.strict or item["type"] != "literal_error"):
+                    what = f"{name} is {_shown(nodes[name])}, not {expected}"
+                    self.problems.add("T118", nodes[name].line, what, query_id=query_id)
+                values[name] = None
+        return {name: text for name, text in values.items() if text is not None}
 
     def _report_form(self, node: Node, seen: str) -> None:
         what = f"expected a list of test cases, 'queries' or 'test_cases' but got {seen}"
@@ -331,21 +363,18 @@ class Cases:
             place = (judged[0].key or judged[0]) if judged else case
             self._report_unjudged(place, topic)
         added = self._add(topic, judged or ())
-        for name in filter(case.fields.__contains__, NOTE_KEYS):
-            node, words = case.fields[name], NOTE_WORDS.get(name, ())
-            note = None if node.data is None else self._text(node, name, added.query_id, words)
-            added.notes |= {} if note is None else {name: note}
-            self.languages += [note] if note and name == "language" else []
+        added.notes |= self._texts(Notes, case.fields, added.query_id)
+        self.languages += filter(None, [added.notes.get("language")])
 
     def _report_unjudged(self, place: Node, topic: Topic) -> None:
-        query = f" for query {visible(topic.query_id)}" if topic.query_id is not None else ""
+        query = f" for query {visible(topic.query_id)}" if topic.query_id else ""
         what = f"no judgments{query}; it is left out of the mean"
         self.problems.add("T131", place.line, what, query_id=topic.query_id)
 
-    def _add(self, topic: Topic, judged: Sequence[Node]) -> TestCase:
+    def _add(self, topic: Topic, judged: Sequence[Node]) -> JudgedTopic:
         """Add a case; if several have the same id (T111, T112), the first has the judgments."""
         number = f"case-{len(self.cases) + 1:03d}"
-        case = TestCase(topic, topic.query_id or number)
+        case = JudgedTopic(topic, topic.query_id or number)
         values = [value for value in judged if not value.is_empty]
         if values and case.query_id not in self._judged:
             self._judged.add(case.query_id)
@@ -361,19 +390,24 @@ class Cases:
             problems.add("T105", node.line, what, query_id=query_id)
         for item in node.items or node.fields.values():
             place: Node | None = item.key or item
-            span: str | None
-            grade, span = None if node.items else item, None
+            span: str | None = None
+            grade = None if node.items else item
             if node.items and item.fields:
                 values = self._by_purpose(item, _TERM, {"doc_id", "grade"}, query_id)
                 firsts = {name: nodes[0] for name, nodes in values.items() if nodes}
                 place, grade, words = map(firsts.get, ("doc_id", "grade", SPAN_KEY))
-                if words is not None and not words.is_empty:
-                    span = self._text(words, SPAN_KEY, query_id)
+                if words and not words.is_empty:
+                    span = self._texts(Judgment, {SPAN_KEY: words}, query_id).get(SPAN_KEY)
             doc_id = None if place is None else read_id(place, "document id", query_id, problems)
             if place is not None and doc_id is not None:
                 value = None if item.fields else 1.0
                 value = value if grade is None else self._grade(grade, doc_id, query_id)
-                yield Judgment(place.line, doc_id, value, span if span and span.strip() else None)
+                yield Judgment(
+                    line=place.line,
+                    doc_id=doc_id,
+                    grade=value,
+                    span=span if span and span.strip() else None,
+                )
 
     def _grade(self, node: Node, doc_id: str, query_id: str | None) -> float | None:
         """Read a grade; report null (T105), booleans (T115), fractions (Q111), others (Q110).
