@@ -9,6 +9,7 @@ from importlib import import_module
 from pathlib import Path
 
 import pytest
+from harness.pages import read_blocks
 
 import trectools_plus
 
@@ -51,12 +52,17 @@ def test_no_public_name_is_a_module(name: str) -> None:
     assert {path.stem for path in folder.iterdir()} & set(read_stub(name)[0]) == set()
 
 
-def test_a_name_is_public_in_one_place() -> None:
+def test_a_name_is_public_in_one_place_and_has_an_example() -> None:
     public = [name for package in PACKAGES for name in import_module(package).__all__]
     assert sorted(public) == sorted(set(public))
     assert len(public) <= 90
     assert len(trectools_plus.__all__) <= 40
     assert set(read_stub("trectools_plus")[0]) == set(trectools_plus.__all__)
+    docs = (ROOT.parent / "docs").rglob("*.md")
+    blocks = [block for page in docs for block in read_blocks(page.read_text("utf-8"))]
+    code = [ast.parse(block.text) for block in blocks if block.language == "python"]
+    imports = [node for tree in code for node in tree.body if isinstance(node, ast.ImportFrom)]
+    assert set(public) <= {alias.name for node in imports for alias in node.names}
 
 
 def test_packages_load_nothing_until_a_name_is_used() -> None:

@@ -47,10 +47,11 @@ def with_names(markdown: str) -> str:
 
 @cache
 def public_names() -> dict[str, list[str]]:
-    """Return the public names of each package; `trectools_plus` comes first."""
+    """Return the public names of each package that has some; `trectools_plus` comes first."""
     stubs = (stub.relative_to(PACKAGE.parent) for stub in PACKAGE.rglob("__init__.pyi"))
     packages = sorted(".".join(stub.parent.parts) for stub in stubs)
-    return {name: list(import_module(name).__all__) for name in packages}
+    listed = {name: list(import_module(name).__all__) for name in packages}
+    return {name: names for name, names in listed.items() if names}
 
 
 @cache

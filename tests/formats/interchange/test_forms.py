@@ -32,12 +32,18 @@ OF_QRELS = {
 }
 OF_RUNS = {
     "dpr.json": RUN,
+    "elasticsearch.json": RUN,
+    "elasticsearch.jsonl": RUN,
+    "mteb-1.json": RUN,
     "mteb.json": RUN,
     "msmarco.run.tsv": RANKED,
     "ragas.jsonl": RANKED,
     "rank-eval-response.json": RUN,
     "rank-llm.jsonl": RUN,
     "ranx.json": RUN,
+    "run.csv": RUN,
+    "run.parquet": RUN,
+    "run.tsv": RUN,
     "trec-rag-answers.jsonl": RANKED,
     "trec-rag-candidates.jsonl": RUN,
 }
@@ -53,3 +59,7 @@ def test_qrels_in_every_format(name: str, rows: list[tuple[str, str, int]]) -> N
 def test_runs_in_every_format(name: str, rows: list[tuple[str, str, float]]) -> None:
     frame = convert_run(FOLDER / name).table.frame
     assert frame.select("query_id", "doc_id", "score").rows() == rows
+
+
+def test_every_example_is_read() -> None:
+    assert {path.name for path in FOLDER.iterdir()} == OF_QRELS.keys() | OF_RUNS.keys()

@@ -13,7 +13,7 @@ from trectools_plus.judging.estimates import estimate
 from trectools_plus.judging.labels import LABELS_FILE, LabelOrigin
 from trectools_plus.measures import evaluate
 
-READ = "trectools_plus.judging.estimates.read_people"
+JUDGING = "trectools_plus.judging"
 ORIGIN = LabelOrigin(model="judge", host="localhost", prompt_sha256="0" * 64)
 
 
@@ -142,7 +142,8 @@ def test_the_code_of_the_page_prints_the_result(tmp_path, monkeypatch):
     page = ROOT / "docs/judging.md"
     plan = make_small(tmp_path, queries=25, depth=10, people=20)
     write_labels(plan, _model(plan))
-    monkeypatch.setattr(READ, lambda folder: label_all(plan, 20))
+    for module in ("estimates", "verification"):
+        monkeypatch.setattr(f"{JUDGING}.{module}.read_people", lambda folder: label_all(plan, 20))
     monkeypatch.chdir(tmp_path)
     ((_, printed),) = run_python(read_blocks(page.read_text("utf-8")))
     assert "nDCG@10" in printed
