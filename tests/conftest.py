@@ -174,9 +174,10 @@ def _catalogue(request):
 
 
 @pytest.fixture(scope="session")
-def program(tmp_path_factory, request):
+def program(tmp_path_factory, request, shared_index_cache):
     """Return the installed commands in a warm process; with Cranfield, if shared data is there."""
-    variables = {}
+    # All workers share the indexes of the HPO.
+    variables = {"TRECTOOLS_PLUS_CACHE": os.environ["TRECTOOLS_PLUS_CACHE"]}
     with suppress(pytest.skip.Exception):
         variables["IR_DATASETS_HOME"] = str(request.getfixturevalue("ir_datasets_home"))
     python = str(request.config.getoption("--python"))

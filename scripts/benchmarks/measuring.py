@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import statistics
 import subprocess
 import sys
@@ -16,6 +15,10 @@ from pathlib import Path
 
 _LAUNCHER = Path(__file__).with_name("launcher.py")
 HEADER = f"{'':46} {'other s':>8} {'ours s':>8} {'ratio':>7} {'from–to':>12} {'peak MiB':>13}  goal"
+
+HAS_PSS = Path("/proc/self/smaps_rollup").exists()
+"""Whether the system reports proportional set sizes, which `peak_pss_mib` needs."""
+SECONDS_BETWEEN_SAMPLES = 0.01
 
 
 @dataclass(frozen=True)
@@ -113,37 +116,17 @@ Line = Row | Limits
 """A line of the table."""
 
 
-def process(command: Sequence[str | Path], variables: Mapping[str, str] | None = None) -> Task:
-    """A task in a new process; output and exit code are ignored.
-
-    Args:
-        command: The command line.
-        variables: Further environment variables.
-    """
+def process(command: Sequence[str | Path]) -> Task:
+    """A task in a new process; output is ignored, and exit code 1."""
 
     def run() -> Spent:
         done = subprocess.run(
             [sys.executable, "-S", _LAUNCHER, *map(str, command)],
             check=True,
             stdout=subprocess.PIPE,
-            env={**os.environ, **(variables or {})},
             cwd=tempfile.gettempdir(),  # some tools write a log there
         )
         return Spent(**json.loads(done.stdout))
-
-    return run
-
-
-def warmed(task: Task) -> Task:
-    """A task that runs once before it is first timed, which fills its caches."""
-    is_warm = False
-
-    def run() -> Spent:
-        nonlocal is_warm
-        if not is_warm:
-            task()
-            is_warm = True
-        return task()
 
     return run
 
@@ -161,7 +144,45 @@ def in_process(call: Callable[[], object]) -> Task:
     return run
 
 
-def script(name: str, python: Path | None = None) -> str:
-    """A console command of this environment, or of that of another interpreter."""
-    folder = Path(sysconfig.get_path("scripts")) if python is None else python.parent
-    return str(folder / name)
+def script(name: str) -> str:
+    """A console command of this environment."""
+    return str(Path(sysconfig.get_path("scripts")) / name)
+
+
+def peak_pss_mib(command: Sequence[str | Path]) -> float:
+    """Run a command, ignoring its output, and return its peak memory with all its processes.
+
+    It is the highest sum of their proportional set sizes, in which a page that several processes
+    share counts once. The system reports them only for the present moment, so this is a sample.
+    """
+    peak = 0
+    with subprocess.Popen(
+        [str(word) for word in command], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    ) as process:
+        while process.poll() is None:
+            peak = max(peak, sum(map(_pss_kib, _tree(process.pid))))
+            time.sleep(SECONDS_BETWEEN_SAMPLES)
+    return peak / 1024
+
+
+def _tree(pid: int) -> list[int]:
+    """Return a process and its descendants."""
+    children: dict[int, list[int]] = {}
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = stat.read_text(encoding="utf-8").rpartition(")")[2].split()
+        except OSError:  # it has ended
+            continue
+        children.setdefault(int(fields[1]), []).append(int(stat.parent.name))
+    found = [pid]
+    for one in found:
+        found += children.get(one, [])
+    return found
+
+
+def _pss_kib(pid: int) -> int:
+    try:
+        text = Path(f"/proc/{pid}/smaps_rollup").read_text(encoding="utf-8")
+    except OSError:  # it has ended
+        return 0
+    return int(text.partition("\nPss:")[2].split()[0]) if "\nPss:" in text else 0

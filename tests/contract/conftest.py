@@ -1,7 +1,7 @@
 """Cases that have run, and the documents with which their results are compared.
 
 `pytest tests/contract --freeze` writes what differs from the golden documents instead of checking
-it. `scripts/golden` uses `--golden`.
+it. CONTRIBUTING.md has the use of `--golden`.
 """
 
 from __future__ import annotations

@@ -50,7 +50,7 @@ def family_of(seed):
     return baseline, systems, float(rng.choice([0.9, 0.95, 0.99]))
 
 
-@pytest.mark.every(2)
+@pytest.mark.every(5)
 @pytest.mark.parametrize("start", range(0, 1000, 100))
 def test_random_families_have_the_figures_of_scipy_and_holm(start):
     for seed in range(start, start + 100):

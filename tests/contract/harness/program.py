@@ -73,9 +73,9 @@ class Program:
         self._folder = folder
         self._python = python
         self._lean = ["--lean"] if lean else []
-        self.cache = folder / "cache"
-        cache = {"TRECTOOLS_PLUS_CACHE": str(self.cache)}
+        cache = {"TRECTOOLS_PLUS_CACHE": str(folder / "cache")}
         self._variables = {**SETTINGS, **cache, **(variables or {})}
+        self.cache = Path(self._variables["TRECTOOLS_PLUS_CACHE"])
         self._driver: subprocess.Popen[str] | None = None
         self._started = 0
 

@@ -200,7 +200,7 @@ def repeated_key(n_keys: int) -> str:
         pytest.param(
             "<top>\n" * DEEP, "the id is missing", marks=pytest.mark.slow("like the next one")
         ),
-        ("<top>\n<num> 1 <title> a\n</top>\n" + "<top>\n" * DEEP, "the id is missing"),
+        ("<top>\n<num> 1 <title> a\n</top>\n" + "<top>\n" * (DEEP // 4), "the id is missing"),
         ("<topic number='1'>" + "<a>x" * DEEP, "is not closed"),
         ("<topic number='1'>" * (DEEP // 4), "is not closed"),
         ("x" * DEEP, "expected id TAB text"),

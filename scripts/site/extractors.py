@@ -1,31 +1,27 @@
-#!/usr/bin/env python3
-"""Compare the extraction with other systems on annotated documents, as Markdown tables.
+"""Tables of docs/extraction.md: the extraction and other systems on annotated documents.
 
-    scripts/compare-extractors DIR --dataset GeneReviews
-    scripts/compare-extractors DIR --dataset GeneReviews --fasthpocr /tmp/fast/bin/python --write
-
-Run it in an environment where the package and its extra hpo are installed. The script installs
-nothing. The system fasthpocr runs in an interpreter of its own, in which `pip install fasthpocr
-pronto` was run before; without one, its row is left out. All systems use the installed HPO.
-
-`--write` writes the tables between `<!-- scripts/compare-extractors … -->` and `<!-- end -->` in
-docs/extraction.md.
+fasthpocr runs in the interpreter that FASTHPOCR names; without one, its row is left out. All
+systems use the installed HPO.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
+import os
 import random
 import re
 import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 from trectools_plus.extraction.dictionary import Dictionary
 from trectools_plus.extraction.inputs import read_documents
+from trectools_plus.extraction.report import ExtractionFigure, ExtractionReport, ExtractionSettings
+from trectools_plus.extraction.runner import ExtractionOptions, run_extraction
+from trectools_plus.extraction.scoring import compare_extractions
 from trectools_plus.extraction.words import (
     EXACT,
     Name,
@@ -34,15 +30,10 @@ from trectools_plus.extraction.words import (
     modifier_words,
     names_of,
 )
-from trectools_plus.extraction.report import ExtractionFigure, ExtractionReport
-from trectools_plus.extraction.runner import ExtractionOptions, run_extraction
-from trectools_plus.extraction.scoring import compare_extractions
-from trectools_plus.extraction.report import ExtractionSettings
 from trectools_plus.ontology.ontology import find_hpo_file, load_ontology
-from trectools_plus.statistics.arrays import Resampling
 
-PAGE = Path(__file__).resolve().parent.parent / "docs" / "extraction.md"
-SECTION = re.compile(r"(<!-- scripts/compare-extractors (\w+) -->\n).*?(<!-- end -->\n)", re.DOTALL)
+SHARED = Path(__file__).resolve().parents[3] / "shared/data"
+DATASET = "GeneReviews"
 SYSTEMS: dict[str, ExtractionSettings] = {
     "retrieval, unverified": ExtractionSettings(method="retrieval", verify=False),
     "retrieval, unverified, `--top-term-only`": ExtractionSettings(
@@ -73,60 +64,37 @@ with contextlib.redirect_stdout(sys.stderr):
     IndexHPO(ontology, folder).index()
     annotator = HPOAnnotator(os.path.join(folder, "hp.index"))
     found = {
-        doc_id: sorted({one.hpoUri for one in annotator.annotate(text)})
+        doc_id: sorted({mention.hpoUri for mention in annotator.annotate(text)})
         for doc_id, text in json.load(sys.stdin).items()
     }
 json.dump(found, sys.stdout)
 """
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("folder", help="folder with <dataset>/annotations/*.json")
-    parser.add_argument("--dataset", help="use this sub-folder only")
-    parser.add_argument(
-        "--fasthpocr", metavar="PYTHON", help="an interpreter in which fasthpocr is installed"
-    )
-    parser.add_argument("--write", action="store_true", help="write docs/extraction.md")
-    options = parser.parse_args()
-    reports = compare(options.folder, options.dataset, options.fasthpocr or sys.executable)
-    sections: dict[str, Callable[[], str]] = {
-        "systems": lambda: systems_table(reports),
-        "differences": lambda: differences_table(reports),
-        "names": names_table,
-    }
-    if options.write:
-        text = PAGE.read_text(encoding="utf-8")
-        PAGE.write_text(
-            SECTION.sub(lambda m: f"{m[1]}\n{sections[m[2]]()}\n\n{m[3]}", text), encoding="utf-8"
-        )
-    else:
-        print("\n\n".join(section() for section in sections.values()))
-    return 0
-
-
-def compare(folder: str, dataset: str | None, python: str) -> dict[str, ExtractionReport]:
+@cache
+def compare() -> dict[str, ExtractionReport]:
     """Return the report of every system that can run."""
-    ontology = load_ontology()
-    documents = read_documents(folder, ontology, dataset).documents
+    shared = Path(os.environ.get("TRECTOOLS_PLUS_SHARED_DATA") or SHARED)
+    folder = shared / "phentrieve/extraction"
+    documents = read_documents(folder, load_ontology(), DATASET).documents
     texts = {document.doc_id: document.text for document in documents}
     reports = {}
     with tempfile.TemporaryDirectory() as temporary:
-        others = {PLAIN: find_plain_names(texts), FAST: run_fasthpocr(texts, python, temporary)}
-        for system, found in others.items():
-            if found is None:
+        others = {PLAIN: find_plain_names(texts), FAST: run_fasthpocr(texts, temporary)}
+        for system, terms in others.items():
+            if terms is None:
                 continue
             file = Path(temporary, f"{system}.jsonl")
             lines = [
                 json.dumps({"doc_id": doc_id, "hpo_id": term_id})
-                for doc_id, terms in found.items()
-                for term_id in terms
+                for doc_id, term_ids in terms.items()
+                for term_id in term_ids
             ]
             file.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
-            given = ExtractionOptions(predictions=file)
-            reports[system] = run_extraction(folder, dataset=dataset, options=given).report
+            options = ExtractionOptions(predictions=file)
+            reports[system] = run_extraction(folder, dataset=DATASET, options=options).report
     for system, settings in SYSTEMS.items():
-        reports[system] = run_extraction(folder, dataset=dataset, settings=settings).report
+        reports[system] = run_extraction(folder, dataset=DATASET, settings=settings).report
     return reports
 
 
@@ -153,18 +121,11 @@ def find_plain_names(texts: dict[str, str]) -> dict[str, list[str]]:
     return found
 
 
-def run_fasthpocr(texts: dict[str, str], python: str, folder: str) -> dict[str, list[str]] | None:
-    """Run fasthpocr in its interpreter; ``None`` if it is not installed there."""
-    checked = subprocess.run(
-        [python, "-c", "import FastHPOCR.IndexHPO"], capture_output=True, check=False
-    )
-    if checked.returncode:
-        print(
-            f"fasthpocr is not installed for {python}, so its row is missing. Create an "
-            "environment with 'pip install fasthpocr pronto', and name its interpreter with "
-            "--fasthpocr.",
-            file=sys.stderr,
-        )
+def run_fasthpocr(texts: dict[str, str], folder: str) -> dict[str, list[str]] | None:
+    """Run fasthpocr in its interpreter; ``None`` if there is none."""
+    python = os.environ.get("FASTHPOCR")
+    if python is None:
+        print("FASTHPOCR is not set, so the row of fasthpocr is missing", file=sys.stderr)
         return None
     done = subprocess.run(
         [python, "-c", FAST_PROGRAM, str(find_hpo_file()), folder],
@@ -177,14 +138,14 @@ def run_fasthpocr(texts: dict[str, str], python: str, folder: str) -> dict[str, 
     return found
 
 
-def systems_table(reports: dict[str, ExtractionReport]) -> str:
+def systems_table() -> str:
     """Return precision, recall and F1 of the systems: micro, exact, with and without assertions."""
-    facts, manifest = next((one.dataset, one.manifest) for one in reports.values())
+    facts, manifest = compare()[DEFAULT].dataset, compare()[DEFAULT].manifest
     rows = []
-    for system, report in reports.items():
+    for system, report in compare().items():
         score = report.scores["present"]["exact"]["micro"]
         ignored = report.scores["any"]["exact"]["micro"].f1
-        cells = [show(one) for one in (score.precision, score.recall, score.f1, ignored)]
+        cells = map(show, (score.precision, score.recall, score.f1, ignored))
         rows.append(f"| {system} | {' | '.join(cells)} |")
     heads = ["| system | precision | recall | F1 | F1, any assertion |", "|---|---|---|---|---|"]
     filtered = (
@@ -194,24 +155,24 @@ def systems_table(reports: dict[str, ExtractionReport]) -> str:
         else f"Filtered: {facts.outside} further gold terms are not below {manifest.root}."
     )
     note = (
-        f"{facts.name}, {facts.documents} documents; micro, exact; present-only except the last column; HPO "
-        f"`{manifest.ontology}`. {filtered}"
+        f"{facts.name}, {facts.documents} documents; micro, exact; present-only except the last "
+        f"column; HPO `{manifest.ontology}`. {filtered}"
     )
     return "\n".join([*heads, *rows, "", note])
 
 
-def differences_table(reports: dict[str, ExtractionReport]) -> str:
+def differences_table() -> str:
     """Return the paired differences of the default from the other systems."""
     lines = ["| default minus | precision | recall | F1 |", "|---|---|---|---|"]
-    for system, report in reports.items():
+    for system, report in compare().items():
         if system == DEFAULT:
             continue
-        found = compare_extractions(report, reports[DEFAULT]).differences
-        micro = {one.figure: one for one in found if one.average == "micro"}
+        differences = compare_extractions(report, compare()[DEFAULT]).differences
+        micro = {entry.figure: entry for entry in differences if entry.average == "micro"}
         cells = [
-            f"{one.difference:+.3f}"
-            + ("" if one.low is None else f" [{one.low:+.3f}, {one.high:+.3f}]")
-            for one in (micro["precision"], micro["recall"], micro["f1"])
+            f"{entry.difference:+.3f}"
+            + ("" if entry.low is None else f" [{entry.low:+.3f}, {entry.high:+.3f}]")
+            for entry in (micro["precision"], micro["recall"], micro["f1"])
         ]
         lines.append(f"| {system} | {' | '.join(cells)} |")
     return "\n".join(lines)
@@ -220,27 +181,28 @@ def differences_table(reports: dict[str, ExtractionReport]) -> str:
 def names_table() -> str:
     """Return how often names that the dictionary does not know lead to their term."""
     ontology = load_ontology()
-    every = names_of(ontology, eligible_terms(ontology))
-    drawn = random.Random(1)
-    hidden = [n for n in every if n.rank == EXACT and not n.is_abbreviation]
-    hidden = drawn.sample(hidden, HIDDEN_NAMES)
+    names = names_of(ontology, eligible_terms(ontology))
+    exact = [name for name in names if name.rank == EXACT]
+    full = [name for name in exact if not name.is_abbreviation]
+    hidden = random.Random(1).sample(full, HIDDEN_NAMES)
     removed = {(name.term_id, name.text) for name in hidden}
-    known = [name for name in every if (name.term_id, name.text) not in removed]
+    known = [name for name in names if (name.term_id, name.text) not in removed]
+    unchanged = [name for name in known if not (name.is_abbreviation and len(name.text) < 3)]
     modifiers = modifier_words(ontology)
+    dictionaries = {
+        "without variations": Dictionary([], further=unchanged, modifiers=modifiers),
+        "with variations and derived names": Dictionary(
+            known, further=derived_names(ontology, known), modifiers=modifiers
+        ),
+    }
     lines = [
         "| dictionary | correct term found | predicted terms that are correct |",
         "|---|---:|---:|",
+        *(f"| {title} | {rates(used, hidden)} |" for title, used in dictionaries.items()),
     ]
-    for title, variations in (("without variations", False), ("with variations and derived names", True)):
-        names, further = known, derived_names(ontology, known)
-        if not variations:
-            names, further = [], [n for n in known if not (n.is_abbreviation and len(n.text) < 3)]
-        dictionary = Dictionary(names, further=further, modifiers=modifiers)
-        lines.append(f"| {title} | {rates(dictionary, hidden)} |")
     note = (
-        f"{len(hidden):,} of {len([n for n in every if n.rank == EXACT]):,} exact synonyms, drawn "
-        "at random, were hidden when the dictionary and its variations were made, and then used "
-        "as texts."
+        f"{len(hidden):,} of {len(exact):,} exact synonyms, drawn at random, were hidden when the "
+        "dictionary and its variations were made, and then used as texts."
     )
     return "\n".join([*lines, "", note])
 
@@ -260,5 +222,8 @@ def show(figure: ExtractionFigure) -> str:
     return f"{figure.value:.3f}{ends}"
 
 
-if __name__ == "__main__":
-    sys.exit(main())
+TABLES: dict[str, Callable[[], str]] = {
+    "systems": systems_table,
+    "differences": differences_table,
+    "names": names_table,
+}
