@@ -142,16 +142,14 @@ def compare_columns(
     settings = Resampling(**options)
     check_level(settings.confidence, "paired comparison")
     table = as_table(differences, "paired comparison", undefined=True)
-    rounded = np.round(table, _DECIMALS)
-    table = np.where(rounded == 0, 0.0, table)
+    table = np.where(np.round(table, _DECIMALS) == 0, 0.0, table)
     defined = ~np.isnan(table)
     columns = _Columns.empty(table.shape[1])
     for pattern in np.unique(defined, axis=1).T:
         chosen = np.flatnonzero((defined == pattern[:, None]).all(axis=0))
-        rows = np.ix_(pattern, chosen)
         columns.n[chosen] = pattern.sum()
         if pattern.any():
-            columns.fill(chosen, table[rows], rounded[rows], test, settings)
+            columns.fill(chosen, table[np.ix_(pattern, chosen)], test, settings)
     return columns.decide(test, correction, settings.confidence)
 
 
@@ -177,17 +175,11 @@ class _Columns:
         mean, spread, statistic, p_value = np.full((4, columns), np.nan)
         return cls(n, wins, losses, mean, spread, statistic, p_value)
 
-    def fill(
-        self,
-        chosen: IntArray,
-        table: FloatArray,
-        rounded: FloatArray,
-        test: str,
-        settings: Resampling,
-    ) -> None:
+    def fill(self, chosen: IntArray, table: FloatArray, test: str, settings: Resampling) -> None:
         """Compute the figures of columns with the same defined rows."""
-        equal = (rounded == rounded[0]).all(axis=0) | (table.std(axis=0) <= EQUAL)
-        table = np.sort(np.where(equal, rounded[0], table), axis=0)
+        first = np.round(table[0], _DECIMALS)
+        equal = (np.round(table, _DECIMALS) == first).all(axis=0) | (table.std(axis=0) <= EQUAL)
+        table = np.sort(np.where(equal, first, table), axis=0)
         self.wins[chosen], self.losses[chosen] = (table > 0).sum(axis=0), (table < 0).sum(axis=0)
         self.mean[chosen] = np.where(equal, table[0], table.mean(axis=0))
         if len(table) < MIN_VALUES:

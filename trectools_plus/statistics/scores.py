@@ -149,7 +149,9 @@ def compare_scores(
     Returns:
         A comparison for each entry of ``scores``, over the ids that both systems define.
     """
-    table = _align(scores)
+    ids = scores[0].ids
+    if any(entry.ids != ids for entry in scores):
+        ids = sorted(set().union(*(entry.ids for entry in scores)))
     families: dict[str, list[int]] = {}
     for column, entry in enumerate(scores):
         families.setdefault("" if one_family else entry.measure, []).append(column)
@@ -157,7 +159,10 @@ def compare_scores(
     compared: dict[int, Comparison] = {}
     for columns in families.values():
         found = compare_columns(
-            table[:, columns], test=method.test, correction=method.correction, **method.options
+            _align([scores[column] for column in columns], ids),
+            test=method.test,
+            correction=method.correction,
+            **method.options,
         )
         tested = sum(one.p_value is not None for one in found)
         level = alpha if method.correction == "none" else alpha / max(1, tested)
@@ -166,17 +171,14 @@ def compare_scores(
     return [compared[column] for column in range(len(scores))]
 
 
-def _align(scores: Sequence[PairedScores]) -> FloatArray:
+def _align(scores: Sequence[PairedScores], ids: Sequence[str]) -> FloatArray:
     """Return the differences, shape (ids, comparisons); ``nan`` if a score is undefined."""
-    first = scores[0].ids
-    if all(one.ids is first or one.ids == first for one in scores):
-        return np.column_stack([one.after - one.before for one in scores])
-    every = sorted(set().union(*(one.ids for one in scores)))
-    places = {name: place for place, name in enumerate(every)}
-    table = np.full((len(places), len(scores)), np.nan)
-    for column, one in enumerate(scores):
-        table[[places[name] for name in one.ids], column] = one.after - one.before
-    return table
+    places = {name: place for place, name in enumerate(ids)}
+    table = np.full((len(scores), len(ids)), np.nan)
+    for row, one in enumerate(scores):
+        chosen = slice(None) if one.ids == ids else [places[name] for name in one.ids]
+        table[row, chosen] = one.after - one.before
+    return table.T
 
 
 def _describe(
