@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
@@ -16,6 +16,7 @@ from trectools_plus.benchmark.report import (
     SCHEMA_VERSION,
     BenchmarkReport,
     BestOverall,
+    ComparisonReport,
     FailingQuery,
     Verdict,
 )
@@ -29,6 +30,7 @@ from trectools_plus.text import join_names, plural
 
 _MOST_HEADLINES = 6
 _HEADLINES_OF_TERMS = ("RR", "HitRate@1", "HitRate@10", "nDCG@10", "R@10", "MaxOntSim@10")
+AnyReport = TypeVar("AnyReport", bound=ComparisonReport)
 _NAMED = 3
 """With more modes than this, a sentence gives only their number."""
 
@@ -52,12 +54,12 @@ def find_primary(config: Mapping[str, Any], names: Mapping[str, str]) -> str:
     return next((name for name in (*known, *names) if name is not None), "")
 
 
-def choose_headlines(report: BenchmarkReport, primary: str) -> list[str]:
+def choose_headlines(report: ComparisonReport, primary: str) -> list[str]:
     """Return the measures to show first, the primary first: those that are named, or six at most.
 
     If the report has fewer than six of the default measures, its other measures follow.
     """
-    config = report.manifest.config
+    config = report.setup.config
     named = config.get("headline_measures") or ()
     known = [primary, *filter(None, map(report.find_measure, named or _headlines_of(config)))]
     if named:
@@ -65,7 +67,7 @@ def choose_headlines(report: BenchmarkReport, primary: str) -> list[str]:
     return list(dict.fromkeys([*known, *report.measure_names]))[:_MOST_HEADLINES]
 
 
-def make_verdict(report: BenchmarkReport, measure: str) -> Verdict | None:
+def make_verdict(report: ComparisonReport, measure: str) -> Verdict | None:
     """Return the result on a measure; ``None`` if the report has no modes or not this measure.
 
     Args:
@@ -89,14 +91,14 @@ def make_verdict(report: BenchmarkReport, measure: str) -> Verdict | None:
     return _judge_means(report, measure, means, top)
 
 
-def _end(report: BenchmarkReport) -> str:
+def _end(report: ComparisonReport) -> str:
     """Return the end of the sentence, with the modes that were not scored."""
-    labels = [mode.label for mode in report.unscored.values()]
+    labels = report.setup.unscored
     return f"; not scored: {join_names(labels, f'{report.noun}s', _NAMED)}." if labels else "."
 
 
 def _judge_pair(
-    report: BenchmarkReport,
+    report: ComparisonReport,
     measure: str,
     pair: tuple[str, str],
     means: Mapping[str, float],
@@ -107,16 +109,14 @@ def _judge_pair(
     best, second = pair
     first, other = (report.modes[mode].label for mode in pair)
     entry, lead = report.find_comparison(second, best, measure), means[best] - means[second]
-    significant, ci, n = None, None, report.manifest.dataset.queries
+    significant, ci, n = None, None, report.setup.queries
     if entry is not None:
         significant = None if entry.p_adjusted is None else entry.significant
         ci, n = entry.ci, entry.n
         lead = lead if entry.difference is None else entry.difference
     is_higher, queries = report.higher_is_better(measure), plural(n, "query", "queries")
     figures, interval = f"{_show(means[best])}, {_show(lead, '+')}", _show_interval(ci, "+", entry)
-    counts: dict[str, int] = {}
     if has_baseline:
-        counts = _count_tested(report, measure, second)
         side = "better" if (lead > 0) == is_higher else "worse"
         differs = f"is significantly {side} than" if significant and lead else (
             "does not differ significantly from"
@@ -144,13 +144,13 @@ def _judge_pair(
         ci=ci,
         p_adjusted=entry and entry.p_adjusted,
         significant=significant,
-        **counts,
+        **(_count_tested(report, measure, second) if has_baseline else {}),
         queries=n,
         next_steps=steps,
     )
 
 
-def _count_tested(report: BenchmarkReport, measure: str, baseline: str) -> dict[str, int]:
+def _count_tested(report: ComparisonReport, measure: str, baseline: str) -> dict[str, int]:
     """Count the modes that are compared with a baseline, and significantly better or worse."""
     tested = [
         entry
@@ -166,11 +166,11 @@ def _count_tested(report: BenchmarkReport, measure: str, baseline: str) -> dict[
 
 
 def _judge_means(
-    report: BenchmarkReport, measure: str, means: Mapping[str, float], top: float | None
+    report: ComparisonReport, measure: str, means: Mapping[str, float], top: float | None
 ) -> Verdict:
     """Return the verdict without a pair: one mode, a tie, or modes that are not ranked."""
     only = next(iter(report.modes.values())).measures[measure] if len(report.modes) == 1 else None
-    n, best = only.n if only else report.manifest.dataset.queries, report.best_mode[measure]
+    n, best = only.n if only else report.setup.queries, report.best_mode[measure]
     queries, value = plural(n, "query", "queries"), only.mean if only else top
     tied = [] if top is None else [mode for mode, mean in means.items() if abs(mean - top) <= EQUAL]
     if not means:
@@ -179,8 +179,10 @@ def _judge_means(
         text = f"The {report.noun}s are not ranked on {measure}: means over different queries"
     elif len(tied) > 1:
         which = "" if len(tied) == len(report.modes) else "best "
-        text = f"{_join(report, tied)} have the same {which}mean on {measure}: {_show(value)} "
-        text += f"with {queries}"
+        text = (
+            f"{_join(report, tied)} have the same {which}mean on {measure}: {_show(value)} with "
+            f"{queries}"
+        )
     else:
         label, interval = _join(report, tied or [*means]), _show_interval(only.ci if only else None)
         text = f"{label} has a mean of {_show(value)}{interval} on {measure} over {queries}"
@@ -198,18 +200,18 @@ def _judge_means(
     )
 
 
-def baselines_of(report: BenchmarkReport) -> list[str]:
+def baselines_of(report: ComparisonReport) -> list[str]:
     """Return the modes that the others are compared with; empty if every pair is compared."""
-    return [mode for mode in report.manifest.config.get("baseline") or () if mode in report.modes]
+    return [mode for mode in report.setup.config.get("baseline") or () if mode in report.modes]
 
 
-def add_result(report: BenchmarkReport) -> BenchmarkReport:
+def add_result(report: AnyReport) -> AnyReport:
     """Return the report with its result, and with primary and headline measures if it lacks them.
 
     Args:
         report: The report.
     """
-    config, names = report.manifest.config, report.canonical_names
+    config, names = report.setup.config, report.canonical_names
     measure = report.primary_measure or find_primary(config, names)
     best, settled = report.best_mode.get(measure), report.best_mode_significant.get(measure, False)
     result = {
@@ -227,7 +229,7 @@ def _headlines_of(config: Mapping[str, Any]) -> tuple[str, ...]:
     return _HEADLINES_OF_TERMS if is_over_terms else DEFAULT_MEASURES
 
 
-def _join(report: BenchmarkReport, modes: Sequence[str]) -> str:
+def _join(report: ComparisonReport, modes: Sequence[str]) -> str:
     return join_names([report.modes[mode].label for mode in modes], f"{report.noun}s", _NAMED)
 
 
@@ -258,11 +260,7 @@ def report_of_mode(
         mode: One of the modes.
         failing: The queries for which this mode scores 0 on the primary measure.
     """
-    strata = {
-        field: {value: {mode: modes[mode]} for value, modes in values.items() if mode in modes}
-        for field, values in report.strata.items()
-    }
-    changes = {
+    only = {
         "modes": {mode: report.modes[mode]},
         "unscored": {},
         "comparisons": [],
@@ -270,11 +268,14 @@ def report_of_mode(
         "best_mode_significant": dict.fromkeys(report.best_mode_significant, False),
         "unranked": [],
         "groups": {},
-        "strata": strata,
+        "strata": {
+            field: {value: {mode: modes[mode]} for value, modes in values.items() if mode in modes}
+            for field, values in report.strata.items()
+        },
         "failing_queries": list(failing),
         "diagnosis": [one for one in report.diagnosis if one.mode == mode],
     }
-    return add_result(report.model_copy(update=changes))
+    return add_result(report.model_copy(update=only))
 
 
 def load_report(path: str | Path) -> BenchmarkReport:

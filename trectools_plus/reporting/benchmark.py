@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, TextIO
 
-from trectools_plus.benchmark.report import BenchmarkReport
+from trectools_plus.benchmark.report import BenchmarkReport, ComparisonReport
 from trectools_plus.benchmark.run.targets import describe_status
 from trectools_plus.benchmark.verdict import baselines_of
 from trectools_plus.display import TextTable
@@ -69,7 +69,7 @@ def render_markdown(report: BenchmarkReport) -> str:
     return markdown(_result(report) + means + _list_notes(report) + [*report_sections(report)])
 
 
-def _result(report: BenchmarkReport) -> list[Block]:
+def _result(report: ComparisonReport) -> list[Block]:
     return [
         Heading(f"Benchmark of {describe_dataset(report)}", 1),
         Paragraph("" if report.verdict is None else report.verdict.text, "result"),
@@ -77,7 +77,7 @@ def _result(report: BenchmarkReport) -> list[Block]:
     ]
 
 
-def _tables(report: BenchmarkReport, measures: Sequence[str]) -> list[Block]:
+def _tables(report: ComparisonReport, measures: Sequence[str]) -> list[Block]:
     """Return the means, the differences from baselines, and how to read them."""
     lines = explain(report, measures, name_letters(report, measures))
     tables = [headline_table(report, measures)]
@@ -88,7 +88,7 @@ def _tables(report: BenchmarkReport, measures: Sequence[str]) -> list[Block]:
     return [*tables, *(Paragraph(line, "small") for line in lines)]
 
 
-def _list_notes(report: BenchmarkReport) -> list[Block]:
+def _list_notes(report: ComparisonReport) -> list[Block]:
     """Return notes, and what to look at next."""
     steps = [] if report.verdict is None else report.verdict.next_steps
     return [
@@ -99,7 +99,7 @@ def _list_notes(report: BenchmarkReport) -> list[Block]:
 
 
 def print_report(
-    report: BenchmarkReport,
+    report: ComparisonReport,
     stream: TextIO,
     *,
     width: int | None = None,
@@ -122,15 +122,17 @@ def print_report(
     tables = _tables(report, report.measure_names) if full else _fit_tables(console, report)
     blocks = [*_result(report), Paragraph(describe_dataset(report), "small"), *tables]
     blocks += _list_notes(report) * notes
-    if full:
+    if full and isinstance(report, BenchmarkReport):
         blocks += (part for part in report_sections(report) if part.key not in _NOT_PRINTED)
+    elif full:
+        blocks += _differences(report)
     lines = [line for block in blocks for line in block_lines(console, block, folds=True)]
     if not full and len(lines) > room:
         lines[room - 1 :] = [f"… {len(lines) - room + 1} more lines: --all"]
     stream.write("".join(f"{line}\n" for line in lines))
 
 
-def _fit_tables(console: Console, report: BenchmarkReport) -> list[Block]:
+def _fit_tables(console: Console, report: ComparisonReport) -> list[Block]:
     """Return the headline measures; if they are too wide, with modes as rows, the best first."""
     measures, baselines = report.headline_measures, baselines_of(report)
     is_small = not baselines and len(report.modes) <= MOST_COLUMNS
@@ -148,8 +150,10 @@ def _fit_tables(console: Console, report: BenchmarkReport) -> list[Block]:
     ]
 
 
-def list_notes(report: BenchmarkReport) -> list[str]:
+def list_notes(report: ComparisonReport) -> list[str]:
     """Return the notes on the report and on its modes; modes with equal notes share one."""
+    if not isinstance(report, BenchmarkReport):
+        return []
     notes = [
         f"{mode.label} ({mode.status}) was neither scored nor compared."
         for mode in report.unscored.values()
@@ -212,13 +216,13 @@ def report_sections(report: BenchmarkReport) -> list[Fold]:
     ]
 
 
-def _differences(report: BenchmarkReport) -> list[Block]:
+def _differences(report: ComparisonReport) -> list[Block]:
     """Return differences with intervals, tests and groups, the headline measures first."""
     order = [*report.headline_measures, *report.measure_names]
     entries = sorted(report.comparisons, key=lambda entry: order.index(entry.measure))
     if not entries:
         return []
-    noun, queries = report.noun, report.manifest.dataset.queries
+    noun, queries = report.noun, report.setup.queries
     label_of = {mode: result.label for mode, result in report.modes.items()}
     rows = table_of(
         {

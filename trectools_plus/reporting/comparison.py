@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from itertools import product
 from typing import TYPE_CHECKING, Literal
 
-from trectools_plus.benchmark.report import BenchmarkReport, MeasureResult, StratumResult
+from trectools_plus.benchmark.report import ComparisonReport, MeasureResult, StratumResult
 from trectools_plus.benchmark.verdict import baselines_of
 from trectools_plus.display import Cell, TableColumn, TextTable, make_row
 from trectools_plus.errors import UsageError
@@ -60,7 +60,7 @@ class Layout:
             raise UsageError(f"expected decimals between 0 and 12 but got {self.decimals}")
 
 
-def require_measure(report: BenchmarkReport, measure: str) -> str:
+def require_measure(report: ComparisonReport, measure: str) -> str:
     """Return the report's name of a measure in any spelling.
 
     Raises:
@@ -73,13 +73,13 @@ def require_measure(report: BenchmarkReport, measure: str) -> str:
     return name
 
 
-def describe_dataset(report: BenchmarkReport) -> str:
+def describe_dataset(report: ComparisonReport) -> str:
     """Return the dataset with its number of queries, on one line."""
-    dataset = report.manifest.dataset
-    return " · ".join(filter(None, (dataset.id, plural(dataset.queries, "query", "queries"))))
+    setup = report.setup
+    return " · ".join(filter(None, (setup.data, plural(setup.queries, "query", "queries"))))
 
 
-def best_first(report: BenchmarkReport) -> list[str]:
+def best_first(report: ComparisonReport) -> list[str]:
     """Return the modes by their primary mean; unchanged if they are not ranked."""
     name = report.primary_measure
     sign = 0.0 if name in report.unranked else -1.0 if report.higher_is_better(name) else 1.0
@@ -87,7 +87,7 @@ def best_first(report: BenchmarkReport) -> list[str]:
     return sorted(means, key=lambda mode: (means[mode] is None, sign * (means[mode] or 0.0)))
 
 
-def best_modes(report: BenchmarkReport, measure: str) -> set[str]:
+def best_modes(report: ComparisonReport, measure: str) -> set[str]:
     """Return the modes with the best mean on a measure; none if all are equal or not ranked."""
     means = {mode: result.measures[measure].mean for mode, result in report.modes.items()}
     if len({*means.values()}) < 2 or measure in report.unranked:
@@ -97,7 +97,7 @@ def best_modes(report: BenchmarkReport, measure: str) -> set[str]:
     return {mode for mode, mean in means.items() if mean == best}
 
 
-def better_than(report: BenchmarkReport, measure: str) -> dict[str, list[str]]:
+def better_than(report: ComparisonReport, measure: str) -> dict[str, list[str]]:
     """Return the modes that each mode is significantly better than on a measure.
 
     On a measure with means over different queries, no mode is better than another: the difference
@@ -117,7 +117,7 @@ def better_than(report: BenchmarkReport, measure: str) -> dict[str, list[str]]:
     }
 
 
-def name_letters(report: BenchmarkReport, measures: Sequence[str]) -> dict[str, str]:
+def name_letters(report: ComparisonReport, measures: Sequence[str]) -> dict[str, str]:
     """Return the letter of each mode; empty if no mode is marked, or there are too few letters.
 
     With a baseline there are no letters: :func:`differences_table` shows the differences.
@@ -137,14 +137,14 @@ def mean_cell(
 
 
 def mean_cells(
-    report: BenchmarkReport,
+    report: ComparisonReport,
     measure: str,
     letters: Mapping[str, str],
     decimals: int | None = None,
 ) -> dict[str, Cell]:
     """Return the mean of each mode with its interval; by default with four and three decimals."""
     best, better = best_modes(report, measure), better_than(report, measure)
-    queries = 0 if measure in report.unranked else report.manifest.dataset.queries
+    queries = 0 if measure in report.unranked else report.setup.queries
     return {
         mode: replace(
             mean_cell(result.measures[measure], queries, decimals),
@@ -156,7 +156,7 @@ def mean_cells(
 
 
 def means_table(
-    report: BenchmarkReport,
+    report: ComparisonReport,
     measures: Sequence[str],
     letters: Mapping[str, str],
     decimals: int | None = None,
@@ -171,7 +171,7 @@ def means_table(
     return TextTable.of(columns, rows)
 
 
-def headline_table(report: BenchmarkReport, measures: Sequence[str]) -> TextTable:
+def headline_table(report: ComparisonReport, measures: Sequence[str]) -> TextTable:
     """Return the means with a column for the best mode, unless there is a baseline.
 
     Modes are rows if there are more than five of them.
@@ -190,14 +190,14 @@ def headline_table(report: BenchmarkReport, measures: Sequence[str]) -> TextTabl
     return fold(report, table)
 
 
-def fold(report: BenchmarkReport, table: TextTable, by: str = "") -> TextTable:
+def fold(report: ComparisonReport, table: TextTable, by: str = "") -> TextTable:
     """Return the table with modes as rows if there are more than five of them."""
     too_many = len(report.modes) > MOST_COLUMNS
     return table.transposed(f"{report.noun.capitalize()}{by}") if too_many else table
 
 
 def differences_table(
-    report: BenchmarkReport,
+    report: ComparisonReport,
     measures: Sequence[str],
     modes: Sequence[str] | None = None,
     decimals: int | None = None,
@@ -272,7 +272,7 @@ def difference_row(pair: Comparison, queries: int) -> dict[str, object]:
 
 
 def paper_table(
-    report: BenchmarkReport, measures: Sequence[str], layout: Layout
+    report: ComparisonReport, measures: Sequence[str], layout: Layout
 ) -> tuple[TextTable, list[str]]:
     """Return means with the letter of each mode in its heading, and the notes below them.
 
@@ -292,7 +292,7 @@ def paper_table(
 
 
 def explain(
-    report: BenchmarkReport,
+    report: ComparisonReport,
     measures: Sequence[str],
     letters: Mapping[str, str],
     *,
@@ -373,7 +373,7 @@ def name_test(family: str, test: str = DEFAULT_TEST, correction: str = DEFAULT_C
     return f"{TEST_NAMES.get(test, test)}, {over}{family}"
 
 
-def method_line(report: BenchmarkReport, pair: Comparison | None = None, family: str = "") -> str:
+def method_line(report: ComparisonReport, pair: Comparison | None = None, family: str = "") -> str:
     """Name test, correction, family and number of queries, and which queries count 0; one line.
 
     Args:
@@ -384,7 +384,7 @@ def method_line(report: BenchmarkReport, pair: Comparison | None = None, family:
     """
     for first in [pair] if pair else report.comparisons[:1]:
         test = name_test(family or first.family, first.test, first.correction)
-        queries, config = report.manifest.dataset.queries, report.manifest.config
+        queries, config = report.setup.queries, report.setup.config
         counted = {"zero": "count 0", "drop": "are left out"}
         missing = counted[config.get("missing", "zero")]
         none = counted[config.get("no_relevant", "drop")]

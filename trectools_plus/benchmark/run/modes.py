@@ -17,7 +17,6 @@ import polars as pl
 
 from trectools_plus.benchmark.report import (
     FindingRecord,
-    ResultStatus,
     RunFile,
     UnscoredMode,
     record_findings,
@@ -52,7 +51,7 @@ class ModeRun:
 
     Attributes:
         run: The rows of its file; no rows, and no file, when nothing was found.
-        info: The file, for the report.
+        info: The file, for the report; without a path if nothing was found for any query.
         findings: The findings of the validator.
         latency_ms: Milliseconds per query, NaN if not measured; ``None`` for a given run.
         index_key: Key of the indexes searched; ``None`` for a given run.
@@ -68,11 +67,6 @@ class ModeRun:
     index_key: str | None = None
     cut_short: list[str] = field(default_factory=list)
     given: bool = False
-
-    @property
-    def status(self) -> ResultStatus:
-        """``empty`` when no query found anything, else ``ok``."""
-        return "empty" if self.info.path is None else "ok"
 
 
 def read_mode_run(
