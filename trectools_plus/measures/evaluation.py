@@ -443,7 +443,8 @@ def score_runs(
     from trectools_plus.measures.scoring import find_judged, score_judged
 
     queries = JudgedQueries.of(qrels)
-    highest, without = np.array(queries.highest), queries.without_relevant
+    highest = np.array(queries.highest)
+    without = list(compress(queries.query_ids, highest < RELEVANT))
     drops = averaging.no_relevant == "drop"
     if drops and len(without) == len(highest):
         raise CheckFailedError(

@@ -199,13 +199,15 @@ def _describe(
         tests[found.test] = {"p": found.p_value}
         if found.test in statistics:
             tests[found.test][statistics[found.test]] = found.statistic
+    changed = found.wins + found.losses
+    note = f"only {changed} of {found.n} queries differ" if changed < FEW else None
     return Comparison(
         baseline=scores.baseline,
         contrast=scores.contrast,
         measure=scores.measure,
         n=found.n,
         difference=found.difference,
-        ci=_interval_of_difference(found),
+        ci=report_interval((found.low, found.high), Resampling(confidence=found.level), "t", note),
         **tests,
         test=method.test,
         p_adjusted=found.p_adjusted,
@@ -221,13 +223,6 @@ def _describe(
     )
 
 
-def _interval_of_difference(found: PairedComparison) -> ConfidenceInterval | None:
-    """Return the interval, with a note if few queries differ."""
-    changed = found.wins + found.losses
-    note = f"only {changed} of {found.n} queries differ" if changed < FEW else None
-    return report_interval((found.low, found.high), Resampling(confidence=found.level), "t", note)
-
-
 def _detectable_difference(found: PairedComparison, level: float) -> float | None:
     """Return the true difference that is detected with a probability of 80%; ``None`` if unknown.
 
@@ -236,20 +231,11 @@ def _detectable_difference(found: PairedComparison, level: float) -> float | Non
     """
     if not found.spread or found.test == "wilcoxon" or found.n < fewest_changes(level):
         return None
-    return found.spread * detectable_per_deviation(found.n, level)
+    # The difference is proportional to the standard deviation.
+    return found.spread * _smallest_difference(1.0, found.n, level=level)
 
 
-@lru_cache(maxsize=64)
-def detectable_per_deviation(queries: int, level: float) -> float:
-    """Return the difference that a t-test detects at a level, for a standard deviation of 1.
-
-    The difference is proportional to the standard deviation.
-
-    Args:
-        queries: The number of queries, at least 2.
-        level: The test's significance level, between 0 and 1.
-    """
-    return smallest_detectable_difference(1.0, queries, level=level)
+_smallest_difference = lru_cache(maxsize=64)(smallest_detectable_difference)
 
 
 def interval_of(intervals: Intervals, column: int) -> ConfidenceInterval | None:
