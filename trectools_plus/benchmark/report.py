@@ -357,7 +357,7 @@ class Setup(NamedTuple):
         data: The dataset, or the file of the judgments; empty without one.
         queries: Number of queries in the means.
         config: The settings.
-        noun: The word for what is compared: ``run`` or ``mode``.
+        noun: The word for what is compared: ``run`` for files of the user, ``mode`` for searches.
         unscored: Labels of modes without figures.
     """
 
@@ -427,11 +427,6 @@ class ComparisonReport(ReportModel):
 
         return match_name(requested, self.canonical_names)
 
-    @property
-    def noun(self) -> str:
-        """The word for what is compared: ``run`` for files of the user, ``mode`` for searches."""
-        return self.setup.noun
-
     def higher_is_better(self, measure: str) -> bool:
         """Return whether a higher value of one of the report's measures is the better one.
 
@@ -470,7 +465,7 @@ class ComparisonReport(ReportModel):
         data = ", ".join(filter(None, (setup.data, plural(setup.queries, "query", "queries"))))
         verdict = f"{self.verdict.text} " if self.verdict else ""
         caption = f"{verdict}{data}; {self.confidence * 100:g}% intervals"
-        return TextTable.of([self.noun.capitalize(), *measures], rows, caption=caption)
+        return TextTable.of([setup.noun.capitalize(), *measures], rows, caption=caption)
 
     @checked
     def plot(self, measures: Sequence[str] | None = None) -> Figure:

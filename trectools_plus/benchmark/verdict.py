@@ -84,17 +84,13 @@ def make_verdict(report: ComparisonReport, measure: str) -> Verdict | None:
     has_baseline = measure not in report.unranked and bool(baselines and rest)
     best = choose(rest, key=means.__getitem__) if has_baseline else report.best_mode[measure]
     others = baselines if has_baseline else [mode for mode in means if mode != best]
+    names = join_names(report.setup.unscored, f"{report.setup.noun}s", _NAMED)
+    end = f"; not scored: {names}." if names else "."
     if best in means and others:
-        second = choose(others, key=means.__getitem__)
-        return _judge_pair(report, measure, (best, second), means, has_baseline=has_baseline)
+        pair = best, choose(others, key=means.__getitem__)
+        return _judge_pair(report, measure, pair, means, end, has_baseline=has_baseline)
     top = None if measure in report.unranked else choose(means.values(), default=None)
-    return _judge_means(report, measure, means, top)
-
-
-def _end(report: ComparisonReport) -> str:
-    """Return the end of the sentence, with the modes that were not scored."""
-    labels = report.setup.unscored
-    return f"; not scored: {join_names(labels, f'{report.noun}s', _NAMED)}." if labels else "."
+    return _judge_means(report, measure, means, top, end)
 
 
 def _judge_pair(
@@ -102,6 +98,7 @@ def _judge_pair(
     measure: str,
     pair: tuple[str, str],
     means: Mapping[str, float],
+    end: str,
     *,
     has_baseline: bool,
 ) -> Verdict:
@@ -125,7 +122,7 @@ def _judge_pair(
     else:
         is_best = report.best_mode_significant.get(measure, False)
         rank = "is best" if is_best else f"scores {'highest' if is_higher else 'lowest (best)'}"
-        against = f"against every other {report.noun} " if is_best and len(means) > 2 else ""
+        against = f"against every other {report.setup.noun} " if is_best and len(means) > 2 else ""
         proof = f"{'' if significant else 'not '}significant {against}with {queries}"
         text = f"{first} {rank} on {measure}: {figures} over {other}{interval}; {proof}"
     steps = []
@@ -135,7 +132,7 @@ def _judge_pair(
             f"{first} and {other} is detected in at least 80 of 100 cases."
         )
     return Verdict(
-        text=text + _end(report),
+        text=text + end,
         measure=measure,
         best=best,
         second=second,
@@ -166,28 +163,27 @@ def _count_tested(report: ComparisonReport, measure: str, baseline: str) -> dict
 
 
 def _judge_means(
-    report: ComparisonReport, measure: str, means: Mapping[str, float], top: float | None
+    report: ComparisonReport, measure: str, means: Mapping[str, float], top: float | None, end: str
 ) -> Verdict:
     """Return the verdict without a pair: one mode, a tie, or modes that are not ranked."""
     only = next(iter(report.modes.values())).measures[measure] if len(report.modes) == 1 else None
     n, best = only.n if only else report.setup.queries, report.best_mode[measure]
     queries, value = plural(n, "query", "queries"), only.mean if only else top
     tied = [] if top is None else [mode for mode, mean in means.items() if abs(mean - top) <= EQUAL]
+    labels = [report.modes[mode].label for mode in tied or means]
+    label = join_names(labels, f"{report.setup.noun}s", _NAMED)
     if not means:
-        text = f"{measure} is undefined for every {report.noun}"
+        text = f"{measure} is undefined for every {report.setup.noun}"
     elif top is None and only is None:
-        text = f"The {report.noun}s are not ranked on {measure}: means over different queries"
+        text = f"The {report.setup.noun}s are not ranked on {measure}: means over different queries"
     elif len(tied) > 1:
         which = "" if len(tied) == len(report.modes) else "best "
-        text = (
-            f"{_join(report, tied)} have the same {which}mean on {measure}: {_show(value)} with "
-            f"{queries}"
-        )
+        text = f"{label} have the same {which}mean on {measure}: {_show(value)} with {queries}"
     else:
-        label, interval = _join(report, tied or [*means]), _show_interval(only.ci if only else None)
+        interval = _show_interval(only.ci if only else None)
         text = f"{label} has a mean of {_show(value)}{interval} on {measure} over {queries}"
     return Verdict(
-        text=text + _end(report),
+        text=text + end,
         measure=measure,
         best=best if best in means else None,
         second=None,
@@ -227,10 +223,6 @@ def _headlines_of(config: Mapping[str, Any]) -> tuple[str, ...]:
     """Return the headline measures of a configuration that names none, the primary one first."""
     is_over_terms = config.get("dataset") == "hpo" or config.get("ontology") is not None
     return _HEADLINES_OF_TERMS if is_over_terms else DEFAULT_MEASURES
-
-
-def _join(report: ComparisonReport, modes: Sequence[str]) -> str:
-    return join_names([report.modes[mode].label for mode in modes], f"{report.noun}s", _NAMED)
 
 
 def _show(value: float | None, sign: str = "") -> str:

@@ -256,20 +256,6 @@ def score_judged(measures: Sequence[Measure], run: JudgedRun) -> FloatArray:
         UsageError: If a measure cannot score this input.
     """
     run = run.cut(deepest_rank_needed(measures))  # saves time
-    without_results = [measure.value_without_results for measure in measures]
-    return np.where(run.retrieved[:, None] > 0, score_by_class(measures, run), without_results)
-
-
-def score_by_class(measures: Sequence[Measure], run: JudgedRun) -> FloatArray:
-    """Score a run, the measures of a class together.
-
-    Args:
-        measures: The measures, each once.
-        run: The run.
-
-    Returns:
-        Array of shape (queries, measures); values of queries without results are meaningless.
-    """
     groups: dict[type[Measure], list[int]] = {}
     for position, measure in enumerate(measures):
         groups.setdefault(type(measure), []).append(position)
@@ -277,7 +263,8 @@ def score_by_class(measures: Sequence[Measure], run: JudgedRun) -> FloatArray:
     for kind, positions in groups.items():
         columns = kind.score_together([measures[position] for position in positions], run)
         table[:, positions] = np.transpose(columns)
-    return table
+    without_results = [measure.value_without_results for measure in measures]
+    return np.where(run.retrieved[:, None] > 0, table, without_results)
 
 
 def accept_unjudged(measures: Iterable[Measure]) -> bool:

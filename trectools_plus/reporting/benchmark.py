@@ -84,7 +84,7 @@ def _tables(report: ComparisonReport, measures: Sequence[str]) -> list[Block]:
     if baselines_of(report):
         tables.append(differences_table(report, [report.primary_measure]))
     elif len(report.modes) > 1:
-        lines.append(f"*: significantly ahead of every other {report.noun}; n.s.: not.")
+        lines.append(f"*: significantly ahead of every other {report.setup.noun}; n.s.: not.")
     return [*tables, *(Paragraph(line, "small") for line in lines)]
 
 
@@ -142,7 +142,7 @@ def _fit_tables(console: Console, report: ComparisonReport) -> list[Block]:
     more = len(report.modes) - len({*modes, *baselines})
     return [
         differences_table(report, measures, modes),
-        Paragraph(f"… {plural(more, f'more {report.noun}')}: --all" if more else ""),
+        Paragraph(f"… {plural(more, f'more {report.setup.noun}')}: --all" if more else ""),
         *(
             Paragraph(line, "small")
             for line in explain(report, measures, {}, intervals=not baselines)
@@ -166,7 +166,7 @@ def list_notes(report: ComparisonReport) -> list[str]:
             text += "; ".join(result.diagnostics.notes)
             labels_of.setdefault(text, []).append(result.label)
     for text, labels in labels_of.items():
-        notes.append(f"{join_names(labels, f'{report.noun}s', 3)}{text}.")
+        notes.append(f"{join_names(labels, f'{report.setup.noun}s', 3)}{text}.")
     return [*notes, *report.notes]
 
 
@@ -208,7 +208,7 @@ def report_sections(report: BenchmarkReport) -> list[Fold]:
         Fold("Paired differences", _differences(report), "differences"),
         Fold("Groups of queries", _strata(report), "strata"),
         Fold("Diagnosis", [Bullets(diagnosis)], "diagnosis"),
-        Fold(f"Queries that fail in every {report.noun}", _failing(report), "failing"),
+        Fold(f"Queries that fail in every {report.setup.noun}", _failing(report), "failing"),
         Fold("Diagnostics", _runs(report), "runs"),
         Fold("Definitions", [definitions], "definitions"),
         Fold("Settings", [how, settings], "settings"),
@@ -222,7 +222,7 @@ def _differences(report: ComparisonReport) -> list[Block]:
     entries = sorted(report.comparisons, key=lambda entry: order.index(entry.measure))
     if not entries:
         return []
-    noun, queries = report.noun, report.setup.queries
+    noun, queries = report.setup.noun, report.setup.queries
     label_of = {mode: result.label for mode, result in report.modes.items()}
     rows = table_of(
         {
@@ -276,7 +276,7 @@ def _strata(report: BenchmarkReport) -> list[Block]:
 
 
 def _failing(report: BenchmarkReport) -> list[Block]:
-    noun, failing = report.noun, report.failing_queries
+    noun, failing = report.setup.noun, report.failing_queries
     rows = []
     for query in failing[:MOST_QUERIES]:
         row = {"Query": query.query_id, "Text": visible(query.text or "–", _LONGEST_TEXT)}
@@ -294,7 +294,7 @@ def _failing(report: BenchmarkReport) -> list[Block]:
 
 def _runs(report: BenchmarkReport) -> list[Block]:
     """Return sizes and gaps of every mode."""
-    rows, noun = [], report.noun.capitalize()
+    rows, noun = [], report.setup.noun.capitalize()
     for result in report.modes.values():
         sizes = result.diagnostics
         shares = (f"{share:.1%} ({n})" for n, share in sizes.judged.items() if share is not None)

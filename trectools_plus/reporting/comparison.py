@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 
 from trectools_plus.benchmark.report import ComparisonReport, MeasureResult, StratumResult
 from trectools_plus.benchmark.verdict import baselines_of
-from trectools_plus.display import Cell, TableColumn, TextTable, make_row
+from trectools_plus.display import Cell, TableColumn, TextTable
 from trectools_plus.errors import UsageError
 from trectools_plus.reporting.document import NARROW, show, show_ci, show_p, table_of
 from trectools_plus.statistics.comparison import (
@@ -165,9 +165,9 @@ def means_table(
     columns = [TableColumn(Cell("Metric"), whole=True)]
     for mode, result in report.modes.items():
         columns.append(TableColumn(Cell(result.label, marks=letters.get(mode, "")), widest=24))
-    rows = (
-        make_row([name, *mean_cells(report, name, letters, decimals).values()]) for name in measures
-    )
+    rows: list[list[str | Cell]] = [
+        [name, *mean_cells(report, name, letters, decimals).values()] for name in measures
+    ]
     return TextTable.of(columns, rows)
 
 
@@ -186,14 +186,14 @@ def headline_table(report: ComparisonReport, measures: Sequence[str]) -> TextTab
                 mark = "*" if report.best_mode_significant[name] else "n.s."
                 cell = Cell(report.modes[best].label, marks=mark)
             rows.append((*row.cells, cell))
-        table = TextTable.of([*table.columns, f"Best {report.noun.capitalize()}"], rows)
+        table = TextTable.of([*table.columns, f"Best {report.setup.noun.capitalize()}"], rows)
     return fold(report, table)
 
 
 def fold(report: ComparisonReport, table: TextTable, by: str = "") -> TextTable:
     """Return the table with modes as rows if there are more than five of them."""
     too_many = len(report.modes) > MOST_COLUMNS
-    return table.transposed(f"{report.noun.capitalize()}{by}") if too_many else table
+    return table.transposed(f"{report.setup.noun.capitalize()}{by}") if too_many else table
 
 
 def differences_table(
@@ -227,7 +227,7 @@ def differences_table(
         label = label if modes is None else cut_middle(label)
         if len(baselines) > 1 and mode != baseline:
             label += f" − {report.modes[baseline].label}"
-        row: dict[str, object] = {report.noun.capitalize(): label}
+        row: dict[str, object] = {report.setup.noun.capitalize(): label}
         for name in measures:
             pair, mean = entries.get((mode, baseline, name)), means[name][mode]
             marks = "*" * (name != first and pair is not None and pair.significant)
@@ -288,7 +288,7 @@ def paper_table(
     else:
         table = means_table(report, measures, letters, layout.decimals)
     turned = (systems == "columns") == has_baseline
-    return table.transposed(report.noun.capitalize()) if turned else table, notes
+    return table.transposed(report.setup.noun.capitalize()) if turned else table, notes
 
 
 def explain(
@@ -330,7 +330,9 @@ def explain(
         lines += map(describe_difference_intervals, report.comparisons[:1])
         lines += narrow_lines(pair.ci for pair in report.comparisons if pair.measure == measures[0])
     elif letters:
-        lines.append(f"A letter: significantly better than the {report.noun} with that letter.")
+        lines.append(
+            f"A letter: significantly better than the {report.setup.noun} with that letter."
+        )
     return lines
 
 

@@ -411,7 +411,7 @@ def _html_table(table: TextTable) -> str:
             for kind, cell in zip(kinds[1:], others, strict=True)
         )
         rows += f'<tr><th scope="row">{first}</th>{"".join(cells)}</tr>\n'
-    name = _safe(table.caption or ", ".join(column.name for column in table.columns))
+    name = _safe(table.caption or ", ".join(column.heading.text for column in table.columns))
     return (
         f'<div class="scroll" role="group" aria-label="{name}" tabindex="0">\n'
         f'<table data-sortable="">\n<caption class="unseen">{name}</caption>\n'

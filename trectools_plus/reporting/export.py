@@ -135,7 +135,7 @@ def table_as_text(
     """
     names = measures and [*dict.fromkeys(require_measure(report, name) for name in measures)]
     if kind == "csv":
-        frame = table_as_frame(report, names).rename({"mode": report.noun})
+        frame = table_as_frame(report, names).rename({"mode": report.setup.noun})
         return frame_as_csv(frame.with_columns(pl.col("better_than").list.join(";")))
     table, notes = paper_table(report, names or report.headline_measures, layout)
     caption = layout.caption or describe_dataset(report)

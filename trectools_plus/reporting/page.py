@@ -120,13 +120,13 @@ def render_html(report: BenchmarkReport, evidence: QueryEvidence | None = None) 
         ],
     }
     letters = name_letters(report, headlines)
-    table = means_table(report, headlines, letters).transposed(report.noun.capitalize())
+    table = means_table(report, headlines, letters).transposed(report.setup.noun.capitalize())
     styles, scripts = ("".join(map(read_asset, names)) for names in (_STYLES, _SCRIPTS))
     labels = [result.label for result in report.modes.values()]
     return _read_template().render(
         report=report,
-        title=f"{join_names(labels, f'{report.noun}s', 3)} on {report.manifest.dataset.id}",
-        facts=[method_line(report), describe_dataset(report)],
+        title=f"{join_names(labels, f'{report.setup.noun}s', 3)} on {report.manifest.dataset.id}",
+        facts=[*filter(None, (method_line(report), describe_dataset(report)))],
         notes=list_notes(report),
         result=html([table]),
         legend=explain(report, headlines, letters),

@@ -268,7 +268,7 @@ def plot_differences(
     best = report.best_mode[name]
     pairs.sort(key=lambda pair: best not in (pair.baseline, pair.contrast))
     values = per_query.filter(measure=name).pivot("run", index="query_id", values="value")
-    labels = [f"{place} {report.noun} better" for place in ("first", "second")]
+    labels = [f"{place} {report.setup.noun} better" for place in ("first", "second")]
     if not report.higher_is_better(name):
         labels.reverse()
     title = f"Differences in {name}, query by query"

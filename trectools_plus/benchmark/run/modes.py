@@ -251,25 +251,21 @@ def _fetch_modes(
         for mode, run in fetched.items()
         if run.status not in SCORED
     }
-
-    def cut(run: Run) -> pl.DataFrame:
-        if excluded is None:
-            return run.frame
-        kept = excluded.from_run(run).frame.group_by("query_id", maintain_order=True)
-        return kept.head(config.depth).with_columns(
-            rank=pl.int_range(1, pl.len() + 1).over("query_id")
-        )
-
     if len(unscored) == len(fetched):
         refuse_unscorable(fetched)
-    scored = {
-        mode: replace(
-            write_mode_run(dataset, folder, Run(cut(answer.run), mode), measures),
+    modes = Modes({}, unscored)
+    for mode, answer in fetched.items():
+        if mode in unscored:
+            continue
+        run = Run(answer.run.frame, mode)
+        if excluded is not None:
+            kept = excluded.from_run(run).frame.group_by("query_id", maintain_order=True)
+            ranks = pl.int_range(1, pl.len() + 1).over("query_id")
+            run = Run(kept.head(config.depth).with_columns(rank=ranks), mode)
+        modes.scored[mode] = replace(
+            write_mode_run(dataset, folder, run, measures),
             latency_ms=answer.latency_ms,
             index_key=" ".join(f"{name}:{key}" for name, key in answer.index_keys.items()) or None,
             cut_short=answer.cut_short,
         )
-        for mode, answer in fetched.items()
-        if mode not in unscored
-    }
-    return Modes(scored, unscored)
+    return modes
