@@ -67,11 +67,6 @@ class TableColumn:
     whole: bool = False
     widest: int | None = None
 
-    @property
-    def name(self) -> str:
-        """The text above the column."""
-        return self.heading.text
-
 
 @dataclass(frozen=True, slots=True)
 class TableRow:
@@ -127,7 +122,12 @@ class TextTable:
             name if isinstance(name, TableColumn) else TableColumn(Cell(name), right=name in right)
             for name in header
         )
-        made = (row if isinstance(row, TableRow) else make_row(row) for row in rows)
+        made = (
+            row
+            if isinstance(row, TableRow)
+            else TableRow(tuple(cell if isinstance(cell, Cell) else Cell(cell) for cell in row))
+            for row in rows
+        )
         return cls(tuple(columns), tuple(made), caption, total)
 
     def transposed(self, corner: str) -> TextTable:
@@ -171,7 +171,7 @@ class TextTable:
         Columns that exceed 100 characters follow in further blocks, each with the first column.
         Rich, which prints tables on terminals, would need most of the time of a short command.
         """
-        texts = [[printable(column.name) for column in self.columns]]
+        texts = [[printable(column.heading.text) for column in self.columns]]
         texts += [[printable(cell.text) for cell in row.cells] for row in self.rows]
         widths = [max(map(len, column_texts)) for column_texts in zip(*texts, strict=True)]
         blocks, used = [[0]], widths[0]
@@ -185,12 +185,6 @@ class TextTable:
             yield from [""] * bool(number)
             for row in texts:
                 yield "  ".join(aligns[at](row[at], widths[at]) for at in block)
-
-
-def make_row(cells: Iterable[str | Cell]) -> TableRow:
-    """Make a row of texts and cells."""
-    made = (cell if isinstance(cell, Cell) else Cell(cell) for cell in cells)
-    return TableRow(tuple(made))
 
 
 class Displayed:
@@ -266,7 +260,7 @@ def _fields(value: Any) -> dict[str, Any]:
 def _text_table(table: TextTable) -> str:
     """Return the caption and the first rows, with aligned columns."""
     rows = [[visible(cell.text, _MAX_CELL) for cell in row.cells] for row in table.rows[:_MAX_ROWS]]
-    header = [visible(column.name, _MAX_CELL) for column in table.columns]
+    header = [visible(column.heading.text, _MAX_CELL) for column in table.columns]
     lines = [f"  {line}".rstrip() for line in TextTable.of(header, rows).lines()]
     total = len(table.rows) if table.total is None else table.total
     more = [f"  … and {total - len(rows):,} more"] if total > len(rows) else []

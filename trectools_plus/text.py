@@ -44,13 +44,13 @@ def visible(text: str, longest: int = MAX_ID_LENGTH, *, marks: bool = False) -> 
     >>> visible("d\u00a002")
     'd\\xa002'
     """
-    shown = "".join(_visible_character(character, marks=marks) for character in text[: longest + 1])
+    shown = "".join(
+        sign
+        if sign.isprintable() and not (marks and unicodedata.combining(sign))
+        else sign.encode("unicode_escape").decode()
+        for sign in text[: longest + 1]
+    )
     return shown[: longest - 1] + "…" if len(text) > longest else shown
-
-
-def _visible_character(character: str, *, marks: bool) -> str:
-    is_plain = character.isprintable() and not (marks and unicodedata.combining(character))
-    return character if is_plain else character.encode("unicode_escape").decode()
 
 
 def printable(text: str, *, breaks: bool = False) -> str:
@@ -64,8 +64,7 @@ def printable(text: str, *, breaks: bool = False) -> str:
         return text
     kept = "\n\t" if breaks else ""
     return _CONTROL.sub(
-        lambda match: match[0] if match[0] in kept else _visible_character(match[0], marks=False),
-        text,
+        lambda sign: sign[0] if sign[0] in kept else sign[0].encode("unicode_escape").decode(), text
     )
 
 

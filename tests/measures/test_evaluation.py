@@ -190,7 +190,7 @@ def test_repeated_and_scattered_judgments_count_once_and_are_grouped():
     assert judged.query_ids == ["b", "a", "c"]
     rows = [(0, "d1", 1), (0, "d2", 2), (1, "d1", 0), (1, "d2", 1)]
     assert judged.frame.rows() == [*rows, (2, "d1", 0)]
-    assert judged.without_relevant == ["c"]
+    assert 0 in judged.highest
 
 
 def test_findings_that_change_no_figure_are_notes(tmp_path):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -13,7 +13,6 @@ import polars as pl
 from trectools_plus.benchmark.report import MeasureDefinition, MeasureResult, StratumResult
 from trectools_plus.benchmark.run.config import Comparing
 from trectools_plus.benchmark.run.targets import Target, find_uplift_baseline, judge_mean
-from trectools_plus.benchmark.verdict import find_primary
 from trectools_plus.errors import IncomparableError
 from trectools_plus.formats.tables import TOPICS_SCHEMA, Topics
 from trectools_plus.measures.evaluation import Evaluation
@@ -87,12 +86,12 @@ def summarise_means(
     return results
 
 
-Strata = dict[str, dict[str, dict[str, dict[str, StratumResult]]]]
-"""By field, value, mode and measure."""
 Rows = npt.NDArray[np.intp]
 
 
-def make_strata(topics: Topics, evaluation: Evaluation, options: IntervalOptions) -> Strata:
+def make_strata(
+    topics: Topics, evaluation: Evaluation, options: IntervalOptions
+) -> dict[str, dict[str, dict[str, dict[str, StratumResult]]]]:
     """Compute mean, number of queries and interval of each mode and measure, per value of a field.
 
     All modes and measures of a stratum use one set of resamples. Undefined values are left out;
@@ -170,8 +169,10 @@ def summarise_rows(
     Returns:
         By run and measure.
     """
-    tables = {run: table[rows] for run, table in evaluation.tables.items()}
-    return summarise_means(replace(evaluation, tables=tables), options)
+    return summarise_means(
+        replace(evaluation, tables={run: table[rows] for run, table in evaluation.tables.items()}),
+        options,
+    )
 
 
 class Compared(NamedTuple):
@@ -246,9 +247,9 @@ def compare_modes(
 
 def _is_behind(scores: PairedScores) -> bool:
     """Return whether the contrast is worse than the baseline."""
-    differences = scores.shared.after - scores.shared.before
-    sign = 1.0 if scores.higher_is_better else -1.0
-    return differences.size > 0 and float((sign * differences).mean()) < -EQUAL
+    differences = scores.after - scores.before
+    defined = differences[~np.isnan(differences)] * (1.0 if scores.higher_is_better else -1.0)
+    return defined.size > 0 and float(defined.mean()) < -EQUAL
 
 
 def _find_groups(means: Mapping[str, float], pairs: Sequence[Comparison]) -> list[list[str]]:
@@ -284,9 +285,3 @@ def refuse_different_queries(evaluation: Evaluation) -> None:
             "nothing was found for any judged query, so missing=drop leaves no query",
             remedy="use missing=zero, which counts a query without results as 0",
         )
-
-
-def find_primary_of(config: Mapping[str, Any], evaluation: Evaluation) -> str:
-    """Return the primary measure of an evaluation; ``config`` is that of the manifest."""
-    names = {one.requested_name: one.name for one in evaluation.measures}
-    return find_primary(config, names)

@@ -9,19 +9,10 @@ from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 from trectools_plus.benchmark.compare import (
     compare_modes,
-    find_primary_of,
     refuse_different_queries,
     summarise,
 )
-from trectools_plus.benchmark.report import (
-    BenchmarkReport,
-    DatasetInfo,
-    Diagnostics,
-    Manifest,
-    ModeResult,
-    RunFile,
-    Verdict,
-)
+from trectools_plus.benchmark.report import ModeFigures, RunComparison, Verdict
 from trectools_plus.benchmark.run.config import Comparing, resampling_of
 from trectools_plus.benchmark.verdict import add_result
 from trectools_plus.display import Displayed, TextTable
@@ -69,12 +60,11 @@ class Comparisons(Displayed, Sequence[Comparison]):
     Attributes:
         evaluation: The scores of all systems, per query.
         report: Measures with intervals, comparisons, best systems, groups and verdict, as in the
-            report of a benchmark, for the functions of :mod:`trectools_plus.reporting`. It does
-            not describe files, so it cannot be verified.
+            report of a benchmark, for the functions of :mod:`trectools_plus.reporting`.
     """
 
     evaluation: Evaluation
-    report: BenchmarkReport
+    report: RunComparison
 
     @property
     def systems(self) -> list[str]:
@@ -146,7 +136,7 @@ class Comparisons(Displayed, Sequence[Comparison]):
         Raises:
             UsageError: If there is no such measure, or an argument is out of range.
         """
-        layout = (systems, decimals, caption, label)
+        layout = systems, decimals, caption, label
         return str(render("render_comparisons_latex", self.report, measures, *layout))
 
     def to_json(self) -> str:
@@ -154,7 +144,7 @@ class Comparisons(Displayed, Sequence[Comparison]):
 
         The keys are those of ``BenchmarkReport.json``.
         """
-        return str(render("render_comparisons_json", self))
+        return str(render("render_json", self.report))
 
     def to_polars(self) -> pl.DataFrame:
         """Return a row per system and measure: mean, interval and significance.
@@ -317,48 +307,29 @@ def make_comparisons(
             remedy = f"the runs are {', '.join(evaluation.run_names)}"
             raise UsageError(f"unknown baseline '{name}'", remedy=remedy)
     check_method(comparing.test, comparing.correction)
+    primary = evaluation.find_measure(primary_measure or evaluation.measure_names[0])
     refuse_different_queries(evaluation)
     notes = dict.fromkeys([*notes_on_unjudged(evaluation.judged), *evaluation.notes])
     evaluation = replace(evaluation, notes=[*notes])
-    options = resampling_of(comparing.options)
-    # Without files, versions and times, which a report of compare does not have.
-    manifest = Manifest(
-        dataset=DatasetInfo(id=source, queries=max(map(len, evaluation.query_ids.values()))),
-        config={
-            "measures": evaluation.measure_names,
-            "primary_measure": primary_measure,
-            # They were chosen for this comparison.
-            "headline_measures": evaluation.measure_names,
-            "baseline": [*comparing.baseline] or None,
-            "correction": comparing.correction,
-            "test": comparing.test,
-            **evaluation.averaging._asdict(),
-            **options,
-        },
-        seed=options["seed"],
-    )
-    primary = find_primary_of(manifest.config, evaluation)
+    config = {
+        "measures": evaluation.measure_names,
+        "primary_measure": primary_measure,
+        # They were chosen for this comparison.
+        "headline_measures": evaluation.measure_names,
+        "baseline": [*comparing.baseline] or None,
+        "correction": comparing.correction,
+        "test": comparing.test,
+        **evaluation.averaging._asdict(),
+        **resampling_of(comparing.options),
+    }
     measures = summarise(evaluation, comparing)
-    report = BenchmarkReport(
-        manifest=manifest,
+    report = RunComparison(
+        qrels=source or None,
+        queries=max(map(len, evaluation.query_ids.values())),
+        config=config,
+        notes=evaluation.notes,
         primary_measure=primary,
-        modes={
-            name: ModeResult(
-                label=name,
-                run=RunFile(queries=counts.n_run),
-                measures=measures[name],
-                diagnostics=Diagnostics(
-                    queries_without_relevant=evaluation.queries_without_relevant,
-                    status="incomplete" if counts.n_missing else "complete",
-                ),
-            )
-            for name, counts in evaluation.counts.items()
-        },
+        modes={name: ModeFigures(label=name, measures=measures[name]) for name in measures},
         **compare_modes(comparing, evaluation, primary, "run")._asdict(),
     )
-    if primary_measure is not None and report.find_measure(primary_measure) is None:
-        raise UsageError(
-            f"the primary measure {primary_measure} is not one of the measures",
-            remedy=f"use one of {', '.join(report.measure_names)}",
-        )
     return Comparisons(evaluation, add_result(report))

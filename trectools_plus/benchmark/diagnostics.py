@@ -17,7 +17,6 @@ from trectools_plus.benchmark.report import (
     FailingQuery,
     MeasureDefinition,
     ModeResult,
-    ModeStatus,
 )
 from trectools_plus.benchmark.run.config import BenchmarkConfig
 from trectools_plus.benchmark.run.dataset import Dataset
@@ -70,8 +69,7 @@ def find_diagnostics(
             "search found more": bool(mode.cut_short),
         }
         reasons = [reason for reason, applies in gaps.items() if applies]
-        status: ModeStatus = "incomplete" if reasons else "complete"
-        share = None if mode.status == "empty" else none_if_nan(judged.mean(name, JUDGED))
+        share = None if mode.info.path is None else none_if_nan(judged.mean(name, JUDGED))
         results[name] = Diagnostics(
             findings=mode.findings,
             queries_without_relevant=evaluation.queries_without_relevant,
@@ -79,7 +77,7 @@ def find_diagnostics(
             judged={JUDGED: share},
             shallow_queries=shallow,
             cut_short=mode.cut_short or None,
-            status=status,
+            status="incomplete" if reasons else "complete",
             notes=reasons,
         )
     return results
@@ -181,8 +179,10 @@ def diagnose(modes: Mapping[str, ModeResult], *, pooled: bool) -> list[Diagnosis
     for mode, result in modes.items():
         if result.status == "empty":
             observed = "nothing was found for any query"
-            suggests = "no word of the queries is a term of the index: look at the language of "
-            suggests += "both, at stemming and stop words, and at what of the documents is indexed"
+            suggests = (
+                "no word of the queries is a term of the index: look at the language of both, at "
+                "stemming and stop words, and at what of the documents is indexed"
+            )
             patterns.append((mode, "nothing-found", observed, suggests))
             continue
         for sign, label, suggests in _PATTERNS:

@@ -237,7 +237,6 @@ def combine(
     is_parallel = expected == expected[:1] * len(expected) and all(map(scored[0].equals, scored))
     version = (first.manifest.dataset.version or "").partition(" with ")[0]
     reciprocal_rank = first.find_measure("RR")
-    compared = first.modes if is_parallel else ()
     return MultilingualReport(
         corpus=f"{first.manifest.dataset.id} {version}".strip(),
         mode_names={mode: result.label for mode, result in first.modes.items()},
@@ -248,7 +247,9 @@ def combine(
         if reciprocal_rank is None
         else {mode: one[reciprocal_rank].mean for mode, one in summaries.items()},
         parallel=is_parallel,
-        differences={mode: _compare_languages(mode, results) for mode in compared},
+        differences={
+            mode: _compare_languages(mode, results) for mode in (first.modes if is_parallel else ())
+        },
         command=command,
     )
 

@@ -7,12 +7,11 @@ accept version 1.0.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
 from pydantic import Field
 
@@ -20,6 +19,7 @@ from trectools_plus.benchmark.run.targets import TargetResult
 from trectools_plus.choices import Averaging
 from trectools_plus.display import TextTable
 from trectools_plus.errors import checked
+from trectools_plus.formats.hashing import sha256_text
 from trectools_plus.lazy_names import render
 from trectools_plus.measures.scoring import Ties
 from trectools_plus.models import BaseManifest, ReportModel, WithoutUnset
@@ -37,9 +37,6 @@ from trectools_plus.validation.findings import Finding, Severity
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-ModeStatus = Literal["complete", "incomplete"]
-ResultStatus = Literal["ok", "empty", "failed", "unavailable"]
 
 
 class MeasureDefinition(WithoutUnset):
@@ -152,8 +149,9 @@ def record_findings(findings: Iterable[Finding]) -> list[FindingRecord]:
 
 def hash_config(config: Mapping[str, Any]) -> str:
     """Return the SHA-256 (hex) of a configuration as JSON with sorted keys and no blanks."""
-    text = json.dumps(config, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-    return hashlib.sha256(text.encode()).hexdigest()
+    return sha256_text(
+        json.dumps(config, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    )
 
 
 def make_experiment_id(moment: datetime, config_hash: str) -> str:
@@ -234,25 +232,30 @@ class Diagnostics(WithoutUnset):
     cut_short: list[str] | None = None
     """Queries for which the mode returned fewer documents than requested although it found more
     results. Omitted if there are none."""
-    status: ModeStatus
+    status: Literal["complete", "incomplete"]
     """``incomplete`` if a query has no results or was cut short, a given run file has shallow
     queries, or the mode was fetched to a smaller depth than a measure's cutoff."""
     notes: list[str] = Field(default_factory=list)
     """The reasons why it is incomplete, and remarks on its results."""
 
 
-class ModeResult(ReportModel):
-    """Everything about one mode (or one given run)."""
+class ModeFigures(ReportModel):
+    """The figures of one mode (or one given run)."""
 
     label: str
     """The name in tables."""
-    status: ResultStatus = "ok"
+    measures: dict[str, MeasureResult]
+    """By the measures' names as requested; ``definition.name`` is the canonical name."""
+
+
+class ModeResult(ModeFigures):
+    """Everything about one mode (or one given run)."""
+
+    status: Literal["ok", "empty", "failed", "unavailable"] = "ok"
     """``empty`` if nothing was found for any query; every measure is then 0 or undefined.
     Modes that are ``failed``, ``unavailable`` or incomplete are in the report's ``unscored``."""
     run: RunFile
     """The run file that was scored."""
-    measures: dict[str, MeasureResult]
-    """By the measures' names as requested; ``definition.name`` is the canonical name."""
     latency_ms: Latency | None = None
     """Null for given run files."""
     diagnostics: Diagnostics
@@ -347,13 +350,27 @@ class FailingQuery(ReportModel):
     """Rank of the first relevant document by mode; null if none was returned."""
 
 
-class BenchmarkReport(ReportModel):
-    """The result of a benchmark."""
+class Setup(NamedTuple):
+    """The data and the settings of a comparison.
 
-    schema_version: Literal["1.0", "1.1"] = SCHEMA_VERSION
-    """The version of this schema."""
-    manifest: Manifest
-    """Data, settings, versions and hashes."""
+    Attributes:
+        data: The dataset, or the file of the judgments; empty without one.
+        queries: Number of queries in the means.
+        config: The settings.
+        noun: The word for what is compared: ``run`` for files of the user, ``mode`` for searches.
+        unscored: Labels of modes without figures.
+    """
+
+    data: str
+    queries: int
+    config: dict[str, Any]
+    noun: str
+    unscored: Sequence[str] = ()
+
+
+class ComparisonReport(ReportModel):
+    """The figures of modes or runs, and their differences."""
+
     primary_measure: str = ""
     """The measure of the verdict. Computed for reports that don't have it."""
     headline_measures: list[str] = Field(default_factory=list)
@@ -365,10 +382,8 @@ class BenchmarkReport(ReportModel):
     best_overall: BestOverall | None = None
     """The best mode on the primary measure; null with one mode, on a tie, or if the modes are not
     ranked."""
-    modes: dict[str, ModeResult]
+    modes: Mapping[str, ModeFigures]
     """By mode, in the order of the configuration."""
-    unscored: dict[str, UnscoredMode] = Field(default_factory=dict)
-    """Modes without figures, which are not compared."""
     comparisons: list[Comparison]
     """Each pair of modes, or each mode against the baseline, on each measure. The p-values are
     adjusted for all of them on one measure."""
@@ -383,19 +398,16 @@ class BenchmarkReport(ReportModel):
     groups: dict[str, list[list[str]]] = Field(default_factory=dict)
     """By measure, the largest groups of at least two modes without significant differences, the
     best first; a mode may be in several. Empty if the means are over different queries."""
-    strata: dict[str, dict[str, dict[str, dict[str, StratumResult]]]] = Field(default_factory=dict)
-    """By field of the topics, value (most queries first), mode and measure."""
-    failing_queries: list[FailingQuery] = Field(default_factory=list)
-    """Queries for which every mode scores 0 on the primary measure."""
-    diagnosis: list[Diagnosis] = Field(default_factory=list)
-    """Patterns in the figures."""
-    notes: list[str] = Field(default_factory=list)
-    """Remarks on the report as a whole, a sentence each."""
+
+    @property
+    def setup(self) -> Setup:
+        """The data and the settings."""
+        raise NotImplementedError
 
     @property
     def confidence(self) -> float:
         """The level of the intervals and, as 1 minus it, of the tests; between 0 and 1."""
-        return float(self.manifest.config.get("confidence", DEFAULT_CONFIDENCE))
+        return float(self.setup.config.get("confidence", DEFAULT_CONFIDENCE))
 
     @property
     def measure_names(self) -> list[str]:
@@ -405,27 +417,15 @@ class BenchmarkReport(ReportModel):
     @property
     def canonical_names(self) -> dict[str, str]:
         """The canonical name of each measure by its name as requested."""
-        names = {name: name for name in self.measure_names}
-        for mode in self.modes.values():
-            names |= {name: one.definition.name or name for name, one in mode.measures.items()}
-        return names
+        figures = [item for mode in self.modes.values() for item in mode.measures.items()]
+        named = {name: one.definition.name or name for name, one in figures}
+        return {name: named.get(name, name) for name in (*self.measure_names, *named)}
 
     def find_measure(self, requested: str) -> str | None:
         """Return the report's name of a measure in any spelling; ``None`` if it has none."""
         from trectools_plus.measures.parser import match_name
 
         return match_name(requested, self.canonical_names)
-
-    @property
-    def noun(self) -> str:
-        """The word for what is compared: ``run`` for files of the user, ``mode`` for searches."""
-        is_benchmark = self.manifest.experiment_id != ""  # otherwise the result of compare
-        return "mode" if is_benchmark and self.manifest.config.get("runs") is None else "run"
-
-    @property
-    def runs(self) -> list[RunFile]:
-        """The runs of the modes."""
-        return [one.run for one in self.modes.values()]
 
     def higher_is_better(self, measure: str) -> bool:
         """Return whether a higher value of one of the report's measures is the better one.
@@ -457,15 +457,15 @@ class BenchmarkReport(ReportModel):
 
     def _content(self) -> TextTable:
         """Return the verdict and the headline measures of every mode."""
-        measures, dataset = self.headline_measures or self.measure_names, self.manifest.dataset
+        measures, setup = self.headline_measures or self.measure_names, self.setup
         rows = [
-            [mode.label, *(_show(mode.measures[name], dataset.queries) for name in measures)]
+            [mode.label, *(_show(mode.measures[name], setup.queries) for name in measures)]
             for mode in self.modes.values()
         ]
-        data = ", ".join(filter(None, (dataset.id, plural(dataset.queries, "query", "queries"))))
+        data = ", ".join(filter(None, (setup.data, plural(setup.queries, "query", "queries"))))
         verdict = f"{self.verdict.text} " if self.verdict else ""
         caption = f"{verdict}{data}; {self.confidence * 100:g}% intervals"
-        return TextTable.of([self.noun.capitalize(), *measures], rows, caption=caption)
+        return TextTable.of([setup.noun.capitalize(), *measures], rows, caption=caption)
 
     @checked
     def plot(self, measures: Sequence[str] | None = None) -> Figure:
@@ -482,6 +482,53 @@ class BenchmarkReport(ReportModel):
         """
         found: Figure = render("plot_report", self, measures)
         return found
+
+
+class RunComparison(ComparisonReport):
+    """The comparison of given runs, as in ``compare --format json``."""
+
+    qrels: str | None
+    """The file of the judgments; null if they are not from a file."""
+    queries: int
+    """Number of queries in the means."""
+    config: dict[str, Any]
+    """Measures, baselines, and the settings of means, intervals and tests."""
+    notes: list[str]
+    """Notes on the input for readers of the figures."""
+
+    @property
+    def setup(self) -> Setup:
+        """The data and the settings."""
+        return Setup(self.qrels or "", self.queries, self.config, "run")
+
+
+class BenchmarkReport(ComparisonReport):
+    """The result of a benchmark."""
+
+    schema_version: Literal["1.0", "1.1"] = SCHEMA_VERSION
+    """The version of this schema."""
+    manifest: Manifest
+    """Data, settings, versions and hashes."""
+    modes: dict[str, ModeResult]
+    """By mode, in the order of the configuration."""
+    unscored: dict[str, UnscoredMode] = Field(default_factory=dict)
+    """Modes without figures, which are not compared."""
+    strata: dict[str, dict[str, dict[str, dict[str, StratumResult]]]] = Field(default_factory=dict)
+    """By field of the topics, value (most queries first), mode and measure."""
+    failing_queries: list[FailingQuery] = Field(default_factory=list)
+    """Queries for which every mode scores 0 on the primary measure."""
+    diagnosis: list[Diagnosis] = Field(default_factory=list)
+    """Patterns in the figures."""
+    notes: list[str] = Field(default_factory=list)
+    """Remarks on the report as a whole, a sentence each."""
+
+    @property
+    def setup(self) -> Setup:
+        """The data and the settings."""
+        dataset, config = self.manifest.dataset, self.manifest.config
+        noun = "mode" if config.get("runs") is None else "run"
+        labels = [mode.label for mode in self.unscored.values()]
+        return Setup(dataset.id, dataset.queries, config, noun, labels)
 
 
 def _show(result: MeasureResult, queries: int) -> str:

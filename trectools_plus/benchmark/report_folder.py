@@ -88,9 +88,9 @@ class ReportFolder:
                 where=str(self.path),
                 remedy="use a report as a benchmark wrote it, or run the benchmark again",
             )
-        for run in self.report.runs:
-            if run.path is not None:
-                self.files.find(run.path)
+        for mode in self.report.modes.values():
+            if mode.run.path is not None:
+                self.files.find(mode.run.path)
 
     def _list_problems(self) -> Iterator[str]:
         """Yield names that are not plain, and settings of another kind."""

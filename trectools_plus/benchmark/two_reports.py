@@ -116,8 +116,9 @@ def compare_reports(
     if not measures:
         raise IncomparableError("the reports have no measure in common", where=" and ".join(names))
     scores = read_scores(sources, pairs, measures)
-    count = plural(len(pairs), "comparison")
-    family = f"{count} on one measure: {plural(len(pairs), 'mode')}, B and A"
+    family = (
+        f"{plural(len(pairs), 'comparison')} on one measure: {plural(len(pairs), 'mode')}, B and A"
+    )
     compared = compare_scores(scores, Method(resampling_of(a.manifest.config), test, family=family))
     modes, notes = [], []
     for name, report, paired in zip(names, (a, b), zip(*pairs, strict=True), strict=True):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
@@ -16,6 +16,7 @@ from trectools_plus.benchmark.report import (
     SCHEMA_VERSION,
     BenchmarkReport,
     BestOverall,
+    ComparisonReport,
     FailingQuery,
     Verdict,
 )
@@ -29,6 +30,7 @@ from trectools_plus.text import join_names, plural
 
 _MOST_HEADLINES = 6
 _HEADLINES_OF_TERMS = ("RR", "HitRate@1", "HitRate@10", "nDCG@10", "R@10", "MaxOntSim@10")
+AnyReport = TypeVar("AnyReport", bound=ComparisonReport)
 _NAMED = 3
 """With more modes than this, a sentence gives only their number."""
 
@@ -52,12 +54,12 @@ def find_primary(config: Mapping[str, Any], names: Mapping[str, str]) -> str:
     return next((name for name in (*known, *names) if name is not None), "")
 
 
-def choose_headlines(report: BenchmarkReport, primary: str) -> list[str]:
+def choose_headlines(report: ComparisonReport, primary: str) -> list[str]:
     """Return the measures to show first, the primary first: those that are named, or six at most.
 
     If the report has fewer than six of the default measures, its other measures follow.
     """
-    config = report.manifest.config
+    config = report.setup.config
     named = config.get("headline_measures") or ()
     known = [primary, *filter(None, map(report.find_measure, named or _headlines_of(config)))]
     if named:
@@ -65,7 +67,7 @@ def choose_headlines(report: BenchmarkReport, primary: str) -> list[str]:
     return list(dict.fromkeys([*known, *report.measure_names]))[:_MOST_HEADLINES]
 
 
-def make_verdict(report: BenchmarkReport, measure: str) -> Verdict | None:
+def make_verdict(report: ComparisonReport, measure: str) -> Verdict | None:
     """Return the result on a measure; ``None`` if the report has no modes or not this measure.
 
     Args:
@@ -82,24 +84,21 @@ def make_verdict(report: BenchmarkReport, measure: str) -> Verdict | None:
     has_baseline = measure not in report.unranked and bool(baselines and rest)
     best = choose(rest, key=means.__getitem__) if has_baseline else report.best_mode[measure]
     others = baselines if has_baseline else [mode for mode in means if mode != best]
+    names = join_names(report.setup.unscored, f"{report.setup.noun}s", _NAMED)
+    end = f"; not scored: {names}." if names else "."
     if best in means and others:
-        second = choose(others, key=means.__getitem__)
-        return _judge_pair(report, measure, (best, second), means, has_baseline=has_baseline)
+        pair = best, choose(others, key=means.__getitem__)
+        return _judge_pair(report, measure, pair, means, end, has_baseline=has_baseline)
     top = None if measure in report.unranked else choose(means.values(), default=None)
-    return _judge_means(report, measure, means, top)
-
-
-def _end(report: BenchmarkReport) -> str:
-    """Return the end of the sentence, with the modes that were not scored."""
-    labels = [mode.label for mode in report.unscored.values()]
-    return f"; not scored: {join_names(labels, f'{report.noun}s', _NAMED)}." if labels else "."
+    return _judge_means(report, measure, means, top, end)
 
 
 def _judge_pair(
-    report: BenchmarkReport,
+    report: ComparisonReport,
     measure: str,
     pair: tuple[str, str],
     means: Mapping[str, float],
+    end: str,
     *,
     has_baseline: bool,
 ) -> Verdict:
@@ -107,16 +106,14 @@ def _judge_pair(
     best, second = pair
     first, other = (report.modes[mode].label for mode in pair)
     entry, lead = report.find_comparison(second, best, measure), means[best] - means[second]
-    significant, ci, n = None, None, report.manifest.dataset.queries
+    significant, ci, n = None, None, report.setup.queries
     if entry is not None:
         significant = None if entry.p_adjusted is None else entry.significant
         ci, n = entry.ci, entry.n
         lead = lead if entry.difference is None else entry.difference
     is_higher, queries = report.higher_is_better(measure), plural(n, "query", "queries")
     figures, interval = f"{_show(means[best])}, {_show(lead, '+')}", _show_interval(ci, "+", entry)
-    counts: dict[str, int] = {}
     if has_baseline:
-        counts = _count_tested(report, measure, second)
         side = "better" if (lead > 0) == is_higher else "worse"
         differs = f"is significantly {side} than" if significant and lead else (
             "does not differ significantly from"
@@ -125,7 +122,7 @@ def _judge_pair(
     else:
         is_best = report.best_mode_significant.get(measure, False)
         rank = "is best" if is_best else f"scores {'highest' if is_higher else 'lowest (best)'}"
-        against = f"against every other {report.noun} " if is_best and len(means) > 2 else ""
+        against = f"against every other {report.setup.noun} " if is_best and len(means) > 2 else ""
         proof = f"{'' if significant else 'not '}significant {against}with {queries}"
         text = f"{first} {rank} on {measure}: {figures} over {other}{interval}; {proof}"
     steps = []
@@ -135,7 +132,7 @@ def _judge_pair(
             f"{first} and {other} is detected in at least 80 of 100 cases."
         )
     return Verdict(
-        text=text + _end(report),
+        text=text + end,
         measure=measure,
         best=best,
         second=second,
@@ -144,13 +141,13 @@ def _judge_pair(
         ci=ci,
         p_adjusted=entry and entry.p_adjusted,
         significant=significant,
-        **counts,
+        **(_count_tested(report, measure, second) if has_baseline else {}),
         queries=n,
         next_steps=steps,
     )
 
 
-def _count_tested(report: BenchmarkReport, measure: str, baseline: str) -> dict[str, int]:
+def _count_tested(report: ComparisonReport, measure: str, baseline: str) -> dict[str, int]:
     """Count the modes that are compared with a baseline, and significantly better or worse."""
     tested = [
         entry
@@ -166,26 +163,27 @@ def _count_tested(report: BenchmarkReport, measure: str, baseline: str) -> dict[
 
 
 def _judge_means(
-    report: BenchmarkReport, measure: str, means: Mapping[str, float], top: float | None
+    report: ComparisonReport, measure: str, means: Mapping[str, float], top: float | None, end: str
 ) -> Verdict:
     """Return the verdict without a pair: one mode, a tie, or modes that are not ranked."""
     only = next(iter(report.modes.values())).measures[measure] if len(report.modes) == 1 else None
-    n, best = only.n if only else report.manifest.dataset.queries, report.best_mode[measure]
+    n, best = only.n if only else report.setup.queries, report.best_mode[measure]
     queries, value = plural(n, "query", "queries"), only.mean if only else top
     tied = [] if top is None else [mode for mode, mean in means.items() if abs(mean - top) <= EQUAL]
+    labels = [report.modes[mode].label for mode in tied or means]
+    label = join_names(labels, f"{report.setup.noun}s", _NAMED)
     if not means:
-        text = f"{measure} is undefined for every {report.noun}"
+        text = f"{measure} is undefined for every {report.setup.noun}"
     elif top is None and only is None:
-        text = f"The {report.noun}s are not ranked on {measure}: means over different queries"
+        text = f"The {report.setup.noun}s are not ranked on {measure}: means over different queries"
     elif len(tied) > 1:
         which = "" if len(tied) == len(report.modes) else "best "
-        text = f"{_join(report, tied)} have the same {which}mean on {measure}: {_show(value)} "
-        text += f"with {queries}"
+        text = f"{label} have the same {which}mean on {measure}: {_show(value)} with {queries}"
     else:
-        label, interval = _join(report, tied or [*means]), _show_interval(only.ci if only else None)
+        interval = _show_interval(only.ci if only else None)
         text = f"{label} has a mean of {_show(value)}{interval} on {measure} over {queries}"
     return Verdict(
-        text=text + _end(report),
+        text=text + end,
         measure=measure,
         best=best if best in means else None,
         second=None,
@@ -198,18 +196,18 @@ def _judge_means(
     )
 
 
-def baselines_of(report: BenchmarkReport) -> list[str]:
+def baselines_of(report: ComparisonReport) -> list[str]:
     """Return the modes that the others are compared with; empty if every pair is compared."""
-    return [mode for mode in report.manifest.config.get("baseline") or () if mode in report.modes]
+    return [mode for mode in report.setup.config.get("baseline") or () if mode in report.modes]
 
 
-def add_result(report: BenchmarkReport) -> BenchmarkReport:
+def add_result(report: AnyReport) -> AnyReport:
     """Return the report with its result, and with primary and headline measures if it lacks them.
 
     Args:
         report: The report.
     """
-    config, names = report.manifest.config, report.canonical_names
+    config, names = report.setup.config, report.canonical_names
     measure = report.primary_measure or find_primary(config, names)
     best, settled = report.best_mode.get(measure), report.best_mode_significant.get(measure, False)
     result = {
@@ -225,10 +223,6 @@ def _headlines_of(config: Mapping[str, Any]) -> tuple[str, ...]:
     """Return the headline measures of a configuration that names none, the primary one first."""
     is_over_terms = config.get("dataset") == "hpo" or config.get("ontology") is not None
     return _HEADLINES_OF_TERMS if is_over_terms else DEFAULT_MEASURES
-
-
-def _join(report: BenchmarkReport, modes: Sequence[str]) -> str:
-    return join_names([report.modes[mode].label for mode in modes], f"{report.noun}s", _NAMED)
 
 
 def _show(value: float | None, sign: str = "") -> str:
@@ -258,11 +252,7 @@ def report_of_mode(
         mode: One of the modes.
         failing: The queries for which this mode scores 0 on the primary measure.
     """
-    strata = {
-        field: {value: {mode: modes[mode]} for value, modes in values.items() if mode in modes}
-        for field, values in report.strata.items()
-    }
-    changes = {
+    only = {
         "modes": {mode: report.modes[mode]},
         "unscored": {},
         "comparisons": [],
@@ -270,11 +260,14 @@ def report_of_mode(
         "best_mode_significant": dict.fromkeys(report.best_mode_significant, False),
         "unranked": [],
         "groups": {},
-        "strata": strata,
+        "strata": {
+            field: {value: {mode: modes[mode]} for value, modes in values.items() if mode in modes}
+            for field, values in report.strata.items()
+        },
         "failing_queries": list(failing),
         "diagnosis": [one for one in report.diagnosis if one.mode == mode],
     }
-    return add_result(report.model_copy(update=changes))
+    return add_result(report.model_copy(update=only))
 
 
 def load_report(path: str | Path) -> BenchmarkReport:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
@@ -422,10 +423,6 @@ for _name, _member in _GROUPS.items():
 benchmark_app.add_typer(_GROUPS["extraction"], name="extraction", hidden=True)
 
 
-def _entry(group: typer.Typer, name: str) -> Any:
-    return lambda: run_command(group, name)
-
-
-main = _entry(app, "trectools-plus")
-runs_main = _entry(runs_app, "runs")
-benchmark_main = _entry(benchmark_app, "benchmark")
+main = partial(run_command, app, "trectools-plus")
+runs_main = partial(run_command, runs_app, "runs")
+benchmark_main = partial(run_command, benchmark_app, "benchmark")

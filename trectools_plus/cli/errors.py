@@ -73,7 +73,17 @@ def run_command(command: Callable[..., object], name: str) -> None:
         # An error instead of a sudden end, so that temporary files are removed.
         signal.signal(signal.SIGTERM, _end)
     with translated_errors():
-        sys.exit(_call(command, name))
+        stdout = sys.stdout
+        try:
+            result = command(prog_name=name, standalone_mode=False)
+        except _CLICK_ERROR as error:
+            sys.exit(_report_usage(error))
+        except SystemExit as stop:
+            if sys.stdout is not stdout:  # Typer replaces the stream if its reader has ended
+                raise BrokenPipeError from None
+            sys.exit(stop.code if isinstance(stop.code, int) else UNREADABLE)
+        stdout.flush()
+        sys.exit(result if isinstance(result, int) else 0)
 
 
 def _end(number: int, _: object) -> None:
@@ -82,20 +92,6 @@ def _end(number: int, _: object) -> None:
     timer.daemon = True
     timer.start()
     sys.exit(128 + number)
-
-
-def _call(command: Callable[..., object], name: str) -> int:
-    stdout = sys.stdout
-    try:
-        result = command(prog_name=name, standalone_mode=False)
-    except _CLICK_ERROR as error:
-        return _report_usage(error)
-    except SystemExit as stop:
-        if sys.stdout is not stdout:  # Typer replaces the stream if its reader has ended
-            raise BrokenPipeError from None
-        return stop.code if isinstance(stop.code, int) else UNREADABLE
-    stdout.flush()
-    return result if isinstance(result, int) else 0
 
 
 _REMOVED = {

@@ -362,14 +362,10 @@ def evaluate(
             same name.
     """
     averaging = check_averaging(missing, no_relevant)
-    from trectools_plus.measures.judged import notes_on_judges
-    from trectools_plus.measures.scoring import accept_unjudged
+    from trectools_plus.measures.judged import JudgedQueries, notes_on_judges
+    from trectools_plus.measures.scoring import RunOpener, accept_unjudged
     from trectools_plus.validation.inputs import as_qrels, as_runs, is_path
-    from trectools_plus.validation.loading import (
-        accept_run,
-        open_single_run,
-        open_valid_qrels,
-    )
+    from trectools_plus.validation.loading import accept_run, open_valid_qrels
     from trectools_plus.validation.views.kinds import QrelsView, RunView
 
     parsed = parse_measures(measures)
@@ -387,34 +383,33 @@ def evaluate(
     view = QrelsView.of_table(judged)
     if not is_path(qrels):
         of_qrels.extend(check_qrels(view, strict_input=strict_input))
-    accepts_unjudged = accept_unjudged(parsed)
-    of_files: list[Run] = []
+    queries = JudgedQueries.of_view(view)
+    as_tables = exclude is not None
+    opener = RunOpener(queries, parsed, strict_input, of_run_tables, as_tables=as_tables)
+    of_files: list[Any] = []
 
-    def accept(results: RunView) -> None:
-        of_runs.extend(
-            accept_run(results, view, accepts_unjudged=accepts_unjudged, strict_input=strict_input)
-        )
-
-    def load_results(path: str) -> Run:
-        results = open_single_run(path, columns=of_run_tables)
-        accept(results)
-        run = results.table(results.tag)
+    def load_results(path: str) -> Any:
+        run, findings = opener.open(path)
+        of_runs.extend(findings)
         of_files.append(run)
         return run
 
     named = as_runs(runs, load_results, of_run_tables)
     for run in named.values():
         if not any(run is file_run for file_run in of_files):
-            accept(RunView.of_table(run))
+            table, accepts = RunView.of_table(run), accept_unjudged(parsed)
+            of_runs.extend(
+                accept_run(table, view, accepts_unjudged=accepts, strict_input=strict_input)
+            )
     notes = [*notes_on_judges(judged), *notes_on_findings(of_runs, of_qrels)]
     if exclude is not None:
         from trectools_plus.measures.exclusions import Exclusions
 
         exclusions = Exclusions.of(exclude)
         notes.insert(0, exclusions.describe(named))
-        judged = exclusions.from_qrels(judged)
+        queries = JudgedQueries.of(exclusions.from_qrels(judged))
         named = {name: exclusions.from_run(run) for name, run in named.items()}
-    return score_runs(judged, named, parsed, averaging, progress, notes=notes)
+    return score_runs(queries, named, parsed, averaging, progress, notes=notes)
 
 
 def score_runs(
@@ -443,7 +438,8 @@ def score_runs(
     from trectools_plus.measures.scoring import find_judged, score_judged
 
     queries = JudgedQueries.of(qrels)
-    highest, without = np.array(queries.highest), queries.without_relevant
+    highest = np.array(queries.highest)
+    without = list(compress(queries.query_ids, highest < RELEVANT))
     drops = averaging.no_relevant == "drop"
     if drops and len(without) == len(highest):
         raise CheckFailedError(

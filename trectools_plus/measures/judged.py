@@ -10,9 +10,8 @@ decides which of repeated judgments counts.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import compress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -55,6 +54,8 @@ class JudgedQueries:
     doc_ids: Ids
     view: QrelsView
     of_row: IntArray
+    _judged: dict[int, tuple[Run, JudgedRun]] = field(default_factory=dict, init=False)
+    """The results of :meth:`judge`, by the address of the run."""
 
     @classmethod
     def of(cls, qrels: Qrels | JudgedQueries) -> JudgedQueries:
@@ -92,11 +93,6 @@ class JudgedQueries:
         """The highest grade of each query."""
         grades = self.relevance
         return np.maximum.reduceat(grades, self.starts[:-1]).tolist() if len(grades) else []
-
-    @property
-    def without_relevant(self) -> list[str]:
-        """The queries without a document of grade 1 or more."""
-        return list(compress(self.query_ids, [grade < RELEVANT for grade in self.highest]))
 
     def ids_of(self, numbers: IntArray) -> list[str]:
         """Return the ids of some queries."""
@@ -165,11 +161,6 @@ class JudgedQueries:
         if id(run) not in self._judged:
             self._judged[id(run)] = run, self.place([self.look_up(RunView.of_table(run))])
         return self._judged[id(run)][1]
-
-    @cached_property
-    def _judged(self) -> dict[int, tuple[Run, JudgedRun]]:
-        """The results of :meth:`judge`, by the address of the run."""
-        return {}
 
     def place(self, parts: Iterable[JudgedPart]) -> JudgedRun:
         """Return the ranks of the judged documents in a run, given those in its parts."""

@@ -105,7 +105,7 @@ class RunOpener:
         """
         qrels, depth = self.judgments, deepest_rank_needed(self.measures)
         depth = None if depth is None else max(depth, JUDGED_CUTOFF)
-        is_judged = depend_on_grades_only(self.measures) and not self.as_tables
+        is_judged = not (self.as_tables or any(one.sees_documents for one in self.measures))
         if is_judged and self.columns is None:
             try:
                 run, of_file, parts = judge_file(path, PartJudge(qrels, same, depth=depth))
@@ -236,7 +236,8 @@ def find_judged(
     """
     if isinstance(run, JudgedFile):
         return run.judged
-    documents = None if depend_on_grades_only(measures) else (queries, queries.rank(run))
+    sees_documents = any(measure.sees_documents for measure in measures)
+    documents = (queries, queries.rank(run)) if sees_documents else None
     return replace(queries.judge(run), documents=documents)
 
 
@@ -255,20 +256,6 @@ def score_judged(measures: Sequence[Measure], run: JudgedRun) -> FloatArray:
         UsageError: If a measure cannot score this input.
     """
     run = run.cut(deepest_rank_needed(measures))  # saves time
-    without_results = [measure.value_without_results for measure in measures]
-    return np.where(run.retrieved[:, None] > 0, score_by_class(measures, run), without_results)
-
-
-def score_by_class(measures: Sequence[Measure], run: JudgedRun) -> FloatArray:
-    """Score a run, the measures of a class together.
-
-    Args:
-        measures: The measures, each once.
-        run: The run.
-
-    Returns:
-        Array of shape (queries, measures); values of queries without results are meaningless.
-    """
     groups: dict[type[Measure], list[int]] = {}
     for position, measure in enumerate(measures):
         groups.setdefault(type(measure), []).append(position)
@@ -276,12 +263,8 @@ def score_by_class(measures: Sequence[Measure], run: JudgedRun) -> FloatArray:
     for kind, positions in groups.items():
         columns = kind.score_together([measures[position] for position in positions], run)
         table[:, positions] = np.transpose(columns)
-    return table
-
-
-def depend_on_grades_only(measures: Iterable[Measure]) -> bool:
-    """Return whether all measures depend only on the content of a :class:`JudgedRun`."""
-    return not any(measure.sees_documents for measure in measures)
+    without_results = [measure.value_without_results for measure in measures]
+    return np.where(run.retrieved[:, None] > 0, table, without_results)
 
 
 def accept_unjudged(measures: Iterable[Measure]) -> bool:

@@ -17,8 +17,6 @@ __getattr__, __dir__ = import_lazily(
         "reporting.export": [
             "COMPARISON_SUFFIXES",
             "check_suffixes",
-            "comparisons_document",
-            "render_comparisons_json",
             "render_comparisons_latex",
             "write_comparisons",
             "evaluation_document",

@@ -11,14 +11,8 @@ from trectools_plus.reporting.document import markdown as markdown
 from trectools_plus.reporting.document import print_blocks as print_blocks
 from trectools_plus.reporting.export import COMPARISON_SUFFIXES as COMPARISON_SUFFIXES
 from trectools_plus.reporting.export import check_suffixes as check_suffixes
-from trectools_plus.reporting.export import (
-    comparisons_document as comparisons_document,
-)
 from trectools_plus.reporting.export import evaluation_document as evaluation_document
 from trectools_plus.reporting.export import frame_as_csv as frame_as_csv
-from trectools_plus.reporting.export import (
-    render_comparisons_json as render_comparisons_json,
-)
 from trectools_plus.reporting.export import (
     render_comparisons_latex as render_comparisons_latex,
 )

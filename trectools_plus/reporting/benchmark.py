@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, TextIO
 
-from trectools_plus.benchmark.report import BenchmarkReport
+from trectools_plus.benchmark.report import BenchmarkReport, ComparisonReport
 from trectools_plus.benchmark.run.targets import describe_status
 from trectools_plus.benchmark.verdict import baselines_of
 from trectools_plus.display import TextTable
@@ -69,7 +69,7 @@ def render_markdown(report: BenchmarkReport) -> str:
     return markdown(_result(report) + means + _list_notes(report) + [*report_sections(report)])
 
 
-def _result(report: BenchmarkReport) -> list[Block]:
+def _result(report: ComparisonReport) -> list[Block]:
     return [
         Heading(f"Benchmark of {describe_dataset(report)}", 1),
         Paragraph("" if report.verdict is None else report.verdict.text, "result"),
@@ -77,18 +77,18 @@ def _result(report: BenchmarkReport) -> list[Block]:
     ]
 
 
-def _tables(report: BenchmarkReport, measures: Sequence[str]) -> list[Block]:
+def _tables(report: ComparisonReport, measures: Sequence[str]) -> list[Block]:
     """Return the means, the differences from baselines, and how to read them."""
     lines = explain(report, measures, name_letters(report, measures))
     tables = [headline_table(report, measures)]
     if baselines_of(report):
         tables.append(differences_table(report, [report.primary_measure]))
     elif len(report.modes) > 1:
-        lines.append(f"*: significantly ahead of every other {report.noun}; n.s.: not.")
+        lines.append(f"*: significantly ahead of every other {report.setup.noun}; n.s.: not.")
     return [*tables, *(Paragraph(line, "small") for line in lines)]
 
 
-def _list_notes(report: BenchmarkReport) -> list[Block]:
+def _list_notes(report: ComparisonReport) -> list[Block]:
     """Return notes, and what to look at next."""
     steps = [] if report.verdict is None else report.verdict.next_steps
     return [
@@ -99,7 +99,7 @@ def _list_notes(report: BenchmarkReport) -> list[Block]:
 
 
 def print_report(
-    report: BenchmarkReport,
+    report: ComparisonReport,
     stream: TextIO,
     *,
     width: int | None = None,
@@ -122,15 +122,17 @@ def print_report(
     tables = _tables(report, report.measure_names) if full else _fit_tables(console, report)
     blocks = [*_result(report), Paragraph(describe_dataset(report), "small"), *tables]
     blocks += _list_notes(report) * notes
-    if full:
+    if full and isinstance(report, BenchmarkReport):
         blocks += (part for part in report_sections(report) if part.key not in _NOT_PRINTED)
+    elif full:
+        blocks += _differences(report)
     lines = [line for block in blocks for line in block_lines(console, block, folds=True)]
     if not full and len(lines) > room:
         lines[room - 1 :] = [f"… {len(lines) - room + 1} more lines: --all"]
     stream.write("".join(f"{line}\n" for line in lines))
 
 
-def _fit_tables(console: Console, report: BenchmarkReport) -> list[Block]:
+def _fit_tables(console: Console, report: ComparisonReport) -> list[Block]:
     """Return the headline measures; if they are too wide, with modes as rows, the best first."""
     measures, baselines = report.headline_measures, baselines_of(report)
     is_small = not baselines and len(report.modes) <= MOST_COLUMNS
@@ -140,7 +142,7 @@ def _fit_tables(console: Console, report: BenchmarkReport) -> list[Block]:
     more = len(report.modes) - len({*modes, *baselines})
     return [
         differences_table(report, measures, modes),
-        Paragraph(f"… {plural(more, f'more {report.noun}')}: --all" if more else ""),
+        Paragraph(f"… {plural(more, f'more {report.setup.noun}')}: --all" if more else ""),
         *(
             Paragraph(line, "small")
             for line in explain(report, measures, {}, intervals=not baselines)
@@ -148,8 +150,10 @@ def _fit_tables(console: Console, report: BenchmarkReport) -> list[Block]:
     ]
 
 
-def list_notes(report: BenchmarkReport) -> list[str]:
+def list_notes(report: ComparisonReport) -> list[str]:
     """Return the notes on the report and on its modes; modes with equal notes share one."""
+    if not isinstance(report, BenchmarkReport):
+        return []
     notes = [
         f"{mode.label} ({mode.status}) was neither scored nor compared."
         for mode in report.unscored.values()
@@ -162,7 +166,7 @@ def list_notes(report: BenchmarkReport) -> list[str]:
             text += "; ".join(result.diagnostics.notes)
             labels_of.setdefault(text, []).append(result.label)
     for text, labels in labels_of.items():
-        notes.append(f"{join_names(labels, f'{report.noun}s', 3)}{text}.")
+        notes.append(f"{join_names(labels, f'{report.setup.noun}s', 3)}{text}.")
     return [*notes, *report.notes]
 
 
@@ -204,7 +208,7 @@ def report_sections(report: BenchmarkReport) -> list[Fold]:
         Fold("Paired differences", _differences(report), "differences"),
         Fold("Groups of queries", _strata(report), "strata"),
         Fold("Diagnosis", [Bullets(diagnosis)], "diagnosis"),
-        Fold(f"Queries that fail in every {report.noun}", _failing(report), "failing"),
+        Fold(f"Queries that fail in every {report.setup.noun}", _failing(report), "failing"),
         Fold("Diagnostics", _runs(report), "runs"),
         Fold("Definitions", [definitions], "definitions"),
         Fold("Settings", [how, settings], "settings"),
@@ -212,13 +216,13 @@ def report_sections(report: BenchmarkReport) -> list[Fold]:
     ]
 
 
-def _differences(report: BenchmarkReport) -> list[Block]:
+def _differences(report: ComparisonReport) -> list[Block]:
     """Return differences with intervals, tests and groups, the headline measures first."""
     order = [*report.headline_measures, *report.measure_names]
     entries = sorted(report.comparisons, key=lambda entry: order.index(entry.measure))
     if not entries:
         return []
-    noun, queries = report.noun, report.manifest.dataset.queries
+    noun, queries = report.setup.noun, report.setup.queries
     label_of = {mode: result.label for mode, result in report.modes.items()}
     rows = table_of(
         {
@@ -272,7 +276,7 @@ def _strata(report: BenchmarkReport) -> list[Block]:
 
 
 def _failing(report: BenchmarkReport) -> list[Block]:
-    noun, failing = report.noun, report.failing_queries
+    noun, failing = report.setup.noun, report.failing_queries
     rows = []
     for query in failing[:MOST_QUERIES]:
         row = {"Query": query.query_id, "Text": visible(query.text or "–", _LONGEST_TEXT)}
@@ -290,7 +294,7 @@ def _failing(report: BenchmarkReport) -> list[Block]:
 
 def _runs(report: BenchmarkReport) -> list[Block]:
     """Return sizes and gaps of every mode."""
-    rows, noun = [], report.noun.capitalize()
+    rows, noun = [], report.setup.noun.capitalize()
     for result in report.modes.values():
         sizes = result.diagnostics
         shares = (f"{share:.1%} ({n})" for n, share in sizes.judged.items() if share is not None)

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from itertools import product
 from typing import TYPE_CHECKING, Literal
 
-from trectools_plus.benchmark.report import BenchmarkReport, MeasureResult, StratumResult
+from trectools_plus.benchmark.report import ComparisonReport, MeasureResult, StratumResult
 from trectools_plus.benchmark.verdict import baselines_of
-from trectools_plus.display import Cell, TableColumn, TextTable, make_row
+from trectools_plus.display import Cell, TableColumn, TextTable
 from trectools_plus.errors import UsageError
 from trectools_plus.reporting.document import NARROW, show, show_ci, show_p, table_of
 from trectools_plus.statistics.comparison import (
@@ -60,7 +60,7 @@ class Layout:
             raise UsageError(f"expected decimals between 0 and 12 but got {self.decimals}")
 
 
-def require_measure(report: BenchmarkReport, measure: str) -> str:
+def require_measure(report: ComparisonReport, measure: str) -> str:
     """Return the report's name of a measure in any spelling.
 
     Raises:
@@ -73,13 +73,13 @@ def require_measure(report: BenchmarkReport, measure: str) -> str:
     return name
 
 
-def describe_dataset(report: BenchmarkReport) -> str:
+def describe_dataset(report: ComparisonReport) -> str:
     """Return the dataset with its number of queries, on one line."""
-    dataset = report.manifest.dataset
-    return " · ".join(filter(None, (dataset.id, plural(dataset.queries, "query", "queries"))))
+    setup = report.setup
+    return " · ".join(filter(None, (setup.data, plural(setup.queries, "query", "queries"))))
 
 
-def best_first(report: BenchmarkReport) -> list[str]:
+def best_first(report: ComparisonReport) -> list[str]:
     """Return the modes by their primary mean; unchanged if they are not ranked."""
     name = report.primary_measure
     sign = 0.0 if name in report.unranked else -1.0 if report.higher_is_better(name) else 1.0
@@ -87,7 +87,7 @@ def best_first(report: BenchmarkReport) -> list[str]:
     return sorted(means, key=lambda mode: (means[mode] is None, sign * (means[mode] or 0.0)))
 
 
-def best_modes(report: BenchmarkReport, measure: str) -> set[str]:
+def best_modes(report: ComparisonReport, measure: str) -> set[str]:
     """Return the modes with the best mean on a measure; none if all are equal or not ranked."""
     means = {mode: result.measures[measure].mean for mode, result in report.modes.items()}
     if len({*means.values()}) < 2 or measure in report.unranked:
@@ -97,7 +97,7 @@ def best_modes(report: BenchmarkReport, measure: str) -> set[str]:
     return {mode for mode, mean in means.items() if mean == best}
 
 
-def better_than(report: BenchmarkReport, measure: str) -> dict[str, list[str]]:
+def better_than(report: ComparisonReport, measure: str) -> dict[str, list[str]]:
     """Return the modes that each mode is significantly better than on a measure.
 
     On a measure with means over different queries, no mode is better than another: the difference
@@ -117,7 +117,7 @@ def better_than(report: BenchmarkReport, measure: str) -> dict[str, list[str]]:
     }
 
 
-def name_letters(report: BenchmarkReport, measures: Sequence[str]) -> dict[str, str]:
+def name_letters(report: ComparisonReport, measures: Sequence[str]) -> dict[str, str]:
     """Return the letter of each mode; empty if no mode is marked, or there are too few letters.
 
     With a baseline there are no letters: :func:`differences_table` shows the differences.
@@ -137,14 +137,14 @@ def mean_cell(
 
 
 def mean_cells(
-    report: BenchmarkReport,
+    report: ComparisonReport,
     measure: str,
     letters: Mapping[str, str],
     decimals: int | None = None,
 ) -> dict[str, Cell]:
     """Return the mean of each mode with its interval; by default with four and three decimals."""
     best, better = best_modes(report, measure), better_than(report, measure)
-    queries = 0 if measure in report.unranked else report.manifest.dataset.queries
+    queries = 0 if measure in report.unranked else report.setup.queries
     return {
         mode: replace(
             mean_cell(result.measures[measure], queries, decimals),
@@ -156,7 +156,7 @@ def mean_cells(
 
 
 def means_table(
-    report: BenchmarkReport,
+    report: ComparisonReport,
     measures: Sequence[str],
     letters: Mapping[str, str],
     decimals: int | None = None,
@@ -165,13 +165,13 @@ def means_table(
     columns = [TableColumn(Cell("Metric"), whole=True)]
     for mode, result in report.modes.items():
         columns.append(TableColumn(Cell(result.label, marks=letters.get(mode, "")), widest=24))
-    rows = (
-        make_row([name, *mean_cells(report, name, letters, decimals).values()]) for name in measures
-    )
+    rows: list[list[str | Cell]] = [
+        [name, *mean_cells(report, name, letters, decimals).values()] for name in measures
+    ]
     return TextTable.of(columns, rows)
 
 
-def headline_table(report: BenchmarkReport, measures: Sequence[str]) -> TextTable:
+def headline_table(report: ComparisonReport, measures: Sequence[str]) -> TextTable:
     """Return the means with a column for the best mode, unless there is a baseline.
 
     Modes are rows if there are more than five of them.
@@ -186,18 +186,18 @@ def headline_table(report: BenchmarkReport, measures: Sequence[str]) -> TextTabl
                 mark = "*" if report.best_mode_significant[name] else "n.s."
                 cell = Cell(report.modes[best].label, marks=mark)
             rows.append((*row.cells, cell))
-        table = TextTable.of([*table.columns, f"Best {report.noun.capitalize()}"], rows)
+        table = TextTable.of([*table.columns, f"Best {report.setup.noun.capitalize()}"], rows)
     return fold(report, table)
 
 
-def fold(report: BenchmarkReport, table: TextTable, by: str = "") -> TextTable:
+def fold(report: ComparisonReport, table: TextTable, by: str = "") -> TextTable:
     """Return the table with modes as rows if there are more than five of them."""
     too_many = len(report.modes) > MOST_COLUMNS
-    return table.transposed(f"{report.noun.capitalize()}{by}") if too_many else table
+    return table.transposed(f"{report.setup.noun.capitalize()}{by}") if too_many else table
 
 
 def differences_table(
-    report: BenchmarkReport,
+    report: ComparisonReport,
     measures: Sequence[str],
     modes: Sequence[str] | None = None,
     decimals: int | None = None,
@@ -227,7 +227,7 @@ def differences_table(
         label = label if modes is None else cut_middle(label)
         if len(baselines) > 1 and mode != baseline:
             label += f" − {report.modes[baseline].label}"
-        row: dict[str, object] = {report.noun.capitalize(): label}
+        row: dict[str, object] = {report.setup.noun.capitalize(): label}
         for name in measures:
             pair, mean = entries.get((mode, baseline, name)), means[name][mode]
             marks = "*" * (name != first and pair is not None and pair.significant)
@@ -272,7 +272,7 @@ def difference_row(pair: Comparison, queries: int) -> dict[str, object]:
 
 
 def paper_table(
-    report: BenchmarkReport, measures: Sequence[str], layout: Layout
+    report: ComparisonReport, measures: Sequence[str], layout: Layout
 ) -> tuple[TextTable, list[str]]:
     """Return means with the letter of each mode in its heading, and the notes below them.
 
@@ -288,11 +288,11 @@ def paper_table(
     else:
         table = means_table(report, measures, letters, layout.decimals)
     turned = (systems == "columns") == has_baseline
-    return table.transposed(report.noun.capitalize()) if turned else table, notes
+    return table.transposed(report.setup.noun.capitalize()) if turned else table, notes
 
 
 def explain(
-    report: BenchmarkReport,
+    report: ComparisonReport,
     measures: Sequence[str],
     letters: Mapping[str, str],
     *,
@@ -330,7 +330,9 @@ def explain(
         lines += map(describe_difference_intervals, report.comparisons[:1])
         lines += narrow_lines(pair.ci for pair in report.comparisons if pair.measure == measures[0])
     elif letters:
-        lines.append(f"A letter: significantly better than the {report.noun} with that letter.")
+        lines.append(
+            f"A letter: significantly better than the {report.setup.noun} with that letter."
+        )
     return lines
 
 
@@ -373,7 +375,7 @@ def name_test(family: str, test: str = DEFAULT_TEST, correction: str = DEFAULT_C
     return f"{TEST_NAMES.get(test, test)}, {over}{family}"
 
 
-def method_line(report: BenchmarkReport, pair: Comparison | None = None, family: str = "") -> str:
+def method_line(report: ComparisonReport, pair: Comparison | None = None, family: str = "") -> str:
     """Name test, correction, family and number of queries, and which queries count 0; one line.
 
     Args:
@@ -384,7 +386,7 @@ def method_line(report: BenchmarkReport, pair: Comparison | None = None, family:
     """
     for first in [pair] if pair else report.comparisons[:1]:
         test = name_test(family or first.family, first.test, first.correction)
-        queries, config = report.manifest.dataset.queries, report.manifest.config
+        queries, config = report.setup.queries, report.setup.config
         counted = {"zero": "count 0", "drop": "are left out"}
         missing = counted[config.get("missing", "zero")]
         none = counted[config.get("no_relevant", "drop")]

@@ -183,8 +183,13 @@ def block_lines(console: Console, block: Block, *, folds: bool = False) -> list[
                 line for item in items for line in wrap(item, console.width, subsequent_indent="  ")
             ]
         case TextTable(rows=(_, *_)):
-            parts = [["", *_capture(console, _as_rich(part))] for part in _fit(console, block)]
-            return [line for part in parts for line in part][1:]
+            numeric = numeric_columns(block)
+            labels = numeric.index(True) if True in numeric else 1
+            parts = block.blocks(
+                lambda part: table_width(console, part) <= console.width, min(labels, 2)
+            )
+            printed = [["", *_capture(console, _as_rich(part))] for part in parts]
+            return [line for part in printed for line in part][1:]
         case Fold() if folds:
             lines = [line for part in block.blocks for line in block_lines(console, part)]
             return [*block_lines(console, Heading(block.title)), *lines] if lines else []
@@ -197,13 +202,6 @@ def _capture(console: Console, content: RenderableType, style: str = "") -> list
         console.print(content, style=style or None)
     lines = "\n".join(line.rstrip() for line in capture.get().split("\n"))
     return lines.strip("\n").split("\n")
-
-
-def _fit(console: Console, table: TextTable) -> Iterable[TextTable]:
-    """Yield the table, or several of its columns each, that fit into the width of the console."""
-    numeric = numeric_columns(table)
-    labels = numeric.index(True) if True in numeric else 1
-    return table.blocks(lambda part: table_width(console, part) <= console.width, min(labels, 2))
 
 
 def table_width(console: Console, table: TextTable) -> int:
@@ -277,9 +275,6 @@ def _as_markdown(block: Block) -> str:
 def markdown_table(table: TextTable) -> str:
     """Return a table; the best cells are bold, and columns of numbers are aligned on the right."""
 
-    def line(cells: Iterable[str]) -> str:
-        return f"| {' | '.join(cells)} |"
-
     def filled(cell: Cell) -> str:
         text = harmless(" ".join(filter(None, (cell.text, cell.detail))))
         text = f"**{text}**" if cell.best else text
@@ -290,7 +285,7 @@ def markdown_table(table: TextTable) -> str:
     rule = ["---:" if numeric else "---" for numeric in numeric_columns(table)]
     lines = [[filled(column.heading) for column in table.columns], rule]
     lines += [[filled(cell) for cell in row.cells] for row in table.rows]
-    return "\n".join(map(line, lines))
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
 
 
 def latex_document(table: TextTable, caption: str, notes: str, name: str | None = None) -> str:
@@ -416,7 +411,7 @@ def _html_table(table: TextTable) -> str:
             for kind, cell in zip(kinds[1:], others, strict=True)
         )
         rows += f'<tr><th scope="row">{first}</th>{"".join(cells)}</tr>\n'
-    name = _safe(table.caption or ", ".join(column.name for column in table.columns))
+    name = _safe(table.caption or ", ".join(column.heading.text for column in table.columns))
     return (
         f'<div class="scroll" role="group" aria-label="{name}" tabindex="0">\n'
         f'<table data-sortable="">\n<caption class="unseen">{name}</caption>\n'

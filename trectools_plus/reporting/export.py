@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 from pydantic import BaseModel
 
-from trectools_plus.benchmark.report import BenchmarkReport
+from trectools_plus.benchmark.report import ComparisonReport
 from trectools_plus.benchmark.verdict import baselines_of
 from trectools_plus.errors import UsageError
 from trectools_plus.formats.files.atomic import atomic_write, make_folder
@@ -37,23 +36,6 @@ DEFAULT_LAYOUT = Layout()
 TABLE_KINDS = {".tex": "latex", ".md": "markdown", ".csv": "csv"}
 """The format of a table by the suffix of its file."""
 COMPARISON_SUFFIXES = (*TABLE_KINDS, ".json")
-_IN_DOCUMENT: dict[str, Any] = {
-    "modes": {"__all__": {"label", "measures"}},
-    **dict.fromkeys(
-        (
-            "primary_measure",
-            "headline_measures",
-            "verdict",
-            "best_overall",
-            "comparisons",
-            "best_mode",
-            "best_mode_significant",
-            "unranked",
-            "groups",
-        ),
-        True,
-    ),
-}
 _FORMULA = r"^'*[=+@\-\t\r\n＝＋－＠]"
 """Texts that spreadsheet programs run as formulas, also in East Asian input; and those texts with
 apostrophes before them."""
@@ -77,7 +59,7 @@ _TYPES: dict[str, Any] = {
 """Types of columns that can be empty."""
 
 
-def table_as_frame(report: BenchmarkReport, measures: Iterable[str] | None = None) -> pl.DataFrame:
+def table_as_frame(report: ComparisonReport, measures: Iterable[str] | None = None) -> pl.DataFrame:
     """Return the comparison as a Polars frame with a row per mode and measure.
 
     With one baseline, further columns have the difference from it; null for the baseline itself.
@@ -130,7 +112,7 @@ def frame_as_csv(frame: pl.DataFrame) -> str:
 
 
 def table_as_text(
-    report: BenchmarkReport,
+    report: ComparisonReport,
     kind: str,
     measures: Sequence[str] | None = None,
     layout: Layout = DEFAULT_LAYOUT,
@@ -153,7 +135,7 @@ def table_as_text(
     """
     names = measures and [*dict.fromkeys(require_measure(report, name) for name in measures)]
     if kind == "csv":
-        frame = table_as_frame(report, names).rename({"mode": report.noun})
+        frame = table_as_frame(report, names).rename({"mode": report.setup.noun})
         return frame_as_csv(frame.with_columns(pl.col("better_than").list.join(";")))
     table, notes = paper_table(report, names or report.headline_measures, layout)
     caption = layout.caption or describe_dataset(report)
@@ -163,7 +145,7 @@ def table_as_text(
 
 
 def write_table(
-    report: BenchmarkReport,
+    report: ComparisonReport,
     *paths: str | Path,
     measures: Sequence[str] | None = None,
     layout: Layout = DEFAULT_LAYOUT,
@@ -203,23 +185,8 @@ def check_suffixes(*paths: str | Path, known: Iterable[str] = TABLE_KINDS) -> No
             )
 
 
-def comparisons_document(found: Comparisons) -> dict[str, Any]:
-    """Return the result as JSON values, with the keys of ``BenchmarkReport.json``.
-
-    ``modes`` has label and measures of each system. Undefined figures are null.
-    """
-    report = found.report
-    return {
-        "qrels": report.manifest.dataset.id or None,
-        "queries": report.manifest.dataset.queries,
-        "config": report.manifest.config,
-        **report.model_dump(mode="json", include=_IN_DOCUMENT),
-        "notes": found.evaluation.notes,
-    }
-
-
 def render_comparisons_latex(
-    report: BenchmarkReport, measures: Sequence[str] | None, *layout: Any
+    report: ComparisonReport, measures: Sequence[str] | None, *layout: Any
 ) -> str:
     """Return the table of the means as LaTeX.
 
@@ -229,14 +196,6 @@ def render_comparisons_latex(
         layout: The arguments of :class:`Layout`.
     """
     return table_as_text(report, "latex", measures, Layout(*layout))
-
-
-def render_comparisons_json(found: Comparisons) -> str:
-    """Return :func:`comparisons_document` as text."""
-    return (
-        json.dumps(comparisons_document(found), indent=2, ensure_ascii=False, allow_nan=False)
-        + "\n"
-    )
 
 
 def write_comparisons(
@@ -256,7 +215,7 @@ def write_comparisons(
     check_suffixes(*paths, known=COMPARISON_SUFFIXES)
     for path in paths:
         if Path(path).suffix.lower() == ".json":
-            write_text(path, render_comparisons_json(found))
+            write_text(path, render_json(found.report))
         else:
             write_table(found.report, path, layout=layout)
 
@@ -299,7 +258,7 @@ def render_json(report: BaseModel) -> str:
     Floats have their shortest exact representation.
 
     Args:
-        report: The report of a benchmark, of languages or of an extraction.
+        report: The report of a benchmark, a comparison, languages or an extraction.
     """
     return report.model_dump_json(indent=2) + "\n"
 

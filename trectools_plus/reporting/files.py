@@ -31,7 +31,6 @@ from trectools_plus.benchmark.run.output_folder import (
     SWEEP_MARKDOWN_FILE,
     TOPICS_FILE,
     WINNER_FILE,
-    mode_report_name,
 )
 from trectools_plus.benchmark.run.runner import BenchmarkResult
 from trectools_plus.benchmark.sweep import SweepReport, SweepResult, SweepVariant
@@ -148,7 +147,9 @@ def render_files(result: BenchmarkResult, *, plots: bool) -> None:
         if dataset is not None:
             run, definition = {mode: result.runs[mode]}, of_mode.measures[primary].definition
             failing = find_failing(dataset, run, result.per_query, primary, definition)
-        texts[mode_report_name(mode)] = render_json(report_of_mode(report, mode, failing))
+        texts[f"{MODE_REPORTS_FOLDER}/{mode}.json"] = render_json(
+            report_of_mode(report, mode, failing)
+        )
     make_folder(folder / MODE_REPORTS_FOLDER)
     for name, text in texts.items():
         write_text(folder / name, text)

@@ -57,7 +57,7 @@ def gate_blocks(result: GateResult) -> list[Block]:
         result: From :func:`run_gate`.
     """
     head = "passed ✅" if result.passed else "failed ❌" if result.decidable else "not decidable ⚠️"
-    noun, entries = result.current.noun.capitalize(), result.entries
+    noun, entries = result.current.setup.noun.capitalize(), result.entries
     fallen = [
         {
             "Query": query,
@@ -217,7 +217,7 @@ def contrast_blocks(contrast: ReportComparison, *, full: bool = True) -> list[Bl
         full: Show all measures instead of as many headline measures as fit into 24 rows.
     """
     report, every = contrast.report, list(contrast.modes[0].means)
-    noun, queries = report.noun.capitalize(), report.manifest.dataset.queries
+    noun, queries = report.setup.noun.capitalize(), report.manifest.dataset.queries
     most = max(1, _MOST_ROWS // len(contrast.modes))
     measures = every if full else contrast.headline_measures[:most]
     means, changes = [], []

@@ -120,13 +120,13 @@ def render_html(report: BenchmarkReport, evidence: QueryEvidence | None = None) 
         ],
     }
     letters = name_letters(report, headlines)
-    table = means_table(report, headlines, letters).transposed(report.noun.capitalize())
+    table = means_table(report, headlines, letters).transposed(report.setup.noun.capitalize())
     styles, scripts = ("".join(map(read_asset, names)) for names in (_STYLES, _SCRIPTS))
     labels = [result.label for result in report.modes.values()]
     return _read_template().render(
         report=report,
-        title=f"{join_names(labels, f'{report.noun}s', 3)} on {report.manifest.dataset.id}",
-        facts=[method_line(report), describe_dataset(report)],
+        title=f"{join_names(labels, f'{report.setup.noun}s', 3)} on {report.manifest.dataset.id}",
+        facts=[*filter(None, (method_line(report), describe_dataset(report)))],
         notes=list_notes(report),
         result=html([table]),
         legend=explain(report, headlines, letters),
@@ -168,14 +168,14 @@ def _collect_queries(
         "lower": [not report.higher_is_better(measure) for measure in measures],
         "level": first.definition.relevance_level,
         "ids": query_ids.to_list(),
-        "texts": [_shorten(texts.get(query_id, ""), longest) for query_id in query_ids if texts],
+        "texts": [
+            visible(" ".join(texts.get(query_id, "").split()), longest)
+            for query_id in query_ids
+            if texts
+        ],
         "values": packed,
         **(_collect_results(evidence, cells) if evidence.runs else {"depth": 0}),
     }
-
-
-def _shorten(text: str, longest: int) -> str:
-    return visible(" ".join(text.split()), longest)
 
 
 def _collect_results(evidence: QueryEvidence, cells: pl.DataFrame) -> dict[str, Any]:
@@ -198,7 +198,11 @@ def _collect_results(evidence: QueryEvidence, cells: pl.DataFrame) -> dict[str, 
     names = documents["doc_id"].to_list()
     return {
         "documents": names,
-        "titles": [_shorten(titles.get(name, ""), _LONGEST_TITLE) for name in names if titles],
+        "titles": [
+            visible(" ".join(titles.get(name, "").split()), _LONGEST_TITLE)
+            for name in names
+            if titles
+        ],
         "depth": depth,
         "results": cells["number"].to_list(),
         "grades": cells["relevance"].to_list(),

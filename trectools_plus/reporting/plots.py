@@ -20,7 +20,7 @@ import numpy as np
 import polars as pl
 
 from trectools_plus.benchmark.compare import summarise, summarise_means
-from trectools_plus.benchmark.report import BenchmarkReport, MeasureResult
+from trectools_plus.benchmark.report import BenchmarkReport, ComparisonReport, MeasureResult
 from trectools_plus.benchmark.run.config import Comparing, resampling_of
 from trectools_plus.benchmark.run.output_folder import PLOTS_FOLDER
 from trectools_plus.errors import MissingExtraError, UsageError
@@ -185,7 +185,7 @@ def drawing(
             figure.legend(handles.values(), handles, loc="outside lower center", ncols=2)
 
 
-def plot_report(report: BenchmarkReport, measures: Sequence[str] | None = None) -> Figure:
+def plot_report(report: ComparisonReport, measures: Sequence[str] | None = None) -> Figure:
     """Return a figure with the means and intervals of measures, a panel for each.
 
     Args:
@@ -249,7 +249,7 @@ def draw_plots(
 
 
 def plot_differences(
-    report: BenchmarkReport, per_query: pl.DataFrame, measure: str | None = None
+    report: ComparisonReport, per_query: pl.DataFrame, measure: str | None = None
 ) -> Figure:
     """Return a figure of the differences of at most six pairs, query by query.
 
@@ -268,7 +268,7 @@ def plot_differences(
     best = report.best_mode[name]
     pairs.sort(key=lambda pair: best not in (pair.baseline, pair.contrast))
     values = per_query.filter(measure=name).pivot("run", index="query_id", values="value")
-    labels = [f"{place} {report.noun} better" for place in ("first", "second")]
+    labels = [f"{place} {report.setup.noun} better" for place in ("first", "second")]
     if not report.higher_is_better(name):
         labels.reverse()
     title = f"Differences in {name}, query by query"

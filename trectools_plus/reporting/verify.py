@@ -321,7 +321,8 @@ def _verify_benchmark(path: str | Path, progress: Progress) -> Verification:
         source = ReportFolder(source.folder)
     report, name, manifest = source.report, source.path.name, source.report.manifest
     comparison = _FolderComparison(source.path, manifest.packages, list_claims(report))
-    runs = {run.path: run.sha256 for run in report.runs if run.path is not None}
+    files = [mode.run for mode in report.modes.values()]
+    runs = {file.path: file.sha256 for file in files if file.path is not None}
     comparison.check_hashes(runs, source.originals)
     terms = [manifest.config.get(name) for name in TERM_FILES]
     if any(one.startswith(f"{path}: ") for path in terms if path for one in comparison.problems):

@@ -374,6 +374,7 @@ def mean_intervals(
     # A resampled mean is never outside the values, but its rounding error may be.
     low, high = (np.where(clipped, np.clip(ends, *bounds), ends) for ends in (low, high))
     mean = np.clip(first + shift, lowest, highest)
+    notes = np.where(has_few(table), FEW_NOTE, np.where(n < SMALL, SMALL_NOTE, ""))
     return Intervals(
         np.where(n > 0, mean, np.nan),
         low,
@@ -384,7 +385,7 @@ def mean_intervals(
         settings.seed,
         interval,
         methods=tuple(methods),
-        notes=tuple(map(_note_on, methods, has_few(table).tolist(), n.tolist())),
+        notes=tuple(note or None for note in np.where(clipped, notes, "").tolist()),
     )
 
 
@@ -410,15 +411,6 @@ def _choose_methods(
     constant = spread <= EQUAL
     chosen = np.where(wilson, "wilson", np.where(constant, "", other))
     return [str(name) for name in np.where(n < MIN_VALUES, "", chosen)]
-
-
-def _note_on(method: str, few: bool, n: int) -> str | None:
-    """Return the note on an interval that may be too narrow."""
-    if method in ("", "wilson"):
-        return None
-    if few:
-        return FEW_NOTE
-    return SMALL_NOTE if n < SMALL else None
 
 
 def has_few(table: FloatArray) -> BoolArray:

@@ -142,16 +142,15 @@ def compare_columns(
     settings = Resampling(**options)
     check_level(settings.confidence, "paired comparison")
     table = as_table(differences, "paired comparison", undefined=True)
-    rounded = np.round(table, _DECIMALS)
-    table = np.where(rounded == 0, 0.0, table)
+    table = np.where(np.round(table, _DECIMALS) == 0, 0.0, table)
     defined = ~np.isnan(table)
-    columns = _Columns.empty(table.shape[1])
+    counts = np.zeros((3, table.shape[1]), dtype=np.int64)
+    columns = _Columns(*counts, *np.full((4, table.shape[1]), np.nan))
     for pattern in np.unique(defined, axis=1).T:
         chosen = np.flatnonzero((defined == pattern[:, None]).all(axis=0))
-        rows = np.ix_(pattern, chosen)
         columns.n[chosen] = pattern.sum()
         if pattern.any():
-            columns.fill(chosen, table[rows], rounded[rows], test, settings)
+            columns.fill(chosen, table[np.ix_(pattern, chosen)], test, settings)
     return columns.decide(test, correction, settings.confidence)
 
 
@@ -170,24 +169,11 @@ class _Columns:
     statistic: FloatArray
     p_value: FloatArray
 
-    @classmethod
-    def empty(cls, columns: int) -> _Columns:
-        """Return columns without values."""
-        n, wins, losses = np.zeros((3, columns), dtype=np.int64)
-        mean, spread, statistic, p_value = np.full((4, columns), np.nan)
-        return cls(n, wins, losses, mean, spread, statistic, p_value)
-
-    def fill(
-        self,
-        chosen: IntArray,
-        table: FloatArray,
-        rounded: FloatArray,
-        test: str,
-        settings: Resampling,
-    ) -> None:
+    def fill(self, chosen: IntArray, table: FloatArray, test: str, settings: Resampling) -> None:
         """Compute the figures of columns with the same defined rows."""
-        equal = (rounded == rounded[0]).all(axis=0) | (table.std(axis=0) <= EQUAL)
-        table = np.sort(np.where(equal, rounded[0], table), axis=0)
+        first = np.round(table[0], _DECIMALS)
+        equal = (np.round(table, _DECIMALS) == first).all(axis=0) | (table.std(axis=0) <= EQUAL)
+        table = np.sort(np.where(equal, first, table), axis=0)
         self.wins[chosen], self.losses[chosen] = (table > 0).sum(axis=0), (table < 0).sum(axis=0)
         self.mean[chosen] = np.where(equal, table[0], table.mean(axis=0))
         if len(table) < MIN_VALUES:
@@ -207,10 +193,12 @@ class _Columns:
         levels = holm_levels(counted, alpha) if correction == "holm" else np.full(len(few), alpha)
         with np.errstate(invalid="ignore"):
             half = -stdtrit(self.n - 1.0, levels / 2.0) * self.spread / np.sqrt(self.n)
+        statistics = np.where(np.isinf(self.statistic), np.nan, self.statistic)
         comparisons = []
         for column, few_changed in enumerate(few.tolist()):
             mean, spread = none_if_nan(self.mean[column]), none_if_nan(self.spread[column])
-            reason = _reason_without_interval(spread, few_changed=few_changed)
+            reason = "few_changed" if few_changed else None if spread else "equal"
+            reason = "few_queries" if spread is None else reason
             p_adjusted = none_if_nan(adjusted[column])
             interval = mean is not None and reason is None
             n, wins, losses = (int(counts[column]) for counts in (self.n, self.wins, self.losses))
@@ -227,7 +215,7 @@ class _Columns:
                     ties=n - wins - losses,
                     losses=losses,
                     test=test,
-                    statistic=_finite(self.statistic[column]),
+                    statistic=none_if_nan(statistics[column]),
                     p_value=none_if_nan(self.p_value[column]),
                     p_adjusted=p_adjusted,
                     significant=p_adjusted is not None and p_adjusted <= alpha,
@@ -235,18 +223,6 @@ class _Columns:
                 )
             )
         return comparisons
-
-
-def _reason_without_interval(spread: float | None, *, few_changed: bool) -> str | None:
-    if spread is None:
-        return "few_queries"
-    if few_changed:
-        return "few_changed"
-    return None if spread else "equal"
-
-
-def _finite(value: float) -> float | None:
-    return float(value) if np.isfinite(value) else None
 
 
 def standard_deviation(values: FloatArray) -> float | None:

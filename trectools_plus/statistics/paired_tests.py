@@ -104,7 +104,8 @@ def scale_to_range(table: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 def standard_errors(table: FloatArray) -> FloatArray:
     """Return the standard errors of the means of columns; 0 for a single row."""
-    return np.asarray(_deviations(table) / np.sqrt(len(table)))
+    deviations = table.std(axis=0, ddof=min(1, len(table) - 1))
+    return np.asarray(deviations / np.sqrt(len(table)))
 
 
 def randomisation_test(
@@ -191,7 +192,7 @@ def t_test(differences: npt.ArrayLike) -> ColumnTests:
     table = np.sort(as_table(differences, "t-test"), axis=0)
     rows = len(table)
     uninformative = _uninformative(table)
-    constant = ~uninformative & (_deviations(table) <= EQUAL)
+    constant = ~uninformative & (table.std(axis=0, ddof=min(1, rows - 1)) <= EQUAL)
     statistic = np.where(constant, np.copysign(np.inf, table[0]), 0.0)
     p_value = np.where(constant, max(2.0 ** (1 - rows), SMALLEST_P), 1.0)
     varying = ~uninformative & ~constant
@@ -319,11 +320,6 @@ PAIRED_TESTS: Mapping[str, Callable[[FloatArray, int, int], ColumnTests]] = {
 def _uninformative(table: FloatArray) -> BoolArray:
     """Return a mask of columns that contain only zeros, or a single difference."""
     return np.asarray((table == 0).all(axis=0) | (len(table) < 2))
-
-
-def _deviations(table: FloatArray) -> FloatArray:
-    """Return each column's standard deviation (ddof = 1); 0 for a single row."""
-    return np.asarray(table.std(axis=0, ddof=min(1, len(table) - 1)))
 
 
 EXTRA_LOSSES = 2

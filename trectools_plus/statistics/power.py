@@ -103,16 +103,13 @@ def smallest_detectable_difference(
         UsageError: If an argument is out of range.
     """
     _check(spread, level, power)
-
-    def detects(difference: float) -> bool:
-        return power_of_t_test(difference, 1.0, queries, level=level) >= power
-
     low, high = 0.0, 1.0
-    while not detects(high):
+    while power_of_t_test(high, 1.0, queries, level=level) < power:
         low, high = high, 2.0 * high
     while high - low > _TOLERANCE * high:
         middle = (low + high) / 2.0
-        low, high = (low, middle) if detects(middle) else (middle, high)
+        is_detected = power_of_t_test(middle, 1.0, queries, level=level) >= power
+        low, high = (low, middle) if is_detected else (middle, high)
     return spread * high
 
 

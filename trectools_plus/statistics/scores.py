@@ -155,7 +155,9 @@ def compare_scores(
     Returns:
         A comparison for each entry of ``scores``, over the ids that both systems define.
     """
-    table = _align(scores)
+    ids = scores[0].ids
+    if any(entry.ids != ids for entry in scores):
+        ids = sorted(set().union(*(entry.ids for entry in scores)))
     families: dict[str, list[int]] = {}
     for column, entry in enumerate(scores):
         families.setdefault("" if one_family else entry.measure, []).append(column)
@@ -163,7 +165,10 @@ def compare_scores(
     compared: dict[int, Comparison] = {}
     for columns in families.values():
         comparisons = compare_columns(
-            table[:, columns], test=method.test, correction=method.correction, **method.options
+            _align([scores[column] for column in columns], ids),
+            test=method.test,
+            correction=method.correction,
+            **method.options,
         )
         tested = sum(comparison.p_value is not None for comparison in comparisons)
         level = alpha if method.correction == "none" else alpha / max(1, tested)
@@ -172,17 +177,14 @@ def compare_scores(
     return [compared[column] for column in range(len(scores))]
 
 
-def _align(scores: Sequence[PairedScores]) -> FloatArray:
+def _align(scores: Sequence[PairedScores], ids: Sequence[str]) -> FloatArray:
     """Return the differences, shape (ids, comparisons); ``nan`` if a score is undefined."""
-    first = scores[0].ids
-    if all(entry.ids is first or entry.ids == first for entry in scores):
-        return np.column_stack([entry.after - entry.before for entry in scores])
-    ids = sorted(set().union(*(entry.ids for entry in scores)))
     places = {name: place for place, name in enumerate(ids)}
-    table = np.full((len(places), len(scores)), np.nan)
-    for column, entry in enumerate(scores):
-        table[[places[name] for name in entry.ids], column] = entry.after - entry.before
-    return table
+    table = np.full((len(scores), len(ids)), np.nan)
+    for row, entry in enumerate(scores):
+        chosen = slice(None) if entry.ids == ids else [places[name] for name in entry.ids]
+        table[row, chosen] = entry.after - entry.before
+    return table.T
 
 
 def _describe(
@@ -203,13 +205,15 @@ def _describe(
         tests[pair.test] = {"p": pair.p_value}
         if pair.test in statistics:
             tests[pair.test][statistics[pair.test]] = pair.statistic
+    changed = pair.wins + pair.losses
+    note = f"only {changed} of {pair.n} queries differ" if changed < FEW else None
     return Comparison(
         baseline=scores.baseline,
         contrast=scores.contrast,
         measure=scores.measure,
         n=pair.n,
         difference=pair.difference,
-        ci=_interval_of_difference(pair),
+        ci=report_interval((pair.low, pair.high), Resampling(confidence=pair.level), "t", note),
         **tests,
         test=method.test,
         p_adjusted=pair.p_adjusted,
@@ -225,13 +229,6 @@ def _describe(
     )
 
 
-def _interval_of_difference(pair: PairedComparison) -> ConfidenceInterval | None:
-    """Return the interval, with a note if few queries differ."""
-    changed = pair.wins + pair.losses
-    note = f"only {changed} of {pair.n} queries differ" if changed < FEW else None
-    return report_interval((pair.low, pair.high), Resampling(confidence=pair.level), "t", note)
-
-
 def _detectable_difference(pair: PairedComparison, level: float) -> float | None:
     """Return the true difference that is detected with a probability of 80%; ``None`` if unknown.
 
@@ -240,20 +237,11 @@ def _detectable_difference(pair: PairedComparison, level: float) -> float | None
     """
     if not pair.spread or pair.test == "wilcoxon" or pair.n < fewest_changes(level):
         return None
-    return pair.spread * detectable_per_deviation(pair.n, level)
+    # The difference is proportional to the standard deviation.
+    return pair.spread * _smallest_difference(1.0, pair.n, level=level)
 
 
-@lru_cache(maxsize=64)
-def detectable_per_deviation(queries: int, level: float) -> float:
-    """Return the difference that a t-test detects at a level, for a standard deviation of 1.
-
-    The difference is proportional to the standard deviation.
-
-    Args:
-        queries: The number of queries, at least 2.
-        level: The test's significance level, between 0 and 1.
-    """
-    return smallest_detectable_difference(1.0, queries, level=level)
+_smallest_difference = lru_cache(maxsize=64)(smallest_detectable_difference)
 
 
 def interval_of(intervals: Intervals, column: int) -> ConfidenceInterval | None:

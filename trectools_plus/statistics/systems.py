@@ -98,11 +98,6 @@ def holm_levels(p_values: FloatArray, alpha: float) -> FloatArray:
     return levels
 
 
-def _holm(ascending: FloatArray) -> FloatArray:
-    n_remaining = np.arange(len(ascending), 0, -1)
-    return np.maximum.accumulate(ascending * n_remaining)
-
-
 def _benjamini_hochberg(ascending: FloatArray) -> FloatArray:
     rank = np.arange(1, len(ascending) + 1)
     scaled = ascending * (len(ascending) / rank)
@@ -110,7 +105,7 @@ def _benjamini_hochberg(ascending: FloatArray) -> FloatArray:
 
 
 _CORRECTIONS: dict[str, Callable[[FloatArray], FloatArray]] = {
-    "holm": _holm,
+    "holm": lambda ascending: np.maximum.accumulate(ascending * np.arange(len(ascending), 0, -1)),
     "bh": _benjamini_hochberg,
     "none": lambda ascending: ascending,
 }

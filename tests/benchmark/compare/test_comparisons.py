@@ -236,7 +236,7 @@ def test_one_system_has_means_and_no_comparison():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"primary_measure": "RR"}, "measure RR .*use one of"),
+        ({"primary_measure": "RR"}, "measure 'RR' .*available"),
         ({"resample": 5}, "option resample"),
         ({"baseline": "none"}, "unknown baseline 'none'"),
         ({"test": "z"}, "unknown test 'z'"),

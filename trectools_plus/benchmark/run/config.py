@@ -448,7 +448,14 @@ class BenchmarkConfig(FetchSettings):
     @model_validator(mode="after")
     def _check_combinations(self) -> Self:
         if self.runs is None:
-            self._check_modes_of_backend()
+            with _reported("modes"):
+                if self.is_embedded:
+                    check_modes(self.mode_keys, self.retrieval)
+                else:
+                    self.check_backend_modes(self.modes)
+            unset = RetrievalSettings().for_documents(has_parts=False)
+            if not self.is_embedded and self.retrieval != unset:
+                raise ValueError("`retrieval`: it needs the embedded backend — leave it out")
         self.check_data()
         given, is_hpo = self.model_fields_set, self.dataset == "hpo"
         conflicts = (
@@ -483,16 +490,6 @@ class BenchmarkConfig(FetchSettings):
                         f"`{key}`: {name} is not one of the measures — add it to `measures`, "
                         f"or name one of {', '.join(self.measure_names)}"
                     )
-
-    def _check_modes_of_backend(self) -> None:
-        with _reported("modes"):
-            if self.is_embedded:
-                check_modes(self.mode_keys, self.retrieval)
-            else:
-                self.check_backend_modes(self.modes)
-        unset = RetrievalSettings().for_documents(has_parts=False)
-        if not self.is_embedded and self.retrieval != unset:
-            raise ValueError("`retrieval`: it needs the embedded backend — leave it out")
 
     def _check_names(self) -> None:
         """Check that settings name modes of this benchmark."""

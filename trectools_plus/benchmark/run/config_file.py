@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
@@ -86,12 +86,13 @@ def load_fetch_settings(
         InputError, UsageError: As :func:`load_config`.
     """
     file = _SettingsFile(path, options)
-    if "topics" in file.given:
-        file.remove(("dataset", "test_file"))
-    is_hpo = "hpo" in (file.values.get("dataset"), file.given.get("dataset"))
-    if not is_hpo and "test_file" not in {**file.values, **file.given}:
-        file.remove(["ontology"])  # with other documents, only scoring uses it
     ignored = BenchmarkConfig.model_fields.keys() - FetchSettings.model_fields.keys()
+    if "topics" in file.given:
+        ignored |= {"dataset", "test_file"}
+    known = {name: value for name, value in file.values.items() if name not in ignored}
+    is_hpo = "hpo" in (known.get("dataset"), file.given.get("dataset"))
+    if not is_hpo and "test_file" not in {**known, **file.given}:
+        ignored |= {"ontology"}  # with other documents, only scoring uses it
     # Judgments and given runs are not fetched.
     return file.validate(FetchSettings, ignored | {"qrels", "runs", "unknown_terms"})
 
@@ -120,12 +121,7 @@ class _SettingsFile:
             content, self._root = _read_yaml(Path(path))
             self.values = _anchor_paths(move_fusion(content), Path(path).parent)
         self.given = {name: value for name, value in (options or {}).items() if value is not None}
-        for option in self.given:
-            self.remove(_SUPERSEDES.get(option, ()))
-
-    def remove(self, names: Iterable[str]) -> None:
-        """Remove settings of the file."""
-        for name in names:
+        for name in {name for option in self.given for name in _SUPERSEDES.get(option, ())}:
             self.values.pop(name, None)
 
     def validate(self, model: type[_Settings], ignored: Collection[str] = ()) -> _Settings:

@@ -17,7 +17,6 @@ import polars as pl
 
 from trectools_plus.benchmark.report import (
     FindingRecord,
-    ResultStatus,
     RunFile,
     UnscoredMode,
     record_findings,
@@ -52,7 +51,7 @@ class ModeRun:
 
     Attributes:
         run: The rows of its file; no rows, and no file, when nothing was found.
-        info: The file, for the report.
+        info: The file, for the report; without a path if nothing was found for any query.
         findings: The findings of the validator.
         latency_ms: Milliseconds per query, NaN if not measured; ``None`` for a given run.
         index_key: Key of the indexes searched; ``None`` for a given run.
@@ -68,11 +67,6 @@ class ModeRun:
     index_key: str | None = None
     cut_short: list[str] = field(default_factory=list)
     given: bool = False
-
-    @property
-    def status(self) -> ResultStatus:
-        """``empty`` when no query found anything, else ``ok``."""
-        return "empty" if self.info.path is None else "ok"
 
 
 def read_mode_run(
@@ -257,25 +251,21 @@ def _fetch_modes(
         for mode, run in fetched.items()
         if run.status not in SCORED
     }
-
-    def cut(run: Run) -> pl.DataFrame:
-        if excluded is None:
-            return run.frame
-        kept = excluded.from_run(run).frame.group_by("query_id", maintain_order=True)
-        return kept.head(config.depth).with_columns(
-            rank=pl.int_range(1, pl.len() + 1).over("query_id")
-        )
-
     if len(unscored) == len(fetched):
         refuse_unscorable(fetched)
-    scored = {
-        mode: replace(
-            write_mode_run(dataset, folder, Run(cut(answer.run), mode), measures),
+    modes = Modes({}, unscored)
+    for mode, answer in fetched.items():
+        if mode in unscored:
+            continue
+        run = Run(answer.run.frame, mode)
+        if excluded is not None:
+            kept = excluded.from_run(run).frame.group_by("query_id", maintain_order=True)
+            ranks = pl.int_range(1, pl.len() + 1).over("query_id")
+            run = Run(kept.head(config.depth).with_columns(rank=ranks), mode)
+        modes.scored[mode] = replace(
+            write_mode_run(dataset, folder, run, measures),
             latency_ms=answer.latency_ms,
             index_key=" ".join(f"{name}:{key}" for name, key in answer.index_keys.items()) or None,
             cut_short=answer.cut_short,
         )
-        for mode, answer in fetched.items()
-        if mode not in unscored
-    }
-    return Modes(scored, unscored)
+    return modes

@@ -240,11 +240,6 @@ def read_checksums(folder: Path) -> list[tuple[str, str]]:
     return [(digest, name) for digest, _, name in pairs]
 
 
-def mode_report_name(mode: str) -> str:
-    """Return the file of a mode's report, relative to the folder of the benchmark."""
-    return f"{MODE_REPORTS_FOLDER}/{mode}.json"
-
-
 def _clean_up(partial: Path, made: list[Path], lock: int | None) -> None:
     shutil.rmtree(partial, ignore_errors=True)
     if lock is not None:

@@ -21,7 +21,6 @@ import polars as pl
 
 from trectools_plus.benchmark.compare import (
     compare_modes,
-    find_primary_of,
     make_strata,
     refuse_different_queries,
     summarise,
@@ -59,7 +58,7 @@ from trectools_plus.benchmark.run.output_folder import (
     OutputFolder,
     claim_folder,
 )
-from trectools_plus.benchmark.verdict import add_result
+from trectools_plus.benchmark.verdict import add_result, find_primary
 from trectools_plus.blas import limited_blas_threads
 from trectools_plus.display import Displayed, Progress, TextTable, no_progress
 from trectools_plus.errors import TrectoolsPlusError
@@ -209,11 +208,10 @@ def make_manifest(
     """Describe data, settings, versions and machine; without command and models."""
     settings = config.as_manifest()
     config_hash = hash_config(settings)
-    queries = len(next(iter(evaluation.query_ids.values())))
     return Manifest(
         experiment_id=make_experiment_id(moment, config_hash),
         **describe_conditions(moment),
-        dataset=dataset.describe(queries),
+        dataset=dataset.describe(len(next(iter(evaluation.query_ids.values())))),
         config=settings,
         config_hash=config_hash,
         index_snapshots={
@@ -241,7 +239,7 @@ def make_result(
     results = {
         name: ModeResult(
             label=config.mode_names.get(name, name) if mode.given else config.label(name),
-            status=mode.status,
+            status="ok" if mode.info.path else "empty",
             run=mode.info,
             measures=measures[name],
             latency_ms=None if mode.latency_ms is None else summarise_latency(mode.latency_ms),
@@ -249,23 +247,22 @@ def make_result(
         )
         for name, mode in scored.items()
     }
-    primary, values = find_primary_of(manifest.config, evaluation), evaluation.per_query()
+    names = {one.requested_name: one.name for one in evaluation.measures}
+    primary, values = find_primary(manifest.config, names), evaluation.per_query()
     definition = next(iter(results.values())).measures[primary].definition
-    noun = "mode" if config.runs is None else "run"
     runs = {name: mode.run for name, mode in scored.items()}
-    pooled = has_nonrelevant(dataset.qrels)
-    compared = compare_modes(config.comparing, evaluation, primary, noun)
+    noun = "mode" if config.runs is None else "run"
     report = BenchmarkReport(
         manifest=manifest,
         primary_measure=primary,
         modes=results,
         unscored=modes.unscored,
-        **compared._asdict(),
+        **compare_modes(config.comparing, evaluation, primary, noun)._asdict(),
         strata={}
         if dataset.topics is None
         else make_strata(dataset.topics, evaluation, config.comparing.options),
         failing_queries=find_failing(dataset, runs, values, primary, definition),
-        diagnosis=diagnose(results, pooled=pooled),
+        diagnosis=diagnose(results, pooled=has_nonrelevant(dataset.qrels)),
         notes=[
             *(f"{note[0].upper()}{note[1:]}." for note in notes_on_judges(dataset.qrels)),
             *retrieval_notes(config, dataset),
@@ -308,7 +305,6 @@ def make_latency_table(topics: Topics | None, modes: Mapping[str, ModeRun]) -> p
     return pl.concat(tables).filter(pl.col("latency_ms").is_not_nan())
 
 
-_ALWAYS_UNPROVEN = ("date", "command", "machine", "package versions")
 _OF_WRITER = ("packages", "python", "platform", "blas_threads", "models", "command")
 """Fields of the manifest that only the writer knows; every rendering shows them as such."""
 
@@ -331,7 +327,8 @@ class Rebuilt:
 def _load_dataset(source: ReportFolder, unproven: dict[str, None]) -> Dataset:
     """Read the data from their source if they are unchanged, else from the folder."""
     config, info = source.config, source.report.manifest.dataset
-    for name in (QRELS_FILE, *(run.path for run in source.report.runs if run.path)):
+    runs = (mode.run.path for mode in source.report.modes.values())
+    for name in (QRELS_FILE, *filter(None, runs)):
         source.files.file(name)
     source.bind_measures(config.measure_names)
     if config.over_terms:
@@ -432,7 +429,8 @@ def rebuild_result(
     Raises:
         InputError: If a run or the judgments are missing or cannot be read.
     """
-    stored, unproven = source.report.manifest, dict.fromkeys(_ALWAYS_UNPROVEN)
+    stored = source.report.manifest
+    unproven = dict.fromkeys(("date", "command", "machine", "package versions"))
     try:
         moment = datetime.fromisoformat(stored.created_at)
     except ValueError:

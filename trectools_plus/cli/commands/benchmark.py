@@ -29,7 +29,6 @@ from trectools_plus.cli.printing import (
     print_notes,
     print_result,
     show_progress,
-    write_document,
 )
 from trectools_plus.cli.settings import (
     Given,
@@ -384,11 +383,11 @@ def compare_runs(
     primary = settings.get("primary_measure")
     compared = benchmark.make_comparisons(scored.evaluation, comparing, Path(qrels).name, primary)
     if scored.exclusions is not None:
-        compared.report.manifest.config["exclude"] = scored.exclusions.record
+        compared.report.config["exclude"] = scored.exclusions.record
     layout = paper.layout()
     reporting.write_comparisons(compared, *(to or ()), layout=layout)
     if output_format == "json":
-        write_document(reporting.comparisons_document(compared))
+        print_result("json", compared.report, ())
     elif output_format == "text":
         notes = not Verbosity.current.quiet
         reporting.print_report(compared.report, sys.stdout, full=everything, notes=notes)

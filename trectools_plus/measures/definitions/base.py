@@ -133,7 +133,7 @@ class Measure(ABC):
     higher_is_better: bool = True
 
     def __init__(self, cutoff: int | None = None, **parameters: Any) -> None:
-        label, defaults = self._label(), self.parameter_defaults
+        label, defaults = self.label or type(self).__name__, self.parameter_defaults
         self.parameters = {**defaults, **known_parameters(label, parameters, defaults)}
         if not is_whole(cutoff, 1) and (cutoff is not None or self.requires_cutoff):
             raise UsageError(
@@ -153,9 +153,6 @@ class Measure(ABC):
             )
         self.relevance_level = level
 
-    def _label(self) -> str:
-        return self.label or type(self).__name__
-
     @property
     def name(self) -> str:
         """``Label(parameter=value)@cutoff`` as in ``ir_measures``, for example ``AP(rel=2)@100``.
@@ -165,7 +162,8 @@ class Measure(ABC):
         defaults = self.parameter_defaults
         spelled = [f"{k}={value!r}" for k, value in self.parameters.items() if value != defaults[k]]
         arguments = f"({','.join(spelled)})" if spelled else ""
-        return f"{self._label()}{arguments}{'' if self.cutoff is None else f'@{self.cutoff}'}"
+        at = "" if self.cutoff is None else f"@{self.cutoff}"
+        return f"{self.label or type(self).__name__}{arguments}{at}"
 
     @property
     def requested_name(self) -> str:
@@ -294,10 +292,6 @@ class ColumnMeasure(Measure):
     @property
     def definition(self) -> Definition:
         """The exact meaning of its figures."""
-        texts = self._fill(self.formula, self.gain, self.denominator)
-        return self._define(*texts, averaged_over=self.averaged_over)
-
-    def _fill(self, *texts: str) -> list[str]:
         k = self.cutoff
         words = {
             "k": "the number retrieved" if k is None else k,
@@ -306,7 +300,9 @@ class ColumnMeasure(Measure):
             "level": self.relevance_level,
             **self.parameters,
         }
-        return [text.format(**words) for text in texts]
+        texts = (self.formula, self.gain, self.denominator)
+        filled = (text.format(**words) for text in texts)
+        return self._define(*filled, averaged_over=self.averaged_over)
 
     def _hits(self, run: JudgedRun) -> npt.NDArray[np.bool_]:
         """Return a mask of judged documents that are relevant and in the first k."""

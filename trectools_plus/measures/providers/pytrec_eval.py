@@ -13,7 +13,7 @@ measure depends on them. The values are the same as with the original document i
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from itertools import islice, product
@@ -92,38 +92,6 @@ def score_requests(
     return values
 
 
-def call_pytrec_eval(
-    requests: Iterable[str],
-    qrels: Mapping[str, Mapping[str, int]],
-    rankings: Mapping[str, Mapping[str, float]],
-    *,
-    level: int,
-    judged_only: bool,
-) -> Values:
-    """Call pytrec_eval.
-
-    Args:
-        requests: Values of trec_eval's ``-m``, for example ``P.5,10``.
-        qrels: Grades by query and document; each query has a grade of 0 or more.
-        rankings: Scores by query and document.
-        level: The lowest grade that is relevant.
-        judged_only: Whether unjudged documents are removed from the rankings first.
-
-    Returns:
-        The values of the queries with a ranking.
-    """
-    import pytrec_eval_ext
-
-    evaluator: Any = pytrec_eval_ext.RelevanceEvaluator(
-        query_relevance=qrels,
-        measures={*requests},
-        relevance_level=level,
-        judged_docs_only_flag=judged_only,
-    )
-    values: Values = evaluator.evaluate(rankings) if rankings else {}
-    return values
-
-
 def _visible_depths(run: JudgedRun, grades: IntArray, sees: Sees) -> IntArray:
     """Return the number of top documents of each query on which measures depend.
 
@@ -148,10 +116,17 @@ def _score(
     judged_only: bool,
 ) -> dict[str, FloatArray]:
     """Rename documents and score them; ``depth`` of a query is 0 to omit it."""
+    import pytrec_eval_ext
+
     _refuse_high_gains(grades, requests)
     qrels, rankings = _rename(run, grades, depth)
-    texts = [request.text for request in requests]
-    results = call_pytrec_eval(texts, qrels, rankings, level=level, judged_only=judged_only)
+    evaluator: Any = pytrec_eval_ext.RelevanceEvaluator(
+        query_relevance=qrels,
+        measures={request.text for request in requests},
+        relevance_level=level,
+        judged_docs_only_flag=judged_only,
+    )
+    results: Values = evaluator.evaluate(rankings) if rankings else {}
     keys = [key for request in requests for key in request.keys]
     pick = itemgetter(*keys)
     rows = [pick(result) for result in results.values()]
