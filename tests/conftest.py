@@ -174,10 +174,9 @@ def _catalogue(request):
 
 
 @pytest.fixture(scope="session")
-def program(tmp_path_factory, request, shared_index_cache):
+def program(tmp_path_factory, request):
     """Return the installed commands in a warm process; with Cranfield, if shared data is there."""
-    # All workers share the indexes of the HPO.
-    variables = {"TRECTOOLS_PLUS_CACHE": os.environ["TRECTOOLS_PLUS_CACHE"]}
+    variables = {}
     with suppress(pytest.skip.Exception):
         variables["IR_DATASETS_HOME"] = str(request.getfixturevalue("ir_datasets_home"))
     python = str(request.config.getoption("--python"))
@@ -187,7 +186,7 @@ def program(tmp_path_factory, request, shared_index_cache):
 
 @pytest.fixture(scope="session", autouse=True)
 def shared_index_cache(tmp_path_factory):
-    """Set a cache folder for indexes that all tests and workers share, not the user's cache.
+    """Set a cache folder for indexes that all tests, commands and workers share, not the user's.
 
     Tests of the cache itself use another folder.
     """

@@ -6,6 +6,7 @@ it. CONTRIBUTING.md has the use of `--golden`.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
@@ -56,7 +57,8 @@ def observed(
                 run(earlier)
             folders[name] = folder / name
             prepare(case, folders[name], shared, folders)
-            documents[name] = observe(case, folders[name], program, program.cache)
+            cache = Path(os.environ["TRECTOOLS_PLUS_CACHE"])
+            documents[name] = observe(case, folders[name], program, cache)
         return documents[name], folders[name]
 
     return run

