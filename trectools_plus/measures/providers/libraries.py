@@ -318,8 +318,10 @@ class IrMeasure(Measure):
                 where=self.requested_name,
                 remedy="give the qrels of a diversity task, or another measure",
             )
-        other = ["accuracy@k of sentence-transformers and DPR is HitRate@k"]
-        return super().notes_on_qrels(queries) + other * (self.bound.NAME == "Accuracy")
+        notes = super().notes_on_qrels(queries)
+        if self.bound.NAME == "Accuracy":
+            notes.append("accuracy@k of sentence-transformers and DPR is HitRate@k")
+        return notes
 
     @property
     def name(self) -> str:
