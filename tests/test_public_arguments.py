@@ -1,16 +1,12 @@
 """Wrong arguments of public functions and classes raise an error of this package, of one line."""
 
-from __future__ import annotations
-
 import datetime
 import importlib
 import inspect
 import math
-from collections.abc import Callable
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -30,7 +26,7 @@ PUBLIC = {
     name: package for package in PACKAGES for name in importlib.import_module(package).__all__
 }
 
-INVALID: dict[str, Any] = {
+INVALID = {
     **cases_of(__file__, "invalid"),
     "a huge integer": 10**400,
     "an integer with too many digits to print": 10**5000,
@@ -60,11 +56,11 @@ INVALID: dict[str, Any] = {
     "an exception": ValueError("x"),
 }
 
-VALID: dict[str, Any] = {**cases_of(__file__, "valid"), "fusion": Fusion()}
+VALID = {**cases_of(__file__, "valid"), "fusion": Fusion()}
 """Values for the other parameters, so that the wrong one is reached."""
 
 FIXTURES = ROOT.parent / "fixtures"
-QUICK: dict[str, Any] = {
+QUICK = {
     "resamples": 100,
     "test_file": FIXTURES / "testsets" / "phentrieve-list.json",
     "ontology": FIXTURES / "ontology" / "toy.obo",
@@ -72,9 +68,9 @@ QUICK: dict[str, Any] = {
 """Values for optional parameters whose defaults are slow."""
 
 
-def callables() -> dict[str, Callable[..., Any]]:
+def callables():
     """The public functions and constructors, and the methods of tables and results."""
-    found: dict[str, Callable[..., Any]] = {}
+    found = {}
     for name, package in PUBLIC.items():
         exported = getattr(importlib.import_module(package), name)
         if inspect.isabstract(exported):
@@ -99,7 +95,7 @@ def callables() -> dict[str, Callable[..., Any]]:
 CALLABLES = callables()
 
 
-def parameters_of(exported: Any) -> list[inspect.Parameter]:
+def parameters_of(exported):
     try:
         parameters = inspect.signature(exported).parameters.values()
     except ValueError:
@@ -108,12 +104,10 @@ def parameters_of(exported: Any) -> list[inspect.Parameter]:
     return [one for one in parameters if one.kind not in variable]
 
 
-def arguments(
-    exported: Any, wrong: inspect.Parameter, value: Any
-) -> tuple[list[Any], dict[str, Any]]:
+def arguments(exported, wrong, value):
     """The arguments of a call in which one parameter has a value, and required ones a valid one."""
-    positional: list[Any] = []
-    named: dict[str, Any] = {}
+    positional = []
+    named = {}
     for one in parameters_of(exported):
         if one is not wrong and one.default is not inspect.Parameter.empty:
             if one.name in QUICK:
@@ -129,14 +123,12 @@ def arguments(
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("name", sorted(CALLABLES))
-def test_wrong_arguments_are_one_line(
-    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, thorough: bool
-) -> None:
+def test_wrong_arguments_are_one_line(name, tmp_path, monkeypatch, thorough):
     """With the profile fast, a parameter gets each fourth value, the next one those after them."""
     monkeypatch.chdir(tmp_path)
     exported = CALLABLES[name]
     assert len(INVALID) >= 40
-    wrong: list[str] = []
+    wrong = []
     step = 1 if thorough else 4
     for number, parameter in enumerate(parameters_of(exported)):
         for described, value in list(INVALID.items())[number % step :: step]:

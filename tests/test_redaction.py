@@ -1,7 +1,5 @@
 """Secrets in addresses are hidden, and the rest does not change."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -40,7 +38,7 @@ from trectools_plus.text import hide_secrets, secret_in_url
         ("https://h/a?%74oken=S3CRET&pass=S3CRET", "https://h/a?%74oken=***&pass=***"),
     ],
 )
-def test_secrets(text: str, expected: str) -> None:
+def test_secrets(text, expected):
     assert hide_secrets(text) == expected
     assert hide_secrets(expected) == expected
     secret = secret_in_url(text)
@@ -66,7 +64,7 @@ def test_secrets(text: str, expected: str) -> None:
         "http://host:9091?q=a@b",
     ],
 )
-def test_nothing_else(text: str) -> None:
+def test_nothing_else(text):
     assert hide_secrets(text) == text
     assert secret_in_url(text) is None
 
@@ -103,7 +101,7 @@ def test_nothing_else(text: str) -> None:
         "http://host/a;jsessionid=S3CRET",
     ],
 )
-def test_the_secret_of_a_url_is_found_and_not_shown(url: str) -> None:
+def test_the_secret_of_a_url_is_found_and_not_shown(url):
     secret = secret_in_url(url)
     assert secret is not None
     assert "CRET" not in secret
@@ -116,6 +114,6 @@ def test_the_secret_of_a_url_is_found_and_not_shown(url: str) -> None:
         min_size=1,
     ),
 )
-def test_no_password_is_left(protocol: str, password: str) -> None:
+def test_no_password_is_left(protocol, password):
     hidden = hide_secrets(f"{protocol}://me:{password}@host/a.run")
     assert hidden == f"{protocol}://***@host/a.run"

@@ -10,12 +10,9 @@ all count. Three kinds of names are imported later and are resolved here:
   renderings of results. No module takes a name from it.
 """
 
-from __future__ import annotations
-
 import ast
 import re
 from collections import Counter
-from collections.abc import Iterator
 from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
@@ -27,13 +24,13 @@ ROOT = Path(__file__).parent.parent / "trectools_plus"
 NAME = ROOT.name
 
 
-def name_of(path: Path) -> str:
+def name_of(path):
     parts = path.relative_to(ROOT.parent).with_suffix("").parts
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
 @cache
-def tree_of(path: Path) -> ast.Module:
+def tree_of(path):
     return ast.parse(path.read_text("utf-8"))
 
 
@@ -41,7 +38,7 @@ MODULES = {name_of(path): path for path in sorted(ROOT.rglob("*.py"))}
 
 
 @cache
-def read_stub(package: str) -> dict[str, tuple[str, str]]:
+def read_stub(package):
     """The names of a package with a stub: the module of each, and its name there."""
     stub = MODULES[package].with_suffix(".pyi")
     if not stub.is_file():
@@ -54,7 +51,7 @@ def read_stub(package: str) -> dict[str, tuple[str, str]]:
     }
 
 
-def resolve(module: str, name: str) -> Iterator[str]:
+def resolve(module, name):
     """The modules that ``from module import name`` imports."""
     if f"{module}.{name}" in MODULES:
         yield f"{module}.{name}"
@@ -64,7 +61,7 @@ def resolve(module: str, name: str) -> Iterator[str]:
             yield from resolve(*read_stub(module)[name])
 
 
-def longest_module(text: str) -> Iterator[str]:
+def longest_module(text):
     """The module that a text like ``trectools_plus.cli.app:main`` names."""
     name = text.split(":")[0]
     while name and name not in MODULES:
@@ -73,10 +70,10 @@ def longest_module(text: str) -> Iterator[str]:
         yield name
 
 
-def imports(module: str) -> set[str]:
+def imports(module):
     path = MODULES[module]
     package = module if path.stem == "__init__" else module.rpartition(".")[0]
-    found: set[str] = set()
+    found = set()
     for node in ast.walk(tree_of(path)):
         if isinstance(node, ast.Import):
             found.update(alias.name for alias in node.names)
@@ -96,7 +93,7 @@ def imports(module: str) -> set[str]:
     return (found & MODULES.keys()) - {module, *above}
 
 
-def test_no_module_takes_a_name_from_the_root_package() -> None:
+def test_no_module_takes_a_name_from_the_root_package():
     for module, path in MODULES.items():
         for node in ast.walk(tree_of(path)):
             if isinstance(node, ast.ImportFrom) and node.module == NAME and module != NAME:
@@ -104,7 +101,7 @@ def test_no_module_takes_a_name_from_the_root_package() -> None:
                 assert all(f"{NAME}.{name}" in MODULES for name in names), (module, names)
 
 
-def test_there_are_no_cycles() -> None:
+def test_there_are_no_cycles():
     TopologicalSorter({module: imports(module) for module in MODULES}).prepare()
 
 
@@ -112,13 +109,13 @@ MOST_FILES = 14
 """Files of a folder that can be overlooked."""
 
 
-def test_folders_are_small() -> None:
+def test_folders_are_small():
     counts = Counter(path.parent for path in MODULES.values())
     assert {folder.name: n for folder, n in counts.items() if n > MOST_FILES} == {}
 
 
-def test_public_classes_have_names_of_their_own() -> None:
-    places: dict[str, list[str]] = {}
+def test_public_classes_have_names_of_their_own():
+    places = {}
     for module, path in MODULES.items():
         for node in tree_of(path).body:
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
@@ -151,23 +148,23 @@ MOST_SCRIPT_LINES = 1_420
 
 
 @pytest.mark.parametrize("folder", CEILINGS)
-def test_a_folder_is_below_its_ceiling(folder: str) -> None:
+def test_a_folder_is_below_its_ceiling(folder):
     size, most = sizes_of(ROOT).get(folder, Size(0, 0)), CEILINGS[folder]
     assert size.statements <= most.statements
     assert size.tokens <= most.tokens
 
 
-def test_every_folder_has_a_ceiling() -> None:
+def test_every_folder_has_a_ceiling():
     assert sizes_of(ROOT).keys() <= CEILINGS.keys()
 
 
-def test_the_tests_are_below_their_ceiling() -> None:
+def test_the_tests_are_below_their_ceiling():
     sizes = sizes_of(Path(__file__).parent).values()
     assert sum(size.statements for size in sizes) <= TESTS_CEILING.statements
     assert sum(size.tokens for size in sizes) <= TESTS_CEILING.tokens
 
 
-def test_modules_and_scripts_of_pages_are_below_their_ceilings() -> None:
+def test_modules_and_scripts_of_pages_are_below_their_ceilings():
     scripts = [path.read_text("utf-8") for path in ROOT.rglob("*.js")]
     assert len(MODULES) <= MOST_MODULES
     assert sum(text.count("\n") for text in scripts) <= MOST_SCRIPT_LINES

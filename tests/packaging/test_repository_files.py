@@ -1,13 +1,10 @@
 """Files that other programs read: workflows, the action, issue forms, citation data."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
 
 import jsonschema
 import pytest
@@ -27,13 +24,13 @@ SCHEMAS = {
 CHECKED = {path: schema for pattern, schema in SCHEMAS.items() for path in ROOT.glob(pattern)}
 
 
-def load(path: Path) -> Any:
+def load(path):
     # BaseLoader: GitHub reads "on" as text, not as the truth value of YAML 1.1.
     return yaml.load(path.read_text("utf-8"), yaml.BaseLoader)
 
 
 @pytest.mark.parametrize("path", sorted(CHECKED), ids=lambda path: path.name)
-def test_satisfies_its_schema(path: Path) -> None:
+def test_satisfies_its_schema(path):
     folder = files(pytest.importorskip("check_jsonschema")) / "builtin_schemas" / "vendor"
     schema = json.loads((folder / f"{CHECKED[path]}.json").read_text("utf-8"))
     document = yaml.safe_load(path.read_text("utf-8"))
@@ -42,13 +39,13 @@ def test_satisfies_its_schema(path: Path) -> None:
     jsonschema.validators.validator_for(schema)(schema).validate(document)
 
 
-def test_the_action_installs_its_own_files_unless_told_otherwise(tmp_path: Path) -> None:
+def test_the_action_installs_its_own_files_unless_told_otherwise(tmp_path):
     action = load(ROOT / "action.yml")
     step = action["runs"]["steps"][0]
     python = write(tmp_path / "python", '#!/bin/sh\necho "$@"\n')
     python.chmod(0o755)
 
-    def install(package: str) -> list[str]:
+    def install(package):
         env = {"PATH": f"{tmp_path}:{os.environ['PATH']}", "PACKAGE": package}
         env["GITHUB_ACTION_PATH"] = "/actions/here"
         done = subprocess.run(

@@ -156,8 +156,7 @@ def test_systems_are_rows_or_columns_as_requested(make_report, systems, corner, 
     ):
         headers = [row for row in rows if row[0] == corner]
         assert rows[0] is headers[0]
-        columns = sum(len(row) - 1 for row in headers)
-        assert columns == (2 if systems == "rows" else count)
+        assert sum(len(row) - 1 for row in headers) == (2 if systems == "rows" else count)
     text = table_as_text(table, "markdown", layout=layout)
     assert "0.12 [0.09, 0.15]" in text
     assert "0.1234" not in text

@@ -37,8 +37,7 @@ def p_table(systems, *significant):
 
 def test_groups_by_hand():
     """Best and worst differ, the middle one from neither: two groups that share it."""
-    groups = indistinguishable_groups([0.2, 0.4, 0.3], p_table(3, (0, 1)))
-    assert groups == [(1, 2), (2, 0)]
+    assert indistinguishable_groups([0.2, 0.4, 0.3], p_table(3, (0, 1))) == [(1, 2), (2, 0)]
     assert indistinguishable_groups([0.2, 0.4], p_table(2)) == [(1, 0)]
     assert indistinguishable_groups([0.2, 0.4], p_table(2, (0, 1))) == [(1,), (0,)]
     assert indistinguishable_groups([], np.empty((0, 0))) == []

@@ -109,8 +109,7 @@ def test_every_mode_finds_the_same_in_batches(
             options = FetchOptions(depth, exclude_self)
             runs = fetch_runs(FetchRequest(corpus, topics, modes, options))
         for run in runs.values():
-            timed = np.count_nonzero(~np.isnan(run.latency_ms))
-            assert timed == min(sample, len(queries))
+            assert np.count_nonzero(~np.isnan(run.latency_ms)) == min(sample, len(queries))
         found[size, sample] = [
             found_run.run.frame.to_dict(as_series=False) for found_run in runs.values()
         ]
