@@ -72,8 +72,7 @@ def test_the_direction_is_in_the_report_only_where_lower_is_better(folder):
 
 
 def test_a_target_of_a_cost_is_reached_from_above():
-    target = Target(competitive=3.0)
-    result = judge_mean(2.5, target, (2.0, 3.5), higher_is_better=False)
+    result = judge_mean(2.5, Target(competitive=3.0), (2.0, 3.5), higher_is_better=False)
     assert (result.status, result.status_low, result.status_high) == (
         "competitive",
         "below_competitive",

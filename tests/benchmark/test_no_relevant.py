@@ -57,8 +57,7 @@ def test_the_report_records_the_setting_and_lists_the_queries(shared):
         ("zero", QUERIES, "counted 0, as in trec_eval"),
         ("drop", QUERIES - 2, "left out of every mean"),
     ):
-        source = ReportFolder(shared / name)
-        report = source.report
+        report = ReportFolder(shared / name).report
         assert report.manifest.config["no_relevant"] == name
         assert report.manifest.dataset.queries == queries
         found, defined = figures(shared / name), QUERIES - 2

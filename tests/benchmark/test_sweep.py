@@ -135,8 +135,7 @@ def test_the_grid_of_a_file(tmp_path):
         f"runs: {json.dumps(RUNS)}\nqrels: {QRELS}\nprimary_measure: AP\nresamples: 100\n"
         "measures: [AP]\ngrid:\n  fusion.weights: [0.5, [0.2, 0.8]]\n  depth: 20\n"
     )
-    config = load_sweep_config(runs, {"output_dir": tmp_path / "out"})
-    report = run_sweep(config).report
+    report = run_sweep(load_sweep_config(runs, {"output_dir": tmp_path / "out"})).report
     assert {one.settings["fusion.weights"] for one in report.variants} == {"0.5", "0.2:0.8"}
     assert report.measure == "AP"
     assert report.config["primary_measure"] == "AP"

@@ -14,8 +14,7 @@ def invoke():
     """Call a command with words, of which the first ones may be in one text."""
 
     def call(command, *words, stdin=None):
-        given = [*command.split(), *map(str, words)]
-        return CliRunner().invoke(app, given, input=stdin)
+        return CliRunner().invoke(app, [*command.split(), *map(str, words)], input=stdin)
 
     return call
 

@@ -157,6 +157,5 @@ def test_folders_with_a_manifest_are_written_again(call):
             call("benchmark sweep --runs runs/lexical.run runs/vector.run --qrels q.txt -o s") == 0
         )
     assert call("testset convert tiny tiny/metadata.json") == 2
-    part = next(Path("parts").glob("*.json"))
-    part.write_text("{}")
+    next(Path("parts").glob("*.json")).write_text("{}")
     assert call("testset split hpo-en-small -o parts") == 2

@@ -97,8 +97,7 @@ def test_errors_are_those_of_one_machine(scheduler, collection, tmp_path):
 
 def test_a_file_that_workers_do_not_see_is_named(scheduler, collection, tmp_path):
     given = collection(1)
-    measures = parse_measures(["nDCG@10"])
-    opener = RunOpener(load_qrels(given.qrels), measures).open_on_worker
+    opener = RunOpener(load_qrels(given.qrels), parse_measures(["nDCG@10"])).open_on_worker
     (tmp_path / "mine.run").write_text("q1 Q0 d1 1 1.0 t\n")
     only_there = Place(str(tmp_path / "only-there" / "mine.run"), 17)
     for place in (only_there, Place(str(tmp_path / "mine.run"), 1700)):

@@ -74,8 +74,7 @@ def terms(found, doc_id="d1"):
     cases_of(__file__, "forms"),
 )
 def test_usual_forms_are_read(tmp_path, ontology, name, content):
-    path = write(tmp_path / name, content)
-    found = read_predictions(path, ["d1", "d2"], ontology)
+    found = read_predictions(write(tmp_path / name, content), ["d1", "d2"], ontology)
     assert terms(found) == FOUND
     assert found.by_document["d2"] == []
     assert not any(found.problems.values())

@@ -104,8 +104,7 @@ def ends_of_all(rows, resampling):
 
 def test_intervals_are_scipys_over_documents():
     """The sampling errors of 20,000 resamples are smaller than the tolerance."""
-    generator = np.random.default_rng(3)
-    rows = generator.integers(1, 9, (30, 4)).astype(float)
+    rows = np.random.default_rng(3).integers(1, 9, (30, 4)).astype(float)
     rows[:, [0, 2]] = np.minimum(rows[:, [0, 2]], rows[:, [1, 3]])
     low, high = ends_of_all(rows, Resampling(20_000, 7))
 

@@ -12,8 +12,7 @@ from trectools_plus.extraction.runner import (
 def test_points_are_those_of_single_runs(collection, obo_path):
     values = (0.0, 0.5, 1.0)
     options = SweepOptions(systems=["dictionary"], values=values)
-    found = sweep_extraction(collection, ontology=obo_path, options=options)
-    (curve,) = found.curves
+    (curve,) = sweep_extraction(collection, ontology=obo_path, options=options).curves
     for value, point in zip(values, curve.points, strict=True):
         settings = ExtractionSettings(method="dictionary", min_confidence=value)
         report = run_extraction(collection, ontology=obo_path, settings=settings).report

@@ -39,8 +39,7 @@ def test_the_ranking_stays_and_no_two_scores_are_equal(scores: dict[str, dict[st
 
 def test_ties_move_by_single_steps_and_other_scores_not_at_all() -> None:
     run = Run.from_dict({"q": {"c": 1.0, "b": 1.0, "a": 1.0, "x": 0.5}})
-    one = np.float32(1)
-    down = np.nextafter(one, np.float32(0))
+    down = np.nextafter(np.float32(1), np.float32(0))
     assert separate_ties(run.frame)["score"].to_list() == [
         1.0,
         float(down),

@@ -75,8 +75,7 @@ def test_any_run_reads_back_unchanged(
     path = tmp_path_factory.mktemp("runs") / "a.run"
     frame = pl.DataFrame(rows, schema=["query_id", "doc_id", "rank", "score"], orient="row")
     write_run(Run(frame, tag), path)
-    columns = lex(read_file(path), "run")
-    back = RunRows.of(columns)
+    back = RunRows.of(lex(read_file(path), "run"))
     scores = back.scores.values.tolist()
     texts = (back.blocks.series().to_list(), back.doc_ids.texts(), back.ranks.values.tolist())
     assert list(zip(*texts, scores, strict=True)) == rows

@@ -40,8 +40,7 @@ def test_agreement_is_that_of_scikit_learn(plan):
     anna = label_all(plan, 8)
     ben = noisy(anna[:60], "Ben", "person", 1, 0.7)
     model = noisy(label_all(plan, 12), "m", "model", 2, 0.5)
-    found = find_agreement(plan, [*anna, *ben, *model], FEW)
-    people, with_model = found
+    people, with_model = find_agreement(plan, [*anna, *ben, *model], FEW)
     assert (people.first, people.second, people.kind) == ("Anna", "Ben", "people")
     assert (with_model.first, with_model.second, with_model.kind) == (PEOPLE, "m", "model")
     merged = {**flat(anna)}

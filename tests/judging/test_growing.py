@@ -149,8 +149,7 @@ def test_answers_are_reused_across_plans_if_all_is_equal(judged, tmp_path):
 
     other = make("other")
     shared = {*judged.extension_of} & {*other.extension_of}
-    judge = Judge()
-    summary = ask(other, judge, reuse=[judged.path])
+    summary = ask(other, Judge(), reuse=[judged.path])
     assert (summary.reused, summary.calls) == (len(shared), other.plan.pooled - len(shared))
     assert shared
     assert summary.left == 0
@@ -177,8 +176,7 @@ def test_tokens_are_stored_and_priced(tmp_path):
     for unusable in (None, {}, {"prompt_tokens": -1, "completion_tokens": 2}, "many"):
         assert read_reply({**answer, "usage": unusable}).usage is None
     plan = make_small(tmp_path, queries=2)
-    judge = Judge(usage=Usage(prompt_tokens=300, completion_tokens=20))
-    summary = ask(plan, judge)
+    summary = ask(plan, Judge(usage=Usage(prompt_tokens=300, completion_tokens=20)))
     number = plan.plan.pooled
     assert summary.usage == Usage(prompt_tokens=300 * number, completion_tokens=20 * number)
     cost = number * (300 * 2.0 + 20 * 8.0) / 1e6

@@ -71,8 +71,7 @@ def test_without_a_terminal_nothing_is_asked(program, folder, server):
 @pytest.mark.every(2)
 @pytest.mark.parametrize(("answer", "asked"), [("n\n", False), ("y\n", True)])
 def test_on_a_terminal_the_user_decides(folder, server, answer, asked):
-    pty = pytest.importorskip("pty", reason="terminals of POSIX")
-    main, terminal = pty.openpty()
+    main, terminal = pytest.importorskip("pty", reason="terminals of POSIX").openpty()
     os.write(main, answer.encode())
     words = [sys.executable, "-m", *command(server)]
     words[2] = "trectools_plus"

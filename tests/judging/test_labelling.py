@@ -178,8 +178,7 @@ def test_failures_of_every_call_stop_the_work(tmp_path, reaction, calls):
     documents = {f"d{number}": f"text {number}" for number in range(10)}
     plan = make(tmp_path, documents)
     with serve({"text": [reaction, "always"]}) as server:
-        judge = model(server.url, concurrency=1)
-        summary = label(plan, judge)
+        summary = label(plan, model(server.url, concurrency=1))
     assert len(server.requests) == calls
     assert summary.left > 0
     with pytest.raises(InputError, match=rf"stopped: HTTP {reaction}.*tiny.*--resume"):
@@ -288,8 +287,7 @@ def test_functions_judge(tmp_path, monkeypatch):
         "other = 3\n"
     )
     monkeypatch.chdir(tmp_path)
-    plan = make(tmp_path)
-    summary = label(plan, FunctionLabeller("my_judge:grade"))
+    summary = label(make(tmp_path), FunctionLabeller("my_judge:grade"))
     assert summary.grades == {2: 4}
     assert summary.missing == {
         "ValueError": 2,

@@ -14,8 +14,7 @@ def test_values_are_those_of_trec_eval_on_the_original_runs(plan, tmp_path, kind
     labels = label_all(plan, 7, kind=kind)
     found = values_of(plan, labels)
     assert found.queries == plan.plan.queries[:7]
-    qrels = grades_of(labels)
-    evaluator = pytrec_eval.RelevanceEvaluator(qrels, {"ndcg_cut.4", "P.4"})
+    evaluator = pytrec_eval.RelevanceEvaluator(grades_of(labels), {"ndcg_cut.4", "P.4"})
     for run in ("a", "b"):
         rows = [line.split() for line in (tmp_path / f"{run}.run").read_text().splitlines()]
         scores = {}

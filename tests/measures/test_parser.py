@@ -111,8 +111,7 @@ def test_hints_name_calls_that_work(program):
     for name in ("unj.10", "unj@5", "ideal_dcg@10", "yaap", *IN_TREC_EVAL):
         with pytest.raises(UsageError) as caught:
             parse_measure(name)
-        words = str(caught.value).split("`")[1].split()
-        done = program([*words[:-2], *files], fixtures)
+        done = program([*str(caught.value).split("`")[1].split()[:-2], *files], fixtures)
         assert done.code == 0, (name, done.stderr)
 
 

@@ -119,8 +119,7 @@ def test_many_modes_become_rows(make_report, count):
     assert len(header) == (2 if count == 1 else 3)
     assert (header[0] == "Mode") == (count > 5)
     assert ("superscript" in table_as_text(table, "latex")) == (count == 6), "letters end at z"
-    first = table_as_text(table, "markdown").splitlines()[0]
-    assert first.count("|") == len(header) + 1
+    assert table_as_text(table, "markdown").splitlines()[0].count("|") == len(header) + 1
 
 
 def test_tables_for_papers_have_the_headline_measures_or_those_requested(make_report):

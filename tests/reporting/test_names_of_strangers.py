@@ -33,8 +33,7 @@ HOSTILE = [
 
 @pytest.mark.parametrize("text", HOSTILE)
 def test_every_cell_of_a_markdown_table_is_escaped(text):
-    model = TextTable.of(["a", text], [[text, "1"], ["x", text]])
-    table = markdown_table(model)
+    table = markdown_table(TextTable.of(["a", text], [[text, "1"], ["x", text]]))
     lines = table.split("\n")
     assert len(lines) == 4
     for line in lines:

@@ -135,8 +135,7 @@ def test_baselines_of_earlier_reports(make_report):
 
 
 def test_one_query(make_report):
-    report = make_report({"a": {"RR": 0.5}, "b": {"RR": 1.0}})
-    document = report.model_dump(mode="json")
+    document = make_report({"a": {"RR": 0.5}, "b": {"RR": 1.0}}).model_dump(mode="json")
     for mode in document["modes"].values():
         mode["measures"]["RR"] |= {"n": 1, "ci": None}
     document["manifest"]["dataset"]["queries"] = 1

@@ -82,8 +82,7 @@ def test_interval_and_test_agree_with_scipy():
 def test_the_family_is_the_pairs_on_one_measure():
     from trectools_plus.statistics import adjust_p_values
 
-    generator = np.random.default_rng(2)
-    base = generator.beta(2, 3, 40)
+    base = np.random.default_rng(2).beta(2, 3, 40)
     values = {
         name: (base + shift).tolist() for name, shift in zip("abc", (0, 0.01, 0.2), strict=True)
     }

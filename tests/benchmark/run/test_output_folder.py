@@ -109,8 +109,7 @@ def test_the_folder_of_a_killed_process_is_removed(tmp_path):
     out = tmp_path / "out"
     publish(out, {"a": "1", "b": "2"})
     before = contents(out)
-    context = multiprocessing.get_context("fork")
-    killed = context.Process(target=_fill_and_die, args=[out])
+    killed = multiprocessing.get_context("fork").Process(target=_fill_and_die, args=[out])
     killed.start()
     killed.join()
     assert killed.exitcode == -signal.SIGKILL
@@ -124,8 +123,7 @@ def test_the_folder_of_a_killed_process_is_removed(tmp_path):
 
 
 def _fill_and_die(out):
-    second = OutputFolder(out)
-    fill(second, {"a": "3", "c": "4"})
+    fill(OutputFolder(out), {"a": "3", "c": "4"})
     os.kill(os.getpid(), signal.SIGKILL)
 
 

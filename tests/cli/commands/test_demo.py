@@ -13,8 +13,7 @@ def test_files_of_others_are_never_overwritten(name, tmp_path, program, check_mi
     file = tmp_path / "mine" / name
     file.parent.mkdir(parents=True)
     file.write_text("mine", "utf-8")
-    done = program("trectools-plus demo --output-dir mine", tmp_path)
-    check_mistake(done, 2, "mine")
+    check_mistake(program("trectools-plus demo --output-dir mine", tmp_path), 2, "mine")
     assert [path for path in tmp_path.rglob("*") if path.is_file()] == [file]
     assert file.read_text("utf-8") == "mine"
 

@@ -221,8 +221,7 @@ class Server(ThreadingHTTPServer):
 def serve(script: Mapping[str, Sequence[str]] | None = None, **options: Any) -> Iterator[Server]:
     """Run a server in a thread."""
     with Server(script=script, **options) as server:
-        thread = threading.Thread(target=server.serve_forever, args=[0.02], daemon=True)
-        thread.start()
+        threading.Thread(target=server.serve_forever, args=[0.02], daemon=True).start()
         try:
             yield server
         finally:

@@ -9,5 +9,4 @@ def search(text, depth):
     with CALLS.open("a", encoding="utf-8") as calls:
         calls.write(f"{text}\n")
     found = {f"g{number:02}": text.count(chr(96 + number)) for number in range(1, 21)}
-    best = sorted(found.items(), key=lambda pair: (-pair[1], pair[0]))
-    return best[:depth]
+    return sorted(found.items(), key=lambda pair: (-pair[1], pair[0]))[:depth]

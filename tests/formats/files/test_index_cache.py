@@ -178,8 +178,7 @@ def test_an_inconsistent_index_with_a_fresh_seal_is_built_again(
 
 
 def test_what_a_killed_build_left_is_never_read_and_is_cleared() -> None:
-    root = cache_folder()
-    abandoned = root / f".building-{RECIPE.folder.name}-xyz"
+    abandoned = cache_folder() / f".building-{RECIPE.folder.name}-xyz"
     unsealed = RECIPE.folder
     for folder in (abandoned, unsealed):
         folder.mkdir(parents=True)

@@ -47,8 +47,7 @@ def test_a_query_that_people_left_out_leaves_both_counts(plan):
 
 
 def test_equal_values_have_no_interval_and_none_leaves_0_to_1(plan):
-    model = label_all(plan, 30, "m", "model", seed=1)
-    write_labels(plan, model)
+    write_labels(plan, label_all(plan, 30, "m", "model", seed=1))
     all_relevant = [one.model_copy(update={"grade": 3}) for one in label_all(plan, 22)]
     found = estimate(plan, people=all_relevant, measures=["P@4"])
     for row in found.estimates:

@@ -192,8 +192,7 @@ def test_a_forged_plan_is_found_although_all_is_computed_again(folder, name):
 
 def test_an_estimate_of_another_version_is_not_verified(folder):
     path = folder / "JudgmentReport.json"
-    document = json.loads(path.read_text())
-    path.write_text(json.dumps({**document, "version": "0.0.9"}))
+    path.write_text(json.dumps({**json.loads(path.read_text()), "version": "0.0.9"}))
     found = verify_report(folder)
     assert found.figures == 0
     assert len(found.problems) == 1
@@ -201,8 +200,7 @@ def test_an_estimate_of_another_version_is_not_verified(folder):
 
 @pytest.mark.parametrize("measure", ["evil_plan:Measure", "MaxOntSim(ontology='http://h/x')@2"])
 def test_a_plan_runs_no_code(folder, monkeypatch, measure):
-    code = "from pathlib import Path\nPath('ran').touch()\n"
-    (folder / "evil_plan.py").write_text(code)
+    (folder / "evil_plan.py").write_text("from pathlib import Path\nPath('ran').touch()\n")
     edit_plan(lambda plan: plan.update(measures=[measure]))(folder)
     monkeypatch.chdir(folder)
     plan = PlanFolder(folder)

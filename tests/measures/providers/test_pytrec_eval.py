@@ -154,8 +154,7 @@ def test_exponential_gains_equal_pytrec_eval_on_qrels_with_those_gains(collectio
         query: {doc: 2**grade - 1 if grade > 0 else 0 for doc, grade in docs.items()}
         for query, docs in qrels.items()
     }
-    names = ["nDCG(dcg='exp-log2')@3", "nDCG(dcg='exp-log2')", "nDCG@3"]
-    table = ours(run, qrels, names)
+    table = ours(run, qrels, ["nDCG(dcg='exp-log2')@3", "nDCG(dcg='exp-log2')", "nDCG@3"])
     assert_equal(table[:, 0], plain(run, exponential, "ndcg_cut_3"))
     assert_equal(table[:, 1], plain(run, exponential, "ndcg"))
     assert_equal(table[:, 2], plain(run, qrels, "ndcg_cut_3"))

@@ -96,8 +96,7 @@ def by_files(qrels, run, **options):
 def by_trec_eval(qrels, run, **_):
     words = [word for name in ("map", "ndcg_cut.10", "P.5", "recall.100", "recip_rank")
              for word in ("-m", name)]  # fmt: skip
-    arguments = parse_arguments(["-c", *words, qrels, run])
-    scores, _ = score_files(arguments)
+    scores, _ = score_files(parse_arguments(["-c", *words, qrels, run]))
     n_queries = scores.n_qrels
     with suppress(CheckFailedError):  # without a header, which trec_eval counts as a query
         n_queries = len(load_qrels(qrels).query_ids)

@@ -100,8 +100,7 @@ def collections(draw):
             grades[query] = draw(st.dictionaries(doc_ids, st.integers(-1, 3), min_size=1))
             if is_neat:
                 grades[query][documents[-1]] = draw(st.integers(1, 3))
-    other = draw(st.sampled_from(QUERY_IDS))
-    grades.setdefault(other, {"other": draw(st.integers(0, 2))})
+    grades.setdefault(draw(st.sampled_from(QUERY_IDS)), {"other": draw(st.integers(0, 2))})
     qrels = "".join(
         f"{query} 0 {doc_id} {grade}\n"
         for query, documents in grades.items()

@@ -35,8 +35,7 @@ def fetch(retriever: Any, folder: Path, **options: Any) -> dict[str, dict[str, f
     corpus, topics = options.pop("corpus"), options.pop("topics")
     asked = FetchOptions(**options)
     request = FetchRequest(corpus, topics, ["mine"], asked, backend=backend)
-    file = fetch_to_dir(request, folder)["mine"]
-    return load_run(file.path).to_dict()
+    return load_run(fetch_to_dir(request, folder)["mine"].path).to_dict()
 
 
 @pytest.mark.parametrize(
@@ -227,5 +226,4 @@ def test_evaluate_refuses_what_is_no_test_set_or_fails(tmp_path: Path) -> None:
 
 
 def read_only(folder: Path) -> Any:
-    path = write(folder / "a.run", "q1 Q0 d1 1 1.0 t\n")
-    return load_run(path)
+    return load_run(write(folder / "a.run", "q1 Q0 d1 1 1.0 t\n"))

@@ -224,8 +224,7 @@ def test_hostile_queries_stay_in_their_place(text: str) -> None:
         "graphql": '{ Get { A(bm25: {query: "{query_text|json}"}) { id } } }',
         "inner": json.dumps({"q": "{query_text|json}"}),
     }
-    settings = HttpSettings(url="http://a", body=json.dumps(body))
-    (sent,) = fill(settings, text)
+    (sent,) = fill(HttpSettings(url="http://a", body=json.dumps(body)), text)
     assert unquote_graphql(sent["yql"]) == text
     assert unquote_graphql(sent["graphql"]) == text
     assert json.loads(sent["inner"]) == {"q": text}

@@ -42,8 +42,7 @@ def ask(
 
 
 def test_the_default_request_is_the_documented_one() -> None:
-    reply = {"results": [{"query_id": "q1", "segments": []}]}
-    (hits,), request = ask({}, reply)
+    (hits,), request = ask({}, {"results": [{"query_id": "q1", "segments": []}]})
     assert isinstance(hits, Hits)
     assert (request.method, request.url) == ("POST", URL)
     query = {"query_id": "q1", "query_text": 'heart "rate"', "top_k": 3}
