@@ -14,7 +14,8 @@ from trectools_plus.retrieval.rerank import (
     dice,
     trigrams,
 )
-from trectools_plus.retrieval.settings import RetrievalSettings, make_settings
+from trectools_plus.retrieval.setting_types import make_model
+from trectools_plus.retrieval.settings import RetrievalSettings
 from trectools_plus.retrieval.source import FetchOptions, Ranking
 
 CORPUS = Corpus.from_dict(
@@ -138,4 +139,4 @@ def test_every_mode_is_ordered_again_hybrid_after_its_fusion() -> None:
 )
 def test_settings_that_cannot_be_are_named(values: dict[str, object], message: str) -> None:
     with pytest.raises(UsageError, match=message):
-        make_settings(values)
+        make_model(RetrievalSettings, values)

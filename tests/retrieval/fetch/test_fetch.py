@@ -12,6 +12,7 @@ from harness.retrievers import Stand
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from trectools_plus.choices import MODES
 from trectools_plus.display import Progress
 from trectools_plus.errors import InputError, UsageError
 from trectools_plus.formats.ranking import rank_documents
@@ -21,7 +22,6 @@ from trectools_plus.retrieval.backends.embedded import (
     LATENCY_SAMPLE,
     EmbeddedBackend,
 )
-from trectools_plus.retrieval.backends.modes import MODES
 from trectools_plus.retrieval.fetch import FetchRequest, fetch, fetch_runs
 from trectools_plus.retrieval.fusion import Fusion, HybridRetriever
 from trectools_plus.retrieval.index.parts import AGGREGATIONS, KINDS

@@ -164,8 +164,10 @@ class JsonClient:
             reason = f"no answer from {origin} within {self._limits.timeout:g} s"
             raise AnswerError(reason, kind="unavailable") from None
         except (
-            *(httpx.UnsupportedProtocol, httpx.LocalProtocolError),
-            *(httpx.InvalidURL, UnicodeError),
+            httpx.UnsupportedProtocol,
+            httpx.LocalProtocolError,
+            httpx.InvalidURL,
+            UnicodeError,
         ) as error:
             raise AnswerError("the request cannot be sent", error, is_final=True) from None
         except httpx.TransportError as error:
@@ -199,9 +201,8 @@ class JsonClient:
         # Remove the key before the text is cut, so that no part of the key remains.
         text = hide_secrets(self.scrub(shown.decode("utf-8", "replace")))[:_CLEANED_LENGTH]
         text = " ".join("".join(c if c.isprintable() else " " for c in text).split())
-        if len(text) > _EXCERPT_LENGTH:
-            text = f"{text[: _EXCERPT_LENGTH - 1]}…"
-        return self.scrub(error.reason) + (f": {text}" if text else "")
+        excerpt = text[:_EXCERPT_LENGTH] + "…" * (len(text) > _EXCERPT_LENGTH)
+        return self.scrub(error.reason) + (f": {excerpt}" if excerpt else "")
 
     def scrub(self, text: str) -> str:
         """Remove the key from a text."""

@@ -11,12 +11,7 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from trectools_plus.choices import (
-    ALL_MODES,
-    MERGED_MODES,
-    MODE_ALIASES,
-)
-from trectools_plus.choices import MODES as MODES
+from trectools_plus.choices import ALL_MODES, MERGED_MODES, MODE_ALIASES, MODES
 from trectools_plus.errors import UsageError
 from trectools_plus.formats.tables import Topics
 from trectools_plus.retrieval.index.models import SourceFile, record_models

@@ -7,17 +7,27 @@ terms.
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Iterator
-from dataclasses import replace
+import unicodedata
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass
 from functools import cached_property, lru_cache, partial
 from hashlib import sha256
 from operator import itemgetter
+from pathlib import Path
 
 import polars as pl
 
+from trectools_plus.display import no_progress
+from trectools_plus.formats.files.content import FileContent, read_file
+from trectools_plus.formats.files.index_cache import IndexRecipe, open_index
+from trectools_plus.formats.hashing import sha256_text
 from trectools_plus.formats.tables import CORPUS_SCHEMA, PARTS_SCHEMA, Corpus
-from trectools_plus.ontology.ontology import Ontology
+from trectools_plus.formats.writing import write_parquet
+from trectools_plus.ontology.hierarchy import TermIds
+from trectools_plus.ontology.obo import read_obo
+from trectools_plus.ontology.ontology import Ontology, find_hpo_file
 from trectools_plus.retrieval.hpo.glossary import data_sha256, fold_letters, included_glossary
 from trectools_plus.retrieval.hpo.mentions import (
     LayTerms,
@@ -29,28 +39,50 @@ from trectools_plus.retrieval.hpo.mentions import (
 from trectools_plus.validation.texts import guess_language, primary_language, stop_words
 
 
-def find_named(ontology: Ontology, text: str) -> list[str]:
-    """Find the terms that a text names: by id, label, synonym, or lay word of the HPO.
+@dataclass(frozen=True, slots=True)
+class TermNames:
+    """Finds the terms that a text names: by id, label, synonym, or lay word of the HPO.
 
     The comparison of names ignores letter case, hyphens, white space, Unicode compatibility forms,
     and quotation marks and full stops around the text. It ignores obsolete terms. An alternative id
     names its term, and the id of an obsolete term its replacement.
 
-    Returns:
-        The id of the term if the text is an id. Otherwise term ids: first matches of the label,
-        then of an exact synonym, then of another synonym, then of a lay word; each group in the
-        order of ids.
+    Attributes:
+        ids: Resolves ids.
+        table: Returns the table of names, ``name`` and ``doc_id``: first the labels, then exact
+            synonyms, then other synonyms; each group in the order of ids.
+        words: Returns the table of the words of all texts in ASCII spelling.
     """
-    term_id = ontology.ids.find(text)
-    if term_id is not None:
-        return [term_id]
-    lay = [one for one in terms_of_phrase(text) if one in ontology]
-    return list(dict.fromkeys([*_names_of(ontology).get(normalise_name(text), ()), *lay]))
+
+    ids: TermIds
+    table: Callable[[], pl.DataFrame]
+    words: Callable[[], pl.DataFrame]
+
+    def __call__(self, text: str) -> list[str]:
+        """Return the id of the term if the text is an id, otherwise terms, best first."""
+        term_id = self.ids.find(text)
+        if term_id is not None:
+            return [term_id]
+        lay = [term_id for term_id in terms_of_phrase(text) if term_id in self.ids]
+        return list(dict.fromkeys([*self.named(text), *lay]))
+
+    def named(self, name: str) -> list[str]:
+        """Return the terms with a label or synonym, best first."""
+        return self.table().filter(name=normalise_name(name))["doc_id"].to_list()
+
+
+_TABLES: Mapping[str, Collection[str]] = {
+    "terms": CORPUS_SCHEMA,
+    "parts": PARTS_SCHEMA,
+    "names": ("name", "doc_id"),
+    "words": ("word",),
+}
+"""The cached tables of an ontology, with their columns: its corpus, and the tables of its names."""
 
 
 @lru_cache(maxsize=4)
-def _names_of(ontology: Ontology) -> dict[str, list[str]]:
-    """Return the terms with each normalised name, best first."""
+def _names_of(ontology: Ontology) -> pl.DataFrame:
+    """Return the table of names."""
     ranked = [
         (rank, name, term.term_id)
         for term in ontology.terms.values()
@@ -59,10 +91,56 @@ def _names_of(ontology: Ontology) -> dict[str, list[str]]:
             *((1 + (synonym.scope != "EXACT"), synonym.text) for synonym in term.synonyms),
         )
     ]
-    names: dict[str, list[str]] = {}
-    for _, name, term_id in sorted(ranked, key=itemgetter(0)):
-        names.setdefault(normalise_name(name), []).append(term_id)
-    return names | {"": []}
+    rows = [
+        (name, term_id)
+        for _, spelled, term_id in sorted(ranked, key=itemgetter(0))
+        if (name := normalise_name(spelled))
+    ]
+    return pl.DataFrame(rows, ["name", "doc_id"], orient="row")
+
+
+_FACTS = {"version": 1, "unicode": unicodedata.unidata_version}
+"""What determines the tables of an ontology; raise the version when their content changes."""
+
+
+def open_terms(path: str | Path | None = None) -> Corpus:
+    """Return the corpus of an OBO file; see :func:`corpus_of`.
+
+    Its tables are read from the cache of indexes, or added to it.
+
+    Args:
+        path: The file; ``None`` for the installed Human Phenotype Ontology.
+
+    Raises:
+        MissingExtraError: If ``path`` is ``None`` and the extra ``hpo`` is not installed.
+        InputError: If the file cannot be read, or the cache cannot be written.
+        FormatError: If it is not OBO, or its terms do not form a hierarchy.
+    """
+    source = read_file(find_hpo_file() if path is None else path)
+    facts = {**_FACTS, "obo_sha256": sha256_text(source.text)}
+    build, load = partial(_write_tables, source), partial(_load_tables, source.path)
+    return open_index(IndexRecipe("terms", facts), build, load, no_progress)
+
+
+def _write_tables(source: FileContent, folder: Path) -> None:
+    corpus = corpus_of(ontology := Ontology(read_obo(source)))
+    tables = corpus.frame, parts_of(ontology), _names_of(ontology), _words_of(corpus.frame)
+    for name, table in zip(_TABLES, tables, strict=True):
+        write_parquet(table, folder / name)
+    ids = json.dumps([ontology.ids.obsolete, ontology.ids.alternatives])
+    (folder / "ids").write_text(ids, "utf-8")
+
+
+def _load_tables(path: str, folder: Path) -> Corpus:
+    frame, parts, names, words = (
+        pl.read_parquet(folder / name, glob=False).select(
+            pl.col(*columns).cast(pl.String).fill_null("")
+        )
+        for name, columns in _TABLES.items()
+    )
+    obsolete, alternatives = map(dict, json.loads((folder / "ids").read_bytes()))
+    ids = TermIds(obsolete, alternatives, frame["doc_id"])
+    return _as_corpus(frame, parts, TermNames(ids, names.clone, words.clone), path)
 
 
 def corpus_of(ontology: Ontology) -> Corpus:
@@ -79,13 +157,21 @@ def corpus_of(ontology: Ontology) -> Corpus:
         texts = filter(None, (*(synonym.text for synonym in term.synonyms), term.definition))
         ended = (text if text.endswith((".", "!", "?")) else f"{text}." for text in texts)
         rows.append((term.term_id, term.name, " ".join(ended)))
-    corpus = Corpus(
-        pl.DataFrame(rows, CORPUS_SCHEMA, orient="row"),
-        path=ontology.path,
-        parts=parts_of(ontology),
-        find_exact=partial(find_named, ontology),
-    )
-    return replace(corpus, open_rewording=Rewording) if is_hpo(corpus) else corpus
+    frame = pl.DataFrame(rows, CORPUS_SCHEMA, orient="row")
+    names = TermNames(ontology.ids, partial(_names_of, ontology), partial(_words_of, frame))
+    return _as_corpus(frame, parts_of(ontology), names, ontology.path)
+
+
+def _as_corpus(frame: pl.DataFrame, parts: pl.DataFrame, names: TermNames, path: str) -> Corpus:
+    is_hpo = frame["doc_id"].str.starts_with("HP:").all()
+    return Corpus(frame, path, parts, names, open_rewording=Rewording if is_hpo else None)
+
+
+def _words_of(frame: pl.DataFrame) -> pl.DataFrame:
+    # Each spelled word once, because folding all texts takes a second.
+    spelled = pl.concat([frame["title"], frame["text"]]).str.split(" ").explode().unique()
+    words = {*_LETTERS.findall(fold_letters(" ".join(spelled)))}
+    return pl.DataFrame({"word": sorted(words)})
 
 
 def parts_of(ontology: Ontology) -> pl.DataFrame:
@@ -129,11 +215,6 @@ _ONE_SIDE = re.compile(
 """A side, in five languages; terms only distinguish one side and both."""
 
 
-def is_hpo(corpus: Corpus) -> bool:
-    """Return whether documents are terms of the HPO."""
-    return corpus.parts is not None and bool(corpus.frame["doc_id"].str.starts_with("HP:").all())
-
-
 class Rewording:
     """Other texts for queries.
 
@@ -144,7 +225,8 @@ class Rewording:
     """
 
     def __init__(self, corpus: Corpus, language: str) -> None:
-        self._corpus = corpus
+        assert isinstance(corpus.find_exact, TermNames)
+        self._corpus, self._names = corpus, corpus.find_exact
         self._language = language
         self.other_texts = lru_cache(maxsize=1024)(self._find)
 
@@ -165,9 +247,11 @@ class Rewording:
         terms += [pair for other in found for pair in _find_terms(other, "en")]
         if not (self._language or declared):
             terms += [(term_id, 1.0) for term_id in terms_of_phrase(text)]
-        if terms and normalise_name(text) not in self._names:
+        if terms and not self._names.named(text):
+            rows = self._corpus.find(pl.Series([term_id for term_id, _ in terms]))
+            labels = dict(rows.select("doc_id", "title").iter_rows())
             for term_id, share in terms:
-                label = self._labels.get(term_id)
+                label = labels.get(term_id)
                 if label is not None:
                     found[label] = max(found.get(label, 0.0), _WEIGHT * share**0.5)
         texts = {self._for_one_side(other): weight for other, weight in found.items()}
@@ -176,7 +260,7 @@ class Rewording:
     def _for_one_side(self, text: str) -> str:
         """Return the name of a term for one side of a text; the text itself if there is none."""
         name = f"unilateral {_ONE_SIDE.sub('', text).strip()}"
-        return name if normalise_name(name) in self._names else text
+        return name if self._names.named(name) else text
 
     def languages_of(self, text: str, declared: str = "") -> list[str]:
         """Return the declared language, or those that the text can be in."""
@@ -203,22 +287,8 @@ class Rewording:
         return [name for name, share in explained.items() if share >= best - _NEARLY_EQUAL]
 
     @cached_property
-    def _labels(self) -> dict[str, str]:
-        return dict(self._corpus.frame.select("doc_id", "title").iter_rows())
-
-    @cached_property
-    def _names(self) -> frozenset[str]:
-        parts = self._corpus.parts
-        assert parts is not None
-        names = parts.filter(parts["kind"] != "definition")["text"]
-        return frozenset(map(normalise_name, names))
-
-    @cached_property
     def _english_words(self) -> frozenset[str]:
-        # Each spelled word once, because folding all texts takes a second.
-        texts = self._corpus.frame.select("title", "text").iter_rows()
-        spelled = {word for row in texts for text in row for word in text.casefold().split()}
-        words = frozenset(_LETTERS.findall(fold_letters(" ".join(spelled)))) | lay_words()
+        words = frozenset(self._names.words()["word"]) | lay_words()
         # In names such as "peau d'orange" and "Gilles de la Tourette".
         return words - frozenset().union(*map(stop_words, GLOSSARY_LANGUAGES)) | stop_words("en")
 

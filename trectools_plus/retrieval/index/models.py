@@ -22,7 +22,6 @@ from trectools_plus.formats.hashing import sha256_file
 from trectools_plus.models import ReportModel
 from trectools_plus.retrieval.settings import RetrievalSettings
 
-EXTRA = "neural"
 _PACKAGES = ("sentence-transformers", "torch", "transformers")
 
 
@@ -103,7 +102,7 @@ def open_model(kind: str, path: str, settings: RetrievalSettings, option: str) -
         InputError: If the folder does not contain such a model, or the device is not available.
     """
     if find_spec("sentence_transformers") is None:
-        raise MissingExtraError(option, EXTRA)
+        raise MissingExtraError(option, "neural")
     hash_model(path)  # reports a missing or unreadable folder
     _check_kind(kind, Path(path))
     import sentence_transformers
