@@ -241,7 +241,7 @@ def build_retrievers(
         return leaf_of(mode) if rewording is None else RewordedRetriever(leaf_of(mode), rewording)
 
     names = TextParts.from_corpus(corpus).names() if settings.reranker else None
-    retrievers: dict[str, Retriever] = {}
+    retrievers = dict[str, Retriever]()
     for mode in modes:
         retriever: Retriever
         if kind_of(mode) == "hybrid":

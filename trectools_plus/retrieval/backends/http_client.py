@@ -303,7 +303,7 @@ def _read_entry(part: Any, settings: HttpSettings) -> Hits:
         if isinstance(value, bool) or not isinstance(value, str | int):
             raise AnswerError(f"expected an id at {settings.ids}", [value], is_final=True)
     scores = None if settings.scores is None else _read_scores(part, settings, list(ids))
-    return Hits([str(value) for value in ids.values()], scores, 0.0, total=total)
+    return Hits([*map(str, ids.values())], scores, 0.0, total=total)
 
 
 def _read_scores(part: Any, settings: HttpSettings, places: list[tuple[int, ...]]) -> list[float]:

@@ -256,8 +256,8 @@ def confidence_in(retriever: Retriever, query: str, doc_id: str) -> float | None
         At least 0 if the result is probably right; ``None`` if the retriever searches other
         indexes.
     """
-    deviations: dict[str, float] = {}
-    similarities: list[float] = []
+    deviations = dict[str, float]()
+    similarities = list[float]()
     for leaf in leaves_of(retriever):
         (ranking,) = leaf.search([query], _DEPTH)
         scores = dict(zip(ranking.doc_ids, ranking.scores.tolist(), strict=True))

@@ -9,13 +9,12 @@ from __future__ import annotations
 
 import json
 import re
-import unicodedata
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache, partial
 from hashlib import sha256
-from operator import itemgetter
 from pathlib import Path
+from unicodedata import unidata_version
 
 import polars as pl
 
@@ -49,26 +48,26 @@ class TermNames:
 
     Attributes:
         ids: Resolves ids.
-        table: Returns the table of names, ``name`` and ``doc_id``: first the labels, then exact
-            synonyms, then other synonyms; each group in the order of ids.
-        words: Returns the table of the words of all texts in ASCII spelling.
+        table: The names, ``name`` and ``doc_id``: first the labels, then exact synonyms, then other
+            synonyms; each group in the order of ids.
+        words: The words of all texts in ASCII spelling, ``word``.
     """
 
     ids: TermIds
-    table: Callable[[], pl.DataFrame]
-    words: Callable[[], pl.DataFrame]
+    table: pl.DataFrame
+    words: pl.DataFrame
 
     def __call__(self, text: str) -> list[str]:
         """Return the id of the term if the text is an id, otherwise terms, best first."""
         term_id = self.ids.find(text)
         if term_id is not None:
             return [term_id]
-        lay = [term_id for term_id in terms_of_phrase(text) if term_id in self.ids]
+        lay = filter(self.ids.__contains__, terms_of_phrase(text))
         return list(dict.fromkeys([*self.named(text), *lay]))
 
     def named(self, name: str) -> list[str]:
         """Return the terms with a label or synonym, best first."""
-        return self.table().filter(name=normalise_name(name))["doc_id"].to_list()
+        return self.table.filter(name=normalise_name(name))["doc_id"].to_list()
 
 
 _TABLES: Mapping[str, Collection[str]] = {
@@ -78,29 +77,6 @@ _TABLES: Mapping[str, Collection[str]] = {
     "words": ("word",),
 }
 """The cached tables of an ontology, with their columns: its corpus, and the tables of its names."""
-
-
-@lru_cache(maxsize=4)
-def _names_of(ontology: Ontology) -> pl.DataFrame:
-    """Return the table of names."""
-    ranked = [
-        (rank, name, term.term_id)
-        for term in ontology.terms.values()
-        for rank, name in (
-            (0, term.name),
-            *((1 + (synonym.scope != "EXACT"), synonym.text) for synonym in term.synonyms),
-        )
-    ]
-    rows = [
-        (name, term_id)
-        for _, spelled, term_id in sorted(ranked, key=itemgetter(0))
-        if (name := normalise_name(spelled))
-    ]
-    return pl.DataFrame(rows, ["name", "doc_id"], orient="row")
-
-
-_FACTS = {"version": 1, "unicode": unicodedata.unidata_version}
-"""What determines the tables of an ontology; raise the version when their content changes."""
 
 
 def open_terms(path: str | Path | None = None) -> Corpus:
@@ -117,30 +93,33 @@ def open_terms(path: str | Path | None = None) -> Corpus:
         FormatError: If it is not OBO, or its terms do not form a hierarchy.
     """
     source = read_file(find_hpo_file() if path is None else path)
-    facts = {**_FACTS, "obo_sha256": sha256_text(source.text)}
-    build, load = partial(_write_tables, source), partial(_load_tables, source.path)
-    return open_index(IndexRecipe("terms", facts), build, load, no_progress)
+    # Raise the version when the content of the tables changes.
+    facts = {"version": 1, "unicode": unidata_version, "obo_sha256": sha256_text(source.text)}
+    return open_index(
+        IndexRecipe("terms", facts),
+        partial(_write_tables, source),
+        partial(_load_tables, source.path),
+        no_progress,
+    )
 
 
 def _write_tables(source: FileContent, folder: Path) -> None:
-    corpus = corpus_of(ontology := Ontology(read_obo(source)))
-    tables = corpus.frame, parts_of(ontology), _names_of(ontology), _words_of(corpus.frame)
-    for name, table in zip(_TABLES, tables, strict=True):
+    ontology = Ontology(read_obo(source))
+    for name, table in zip(_TABLES, _tables_of(ontology), strict=True):
         write_parquet(table, folder / name)
     ids = json.dumps([ontology.ids.obsolete, ontology.ids.alternatives])
     (folder / "ids").write_text(ids, "utf-8")
 
 
 def _load_tables(path: str, folder: Path) -> Corpus:
-    frame, parts, names, words = (
+    tables = [
         pl.read_parquet(folder / name, glob=False).select(
             pl.col(*columns).cast(pl.String).fill_null("")
         )
         for name, columns in _TABLES.items()
-    )
+    ]
     obsolete, alternatives = map(dict, json.loads((folder / "ids").read_bytes()))
-    ids = TermIds(obsolete, alternatives, frame["doc_id"])
-    return _as_corpus(frame, parts, TermNames(ids, names.clone, words.clone), path)
+    return _as_corpus(tables, TermIds(obsolete, alternatives, tables[0]["doc_id"]), path)
 
 
 def corpus_of(ontology: Ontology) -> Corpus:
@@ -152,45 +131,41 @@ def corpus_of(ontology: Ontology) -> Corpus:
     Args:
         ontology: The ontology.
     """
+    return _as_corpus(_tables_of(ontology), ontology.ids, ontology.path)
+
+
+def _tables_of(ontology: Ontology) -> list[pl.DataFrame]:
+    """Return the tables of ``_TABLES``; the parts have the ranks of names in another column."""
     rows = []
     for term in ontology.terms.values():
         texts = filter(None, (*(synonym.text for synonym in term.synonyms), term.definition))
         ended = (text if text.endswith((".", "!", "?")) else f"{text}." for text in texts)
         rows.append((term.term_id, term.name, " ".join(ended)))
     frame = pl.DataFrame(rows, CORPUS_SCHEMA, orient="row")
-    names = TermNames(ontology.ids, partial(_names_of, ontology), partial(_words_of, frame))
-    return _as_corpus(frame, parts_of(ontology), names, ontology.path)
-
-
-def _as_corpus(frame: pl.DataFrame, parts: pl.DataFrame, names: TermNames, path: str) -> Corpus:
-    is_hpo = frame["doc_id"].str.starts_with("HP:").all()
-    return Corpus(frame, path, parts, names, open_rewording=Rewording if is_hpo else None)
-
-
-def _words_of(frame: pl.DataFrame) -> pl.DataFrame:
-    # Each spelled word once, because folding all texts takes a second.
-    spelled = pl.concat([frame["title"], frame["text"]]).str.split(" ").explode().unique()
-    words = {*_LETTERS.findall(fold_letters(" ".join(spelled)))}
-    return pl.DataFrame({"word": sorted(words)})
-
-
-def parts_of(ontology: Ontology) -> pl.DataFrame:
-    """Return the texts of every term that is not obsolete: ``doc_id``, ``kind`` and ``text``.
-
-    The kind is ``label``, ``synonym`` or ``definition``. A missing label or definition has no row.
-    Terms are in the order of ids, synonyms in the order of the file.
-    """
-    rows = [
-        (term.term_id, kind, text)
+    of_terms = [
+        (term.term_id, kind, text, rank)
         for term in ontology.terms.values()
-        for kind, text in (
-            ("label", term.name),
-            *(("synonym", synonym.text) for synonym in term.synonyms),
-            ("definition", term.definition),
+        for kind, text, rank in (
+            ("label", term.name, 0),
+            *(("synonym", one.text, 1 + (one.scope != "EXACT")) for one in term.synonyms),
+            ("definition", term.definition, None),
         )
         if text
     ]
-    return pl.DataFrame(rows, schema=PARTS_SCHEMA, orient="row")
+    parts = pl.DataFrame(of_terms, {**PARTS_SCHEMA, "rank": pl.Int8}, orient="row")
+    ranked = parts.drop_nulls().sort("rank", maintain_order=True)
+    names = pl.Series("name", map(normalise_name, ranked["text"]), pl.String)
+    # Each spelled word once, because folding all texts takes a second.
+    spelled = pl.concat([frame["title"], frame["text"]]).str.split(" ").explode().unique()
+    words = sorted({*_LETTERS.findall(fold_letters(" ".join(spelled)))})
+    named = pl.DataFrame([names, ranked["doc_id"]]).filter(names != "")
+    return [frame, parts, named, pl.DataFrame({"word": words})]
+
+
+def _as_corpus(tables: Sequence[pl.DataFrame], ids: TermIds, path: str) -> Corpus:
+    frame, parts, names, words = tables
+    is_hpo = frame["doc_id"].str.starts_with("HP:").all()
+    return Corpus(frame, path, parts, TermNames(ids, names, words), Rewording if is_hpo else None)
 
 
 GLOSSARY_LANGUAGES = ("de", "fr", "es", "nl")
@@ -226,8 +201,8 @@ class Rewording:
 
     def __init__(self, corpus: Corpus, language: str) -> None:
         assert isinstance(corpus.find_exact, TermNames)
-        self._corpus, self._names = corpus, corpus.find_exact
-        self._language = language
+        self._names, self._language = corpus.find_exact, language
+        self._labels = dict(corpus.frame.select("doc_id", "title").iter_rows())
         self.other_texts = lru_cache(maxsize=1024)(self._find)
 
     @cached_property
@@ -238,7 +213,7 @@ class Rewording:
     def _find(self, text: str, declared: str = "") -> dict[str, float]:
         """Return other texts for a query and its declared language; see ``OtherTexts``."""
         languages = self.languages_of(text, declared)
-        found: dict[str, float] = {}
+        found = dict[str, float]()
         for glossary in filter(None, map(included_glossary, languages)):
             translation = glossary.translate(text)
             if translation.known and translation.text:
@@ -248,10 +223,8 @@ class Rewording:
         if not (self._language or declared):
             terms += [(term_id, 1.0) for term_id in terms_of_phrase(text)]
         if terms and not self._names.named(text):
-            rows = self._corpus.find(pl.Series([term_id for term_id, _ in terms]))
-            labels = dict(rows.select("doc_id", "title").iter_rows())
             for term_id, share in terms:
-                label = labels.get(term_id)
+                label = self._labels.get(term_id)
                 if label is not None:
                     found[label] = max(found.get(label, 0.0), _WEIGHT * share**0.5)
         texts = {self._for_one_side(other): weight for other, weight in found.items()}
@@ -288,7 +261,7 @@ class Rewording:
 
     @cached_property
     def _english_words(self) -> frozenset[str]:
-        words = frozenset(self._names.words()["word"]) | lay_words()
+        words = frozenset(self._names.words["word"]) | lay_words()
         # In names such as "peau d'orange" and "Gilles de la Tourette".
         return words - frozenset().union(*map(stop_words, GLOSSARY_LANGUAGES)) | stop_words("en")
 

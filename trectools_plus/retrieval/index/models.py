@@ -172,6 +172,6 @@ def first_rows(texts: Iterable[str]) -> list[int]:
     several times is therefore embedded only once, so that its documents get equal scores.
     """
     # Hashes need less memory than texts.
-    first: dict[bytes, int] = {}
+    first = dict[bytes, int]()
     hashes = (hashlib.sha256(text.encode()).digest() for text in texts)
     return [first.setdefault(key, row) for row, key in enumerate(hashes)]
