@@ -84,27 +84,16 @@ def test_what_lies_deeper_keeps_its_order_below() -> None:
 def test_fetch_and_search_agree_and_the_query_itself_goes_first() -> None:
     retriever = ByName(Stand("fixed", ["p", "q", "r"]), {"p": 1, "q": 2, "r": 3}, 2)
     topics = Topics.from_dict({"1": "x", "q": "y"})
-    found = fetch_runs(
-        FetchRequest(
-            None,
-            topics,
-            list({"m": retriever}),
-            FetchOptions(depth=3),
-            backend=EmbeddedBackend({"m": retriever}),
-        )
-    )["m"].run.frame
-    assert found.filter(query_id="1")["doc_id"].to_list() == ["q", "p", "r"]
+    backend = EmbeddedBackend({"m": retriever})
+
+    def ranked(query_id: str, exclude_self: bool) -> list[str]:
+        options = FetchOptions(3, exclude_self)
+        run = fetch_runs(FetchRequest(None, topics, ["m"], options, backend=backend))["m"].run
+        return run.frame.filter(query_id=query_id)["doc_id"].to_list()
+
+    assert ranked("1", False) == ["q", "p", "r"]
     # Dropped before anything is ordered again, so the third result moves up.
-    dropped = fetch_runs(
-        FetchRequest(
-            None,
-            topics,
-            list({"m": retriever}),
-            FetchOptions(depth=3, exclude_self=True),
-            backend=EmbeddedBackend({"m": retriever}),
-        )
-    )["m"].run.frame
-    assert dropped.filter(query_id="q")["doc_id"].to_list() == ["r", "p"]
+    assert ranked("q", True) == ["r", "p"]
 
 
 def test_every_mode_is_ordered_again_hybrid_after_its_fusion() -> None:
