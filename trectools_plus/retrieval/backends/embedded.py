@@ -69,7 +69,6 @@ class EmbeddedBackend(Backend):
     def request_facts(self, request: SearchRequest) -> dict[str, Any]:
         """Return package versions, models, merged modes, and the hash of the documents' parts."""
         corpus, modes = request.corpus, request.modes
-        terms = corpus if corpus is not None and corpus.parts is not None else None
         return {
             "packages": package_versions(),
             "models": {
@@ -78,7 +77,9 @@ class EmbeddedBackend(Backend):
             "merged": merged_modes(modes, request.settings)
             if "hybrid" in map(kind_of, modes)
             else None,
-            "parts": terms and TextParts.from_corpus(terms).sha256,
+            "parts": None
+            if corpus is None or corpus.parts is None
+            else TextParts.from_corpus(corpus).sha256,
         }
 
     def models(

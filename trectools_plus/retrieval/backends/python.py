@@ -403,9 +403,12 @@ def _read_id(item: Any) -> str:
     value = next((value for value in found if value is not None), item)
     if isinstance(value, str):
         return str(value)
-    if isinstance(value, bool) or not hasattr(value, "__index__"):
-        raise TypeError(f"expected an id but got {_kind(value)} — return {_ACCEPTED}")
-    return str(operator.index(value))  # whole numbers of any library
+    try:
+        if isinstance(value, bool):
+            raise TypeError
+        return str(operator.index(value))  # whole numbers of any library
+    except TypeError:
+        raise TypeError(f"expected an id but got {_kind(value)} — return {_ACCEPTED}") from None
 
 
 def _member(item: Any, names: Sequence[str]) -> Any:
