@@ -301,7 +301,7 @@ def _leaf_builder(
     return leaf_of
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@dataclass(frozen=True, repr=False)
 class BuiltIndex(Displayed):
     """An index on disk.
 

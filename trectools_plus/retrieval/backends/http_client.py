@@ -50,7 +50,7 @@ _CLEANED_LENGTH = 10_000  # characters of an answer whose white space is collaps
 _ENVIRONMENT = ("ALL_PROXY", "HTTPS_PROXY", "HTTP_PROXY", "SSL_CERT_FILE", "SSL_CERT_DIR")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class RequestLimits:
     """A service, and the limits of requests.
 
@@ -392,7 +392,7 @@ _MIN_LENGTH = 8
 """A shorter secret could be in an id by chance."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Secret:
     """A secret, which ``repr`` does not show.
 

@@ -47,7 +47,7 @@ _PREFIX = 5
 """Words with the same first letters are forms of one word."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class TextAnswer:
     """The terms of a text.
 

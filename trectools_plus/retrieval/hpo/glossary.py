@@ -101,7 +101,7 @@ def fold_letters(text: str, *, keep_case: bool = False) -> str:
     return _MARKS.sub("", unicodedata.normalize("NFKD", folded))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Translation:
     """A text in English.
 

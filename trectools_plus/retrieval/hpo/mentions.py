@@ -30,7 +30,7 @@ Limits = tuple[tuple[float, str], ...]
 """Limits, each with the term of values beyond it, the mildest first."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Quantity:
     """A quantity with the limits of its normal values.
 
@@ -51,7 +51,7 @@ class Quantity:
     sd_high: Limits
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Measurement:
     """A value of a quantity.
 
@@ -278,7 +278,7 @@ _LIGHT_WORDS = frozenset(
 """Words that do not count in the share of a text that a phrase covers."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class LayMatch:
     """A phrase of the table in a text.
 
@@ -317,7 +317,9 @@ _QUOTES = str.maketrans(dict.fromkeys("\u2018\u2019\u02bc", "'"))
 
 def normalise_name(name: str) -> str:
     """Return a name in the form in which names are compared."""
-    folded = unicodedata.normalize("NFKC", name).casefold().translate(_QUOTES)
+    folded = name.lower()
+    if not name.isascii():
+        folded = unicodedata.normalize("NFKC", name).casefold().translate(_QUOTES)
     return _SEPARATORS.sub(" ", folded).strip(" .?!'\"\u201c\u201d")
 
 

@@ -38,7 +38,7 @@ from trectools_plus.retrieval.hpo.mentions import (
 from trectools_plus.validation.texts import guess_language, primary_language, stop_words
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class TermNames:
     """Finds the terms that a text names: by id, label, synonym, or lay word of the HPO.
 

@@ -141,12 +141,13 @@ class NgramRetriever(Index):
             by_id = self._parts.names()
             names = [by_id.get(doc_id, ()) for doc_id in self._documents.doc_ids]
         rows = defaultdict[str, int](count().__next__)
+        rows_of = lru_cache(1 << 16)(lambda text: [*map(rows.__getitem__, _ngrams_of(text))])
         columns, counts = array("i"), array("i")
         ends = [0]
         total = sum(map(len, names))
         for name in chain.from_iterable(names):
-            ngrams = count_ngrams(name)
-            columns.extend(map(rows.__getitem__, ngrams))
+            ngrams = Counter(chain.from_iterable(map(rows_of, name.split())))
+            columns.extend(ngrams)
             counts.extend(ngrams.values())
             ends.append(len(columns))
             if len(ends) % _NAMES_PER_STEP == 0:

@@ -112,7 +112,7 @@ class TextParts(Displayed):
         return names
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Aggregation:
     """A strategy that computes a document's score from the scores of its parts.
 
