@@ -317,9 +317,11 @@ _QUOTES = str.maketrans(dict.fromkeys("\u2018\u2019\u02bc", "'"))
 
 def normalise_name(name: str) -> str:
     """Return a name in the form in which names are compared."""
-    folded = name.lower()
-    if not name.isascii():
-        folded = unicodedata.normalize("NFKC", name).casefold().translate(_QUOTES)
+    folded = (
+        name.lower()
+        if name.isascii()
+        else unicodedata.normalize("NFKC", name).casefold().translate(_QUOTES)
+    )
     return _SEPARATORS.sub(" ", folded).strip(" .?!'\"\u201c\u201d")
 
 
