@@ -6,6 +6,7 @@ from harness.files import write
 from harness.tables import cases_of
 
 from trectools_plus.errors import FormatError
+from trectools_plus.formats.files.content import read_file
 from trectools_plus.ontology.obo import Synonym, read_obo
 from trectools_plus.ontology.ontology import Ontology
 
@@ -20,7 +21,7 @@ from trectools_plus.ontology.ontology import Ontology
     ],
 )
 def test_reads_a_stanza(toy_path, number, attribute, value):
-    terms = {term.term_id: term for term in read_obo(toy_path).terms}
+    terms = {term.term_id: term for term in read_obo(read_file(toy_path)).terms}
     assert len(terms) == 13
     found = getattr(terms[f"TOY:{number:04d}"], attribute)
     assert found == (tuple(value) if isinstance(value, list) else value)
@@ -29,8 +30,8 @@ def test_reads_a_stanza(toy_path, number, attribute, value):
 @pytest.mark.parametrize("change", [gzip.compress, lambda b: b.replace(b"\n", b"\r\n")])
 def test_compression_and_line_ends_change_nothing(toy_path, tmp_path, change):
     path = write(tmp_path / "toy.obo", change(toy_path.read_bytes()))
-    assert read_obo(path).terms == read_obo(toy_path).terms
-    assert read_obo(path).data_version == "toy/releases/2024-01-01"
+    assert read_obo(read_file(path)).terms == read_obo(read_file(toy_path)).terms
+    assert read_obo(read_file(path)).data_version == "toy/releases/2024-01-01"
 
 
 @pytest.mark.parametrize(
@@ -51,7 +52,7 @@ def test_compression_and_line_ends_change_nothing(toy_path, tmp_path, change):
 def test_wrong_text_is_refused_with_its_line(tmp_path, text, line, message):
     path = write(tmp_path / "wrong.obo", text)
     with pytest.raises(FormatError, match=message) as caught:
-        read_obo(path)
+        read_obo(read_file(path))
     assert caught.value.line == line
     assert caught.value.path == str(path)
     assert caught.value.remedy
@@ -60,7 +61,7 @@ def test_wrong_text_is_refused_with_its_line(tmp_path, text, line, message):
 def test_bytes_that_are_not_utf8_are_refused_with_their_line(tmp_path):
     path = write(tmp_path / "latin1.obo", "[Term]\nid: X:1\nname: Köhler\n".encode("latin-1"))
     with pytest.raises(FormatError, match=r"0xF6.*UTF-8") as caught:
-        read_obo(path)
+        read_obo(read_file(path))
     assert caught.value.line == 3
 
 

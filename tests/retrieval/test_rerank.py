@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from harness.retrievers import Stand
 
-from trectools_plus.errors import UsageError
 from trectools_plus.formats.tables import Corpus, Topics
 from trectools_plus.retrieval.backends.embedded import EmbeddedBackend
 from trectools_plus.retrieval.fetch import FetchRequest, fetch, fetch_runs
@@ -14,7 +13,7 @@ from trectools_plus.retrieval.rerank import (
     dice,
     trigrams,
 )
-from trectools_plus.retrieval.settings import RetrievalSettings, make_settings
+from trectools_plus.retrieval.settings import RetrievalSettings
 from trectools_plus.retrieval.source import FetchOptions, Ranking
 
 CORPUS = Corpus.from_dict(
@@ -83,27 +82,16 @@ def test_what_lies_deeper_keeps_its_order_below() -> None:
 def test_fetch_and_search_agree_and_the_query_itself_goes_first() -> None:
     retriever = ByName(Stand("fixed", ["p", "q", "r"]), {"p": 1, "q": 2, "r": 3}, 2)
     topics = Topics.from_dict({"1": "x", "q": "y"})
-    found = fetch_runs(
-        FetchRequest(
-            None,
-            topics,
-            list({"m": retriever}),
-            FetchOptions(depth=3),
-            backend=EmbeddedBackend({"m": retriever}),
-        )
-    )["m"].run.frame
-    assert found.filter(query_id="1")["doc_id"].to_list() == ["q", "p", "r"]
+    backend = EmbeddedBackend({"m": retriever})
+
+    def ranked(query_id: str, exclude_self: bool) -> list[str]:
+        options = FetchOptions(3, exclude_self)
+        runs = fetch_runs(FetchRequest(None, topics, ["m"], options, backend=backend))
+        return runs["m"].run.frame.filter(query_id=query_id)["doc_id"].to_list()
+
+    assert ranked("1", False) == ["q", "p", "r"]
     # Dropped before anything is ordered again, so the third result moves up.
-    dropped = fetch_runs(
-        FetchRequest(
-            None,
-            topics,
-            list({"m": retriever}),
-            FetchOptions(depth=3, exclude_self=True),
-            backend=EmbeddedBackend({"m": retriever}),
-        )
-    )["m"].run.frame
-    assert dropped.filter(query_id="q")["doc_id"].to_list() == ["r", "p"]
+    assert ranked("q", True) == ["r", "p"]
 
 
 def test_every_mode_is_ordered_again_hybrid_after_its_fusion() -> None:
@@ -121,21 +109,3 @@ def test_every_mode_is_ordered_again_hybrid_after_its_fusion() -> None:
             assert before[2:] == after[2:]
         assert again[mode].run.frame.filter(query_id="1")["score"].max() == 1
         assert again[mode].index_keys == plain[mode].index_keys
-
-
-@pytest.mark.parametrize(
-    ("values", "message"),
-    [
-        ({"reranker": "other"}, "expected 'lexical' but got 'other'"),
-        ({"rerank_depth": "0"}, "expected at least 1 but got"),
-        ({"device": "tpu"}, "expected 'cpu' or 'cuda' but got 'tpu'"),
-        ({"aggregation_strategy": "max"}, "expected 'label_only', 'label_synonyms_max'"),
-        ({"weights": "1,1,1,1,1"}, "expected weights .* for lexical, vector, splade, ngram"),
-        ({"weights": "1,1,1", "components": "bm25,dense"}, "for lexical, vector but got 1, 1, 1"),
-        ({"components": "bm25"}, "expected at least two of lexical, vector, splade, ngram"),
-        ({"components": "bm25,lexical"}, "each once, but got bm25, lexical"),
-    ],
-)
-def test_settings_that_cannot_be_are_named(values: dict[str, object], message: str) -> None:
-    with pytest.raises(UsageError, match=message):
-        make_settings(values)

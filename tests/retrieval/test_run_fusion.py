@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import Any
+
 import polars as pl
 import pytest
 
@@ -32,10 +34,14 @@ def test_an_empty_run_adds_nothing_and_ties_are_those_of_32_bits() -> None:
     assert fuse([tied], Fusion()).frame["doc_id"].to_list() == ["b", "a"]
 
 
-def test_refuses() -> None:
-    with pytest.raises(UsageError):
-        fuse([], Fusion())
-    with pytest.raises(UsageError, match=r"2.*1"):
-        fuse([LEFT, RIGHT], Fusion(method="weighted", weights=(1.0,)))
-    with pytest.raises(UsageError, match="depth"):
-        fuse([LEFT], Fusion(), depth=0)
+@pytest.mark.parametrize(
+    ("runs", "settings", "message"),
+    [
+        ([], {}, "no run"),
+        ([LEFT, RIGHT], {"fusion": "weighted", "weights": (1.0,)}, r"2.*1"),
+        ([LEFT], {"depth": 0}, "depth"),
+    ],
+)
+def test_refuses(runs: list[Run], settings: dict[str, Any], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        fuse(runs, **settings)

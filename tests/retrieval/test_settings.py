@@ -9,36 +9,20 @@ from harness.tables import cases_of
 from trectools_plus.errors import UsageError
 from trectools_plus.retrieval.fusion import Fusion, fusion_of
 from trectools_plus.retrieval.index.lexical import Analyzer
-from trectools_plus.retrieval.settings import (
-    STOPWORD_LANGUAGES,
-    RetrievalSettings,
-    make_settings,
-)
+from trectools_plus.retrieval.setting_types import make_model
+from trectools_plus.retrieval.settings import STOPWORD_LANGUAGES, RetrievalSettings
 
 
-@pytest.mark.parametrize(
-    ("values", "part"),
-    [
-        ({"k2": 1}, "unknown setting 'k2'"),
-        ({"k1": -1}, "k1"),
-        ({"k1": float("nan")}, "k1"),
-        ({"b": 1.1}, "b"),
-        ({"stemmer": "klingon"}, "unknown stemmer 'klingon'"),
-        ({"stopwords": "klingon"}, "unknown stopword 'klingon'"),
-        ({"fusion": "sum"}, "fusion"),
-        ({"weights": (0, 0)}, "weight"),
-        ({"weights": (1,)}, "weights"),
-        ({"weights": (-1, 2)}, "weights"),
-    ],
-)
+@pytest.mark.parametrize(("values", "part"), cases_of(__file__, "refused"))
 def test_refuses(values: dict[str, object], part: str) -> None:
     with pytest.raises(UsageError, match=part):
-        make_settings(values)
+        make_model(RetrievalSettings, values)
 
 
 def test_survives_json() -> None:
-    settings = make_settings(
-        {"stopwords": "german", "stemmer": "none", "fusion": "combsum", "language": "de"}
+    settings = make_model(
+        RetrievalSettings,
+        {"stopwords": "german", "stemmer": "none", "fusion": "combsum", "language": "de"},
     )
     assert (settings.stopwords, settings.stemmer) == ("german", None)
     assert settings.model_dump()["language"] == "de"
@@ -90,7 +74,7 @@ def test_hybrid_of_whole_documents_merges_two(settings: RetrievalSettings, has_p
 def test_components_and_weights_by_name(
     given: dict[str, object], merged: tuple[str, ...], weights: tuple[float, ...], has_parts: bool
 ) -> None:
-    settings = make_settings(given).for_documents(has_parts=has_parts)
+    settings = make_model(RetrievalSettings, given).for_documents(has_parts=has_parts)
     assert settings.merged == tuple(merged)
     assert fusion_of(settings, settings.merged).weights == tuple(weights)
     assert RetrievalSettings.model_validate(settings.model_dump(mode="json")) == settings

@@ -11,8 +11,6 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 import numpy.typing as npt
 
-from trectools_plus.ontology.obo import Term
-
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
@@ -107,29 +105,33 @@ class Resolution:
 class TermIds:
     """Resolves ids to live terms, which are numbered in the order of their ids.
 
-    Args:
-        terms: Every term by id, including obsolete terms.
+    Attributes:
+        obsolete: The ids that replace each obsolete term, or may fit instead.
         alternatives: Live terms by their alternative ids.
         live: The ids of the terms that are not obsolete.
+        number: The position of each of these terms in ``live``.
     """
 
     def __init__(
-        self, terms: Mapping[str, Term], alternatives: Mapping[str, str], live: Iterable[str]
+        self,
+        obsolete: Mapping[str, Sequence[str]],
+        alternatives: Mapping[str, str],
+        live: Iterable[str],
     ) -> None:
-        self._terms = terms
-        self._alternatives = alternatives
+        self.obsolete = obsolete
+        self.alternatives = alternatives
         self.live = sorted(live)
-        self._number = {term_id: number for number, term_id in enumerate(self.live)}
+        self.number = {term_id: number for number, term_id in enumerate(self.live)}
 
     def __contains__(self, term_id: object) -> bool:
-        return term_id in self._number
+        return term_id in self.number
 
     def resolve(self, term_id: str) -> Resolution:
         """Return the meaning of an id; unknown ids are not an error."""
         live = self._live(term_id)
         if live is not None:
             return Resolution("live" if live == term_id else "alternative", live)
-        if term_id not in self._terms:
+        if term_id not in self.obsolete:
             return Resolution("unknown")
         replaced_by = others = self._replacements(term_id)
         visited = set[str]()
@@ -140,7 +142,7 @@ class TermIds:
         return Resolution("obsolete", live, replaced_by)
 
     def _live(self, term_id: str) -> str | None:
-        return term_id if term_id in self._number else self._alternatives.get(term_id)
+        return term_id if term_id in self.number else self.alternatives.get(term_id)
 
     def successors(self, term_id: str) -> tuple[str, ...]:
         """Return the live terms for an id of another release; several if the term was split.
@@ -151,12 +153,8 @@ class TermIds:
         live = self.resolve(term_id).term_id
         if live is not None:
             return (live,)
-        others = map(self.resolve, self._replacements(term_id))
-        return tuple(
-            dict.fromkeys(
-                resolution.term_id for resolution in others if resolution.term_id is not None
-            )
-        )
+        terms = (self.resolve(other).term_id for other in self._replacements(term_id))
+        return tuple(dict.fromkeys(filter(None, terms)))
 
     def find(self, text: str) -> str | None:
         """Return the live term for an id in any case, with ``_`` or ``:``; ``None`` without one.
@@ -172,21 +170,19 @@ class TermIds:
     @cached_property
     def _spellings(self) -> dict[str, str]:
         """Every id by its normalised form; of several, the first of the order of precedence."""
-        known = [*self._number, *self._alternatives, *self._terms]
+        known = [*self.number, *self.alternatives, *self.obsolete]
         return {_normalize(term_id): term_id for term_id in reversed(known)}
 
     def _replacements(self, term_id: str) -> tuple[str, ...]:
         """Return the ids that replace a term, or may fit instead, as the ontology spells them."""
-        term = self._terms.get(term_id)
-        ids = () if term is None else term.replaced_by or term.consider
-        return tuple(map(self.spelled, ids))
+        return tuple(map(self.spelled, self.obsolete.get(term_id, ())))
 
     def numbers(self, term_ids: Sequence[str]) -> IntArray:
         """Return the number of the live term for each id in any spelling; −1 without one.
 
         All functions of terms and their similarity resolve ids with this method.
         """
-        number = self._number
+        number = self.number
         numbers = (
             number[term_id] if term_id in number else number.get(self.find(term_id) or "", -1)
             for term_id in term_ids

@@ -11,10 +11,9 @@ from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
-from pathlib import Path
 
 from trectools_plus.errors import FormatError
-from trectools_plus.formats.files.content import read_file
+from trectools_plus.formats.files.content import FileContent
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,14 +99,12 @@ _MAX_CYCLE_TERMS = 6
 """The number of terms of a cycle that a message lists."""
 
 
-def read_obo(path: str | Path) -> OboFile:
-    """Read an OBO file, which may be compressed.
+def read_obo(source: FileContent) -> OboFile:
+    """Read the content of an OBO file.
 
     Raises:
-        InputError: If the file cannot be read.
         FormatError: If a line is not OBO, a term has no id, or there are no terms.
     """
-    source = read_file(path)
     text = source.text.replace("\r\n", "\n")
     if other := _NO_OBO.search(text):
         raise FormatError(
@@ -170,9 +167,8 @@ def _read_term(stanza: str, path: str, start: int) -> Term:
 
 
 def _unescape(text: str) -> str:
-    if "\\" not in text:
-        return text
-    return _ESCAPE.sub(lambda match: _ESCAPED.get(match[1], match[1]), text)
+    escaped = "\\" in text
+    return _ESCAPE.sub(lambda match: _ESCAPED.get(match[1], match[1]), text) if escaped else text
 
 
 def index_terms(file: OboFile) -> dict[str, Term]:

@@ -18,6 +18,7 @@ import numpy as np
 
 from trectools_plus.display import MAX_TABLE_ROWS, Displayed, TextTable
 from trectools_plus.errors import MissingExtraError, UsageError, checked
+from trectools_plus.formats.files.content import read_file
 from trectools_plus.ontology.hierarchy import Hierarchy, Resolution, TermIds, build_hierarchy
 from trectools_plus.ontology.obo import (
     OboFile,
@@ -69,7 +70,9 @@ class Ontology(Displayed):
         self.version = file.data_version
         self.all_terms = MappingProxyType(terms)
         self.parents = MappingProxyType(live_parents(file, terms, alternatives))
-        self.ids = TermIds(terms, alternatives, self.parents)
+        others = (term for term in file.terms if term.is_obsolete)
+        obsolete = {term.term_id: term.replaced_by or term.consider for term in others}
+        self.ids = TermIds(obsolete, alternatives, self.parents)
 
     @classmethod
     def from_obo(cls, path: str | Path) -> Self:
@@ -79,7 +82,7 @@ class Ontology(Displayed):
             InputError: If the file cannot be read.
             FormatError: If it is not OBO, or its terms do not form a hierarchy.
         """
-        return cls(read_obo(path))
+        return cls(read_obo(read_file(path)))
 
     def __len__(self) -> int:
         return len(self.ids.live)
@@ -104,7 +107,7 @@ class Ontology(Displayed):
     @cached_property
     def hierarchy(self) -> Hierarchy:
         """The hierarchy as arrays; the number of a term is its position in ``terms``, from 0."""
-        number = {term_id: place for place, term_id in enumerate(self.ids.live)}
+        number = self.ids.number
         above = (self.parents[term_id] for term_id in self.ids.live)
         return build_hierarchy([[number[parent] for parent in parents] for parents in above])
 
@@ -206,8 +209,7 @@ class Ontology(Displayed):
         sides = [list(expected)], [list(predicted)]
         for term_id in (*sides[0][0], *sides[1][0]):
             self._number_of(term_id)
-        chosen = formula_named(formula)
-        information = information or self.information
+        chosen, information = formula_named(formula), information or self.information
         return float(best_matches(self.ids, self.hierarchy, *sides, chosen, information)[0])
 
     def _pairs(self, a: str, b: str, information: InformationContent | None = None) -> TermPairs:
@@ -228,10 +230,6 @@ class Ontology(Displayed):
             where=where,
             remedy="check the id, or use the ontology that contains it",
         )
-
-
-_Version = tuple[int, int]
-"""Modification time in nanoseconds and size of a file."""
 
 
 def find_hpo_file(name: str = "hp.obo") -> Path:
@@ -267,7 +265,7 @@ def load_ontology(path: str | Path | None = None) -> Ontology:
 
 
 @lru_cache(maxsize=4)
-def _load(path: Path, version: _Version) -> Ontology:  # noqa: ARG001 - part of the cache key
+def _load(path: Path, version: object) -> Ontology:  # noqa: ARG001 - part of the cache key
     return Ontology.from_obo(path)
 
 
@@ -296,12 +294,13 @@ def load_information(
 def _compute(
     ontology: Ontology,
     path: Path,
-    version: _Version,  # noqa: ARG001 - part of the cache key
+    version: object,  # noqa: ARG001 - part of the cache key
 ) -> InformationContent:
     return information_from_annotations(ontology.ids, ontology.hierarchy, read_annotations(path))
 
 
-def _version_of(path: Path) -> _Version:
+def _version_of(path: Path) -> tuple[int, int]:
+    """Return the modification time in nanoseconds and the size of a file."""
     try:
         stat = path.stat()
     except OSError:

@@ -24,10 +24,10 @@ __getattr__, __dir__ = import_lazily(
         "retrieval.fetch": ["FetchRequest"],
         "retrieval.fusion": ["Fusion", "fuse"],
         "retrieval.hpo.answers": ["TextAnswer", "TextSearcher"],
-        "retrieval.hpo.ontology_terms": ["corpus_of", "find_named"],
+        "retrieval.hpo.ontology_terms": ["corpus_of"],
         "retrieval.index.models": ["has_cuda"],
         "retrieval.run_files": ["FetchedFile", "fetch_to_dir"],
-        "retrieval.settings": ["make_settings"],
+        "retrieval.setting_types": ["make_model"],
         "retrieval.source": ["Failure", "FetchOptions", "Hits", "Ranking", "Source"],
     },
 )

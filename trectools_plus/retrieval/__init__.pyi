@@ -21,14 +21,13 @@ from trectools_plus.retrieval.fusion import fuse as fuse
 from trectools_plus.retrieval.hpo.answers import TextAnswer as TextAnswer
 from trectools_plus.retrieval.hpo.answers import TextSearcher as TextSearcher
 from trectools_plus.retrieval.hpo.ontology_terms import corpus_of as corpus_of
-from trectools_plus.retrieval.hpo.ontology_terms import find_named as find_named
 from trectools_plus.retrieval.index.models import has_cuda as has_cuda
 from trectools_plus.retrieval.index.parts import TextParts as TextParts
 from trectools_plus.retrieval.index.vector import MultiVectorRetriever as MultiVectorRetriever
 from trectools_plus.retrieval.run_files import FetchedFile as FetchedFile
 from trectools_plus.retrieval.run_files import fetch_to_dir as fetch_to_dir
+from trectools_plus.retrieval.setting_types import make_model as make_model
 from trectools_plus.retrieval.settings import RetrievalSettings as RetrievalSettings
-from trectools_plus.retrieval.settings import make_settings as make_settings
 from trectools_plus.retrieval.source import Backend as Backend
 from trectools_plus.retrieval.source import Failure as Failure
 from trectools_plus.retrieval.source import FetchOptions as FetchOptions

@@ -47,7 +47,7 @@ def collapse_chunks(
         scores: One per id.
         collapse: Method and separator.
     """
-    collapsed: dict[str, float] = {}
+    collapsed = dict[str, float]()
     for chunk_id, score in zip(ids, scores, strict=True):
         # An id without the separator is a document id.
         separator = collapse.separator
@@ -108,7 +108,7 @@ def answer_batch(
     Returns:
         The outcome of each query by its id, in their order.
     """
-    outcomes: dict[str, Answer | Failure] = {}
+    outcomes = dict[str, Answer | Failure]()
     pending, asked = list(queries), options.depth + options.exclude_self
     limit, collapse = asked, options.collapse
     if collapse is not None:
@@ -314,7 +314,7 @@ def _as_answer(entry: dict[str, Any]) -> Answer:
     scores = np.array(entry["scores"], dtype=np.float32)
     return Answer(
         entry["query_id"],
-        Ranking([str(doc_id) for doc_id in entry["doc_ids"]], scores),
+        Ranking([*map(str, entry["doc_ids"])], scores),
         latency_ms=math.nan if entry["latency_ms"] is None else float(entry["latency_ms"]),
         attempts=entry["attempts"],
         cut_short=entry["cut_short"],

@@ -33,7 +33,7 @@ class CallThread:
 
     def __init__(self) -> None:
         self._calls: SimpleQueue[Any] | None = None
-        self._thread: Thread | None = None
+        self._thread = Thread()
 
     def call(
         self, function: Callable[..., Any], *arguments: Any, seconds: float | None = None
@@ -55,7 +55,6 @@ class CallThread:
             result, error = answers.get(timeout=seconds)
         except BaseException as error:
             self.close()
-            assert self._thread is not None
             thread_id, ends = ctypes.c_ulong(self._thread.ident or 0), ctypes.py_object(SystemExit)
             ctypes.pythonapi.PyThreadState_SetAsyncExc(thread_id, ends)
             if isinstance(error, Empty):

@@ -165,7 +165,7 @@ def open_stores(
     if not request.backend.keeps_journal and not resume:
         yield {mode: MemoryAnswers() for mode in request.modes}
         return
-    journals: dict[str, Journal] = {}
+    journals = dict[str, Journal]()
     facts, count = request.facts, len(request.topics)
     try:
         for mode in request.modes:
@@ -215,7 +215,7 @@ def _fetch_mode(
     store: MemoryAnswers,
     progress: Progress,
 ) -> FetchedRun:
-    failures: dict[str, Failure] = {}
+    failures = dict[str, Failure]()
     breaker, total = CircuitBreaker(), len(request.topics)
     progress(f"searching {mode}", len(store), total)
     sample = sample_queries(request.topics, source.latency_sample)

@@ -241,7 +241,7 @@ def fuse(
         raise UsageError(f"expected a depth of at least 1 but got {depth!r}")
     method.check_count(len(named))
     tables = [rankings_of(run) for _, run in named]
-    query_ids = list(dict.fromkeys(query_id for table in tables for query_id in table))
+    query_ids = list(dict.fromkeys(chain(*tables)))
     empty = empty_ranking()
     rankings = [
         fuse_rankings([table.get(query_id, empty) for table in tables], method, depth)

@@ -57,7 +57,7 @@ def summarise_latency(latency_ms: Sequence[float] | npt.NDArray[np.float64]) -> 
     timed = timed[~np.isnan(timed)]
     if not len(timed):
         return None
-    p50, p95, p99 = (float(value) for value in np.percentile(timed, [50, 95, 99]))
+    p50, p95, p99 = np.percentile(timed, [50, 95, 99]).tolist()
     return Latency(mean=float(timed.mean()), p50=p50, p95=p95, p99=p99, queries=len(timed))
 
 
@@ -151,7 +151,7 @@ def refuse_unscorable(fetched: Mapping[str, FetchedRun], folder: Path | None = N
         CheckFailedError: If a mode left some queries without an answer, or found nothing.
         InputError: If a mode answered no query.
     """
-    errors: list[TrectoolsPlusError] = []
+    errors = list[TrectoolsPlusError]()
     for mode, run in fetched.items():
         status = run.status
         if status == "ok" or (status == "empty" and folder is None):
@@ -173,7 +173,7 @@ def refuse_unscorable(fetched: Mapping[str, FetchedRun], folder: Path | None = N
 def describe_failures(run: FetchedRun) -> str:
     """Return the number of queries without an answer and the first reasons."""
     count = len(run.failures)
-    reasons: dict[str, list[str]] = {}
+    reasons = dict[str, list[str]]()
     for query_id, failure in run.failures.items():
         reasons.setdefault(failure.reason.removeprefix("not asked: "), []).append(query_id)
     named = [

@@ -185,7 +185,7 @@ def _best_of(weighted: Sequence[tuple[Ranking, float]], depth: int) -> Ranking:
     """Give each document the highest of its weighted scores; the weight counts above 0."""
     if len(weighted) == 1:
         return weighted[0][0]
-    best: dict[str, float] = {}
+    best = dict[str, float]()
     for ranking, weight in weighted:
         scores = ranking.scores.astype(np.float64)
         scores = np.where(scores > 0, scores * weight, scores)

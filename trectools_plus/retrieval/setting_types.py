@@ -24,7 +24,7 @@ from trectools_plus.models import explain_problem
 from trectools_plus.text import split_list
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Option:
     """The command-line option of a setting. Pydantic stores it with the field.
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from typing import Any, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import (
+    BeforeValidator,
     ConfigDict,
     SerializerFunctionWrapHandler,
     ValidationInfo,
@@ -32,7 +33,6 @@ from trectools_plus.retrieval.setting_types import (
     Number,
     Option,
     WholeNumber,
-    make_model,
     read_models,
     setting,
 )
@@ -48,6 +48,8 @@ BATCH_SIZE = 256
 DEFAULT_FUSION: FusionMethod = "weighted"
 """The method by which ``hybrid`` merges rankings, in every backend whose rankings it merges."""
 
+_NONE = BeforeValidator(lambda value: None if value == "none" else value)
+
 
 class RetrievalSettings(Model):
     """Settings of indexing and search.
@@ -59,23 +61,22 @@ class RetrievalSettings(Model):
 
     k1: Number = setting(0.9, "BM25 term saturation, at least 0.", ge=0, allow_inf_nan=False)
     b: Number = setting(0.4, "BM25 length normalisation, 0 to 1.", ge=0, le=1)
-    stemmer: str | None = setting("english", "Name of a Snowball stemmer; none disables stemming.")
-    stopwords: str | None = setting(
+    stemmer: Annotated[str | None, _NONE] = setting(
+        "english", "Name of a Snowball stemmer; none disables stemming."
+    )
+    stopwords: Annotated[str | None, _NONE] = setting(
         "english",
         "Language of a stop word list; none keeps every word.",
-        examples=["english (or none)"],
     )
     components: Names | None = setting(
         None,
         "The modes that hybrid merges; splade is merged only if it is among the modes. By default "
         "lexical and vector, and ngram for documents that come in parts, unless multi_vector is "
         "false.",
-        examples=["bm25,dense,ngram (the modes that hybrid merges, if weights does not name them)"],
     )
     fusion: FusionMethod | None = setting(
         None,
         "The fusion method of hybrid, by default weighted; fusion_method is another name of it.",
-        examples=["weighted (or another method of runs fuse)"],
     )
     rrf_k: WholeNumber = setting(
         60, "Constant of reciprocal rank fusion, 1 / (rrf_k + rank), ranks from 1.", ge=0
@@ -85,13 +86,11 @@ class RetrievalSettings(Model):
         "Weights of the rankings that hybrid merges (lexical, vector, splade, ngram) when fusion "
         "is weighted, which they imply; by default those of fusion.WEIGHTS. A mapping names the "
         "rankings, and therefore the components: {'bm25': 0.3, 'splade': 0.4, 'dense': 0.3}.",
-        examples=["bm25=0.6,dense=0.4 (bm25=0.3,dense=0.3,ngram=0.4 for the terms of an ontology)"],
     )
     normalisation: Normalisation | None = setting(
         None,
         "How fusion methods that use scores normalise those of each ranking; by default z-score "
         "for the weighted fusion of documents that come in parts, otherwise min-max.",
-        examples=["min-max (z-score for the terms of an ontology; or none)"],
     )
     candidates: WholeNumber = setting(
         100, "Minimum depth of the rankings that hybrid merges.", ge=1
@@ -100,20 +99,17 @@ class RetrievalSettings(Model):
         True,
         "Search for the terms of the HPO in ngram and hybrid also by translations, lay words and "
         "values of measurements.",
-        examples=["true"],
     )
     language: str | None = setting(
         None,
         "Language of all queries as ISO 639-1 code, which selects the glossary; by default the "
         "language that a query declares, otherwise it is recognised.",
-        examples=["de"],
     )
     multi_vector: Flag | None = setting(
         None,
         "Vector search with one vector for each part of a document (an ontology term's label, each "
         "synonym, the definition), or with one for the whole document.",
         Option(panel=Panel.SEARCH, default="for the terms of an ontology", constant=True),
-        examples=["true (for the terms of an ontology)"],
     )
     aggregation_strategy: AggregationName = setting(
         "all_max",
@@ -121,7 +117,7 @@ class RetrievalSettings(Model):
         "parts.",
         Option(panel=Panel.SEARCH),
     )
-    embedding_model: str | dict[str, str] | None = setting(
+    embedding_model: Annotated[str | dict[str, str] | None, BeforeValidator(read_models)] = setting(
         None,
         "Model for vector search: the folder of a sentence-transformers model, which needs the "
         "extra neural. A=DIR,B=DIR (or repeat the option) compares several; builtin is the default "
@@ -133,31 +129,26 @@ class RetrievalSettings(Model):
             default="the built-in embeddings, English only",
             is_repeated=True,
         ),
-        examples=["DIR"],
     )
     query_prompt: str | None = setting(
         None,
         "Text before each query; by default the model's prompt for queries.",
-        examples=["TEXT"],
     )
     document_prompt: str | None = setting(
         None,
         "Text before each document; by default the model's prompt for documents.",
-        examples=["TEXT"],
     )
     max_length: WholeNumber | None = setting(
         None,
         "Maximum tokens of a text that models read; by default the model's limit.",
         ge=1,
-        examples=["TOKENS"],
     )
     splade_model: str | None = setting(
         None,
         "Folder of a sparse encoder for the mode splade; needs the extra neural.",
         Option("DIR", Panel.MODELS),
-        examples=["DIR"],
     )
-    reranker: Literal["lexical"] | None = setting(
+    reranker: Annotated[Literal["lexical"] | None, _NONE] = setting(
         None,
         "The reranker of every mode's first results; none disables reranking.",
         Option(
@@ -167,7 +158,6 @@ class RetrievalSettings(Model):
             "letters that the query shares with labels and synonyms.",
             constant="lexical",
         ),
-        examples=["lexical"],
     )
     rerank_depth: WholeNumber = setting(50, "Number of results that are reranked.", ge=1)
     device: Device = setting(
@@ -221,11 +211,6 @@ class RetrievalSettings(Model):
     def merged(self) -> tuple[str, ...]:
         """The modes that ``hybrid`` merges, in the order of the weights."""
         return self.components or MERGED_MODES[: len(self.weights or "..")]
-
-    @field_validator("embedding_model", mode="before")
-    @classmethod
-    def _read_models(cls, value: Any) -> Any:
-        return read_models(value)
 
     @property
     def model_names(self) -> tuple[str, ...]:
@@ -284,11 +269,6 @@ class RetrievalSettings(Model):
             omitted.add("components")
         return {name: value for name, value in fields.items() if name not in omitted}
 
-    @field_validator("stemmer", "stopwords", "reranker", mode="before")
-    @classmethod
-    def _read_text(cls, value: Any) -> Any:
-        return None if value == "none" else value
-
     @model_validator(mode="after")
     def _check_combinations(self) -> Self:
         weights = self.weights
@@ -318,13 +298,3 @@ _EXAMPLE = "bm25=0.5,dense=0.5"
 def are_valid_weights(weights: Collection[float]) -> bool:
     """Return whether all weights are finite and at least 0, and at least one is above 0."""
     return all(0 <= weight < float("inf") for weight in weights) and any(weights)
-
-
-def make_settings(values: Mapping[str, Any]) -> RetrievalSettings:
-    """Build settings from a user's values.
-
-    Raises:
-        UsageError: If a name is unknown or a value out of range; the message reports the first
-            such setting.
-    """
-    return make_model(RetrievalSettings, values)

@@ -442,13 +442,12 @@ def rank_scores(doc_ids: Sequence[str], scores: npt.NDArray[np.floating], depth:
 def run_of(query_ids: Sequence[str], rankings: Sequence[Ranking], name: str) -> Run:
     """Build a run from one ranking per query; a query without results has no row."""
     sizes = [len(ranking) for ranking in rankings]
-    ranks = [np.arange(1, size + 1) for size in sizes]
     columns = {
         "query_id": pl.Series(query_ids, dtype=pl.String).gather(
             np.repeat(np.arange(len(sizes)), sizes)
         ),
         "doc_id": [doc_id for ranking in rankings for doc_id in ranking.doc_ids],
-        "rank": np.concatenate([np.empty(0, dtype=np.int64), *ranks]),
+        "rank": np.concatenate([[], *(np.arange(1, size + 1) for size in sizes)]),
         "score": np.concatenate([np.empty(0), *(ranking.scores for ranking in rankings)]),
     }
     return Run(pl.DataFrame(columns, schema_overrides=RUN_SCHEMA), name)
@@ -466,8 +465,8 @@ def check_ids(ids: pl.Series, kind: str, path: str | None) -> None:
         InputError: If an id is empty, contains white space or a control character, or is a query
             id that starts with '#'.
     """
-    pattern = f"{UNWRITABLE}|^$" + ("|^#" if kind == "query" else "")
-    bad = ids.filter(ids.str.contains(pattern))
+    comment = "|^#" if kind == "query" else ""
+    bad = ids.filter(ids.str.contains(f"{UNWRITABLE}|^${comment}"))
     if len(bad):
         raise InputError(
             f"{kind} id {bad[0]!r} cannot be written to a run file"
@@ -493,7 +492,7 @@ def sample_queries(topics: Topics, size: int | None) -> frozenset[str] | None:
         topics: The queries.
         size: Maximum number of queries; ``None`` returns ``None``.
     """
-    ids = topics.frame["query_id"].to_list()
+    ids = topics.frame["query_id"]
     return None if size is None else frozenset(nsmallest(size, ids, digest_id))
 
 

@@ -7,8 +7,10 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import cache
+from importlib.metadata import distribution
 from itertools import chain
 from pathlib import Path
+from runpy import run_path
 
 import numpy as np
 
@@ -16,13 +18,11 @@ MIN_SIMILARITY = 0.75
 """Minimum Jaccard similarity of the character trigrams of near-duplicate texts."""
 
 _ROWS_AT_ONCE = 256
-_WORD = re.compile(r"[^\W_]+")
-_DIGITS = re.compile(r"\d+")
 
 
 def words_of(text: str) -> list[str]:
     """Return the words of a text, NFKC-normalised and case-folded; accents are kept."""
-    return _WORD.findall(unicodedata.normalize("NFKC", text).casefold())
+    return re.findall(r"[^\W_]+", unicodedata.normalize("NFKC", text).casefold())
 
 
 def near_pairs(texts: Sequence[str], language: str = "") -> list[tuple[int, int]]:
@@ -40,9 +40,8 @@ def near_pairs(texts: Sequence[str], language: str = "") -> list[tuple[int, int]
         Every pair once, in the order of the later text. Texts with the same stems are paired only
         with the first of them.
     """
-    words = [words_of(text) for text in texts]
-    pairs = {*_same_stems(words, language), *_share_trigrams(words)}
-    return sorted(pairs, key=lambda pair: (pair[1], pair[0]))
+    words = [*map(words_of, texts)]
+    return sorted({*_same_stems(words, language), *_share_trigrams(words)}, key=lambda p: p[::-1])
 
 
 def near_groups(texts: Sequence[str], language: str = "") -> list[list[int]]:
@@ -51,7 +50,7 @@ def near_groups(texts: Sequence[str], language: str = "") -> list[list[int]]:
     Returns:
         Every position once, groups in the order of their first text.
     """
-    groups = {position: [position] for position in range(len(texts))}
+    groups = {position: [position] for position, _ in enumerate(texts)}
     for pair in near_pairs(texts, language):
         first, other = (min(groups[position]) for position in pair)
         if first != other:
@@ -65,7 +64,7 @@ def _same_stems(words: Sequence[Sequence[str]], language: str) -> Iterator[tuple
     import Stemmer
 
     stem = Stemmer.Stemmer(KNOWN_LANGUAGES.get(language, "ENGLISH").lower()).stemWord
-    first: dict[tuple[str, ...], int] = {}
+    first = dict[tuple[str, ...], int]()
     for position, each in enumerate(words):
         key = tuple(sorted(map(stem, each)))
         if key and first.setdefault(key, position) != position:
@@ -78,13 +77,13 @@ def _share_trigrams(words: Sequence[Sequence[str]]) -> Iterator[tuple[int, int]]
 
     joined = [f" {' '.join(each)} " for each in words]
     grams = [{text[at : at + 3] for at in range(len(text) - 2)} for text in joined]
-    sizes = np.array(list(map(len, grams)))
+    sizes = np.fromiter(map(len, grams), int)
     if not sizes.any():
         return
     _, columns = np.unique(list(chain(*grams)), return_inverse=True)
-    starts = np.concatenate([[0], np.cumsum(sizes)])
+    starts = np.cumsum([0, *sizes])
     table = sparse.csr_matrix((np.ones(len(columns), np.int32), columns, starts))
-    numbers = [Counter(_DIGITS.findall(text)) for text in joined]
+    numbers = [Counter(re.findall(r"\d+", text)) for text in joined]
     for start in range(0, len(grams), _ROWS_AT_ONCE):
         common = (table[start : start + _ROWS_AT_ONCE] @ table.T).tocoo()
         later, earlier = common.row + start, common.col
@@ -135,7 +134,7 @@ tr turkish tur türkçe
 uk ukrainian ukr
 zh chinese zho chi
 """
-_CODES = {name: row.split()[0] for row in _NAMES.split("\n") for name in row.split()}
+_CODES = {name: row.split()[0] for row in _NAMES.splitlines() for name in row.split()}
 """ISO 639-1 codes by the same, ISO 639-2 code, English name and own name of a language."""
 
 
@@ -145,7 +144,7 @@ def primary_language(code: str) -> str:
     It is ``en`` for ``en-GB``, ``EN_us``, ``eng`` and ``English``. Unknown languages are returned
     in lower case.
     """
-    name = re.split(r"[-_]", code.strip(), maxsplit=1)[0].casefold()
+    name = re.split("[-_]", code.strip())[0].casefold()
     return _CODES.get(name, name)
 
 
@@ -169,15 +168,13 @@ def guess_language(text: str) -> str | None:
         An ISO 639-1 code; ``None`` if the language is unclear.
     """
     weights = dict.fromkeys(KNOWN_LANGUAGES, 0.0)
-    lists = _stop_words()
     for word in words_of(text):
-        languages = lists.get(word, ())
+        languages = _stop_words().get(word, ())
         for language in languages:
             weights[language] += 1.0 / len(languages)
-    first, second = sorted(weights, key=lambda language: -weights[language])[:2]
-    if weights[first] < MIN_WEIGHT or weights[first] < MIN_RATIO * weights[second]:
-        return None
-    return first
+    first, second = sorted(weights, key=weights.__getitem__, reverse=True)[:2]
+    least = max(MIN_WEIGHT, MIN_RATIO * weights[second])
+    return first if weights[first] >= least else None
 
 
 def stop_words(language: str) -> frozenset[str]:
@@ -188,12 +185,18 @@ def stop_words(language: str) -> frozenset[str]:
 @cache
 def _stop_words() -> dict[str, list[str]]:
     """Return the languages of each stop word."""
-    from bm25s import stopwords
-
-    found: dict[str, list[str]] = {}
+    found = dict[str, list[str]]()
     for language, name in KNOWN_LANGUAGES.items():
-        plain = name.replace("ENGLISH", "EN_PLUS")
-        for word in sorted(set(getattr(stopwords, f"STOPWORDS_{plain}"))):
+        for word in stop_word_list(name.replace("ENGLISH", "EN_PLUS")):
             if len(word) > 1:  # single letters are often parts of technical names
                 found.setdefault(word, []).append(language)
     return found
+
+
+_run_once = cache(run_path)
+
+
+def stop_word_list(name: str) -> frozenset[str]:
+    """Return a list of ``bm25s``, whose import would take much longer, because it needs SciPy."""
+    module = _run_once(str(distribution("bm25s").locate_file("bm25s/stopwords.py")))
+    return frozenset(module[f"STOPWORDS_{name}"])

@@ -8,14 +8,14 @@ from harness.observe import ROOT
 from trectools_plus.benchmark import load_config
 from trectools_plus.errors import UsageError
 from trectools_plus.reporting.verify import verify_report
-from trectools_plus.retrieval import RetrievalSettings, expand_modes, make_settings
+from trectools_plus.retrieval import RetrievalSettings, expand_modes, make_model
 
 GARDEN = str(ROOT / "fixtures/garden-trec")
 TWO = {"a": "builtin", "b": "builtin"}
 
 
 def settings(value, **further):
-    return make_settings({"embedding_model": value, **further})
+    return make_model(RetrievalSettings, {"embedding_model": value, **further})
 
 
 def test_models_are_read_from_text_mapping_and_folder(tmp_path):

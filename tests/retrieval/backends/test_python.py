@@ -11,13 +11,12 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from harness.files import write
 from ir_measures import ScoredDoc
 
 from trectools_plus import evaluate
 from trectools_plus.errors import CheckFailedError, InputError, UsageError
 from trectools_plus.formats.collection import Collection
-from trectools_plus.formats.tables import Corpus, Qrels, Topics
+from trectools_plus.formats.tables import Corpus, Qrels, Run, Topics
 from trectools_plus.retrieval.backends.python import PythonBackend, read_results
 from trectools_plus.retrieval.fetch import FetchRequest
 from trectools_plus.retrieval.run_files import fetch_to_dir
@@ -214,16 +213,17 @@ def test_evaluate_searches_to_the_depth_and_collapses() -> None:
     assert depths == [3, 6, 3, 6]
 
 
-def test_evaluate_refuses_what_is_no_test_set_or_fails(tmp_path: Path) -> None:
-    with pytest.raises(UsageError):
-        evaluate(broken, TOPICS)  # type: ignore[call-overload]
-    with pytest.raises(CheckFailedError, match=r"1.*2"):
-        evaluate(broken, TESTS)
-    with pytest.raises(UsageError):
-        evaluate(3, TESTS)  # type: ignore[call-overload]
-    with pytest.raises(UsageError):
-        evaluate(QRELS, read_only(tmp_path), depth=3)  # type: ignore[call-overload]
-
-
-def read_only(folder: Path) -> Any:
-    return load_run(write(folder / "a.run", "q1 Q0 d1 1 1.0 t\n"))
+@pytest.mark.parametrize(
+    ("first", "second", "options", "error"),
+    [
+        (broken, TOPICS, {}, UsageError),
+        (broken, TESTS, {}, CheckFailedError),
+        (3, TESTS, {}, UsageError),
+        (QRELS, Run.from_dict({"q1": {"d1": 1.0}}), {"depth": 3}, UsageError),
+    ],
+)
+def test_evaluate_refuses_what_is_no_test_set_or_fails(
+    first: Any, second: Any, options: dict[str, int], error: type[Exception]
+) -> None:
+    with pytest.raises(error):
+        evaluate(first, second, **options)

@@ -12,6 +12,7 @@ from harness.retrievers import Stand
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from trectools_plus.choices import MODES
 from trectools_plus.display import Progress
 from trectools_plus.errors import InputError, UsageError
 from trectools_plus.formats.ranking import rank_documents
@@ -21,7 +22,6 @@ from trectools_plus.retrieval.backends.embedded import (
     LATENCY_SAMPLE,
     EmbeddedBackend,
 )
-from trectools_plus.retrieval.backends.modes import MODES
 from trectools_plus.retrieval.fetch import FetchRequest, fetch, fetch_runs
 from trectools_plus.retrieval.fusion import Fusion, HybridRetriever
 from trectools_plus.retrieval.index.parts import AGGREGATIONS, KINDS
@@ -188,10 +188,20 @@ def test_refuses_modes(modes: list[str]) -> None:
         fetch(CORPUS, TOPICS, modes)
 
 
-@pytest.mark.parametrize("bad", ["a b", "a\tb", "", "a\u00a0b", "a\nb", "a\x00b", "#1"])
-def test_refuses_query_ids_that_break_a_run(bad: str) -> None:
+@pytest.mark.parametrize(
+    "topics",
+    [
+        *(
+            Topics.from_dict({"1": "x", query_id: "y"})
+            for query_id in ("a b", "a\tb", "", "a\u00a0b", "a\nb", "a\x00b", "#1")
+        ),
+        Topics.from_dict({}),
+        Topics(pl.DataFrame({"query_id": ["1", "1"], "text": ["a", "b"]})),
+    ],
+)
+def test_refuses_topics_that_break_a_run(topics: Topics) -> None:
     with pytest.raises(InputError):
-        fetch(CORPUS, Topics.from_dict({"1": "x", bad: "y"}), ["lexical"])
+        fetch(CORPUS, topics, ["lexical"])
 
 
 def test_refuses_documents_that_break_a_run_before_work_begins() -> None:
@@ -204,14 +214,9 @@ def test_refuses_documents_that_break_a_run_before_work_begins() -> None:
     assert not steps
 
 
-def test_refuses_other_requests() -> None:
+def test_refuses_a_depth_below_1() -> None:
     with pytest.raises(UsageError, match="depth"):
         fetch(CORPUS, TOPICS, ["lexical"], depth=0)
-    with pytest.raises(InputError):
-        fetch(CORPUS, Topics.from_dict({}), ["lexical"])
-    twice = Topics(pl.DataFrame({"query_id": ["1", "1"], "text": ["a", "b"]}))
-    with pytest.raises(InputError, match="1"):
-        fetch(CORPUS, twice, ["lexical"])
 
 
 class _CountingSource(Source):

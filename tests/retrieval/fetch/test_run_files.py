@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 
 from trectools_plus.blas import limited_blas_threads
+from trectools_plus.choices import MODES
 from trectools_plus.errors import CheckFailedError, InputError, UsageError
 from trectools_plus.formats.hashing import sha256_file
 from trectools_plus.formats.ranking import separate_ties
 from trectools_plus.formats.tables import Corpus, Topics
-from trectools_plus.retrieval.backends.modes import MODES
 from trectools_plus.retrieval.fetch import FetchRequest, fetch
 from trectools_plus.retrieval.run_files import FetchManifest, fetch_to_dir
 from trectools_plus.retrieval.settings import RetrievalSettings

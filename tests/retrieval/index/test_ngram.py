@@ -105,11 +105,6 @@ def test_nothing_in_common_finds_nothing(query: str) -> None:
     assert found(retriever({"a": "", "b": "!"}), "a") == []
 
 
-def test_ties_at_the_cutoff_fall_to_the_higher_id() -> None:
-    texts = {f"d{n}": "same text" for n in range(9)} | {"x": "other"}
-    assert [doc_id for doc_id, _ in found(retriever(texts), "same text", 3)] == ["d8", "d7", "d6"]
-
-
 def test_the_index_is_reused_and_its_key_covers_documents_and_settings(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -27,7 +27,7 @@ from trectools_plus.formats.topics import read_topics
 from trectools_plus.measures.exclusions import Exclusions
 from trectools_plus.measures.judged import JudgedQueries
 from trectools_plus.ontology.ontology import Ontology, load_ontology
-from trectools_plus.retrieval.hpo.ontology_terms import corpus_of
+from trectools_plus.retrieval.hpo.ontology_terms import corpus_of, open_terms
 from trectools_plus.retrieval.index.models import SourceFile
 from trectools_plus.retrieval.source import hash_topics
 from trectools_plus.testsets.loading import (
@@ -396,7 +396,7 @@ def open_corpus(name: str, ontology: str | None = None) -> Corpus:
         MissingExtraError: If the extra ``hpo`` is needed and not installed.
     """
     if name == "hpo":
-        return corpus_of(load_ontology(ontology))
+        return open_terms(ontology)
     if ontology is not None:
         raise UsageError("--ontology needs --dataset hpo")
     corpus = load_collection(name).corpus

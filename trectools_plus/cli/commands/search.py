@@ -12,7 +12,6 @@ import typer
 from typer import Argument, Option
 
 from trectools_plus import benchmark, extraction, formats, retrieval, service
-from trectools_plus import ontology as ontologies
 from trectools_plus.choices import MODES
 from trectools_plus.cli.options import (
     Config,
@@ -70,7 +69,7 @@ def index_build(
     """
     names = split_list(modes)
     retrieval.check_modes(names)
-    settings = retrieval.make_settings(options)
+    settings = retrieval.make_model(retrieval.RetrievalSettings, options)
     opened = open_documents(documents)
     settings = settings.for_documents(has_parts=opened.parts is not None)
     refuse_unused(options, names, settings)
@@ -117,18 +116,16 @@ def query_text(
       trectools-plus query "Herzgeräusch" --set language=de
       trectools-plus query "wing flutter" --corpus corpus.jsonl --format json
     """
-    settings = retrieval.make_settings(options)
+    settings = retrieval.make_model(retrieval.RetrievalSettings, options)
     retrieval.check_modes([mode], settings)
     documents = open_documents(files)
     settings = settings.for_documents(has_parts=documents.parts is not None)
     refuse_unused(options, [mode], settings)
-    terms = ontologies.load_ontology(files.get("ontology")) if documents.find_exact else None
     with show_progress() as progress:
         retriever = retrieval.build_retrievers(documents, [mode], settings, progress)[mode]
         searcher = retrieval.TextSearcher(
             documents,
             retriever,
-            terms,
             # Deep enough for the scores of exact matches; the depth does not change the ranking.
             max(num_results, settings.candidates),
             _negated_words,
@@ -395,7 +392,7 @@ def serve(
     values |= options
     settings = service.ServiceSettings(
         **values,
-        retrieval=retrieval.make_settings(retrieved),
+        retrieval=retrieval.make_model(retrieval.RetrievalSettings, retrieved),
         prefix=prefix,
         reports=tuple(map(str, report or ())),
         limits=limits.limits(),

@@ -69,7 +69,6 @@ class EmbeddedBackend(Backend):
     def request_facts(self, request: SearchRequest) -> dict[str, Any]:
         """Return package versions, models, merged modes, and the hash of the documents' parts."""
         corpus, modes = request.corpus, request.modes
-        terms = corpus if corpus is not None and corpus.parts is not None else None
         return {
             "packages": package_versions(),
             "models": {
@@ -78,7 +77,9 @@ class EmbeddedBackend(Backend):
             "merged": merged_modes(modes, request.settings)
             if "hybrid" in map(kind_of, modes)
             else None,
-            "parts": terms and TextParts.from_corpus(terms).sha256,
+            "parts": None
+            if corpus is None or corpus.parts is None
+            else TextParts.from_corpus(corpus).sha256,
         }
 
     def models(
@@ -241,7 +242,7 @@ def build_retrievers(
         return leaf_of(mode) if rewording is None else RewordedRetriever(leaf_of(mode), rewording)
 
     names = TextParts.from_corpus(corpus).names() if settings.reranker else None
-    retrievers: dict[str, Retriever] = {}
+    retrievers = dict[str, Retriever]()
     for mode in modes:
         retriever: Retriever
         if kind_of(mode) == "hybrid":
@@ -300,7 +301,7 @@ def _leaf_builder(
     return leaf_of
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@dataclass(frozen=True, repr=False)
 class BuiltIndex(Displayed):
     """An index on disk.
 

@@ -75,7 +75,7 @@ class HttpBackend(Backend):
     def request_facts(self, request: SearchRequest) -> dict[str, Any]:
         """Return the mappings of the modes and the encoders of their query vectors."""
         settings = {mode: _settings_of(self._settings, mode) for mode in request.modes}
-        facts: dict[str, Any] = {}
+        facts = dict[str, Any]()
         if self._settings.engine is not None or self._settings.modes:
             facts["requests"] = {mode: one.facts for mode, one in settings.items()}
         vectors = {
@@ -108,7 +108,7 @@ class HttpBackend(Backend):
                 proxy or certificate named in the environment cannot be used.
             InputError: If the model of the query vectors cannot be opened.
         """
-        sources: dict[str, Source] = {}
+        sources = dict[str, Source]()
         self._opened = self.request_facts(request)
         shared = cache(_open_encoder)
         for mode in request.modes:
@@ -187,7 +187,7 @@ class HttpSource(Source):
         return [self._search_one(query, depth) for query in queries]
 
     def _search_one(self, query: Query, depth: int) -> Hits | Failure:
-        vector: list[float] = []
+        vector = list[float]()
         if self._encoder is not None:
             try:
                 with _ENCODING:

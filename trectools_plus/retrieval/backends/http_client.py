@@ -50,7 +50,7 @@ _CLEANED_LENGTH = 10_000  # characters of an answer whose white space is collaps
 _ENVIRONMENT = ("ALL_PROXY", "HTTPS_PROXY", "HTTP_PROXY", "SSL_CERT_FILE", "SSL_CERT_DIR")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class RequestLimits:
     """A service, and the limits of requests.
 
@@ -164,8 +164,10 @@ class JsonClient:
             reason = f"no answer from {origin} within {self._limits.timeout:g} s"
             raise AnswerError(reason, kind="unavailable") from None
         except (
-            *(httpx.UnsupportedProtocol, httpx.LocalProtocolError),
-            *(httpx.InvalidURL, UnicodeError),
+            httpx.UnsupportedProtocol,
+            httpx.LocalProtocolError,
+            httpx.InvalidURL,
+            UnicodeError,
         ) as error:
             raise AnswerError("the request cannot be sent", error, is_final=True) from None
         except httpx.TransportError as error:
@@ -199,9 +201,8 @@ class JsonClient:
         # Remove the key before the text is cut, so that no part of the key remains.
         text = hide_secrets(self.scrub(shown.decode("utf-8", "replace")))[:_CLEANED_LENGTH]
         text = " ".join("".join(c if c.isprintable() else " " for c in text).split())
-        if len(text) > _EXCERPT_LENGTH:
-            text = f"{text[: _EXCERPT_LENGTH - 1]}…"
-        return self.scrub(error.reason) + (f": {text}" if text else "")
+        excerpt = text[:_EXCERPT_LENGTH] + "…" * (len(text) > _EXCERPT_LENGTH)
+        return self.scrub(error.reason) + (f": {excerpt}" if excerpt else "")
 
     def scrub(self, text: str) -> str:
         """Remove the key from a text."""
@@ -302,7 +303,7 @@ def _read_entry(part: Any, settings: HttpSettings) -> Hits:
         if isinstance(value, bool) or not isinstance(value, str | int):
             raise AnswerError(f"expected an id at {settings.ids}", [value], is_final=True)
     scores = None if settings.scores is None else _read_scores(part, settings, list(ids))
-    return Hits([str(value) for value in ids.values()], scores, 0.0, total=total)
+    return Hits([*map(str, ids.values())], scores, 0.0, total=total)
 
 
 def _read_scores(part: Any, settings: HttpSettings, places: list[tuple[int, ...]]) -> list[float]:
@@ -391,7 +392,7 @@ _MIN_LENGTH = 8
 """A shorter secret could be in an id by chance."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Secret:
     """A secret, which ``repr`` does not show.
 

@@ -315,7 +315,7 @@ def parse_path(path: str) -> tuple[Step, ...]:
     """
     rest = path.removeprefix("$")
     rest = rest if rest[:1] in ("", ".", "[") else f".{rest}"
-    steps: list[Step] = []
+    steps = list[Step]()
     while rest:
         step = _STEP.match(rest)
         if step is None:

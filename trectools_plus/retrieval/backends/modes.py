@@ -11,16 +11,12 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from trectools_plus.choices import (
-    ALL_MODES,
-    MERGED_MODES,
-    MODE_ALIASES,
-)
-from trectools_plus.choices import MODES as MODES
+from trectools_plus.choices import ALL_MODES, MERGED_MODES, MODE_ALIASES, MODES
 from trectools_plus.errors import UsageError
 from trectools_plus.formats.tables import Topics
 from trectools_plus.retrieval.index.models import SourceFile, record_models
 from trectools_plus.retrieval.settings import RetrievalSettings
+from trectools_plus.retrieval.source import Backend
 from trectools_plus.validation.texts import guess_language, primary_language
 
 
@@ -57,7 +53,7 @@ def expand_modes(modes: Sequence[str], settings: RetrievalSettings) -> tuple[str
 
     A mode without vectors, or with the name of a model, is searched once.
     """
-    expanded: list[str] = []
+    expanded = list[str]()
     for mode in modes:
         several = uses_vectors(mode) and not model_of(mode)
         names = settings.model_names if several else ()
@@ -152,14 +148,10 @@ def check_modes(modes: Sequence[str], settings: RetrievalSettings | None = None)
     models = () if settings is None else settings.model_names
     named = [f"{mode}-{model}" for model in models for mode in ALL_MODES if uses_vectors(mode)]
     unknown = [mode for mode in modes if mode not in (*ALL_MODES, *named)]
-    if unknown or not modes:
-        what = f"unknown mode '{unknown[0]}'" if unknown else "no mode given"
-        raise UsageError(what, remedy=f"use one of {', '.join(ALL_MODES)}")
-    if len(set(map(canonical_mode, modes))) < len(modes):
-        aliases = " and ".join(f"{alias} is {mode}" for alias, mode in MODE_ALIASES.items())
-        raise UsageError(
-            f"a mode is given twice: {', '.join(modes)}", remedy=f"name each mode once ({aliases})"
-        )
+    if unknown:
+        remedy = f"use one of {', '.join(ALL_MODES)}"
+        raise UsageError(f"unknown mode '{unknown[0]}'", remedy=remedy)
+    Backend.check_modes([*map(canonical_mode, modes)])
 
 
 def language_note(topics: Topics, modes: Sequence[str]) -> str:

@@ -75,7 +75,7 @@ class PythonBackend(Backend):
         Raises:
             UsageError: If a mode has no retriever, or one cannot be imported or created.
         """
-        sources: dict[str, Source] = {}
+        sources = dict[str, Source]()
         thread = CallThread()
         for mode in request.modes:
             if mode not in self._retrievers:
@@ -337,20 +337,21 @@ _ACCEPTED = (
     "ids, pairs of id and score, {id: score}, results with doc_id and score, or a data frame"
 )
 
-Results = Any
-"""A retriever's results for one query: ids, best first; pairs of id and score; a dictionary or a
-pandas Series of scores; dictionaries or objects with an id and a score; a data frame; an answer of
-a search engine; the arrays of FAISS; or a :class:`~trectools_plus.retrieval.source.Ranking`."""
 
-
-def read_results(results: Results) -> Found:
+def read_results(results: Any) -> Found:
     """Return the ids and scores in a retriever's results; no scores if it returned only ids.
+
+    Args:
+        results: The results for one query: ids, best first; pairs of id and score; a dictionary or
+            a pandas Series of scores; dictionaries or objects with an id and a score; a data frame;
+            an answer of a search engine; the arrays of FAISS; or a
+            :class:`~trectools_plus.retrieval.source.Ranking`.
 
     Raises:
         TypeError: If the results have an unsupported type.
     """
     if isinstance(results, Ranking):
-        return results.doc_ids, [float(score) for score in results.scores]
+        return results.doc_ids, results.scores.tolist()
     if isinstance(results, Mapping):
         results = _list_in(results)
     if isinstance(results, tuple) and [getattr(part, "ndim", 0) for part in results] == [2, 2]:

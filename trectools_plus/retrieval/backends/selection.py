@@ -39,7 +39,7 @@ def name_retrievers(value: Any) -> Any:
         value = split_list(value)
     if not isinstance(value, list | tuple):
         return value
-    retrievers: dict[str, Any] = {}
+    retrievers = dict[str, Any]()
     for text in value:
         name, equals, reference = str(text).partition("=")
         if not equals:

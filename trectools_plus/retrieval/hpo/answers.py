@@ -7,21 +7,24 @@ A text can name several findings, negate them, give a normal value, or mean noth
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from statistics import fmean
 
+import polars as pl
+
 from trectools_plus.formats.tables import Corpus
-from trectools_plus.ontology.ontology import Ontology
 from trectools_plus.retrieval.hpo.glossary import function_words
 from trectools_plus.retrieval.hpo.mentions import AMBIGUOUS, find_measurements, prepare
-from trectools_plus.retrieval.hpo.ontology_terms import GLOSSARY_LANGUAGES, Rewording, is_hpo
+from trectools_plus.retrieval.hpo.ontology_terms import (
+    GLOSSARY_LANGUAGES,
+    Rewording,
+    TermNames,
+)
 from trectools_plus.retrieval.rerank import rewording_of
 from trectools_plus.retrieval.source import Retriever, leaves_of
 from trectools_plus.validation.texts import guess_language, stop_words, words_of
 
-Spans = Sequence[tuple[int, int]]
-"""Starts and ends of parts of a text."""
 Assertions = Mapping[tuple[int, int], str]
 """By the start and end of each word that is not about the patient's findings: ``negated``, or
 ``other_person`` if a relative has the finding."""
@@ -44,7 +47,7 @@ _PREFIX = 5
 """Words with the same first letters are forms of one word."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class TextAnswer:
     """The terms of a text.
 
@@ -81,7 +84,6 @@ class TextSearcher:
     Args:
         documents: The documents.
         retriever: Their retriever.
-        ontology: The ontology whose terms the documents are; ``None`` for others.
         depth: The number of terms that are searched.
         find_negated: Returns the words that a text in a language negates, or says of a relative.
         knows_confidence: Whether the scores of the retriever show confidence, if the documents are
@@ -92,29 +94,28 @@ class TextSearcher:
         self,
         documents: Corpus,
         retriever: Retriever,
-        ontology: Ontology | None,
         depth: int,
         find_negated: Callable[[str, str], Assertions],
         *,
         knows_confidence: bool,
     ) -> None:
-        self._retriever, self._ontology, self._depth = retriever, ontology, depth
+        self._documents, self._retriever, self._depth = documents, retriever, depth
         self._negated_in = find_negated
         self._find_exact = documents.find_exact or (lambda _: [])
-        self._is_hpo = is_hpo(documents)
+        self._ids = self._find_exact.ids if isinstance(self._find_exact, TermNames) else None
+        self._is_hpo = documents.open_rewording is not None
         self._knows_confidence = knows_confidence and self._is_hpo
         found = rewording_of(retriever)
         self._rewording = found if isinstance(found, Rewording) else None
 
     def answer(self, text: str) -> list[TextAnswer]:
         """Return an answer for each finding of a text."""
-        match = _ID.fullmatch(text)
-        if self._ontology is not None and match and not self._ontology.ids.find(text):
-            known = self._ontology.ids.spelled(text.strip())
-            if match[1].upper() == self._ontology.ids.live[0].partition(":")[0].upper():
-                is_known = known in self._ontology.all_terms
-                why = "is obsolete, without a term for it" if is_known else "is no id of a term"
-                return [TextAnswer(text, [], {}, [], -1.0, note=f"{text.strip()} {why}.")]
+        match, ids = _ID.fullmatch(text), self._ids
+        prefix = match[1].upper() if match and ids and not ids.find(text) else None
+        if ids and prefix == ids.live[0].partition(":")[0].upper():
+            is_known = ids.resolve(ids.spelled(text.strip())).status == "obsolete"
+            why = "is obsolete, without a term for it" if is_known else "is no id of a term"
+            return [TextAnswer(text, [], {}, [], -1.0, note=f"{text.strip()} {why}.")]
         whole = self._search(text)
         if whole.exact:
             return [whole]
@@ -123,10 +124,8 @@ class TextSearcher:
 
     def _search(self, text: str) -> TextAnswer:
         """Search a text alone, without a look at its meaning."""
-        searched = text
-        if self._ontology is not None:
-            term_id = self._ontology.ids.find(text)
-            searched = self._ontology.term(term_id).name if term_id else text
+        term_id = self._ids and self._ids.find(text)
+        searched = self._title(term_id) if term_id else text
         (ranking,) = self._retriever.search([searched], self._depth)
         scores = dict(zip(ranking.doc_ids, ranking.scores.tolist(), strict=True))
         exact = self._find_exact(text)
@@ -139,6 +138,9 @@ class TextSearcher:
         elif self._knows_confidence and doc_ids:
             confidence = confidence_in(self._retriever, searched, doc_ids[0])
         return TextAnswer(text, doc_ids, scores, exact, confidence, note=note)
+
+    def _title(self, doc_id: str) -> str:
+        return str(self._documents.find(pl.Series([doc_id]))["title"].item())
 
     def _split(self, text: str, whole: TextAnswer, negated: Assertions) -> list[TextAnswer]:
         """Return the answers for several findings of a text; empty if it names one."""
@@ -160,8 +162,11 @@ class TextSearcher:
         """Return the words that a text negates, or says of a relative."""
         words = {*words_of(text)} - stop_words("en")
         languages = [name for name in GLOSSARY_LANGUAGES if words & function_words(name)]
-        rewording = self._rewording
-        languages += rewording.languages_of(text) if rewording else [guess_language(text) or "en"]
+        languages += (
+            self._rewording.languages_of(text)
+            if self._rewording
+            else [guess_language(text) or "en"]
+        )
         for language in languages:
             if negated := self._negated_in(text, language):
                 return negated
@@ -187,8 +192,8 @@ class TextSearcher:
         if any(value.term_id for value in values):
             return answer
         if not values:
-            first = answer.doc_ids[:1] if self._ontology and _NORMAL.search(answer.query) else []
-            title = "".join(self._ontology.term(one).name for one in first if self._ontology)
+            first = answer.doc_ids[:1] if _NORMAL.search(answer.query) else []
+            title = "".join(map(self._title, first))
             others = self._rewording.other_texts(answer.query) if self._rewording else ()
             texts = " ".join([answer.query, *others])
             note = "The text says that something is normal."
@@ -212,7 +217,7 @@ def _prefixes(text: str) -> frozenset[str]:
     return frozenset(word[:_PREFIX] for word in _WORD.findall(text.casefold()))
 
 
-def _spans_of_findings(text: str) -> Spans:
+def _spans_of_findings(text: str) -> list[tuple[int, int]]:
     """Return the start and end of each part of a text that may name a finding."""
     ends = [match.span() for match in _BETWEEN.finditer(text)]
     starts, stops = [0, *(end for _, end in ends)], [*(start for start, _ in ends), len(text)]
@@ -222,7 +227,6 @@ def _spans_of_findings(text: str) -> Spans:
 
 _DEPTH = 100
 """The size of the rankings with which the first result is compared."""
-_WEIGHT_OF_SIMILARITY = 2
 LEAST_CONFIDENCE: Mapping[tuple[str, ...], float] = {
     ("ngram",): 0.4,
     ("multi-vector",): 0.4,
@@ -252,8 +256,8 @@ def confidence_in(retriever: Retriever, query: str, doc_id: str) -> float | None
         At least 0 if the result is probably right; ``None`` if the retriever searches other
         indexes.
     """
-    deviations: dict[str, float] = {}
-    similarities: list[float] = []
+    deviations = dict[str, float]()
+    similarities = list[float]()
     for leaf in leaves_of(retriever):
         (ranking,) = leaf.search([query], _DEPTH)
         scores = dict(zip(ranking.doc_ids, ranking.scores.tolist(), strict=True))
@@ -267,4 +271,4 @@ def confidence_in(retriever: Retriever, query: str, doc_id: str) -> float | None
         return None
     if len(deviations) == 1:
         return similarities[0] - least
-    return fmean(deviations.values()) + _WEIGHT_OF_SIMILARITY * fmean(similarities) - least
+    return fmean(deviations.values()) + 2 * fmean(similarities) - least

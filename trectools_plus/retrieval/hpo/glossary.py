@@ -94,12 +94,14 @@ def fold_letters(text: str, *, keep_case: bool = False) -> str:
         text: The text.
         keep_case: False to return the text in lower case.
     """
+    if text.isascii():
+        return text if keep_case else text.lower()
     composed = unicodedata.normalize("NFC", text)
     folded = (composed if keep_case else composed.casefold()).translate(_GERMAN)
     return _MARKS.sub("", unicodedata.normalize("NFKD", folded))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Translation:
     """A text in English.
 

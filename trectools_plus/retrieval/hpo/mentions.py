@@ -19,17 +19,18 @@ import unicodedata
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from statistics import NormalDist
 
 from trectools_plus.retrieval.hpo.glossary import fold_letters, read_rows
 from trectools_plus.text import split_list
+from trectools_plus.validation.texts import KNOWN_LANGUAGES
 
 Limits = tuple[tuple[float, str], ...]
 """Limits, each with the term of values beyond it, the mildest first."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Quantity:
     """A quantity with the limits of its normal values.
 
@@ -50,7 +51,7 @@ class Quantity:
     sd_high: Limits
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Measurement:
     """A value of a quantity.
 
@@ -250,7 +251,6 @@ def _names() -> re.Pattern[str]:
     return re.compile(rf"(?<![\w-])(?:{'|'.join(spelled)})(?![\w-])")
 
 
-_STEMMERS = {"en": "english", "de": "german", "fr": "french", "es": "spanish", "nl": "dutch"}
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
 _TOKEN = re.compile(r"[^\s,;:()\"]+")
 _MAX_ABBREVIATION = 6
@@ -278,7 +278,7 @@ _LIGHT_WORDS = frozenset(
 """Words that do not count in the share of a text that a phrase covers."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class LayMatch:
     """A phrase of the table in a text.
 
@@ -317,7 +317,11 @@ _QUOTES = str.maketrans(dict.fromkeys("\u2018\u2019\u02bc", "'"))
 
 def normalise_name(name: str) -> str:
     """Return a name in the form in which names are compared."""
-    folded = unicodedata.normalize("NFKC", name).casefold().translate(_QUOTES)
+    folded = (
+        name.lower()
+        if name.isascii()
+        else unicodedata.normalize("NFKC", name).casefold().translate(_QUOTES)
+    )
     return _SEPARATORS.sub(" ", folded).strip(" .?!'\"\u201c\u201d")
 
 
@@ -358,7 +362,8 @@ class LayTerms:
     def __init__(self, language: str) -> None:
         import Stemmer
 
-        self._stemmer = Stemmer.Stemmer(_STEMMERS.get(language, "english"))
+        self._stemmer = Stemmer.Stemmer(KNOWN_LANGUAGES.get(language, "ENGLISH").lower())
+        self._stem = lru_cache(1 << 16)(self._stem_of)
         self._language = language
         self._light = frozenset(map(self._stem, _LIGHT_WORDS))
         self._by_word: dict[str, list[tuple[frozenset[str], str]]] = defaultdict(list)
@@ -403,7 +408,7 @@ class LayTerms:
         content = [word for word in words if self._language != "en" or word not in _FUNCTION_WORDS]
         return [self._stem(word) for word in content or words]
 
-    def _stem(self, word: str) -> str:
+    def _stem_of(self, word: str) -> str:
         stem: str = self._stemmer.stemWord(word)
         return fold_letters(word if len(stem) < len(word) - _LONGEST_ENDING else stem)
 

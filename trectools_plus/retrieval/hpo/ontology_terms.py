@@ -7,17 +7,26 @@ terms.
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property, lru_cache, partial
 from hashlib import sha256
-from operator import itemgetter
+from pathlib import Path
+from unicodedata import unidata_version
 
 import polars as pl
 
+from trectools_plus.display import no_progress
+from trectools_plus.formats.files.content import FileContent, read_file
+from trectools_plus.formats.files.index_cache import IndexRecipe, open_index
+from trectools_plus.formats.hashing import sha256_text
 from trectools_plus.formats.tables import CORPUS_SCHEMA, PARTS_SCHEMA, Corpus
-from trectools_plus.ontology.ontology import Ontology
+from trectools_plus.formats.writing import write_parquet
+from trectools_plus.ontology.hierarchy import TermIds
+from trectools_plus.ontology.obo import read_obo
+from trectools_plus.ontology.ontology import Ontology, find_hpo_file
 from trectools_plus.retrieval.hpo.glossary import data_sha256, fold_letters, included_glossary
 from trectools_plus.retrieval.hpo.mentions import (
     LayTerms,
@@ -29,40 +38,88 @@ from trectools_plus.retrieval.hpo.mentions import (
 from trectools_plus.validation.texts import guess_language, primary_language, stop_words
 
 
-def find_named(ontology: Ontology, text: str) -> list[str]:
-    """Find the terms that a text names: by id, label, synonym, or lay word of the HPO.
+@dataclass(frozen=True)
+class TermNames:
+    """Finds the terms that a text names: by id, label, synonym, or lay word of the HPO.
 
     The comparison of names ignores letter case, hyphens, white space, Unicode compatibility forms,
     and quotation marks and full stops around the text. It ignores obsolete terms. An alternative id
     names its term, and the id of an obsolete term its replacement.
 
-    Returns:
-        The id of the term if the text is an id. Otherwise term ids: first matches of the label,
-        then of an exact synonym, then of another synonym, then of a lay word; each group in the
-        order of ids.
+    Attributes:
+        ids: Resolves ids.
+        table: The names, ``name`` and ``doc_id``: first the labels, then exact synonyms, then other
+            synonyms; each group in the order of ids.
+        words: The words of all texts in ASCII spelling, ``word``.
     """
-    term_id = ontology.ids.find(text)
-    if term_id is not None:
-        return [term_id]
-    lay = [one for one in terms_of_phrase(text) if one in ontology]
-    return list(dict.fromkeys([*_names_of(ontology).get(normalise_name(text), ()), *lay]))
+
+    ids: TermIds
+    table: pl.DataFrame
+    words: pl.DataFrame
+
+    def __call__(self, text: str) -> list[str]:
+        """Return the id of the term if the text is an id, otherwise terms, best first."""
+        term_id = self.ids.find(text)
+        if term_id is not None:
+            return [term_id]
+        lay = filter(self.ids.__contains__, terms_of_phrase(text))
+        return list(dict.fromkeys([*self.named(text), *lay]))
+
+    def named(self, name: str) -> list[str]:
+        """Return the terms with a label or synonym, best first."""
+        return self.table.filter(name=normalise_name(name))["doc_id"].to_list()
 
 
-@lru_cache(maxsize=4)
-def _names_of(ontology: Ontology) -> dict[str, list[str]]:
-    """Return the terms with each normalised name, best first."""
-    ranked = [
-        (rank, name, term.term_id)
-        for term in ontology.terms.values()
-        for rank, name in (
-            (0, term.name),
-            *((1 + (synonym.scope != "EXACT"), synonym.text) for synonym in term.synonyms),
+_TABLES: Mapping[str, Collection[str]] = {
+    "terms": CORPUS_SCHEMA,
+    "parts": PARTS_SCHEMA,
+    "names": ("name", "doc_id"),
+    "words": ("word",),
+}
+"""The cached tables of an ontology, with their columns: its corpus, and the tables of its names."""
+
+
+def open_terms(path: str | Path | None = None) -> Corpus:
+    """Return the corpus of an OBO file; see :func:`corpus_of`.
+
+    Its tables are read from the cache of indexes, or added to it.
+
+    Args:
+        path: The file; ``None`` for the installed Human Phenotype Ontology.
+
+    Raises:
+        MissingExtraError: If ``path`` is ``None`` and the extra ``hpo`` is not installed.
+        InputError: If the file cannot be read, or the cache cannot be written.
+        FormatError: If it is not OBO, or its terms do not form a hierarchy.
+    """
+    source = read_file(find_hpo_file() if path is None else path)
+    # Raise the version when the content of the tables changes.
+    facts = {"version": 1, "unicode": unidata_version, "obo_sha256": sha256_text(source.text)}
+    return open_index(
+        IndexRecipe("terms", facts),
+        partial(_write_tables, source),
+        partial(_load_tables, source.path),
+        no_progress,
+    )
+
+
+def _write_tables(source: FileContent, folder: Path) -> None:
+    ontology = Ontology(read_obo(source))
+    for name, table in zip(_TABLES, _tables_of(ontology), strict=True):
+        write_parquet(table, folder / name)
+    ids = json.dumps([ontology.ids.obsolete, ontology.ids.alternatives])
+    (folder / "ids").write_text(ids, "utf-8")
+
+
+def _load_tables(path: str, folder: Path) -> Corpus:
+    tables = [
+        pl.read_parquet(folder / name, glob=False).select(
+            pl.col(*columns).cast(pl.String).fill_null("")
         )
+        for name, columns in _TABLES.items()
     ]
-    names: dict[str, list[str]] = {}
-    for _, name, term_id in sorted(ranked, key=itemgetter(0)):
-        names.setdefault(normalise_name(name), []).append(term_id)
-    return names | {"": []}
+    obsolete, alternatives = map(dict, json.loads((folder / "ids").read_bytes()))
+    return _as_corpus(tables, TermIds(obsolete, alternatives, tables[0]["doc_id"]), path)
 
 
 def corpus_of(ontology: Ontology) -> Corpus:
@@ -74,37 +131,41 @@ def corpus_of(ontology: Ontology) -> Corpus:
     Args:
         ontology: The ontology.
     """
+    return _as_corpus(_tables_of(ontology), ontology.ids, ontology.path)
+
+
+def _tables_of(ontology: Ontology) -> list[pl.DataFrame]:
+    """Return the tables of ``_TABLES``; the parts have the ranks of names in another column."""
     rows = []
     for term in ontology.terms.values():
         texts = filter(None, (*(synonym.text for synonym in term.synonyms), term.definition))
         ended = (text if text.endswith((".", "!", "?")) else f"{text}." for text in texts)
         rows.append((term.term_id, term.name, " ".join(ended)))
-    corpus = Corpus(
-        pl.DataFrame(rows, CORPUS_SCHEMA, orient="row"),
-        path=ontology.path,
-        parts=parts_of(ontology),
-        find_exact=partial(find_named, ontology),
-    )
-    return replace(corpus, open_rewording=Rewording) if is_hpo(corpus) else corpus
-
-
-def parts_of(ontology: Ontology) -> pl.DataFrame:
-    """Return the texts of every term that is not obsolete: ``doc_id``, ``kind`` and ``text``.
-
-    The kind is ``label``, ``synonym`` or ``definition``. A missing label or definition has no row.
-    Terms are in the order of ids, synonyms in the order of the file.
-    """
-    rows = [
-        (term.term_id, kind, text)
+    frame = pl.DataFrame(rows, CORPUS_SCHEMA, orient="row")
+    of_terms = [
+        (term.term_id, kind, text, rank)
         for term in ontology.terms.values()
-        for kind, text in (
-            ("label", term.name),
-            *(("synonym", synonym.text) for synonym in term.synonyms),
-            ("definition", term.definition),
+        for kind, text, rank in (
+            ("label", term.name, 0),
+            *(("synonym", one.text, 1 + (one.scope != "EXACT")) for one in term.synonyms),
+            ("definition", term.definition, None),
         )
         if text
     ]
-    return pl.DataFrame(rows, schema=PARTS_SCHEMA, orient="row")
+    parts = pl.DataFrame(of_terms, {**PARTS_SCHEMA, "rank": pl.Int8}, orient="row")
+    ranked = parts.drop_nulls().sort("rank", maintain_order=True)
+    names = pl.Series("name", map(normalise_name, ranked["text"]), pl.String)
+    # Each spelled word once, because folding all texts takes a second.
+    spelled = pl.concat([frame["title"], frame["text"]]).str.split(" ").explode().unique()
+    words = sorted({*_LETTERS.findall(fold_letters(" ".join(spelled)))})
+    named = pl.DataFrame([names, ranked["doc_id"]]).filter(names != "")
+    return [frame, parts, named, pl.DataFrame({"word": words})]
+
+
+def _as_corpus(tables: Sequence[pl.DataFrame], ids: TermIds, path: str) -> Corpus:
+    frame, parts, names, words = tables
+    is_hpo = frame["doc_id"].str.starts_with("HP:").all()
+    return Corpus(frame, path, parts, TermNames(ids, names, words), Rewording if is_hpo else None)
 
 
 GLOSSARY_LANGUAGES = ("de", "fr", "es", "nl")
@@ -129,11 +190,6 @@ _ONE_SIDE = re.compile(
 """A side, in five languages; terms only distinguish one side and both."""
 
 
-def is_hpo(corpus: Corpus) -> bool:
-    """Return whether documents are terms of the HPO."""
-    return corpus.parts is not None and bool(corpus.frame["doc_id"].str.starts_with("HP:").all())
-
-
 class Rewording:
     """Other texts for queries.
 
@@ -144,8 +200,9 @@ class Rewording:
     """
 
     def __init__(self, corpus: Corpus, language: str) -> None:
-        self._corpus = corpus
-        self._language = language
+        assert isinstance(corpus.find_exact, TermNames)
+        self._names, self._language = corpus.find_exact, language
+        self._labels = dict(corpus.frame.select("doc_id", "title").iter_rows())
         self.other_texts = lru_cache(maxsize=1024)(self._find)
 
     @cached_property
@@ -156,7 +213,7 @@ class Rewording:
     def _find(self, text: str, declared: str = "") -> dict[str, float]:
         """Return other texts for a query and its declared language; see ``OtherTexts``."""
         languages = self.languages_of(text, declared)
-        found: dict[str, float] = {}
+        found = dict[str, float]()
         for glossary in filter(None, map(included_glossary, languages)):
             translation = glossary.translate(text)
             if translation.known and translation.text:
@@ -165,7 +222,7 @@ class Rewording:
         terms += [pair for other in found for pair in _find_terms(other, "en")]
         if not (self._language or declared):
             terms += [(term_id, 1.0) for term_id in terms_of_phrase(text)]
-        if terms and normalise_name(text) not in self._names:
+        if terms and not self._names.named(text):
             for term_id, share in terms:
                 label = self._labels.get(term_id)
                 if label is not None:
@@ -176,7 +233,7 @@ class Rewording:
     def _for_one_side(self, text: str) -> str:
         """Return the name of a term for one side of a text; the text itself if there is none."""
         name = f"unilateral {_ONE_SIDE.sub('', text).strip()}"
-        return name if normalise_name(name) in self._names else text
+        return name if self._names.named(name) else text
 
     def languages_of(self, text: str, declared: str = "") -> list[str]:
         """Return the declared language, or those that the text can be in."""
@@ -203,22 +260,8 @@ class Rewording:
         return [name for name, share in explained.items() if share >= best - _NEARLY_EQUAL]
 
     @cached_property
-    def _labels(self) -> dict[str, str]:
-        return dict(self._corpus.frame.select("doc_id", "title").iter_rows())
-
-    @cached_property
-    def _names(self) -> frozenset[str]:
-        parts = self._corpus.parts
-        assert parts is not None
-        names = parts.filter(parts["kind"] != "definition")["text"]
-        return frozenset(map(normalise_name, names))
-
-    @cached_property
     def _english_words(self) -> frozenset[str]:
-        # Each spelled word once, because folding all texts takes a second.
-        texts = self._corpus.frame.select("title", "text").iter_rows()
-        spelled = {word for row in texts for text in row for word in text.casefold().split()}
-        words = frozenset(_LETTERS.findall(fold_letters(" ".join(spelled)))) | lay_words()
+        words = frozenset(self._names.words["word"]) | lay_words()
         # In names such as "peau d'orange" and "Gilles de la Tourette".
         return words - frozenset().union(*map(stop_words, GLOSSARY_LANGUAGES)) | stop_words("en")
 

@@ -91,9 +91,7 @@ class TextEncoder:
         """
         from scipy.sparse import csr_array
 
-        # Convert to lower case first, because this can produce accents that NFC then composes.
-        words = [_WORD_END.split(clean_text(text.lower())) for text in texts]
-        tokens = [b"".join(map(self._tokens_of, of_text)) for of_text in words]
+        tokens = [*map(self._tokens, texts)]
         ids = np.frombuffer(b"".join(tokens), np.int32)
         ends = np.cumsum([0, *map(len, tokens)]) // ids.itemsize
         shape = len(texts), len(self._vectors)
@@ -102,8 +100,18 @@ class TextEncoder:
         return _unit(sums / np.maximum(1, np.diff(ends), dtype=np.float32)[:, np.newaxis])
 
     def embed_queries(self, texts: Sequence[str]) -> Scores:
-        """Embed queries; the vector of a text is the same as that of a document."""
-        return self.embed_documents(texts)
+        """Embed queries; the vector of a text is the same as that of a document.
+
+        This does not need SciPy, whose import takes longer than the search for a few queries.
+        """
+        ids = [np.frombuffer(self._tokens(text), np.int32) for text in texts]
+        sums = [self._vectors[of_text].sum(axis=0) for of_text in ids]
+        means = [total / max(1, len(of_text)) for total, of_text in zip(sums, ids, strict=True)]
+        return _unit(np.array(means, np.float32).reshape(-1, self.dimensions))
+
+    def _tokens(self, text: str) -> bytes:
+        # Convert to lower case first, because this can produce accents that NFC then composes.
+        return b"".join(map(self._tokens_of, _WORD_END.split(clean_text(text.lower()))))
 
 
 def _unit(vectors: npt.NDArray[Any]) -> npt.NDArray[Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -73,30 +73,41 @@ class Index(ABC):
         return Ranking([self.doc_ids[row] for row in top.tolist()], scores[top])
 
 
-def load_postings(
-    folder: Path, dtype: type[Any], documents: int, suffix: str = ""
-) -> tuple[npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[Any]]:
-    """Map the weights of words in documents into memory: a sparse matrix.
+class Postings:
+    """The weights of words in documents, mapped into memory: a sparse matrix.
 
     Args:
-        folder: The folder of the arrays.
+        folder: The folder of the arrays: the weights, grouped by word; the document of each weight;
+            and the position of each word's first weight, with the number of weights at the end.
         dtype: The type of the weights.
-        documents: Number of documents.
+        shape: The number of words and documents.
         suffix: The end of the names of the files.
 
-    Returns:
-        The weights, grouped by word; the document of each weight; and the position of each word's
-        first weight, with the number of weights at the end.
-
     Raises:
-        ValueError: If they are not consistent: compiled code would read other memory.
+        ValueError: If they are not consistent.
         OSError: If they cannot be read.
     """
-    data = load_array(folder / f"data{suffix}.npy", dtype)
-    indices = load_array(folder / f"indices{suffix}.npy", np.integer)
-    indptr = load_array(folder / f"indptr{suffix}.npy", np.integer)
-    sizes = np.diff(indptr, prepend=0, append=len(data))
-    is_whole = len(data) == len(indices) and len(indptr) and indptr[0] == sizes[-1] == 0
-    if not is_whole or (sizes < 0).any() or ((indices < 0) | (indices >= documents)).any():
-        raise ValueError("the weights do not match the words and documents")
-    return data, indices, indptr
+
+    def __init__(
+        self, folder: Path, dtype: type[Any], shape: tuple[int, int], suffix: str = ""
+    ) -> None:
+        self._arrays = data, indices, indptr = (
+            load_array(folder / f"data{suffix}.npy", dtype),
+            load_array(folder / f"indices{suffix}.npy", np.integer),
+            load_array(folder / f"indptr{suffix}.npy", np.integer),
+        )
+        words, self._documents = shape
+        sizes = np.diff(indptr, prepend=0, append=len(data))
+        is_whole = len(data) == len(indices) and len(indptr) == words + 1
+        is_outside = (indices < 0) | (indices >= self._documents)
+        if not is_whole or indptr[0] or sizes[-1] or (sizes < 0).any() or is_outside.any():
+            raise ValueError("the weights do not match the words and documents")
+
+    def add(self, words: Iterable[tuple[int, float]]) -> npt.NDArray[Any]:
+        """Add the weights of words, each multiplied by a factor, for every document."""
+        data, indices, indptr = self._arrays
+        total = np.zeros(self._documents, data.dtype)
+        for word, factor in words:
+            of_word = slice(indptr[word], indptr[word + 1])
+            total[indices[of_word]] += factor * data[of_word]
+        return total

@@ -7,6 +7,7 @@ Robertson and Zaragoza 2009; the exact variant is "Lucene (accurate)" of Kamphui
 
 from __future__ import annotations
 
+import json
 import logging
 import math
 import re
@@ -18,15 +19,15 @@ from functools import cache
 from importlib.metadata import version
 from itertools import count
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from trectools_plus.display import Progress, no_progress
 from trectools_plus.formats.tables import Corpus
-from trectools_plus.retrieval.index.index import Index, load_postings
+from trectools_plus.retrieval.index.index import Index, Postings
 from trectools_plus.retrieval.settings import RetrievalSettings
 from trectools_plus.retrieval.source import Ranking
+from trectools_plus.validation.texts import stop_word_list
 
 # Words of two or more letters, digits or underscores: the pattern of bm25s and scikit-learn.
 _WORD = re.compile(r"\b\w\w+\b")
@@ -50,12 +51,8 @@ class Analyzer:
         import Stemmer
 
         stem = Stemmer.Stemmer(settings.stemmer).stemWord if settings.stemmer else str
-        dropped: frozenset[str] = frozenset()
-        if settings.stopwords is not None:
-            from bm25s import stopwords as lists
-
-            name = "EN" if settings.stopwords == "english" else settings.stopwords.upper()
-            dropped = frozenset(getattr(lists, f"STOPWORDS_{name}"))
+        language = (settings.stopwords or "").upper().replace("ENGLISH", "EN")
+        dropped = stop_word_list(language) if language else frozenset()
         # Each word is stemmed once.
         self._term_of = cache(lambda word: None if word in dropped else stem(word))
 
@@ -99,20 +96,21 @@ class LexicalRetriever(Index):
 
     def search(self, queries: Sequence[str], depth: int) -> list[Ranking]:
         """Rank the documents that share a term with each query."""
-        rankings, none = [], np.zeros(len(self.doc_ids), np.float32)
-        for query in queries:
-            term_ids = self.content.get_tokens_ids(self._analyzer.terms(query))
-            scores = self.content.get_scores_from_ids(term_ids) if term_ids else none
-            rankings.append(self.best(scores, depth))
-        return rankings
+        postings, rows = self.content
+        terms = map(self._analyzer.terms, queries)
+        words = ([(rows[term], 1) for term in each if term in rows] for each in terms)
+        return [self.best(postings.add(each), depth) for each in words]
 
     def build(self, folder: Path, progress: Progress) -> None:
         """Write an index of ``bm25s``.
 
         The weights are those of ``BM25.index``, which counts the words of each document in Python.
         """
+        import bm25s
         from scipy.sparse import csr_array
 
+        # Importing bm25s sets its logger to DEBUG.
+        logging.getLogger("bm25s").setLevel(logging.WARNING)
         vocabulary = defaultdict[str, int](count().__next__)
         terms, ends, total = array("i"), array("i", [0]), len(self._documents)
         for number, text in enumerate(self._documents.searchable_texts(), 1):
@@ -132,7 +130,7 @@ class LexicalRetriever(Index):
         norms = settings.k1 * ((1 - settings.b) + settings.b * lengths / lengths.mean())
         weights = counts.data / (norms[counts.indices] + counts.data)
         weights *= np.repeat(np.array(idf, np.float32), frequencies)
-        index = _import_bm25s().BM25(method="lucene", k1=settings.k1, b=settings.b)
+        index = bm25s.BM25(method="lucene", k1=settings.k1, b=settings.b)
         index.scores = {
             "data": weights.astype(np.float32),
             "indices": counts.indices,
@@ -143,20 +141,12 @@ class LexicalRetriever(Index):
         index.save(folder, show_progress=False)
         progress("indexing words", total, total)
 
-    def load(self, folder: Path) -> Any:
-        """Return the memory-mapped ``bm25s`` index."""
-        data, indices, indptr = load_postings(
-            folder, np.float32, len(self._documents), ".csc.index"
-        )
-        index = _import_bm25s().BM25.load(folder, mmap=True, show_progress=False, verbosity=0)
-        # Scoring is several times faster with plain arrays than with instances of np.memmap.
-        index.scores.update(data=data, indices=indices, indptr=indptr)
-        return index
+    def load(self, folder: Path) -> tuple[Postings, dict[str, int]]:
+        """Return the weights, and the row of each term.
 
-
-def _import_bm25s() -> Any:
-    import bm25s
-
-    # Importing bm25s sets its logger to DEBUG.
-    logging.getLogger("bm25s").setLevel(logging.WARNING)
-    return bm25s
+        Searching them does not need ``bm25s``, whose import takes longer than the search.
+        """
+        terms = json.loads((folder / "vocab.index.json").read_text(encoding="utf-8"))
+        shape = len(terms), len(self.doc_ids)
+        postings = Postings(folder, np.float32, shape, ".csc.index")
+        return postings, {term: row for row, term in enumerate(terms)}

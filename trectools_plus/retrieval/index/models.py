@@ -22,7 +22,6 @@ from trectools_plus.formats.hashing import sha256_file
 from trectools_plus.models import ReportModel
 from trectools_plus.retrieval.settings import RetrievalSettings
 
-EXTRA = "neural"
 _PACKAGES = ("sentence-transformers", "torch", "transformers")
 
 
@@ -103,7 +102,7 @@ def open_model(kind: str, path: str, settings: RetrievalSettings, option: str) -
         InputError: If the folder does not contain such a model, or the device is not available.
     """
     if find_spec("sentence_transformers") is None:
-        raise MissingExtraError(option, EXTRA)
+        raise MissingExtraError(option, "neural")
     hash_model(path)  # reports a missing or unreadable folder
     _check_kind(kind, Path(path))
     import sentence_transformers
@@ -173,6 +172,6 @@ def first_rows(texts: Iterable[str]) -> list[int]:
     several times is therefore embedded only once, so that its documents get equal scores.
     """
     # Hashes need less memory than texts.
-    first: dict[bytes, int] = {}
+    first = dict[bytes, int]()
     hashes = (hashlib.sha256(text.encode()).digest() for text in texts)
     return [first.setdefault(key, row) for row, key in enumerate(hashes)]

@@ -22,7 +22,6 @@ from collections.abc import Sequence
 from functools import lru_cache
 from itertools import chain, count
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -30,7 +29,7 @@ import numpy.typing as npt
 from trectools_plus.display import Progress, no_progress
 from trectools_plus.formats.files.index_cache import load_array
 from trectools_plus.formats.tables import Corpus
-from trectools_plus.retrieval.index.index import Index, load_postings
+from trectools_plus.retrieval.index.index import Index, Postings
 from trectools_plus.retrieval.index.parts import Positions, TextParts
 from trectools_plus.retrieval.settings import RetrievalSettings
 from trectools_plus.retrieval.source import Ranking, Scores
@@ -118,9 +117,7 @@ class NgramRetriever(Index):
 
     def _score(self, query: str) -> Scores:
         """Return the cosine of the best name of each document with a query."""
-        from scipy.sparse import csr_array
-
-        weights, idf, rows, sizes = self.content
+        postings, idf, rows, sizes = self.content
         ngrams = count_ngrams(query)
         counts = {rows[ngram]: count for ngram, count in ngrams.items() if ngram in rows}
         scores = np.zeros(len(sizes), dtype=np.float32)
@@ -129,9 +126,7 @@ class NgramRetriever(Index):
         known = np.array(sorted(counts))
         vector = _dampen([counts[row] for row in known.tolist()]) * idf[known]
         vector /= np.linalg.norm(vector)
-        found = csr_array((vector, known, [0, len(known)]), (1, len(idf))) @ weights
-        of_names = np.zeros(weights.shape[1])
-        of_names[found.indices] = found.data
+        of_names = postings.add(zip(known.tolist(), vector.tolist(), strict=True))
         named = np.flatnonzero(sizes)
         scores[named] = np.maximum.reduceat(of_names, (np.cumsum(sizes) - sizes)[named])
         return scores
@@ -146,12 +141,13 @@ class NgramRetriever(Index):
             by_id = self._parts.names()
             names = [by_id.get(doc_id, ()) for doc_id in self._documents.doc_ids]
         rows = defaultdict[str, int](count().__next__)
+        rows_of = lru_cache(1 << 16)(lambda text: [*map(rows.__getitem__, _ngrams_of(text))])
         columns, counts = array("i"), array("i")
         ends = [0]
         total = sum(map(len, names))
         for name in chain.from_iterable(names):
-            ngrams = count_ngrams(name)
-            columns.extend(map(rows.__getitem__, ngrams))
+            ngrams = Counter(chain.from_iterable(map(rows_of, name.split())))
+            columns.extend(ngrams)
             counts.extend(ngrams.values())
             ends.append(len(columns))
             if len(ends) % _NAMES_PER_STEP == 0:
@@ -172,26 +168,22 @@ class NgramRetriever(Index):
             ("sizes", np.array([len(of_document) for of_document in names])),
         ):
             np.save(folder / f"{file}.npy", values)
-        text = json.dumps(list(rows), ensure_ascii=False)
-        (folder / _NGRAMS_FILE).write_text(text, encoding="utf-8")
+        (folder / _NGRAMS_FILE).write_text(json.dumps([*rows], ensure_ascii=False), "utf-8")
         progress("indexing n-grams", total, total)
 
-    def load(self, folder: Path) -> tuple[Any, Values, dict[str, int], Positions]:
+    def load(self, folder: Path) -> tuple[Postings, Values, dict[str, int], Positions]:
         """Map the weights into memory.
 
         Returns:
-            The weights, a SciPy matrix with a row for each n-gram and a column for each name, in
-            the order of documents; the inverse document frequency and the row of each n-gram; and
-            the number of names of each document.
+            The weights, with a row for each n-gram and a column for each name, in the order of
+            documents; the inverse document frequency and the row of each n-gram; and the number of
+            names of each document.
         """
-        from scipy.sparse import csr_array
-
         idf = load_array(folder / "idf.npy", np.float64)
         sizes = load_array(folder / "sizes.npy", np.integer)
         ngrams = json.loads((folder / _NGRAMS_FILE).read_text(encoding="utf-8"))
-        rows, total = {ngram: row for row, ngram in enumerate(ngrams)}, int(sizes.sum())
-        weights = csr_array(load_postings(folder, np.float64, total), shape=(len(rows), total))
-        return weights, idf, rows, sizes
+        postings = Postings(folder, np.float64, (len(ngrams), int(sizes.sum())))
+        return postings, idf, {ngram: row for row, ngram in enumerate(ngrams)}, sizes
 
 
 def count_ngrams(text: str) -> Counter[str]:
@@ -199,16 +191,16 @@ def count_ngrams(text: str) -> Counter[str]:
 
     Each word has a space before and after it. A shorter word is one n-gram.
     """
-    return Counter(chain.from_iterable(map(_ngrams_of, _WORD.findall(fold_spelling(text)))))
+    return Counter(chain.from_iterable(map(_ngrams_of, text.split())))
 
 
 @lru_cache(1 << 16)
-def _ngrams_of(word: str) -> list[str]:
-    padded, ngrams = f" {word} ", list[str]()
-    for size in _SIZES:
-        ngrams += (padded[at : at + size] for at in range(max(1, len(padded) - size + 1)))
-        if len(padded) <= size:
-            break
+def _ngrams_of(text: str) -> list[str]:
+    ngrams = list[str]()
+    for word in _WORD.findall(fold_spelling(text)):
+        padded = f" {word} "
+        for size in _SIZES[: len(word)]:
+            ngrams += (padded[at : at + size] for at in range(len(padded) - size + 1))
     return ngrams
 
 

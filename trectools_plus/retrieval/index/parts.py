@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import TypeVar
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -104,7 +104,7 @@ class TextParts(Displayed):
 
     def names(self) -> dict[str, list[str]]:
         """Return the label and synonyms of each document, or its definition if it has neither."""
-        names: dict[str, list[str]] = {}
+        names = dict[str, list[str]]()
         for text, document, kind in zip(self.texts(), self.documents, self.kinds, strict=True):
             doc_id = self.doc_ids[document]
             if KINDS[kind] != "definition" or doc_id not in names:
@@ -112,10 +112,7 @@ class TextParts(Displayed):
         return names
 
 
-Float = TypeVar("Float", np.float32, np.float64)
-
-
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Aggregation:
     """A strategy that computes a document's score from the scores of its parts.
 
@@ -132,8 +129,8 @@ class Aggregation:
         return np.flatnonzero(np.isin(parts.kinds, [KINDS.index(kind) for kind in self.kinds]))
 
     def score(
-        self, products: npt.NDArray[Float], documents: Positions, kinds: Positions
-    ) -> npt.NDArray[Float]:
+        self, products: npt.NDArray[Any], documents: Positions, kinds: Positions
+    ) -> npt.NDArray[Any]:
         """Compute the scores of documents from the scores of their parts.
 
         Args:

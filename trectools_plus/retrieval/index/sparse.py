@@ -16,7 +16,7 @@ from trectools_plus.display import Progress, no_progress
 from trectools_plus.errors import UsageError
 from trectools_plus.formats.files.index_cache import load_array
 from trectools_plus.formats.tables import Corpus
-from trectools_plus.retrieval.index.index import Index, load_postings
+from trectools_plus.retrieval.index.index import Index, Postings
 from trectools_plus.retrieval.index.lexical import clean_text
 from trectools_plus.retrieval.index.models import first_rows, model_facts, open_model
 from trectools_plus.retrieval.settings import RetrievalSettings
@@ -24,7 +24,6 @@ from trectools_plus.retrieval.source import Ranking
 
 _TEXTS_PER_STEP = 256
 _TEXTS_PER_BATCH = 16
-_ARRAYS = ("data", "indices", "indptr")
 
 
 class SparseRetriever(Index):
@@ -66,26 +65,23 @@ class SparseRetriever(Index):
         rankings = []
         for query in queries:
             # Encode one query at a time, because the output depends on the batch.
-            found = _encode(self._model.encode_query, [query], 1, no_progress) @ self.content
-            scores = np.zeros(len(self.doc_ids), dtype=np.float32)
-            scores[found.indices] = found.data
-            rankings.append(self.best(scores, depth))
+            words = _encode(self._model.encode_query, [query], 1, no_progress)
+            pairs = zip(words.indices, words.data.tolist(), strict=True)
+            rankings.append(self.best(self.content.add(pairs).astype(np.float32), depth))
         return rankings
 
     def build(self, folder: Path, progress: Progress) -> None:
         """Write the weights of each word in the documents."""
         texts = [*self._documents.searchable_texts()]
         by_word = _encode(self._model.encode_document, texts, _TEXTS_PER_BATCH, progress).T.tocsr()
-        for name in _ARRAYS:
+        for name in ("data", "indices", "indptr"):
             np.save(folder / f"{name}.npy", getattr(by_word, name))
         np.save(folder / "shape.npy", np.array(by_word.shape))
 
-    def load(self, folder: Path) -> Any:
+    def load(self, folder: Path) -> Postings:
         """Map the weights into memory: a row for each word, and a column for each document."""
-        from scipy.sparse import csr_array
-
-        shape = tuple(load_array(folder / "shape.npy", np.integer).tolist())
-        return csr_array(load_postings(folder, np.float64, shape[1]), shape=shape)
+        words, documents = load_array(folder / "shape.npy", np.integer).tolist()
+        return Postings(folder, np.float64, (words, documents))
 
 
 def _encode(encode: Any, texts: list[str], batch_size: int, progress: Progress) -> Any:

@@ -89,8 +89,7 @@ class EmbeddedIndex(Index):
 
     def load(self, folder: Path) -> Scores:
         """Map the vectors into memory."""
-        vectors: Scores = load_array(folder / "vectors.npy", np.float32, 2)
-        return vectors
+        return load_array(folder / "vectors.npy", np.float32, 2)
 
 
 class VectorRetriever(EmbeddedIndex):

@@ -244,7 +244,7 @@ class RunView(TableView):
         is_clear = self.columns is not None and self.n_rows > self.n_queries
         if not is_clear or not np.isnan(self.rank).any() or not counting.all():
             return False
-        decimals = np.array(list(map(parse_decimal, self.texts(4, grouped.all_rows))), np.float64)
+        decimals = np.fromiter(map(parse_decimal, self.texts(4, grouped.all_rows)), np.float64)
         falling = (decimals[1:] <= decimals[:-1]) | ~grouped.same_query
         return bool(np.isfinite(decimals).all() and falling.all())
 
