@@ -334,7 +334,7 @@ class RunFiles:
             "file.",
         ),
     ] = None
-    further_runs: Annotated[list[str] | None, Argument(metavar="NAME=FILE", hidden=True)] = None
+    further_runs: Annotated[list[str] | None, Argument(metavar="NAME=FILE...", hidden=True)] = None
 
     def by_name(self) -> dict[str, str] | None:
         """Return the files by the names of the runs; ``None`` without any.

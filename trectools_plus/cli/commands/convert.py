@@ -50,7 +50,7 @@ def runs_convert(
 
 
 def runs_fuse(
-    runs: Annotated[list[str], Argument(metavar="RUN", help="Two or more run files.")],
+    runs: Annotated[list[str], Argument(metavar="RUN...", help="Two or more run files.")],
     output: Annotated[Path, Option("--output", "-o", help="The file to write.")],
     method: Annotated[
         FusionMethod,

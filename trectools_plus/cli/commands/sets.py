@@ -266,7 +266,7 @@ def packaged_files(
     names: Annotated[
         list[str] | None,
         Argument(
-            metavar="NAME",
+            metavar="NAME...",
             help="Files or folders of the list, with or without the folder. Without a name, the "
             "files are listed.",
             show_default=False,
