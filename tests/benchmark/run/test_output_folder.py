@@ -123,7 +123,8 @@ def test_the_folder_of_a_killed_process_is_removed(tmp_path):
 
 
 def _fill_and_die(out):
-    fill(OutputFolder(out), {"a": "3", "c": "4"})
+    folder = OutputFolder(out)  # it is removed with the object
+    fill(folder, {"a": "3", "c": "4"})
     os.kill(os.getpid(), signal.SIGKILL)
 
 
