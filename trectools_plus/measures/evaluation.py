@@ -207,12 +207,13 @@ class Evaluation(Displayed):
         """
         import polars as pl
 
-        names = self.measure_names if measure_name is None else [self.find_measure(measure_name)]
+        every = self.measure_names
+        names = every if measure_name is None else [self.find_measure(measure_name)]
         rows = [
             (run, query_id, name, value)
             for run in self.run_names
             for query_id, values in zip(self.query_ids[run], self.tables[run].tolist(), strict=True)
-            for name, value in zip(self.measure_names, values, strict=True)
+            for name, value in zip(every, values, strict=True)
             if name in names
         ]
         texts = dict.fromkeys(("run", "query_id", "measure"), pl.String)

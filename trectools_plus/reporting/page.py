@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from trectools_plus.benchmark.report import BenchmarkReport
+from trectools_plus.benchmark.run.modes import DEEPEST
 from trectools_plus.benchmark.verdict import make_verdict
 from trectools_plus.formats.tables import Corpus, Qrels, Run, Topics
 from trectools_plus.measures.judged import first_documents
@@ -46,8 +47,8 @@ _SCRIPTS = (
     "switch.js",
 )
 
-DEEPEST, _LESS_DEEP = 10, 3
-"""Results of a query in the page; fewer of very many queries and modes."""
+_LESS_DEEP = 3
+"""Results of a query in the page with very many queries and modes; otherwise :data:`DEEPEST`."""
 _MANY = 5_000
 """Queries times modes that have fewer results."""
 _MOST_VALUES = 350_000
@@ -64,7 +65,7 @@ class QueryEvidence:
 
     Attributes:
         per_query: ``run, query_id, measure, value``; undefined values are null.
-        runs: The runs as scored, by mode.
+        runs: The runs as scored, at least their first documents, by mode.
         qrels: The judgments; without them results have no grades.
         topics: The texts of the queries.
         corpus: The titles of the documents.
