@@ -208,8 +208,9 @@ def _write(
     )
     if any(measure.sees_documents for measure in measures):
         return ModeRun(run, first, info, [])
+    del columns, run  # before memory is needed for the ranks
     ranks = dataset.judged.place([dataset.judged.look_up(view)])
-    return ModeRun(JudgedFile(mode, str(run.path), view.query_ids, ranks), first, info, [])
+    return ModeRun(JudgedFile(mode, str(first.path), view.query_ids, ranks), first, info, [])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
