@@ -31,7 +31,7 @@ from trectools_plus.formats.files.guards import is_unchanged
 from trectools_plus.formats.hashing import sha256_file
 from trectools_plus.formats.ranking import separate_scores
 from trectools_plus.formats.tables import RUN_SCHEMA, Run
-from trectools_plus.formats.writing import write_qrels, write_run
+from trectools_plus.formats.writing import write_qrels, write_run_frames
 from trectools_plus.measures.definitions.base import Measure
 from trectools_plus.measures.scoring import JudgedFile, Ties, accept_unjudged, count_ties
 from trectools_plus.retrieval.index.models import SourceFile
@@ -49,6 +49,8 @@ from trectools_plus.validation.views.places import places_in_query
 
 DEEPEST = 10
 """The deepest rank of documents that reports show."""
+_ROWS_PER_PART = 1 << 16
+"""Rows that are written together, so that they need little memory."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -196,7 +198,8 @@ def _write(
     run = Run(pl.DataFrame(columns, schema=RUN_SCHEMA), mode, str(folder.path / name))
     first = Run(run.frame.filter(pl.col("rank") <= DEEPEST), mode, run.path)
     path = folder.partial / name
-    write_run(run, path, tag=re.sub(r"[^A-Za-z0-9_.-]", "_", mode))
+    parts = run.frame.iter_slices(_ROWS_PER_PART)
+    write_run_frames(parts, path, re.sub(r"[^A-Za-z0-9_.-]", "_", mode))
     info = RunFile(
         path=name,
         sha256=sha256_file(path),
