@@ -22,9 +22,9 @@ from trectools_plus.benchmark.run.config import BenchmarkConfig
 from trectools_plus.benchmark.run.dataset import Dataset
 from trectools_plus.benchmark.run.modes import ModeRun
 from trectools_plus.choices import RELEVANT
-from trectools_plus.formats.tables import Run
 from trectools_plus.measures.evaluation import JUDGED, Averaging, Evaluation, score_runs
 from trectools_plus.measures.parser import parse_measures
+from trectools_plus.measures.scoring import find_judged
 from trectools_plus.retrieval.backends.modes import (
     language_note,
     uses_builtin_embeddings,
@@ -51,10 +51,11 @@ def find_diagnostics(
     deepest = max((measure.cutoff or 0 for measure in evaluation.measures), default=0)
     results = {}
     for name, mode in modes.items():
-        required, sizes = deepest, dict(mode.run.frame["query_id"].value_counts().iter_rows())
+        required, sizes = deepest, find_judged((), dataset.judged, mode.run).retrieved.tolist()
         if not mode.given and dataset.corpus is not None:
             required = min(deepest, len(dataset.corpus))
-        counts = {query: sizes.get(query, 0) for query in judged.query_ids[name]}
+        size_of = dict(zip(dataset.judged.query_ids, sizes, strict=True))
+        counts = {query: size_of[query] for query in judged.query_ids[name]}
         shallow = [query for query, count in counts.items() if 0 < count < required]
         missing = [query for query, count in counts.items() if not count]
         gaps = {
@@ -90,7 +91,7 @@ def _of(query_ids: Sequence[str], queries: Collection[str]) -> str:
 
 def find_failing(
     dataset: Dataset,
-    runs: Mapping[str, Run],
+    modes: Mapping[str, ModeRun],
     per_query: pl.DataFrame,
     measure: str,
     definition: MeasureDefinition,
@@ -102,7 +103,7 @@ def find_failing(
 
     Args:
         dataset: Judgments, and the texts of the queries where they are known.
-        runs: The runs, by name.
+        modes: The runs, by name.
         per_query: Columns ``run, query_id, measure, value``.
         measure: The measure, as requested.
         definition: Its definition.
@@ -111,10 +112,11 @@ def find_failing(
         return []
     level = definition.relevance_level
     is_zero = (pl.col("value") == 0).fill_null(value=False).all()
-    values = per_query.filter(pl.col("run").is_in([*runs]), measure=measure)
+    values = per_query.filter(pl.col("run").is_in([*modes]), measure=measure)
     by_query = values.group_by("query_id", maintain_order=True).agg(is_zero)
     highest = dict(zip(dataset.judged.query_ids, dataset.judged.highest, strict=True))
     measures = parse_measures(["MinRank" if level == 1 else f"MinRank(rel={level})"])
+    runs = {name: mode.run for name, mode in modes.items()}
     first = score_runs(dataset.judged, runs, measures, Averaging())
     ranks = {
         run: dict(zip(first.query_ids[run], first.tables[run][:, 0].tolist(), strict=True))

@@ -208,16 +208,18 @@ class Evaluation(Displayed):
         import polars as pl
 
         names = self.measure_names if measure_name is None else [self.find_measure(measure_name)]
-        rows = [
-            (run, query_id, name, value)
-            for run in self.run_names
-            for query_id, values in zip(self.query_ids[run], self.tables[run].tolist(), strict=True)
-            for name, value in zip(self.measure_names, values, strict=True)
-            if name in names
-        ]
+        columns = [self._column(name) for name in names]
         texts = dict.fromkeys(("run", "query_id", "measure"), pl.String)
-        table = pl.DataFrame(rows, {**texts, "value": pl.Float64}, orient="row")
-        return table.with_columns(pl.col("value").fill_nan(None))
+        tables = [pl.DataFrame(schema={**texts, "value": pl.Float64})]
+        for run, values in self.tables.items():
+            of_run = {
+                "run": [run] * (len(values) * len(names)),
+                "query_id": [query_id for query_id in self.query_ids[run] for _ in names],
+                "measure": names * len(values),
+                "value": values[:, columns].ravel(),
+            }
+            tables.append(pl.DataFrame(of_run, tables[0].schema))
+        return pl.concat(tables, rechunk=True).with_columns(pl.col("value").fill_nan(None))
 
     def is_over_different_queries(self, measure_name: str) -> bool:
         """Return whether the measure is defined for different queries in different runs.

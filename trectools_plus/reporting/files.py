@@ -39,7 +39,6 @@ from trectools_plus.display import Cell
 from trectools_plus.errors import InputError, UsageError
 from trectools_plus.formats.files.atomic import make_folder
 from trectools_plus.formats.writing import write_parquet, write_qrels, write_run
-from trectools_plus.measures.judged import first_documents
 from trectools_plus.reporting.benchmark import render_markdown
 from trectools_plus.reporting.comparison import (
     describe_difference_intervals,
@@ -59,7 +58,7 @@ from trectools_plus.reporting.document import (
     table_of,
 )
 from trectools_plus.reporting.export import render_json, write_renderings, write_text
-from trectools_plus.reporting.page import DEEPEST, QueryEvidence, render_html
+from trectools_plus.reporting.page import QueryEvidence, render_html
 from trectools_plus.reporting.plots import can_draw, draw_variants, save_plots, write_plots
 from trectools_plus.statistics.comparison import alpha_of
 from trectools_plus.text import plural
@@ -121,7 +120,9 @@ def render_files(result: BenchmarkResult, *, plots: bool) -> None:
         InputError: If a file cannot be written.
     """
     folder, report, dataset = result.folder.partial, result.report, result.dataset
-    evidence = QueryEvidence(result.per_query, result.runs)
+    evidence = QueryEvidence(
+        result.per_query, {name: mode.first for name, mode in result.modes.items()}
+    )
     write_parquet(result.per_query, folder / PER_QUERY_FILE)
     if result.latency is not None:
         write_parquet(result.latency, folder / LATENCY_FILE)
@@ -130,7 +131,7 @@ def render_files(result: BenchmarkResult, *, plots: bool) -> None:
         if dataset.topics is not None:
             write_parquet(dataset.topics.frame, folder / TOPICS_FILE)
         if dataset.corpus is not None:
-            shown = [first_documents(run, DEEPEST)["doc_id"] for run in result.runs.values()]
+            shown = [mode.first.frame["doc_id"] for mode in result.modes.values()]
             documents = dataset.corpus.find(pl.concat(shown).unique(maintain_order=True))
             titles = documents.select("doc_id", "title").filter(pl.col("title") != "")
             if titles.height:
@@ -145,7 +146,7 @@ def render_files(result: BenchmarkResult, *, plots: bool) -> None:
     for mode, of_mode in report.modes.items():
         failing, primary = report.failing_queries, report.primary_measure
         if dataset is not None:
-            run, definition = {mode: result.runs[mode]}, of_mode.measures[primary].definition
+            run, definition = {mode: result.modes[mode]}, of_mode.measures[primary].definition
             failing = find_failing(dataset, run, result.per_query, primary, definition)
         texts[f"{MODE_REPORTS_FOLDER}/{mode}.json"] = render_json(
             report_of_mode(report, mode, failing)

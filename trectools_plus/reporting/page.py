@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from trectools_plus.benchmark.report import BenchmarkReport
+from trectools_plus.benchmark.run.modes import DEEPEST
 from trectools_plus.benchmark.verdict import make_verdict
 from trectools_plus.formats.tables import Corpus, Qrels, Run, Topics
 from trectools_plus.measures.judged import first_documents
@@ -46,8 +47,8 @@ _SCRIPTS = (
     "switch.js",
 )
 
-DEEPEST, _LESS_DEEP = 10, 3
-"""Results of a query in the page; fewer of very many queries and modes."""
+_LESS_DEEP = 3
+"""Results of a query in the page with very many queries and modes; otherwise :data:`DEEPEST`."""
 _MANY = 5_000
 """Queries times modes that have fewer results."""
 _MOST_VALUES = 350_000
@@ -64,7 +65,7 @@ class QueryEvidence:
 
     Attributes:
         per_query: ``run, query_id, measure, value``; undefined values are null.
-        runs: The runs as scored, by mode.
+        runs: The runs as scored, at least their first documents, by mode.
         qrels: The judgments; without them results have no grades.
         topics: The texts of the queries.
         corpus: The titles of the documents.
@@ -185,8 +186,10 @@ def _collect_results(evidence: QueryEvidence, cells: pl.DataFrame) -> dict[str, 
         first_documents(run, depth).with_columns(run=pl.lit(mode))
         for mode, run in evidence.runs.items()
     )
-    judged = evidence.qrels.frame.unique(_RESULT, keep="first").select(*_RESULT, "relevance")
-    top = pl.concat(tops).join(judged, _RESULT, "left", maintain_order="left")
+    top = pl.concat(tops)
+    judged = evidence.qrels.frame.join(top, _RESULT, "semi", maintain_order="left")
+    judged = judged.unique(_RESULT, keep="first").select(*_RESULT, "relevance")
+    top = top.join(judged, _RESULT, "left", maintain_order="left")
     documents = top.select(pl.col("doc_id").unique(maintain_order=True)).with_row_index("number")
     numbered = top.join(documents, on="doc_id", maintain_order="left")
     results = numbered.group_by(_CELL).agg("number", "relevance")

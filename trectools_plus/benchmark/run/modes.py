@@ -2,7 +2,8 @@
 
 Scoring uses the rows of run files as they are written, so that any other tool computes the same
 figures from the files. They are in the canonical order and without ties, on which tools disagree. A
-mode that finds nothing has no file, because readers refuse a run without rows.
+mode that finds nothing has no file, because readers refuse a run without rows. After a run is
+written, only what figures and pages need stays in memory.
 """
 
 from __future__ import annotations
@@ -26,23 +27,30 @@ from trectools_plus.benchmark.run.dataset import Dataset
 from trectools_plus.benchmark.run.output_folder import QRELS_FILE, RUNS_FOLDER, OutputFolder
 from trectools_plus.display import Progress
 from trectools_plus.errors import InputError
+from trectools_plus.formats.files.guards import is_unchanged
 from trectools_plus.formats.hashing import sha256_file
 from trectools_plus.formats.ranking import separate_scores
 from trectools_plus.formats.tables import RUN_SCHEMA, Run
-from trectools_plus.formats.writing import write_qrels, write_run
+from trectools_plus.formats.writing import write_qrels, write_run_frames
 from trectools_plus.measures.definitions.base import Measure
-from trectools_plus.measures.scoring import Ties, accept_unjudged, count_ties
+from trectools_plus.measures.scoring import JudgedFile, Ties, accept_unjudged, count_ties
 from trectools_plus.retrieval.index.models import SourceFile
 from trectools_plus.validation import Severity, check_pair, refuse_errors
 from trectools_plus.validation.engine import check_pair_view
 from trectools_plus.validation.findings import NOTHING_JUDGED
 from trectools_plus.validation.loading import (
     accept_run,
+    load_run,
     open_single_run,
 )
 from trectools_plus.validation.rules.pairs import PairView
-from trectools_plus.validation.views.kinds import QrelsView, RunView
+from trectools_plus.validation.views.kinds import RunView
 from trectools_plus.validation.views.places import places_in_query
+
+DEEPEST = 10
+"""The deepest rank of documents that reports show."""
+_ROWS_PER_PART = 1 << 16
+"""Rows that are written together, so that they need little memory."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -50,7 +58,9 @@ class ModeRun:
     """The run of one mode.
 
     Attributes:
-        run: The rows of its file; no rows, and no file, when nothing was found.
+        run: The judged documents of its file; all rows if a measure depends on document ids, or
+            nothing was found and there is no file.
+        first: The rows of the first documents of each query, those that reports show.
         info: The file, for the report; without a path if nothing was found for any query.
         findings: The findings of the validator.
         latency_ms: Milliseconds per query, NaN if not measured; ``None`` for a given run.
@@ -60,7 +70,8 @@ class ModeRun:
         given: True if it is a file of the user, not fetched.
     """
 
-    run: Run
+    run: Run | JudgedFile
+    first: Run
     info: RunFile
     findings: list[FindingRecord]
     latency_ms: npt.NDArray[np.float64] | None = None
@@ -68,9 +79,25 @@ class ModeRun:
     cut_short: list[str] = field(default_factory=list)
     given: bool = False
 
+    def read(self, folder: OutputFolder) -> Run:
+        """Return the run with all rows, if necessary from its file.
+
+        Args:
+            folder: The benchmark's output folder, published or not.
+
+        Raises:
+            InputError: If the file is missing, or not the one that was scored.
+        """
+        if isinstance(self.run, Run):
+            return self.run
+        path = (folder.partial if folder.discard.alive else folder.path) / str(self.info.path)
+        if not is_unchanged(str(path), [str(self.info.sha256)]):
+            raise InputError("the run that was scored is missing or changed", where=self.run.path)
+        return Run(load_run(path).frame, self.run.name, self.run.path)
+
 
 def read_mode_run(
-    name: str, path: str, dataset: Dataset, folder: OutputFolder, judged: QrelsView
+    name: str, path: str, dataset: Dataset, folder: OutputFolder, measures: Sequence[Measure]
 ) -> ModeRun:
     """Read a given run once, and write it to ``runs/<name>.run``.
 
@@ -79,13 +106,13 @@ def read_mode_run(
         path: The run; ``-`` is standard input.
         dataset: The judgments and topics.
         folder: The benchmark's output folder.
-        judged: A view of the judgments, for which several runs share what is computed from it.
+        measures: The measures.
 
     Raises:
         FindingsError: If a figure would be wrong or ambiguous.
         InputError: If a file cannot be read or written.
     """
-    view = open_single_run(path)
+    view, judged = open_single_run(path), dataset.judged.view
     found = accept_run(view, judged)
     table = RunView(view.path, view.rows)
     del view
@@ -102,7 +129,7 @@ def read_mode_run(
             raise InputError("every result of the run is left out", where=path)
         table = RunView.of_table(run)
     # The report lists the findings on the given file: the written file no longer has some of them.
-    written = _write(folder, table, name, source)
+    written = _write(folder, table, name, dataset, measures, source)
     return replace(written, findings=record_findings(found), given=True)
 
 
@@ -123,8 +150,8 @@ def write_mode_run(
         InputError: If the file cannot be written.
     """
     if run.frame.is_empty():
-        return ModeRun(run, RunFile(queries=0, ties=Ties(0, 0, 0, {10: 0, 100: 0})), [])
-    mode = _write(folder, RunView.of_table(run), run.name)
+        return ModeRun(run, run, RunFile(queries=0, ties=Ties(0, 0, 0, {10: 0, 100: 0})), [])
+    mode = _write(folder, RunView.of_table(run), run.name, dataset, measures)
     assert mode.info.path is not None
     view = open_single_run(folder.partial / mode.info.path, None)
     findings, written = accept_run(view), view.table(view.tag)
@@ -139,7 +166,12 @@ def write_mode_run(
 
 
 def _write(
-    folder: OutputFolder, view: RunView, mode: str, source: SourceFile | None = None
+    folder: OutputFolder,
+    view: RunView,
+    mode: str,
+    dataset: Dataset,
+    measures: Sequence[Measure],
+    source: SourceFile | None = None,
 ) -> ModeRun:
     """Write a run in the canonical order without ties, and return it as it is written.
 
@@ -147,6 +179,8 @@ def _write(
         folder: The benchmark's output folder.
         view: The run.
         mode: The name of the run and its file.
+        dataset: The judgments.
+        measures: The measures.
         source: The original file, if it was given.
     """
     order = view.order(32)
@@ -162,8 +196,10 @@ def _write(
         "score": separate_scores(view.score[order], place + 1),
     }
     run = Run(pl.DataFrame(columns, schema=RUN_SCHEMA), mode, str(folder.path / name))
+    first = Run(run.frame.filter(pl.col("rank") <= DEEPEST), mode, run.path)
     path = folder.partial / name
-    write_run(run, path, tag=re.sub(r"[^A-Za-z0-9_.-]", "_", mode))
+    parts = run.frame.iter_slices(_ROWS_PER_PART)
+    write_run_frames(parts, path, re.sub(r"[^A-Za-z0-9_.-]", "_", mode))
     info = RunFile(
         path=name,
         sha256=sha256_file(path),
@@ -173,7 +209,11 @@ def _write(
         depth=int(sizes.max()),
         ties=count_ties(view),
     )
-    return ModeRun(run, info, [])
+    if any(measure.sees_documents for measure in measures):
+        return ModeRun(run, first, info, [])
+    del columns, run  # before memory is needed for the ranks
+    ranks = dataset.judged.place([dataset.judged.look_up(view)])
+    return ModeRun(JudgedFile(mode, str(first.path), view.query_ids, ranks), first, info, [])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -212,9 +252,9 @@ def prepare_modes(
     write_qrels(dataset.qrels, folder.partial / QRELS_FILE)
     if config.runs is None:
         return _fetch_modes(config, dataset, folder, progress)
-    modes, judged = Modes({}), QrelsView.of_table(dataset.qrels)
+    modes, measures = Modes({}), config.bind_measures(config.measure_names)
     for done, (name, path) in enumerate(config.runs.items(), 1):
-        modes.scored[name] = read_mode_run(name, path, dataset, folder, judged)
+        modes.scored[name] = read_mode_run(name, path, dataset, folder, measures)
         progress("reading runs", done, len(config.runs))
     return modes
 

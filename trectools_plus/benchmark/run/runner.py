@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -72,7 +73,6 @@ from trectools_plus.plugins import without_user_code
 from trectools_plus.retrieval.backends.modes import models_used
 from trectools_plus.retrieval.index.models import SourceFile
 from trectools_plus.retrieval.outcome import summarise_latency
-from trectools_plus.validation.views.kinds import QrelsView
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -80,14 +80,14 @@ if TYPE_CHECKING:
 DEFAULT_FOLDER = "results"
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class BenchmarkResult(Displayed):
     """The outcome of a benchmark.
 
     Attributes:
         report: The content of ``BenchmarkReport.json``.
         per_query: Columns ``run, query_id, measure, value``; undefined values are null.
-        runs: The scored runs by mode.
+        modes: What is in memory of the scored runs, by mode.
         dataset: The documents, topics and qrels.
         folder: The output folder. It holds the run files and the qrels in a hidden folder until
             :func:`trectools_plus.reporting.files.write_reports` publishes all files together.
@@ -98,10 +98,19 @@ class BenchmarkResult(Displayed):
 
     report: BenchmarkReport
     per_query: pl.DataFrame
-    runs: dict[str, Run]
+    modes: Mapping[str, ModeRun]
     folder: OutputFolder
     dataset: Dataset | None = None
     latency: pl.DataFrame | None = None
+
+    @cached_property
+    def runs(self) -> dict[str, Run]:
+        """The scored runs by mode, read from the output folder when they are first used.
+
+        Raises:
+            InputError: If a file is missing or changed.
+        """
+        return {name: mode.read(self.folder) for name, mode in self.modes.items()}
 
     @property
     def output_dir(self) -> Path:
@@ -250,7 +259,6 @@ def make_result(
     names = {one.requested_name: one.name for one in evaluation.measures}
     primary, values = find_primary(manifest.config, names), evaluation.per_query()
     definition = next(iter(results.values())).measures[primary].definition
-    runs = {name: mode.run for name, mode in scored.items()}
     noun = "mode" if config.runs is None else "run"
     report = BenchmarkReport(
         manifest=manifest,
@@ -261,15 +269,15 @@ def make_result(
         strata={}
         if dataset.topics is None
         else make_strata(dataset.topics, evaluation, config.comparing.options),
-        failing_queries=find_failing(dataset, runs, values, primary, definition),
-        diagnosis=diagnose(results, pooled=has_nonrelevant(dataset.qrels)),
+        failing_queries=find_failing(dataset, scored, values, primary, definition),
+        diagnosis=diagnose(results, pooled=has_nonrelevant(dataset.judged)),
         notes=[
-            *(f"{note[0].upper()}{note[1:]}." for note in notes_on_judges(dataset.qrels)),
+            *(f"{note[0].upper()}{note[1:]}." for note in notes_on_judges(dataset.judged)),
             *retrieval_notes(config, dataset),
         ],
     )
     latency = make_latency_table(dataset.topics, scored)
-    return BenchmarkResult(add_result(report), values, runs, folder, dataset, latency)
+    return BenchmarkResult(add_result(report), values, scored, folder, dataset, latency)
 
 
 def _list_models(config: BenchmarkConfig) -> dict[str, SourceFile]:
@@ -362,7 +370,6 @@ def _read_modes(
     write_qrels(dataset.qrels, folder.partial / QRELS_FILE)
     report, config, read = source.report, source.config, Modes({})
     measures = config.bind_measures(config.measure_names)
-    judged = QrelsView.of_table(dataset.qrels)
     for done, name in enumerate(config.mode_keys):
         progress("reading runs", done, len(config.mode_keys))
         path = (config.runs or {}).get(name)
@@ -377,7 +384,7 @@ def _read_modes(
             reason = "the documents to leave out are not available"
         elif path is not None and origin is not None and is_unchanged(path, [origin.sha256]):
             try:
-                read.scored[name] = read_mode_run(name, path, dataset, folder, judged)
+                read.scored[name] = read_mode_run(name, path, dataset, folder, measures)
                 continue
             except TrectoolsPlusError as error:
                 reason = str(error)
