@@ -22,6 +22,7 @@ from trectools_plus.formats.interchange.names import (
     TABLE_TOPIC_IDS,
     TOP_KEYS,
     TOPIC_TEXTS,
+    names_of,
     normalize,
 )
 from trectools_plus.formats.interchange.table_files import Header
@@ -291,7 +292,7 @@ def read_json_lines(text: str, problems: Problems) -> list[Topic]:
     return topics
 
 
-_LISTS = ("topics", "queries", "questions", "data", "records", "items", "claims", "testcases")
+_LISTS = names_of("topics queries questions data records items claims testcases")
 _TURNS = {"turn", "turns", "utterances", "conversation"}
 
 
@@ -345,24 +346,10 @@ def _topic_of(mapping: Node) -> Topic:
     return Topic(key.line, key.text or None, fields=mapping.fields)
 
 
-_ELEMENTS = ("top", "topic", "query", "question", "productionrequest", "request", "q", "doc")
+_ELEMENTS = names_of("top topic query question productionrequest request q doc")
 """The elements that can be topics; the first that a file has are."""
-_SGML_TAGS = (
-    "num",
-    "dom",
-    "title",
-    "desc",
-    "smry",
-    "narr",
-    "con",
-    "fac",
-    "def",
-    "query",
-    "question",
-    "summary",
-    "description",
-    "narrative",
-    "slang",
+_SGML_TAGS = names_of(
+    "num dom title desc smry narr con fac def query question summary description narrative slang"
 )
 _LABEL = re.compile(
     r"^(?:Number|Domain|Topic|Description|Summary|Narrative|Concept\(s\)|Factor\(s\)"

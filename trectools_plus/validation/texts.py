@@ -169,9 +169,8 @@ def guess_language(text: str) -> str | None:
         An ISO 639-1 code; ``None`` if the language is unclear.
     """
     weights = dict.fromkeys(KNOWN_LANGUAGES, 0.0)
-    lists = _stop_words()
     for word in words_of(text):
-        languages = lists.get(word, ())
+        languages = _stop_words().get(word, ())
         for language in languages:
             weights[language] += 1.0 / len(languages)
     first, second = sorted(weights, key=lambda language: -weights[language])[:2]

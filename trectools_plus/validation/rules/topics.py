@@ -342,8 +342,9 @@ def _in_earlier_parts(
         if test_set.language and part.language and test_set.language != part.language:
             continue  # they declare different languages
         earlier = keyed(part).unique("same", keep="first", maintain_order=True)
-        name = pl.lit(part.name)
-        other = earlier.select("same", other_id="query_id", other_line="line", part=name)
+        other = earlier.select(
+            "same", other_id="query_id", other_line="line", part=pl.lit(part.name)
+        )
         found.append(keyed(test_set).join(other, on="same", maintain_order="left"))
     return pl.concat(found) if found else pl.DataFrame()
 
