@@ -28,8 +28,8 @@ class Case:
 
     The message and the remedy are templates. Their values are ``count`` and ``more``
     (all places but the first), the fields of the first row (with ``other_`` for the row that it is
-    compared with) or the text of the first line, and the ``view``. Parts in brackets are for
-    several places.
+    compared with) or the text of the first line, and the ``view``. Parts in brackets that begin
+    with a blank are for several places.
 
     Attributes:
         severity: The severity.
@@ -128,8 +128,8 @@ class Rule:
         return {(self.code, at): found for at, found in enumerate(places) if found.count}
 
     def _describe(self, subject: Any, view: TableView, case: Case, places: Places) -> Finding:
-        counts = {"count": places.count, "more": places.count - 1, "view": subject}
-        values = {**places.first, **counts}
+        count = places.count
+        values = {**places.first, "count": count, "more": count - 1, "view": subject}
         return self.finding(
             view.path,
             sentence(case.message, values),
@@ -140,8 +140,8 @@ class Rule:
             column=places.column if len(places.lines) else None,
             query_id=places.query_id,
             doc_id=places.doc_id,
-            count=places.count,
-            lines=tuple(map(int, places.lines if view.every_line else places.lines[:LINES_KEPT])),
+            count=count,
+            lines=tuple(map(int, places.lines[: None if view.every_line else LINES_KEPT])),
             total=places.first.get("total"),
             note=case.note,
             drop_in=case.drop_in or self.drop_in,

@@ -76,6 +76,7 @@ def arrange_table(
         tuple(header.names[places[field]] for field in required),
         notes,
         left_out=tuple(further),
+        columns={field: header.names[place] for field, place in places.items()} | {**columns},
         has_lines=table.has_lines,
         systems=_find_systems(frame, kind, {**tags, **further}),
     )
