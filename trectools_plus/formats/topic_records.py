@@ -206,7 +206,7 @@ def iter_lines(text: str, problems: Problems) -> Iterator[Topic]:
             "T101",
             lines[0][0],
             "this is a run, or qrels",
-            remedy="Use 'runs validate' or 'qrels validate' for it",
+            remedy="Use 'runs validate' or 'trectools-plus qrels validate' for it",
         )
         return
     form = next(form for form, row in _LINE_FORMS.items() if _are_topics(sample, row))

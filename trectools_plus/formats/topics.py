@@ -276,7 +276,7 @@ def read_topics(path: str | Path, options: TopicOptions = DEFAULTS) -> Topics:
             path=source.path,
             line=text.count("\n", 0, bare.start()) + 1,
             column=bare.start() - text.rfind("\n", 0, bare.start()),
-            remedy="convert the line ends to LF: topics validate FILE --fix OUT",
+            remedy="convert the line ends to LF: trectools-plus topics validate FILE --fix OUT",
         )
     table = read_any(text, form_of(source.path, text), options)
     if table.other is not None and not table.other.is_empty:

@@ -288,5 +288,5 @@ def convert_columns(
     raise FormatError(
         what or "the content has no known format",
         path=source.path,
-        remedy=remedy or f"see `{kind.rstrip('s')}s convert -h`, or add --columns",
+        remedy=remedy or f"see `trectools-plus {kind.rstrip('s')}s convert -h`, or add --columns",
     )

@@ -308,8 +308,8 @@ RULES = (
         "all rows have 4 fields with an integer last: qrels",
         "Runs and qrels are easily swapped, because tools differ in which one they expect first.",
         "run.txt:1: error R104: this looks like qrels (4 columns, the last a grade). Check the "
-        "order of the arguments; use 'qrels validate' for qrels.",
-        "Check the order of the arguments; use 'qrels validate' for qrels",
+        "order of the arguments; use 'trectools-plus qrels validate' for qrels.",
+        "Check the order of the arguments; use 'trectools-plus qrels validate' for qrels",
         "this looks like qrels (4 columns, the last a grade)",
         at_start(lambda run: run.shape.verdict == "wrong-kind"),
         blocks_fixing=True,

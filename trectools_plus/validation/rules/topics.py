@@ -422,8 +422,9 @@ TEST_SET_RULES = (
         "topics without judgments, or judgments without texts",
         "A test set consists of queries and of the terms or documents that they should find.",
         "set.yaml: error T213: topics without judgments. Convert topics and qrels to a test set: "
-        "testset convert TOPICS OUT.json --qrels QRELS.",
-        "Convert topics and qrels to a test set: testset convert TOPICS OUT.json --qrels QRELS",
+        "trectools-plus testset convert TOPICS OUT.json --qrels QRELS.",
+        "Convert topics and qrels to a test set: trectools-plus testset convert TOPICS OUT.json "
+        "--qrels QRELS",
         Case(
             "error",
             "topics without judgments",
