@@ -270,8 +270,9 @@ class Registry:
         """
         codes: list[str] = []
         for text in texts:
-            of_prefix = (row for row in self if row.code.startswith(text.upper()))
-            rows = self.named(text) or [row for row in of_prefix if not row.optional]
+            rows = self.named(text) or [
+                row for row in self if row.code.startswith(text.upper()) and not row.optional
+            ]
             if not rows:
                 raise UsageError(
                     f"no rule has the name '{text}' or a code that starts with it",

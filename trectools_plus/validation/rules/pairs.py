@@ -22,7 +22,6 @@ from trectools_plus.validation.views.places import (
     PairFacts,
     Pairs,
     Places,
-    Value,
     places_in_query,
 )
 from trectools_plus.validation.views.tables import Numbers, TableView
@@ -51,9 +50,10 @@ def lacking(
     if not missing:
         return Places()
     shown = f"{plural(len(missing), 'query', 'queries')} ({listed(missing)})"
-    first: dict[str, Value] = {"queries": shown, "total": len(ids)}
     lines = () if table is None else table.lines_of_queries(missing)
-    return Places(len(missing), lines, query_id=missing[0], first=first)
+    return Places(
+        len(missing), lines, query_id=missing[0], first={"queries": shown, "total": len(ids)}
+    )
 
 
 def no_shared(pair: PairView) -> Places:
@@ -90,8 +90,12 @@ def near(pair: PairView) -> Places:
     ids = list(filter(matches.__contains__, table.query_ids))
     if not ids:
         return Places()
-    first = {"ours": ids[0], "theirs": matches[ids[0]]}
-    return Places(len(ids), table.lines_of_queries(ids), query_id=ids[0], first=first)
+    return Places(
+        len(ids),
+        table.lines_of_queries(ids),
+        query_id=ids[0],
+        first={"ours": ids[0], "theirs": matches[ids[0]]},
+    )
 
 
 def not_topics(pair: PairView, *, of_run: bool) -> Places:

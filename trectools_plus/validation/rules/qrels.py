@@ -92,9 +92,12 @@ def first_rows(qrels: QrelsView, flags: Flags) -> Places:
     ids = list(compress(qrels.query_ids, flags))
     if not ids:
         return Places()
-    lines = qrels.lines_of_queries(ids)
-    first = {"query": ids[0], "ids": listed(ids)}
-    return Places(len(ids), lines, query_id=ids[0], first=first)
+    return Places(
+        len(ids),
+        qrels.lines_of_queries(ids),
+        query_id=ids[0],
+        first={"query": ids[0], "ids": listed(ids)},
+    )
 
 
 def is_nothing_relevant(qrels: QrelsView) -> bool:
@@ -127,9 +130,9 @@ RULES = (
         "error",
         "fewer than 4 fields",
         "Without all four columns, a reader takes the document id for the grade, or stops.",
-        "qrels.txt:3: error Q101: 3 columns, need qid iter docid grade. Write all columns on "
-        "every line, or name those of another layout: trectools-plus qrels convert qrels.txt "
-        "--columns query=COLUMN,doc_id=COLUMN,relevance=COLUMN --output OUT.",
+        "qrels.txt:3: error Q101: 3 columns, need query_id iteration doc_id relevance. Write all "
+        "columns on every line, or name those of another layout: trectools-plus qrels convert "
+        "qrels.txt --columns query=COLUMN,doc_id=COLUMN,relevance=COLUMN --output OUT.",
         "Write all four columns on every line",
         few_values(
             remedy="Write all columns on every line, or name those of another layout: "

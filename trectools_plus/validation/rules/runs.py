@@ -45,7 +45,7 @@ def other_format(run: RunView) -> Places:
 
     why, remedy = json_problem(run.file.source, "run") or (
         "a run has six columns separated by spaces or tabs",
-        f"Write '{run.layout}' on each line",
+        "Write 'qid Q0 docid rank score tag' on each line",
     )
     if header := find_header(text_of(run.file.source), lambda _: True):
         columns = "query=COLUMN,doc_id=COLUMN,score=COLUMN"
@@ -257,9 +257,9 @@ RULES = (
         "fewer than 6 fields",
         "trec_eval stops at such a line; other readers skip it or use a wrong column as the "
         "score. A short last line means that writing or copying the file was interrupted.",
-        "run.txt:6: error R101: 5 columns, need qid Q0 docid rank score tag. Write all columns on "
-        "every line, or name those of another layout: trectools-plus runs convert run.txt "
-        "--columns query=COLUMN,doc_id=COLUMN,score=COLUMN --output OUT.",
+        "run.txt:6: error R101: 5 columns, need query_id q0 doc_id rank score tag. Write all "
+        "columns on every line, or name those of another layout: trectools-plus runs convert "
+        "run.txt --columns query=COLUMN,doc_id=COLUMN,score=COLUMN --output OUT.",
         "Write all six columns on every line",
         few_values(
             remedy="Write all columns on every line, or name those of another layout: "

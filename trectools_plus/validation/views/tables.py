@@ -251,7 +251,7 @@ class TableView:
     @property
     def layout(self) -> str:
         """The names of the values that each row must have, for messages."""
-        return " ".join(self.origin.required) if self.origin else _LAYOUTS[self.kind]
+        return " ".join(self.origin.required if self.origin else KINDS[self.kind].columns)
 
     @property
     def form_notes(self) -> str:
@@ -391,8 +391,6 @@ class TableView:
 
 ROWS: dict[str, type[RunRows | QrelsRows]] = {"run": RunRows, "qrels": QrelsRows}
 """The types of rows, by kind."""
-_LAYOUTS = {"run": "qid Q0 docid rank score tag", "qrels": "qid iter docid grade"}
-"""The usual names of the columns, by kind."""
 _FEW_ROWS = 1000
 _OF_ALL_QUERIES, _OF_DOCUMENTS = (2, 6), (3, 4, 5)
 """Columns whose problems do not concern a query, and those that concern a document."""
