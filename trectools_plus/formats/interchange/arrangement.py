@@ -70,12 +70,19 @@ def arrange_table(
         if place not in places.values() and name
     }
     tags = {header.names[places["tag"]]: "tag"} if "tag" in places else {}
+    plain = [normalize(name) for name in header.names]
+    unclear = [
+        header.names[places[field]]
+        for field in required
+        if field not in columns and plain.count(plain[places[field]]) > 1
+    ]
     origin = Origin(
         header.format,
         (header.line, header.text) if header.line else None,
         tuple(header.names[places[field]] for field in required),
         notes,
         left_out=tuple(further),
+        repeated="".join(unclear[:1]),
         columns={field: header.names[place] for field, place in places.items()} | {**columns},
         has_lines=table.has_lines,
         systems=_find_systems(frame, kind, {**tags, **further}),

@@ -150,6 +150,15 @@ header_of_table = in_other_form(
 )
 """The case of a file in another form that has a header."""
 
+header_with_repeats = partial(
+    in_other_form,
+    "the header {text!q} has several columns {view.origin.repeated!q}",
+    partial(header_line, arranged=True),
+    given=lambda table, _: table.origin.repeated,
+    blocks=None,
+)
+"""The case of a header in which it is not clear which column has a field."""
+
 
 def row_behind_hash(code: str, row: str) -> Rule:
     """Return the rule on comment lines that look like rows."""
@@ -224,8 +233,12 @@ def lines_with(table: TableView, pattern: re.Pattern[bytes]) -> Places:
     first = min(characters)
     character = characters[first].decode()
     column = None if columns.origin else columns.line_text(first).find(character) + 1
-    shown = {"name": f"character U+{ord(character):04X}"}
-    return Places(len(characters), sorted(characters), column, first=shown)
+    return Places(
+        len(characters),
+        sorted(characters),
+        column,
+        first={"name": f"character U+{ord(character):04X}"},
+    )
 
 
 def invisible_character(code: str) -> Rule:

@@ -61,8 +61,11 @@ def no_shared(pair: PairView) -> Places:
     if pair.qrels is None or pair.shared_ids or pair.run.n_rows == 0:
         return Places()
     ids = pair.reported_view.query_ids
-    first = {"ours": listed(ids, 3), "theirs": listed(pair.other_view.query_ids, 3)}
-    return Places(len(ids), query_id=ids[0], first=first)
+    return Places(
+        len(ids),
+        query_id=ids[0],
+        first={"ours": listed(ids, 3), "theirs": listed(pair.other_view.query_ids, 3)},
+    )
 
 
 def are_topics(pair: PairView, _: Places) -> bool:

@@ -20,6 +20,7 @@ from trectools_plus.validation.rules.files import (
     form_feeds,
     header,
     header_of_table,
+    header_with_repeats,
     invisible_character,
     long_rows,
     returning_queries,
@@ -171,6 +172,10 @@ RULES = (
         "not in TREC form. Every trectools-plus command reads it; for other tools: trectools-plus "
         "qrels convert qrels.txt --output OUT.",
         "Remove it",
+        header_with_repeats(
+            remedy="Give the numbers of the columns: {view.conversion} --columns "
+            "query=NUMBER,doc_id=NUMBER,relevance=NUMBER --output OUT"
+        ),
         header_of_table,
         note_header(
             "header line {text!q}; trec_eval counts it as a judgment",

@@ -25,6 +25,7 @@ from trectools_plus.validation.rules.files import (
     form_feeds,
     header,
     header_of_table,
+    header_with_repeats,
     invisible_character,
     long_rows,
     returning_queries,
@@ -187,8 +188,8 @@ def descents(run: RunView) -> Places:
     places = [at for at in range(1, len(ids)) if keys[at] < keys[at - 1]]
     if not places or ids == sorted(ids):
         return Places()
-    first = {"query_id": ids[places[0]], "before": ids[places[0] - 1]}
-    return Places(len(places), query_id=ids[places[0]], first=first)
+    query_id, before = ids[places[0]], ids[places[0] - 1]
+    return Places(len(places), query_id=query_id, first={"query_id": query_id, "before": before})
 
 
 def rows_where(run: RunView, pattern: str, rows: Rows, *, matches: bool = True) -> Rows:
@@ -324,6 +325,10 @@ RULES = (
         "does not exist; stricter readers stop.",
         "run.txt:1: error R105: header line 'qid Q0 docno rank score tag'. Remove it.",
         "Remove it",
+        header_with_repeats(
+            remedy="Give the numbers of the columns: {view.conversion} --columns "
+            "query=NUMBER,doc_id=NUMBER,score=NUMBER --output OUT"
+        ),
         header_of_table,
         header("header line {text!q}"),
         fixed="left out the header line",

@@ -304,8 +304,7 @@ class Cases:
     def _read_metadata(self, node: Node) -> None:
         """Read the metadata; values of other forms than those of this package become text."""
         if not node.fields and not node.is_empty:
-            what = f"metadata is {node.describe()}, not a mapping"
-            self.problems.add("T118", node.line, what)
+            self.problems.add("T118", node.line, f"metadata is {node.describe()}, not a mapping")
         self.metadata = node.fields
         language = node.fields.get("language")
         self.languages += [language.text] if language and language.text else []
@@ -333,17 +332,23 @@ class Cases:
         return {name: text for name, text in values.items() if text is not None}
 
     def _report_form(self, node: Node, seen: str) -> None:
-        what = f"expected a list of test cases, 'queries' or 'test_cases' but got {seen}"
-        remedy = "Give each test case an id, a text and its relevant documents"
-        self.problems.add("T105", node.line, what, remedy=remedy)
+        self.problems.add(
+            "T105",
+            node.line,
+            f"expected a list of test cases, 'queries' or 'test_cases' but got {seen}",
+            remedy="Give each test case an id, a text and its relevant documents",
+        )
 
     def _read_cases(self, node: Node) -> None:
         for case in node.items or node.fields.values():
             if case.fields:
                 self._read_case(case)
             else:
-                what = f"expected a test case with id and text but got {case.describe()}"
-                self.problems.add("T105", case.line, what)
+                self.problems.add(
+                    "T105",
+                    case.line,
+                    f"expected a test case with id and text but got {case.describe()}",
+                )
         if node.is_scalar and not node.is_empty:
             self._report_form(node, node.describe())
 
@@ -368,8 +373,12 @@ class Cases:
 
     def _report_unjudged(self, place: Node, topic: Topic) -> None:
         query = f" for query {visible(topic.query_id)}" if topic.query_id else ""
-        what = f"no judgments{query}; it is left out of the mean"
-        self.problems.add("T131", place.line, what, query_id=topic.query_id)
+        self.problems.add(
+            "T131",
+            place.line,
+            f"no judgments{query}; it is left out of the mean",
+            query_id=topic.query_id,
+        )
 
     def _add(self, topic: Topic, judged: Sequence[Node]) -> JudgedTopic:
         """Add a case; if several have the same id (T111, T112), the first has the judgments."""
@@ -386,8 +395,12 @@ class Cases:
         """Yield the judgments of a list of documents, or of a mapping with grades."""
         problems, query_id = self.problems, topic.query_id
         if node.is_scalar:
-            what = f"expected judged documents but got {node.describe()}"
-            problems.add("T105", node.line, what, query_id=query_id)
+            problems.add(
+                "T105",
+                node.line,
+                f"expected judged documents but got {node.describe()}",
+                query_id=query_id,
+            )
         for item in node.items or node.fields.values():
             place: Node | None = item.key or item
             span: str | None = None
@@ -459,8 +472,12 @@ class Cases:
                 self.problems.add("T106", key.line, what, query_id=query_id, remedy=remedy)
             values |= {purposes[near]: []} if is_meant else {}
         for what in sorted(required - values.keys() - {"judgments"}):
-            seen = f"{what} is missing (fields: {listed(list(mapping.fields))})"
-            self.problems.add("T105", mapping.line, seen, query_id=query_id)
+            self.problems.add(
+                "T105",
+                mapping.line,
+                f"{what} is missing (fields: {listed(list(mapping.fields))})",
+                query_id=query_id,
+            )
         return values
 
 
