@@ -92,12 +92,11 @@ class Problems:
         found = [problem for problem, _ in self.groups.values() if problem.severity != "warning"]
         for problem in sorted(found, key=lambda problem: problem.line):
             if problem.blocks_scoring is not False:
-                remedy = problem.remedy and problem.remedy[:1].lower() + problem.remedy[1:]
                 raise FormatError(
                     f"{problem.message} ({problem.code})",
                     path=path,
                     line=problem.line,
-                    remedy=remedy,
+                    remedy=problem.remedy and problem.remedy[:1].lower() + problem.remedy[1:],
                 )
 
 
@@ -214,8 +213,7 @@ def iter_lines(text: str, problems: Problems) -> Iterator[Topic]:
         report_other_form(lines[0][0], f"lines {form}", problems)
     elif sample and is_header(sample[0].split("\t")):
         at, line = lines.pop(0)
-        shown = visible(line.replace("\t", " "))
-        problems.add("T103", at, f"header line '{shown}'", blocks_scoring=False)
+        problems.add("T103", at, f"header line {quoted(line)}", blocks_scoring=False)
     for at, line in lines:
         match = _LINE_FORMS[form].fullmatch(line)
         if match is None:
@@ -389,11 +387,11 @@ def read_markup(text: str, problems: Problems) -> list[Topic]:
         _check_xml(text, problems)
     name = next((name for name in _ELEMENTS if name in names), None)
     if name is None:
-        seen = ", ".join(sorted(names)[:9]) or "none"
         problems.add(
             "T104",
             1,
-            f"expected <top> or <topic> elements but found none (elements: {seen})",
+            "expected <top> or <topic> elements but found none "
+            f"(elements: {', '.join(sorted(names)[:9]) or 'none'})",
             remedy="Give topics as TSV, JSON Lines, SGML or XML",
         )
         return []
