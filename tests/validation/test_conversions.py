@@ -18,7 +18,7 @@ from trectools_plus.validation.loading import load_qrels, load_run
 
 RUN = {"1": {"d1": 9.5, "d2": 8.0}, "2": {"d3": 7.25, "d4": 7.0}}
 QRELS = {"1": {"d1": 2, "d2": 0}, "2": {"d3": 1}}
-RUNS: dict[str, tuple[str, Callable[[str, str, int, float], str]]] = {
+RUNS: dict[str, tuple[str, Callable[..., str]]] = {
     "comma-separated": ("R103", lambda q, d, rank, score: f"{q},Q0,{d},{rank},{score},t"),
     "pipe-separated": ("R103", lambda q, d, rank, score: f"{q}|Q0|{d}|{rank}|{score}|t"),
     "quoted": ("R103", lambda q, d, rank, score: f'"{q}","Q0","{d}","{rank}","{score}","t"'),
@@ -29,7 +29,7 @@ RUNS: dict[str, tuple[str, Callable[[str, str, int, float], str]]] = {
     "qid,rank,score,docno": ("R121", lambda q, d, rank, score: f"{q},{score},{rank},{d}"),
 }
 """The rule and a row of each form. A name with a comma is the header."""
-JUDGMENTS: dict[str, tuple[str, Callable[[str, str, int], str]]] = {
+JUDGMENTS: dict[str, tuple[str, Callable[..., str]]] = {
     "document in column 2": ("Q108", lambda q, d, grade: f"{q} {d} 0 {grade}"),
     "grade in column 2": ("Q135", lambda q, d, grade: f"{q} {grade} {d} 0"),
     "query_id,doc_id,iteration,rel": ("Q108", lambda q, d, grade: f"{q},0,{d},{grade}"),

@@ -95,7 +95,7 @@ def test_lists_of_unknown_meaning_are_refused(tmp_path: Path, text: str) -> None
     ],
 )
 def test_unknown_fields_are_no_grades(tmp_path: Path, text: str) -> None:
-    with pytest.raises(FormatError, match="no relevance|separate lists"):
+    with pytest.raises(FormatError, match=r"no relevance|separate lists"):
         convert_qrels(write(tmp_path / "file", text))
 
 
