@@ -231,8 +231,9 @@ def report_view(view: TableView, pair: PairView | None = None) -> FileReport:
 
 def report_on(view: TableView, findings: Sequence[Finding]) -> FileReport:
     """Return the report with the findings on a file."""
-    sizes = view.n_rows, view.n_queries
-    return FileReport(view.path, view.kind, *sizes, tuple(findings), view.read_as)
+    return FileReport(
+        view.path, view.kind, view.n_rows, view.n_queries, tuple(findings), view.read_as
+    )
 
 
 def damaged_report(error: FormatError, kind: str) -> FileReport:
@@ -286,8 +287,9 @@ class Choices:
         """
         base = PROFILES.get(profile or "default")
         if base is None:
-            known = ", ".join(PROFILES)
-            raise UsageError(f"unknown profile '{profile}'", remedy=f"profiles: {known}")
+            raise UsageError(
+                f"unknown profile '{profile}'", remedy=f"profiles: {', '.join(PROFILES)}"
+            )
         base = replace(base, max_depth=max_depth or base.max_depth, strict=strict)
         if not select and not ignore:
             return base

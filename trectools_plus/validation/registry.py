@@ -235,8 +235,10 @@ def rule(
     **further: Any,
 ) -> Rule:
     """Return a rule of one case, or of none if the reader of a file finds the places."""
-    named = {"given", "column", "note", "blocks"} & further.keys()
-    of_case = {field: further.pop(field) for field in named}
+    of_case = {
+        field: further.pop(field)
+        for field in {"given", "column", "note", "blocks"} & further.keys()
+    }
     cases = [Case(severity, message, where, **of_case)] if where else []
     return rule_of_cases(
         code, name, severity, checks, rationale, example, remedy, *cases, **further

@@ -42,7 +42,7 @@ def near_pairs(texts: Sequence[str], language: str = "") -> list[tuple[int, int]
     """
     words = [words_of(text) for text in texts]
     pairs = {*_same_stems(words, language), *_share_trigrams(words)}
-    return sorted(pairs, key=lambda pair: (pair[1], pair[0]))
+    return sorted(pairs, key=lambda pair: pair[::-1])
 
 
 def near_groups(texts: Sequence[str], language: str = "") -> list[list[int]]:

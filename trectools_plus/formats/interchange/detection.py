@@ -132,8 +132,8 @@ def _read_mapped(source: FileContent, kind: Kind, columns: ColumnNames) -> Heade
     if has_positions and header is not None and not _names_fields(header, columns):
         names = tuple(str(number) for number in range(1, len(header.names) + 1))
         header = replace(header, line=0, text="", names=names)
-    places = header and kind.find(header.names, columns)
-    if header is None or places is None:
+    places = kind.find(header.names, columns) if header else None
+    if not header or not places:
         first = find_header(head, lambda _: True)
         shown = "no table" if first is None else f"columns: {', '.join(first.names[:20])}"
         named = ", ".join(f"{field}={name}" for field, name in columns.items())

@@ -70,7 +70,7 @@ def no_shared(pair: PairView) -> Places:
 
 def are_topics(pair: PairView, _: Places) -> bool:
     """Return whether all queries of the run without judgments are topics."""
-    known = pair.shared_ids | set(pair.near_queries) | set(pair.topic_ids or ())
+    known = {*pair.shared_ids, *pair.near_queries, *(pair.topic_ids or ())}
     return pair.topic_ids is not None and known.issuperset(pair.run.query_ids)
 
 

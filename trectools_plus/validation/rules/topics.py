@@ -278,7 +278,10 @@ LOWEST_GRADE, HIGHEST_GRADE = 0, 3
 
 
 def _terms(test_set: TopicsView, status: str) -> pl.DataFrame:
-    """Return the judgments whose ids have a status, with the terms to use instead."""
+    """Return the judgments whose ids have a status, with the terms to use instead.
+
+    If there are several ids, ``uses`` names the terms for the first five.
+    """
     if test_set.terms is None:
         return pl.DataFrame()
     rows = [
@@ -286,7 +289,12 @@ def _terms(test_set: TopicsView, status: str) -> pl.DataFrame:
         for term_id in test_set.judged["doc_id"].unique(maintain_order=True)
         if (state := test_set.terms.resolve(term_id)).status == status
     ]
-    table = pl.DataFrame(rows, {"doc_id": pl.String, "use": pl.String}, orient="row")
+    shown = "; ".join(f"{term_id} → {use}" for term_id, use in rows[:5])
+    if len(rows) > 5:
+        shown += f"; and {len(rows) - 5} more"
+    table = pl.DataFrame(rows, {"doc_id": pl.String, "use": pl.String}, orient="row").with_columns(
+        uses=pl.lit(f"the replacement of each: {shown}") if len(rows) > 1 else "use"
+    )
     return test_set.judged.join(table, on="doc_id", maintain_order="left")
 
 
@@ -370,7 +378,7 @@ TEST_SET_RULES = (
         "replaces it, if there is only one; other programs find nothing.",
         "set.yaml:5: error T202: HP:0040065 is obsolete. Use HP:0040070.",
         "Use the terms that replace them",
-        *_cases("obsolete", "{doc_id!v} is obsolete", "Use {use}"),
+        *_cases("obsolete", "{doc_id!v} is obsolete", "Use {uses}"),
     ),
     rule(
         "T203",

@@ -68,8 +68,8 @@ class RunView(TableView):
         wide = view.misshapen.filter(view.misshapen.n_fields > RUN_FIELDS)
         if view.shape.verdict != "rows" or not len(wide):
             return view
-        data = _WORDS_AFTER_TAG.sub(rb"\1", columns.source.data)
-        shortened = replace(columns.source, data=data)
+        source = columns.source
+        shortened = replace(source, data=_WORDS_AFTER_TAG.sub(rb"\1", source.data))
         scored = cls.of_file(scan_columns(shortened, RUN_FIELDS), shape)
         if not scored.shape.has_rows or (scored.misshapen.n_fields > RUN_FIELDS).any():
             return view

@@ -115,10 +115,9 @@ class TopicsView(TableView):
     @cached_property
     def judged(self) -> pl.DataFrame:
         """See the class."""
-        cases = [] if self.cases is None else self.cases.cases
         rows = [
             (judged.line, case.query_id, judged.doc_id, judged.grade)
-            for case in cases
+            for case in (self.cases.cases if self.cases else ())
             for judged in case.judged
         ]
         return pl.DataFrame(rows, schema=_JUDGED, orient="row")
@@ -326,8 +325,12 @@ class Cases:
             for item in error.errors():
                 name, expected = str(item["loc"][0]), item["msg"].removeprefix("Input should be ")
                 if name in values and (self.strict or item["type"] != "literal_error"):
-                    what = f"{name} is {_shown(nodes[name])}, not {expected}"
-                    self.problems.add("T118", nodes[name].line, what, query_id=query_id)
+                    self.problems.add(
+                        "T118",
+                        nodes[name].line,
+                        f"{name} is {_shown(nodes[name])}, not {expected}",
+                        query_id=query_id,
+                    )
                 values[name] = None
         return {name: text for name, text in values.items() if text is not None}
 
@@ -382,8 +385,7 @@ class Cases:
 
     def _add(self, topic: Topic, judged: Sequence[Node]) -> JudgedTopic:
         """Add a case; if several have the same id (T111, T112), the first has the judgments."""
-        number = f"case-{len(self.cases) + 1:03d}"
-        case = JudgedTopic(topic, topic.query_id or number)
+        case = JudgedTopic(topic, topic.query_id or f"case-{len(self.cases) + 1:03d}")
         values = [value for value in judged if not value.is_empty]
         if values and case.query_id not in self._judged:
             self._judged.add(case.query_id)
