@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import date
+
 import pandas as pd
 import polars as pl
 import pytest
@@ -36,7 +38,10 @@ def test_conversion_from_and_to_pandas() -> None:
 
 @pytest.mark.parametrize(
     ("frame", "what"),
-    cases_of(__file__, "rows"),
+    [
+        *cases_of(__file__, "rows"),
+        ({"query_id": ["1"], "doc_id": ["a"], "score": [date(2026, 1, 1)]}, "expected numbers"),
+    ],
 )
 def test_lossy_conversions_are_refused(frame: dict[str, list[object]], what: str) -> None:
     with pytest.raises(InputError, match=what):

@@ -199,7 +199,8 @@ def test_findings_that_change_no_figure_are_notes(tmp_path):
     paths = str(tmp_path / "q.txt"), str(tmp_path / "a.run")
     evaluation = evaluate(*paths, ["AP"])
     assert evaluation.notes == [
-        "2 findings that change no figure: R122, Q111; see `runs validate` and `qrels validate`"
+        "2 findings that change no figure: R122, Q111; see `runs validate` and "
+        "`trectools-plus qrels validate`"
     ]
     with pytest.raises(CheckFailedError, match="Q111"):
         evaluate(*paths, ["AP"], strict_input=True)

@@ -51,7 +51,10 @@ def test_ids_are_looked_up_and_the_replacement_named(tmp_path):
     assert found.keys() == {"T201", "T202", "T203"}
     assert "TOY:7777 is not a term" in found["T201"].message
     assert (found["T202"].doc_id, found["T202"].count) == ("TOY:0010", 3)
-    assert found["T202"].remedy == "Use TOY:0006"
+    assert found["T202"].remedy == (
+        "Use the replacement of each: TOY:0010 → TOY:0006; TOY:0011 → TOY:0006 or TOY:0007; "
+        "TOY:0012 → another term"
+    )
     assert found["T203"].message == "TOY:0104 is an alternative id of TOY:0004"
     assert [found[code].query_id for code in sorted(found)] == ["4", "1", "3"]
 

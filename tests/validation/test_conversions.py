@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Callable
 from pathlib import Path
 
@@ -17,26 +18,30 @@ from trectools_plus.validation.loading import load_qrels, load_run
 
 RUN = {"1": {"d1": 9.5, "d2": 8.0}, "2": {"d3": 7.25, "d4": 7.0}}
 QRELS = {"1": {"d1": 2, "d2": 0}, "2": {"d3": 1}}
-RUNS: dict[str, tuple[str, Callable[[str, str, int, float], str]]] = {
+RUNS: dict[str, tuple[str, Callable[..., str]]] = {
     "comma-separated": ("R103", lambda q, d, rank, score: f"{q},Q0,{d},{rank},{score},t"),
     "pipe-separated": ("R103", lambda q, d, rank, score: f"{q}|Q0|{d}|{rank}|{score}|t"),
     "quoted": ("R103", lambda q, d, rank, score: f'"{q}","Q0","{d}","{rank}","{score}","t"'),
     "document in column 2": ("R108", lambda q, d, rank, score: f"{q} {d} Q0 {rank} {score} t"),
-    "distances": ("R121", lambda q, d, rank, score: f"{q} Q0 {d} {rank} {-score} t"),
+    "distances": ("R121", lambda q, d, rank, score: f"{q} Q0 {d} {rank} {-score} a|b"),
     "score before rank": ("R121", lambda q, d, rank, score: f"{q} Q0 {d} {score} {rank} t"),
+    "Query ID,doc_id,score,rank": ("R121", lambda q, d, rank, score: f"{q},{d},{-score},{rank}"),
+    "qid,rank,score,docno": ("R121", lambda q, d, rank, score: f"{q},{score},{rank},{d}"),
 }
-JUDGMENTS: dict[str, tuple[str, Callable[[str, str, int], str]]] = {
+"""The rule and a row of each form. A name with a comma is the header."""
+JUDGMENTS: dict[str, tuple[str, Callable[..., str]]] = {
     "document in column 2": ("Q108", lambda q, d, grade: f"{q} {d} 0 {grade}"),
     "grade in column 2": ("Q135", lambda q, d, grade: f"{q} {grade} {d} 0"),
+    "query_id,doc_id,iteration,rel": ("Q108", lambda q, d, grade: f"{q},0,{d},{grade}"),
+    "query_id,doc_id,iteration,label": ("Q135", lambda q, d, grade: f"{q},{d},{grade},0"),
 }
 
 
-def follow(remedy: str, path: Path, output: Path) -> None:
-    """Run the command that a remedy names."""
-    command = re.search(r"((?:runs|qrels) convert).* (--columns [^ ;]+)", remedy)
+def follow(remedy: str, output: Path) -> None:
+    """Run the command that a remedy names, as it stands."""
+    command = re.search("trectools-plus (.*? --output )OUT", remedy)
     assert command is not None
-    arguments = [*command[1].split(), str(path), *command[2].split(), "--output", str(output)]
-    done = CliRunner().invoke(app, arguments)
+    done = CliRunner().invoke(app, [*shlex.split(command[1]), str(output)])
     assert done.exit_code == 0, done.output
 
 
@@ -44,15 +49,15 @@ def follow(remedy: str, path: Path, output: Path) -> None:
 def test_a_run_is_converted(name: str, tmp_path: Path) -> None:
     code, line = RUNS[name]
     path, output = tmp_path / "in.run", tmp_path / "out.run"
-    rows = [
+    rows = [name] * ("," in name) + [
         line(query, doc_id, rank, score)
         for query, scores in RUN.items()
         for rank, (doc_id, score) in enumerate(scores.items(), 1)
     ]
     path.write_text("\n".join(rows) + "\n")
-    (finding,) = validate_run(path).errors
+    *_, finding = validate_run(path).errors
     assert (finding.code, finding.fix) == (code, "no")
-    follow(finding.remedy, path, output)
+    follow(finding.remedy, output)
     assert load_run(output).to_dict() == RUN
     with pytest.raises(UsageError, match=f"no fix {code}"):
         fix_run(path, tmp_path / "fixed.run", codes=[code])
@@ -63,10 +68,10 @@ def test_judgments_are_converted(name: str, tmp_path: Path) -> None:
     code, line = JUDGMENTS[name]
     path, output = tmp_path / "in.txt", tmp_path / "out.txt"
     rows = [line(q, d, grade) for q, grades in QRELS.items() for d, grade in grades.items()]
-    path.write_text("\n".join(rows) + "\n")
-    (finding,) = validate_qrels(path).errors
+    path.write_text("\n".join([name] * ("," in name) + rows) + "\n")
+    *_, finding = validate_qrels(path).errors
     assert (finding.code, finding.fix) == (code, "no")
-    follow(finding.remedy, path, output)
+    follow(finding.remedy, output)
     assert load_qrels(output).to_dict() == QRELS
     with pytest.raises(UsageError, match=f"no fix {code}"):
         fix_qrels(path, tmp_path / "fixed.txt", codes=[code])

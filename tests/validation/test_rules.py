@@ -176,10 +176,10 @@ def test_severity_follows_what_is_seen(
             RUN + "1 Q0 " + "d" * (16 << 20) + " 4 1 base\n",
             "the rest of the file is not read",
         ),
-        ("F103", RUN.encode("utf-16-be"), "the text is utf-16"),
-        ("F103", RUN.encode("utf-16-le"), "the text is utf-16"),
-        ("F103", RUN.encode("utf-32-be"), "the text is utf-32"),
-        ("F103", RUN.encode("utf-16"), "the text is utf-16"),
+        *(
+            ("F103", RUN.encode(encoding), f"the text is {encoding[:6]}")
+            for encoding in ("utf-16", "utf-16-be", "utf-16-le", "utf-32-be")
+        ),
     ],
 )
 def test_message_says_what_is_seen(

@@ -101,11 +101,11 @@ def find_collection_files(spec: str | Path) -> CollectionFiles:
     }
     complete = [layout for layout in _LAYOUTS if files.keys() >= {*layout}]
     if not complete or files.keys() >= {"queries.jsonl", "topics.tsv"}:
-        remedy = "; ".join(", ".join(layout) for layout in (_LAYOUTS[0], _LAYOUTS[-1]))
         raise InputError(
             f"expected the files of BEIR or TREC layout but found {', '.join(files) or 'none'}",
             where=str(folder),
-            remedy=f"give the files of one layout: {remedy}",
+            remedy="give the files of one layout: "
+            + "; ".join(", ".join(layout) for layout in (_LAYOUTS[0], _LAYOUTS[-1])),
         )
     return CollectionFiles(*map(files.__getitem__, complete[0]))
 
@@ -122,8 +122,11 @@ def _find(folder: Path, name: str) -> Path | None:
     """Find a file, plain or compressed; several are an error."""
     found = [path for suffix in ("", *SUFFIXES) if (path := folder / (name + suffix)).is_file()]
     if len(found) > 1:
-        names = " and ".join(path.name for path in found)
-        raise InputError(f"found both {names}", where=str(folder), remedy="keep one")
+        raise InputError(
+            f"found both {' and '.join(path.name for path in found)}",
+            where=str(folder),
+            remedy="keep one",
+        )
     return found[0] if found else None
 
 
@@ -299,12 +302,12 @@ def iter_corpus(path: str | Path) -> Iterator[CorpusDocument]:
         doc_id, title, text = record.get(id_key), record.get("title") or "", record.get(text_key)
         doc_id = str(doc_id) if type(doc_id) is int else doc_id
         if not (isinstance(doc_id, str) and isinstance(title, str) and isinstance(text, str)):
-            names = f"id: {', '.join(ID_KEYS)}; text: {', '.join(TEXT_KEYS)}"
             raise FormatError(
                 f"expected an id in '{id_key}', and texts in '{text_key}' and 'title'",
                 path=shown,
                 line=line,
-                remedy=f"name the fields as in the first line ({names})",
+                remedy="name the fields as in the first line "
+                f"(id: {', '.join(ID_KEYS)}; text: {', '.join(TEXT_KEYS)})",
             )
         first, problem = lines.setdefault(doc_id, line), id_problem(doc_id, "document")
         if problem or first != line:

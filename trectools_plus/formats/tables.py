@@ -336,8 +336,10 @@ def conform(
 
 
 def _cast(column: pl.Series, dtype: type[pl.DataType], kind: str) -> pl.Series:
-    lossy = dtype == pl.String and not (
-        column.dtype.is_integer() or column.dtype in (pl.String, pl.Categorical, pl.Enum, pl.Null)
+    lossy = column.dtype.is_temporal() or (
+        dtype == pl.String
+        and not column.dtype.is_integer()
+        and column.dtype not in (pl.String, pl.Categorical, pl.Enum, pl.Null)
     )
     cast: pl.Series | None = None
     with suppress(pl.exceptions.PolarsError):

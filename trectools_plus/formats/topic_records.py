@@ -22,6 +22,7 @@ from trectools_plus.formats.interchange.names import (
     TABLE_TOPIC_IDS,
     TOP_KEYS,
     TOPIC_TEXTS,
+    names_of,
     normalize,
 )
 from trectools_plus.formats.interchange.table_files import Header
@@ -91,12 +92,11 @@ class Problems:
         found = [problem for problem, _ in self.groups.values() if problem.severity != "warning"]
         for problem in sorted(found, key=lambda problem: problem.line):
             if problem.blocks_scoring is not False:
-                remedy = problem.remedy and problem.remedy[:1].lower() + problem.remedy[1:]
                 raise FormatError(
                     f"{problem.message} ({problem.code})",
                     path=path,
                     line=problem.line,
-                    remedy=remedy,
+                    remedy=problem.remedy and problem.remedy[:1].lower() + problem.remedy[1:],
                 )
 
 
@@ -205,7 +205,7 @@ def iter_lines(text: str, problems: Problems) -> Iterator[Topic]:
             "T101",
             lines[0][0],
             "this is a run, or qrels",
-            remedy="Use 'runs validate' or 'qrels validate' for it",
+            remedy="Use 'runs validate' or 'trectools-plus qrels validate' for it",
         )
         return
     form = next(form for form, row in _LINE_FORMS.items() if _are_topics(sample, row))
@@ -213,8 +213,7 @@ def iter_lines(text: str, problems: Problems) -> Iterator[Topic]:
         report_other_form(lines[0][0], f"lines {form}", problems)
     elif sample and is_header(sample[0].split("\t")):
         at, line = lines.pop(0)
-        shown = visible(line.replace("\t", " "))
-        problems.add("T103", at, f"header line '{shown}'", blocks_scoring=False)
+        problems.add("T103", at, f"header line {quoted(line)}", blocks_scoring=False)
     for at, line in lines:
         match = _LINE_FORMS[form].fullmatch(line)
         if match is None:
@@ -291,7 +290,7 @@ def read_json_lines(text: str, problems: Problems) -> list[Topic]:
     return topics
 
 
-_LISTS = ("topics", "queries", "questions", "data", "records", "items", "claims", "testcases")
+_LISTS = names_of("topics queries questions data records items claims testcases")
 _TURNS = {"turn", "turns", "utterances", "conversation"}
 
 
@@ -345,24 +344,10 @@ def _topic_of(mapping: Node) -> Topic:
     return Topic(key.line, key.text or None, fields=mapping.fields)
 
 
-_ELEMENTS = ("top", "topic", "query", "question", "productionrequest", "request", "q", "doc")
+_ELEMENTS = names_of("top topic query question productionrequest request q doc")
 """The elements that can be topics; the first that a file has are."""
-_SGML_TAGS = (
-    "num",
-    "dom",
-    "title",
-    "desc",
-    "smry",
-    "narr",
-    "con",
-    "fac",
-    "def",
-    "query",
-    "question",
-    "summary",
-    "description",
-    "narrative",
-    "slang",
+_SGML_TAGS = names_of(
+    "num dom title desc smry narr con fac def query question summary description narrative slang"
 )
 _LABEL = re.compile(
     r"^(?:Number|Domain|Topic|Description|Summary|Narrative|Concept\(s\)|Factor\(s\)"
@@ -402,11 +387,11 @@ def read_markup(text: str, problems: Problems) -> list[Topic]:
         _check_xml(text, problems)
     name = next((name for name in _ELEMENTS if name in names), None)
     if name is None:
-        seen = ", ".join(sorted(names)[:9]) or "none"
         problems.add(
             "T104",
             1,
-            f"expected <top> or <topic> elements but found none (elements: {seen})",
+            "expected <top> or <topic> elements but found none "
+            f"(elements: {', '.join(sorted(names)[:9]) or 'none'})",
             remedy="Give topics as TSV, JSON Lines, SGML or XML",
         )
         return []

@@ -171,9 +171,10 @@ def _fill(topics: list[Topic], options: TopicOptions, table: TopicTable) -> None
     table.topics = topics
     is_usual = id_field in (*ID_KEYS, "number", "num") and len(texts) == 1 and texts[0] in TEXT_KEYS
     if topics and (wanted or not is_usual):
-        shown = ", ".join(map(visible, texts)) or "the element"
-        place = f"id from {visible(id_field or 'its place')}, text from {shown}"
-        table.read_as = f"{plural(len(topics), 'topic')}: {place}"
+        table.read_as = (
+            f"{plural(len(topics), 'topic')}: id from {visible(id_field or 'its place')}, text "
+            f"from {', '.join(map(visible, texts)) or 'the element'}"
+        )
 
 
 def _report_missing(topic: Topic, what: str, problems: Problems) -> None:
@@ -276,7 +277,7 @@ def read_topics(path: str | Path, options: TopicOptions = DEFAULTS) -> Topics:
             path=source.path,
             line=text.count("\n", 0, bare.start()) + 1,
             column=bare.start() - text.rfind("\n", 0, bare.start()),
-            remedy="convert the line ends to LF: topics validate FILE --fix OUT",
+            remedy="convert the line ends to LF: trectools-plus topics validate FILE --fix OUT",
         )
     table = read_any(text, form_of(source.path, text), options)
     if table.other is not None and not table.other.is_empty:

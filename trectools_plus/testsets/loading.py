@@ -283,7 +283,8 @@ def declared_language(test_set: TestSet, where: str) -> str:
         raise FormatError(
             f"texts in several languages: {', '.join(declared)}",
             path=where,
-            remedy="write one set per language: testset convert SET OUT --split-languages",
+            remedy="write one set per language: trectools-plus testset convert SET OUT "
+            "--split-languages",
         )
     return "".join(declared)
 

@@ -29,7 +29,8 @@ if TYPE_CHECKING:
 
     from trectools_plus.formats.tables import Qrels, Run, Topics
 
-_View = TypeVar("_View", RunView, QrelsView)
+View = TypeVar("View", RunView, QrelsView)
+"""A view of a run, or of qrels."""
 
 
 def validate_run(
@@ -180,9 +181,7 @@ def check_view(view: TableView) -> list[Finding]:
 
 def check_pair_view(pair: PairView) -> list[Finding]:
     """Run the rules on a run with its qrels or topics; see :func:`check_view`."""
-    is_alone = pair.qrels is None and pair.topic_ids is None and pair.collection is None
-    rules = [RULES["P110"]] if is_alone else RULES  # which needs only the run
-    return run_rules(pair, ("pair",), pair.reported_view, rules=rules)
+    return run_rules(pair, ("pair",), pair.reported_view)
 
 
 def run_rules(
@@ -211,8 +210,8 @@ def run_rules(
 
 
 def _view_of(
-    data: Any, read: Callable[[str], _View | FileReport], kind: type[_View]
-) -> _View | FileReport:
+    data: Any, read: Callable[[str], View | FileReport], kind: type[View]
+) -> View | FileReport:
     """Return the view of a run or of qrels in any form; a report if a file is damaged."""
     if isinstance(data, kind):
         return data
@@ -232,8 +231,9 @@ def report_view(view: TableView, pair: PairView | None = None) -> FileReport:
 
 def report_on(view: TableView, findings: Sequence[Finding]) -> FileReport:
     """Return the report with the findings on a file."""
-    sizes = view.n_rows, view.n_queries
-    return FileReport(view.path, view.kind, *sizes, tuple(findings), view.read_as)
+    return FileReport(
+        view.path, view.kind, view.n_rows, view.n_queries, tuple(findings), view.read_as
+    )
 
 
 def damaged_report(error: FormatError, kind: str) -> FileReport:
@@ -287,8 +287,9 @@ class Choices:
         """
         base = PROFILES.get(profile or "default")
         if base is None:
-            known = ", ".join(PROFILES)
-            raise UsageError(f"unknown profile '{profile}'", remedy=f"profiles: {known}")
+            raise UsageError(
+                f"unknown profile '{profile}'", remedy=f"profiles: {', '.join(PROFILES)}"
+            )
         base = replace(base, max_depth=max_depth or base.max_depth, strict=strict)
         if not select and not ignore:
             return base
@@ -302,8 +303,11 @@ class Choices:
 
     def apply(self, report: FileReport) -> FileReport:
         """Return the report with the chosen findings and the severities of the profile."""
-        chosen = (one for one in report.findings if self.chosen(one.code))
-        findings = (replace(one, severity=self.severity(one)) for one in chosen)
+        findings = (
+            replace(finding, severity=self.severity(finding))
+            for finding in report.findings
+            if self.chosen(finding.code)
+        )
         return replace(report, findings=tuple(findings))
 
     def severity(self, finding: Finding) -> Severity:

@@ -215,7 +215,9 @@ def notes_on_findings(of_runs: Iterable[Finding], of_qrels: Iterable[Finding] = 
             changes = "changes" if len(places) == 1 else "change"
             what = "that may lower figures" if lowers else f"that {changes} no figure"
             codes = dict.fromkeys(finding.code for finding in findings)
-            kinds = dict.fromkeys("qrels" if code[0] == "Q" else "runs" for code in codes)
+            kinds = dict.fromkeys(
+                "trectools-plus qrels" if code[0] == "Q" else "runs" for code in codes
+            )
             see = " and ".join(f"`{kind} validate`" for kind in kinds)
             text = f"{plural(len(places), 'finding')} {what}: {', '.join(codes)}; see {see}"
             notes.append(text if lowers else MinorNote(text))

@@ -10,23 +10,24 @@ import re
 from collections.abc import Callable, Sequence, Set
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from trectools_plus.choices import MAX_TAG_LENGTH
 from trectools_plus.display import Displayed
 from trectools_plus.errors import FormatError, UsageError
+from trectools_plus.formats.columns.columns import Columns
 from trectools_plus.formats.columns.ids import Rows, join_texts
 from trectools_plus.formats.files.content import BOM, FileContent, read_file
 from trectools_plus.formats.files.guards import refuse_overwriting
+from trectools_plus.formats.interchange.names import KindName
 from trectools_plus.formats.lexing import lex
 from trectools_plus.formats.writing import open_output, valid_tag
 from trectools_plus.text import plural
-from trectools_plus.validation.engine import check_view
+from trectools_plus.validation.engine import View, check_view
 from trectools_plus.validation.findings import Finding, Fix
 from trectools_plus.validation.parts import ViewSettings
-from trectools_plus.validation.registry import Subject
 from trectools_plus.validation.rules import RULES
 from trectools_plus.validation.rules.qrels import repeats
 from trectools_plus.validation.views.kinds import QrelsView, RunView
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
     import polars as pl
 
 Codes = Set[str]
-_View = TypeVar("_View", RunView, QrelsView)
 
 _MAX_ROUNDS = 5
 _CODES = re.compile(r"(?i)([FRQTP][0-9]{3}[, ]*)*")
@@ -152,9 +152,7 @@ def fix_run(
     """
 
     view_of = ViewSettings(None, max_tag_length).view
-    return _write_fixed(
-        "run", lambda source: view_of(lex(source, "run")), _fix_run, path, output, codes
-    )
+    return _write_fixed("run", view_of, _fix_run, path, output, codes)
 
 
 def _fix_run(view: RunView, codes: Codes) -> pl.DataFrame:
@@ -196,15 +194,7 @@ def fix_qrels(path: str | Path, output: str | Path, *, codes: Sequence[str] = ()
         UsageError: If the output is the input, or a code has no fix for qrels.
         InputError: If a file cannot be read, or the output cannot be written.
     """
-
-    return _write_fixed(
-        "qrels",
-        lambda source: QrelsView.of_file(lex(source, "qrels")),
-        _fix_qrels,
-        path,
-        output,
-        codes,
-    )
+    return _write_fixed("qrels", QrelsView.of_file, _fix_qrels, path, output, codes)
 
 
 def _fix_qrels(view: QrelsView, codes: Codes) -> pl.DataFrame:
@@ -212,8 +202,7 @@ def _fix_qrels(view: QrelsView, codes: Codes) -> pl.DataFrame:
 
     rows = _rows_of(view)
     if "Q111" in codes:
-        grades = pl.col("c4").str.replace(r"^([+-]?[0-9]+)\.0*$", "$1")
-        rows = rows.with_columns(grades)
+        rows = rows.with_columns(pl.col("c4").str.replace(r"^([+-]?[0-9]+)\.0*$", "$1"))
     if "Q141" in codes:
         rows = rows[np.setdiff1d(rows["row"], repeats(view, agree=True).rows)]
     if "Q151" in codes:
@@ -222,9 +211,9 @@ def _fix_qrels(view: QrelsView, codes: Codes) -> pl.DataFrame:
 
 
 def _write_fixed(
-    kind: Subject,
-    open_view: Callable[[FileContent], _View],
-    fix: Callable[[_View, Codes], pl.DataFrame],
+    kind: KindName,
+    view_of: Callable[[Columns], View],
+    fix: Callable[[View, Codes], pl.DataFrame],
     path: str | Path,
     output: str | Path,
     codes: Sequence[str],
@@ -237,7 +226,7 @@ def _write_fixed(
         return FixSummary(str(path), None, error.what)
     text, applied, wanted = source.data, dict[str, Applied](), dict[str, Finding]()
     for _ in range(_MAX_ROUNDS):
-        view = open_view(FileContent(str(path), text))
+        view = view_of(lex(FileContent(str(path), text), kind))
         findings = check_view(view)
         if reason := _reason_against(view, findings):
             return FixSummary(source.path, None, reason)
@@ -254,9 +243,11 @@ def _write_fixed(
             text = _text_of(view, fix(view, first))
         if text == before:
             break
-        for code in (code for code in wanted if code in first):
-            finding, what = wanted[code], RULES[code].fixed
-            applied.setdefault(code, Applied(code, finding.name, finding.count, what))
+        applied |= {
+            code: Applied(code, finding.name, finding.count, RULES[code].fixed)
+            for code, finding in wanted.items()
+            if code in first and code not in applied
+        }
     with open_output(output) as stream:
         stream.write(text)
     return FixSummary(
@@ -278,7 +269,7 @@ def _reason_against(view: RunView | QrelsView, findings: Sequence[Finding]) -> s
     return f"it is not in TREC form; {view.conversion}" if view.origin else None
 
 
-def _check_arguments(kind: Subject, path: str | Path, output: str | Path, codes: Codes) -> None:
+def _check_arguments(kind: KindName, path: str | Path, output: str | Path, codes: Codes) -> None:
     if str(output) == "-":
         raise UsageError(
             "cannot write a fixed file to standard output", where="--fix -", remedy="name a file"
@@ -295,8 +286,8 @@ def _check_arguments(kind: Subject, path: str | Path, output: str | Path, codes:
 
 def _rows_of(view: RunView | QrelsView) -> pl.DataFrame:
     """Return the rows as strings, in columns ``c1``, ``c2``, …, with their number in ``row``."""
-    rows = view.file.rows.drop("line").slice(int(view.shape.header_in_rows))
-    return rows.with_row_index("row")
+    n_headers = int(view.shape.header_in_rows)
+    return view.file.rows.drop("line").slice(n_headers).with_row_index("row")
 
 
 def _in_order(rows: pl.DataFrame, order: Rows) -> pl.DataFrame:

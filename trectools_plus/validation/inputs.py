@@ -59,8 +59,7 @@ def as_qrels(
     """
     if isinstance(qrels, Run):
         raise unexpected(qrels, QRELS)
-    renamed = qrels if is_path(qrels) else rename_columns(qrels, columns)
-    return _as_table(renamed, Qrels, load, "judgments")
+    return _as_table(rename_columns(qrels, columns), Qrels, load, "judgments")
 
 
 def as_run(
@@ -196,7 +195,7 @@ def _are_judgments(data: Input) -> bool:
         return isinstance(data, Qrels) or is_catalogue_name(data)
     grades = [name for name in GRADES if "score" not in name]
     fields = {"relevance": grades, "score": ("score",)}
-    return list(find_fields(list(map(str, data.columns)), fields)) == ["relevance"]
+    return [*find_fields(map(str, data.columns), fields)] == ["relevance"]
 
 
 def _opened(read: Callable[[Any], TableView | FileReport], path: Any) -> TableView | None:

@@ -15,6 +15,7 @@ from trectools_plus.formats.files.content import read_file
 from trectools_plus.formats.interchange.names import ColumnNames, KindName, column_names
 from trectools_plus.text import listed
 from trectools_plus.validation.engine import (
+    View,
     check_pair_view,
     check_view,
     damaged_report,
@@ -34,8 +35,6 @@ from trectools_plus.validation.views.kinds import QrelsView, RunView
 
 if TYPE_CHECKING:
     from trectools_plus.formats.tables import Qrels, Run, Topics
-
-_View = TypeVar("_View", RunView, QrelsView)
 
 
 def load_run(
@@ -113,7 +112,7 @@ def accept_run(
     return (*findings, *on_ids)
 
 
-def refuse_report(opened: _View | FileReport) -> _View:
+def refuse_report(opened: View | FileReport) -> View:
     """Return a view, or refuse a file of which there is only a report."""
     if isinstance(opened, FileReport):
         refuse_errors(opened.findings)

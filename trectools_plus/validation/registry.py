@@ -28,8 +28,8 @@ class Case:
 
     The message and the remedy are templates. Their values are ``count`` and ``more``
     (all places but the first), the fields of the first row (with ``other_`` for the row that it is
-    compared with) or the text of the first line, and the ``view``. Parts in brackets are for
-    several places.
+    compared with) or the text of the first line, and the ``view``. Parts in brackets that begin
+    with a blank are for several places.
 
     Attributes:
         severity: The severity.
@@ -128,8 +128,8 @@ class Rule:
         return {(self.code, at): found for at, found in enumerate(places) if found.count}
 
     def _describe(self, subject: Any, view: TableView, case: Case, places: Places) -> Finding:
-        counts = {"count": places.count, "more": places.count - 1, "view": subject}
-        values = {**places.first, **counts}
+        count = places.count
+        values = {**places.first, "count": count, "more": count - 1, "view": subject}
         return self.finding(
             view.path,
             sentence(case.message, values),
@@ -140,8 +140,8 @@ class Rule:
             column=places.column if len(places.lines) else None,
             query_id=places.query_id,
             doc_id=places.doc_id,
-            count=places.count,
-            lines=tuple(map(int, places.lines if view.every_line else places.lines[:LINES_KEPT])),
+            count=count,
+            lines=tuple(map(int, places.lines[: None if view.every_line else LINES_KEPT])),
             total=places.first.get("total"),
             note=case.note,
             drop_in=case.drop_in or self.drop_in,
@@ -235,8 +235,10 @@ def rule(
     **further: Any,
 ) -> Rule:
     """Return a rule of one case, or of none if the reader of a file finds the places."""
-    named = {"given", "column", "note", "blocks"} & further.keys()
-    of_case = {field: further.pop(field) for field in named}
+    of_case = {
+        field: further.pop(field)
+        for field in {"given", "column", "note", "blocks"} & further.keys()
+    }
     cases = [Case(severity, message, where, **of_case)] if where else []
     return rule_of_cases(
         code, name, severity, checks, rationale, example, remedy, *cases, **further
@@ -270,8 +272,9 @@ class Registry:
         """
         codes: list[str] = []
         for text in texts:
-            of_prefix = (row for row in self if row.code.startswith(text.upper()))
-            rows = self.named(text) or [row for row in of_prefix if not row.optional]
+            rows = self.named(text) or [
+                row for row in self if row.code.startswith(text.upper()) and not row.optional
+            ]
             if not rows:
                 raise UsageError(
                     f"no rule has the name '{text}' or a code that starts with it",

@@ -69,6 +69,7 @@ def test_declared_fields_decide(tmp_path: Path, text: str, rows: list[tuple[obje
     "text",
     [
         '{"q": {"docs": ["a", "b"], "scores": [0.1, 0.9]}}',
+        '{"q": {"docs": ["a", "b"], "candidates": ["c"]}}',
         '{"q": [{"doc_id": "a", "weight": 2}, {"doc_id": "b", "weight": 3}]}',
         '{"query_id": "q", "results": [{"doc_id": "a", "weight": 2}]}',
         '{"query_id": "q", "results": ["a", "b"], "scores": [0.1, 0.9]}',
@@ -85,10 +86,17 @@ def test_lists_of_unknown_meaning_are_refused(tmp_path: Path, text: str) -> None
         convert_run(path)
 
 
-def test_unknown_fields_are_no_grades(tmp_path: Path) -> None:
-    path = write(tmp_path / "file", '{"q": [{"doc_id": "a", "relevant": false}, {"doc_id": "b"}]}')
-    with pytest.raises(FormatError, match="no relevance"):
-        convert_qrels(path)
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"q": [{"doc_id": "a", "relevant": false}, {"doc_id": "b"}]}',
+        '{"q": {"relevant": ["a"], "not_relevant": ["b"]}}',
+        '{"q": {"relevant": {"a": 2}, "judged": ["a", "b"]}}',
+    ],
+)
+def test_unknown_fields_are_no_grades(tmp_path: Path, text: str) -> None:
+    with pytest.raises(FormatError, match=r"no relevance|separate lists"):
+        convert_qrels(write(tmp_path / "file", text))
 
 
 RESPONSE = {

@@ -94,5 +94,5 @@ RUN = "1 Q0 d01 1 9.5 base\n1 Q0 d02 2 8.0 base\n"
 def test_runs_and_qrels_are_no_topics(content: str, line: int, tmp_path: Path) -> None:
     [finding] = _report(tmp_path, "topics.txt", content).errors
     assert (finding.code, finding.fix, finding.line) == ("T101", "no", line)
-    assert "'runs validate' or 'qrels validate'" in finding.remedy
+    assert "'runs validate' or 'trectools-plus qrels validate'" in finding.remedy
     assert _report(tmp_path, "topics.txt", "1\t2 plus 2\n").findings == ()

@@ -10,7 +10,7 @@ field, including NUL, bare CR, U+0085, U+00A0 and U+2028.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import accumulate, compress
@@ -280,6 +280,8 @@ class Origin:
         required: The names of the values that each row must have, as in the file.
         notes: What the arrangement added, one clause each.
         left_out: The names of the columns that are not used.
+        columns: The column of each field, as the option ``--columns`` names it.
+        repeated: The name of a column of which there are several, so that a field is not clear.
         has_lines: False if the lines of the rows are unknown.
         systems: The column that may name the system of each row, or in qrels the type of judgment,
             with its values, if there are several.
@@ -290,6 +292,8 @@ class Origin:
     required: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     left_out: tuple[str, ...] = ()
+    columns: Mapping[str, str] = field(default_factory=dict)
+    repeated: str = ""
     has_lines: bool = True
     systems: str | None = None
 

@@ -70,12 +70,20 @@ def arrange_table(
         if place not in places.values() and name
     }
     tags = {header.names[places["tag"]]: "tag"} if "tag" in places else {}
+    plain = [normalize(name) for name in header.names]
+    unclear = (
+        header.names[places[field]]
+        for field in required
+        if field not in columns and plain.count(plain[places[field]]) > 1
+    )
     origin = Origin(
         header.format,
         (header.line, header.text) if header.line else None,
         tuple(header.names[places[field]] for field in required),
         notes,
         left_out=tuple(further),
+        repeated=next(unclear, ""),
+        columns={field: header.names[place] for field, place in places.items()} | {**columns},
         has_lines=table.has_lines,
         systems=_find_systems(frame, kind, {**tags, **further}),
     )
@@ -121,8 +129,7 @@ def _value(
     if not value.separator:
         return column
     parts = column.str.split(value.separator)
-    shared = (other for other in values.values() if other and other.place == value.place)
-    n_parts = max(other.part for other in shared)
+    n_parts = max(other.part for other in values.values() if other and other.place == value.place)
     part = parts.list.get(value.part - 1, null_on_oob=True)
     return pl.when(parts.list.len() == n_parts).then(part).otherwise(pl.lit(""))
 

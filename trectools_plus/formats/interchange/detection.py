@@ -127,14 +127,14 @@ def _read_mapped(source: FileContent, kind: Kind, columns: ColumnNames) -> Heade
         FormatError: If a column does not exist.
     """
     head = _head_of(source)
-    first = find_header(head, lambda _: True)
     header = find_header(head, lambda names: kind.find(names, columns) is not None)
     has_positions = all(map(_POSITION.fullmatch, columns.values()))
-    if has_positions and first is not None and not _names_fields(first, columns):
-        names = tuple(str(number) for number in range(1, len(first.names) + 1))
-        is_complete = kind.find(names, columns) is not None
-        header = replace(first, line=0, text="", names=names) if is_complete else None
-    if header is None:
+    if has_positions and header is not None and not _names_fields(header, columns):
+        names = tuple(str(number) for number in range(1, len(header.names) + 1))
+        header = replace(header, line=0, text="", names=names)
+    places = kind.find(header.names, columns) if header else None
+    if not header or not places:
+        first = find_header(head, lambda _: True)
         shown = "no table" if first is None else f"columns: {', '.join(first.names[:20])}"
         named = ", ".join(f"{field}={name}" for field, name in columns.items())
         raise FormatError(
@@ -143,7 +143,7 @@ def _read_mapped(source: FileContent, kind: Kind, columns: ColumnNames) -> Heade
             path=source.path,
             remedy=_MAPPING_REMEDY,
         )
-    return read_table(text_of(source), header, kind.find(header.names, columns) or {})
+    return read_table(text_of(source), header, places)
 
 
 def _names_fields(header: Header, columns: ColumnNames) -> bool:
@@ -288,5 +288,5 @@ def convert_columns(
     raise FormatError(
         what or "the content has no known format",
         path=source.path,
-        remedy=remedy or f"see `{kind.rstrip('s')}s convert -h`, or add --columns",
+        remedy=remedy or f"see `trectools-plus {kind.rstrip('s')}s convert -h`, or add --columns",
     )

@@ -77,7 +77,12 @@ FORMS = (
 )
 """The forms, in the order in which their keys are looked for."""
 
-_LISTS = {normalize(key) for form in FORMS for key in (form.run, form.qrels)}
+_ID_LISTS = {
+    "score": {normalize(form.run) for form in FORMS},
+    "relevance": {normalize(form.qrels) for form in FORMS}
+    | {"irrelevant", "notrelevant", "nonrelevant", "judged"},
+}
+"""The keys of lists of ids, by the field of a result that they stand for."""
 _VALUE_LISTS = {"scores", "distances", "similarities", "ranks", "grades"}
 _TEXTS = ("topic", "q", "query", "querytext")
 """Names of ids that are those of texts too."""
@@ -250,7 +255,7 @@ class _Reader:
                 return self._results_of(results)
             if not isinstance(results, list | dict):
                 continue
-            if values := _VALUE_LISTS & names.keys() | _parallel_lists(names, results):
+            if values := _VALUE_LISTS & names.keys() | _lists_beside(names, key, self.value):
                 raise UnknownFormError(
                     f"{key} and {listed(sorted(values))} are separate lists", remedy=_SPLIT
                 )
@@ -324,18 +329,25 @@ class _Reader:
         )
 
 
-def _parallel_lists(names: dict[str, Any], results: list[Any] | dict[str, Any]) -> set[str]:
-    """Return the names of lists that can hold the values of listed ids."""
-    if not all(isinstance(result, str | int) for result in results):
+def _lists_beside(names: dict[str, Any], key: str, value: str) -> set[str]:
+    """Return the keys of lists beside listed ids: with the values of these ids, or more ids.
+
+    Args:
+        names: The values in an object, by normalized key.
+        key: The key of the listed ids.
+        value: The field of a result or judgment that is not an id.
+    """
+    if not all(isinstance(result, str | int) for result in names[key]):
         return set()
+    ids, others = _ID_LISTS[value], _ID_LISTS["score"] | _ID_LISTS["relevance"]
     return {
         name
-        for name, values in names.items()
-        if isinstance(values, list)
-        and len(values) == len(results)
-        and all(isinstance(value, int | float) for value in values)
-        and values is not results
-        and name not in _LISTS
+        for name, items in names.items()
+        if name != key
+        and items
+        and isinstance(items, list | dict)
+        and (name in ids or (len(items) == len(names[key]) and name not in others))
+        and all(isinstance(item, str | int if name in ids else int | float) for item in items)
     }
 
 

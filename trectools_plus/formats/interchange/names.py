@@ -35,7 +35,7 @@ TABLE_TOPIC_IDS = names_of(
 
 # Topics: the text.
 
-TEXT_KEYS = ("text", "query_text", "query", "title")
+TEXT_KEYS = names_of("text query_text query title")
 """Names of the text in test sets."""
 TOPIC_TEXTS = names_of(
     "text querytext querytxt query title question topictitle querytitle topictext questiontext "
@@ -49,7 +49,7 @@ JOINED_TEXTS = names_of(
     "informationneed narrative narr background"
 )
 """Names of fields that are joined if a file has no field of ``TOPIC_TEXTS``."""
-LONG_TEXTS = ("narrative", "narr", "context", "background")
+LONG_TEXTS = names_of("narrative narr context background")
 """``JOINED_TEXTS`` that explain a text instead of being part of it, unless they are alone."""
 TABLE_TEXTS = names_of(
     "text querytext query question title topictext questiontext searchquery utterance topic q"
@@ -58,17 +58,17 @@ TABLE_TEXTS = names_of(
 
 # Test sets.
 
-ID_KEYS = ("query_id", "id", "qid", "_id", "case_id")
-GRADED_KEYS = ("relevant", "relevant_docs", "relevant_documents", "judgments", "qrels")
+ID_KEYS = names_of("query_id id qid _id case_id")
+GRADED_KEYS = names_of("relevant relevant_docs relevant_documents judgments qrels")
 """Names of judgments with a grade for each document."""
 LISTED_KEYS = ("expected_hpo_ids", "hpo_ids")
 """Names of judgments that are a list of relevant ids."""
 JUDGED_KEYS = (*GRADED_KEYS, *LISTED_KEYS)
-NOTE_KEYS = ("category", "difficulty", "query_type", "hpo_domain", "language", "description")
+NOTE_KEYS = names_of("category difficulty query_type hpo_domain language description")
 CASE_KEYS = (*ID_KEYS, *TEXT_KEYS, *JUDGED_KEYS, *NOTE_KEYS)
-DOC_ID_KEYS = ("doc_id", "docid", "document_id", "docno", "corpus_id", "id", "hpo_id", "term_id")
+DOC_ID_KEYS = names_of("doc_id docid document_id docno corpus_id id hpo_id term_id")
 """Names of the document id in a judgment."""
-GRADE_KEYS = ("grade", "relevance", "rel", "relevance_grade")
+GRADE_KEYS = names_of("grade relevance rel relevance_grade")
 """Names of the grade in a judgment."""
 SPAN_KEY = "span"
 """The name of the words of the text that name a document, in its judgment."""
@@ -183,7 +183,7 @@ CORPUS = Kind(
     },
     ("doc_id", "text"),
 )
-KINDS: Mapping[KindName, Kind] = {"run": RUN, "qrels": QRELS}
+KINDS: Mapping[str, Kind] = {"run": RUN, "qrels": QRELS}
 
 
 def normalize(name: str) -> str:

@@ -13,6 +13,7 @@ import numpy as np
 from trectools_plus.formats.columns.columns import LONG_LINE_BYTES, OddLines
 from trectools_plus.formats.files.content import BOM
 from trectools_plus.formats.files.limits import MAX_LINE_BYTES
+from trectools_plus.formats.files.opening import SUFFIXES
 from trectools_plus.validation.registry import Case, Rule, rule, rule_of_cases
 from trectools_plus.validation.views.places import Pairs, Places
 from trectools_plus.validation.views.tables import (
@@ -22,8 +23,6 @@ from trectools_plus.validation.views.tables import (
     has_wide_encoding,
 )
 
-_SUFFIXES = {"gzip": ".gz", "bz2": ".bz2", "xz": ".xz", "zstd": ".zst"}
-
 
 def at_start(test: Callable[[Any], object]) -> Callable[[TableView], Places]:
     """Return a function that returns the first line with data if a file passes a test."""
@@ -32,9 +31,8 @@ def at_start(test: Callable[[Any], object]) -> Callable[[TableView], Places]:
 
 def is_misnamed(table: TableView) -> bool:
     """Return whether the name of a file does not match the compression of the content."""
-    suffix = Path(table.path).suffix.lower()
-    named = suffix if suffix in _SUFFIXES.values() else ""
-    return table.path != "-" and named != _SUFFIXES.get(table.file.source.compression or "", "")
+    named = SUFFIXES.get(Path(table.path).suffix.lower())
+    return table.path != "-" and named != table.file.source.compression
 
 
 def bad_byte(table: TableView) -> Places:
@@ -107,12 +105,8 @@ def n_needed(table: TableView) -> int:
     return len(table.origin.required) if table.origin else table.file.n_fields
 
 
-few_values = Case(
-    "error",
-    "{n_fields:column}, need {view.layout}[ (on {count} lines)]",
-    short_lines,
-    remedy="Write all columns on every line, or name those of another layout: {view.conversion} "
-    "--columns",
+few_values = partial(
+    Case, "error", "{n_fields:column}, need {view.layout}[ (on {count} lines)]", short_lines
 )
 
 
@@ -155,6 +149,15 @@ header_of_table = in_other_form(
     partial(header_line, arranged=True),
 )
 """The case of a file in another form that has a header."""
+
+header_with_repeats = partial(
+    in_other_form,
+    "the header {text!q} has several columns {view.origin.repeated!q}",
+    partial(header_line, arranged=True),
+    given=lambda table, _: table.origin.repeated,
+    blocks=None,
+)
+"""The case of a header in which it is not clear which column has a field."""
 
 
 def row_behind_hash(code: str, row: str) -> Rule:
@@ -230,8 +233,12 @@ def lines_with(table: TableView, pattern: re.Pattern[bytes]) -> Places:
     first = min(characters)
     character = characters[first].decode()
     column = None if columns.origin else columns.line_text(first).find(character) + 1
-    shown = {"name": f"character U+{ord(character):04X}"}
-    return Places(len(characters), sorted(characters), column, first=shown)
+    return Places(
+        len(characters),
+        sorted(characters),
+        column,
+        first={"name": f"character U+{ord(character):04X}"},
+    )
 
 
 def invisible_character(code: str) -> Rule:

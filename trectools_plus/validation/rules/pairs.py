@@ -22,7 +22,6 @@ from trectools_plus.validation.views.places import (
     PairFacts,
     Pairs,
     Places,
-    Value,
     places_in_query,
 )
 from trectools_plus.validation.views.tables import Numbers, TableView
@@ -51,9 +50,10 @@ def lacking(
     if not missing:
         return Places()
     shown = f"{plural(len(missing), 'query', 'queries')} ({listed(missing)})"
-    first: dict[str, Value] = {"queries": shown, "total": len(ids)}
     lines = () if table is None else table.lines_of_queries(missing)
-    return Places(len(missing), lines, query_id=missing[0], first=first)
+    return Places(
+        len(missing), lines, query_id=missing[0], first={"queries": shown, "total": len(ids)}
+    )
 
 
 def no_shared(pair: PairView) -> Places:
@@ -61,13 +61,16 @@ def no_shared(pair: PairView) -> Places:
     if pair.qrels is None or pair.shared_ids or pair.run.n_rows == 0:
         return Places()
     ids = pair.reported_view.query_ids
-    first = {"ours": listed(ids, 3), "theirs": listed(pair.other_view.query_ids, 3)}
-    return Places(len(ids), query_id=ids[0], first=first)
+    return Places(
+        len(ids),
+        query_id=ids[0],
+        first={"ours": listed(ids, 3), "theirs": listed(pair.other_view.query_ids, 3)},
+    )
 
 
 def are_topics(pair: PairView, _: Places) -> bool:
     """Return whether all queries of the run without judgments are topics."""
-    known = pair.shared_ids | set(pair.near_queries) | set(pair.topic_ids or ())
+    known = {*pair.shared_ids, *pair.near_queries, *(pair.topic_ids or ())}
     return pair.topic_ids is not None and known.issuperset(pair.run.query_ids)
 
 
@@ -90,8 +93,12 @@ def near(pair: PairView) -> Places:
     ids = list(filter(matches.__contains__, table.query_ids))
     if not ids:
         return Places()
-    first = {"ours": ids[0], "theirs": matches[ids[0]]}
-    return Places(len(ids), table.lines_of_queries(ids), query_id=ids[0], first=first)
+    return Places(
+        len(ids),
+        table.lines_of_queries(ids),
+        query_id=ids[0],
+        first={"ours": ids[0], "theirs": matches[ids[0]]},
+    )
 
 
 def not_topics(pair: PairView, *, of_run: bool) -> Places:

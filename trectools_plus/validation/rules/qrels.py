@@ -20,6 +20,7 @@ from trectools_plus.validation.rules.files import (
     form_feeds,
     header,
     header_of_table,
+    header_with_repeats,
     invisible_character,
     long_rows,
     returning_queries,
@@ -35,18 +36,6 @@ HIGHEST_SCORED = 10**8
 INT32 = 2**31 - 1
 
 note_header = partial(header, note="it is skipped")
-
-
-swapped = partial(
-    Case,
-    "error",
-    "columns 2 and 3 look swapped; column 3 is always {doc_id!q}",
-    lambda qrels: (
-        Places(qrels.n_rows, qrels.lines([0]), first=qrels.fields_of(0))
-        if qrels.documents_in_column_2
-        else 0
-    ),
-)
 
 
 def has_grades_in_column_2(qrels: QrelsView) -> bool:
@@ -91,14 +80,12 @@ def rows_above(qrels: QrelsView, limit: int) -> Flags:
     return grade > limit
 
 
-def _above(limit: int, severity: SeverityName, why: str, note: str = "") -> Case:
+def _above(limit: int, severity: SeverityName, why: str) -> Case:
     where = partial(rows_above, limit=limit)
-    message = f"grade {{grade!v}}[ (on {{count}} rows)]; {why}"
+    message = f"grade {{relevance!v}}[ (on {{count}} rows)]; {why}"
     blocks = limit >= HIGHEST_SCORED
+    note = "it is scored as it is" if severity == "error" else ""
     return Case(severity, message, where, column=4, blocks=blocks, note=note)
-
-
-_SCORED = "it is scored as it is"
 
 
 def first_rows(qrels: QrelsView, flags: Flags) -> Places:
@@ -106,9 +93,12 @@ def first_rows(qrels: QrelsView, flags: Flags) -> Places:
     ids = list(compress(qrels.query_ids, flags))
     if not ids:
         return Places()
-    lines = qrels.lines_of_queries(ids)
-    first = {"query": ids[0], "ids": listed(ids)}
-    return Places(len(ids), lines, query_id=ids[0], first=first)
+    return Places(
+        len(ids),
+        qrels.lines_of_queries(ids),
+        query_id=ids[0],
+        first={"query": ids[0], "ids": listed(ids)},
+    )
 
 
 def is_nothing_relevant(qrels: QrelsView) -> bool:
@@ -141,11 +131,14 @@ RULES = (
         "error",
         "fewer than 4 fields",
         "Without all four columns, a reader takes the document id for the grade, or stops.",
-        "qrels.txt:3: error Q101: 3 columns, need qid iter docid grade. Write all columns on "
-        "every line, or name those of another layout: trectools-plus qrels convert qrels.txt "
-        "--columns.",
+        "qrels.txt:3: error Q101: 3 columns, need query_id iteration doc_id relevance. Write all "
+        "columns on every line, or name those of another layout: trectools-plus qrels convert "
+        "qrels.txt --columns query=COLUMN,doc_id=COLUMN,relevance=COLUMN --output OUT.",
         "Write all four columns on every line",
-        few_values,
+        few_values(
+            remedy="Write all columns on every line, or name those of another layout: "
+            "{view.conversion} --columns query=COLUMN,doc_id=COLUMN,relevance=COLUMN --output OUT"
+        ),
         without_header,
         blocks_fixing=True,
     ),
@@ -156,13 +149,15 @@ RULES = (
         "more than 4 fields; recognises prels with 5 columns",
         "trec_eval stops at such a line; others read part of the document id as the grade.",
         "qrels.txt:1: error Q102: 5 columns; the document id may contain a space. Write four "
-        "columns on every line, or convert it: trectools-plus qrels convert qrels.txt --columns.",
+        "columns on every line, or convert it: trectools-plus qrels convert qrels.txt --columns "
+        "query=COLUMN,doc_id=COLUMN,relevance=COLUMN --output OUT.",
         "Write four columns on every line",
         Case(
             "error",
             "{n_fields:column}; the document id may contain a space[ (on {count} lines)]",
             long_rows,
-            remedy="Write four columns on every line, or convert it: {view.conversion} --columns",
+            remedy="Write four columns on every line, or convert it: {view.conversion} --columns "
+            "query=COLUMN,doc_id=COLUMN,relevance=COLUMN --output OUT",
         ),
         blocks_fixing=True,
     ),
@@ -177,6 +172,10 @@ RULES = (
         "not in TREC form. Every trectools-plus command reads it; for other tools: trectools-plus "
         "qrels convert qrels.txt --output OUT.",
         "Remove it",
+        header_with_repeats(
+            remedy="Give the numbers of the columns: {view.conversion} --columns "
+            "query=NUMBER,doc_id=NUMBER,relevance=NUMBER --output OUT"
+        ),
         header_of_table,
         note_header(
             "header line {text!q}; trec_eval counts it as a judgment",
@@ -222,24 +221,41 @@ RULES = (
         "Evaluators ignore column 2. If the document ids are there, one document is judged "
         "repeatedly, and no document of a run is judged.",
         "qrels.txt:1: error Q108: columns 2 and 3 look swapped; column 3 is always '0'. Convert "
-        "it with qrels convert --columns query=1,doc_id=2,relevance=4.",
-        "Convert it with qrels convert --columns query=1,doc_id=2,relevance=4",
-        swapped(given=lambda qrels, _: qrels.grade.any()),
-        swapped(remedy="Convert it, if it is a file of SMART: {view.conversion} --output OUT"),
+        "it: trectools-plus qrels convert qrels.txt --columns query=1,doc_id=2,relevance=4 "
+        "--output OUT.",
+        "Name the columns in the option --columns of 'trectools-plus qrels convert'",
+        Case(
+            "error",
+            "columns 2 and 3 look swapped; column 3 is always {doc_id!q}",
+            lambda qrels: (
+                Places(qrels.n_rows, qrels.lines([0]), first=qrels.fields_of(0))
+                if qrels.documents_in_column_2
+                else 0
+            ),
+            remedy="Convert it: {view.conversion} --columns query={view.named[query_id]},"
+            "doc_id={view.named[iteration]},relevance={view.named[relevance]} --output OUT; or, if "
+            "it is a file of SMART, without --columns: {view.conversion} --output OUT",
+        ),
     ),
-    rule(
+    rule_of_cases(
         "Q135",
         "grade-in-column-2",
         "error",
         "column 4 is always 0, and column 2 varies",
         "Evaluators ignore column 2. If the grades are there, nothing is relevant and every score "
         "is 0.",
-        "qrels.txt:1: error Q135: grades seem to be in column 2; column 4 is always 0. Convert it "
-        "with qrels convert --columns query=1,doc_id=3,relevance=2.",
-        "Convert it with qrels convert --columns query=1,doc_id=3,relevance=2",
-        "grades seem to be in column 2; column 4 is always 0",
-        lambda qrels: Places(
-            int(has_grades_in_column_2(qrels)), qrels.lines(range(qrels.n_rows)[:1])
+        "qrels.txt:1: error Q135: grades seem to be in column 2; column 4 is always 0. Convert "
+        "it: trectools-plus qrels convert qrels.txt --columns query=1,doc_id=3,relevance=2 "
+        "--output OUT.",
+        "Name the columns in the option --columns of 'trectools-plus qrels convert'",
+        Case(
+            "error",
+            "grades seem to be in column 2; column 4 is always 0",
+            lambda qrels: Places(
+                int(has_grades_in_column_2(qrels)), qrels.lines(range(qrels.n_rows)[:1])
+            ),
+            remedy="Convert it: {view.conversion} --columns query={view.named[query_id]},"
+            "doc_id={view.named[doc_id]},relevance={view.named[iteration]} --output OUT",
         ),
         drop_in="scores",
     ),
@@ -265,7 +281,7 @@ RULES = (
         "qrels.txt:1: error Q110: grade 'relevant' is not a whole number; trec_eval reads its "
         "start. Write whole numbers.",
         "Write whole numbers",
-        "grade {grade!q} is not a whole number[ (on {count} rows)]; trec_eval reads its start",
+        "grade {relevance!q} is not a whole number[ (on {count} rows)]; trec_eval reads its start",
         partial(not_integers, pattern=DECIMAL, matches=False),
         column=4,
         drop_in="scores",
@@ -281,15 +297,15 @@ RULES = (
         "fraction. Rescale the grades to whole numbers.",
         "Rescale the grades to whole numbers",
         fraction(
-            "grade {grade} is not written as an integer[ (on {count} rows)]; trec_eval ignores "
+            "grade {relevance} is not written as an integer[ (on {count} rows)]; trec_eval ignores "
             "the point",
             given=lambda qrels, places: qrels.rows.grades.has_point.sum() == places.count,
             remedy="Write whole numbers without a point",
             blocks=False,
         ),
         fraction(
-            "grade {other_grade} is not a whole number[ (on {count} rows)]; trec_eval ignores the "
-            "fraction",
+            "grade {other_relevance} is not a whole number[ (on {count} rows)]; trec_eval ignores "
+            "the fraction",
             fix="no",
         ),
         fixed="wrote whole grades without a point",
@@ -305,7 +321,7 @@ RULES = (
         "qrels.txt:2: warning Q121: 1 row with a grade below 0, the first -1; they count as not "
         "relevant, and trec_eval -J drops them. Nothing to do if this is intended.",
         "Nothing to do if this is intended",
-        "{count:row} with a grade below 0, the first {grade}; they count as not relevant, and "
+        "{count:row} with a grade below 0, the first {relevance}; they count as not relevant, and "
         "trec_eval -J drops them",
         lambda qrels: qrels.grade < 0,
         column=4,
@@ -321,10 +337,8 @@ RULES = (
         "qrels.txt:1: error Q122: grade 1000000000; trec_eval needs 8 bytes for each grade up to "
         "it. Rescale the grades to 0 to 4.",
         "Rescale the grades to 0 to 4",
-        _above(HIGHEST_SCORED, "error", "trec_eval needs 8 bytes for each grade up to it", _SCORED),
-        _above(
-            127, "error", "it outweighs all others, and trec_eval's memory grows with it", _SCORED
-        ),
+        _above(HIGHEST_SCORED, "error", "trec_eval needs 8 bytes for each grade up to it"),
+        _above(127, "error", "it outweighs all others, and trec_eval's memory grows with it"),
         _above(10, "warning", "exponential gain is 2^grade, so it outweighs all others"),
         _above(4, "info", "gdeval and ERR stop above 4"),
         tables=True,
@@ -407,7 +421,7 @@ RULES = (
         "qrels.txt:2: warning Q141: d01 is judged again for query 1 with grade 2. Remove the "
         "repeated row.",
         "Remove the repeated row",
-        "{doc_id!v} is judged again for query {query_id!v} with grade {grade}[ ({count} such "
+        "{doc_id!v} is judged again for query {query_id!v} with grade {relevance}[ ({count} such "
         "rows)]",
         partial(repeats, agree=True),
         column=3,
@@ -424,7 +438,7 @@ RULES = (
         "qrels.txt:10: error Q142: d01 has grade 0 here but 2 on line 1, in query 1. Keep one "
         "grade for each document of a query.",
         "Keep one grade for each document of a query",
-        "{doc_id!v} has grade {grade} here but {other_grade} on {other_place}, in query "
+        "{doc_id!v} has grade {relevance} here but {other_relevance} on {other_place}, in query "
         "{query_id!v}[ ({count} such rows)]",
         partial(repeats, agree=False),
         column=4,
@@ -448,8 +462,8 @@ RULES = (
         ),
         Case(
             "error",
-            "column 2 contains subtopics: {doc_id!v} is judged for {other_second!v} and "
-            "{second!v} in query {query_id!v}[ ({count} such rows)]",
+            "column 2 contains subtopics: {doc_id!v} is judged for {other_iteration!v} and "
+            "{iteration!v} in query {query_id!v}[ ({count} such rows)]",
             lambda qrels: qrels.repeats.filter(of_other_subtopic(qrels)),
             column=3,
         ),

@@ -14,6 +14,9 @@ from functools import partial
 import numpy as np
 
 from trectools_plus.formats.columns.ids import Flags, Ids, Rows
+from trectools_plus.formats.interchange.names import names_of
+from trectools_plus.formats.writing import valid_tag
+from trectools_plus.text import listed
 from trectools_plus.validation.registry import Case, rule, rule_of_cases
 from trectools_plus.validation.rules.files import (
     CONTINUES,
@@ -22,6 +25,7 @@ from trectools_plus.validation.rules.files import (
     form_feeds,
     header,
     header_of_table,
+    header_with_repeats,
     invisible_character,
     long_rows,
     returning_queries,
@@ -30,34 +34,43 @@ from trectools_plus.validation.rules.files import (
 )
 from trectools_plus.validation.views.kinds import RunView
 from trectools_plus.validation.views.places import NO_PAIRS, NO_ROWS, Pairs, Places, places_in_query
-from trectools_plus.validation.views.tables import NOT_FINITE
+from trectools_plus.validation.views.tables import NOT_FINITE, is_row
 
 
 def other_format(run: RunView) -> Places:
     """Return the first line of a file in another form, why it is not read, and what to do."""
     if run.shape.verdict != "other-format":
         return Places()
-    from trectools_plus.formats.interchange.detection import json_problem
+    from trectools_plus.formats.interchange.detection import json_problem, text_of
+    from trectools_plus.formats.interchange.table_files import find_header
 
-    problem = json_problem(run.file.source, "run")
-    why, remedy = problem or ("a run has six columns separated by spaces or tabs", None)
-    remedy = remedy or f"{run.conversion} --columns query=1,doc_id=3,score=5"
+    why, remedy = json_problem(run.file.source, "run") or (
+        "a run has six columns separated by spaces or tabs",
+        "Write 'qid Q0 docid rank score tag' on each line",
+    )
+    if header := find_header(text_of(run.file.source), lambda _: True):
+        columns = "query=COLUMN,doc_id=COLUMN,score=COLUMN"
+        if is_row(" ".join(header.names), "run"):
+            columns = "query=1,doc_id=3,score=5"
+        remedy = (
+            f"{run.conversion} --columns {columns} --output OUT, where the file has the columns "
+            f"{listed(header.names, 20)}"
+        )
+    remedy = remedy or "Write the file again"
     return Places(1, [run.shape.first_line or 1], first={"why": why, "do": remedy})
-
-
-_NOT_IN_TAGS = re.compile(r"[^A-Za-z0-9_.\-]")
 
 
 def bad_tags(run: RunView) -> Flags:
     """Flag rows with a tag that is too long, or has characters that tools do not accept."""
     word, first = run.rows.tags.numbered()
     tags = run.rows.tags.texts(first)
-    is_bad = [len(tag) > run.max_tag_length or bool(_NOT_IN_TAGS.search(tag)) for tag in tags]
+    is_bad = [valid_tag(tag, run.max_tag_length) != tag for tag in tags]
     return np.array(is_bad, np.bool_)[word]
 
 
-_WORDS = "NA N/A n/a NULL null NaN nan -NaN -nan None <NA> #NA #N/A"
-READ_AS_MISSING = (*_WORDS.split(" "), "1.#IND", "1.#QNAN", "-1.#IND", "-1.#QNAN")
+READ_AS_MISSING = names_of(
+    "NA N/A n/a NULL null NaN nan -NaN -nan None <NA> #NA #N/A 1.#IND 1.#QNAN -1.#IND -1.#QNAN"
+)
 """Texts that pandas reads as a missing value."""
 
 _is_number = re.compile(r"^[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?$", re.ASCII).match
@@ -175,8 +188,8 @@ def descents(run: RunView) -> Places:
     places = [at for at in range(1, len(ids)) if keys[at] < keys[at - 1]]
     if not places or ids == sorted(ids):
         return Places()
-    first = {"query_id": ids[places[0]], "before": ids[places[0] - 1]}
-    return Places(len(places), query_id=ids[places[0]], first=first)
+    query_id, before = ids[places[0]], ids[places[0] - 1]
+    return Places(len(places), query_id=query_id, first={"query_id": query_id, "before": before})
 
 
 def rows_where(run: RunView, pattern: str, rows: Rows, *, matches: bool = True) -> Rows:
@@ -245,11 +258,14 @@ RULES = (
         "fewer than 6 fields",
         "trec_eval stops at such a line; other readers skip it or use a wrong column as the "
         "score. A short last line means that writing or copying the file was interrupted.",
-        "run.txt:6: error R101: 5 columns, need qid Q0 docid rank score tag. Write all columns on "
-        "every line, or name those of another layout: trectools-plus runs convert run.txt "
-        "--columns.",
+        "run.txt:6: error R101: 5 columns, need query_id q0 doc_id rank score tag. Write all "
+        "columns on every line, or name those of another layout: trectools-plus runs convert "
+        "run.txt --columns query=COLUMN,doc_id=COLUMN,score=COLUMN --output OUT.",
         "Write all six columns on every line",
-        few_values,
+        few_values(
+            remedy="Write all columns on every line, or name those of another layout: "
+            "{view.conversion} --columns query=COLUMN,doc_id=COLUMN,score=COLUMN --output OUT"
+        ),
         blocks_fixing=True,
     ),
     rule(
@@ -277,7 +293,9 @@ RULES = (
         "A run has columns separated by blanks. trec_eval reads other formats as broken rows; "
         "quotes become part of the ids, which then match nothing in the qrels.",
         "run.txt:1: error R103: the format is comma-separated; a run has six columns separated by "
-        "spaces or tabs. trectools-plus runs convert run.txt --columns query=1,doc_id=3,score=5.",
+        "spaces or tabs. trectools-plus runs convert run.txt --columns "
+        "query=1,doc_id=3,score=5 --output OUT, where the file has the columns 1, Q0, d01, 1, 9.5, "
+        "base.",
         "Write 'qid Q0 docid rank score tag' on each line",
         without_header,
         Case("error", "the format is {view.shape.format}; {why}", other_format, remedy="{do}"),
@@ -291,8 +309,8 @@ RULES = (
         "all rows have 4 fields with an integer last: qrels",
         "Runs and qrels are easily swapped, because tools differ in which one they expect first.",
         "run.txt:1: error R104: this looks like qrels (4 columns, the last a grade). Check the "
-        "order of the arguments; use 'qrels validate' for qrels.",
-        "Check the order of the arguments; use 'qrels validate' for qrels",
+        "order of the arguments; use 'trectools-plus qrels validate' for qrels.",
+        "Check the order of the arguments; use 'trectools-plus qrels validate' for qrels",
         "this looks like qrels (4 columns, the last a grade)",
         at_start(lambda run: run.shape.verdict == "wrong-kind"),
         blocks_fixing=True,
@@ -307,6 +325,10 @@ RULES = (
         "does not exist; stricter readers stop.",
         "run.txt:1: error R105: header line 'qid Q0 docno rank score tag'. Remove it.",
         "Remove it",
+        header_with_repeats(
+            remedy="Give the numbers of the columns: {view.conversion} --columns "
+            "query=NUMBER,doc_id=NUMBER,score=NUMBER --output OUT"
+        ),
         header_of_table,
         header("header line {text!q}"),
         fixed="left out the header line",
@@ -335,19 +357,23 @@ RULES = (
     ),
     row_behind_hash("R112", "a row"),
     invisible_character("R114"),
-    rule(
+    rule_of_cases(
         "R108",
         "columns-swapped",
         "error",
         "column 3 is 'Q0', or constant, while column 2 varies",
         "Every tool reads column 3 as the document id: each query then has a single document, "
         "named Q0, many times.",
-        "run.txt:1: error R108: columns 2 and 3 look swapped: 'd01' and 'Q0'. Convert it with "
-        "runs convert --columns query=1,doc_id=2,score=5.",
-        "Convert it with runs convert --columns query=1,doc_id=2,score=5",
-        "columns 2 and 3 look swapped: {second!q} and {doc_id!q}",
-        lambda run: np.arange(run.n_rows if run.documents_in_column_2 else 0),
-        column=2,
+        "run.txt:1: error R108: columns 2 and 3 look swapped: 'd01' and 'Q0'. Convert it: "
+        "trectools-plus runs convert run.txt --columns query=1,doc_id=2,score=5 --output OUT.",
+        "Name the columns in the option --columns of 'runs convert'",
+        Case(
+            "error",
+            "columns 2 and 3 look swapped: {q0!q} and {doc_id!q}",
+            lambda run: np.arange(run.n_rows if run.documents_in_column_2 else 0),
+            column=2,
+            remedy="Convert it: {view.conversion} --columns query=1,doc_id=2,score=5 --output OUT",
+        ),
         drop_in="permissive",
         blocks_fixing=True,
     ),
@@ -361,7 +387,7 @@ RULES = (
         "run.txt:1: warning R107: column 2 is '0', not 'Q0'; TREC checkers reject it and pyserini "
         "reads such a run as MS MARCO. Write Q0 in column 2.",
         "Write Q0 in column 2",
-        "column 2 is {second!q}, not 'Q0'[ (on {count} rows)]; TREC checkers reject it and "
+        "column 2 is {q0!q}, not 'Q0'[ (on {count} rows)]; TREC checkers reject it and "
         "pyserini reads such a run as MS MARCO",
         lambda run: run.rows.second.differ_from("Q0"),
         column=2,
@@ -440,13 +466,15 @@ RULES = (
         "Evaluators sort by score, highest first. Distances (lower is better), or swapped columns "
         "of rank and score, reverse every ranking, and all figures are low.",
         "run.txt:2: error R121: scores rise with rank in 3 of 3 queries; evaluators sort by "
-        "score. Negate distances with runs convert --columns query=1,doc_id=3,score=-5.",
-        "Negate distances with runs convert --columns query=1,doc_id=3,score=-5",
+        "score. Negate distances: trectools-plus runs convert run.txt --columns "
+        "query=1,doc_id=3,score=-5 --output OUT.",
+        "Negate distances with the option --columns of 'runs convert'",
         Case(
             "error",
             "columns 4 and 5 look swapped: decimals, then 1, 2, 3",
             lambda run: np.arange(int(run.swapped_columns)),
-            remedy="Convert it with runs convert --columns query=1,doc_id=3,score=4",
+            remedy="Convert it: {view.conversion} --columns query={view.named[query_id]},"
+            "doc_id={view.named[doc_id]},score={view.named[rank]} --output OUT",
         ),
         Case(
             "error",
@@ -455,6 +483,8 @@ RULES = (
             given=lambda run, places: (
                 are_most(run, places) and run.n_reversed >= MIN_REVERSED * run.n_larger
             ),
+            remedy="Negate distances: {view.conversion} --columns query={view.named[query_id]},"
+            "doc_id={view.named[doc_id]},score=-{view.named[score]} --output OUT",
         ),
         Case(
             "warning",

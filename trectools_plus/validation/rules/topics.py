@@ -278,7 +278,10 @@ LOWEST_GRADE, HIGHEST_GRADE = 0, 3
 
 
 def _terms(test_set: TopicsView, status: str) -> pl.DataFrame:
-    """Return the judgments whose ids have a status, with the terms to use instead."""
+    """Return the judgments whose ids have a status, with the terms to use instead.
+
+    If there are several ids, ``uses`` names the terms for the first five.
+    """
     if test_set.terms is None:
         return pl.DataFrame()
     rows = [
@@ -286,7 +289,12 @@ def _terms(test_set: TopicsView, status: str) -> pl.DataFrame:
         for term_id in test_set.judged["doc_id"].unique(maintain_order=True)
         if (state := test_set.terms.resolve(term_id)).status == status
     ]
-    table = pl.DataFrame(rows, {"doc_id": pl.String, "use": pl.String}, orient="row")
+    shown = "; ".join(f"{term_id} → {use}" for term_id, use in rows[:5])
+    if len(rows) > 5:
+        shown += f"; and {len(rows) - 5} more"
+    table = pl.DataFrame(rows, {"doc_id": pl.String, "use": pl.String}, orient="row").with_columns(
+        uses=pl.lit(f"the replacement of each: {shown}") if len(rows) > 1 else "use"
+    )
     return test_set.judged.join(table, on="doc_id", maintain_order="left")
 
 
@@ -342,8 +350,9 @@ def _in_earlier_parts(
         if test_set.language and part.language and test_set.language != part.language:
             continue  # they declare different languages
         earlier = keyed(part).unique("same", keep="first", maintain_order=True)
-        name = pl.lit(part.name)
-        other = earlier.select("same", other_id="query_id", other_line="line", part=name)
+        other = earlier.select(
+            "same", other_id="query_id", other_line="line", part=pl.lit(part.name)
+        )
         found.append(keyed(test_set).join(other, on="same", maintain_order="left"))
     return pl.concat(found) if found else pl.DataFrame()
 
@@ -369,7 +378,7 @@ TEST_SET_RULES = (
         "replaces it, if there is only one; other programs find nothing.",
         "set.yaml:5: error T202: HP:0040065 is obsolete. Use HP:0040070.",
         "Use the terms that replace them",
-        *_cases("obsolete", "{doc_id!v} is obsolete", "Use {use}"),
+        *_cases("obsolete", "{doc_id!v} is obsolete", "Use {uses}"),
     ),
     rule(
         "T203",
@@ -421,8 +430,9 @@ TEST_SET_RULES = (
         "topics without judgments, or judgments without texts",
         "A test set consists of queries and of the terms or documents that they should find.",
         "set.yaml: error T213: topics without judgments. Convert topics and qrels to a test set: "
-        "testset convert TOPICS OUT.json --qrels QRELS.",
-        "Convert topics and qrels to a test set: testset convert TOPICS OUT.json --qrels QRELS",
+        "trectools-plus testset convert TOPICS OUT.json --qrels QRELS.",
+        "Convert topics and qrels to a test set: trectools-plus testset convert TOPICS OUT.json "
+        "--qrels QRELS",
         Case(
             "error",
             "topics without judgments",

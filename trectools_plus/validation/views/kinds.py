@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from trectools_plus.choices import MAX_TAG_LENGTH
 from trectools_plus.formats.columns.columns import Columns, OddLines
-from trectools_plus.formats.columns.decimals import parse_decimal
+from trectools_plus.formats.columns.decimals import INTEGER, parse_decimal
 from trectools_plus.formats.columns.ids import Flags, Ids, PairTable, Rows
 from trectools_plus.formats.columns.lexer import scan_columns
 from trectools_plus.formats.columns.rows import RUN_FIELDS, QrelsRows, RunRows
@@ -68,8 +68,8 @@ class RunView(TableView):
         wide = view.misshapen.filter(view.misshapen.n_fields > RUN_FIELDS)
         if view.shape.verdict != "rows" or not len(wide):
             return view
-        data = _WORDS_AFTER_TAG.sub(rb"\1", columns.source.data)
-        shortened = replace(columns.source, data=data)
+        source = columns.source
+        shortened = replace(source, data=_WORDS_AFTER_TAG.sub(rb"\1", source.data))
         scored = cls.of_file(scan_columns(shortened, RUN_FIELDS), shape)
         if not scored.shape.has_rows or (scored.misshapen.n_fields > RUN_FIELDS).any():
             return view
@@ -264,7 +264,6 @@ _WORDS_AFTER_TAG = re.compile(
     r"[^ \t\f\v\r\n][^\r\n]*".encode()
 )
 
-_INTEGER = re.compile("[+-]?[0-9]+")
 _SUBTOPIC = re.compile("[0-9]{1,3}")
 
 
@@ -320,7 +319,7 @@ class QrelsView(TableView):
         if self.columns is not None and not self.rows.grades.are_numbers:
             odd = np.flatnonzero(~self.rows.grades.is_number)
             # Integers of more than 64 bits are numbers too.
-            texts = (text if _INTEGER.fullmatch(text) else "nan" for text in self.texts(4, odd))
+            texts = (text if re.match(INTEGER, text) else "nan" for text in self.texts(4, odd))
             grades[odd] = list(map(float, texts))
         return grades
 
@@ -367,7 +366,7 @@ class QrelsView(TableView):
 
     def values_of(self, row: int) -> dict[str, Value]:
         """Return the grade and the iteration of a row of a table."""
-        return {"grade": number(self.grade[row]), "second": self.rows.iterations.text(row)}
+        return {"relevance": number(self.grade[row]), "iteration": self.rows.iterations.text(row)}
 
 
 INVISIBLE = "[\u00ad\u200b-\u200f\u2060-\u2064\ufeff]"

@@ -119,9 +119,9 @@ column ``line``, or a number."""
 
 
 def sentence(template: str, values: Mapping[str, Any]) -> str:
-    """Fill in a template; its parts in brackets are kept for several places."""
+    """Fill in a template; parts in brackets that begin with a blank are for several places."""
     kept = r"\1" if values["count"] > 1 else ""
-    return _FORMATTER.vformat(re.sub(r"\[(.*?)\]", kept, template), (), values)
+    return _FORMATTER.vformat(re.sub(r"\[( .*?)\]", kept, template), (), values)
 
 
 class _Formatter(string.Formatter):

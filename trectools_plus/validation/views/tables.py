@@ -22,6 +22,7 @@ from trectools_plus.formats.columns.columns import Columns, FileFacts, OddLines
 from trectools_plus.formats.columns.decimals import DECIMAL, INTEGER
 from trectools_plus.formats.columns.ids import Rows
 from trectools_plus.formats.columns.rows import QRELS_FIELDS, RUN_FIELDS, QrelsRows, RunRows
+from trectools_plus.formats.interchange.names import KINDS
 from trectools_plus.validation.views.places import (
     NO_PAIRS,
     Found,
@@ -237,8 +238,8 @@ class TableView:
             shape: The shape of the whole file, if ``columns`` do not determine it.
         """
         rows, shape = ROWS[cls.kind], shape or shape_of(columns, cls.kind)
-        is_read, has_header = shape.has_rows, shape.header_in_rows
-        read = rows.of(columns, has_header=has_header) if is_read else rows.none()
+        has_header = shape.header_in_rows
+        read = rows.of(columns, has_header=has_header) if shape.has_rows else rows.none()
         return cls(columns.source.path, read, columns, shape)
 
     @property
@@ -250,7 +251,7 @@ class TableView:
     @property
     def layout(self) -> str:
         """The names of the values that each row must have, for messages."""
-        return " ".join(self.origin.required) if self.origin else _LAYOUTS[self.kind]
+        return " ".join(self.origin.required if self.origin else KINDS[self.kind].columns)
 
     @property
     def form_notes(self) -> str:
@@ -266,6 +267,13 @@ class TableView:
     def conversion(self) -> str:
         """The command that converts the file, for messages."""
         return f"trectools-plus {self.kind.rstrip('s')}s convert {quote(self.path)}"
+
+    @property
+    def named(self) -> Mapping[str, str]:
+        """The column of each field, as ``--columns`` names it, for messages."""
+        fields = KINDS[self.kind].columns
+        names = self.origin.columns if self.origin else dict(zip(fields, "123456", strict=False))
+        return {field: quote(name) for field, name in names.items()}
 
     @property
     def misshapen(self) -> OddLines:
@@ -366,7 +374,7 @@ class TableView:
             values["place"] = LineNumber(self.line_numbers[row])
         if self.columns is None:
             return values | self.values_of(row)
-        for field, name in enumerate(FIELD_NAMES[self.kind], 1):
+        for field, name in enumerate(KINDS[self.kind].columns, 1):
             values[name] = self.texts(field, np.array([row]))[0]
         return values
 
@@ -383,13 +391,6 @@ class TableView:
 
 ROWS: dict[str, type[RunRows | QrelsRows]] = {"run": RunRows, "qrels": QrelsRows}
 """The types of rows, by kind."""
-FIELD_NAMES = {
-    "run": ("query_id", "second", "doc_id", "rank", "score", "tag"),
-    "qrels": ("query_id", "second", "doc_id", "grade"),
-}
-"""The names of the fields in templates, by kind."""
-_LAYOUTS = {"run": "qid Q0 docid rank score tag", "qrels": "qid iter docid grade"}
-"""The usual names of the columns, by kind."""
 _FEW_ROWS = 1000
 _OF_ALL_QUERIES, _OF_DOCUMENTS = (2, 6), (3, 4, 5)
 """Columns whose problems do not concern a query, and those that concern a document."""

@@ -115,10 +115,9 @@ class TopicsView(TableView):
     @cached_property
     def judged(self) -> pl.DataFrame:
         """See the class."""
-        cases = [] if self.cases is None else self.cases.cases
         rows = [
             (judged.line, case.query_id, judged.doc_id, judged.grade)
-            for case in cases
+            for case in (self.cases.cases if self.cases else ())
             for judged in case.judged
         ]
         return pl.DataFrame(rows, schema=_JUDGED, orient="row")
@@ -304,8 +303,7 @@ class Cases:
     def _read_metadata(self, node: Node) -> None:
         """Read the metadata; values of other forms than those of this package become text."""
         if not node.fields and not node.is_empty:
-            what = f"metadata is {node.describe()}, not a mapping"
-            self.problems.add("T118", node.line, what)
+            self.problems.add("T118", node.line, f"metadata is {node.describe()}, not a mapping")
         self.metadata = node.fields
         language = node.fields.get("language")
         self.languages += [language.text] if language and language.text else []
@@ -327,23 +325,33 @@ class Cases:
             for item in error.errors():
                 name, expected = str(item["loc"][0]), item["msg"].removeprefix("Input should be ")
                 if name in values and (self.strict or item["type"] != "literal_error"):
-                    what = f"{name} is {_shown(nodes[name])}, not {expected}"
-                    self.problems.add("T118", nodes[name].line, what, query_id=query_id)
+                    self.problems.add(
+                        "T118",
+                        nodes[name].line,
+                        f"{name} is {_shown(nodes[name])}, not {expected}",
+                        query_id=query_id,
+                    )
                 values[name] = None
         return {name: text for name, text in values.items() if text is not None}
 
     def _report_form(self, node: Node, seen: str) -> None:
-        what = f"expected a list of test cases, 'queries' or 'test_cases' but got {seen}"
-        remedy = "Give each test case an id, a text and its relevant documents"
-        self.problems.add("T105", node.line, what, remedy=remedy)
+        self.problems.add(
+            "T105",
+            node.line,
+            f"expected a list of test cases, 'queries' or 'test_cases' but got {seen}",
+            remedy="Give each test case an id, a text and its relevant documents",
+        )
 
     def _read_cases(self, node: Node) -> None:
         for case in node.items or node.fields.values():
             if case.fields:
                 self._read_case(case)
             else:
-                what = f"expected a test case with id and text but got {case.describe()}"
-                self.problems.add("T105", case.line, what)
+                self.problems.add(
+                    "T105",
+                    case.line,
+                    f"expected a test case with id and text but got {case.describe()}",
+                )
         if node.is_scalar and not node.is_empty:
             self._report_form(node, node.describe())
 
@@ -368,13 +376,16 @@ class Cases:
 
     def _report_unjudged(self, place: Node, topic: Topic) -> None:
         query = f" for query {visible(topic.query_id)}" if topic.query_id else ""
-        what = f"no judgments{query}; it is left out of the mean"
-        self.problems.add("T131", place.line, what, query_id=topic.query_id)
+        self.problems.add(
+            "T131",
+            place.line,
+            f"no judgments{query}; it is left out of the mean",
+            query_id=topic.query_id,
+        )
 
     def _add(self, topic: Topic, judged: Sequence[Node]) -> JudgedTopic:
         """Add a case; if several have the same id (T111, T112), the first has the judgments."""
-        number = f"case-{len(self.cases) + 1:03d}"
-        case = JudgedTopic(topic, topic.query_id or number)
+        case = JudgedTopic(topic, topic.query_id or f"case-{len(self.cases) + 1:03d}")
         values = [value for value in judged if not value.is_empty]
         if values and case.query_id not in self._judged:
             self._judged.add(case.query_id)
@@ -386,8 +397,12 @@ class Cases:
         """Yield the judgments of a list of documents, or of a mapping with grades."""
         problems, query_id = self.problems, topic.query_id
         if node.is_scalar:
-            what = f"expected judged documents but got {node.describe()}"
-            problems.add("T105", node.line, what, query_id=query_id)
+            problems.add(
+                "T105",
+                node.line,
+                f"expected judged documents but got {node.describe()}",
+                query_id=query_id,
+            )
         for item in node.items or node.fields.values():
             place: Node | None = item.key or item
             span: str | None = None
@@ -459,8 +474,12 @@ class Cases:
                 self.problems.add("T106", key.line, what, query_id=query_id, remedy=remedy)
             values |= {purposes[near]: []} if is_meant else {}
         for what in sorted(required - values.keys() - {"judgments"}):
-            seen = f"{what} is missing (fields: {listed(list(mapping.fields))})"
-            self.problems.add("T105", mapping.line, seen, query_id=query_id)
+            self.problems.add(
+                "T105",
+                mapping.line,
+                f"{what} is missing (fields: {listed(list(mapping.fields))})",
+                query_id=query_id,
+            )
         return values
 
 
