@@ -267,6 +267,9 @@ class AnswerError(ValueError):
     stops: bool = False
     wait: float = 0.0
 
+    def __str__(self) -> str:
+        return self.reason
+
 
 def read_answer(document: Any, query_id: str, settings: HttpSettings) -> Hits:
     """Return the results of a query, without the time and attempts of its request.
@@ -280,7 +283,7 @@ def read_answer(document: Any, query_id: str, settings: HttpSettings) -> Hits:
     if settings.results is not None:
         parts = found = list(_find(document, settings.results).values())
         if settings.query_id is not None:
-            named = ((part, _values(part, settings.query_id)) for part in parts)
+            named = ((part, values_at(part, settings.query_id)) for part in parts)
             found = [part for part, ids in named if query_id in map(str, ids)]
     if len(found) != 1:
         number = f"{len(found)} entries" if found else "no entry"
@@ -295,7 +298,7 @@ def read_answer(document: Any, query_id: str, settings: HttpSettings) -> Hits:
 
 def _read_entry(part: Any, settings: HttpSettings) -> Hits:
     refuse_incomplete(part, settings.incomplete, settings.ids)
-    total = next((one for one in _values(part, settings.total) if type(one) is int), None)
+    total = next((one for one in values_at(part, settings.total) if type(one) is int), None)
     ids = _find(part, settings.ids, is_required=total != 0)
     if total and not ids:
         raise AnswerError(f"no results, but {settings.total} (http.total) is {total}")
@@ -336,14 +339,18 @@ def refuse_incomplete(part: Any, paths: Sequence[str] = (), of_results: str = ""
         of_results: The path of the results, which is not checked.
 
     Raises:
-        AnswerError: If one does.
+        AnswerError: If one does, or an answer of Elasticsearch lacks the results of some shards.
     """
     for path in (*_ERRORS, *paths):
         steps = parse_path(path.removeprefix("!"))
-        for value in () if steps == parse_path(of_results)[:1] else _values(part, steps):
+        for value in () if steps == parse_path(of_results)[:1] else values_at(part, steps):
             if value is False if path.startswith("!") else not _is_empty(value):
                 shown = {str(steps[-1]): value, **(part if isinstance(part, Mapping) else {})}
                 raise AnswerError(f"the answer reports an error or is incomplete ({path})", shown)
+    # Shards that are not available are neither successful nor failed.
+    shards, successful = values_at(part, "_shards.total"), values_at(part, "_shards.successful")
+    if shards and successful and shards != successful:
+        raise AnswerError("the answer is incomplete (_shards.successful)", part)
 
 
 def _is_empty(value: Any) -> bool:
@@ -352,7 +359,7 @@ def _is_empty(value: Any) -> bool:
     return not value or (isinstance(value, str) and value.strip().lower() in _NO_ERROR)
 
 
-def _values(part: Any, path: str | tuple[Step, ...] | None) -> list[Any]:
+def values_at(part: Any, path: str | tuple[Step, ...] | None) -> list[Any]:
     """Return the values at a path that may be missing."""
     return [] if path is None else list(_find(part, path, is_required=False).values())
 
@@ -384,7 +391,7 @@ def _find(
 def _has(value: Any, step: Step) -> bool:
     """Return whether a step leads from a value to another one."""
     if isinstance(step, str):
-        return isinstance(value, dict) and step in value
+        return isinstance(value, Mapping) and step in value
     return isinstance(value, list) and step is not None and step < len(value)
 
 

@@ -24,6 +24,8 @@ from trectools_plus.formats.interchange.frames import is_frame
 from trectools_plus.formats.interchange.names import DOC_IDS, SCORES, normalize
 from trectools_plus.formats.tables import Corpus
 from trectools_plus.plugins import find_entry_point, import_object, working_directory_on_path
+from trectools_plus.retrieval.backends.http_client import refuse_incomplete, values_at
+from trectools_plus.retrieval.backends.http_templates import load_presets
 from trectools_plus.retrieval.calls import CallThread, TimedOutError
 from trectools_plus.retrieval.source import (
     Backend,
@@ -283,10 +285,7 @@ class LoadedRetriever:
         with working_directory_on_path():
             if not self._takes_list:
                 return read_results(self._function(text, depth))
-            answers = list(self._function([text], depth))
-            if len(answers) != 1:
-                raise TypeError(f"search returned {len(answers)} entries for 1 query")
-            return read_results(answers[0])
+            return read_results(_of_one_query([*self._function([text], depth)]))
 
 
 def name_of(given: Any) -> str:
@@ -331,8 +330,8 @@ _ID_NAMES = (
 )
 """Names of ids: those of documents count before others, which can number results."""
 _SCORE_NAMES = (*SCORES, "_score")
-_LISTS = (("hits", "hits"), ("documents",), ("source_nodes",), ("result", "points"), ("matches",))
-"""Members that lead to the list of results in an answer of Elasticsearch, Haystack and others."""
+_LISTS = ("ids", "hits.hits", "documents", "source_nodes", "result.points", "matches")
+"""Paths of the list of results in an answer of Chroma, Elasticsearch, Haystack and others."""
 _ACCEPTED = (
     "ids, pairs of id and score, {id: score}, results with doc_id and score, or a data frame"
 )
@@ -352,10 +351,14 @@ def read_results(results: Any) -> Found:
     """
     if isinstance(results, Ranking):
         return results.doc_ids, results.scores.tolist()
+    # The client of Elasticsearch returns an object with the answer in its body.
+    body = getattr(results, "body", None)
+    results = body if isinstance(body, Mapping) else results
     if isinstance(results, Mapping):
         results = _list_in(results)
     if isinstance(results, tuple) and [getattr(part, "ndim", 0) for part in results] == [2, 2]:
-        return [str(number) for number in results[1][0].tolist() if number >= 0], None  # FAISS
+        numbers = _of_one_query(results[1].tolist())
+        return [str(number) for number in numbers if number >= 0], None  # FAISS
     if is_frame(results):
         results = results.to_dict("records") if hasattr(results, "iloc") else results.to_dicts()
     elif isinstance(results, Mapping) or hasattr(results, "iloc"):
@@ -372,18 +375,33 @@ def read_results(results: Any) -> Found:
 
 
 def _list_in(answer: Mapping[str, Any]) -> Any:
-    """Return the list of results in the answer of a search engine; other values unchanged."""
-    if isinstance(answer.get("ids"), list):  # Chroma
-        ids, distances = answer["ids"], answer.get("distances")
-        first = ids[0] if ids and isinstance(ids[0], list) else ids
-        return list(zip(first, (-x for x in distances[0]), strict=True)) if distances else first
+    """Return the list of results in the answer of a search engine; other values unchanged.
+
+    Raises:
+        AnswerError: If the answer reports an error or is incomplete.
+    """
     for path in _LISTS:
-        found: Any = answer
-        for name in path:
-            found = found.get(name) if isinstance(found, Mapping) else None
-        if isinstance(found, list):
-            return found
+        for found in values_at(answer, path):
+            if isinstance(found, list):
+                refuse_incomplete(answer, load_presets()["elasticsearch"]["incomplete"])
+                return _pair_distances(found, answer) if path == "ids" else found
     return answer
+
+
+def _pair_distances(ids: list[Any], answer: Mapping[str, Any]) -> list[Any]:
+    """Return the ids in an answer of Chroma, with their negated distances if it has them."""
+    of_query = _of_one_query(ids) if ids and isinstance(ids[0], list) else ids
+    distances = answer.get("distances")
+    if not distances:
+        return of_query
+    return [*zip(of_query, (-value for value in _of_one_query(distances)), strict=True)]
+
+
+def _of_one_query(results: Sequence[Any]) -> Any:
+    """Return the results for the only query."""
+    if len(results) != 1:
+        raise TypeError(f"expected the results for 1 query but got {len(results)} entries")
+    return results[0]
 
 
 def _read_result(item: Any) -> tuple[str, float | None]:
