@@ -27,14 +27,13 @@ from itertools import chain
 from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
-from pydantic import ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
 from trectools_plus.choices import FusionMethod, Normalisation
 from trectools_plus.errors import InputError, UsageError
 from trectools_plus.formats.ranking import rank_documents
 from trectools_plus.formats.tables import Run
-from trectools_plus.models import Model
+from trectools_plus.retrieval.setting_types import SettingsModel
 from trectools_plus.retrieval.settings import (
     DEFAULT_FUSION,
     RetrievalSettings,
@@ -44,16 +43,15 @@ from trectools_plus.retrieval.source import (
     CompositeRetriever,
     Ranking,
     Retriever,
+    Values,
     empty_ranking,
     rank_scores,
     run_of,
 )
 from trectools_plus.validation.inputs import Input, list_runs
 
-Values = npt.NDArray[np.float64]
 
-
-class Fusion(Model):
+class Fusion(SettingsModel):
     """A method of merging rankings.
 
     Attributes:
@@ -62,8 +60,6 @@ class Fusion(Model):
         weights: One weight per ranking for ``weighted``, in the order of the rankings.
         normalisation: The normalisation of scores for methods that use scores.
     """
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     method: FusionMethod = "rrf"
     k: int = Field(default=60, ge=0)
@@ -96,7 +92,7 @@ class Fusion(Model):
             raise UsageError(f"expected {rankings} weights but got {len(self.weights)}")
 
 
-def fuse_rankings(rankings: Sequence[Ranking], fusion: Fusion, depth: int | None = None) -> Ranking:
+def fuse_rankings(rankings: Sequence[Ranking], fusion: Fusion, depth: int | None) -> Ranking:
     """Merge the rankings of one query.
 
     Args:
@@ -186,7 +182,7 @@ WEIGHTS: Mapping[tuple[str, ...], tuple[float, ...]] = {
 """Default weights by the merged modes; docs/retrieval.md has the figures. Others are equal."""
 
 
-def fusion_of(settings: RetrievalSettings, merged: Sequence[str] = ("lexical", "vector")) -> Fusion:
+def fusion_of(settings: RetrievalSettings, merged: Sequence[str]) -> Fusion:
     """Return the fusion of the rankings of these modes.
 
     Args:

@@ -7,7 +7,6 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import (
     BeforeValidator,
-    ConfigDict,
     SerializerFunctionWrapHandler,
     ValidationInfo,
     field_validator,
@@ -25,13 +24,15 @@ from trectools_plus.choices import (
     Panel,
 )
 from trectools_plus.errors import UsageError
-from trectools_plus.models import Model
 from trectools_plus.retrieval.setting_types import (
     BUILTIN,
+    NONE,
     Flag,
     Names,
     Number,
     Option,
+    OptionalText,
+    SettingsModel,
     WholeNumber,
     read_models,
     setting,
@@ -48,23 +49,19 @@ BATCH_SIZE = 256
 DEFAULT_FUSION: FusionMethod = "weighted"
 """The method by which ``hybrid`` merges rankings, in every backend whose rankings it merges."""
 
-_NONE = BeforeValidator(lambda value: None if value == "none" else value)
 
-
-class RetrievalSettings(Model):
+class RetrievalSettings(SettingsModel):
     """Settings of indexing and search.
 
     Manifests contain all of them, and the key of an index those that determine the index.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
     k1: Number = setting(0.9, "BM25 term saturation, at least 0.", ge=0, allow_inf_nan=False)
     b: Number = setting(0.4, "BM25 length normalisation, 0 to 1.", ge=0, le=1)
-    stemmer: Annotated[str | None, _NONE] = setting(
+    stemmer: OptionalText = setting(
         "english", "Name of a Snowball stemmer; none disables stemming."
     )
-    stopwords: Annotated[str | None, _NONE] = setting(
+    stopwords: OptionalText = setting(
         "english",
         "Language of a stop word list; none keeps every word.",
     )
@@ -148,7 +145,7 @@ class RetrievalSettings(Model):
         "Folder of a sparse encoder for the mode splade; needs the extra neural.",
         Option("DIR", Panel.MODELS),
     )
-    reranker: Annotated[Literal["lexical"] | None, _NONE] = setting(
+    reranker: Annotated[Literal["lexical"] | None, NONE] = setting(
         None,
         "The reranker of every mode's first results; none disables reranking.",
         Option(

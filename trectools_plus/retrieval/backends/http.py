@@ -14,7 +14,6 @@ from trectools_plus.models import SEPARATOR
 from trectools_plus.retrieval.backends.http_client import (
     AnswerError,
     JsonClient,
-    RequestLimits,
     Secret,
     read_answer,
     read_key,
@@ -170,10 +169,7 @@ class HttpSource(Source):
         }
         if key is not None:
             headers[settings.key_header.lower()] = settings.key_prefix + key.value
-        limits = RequestLimits(
-            settings.url, self.concurrency, settings.timeout, settings.retries, settings.backoff
-        )
-        self._client = JsonClient(limits, headers, key, transport)
+        self._client = JsonClient(settings, headers, key, transport)
 
     def close(self) -> None:
         """Close the connections, and wake threads that wait for a retry."""

@@ -18,6 +18,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from http import HTTPStatus
+from http.client import responses
 from math import isfinite, nan
 from threading import Event
 from time import perf_counter
@@ -84,7 +85,7 @@ class JsonClient:
 
     def __init__(
         self,
-        limits: RequestLimits,
+        limits: RequestLimits | HttpSettings,
         headers: Mapping[str, str],
         key: Secret | None = None,
         transport: httpx.BaseTransport | None = None,
@@ -195,11 +196,13 @@ class JsonClient:
         """Return the problem of an answer, with the part that is shown, without the key."""
         shown = error.shown
         if isinstance(shown, Exception):
-            shown = (str(shown) or type(shown).__name__).encode()
-        elif not isinstance(shown, bytes):
-            shown = b"" if shown is None else json.dumps(shown, ensure_ascii=False).encode()
+            shown = str(shown) or type(shown).__name__
+        elif isinstance(shown, bytes):
+            shown = shown.decode("utf-8", "replace")
+        elif shown is not None:
+            shown = json.dumps(shown, ensure_ascii=False)
         # Remove the key before the text is cut, so that no part of the key remains.
-        text = hide_secrets(self.scrub(shown.decode("utf-8", "replace")))[:_CLEANED_LENGTH]
+        text = hide_secrets(self.scrub(shown or ""))[:_CLEANED_LENGTH]
         text = " ".join("".join(c if c.isprintable() else " " for c in text).split())
         excerpt = text[:_EXCERPT_LENGTH] + "…" * (len(text) > _EXCERPT_LENGTH)
         return self.scrub(error.reason) + (f": {excerpt}" if excerpt else "")
@@ -222,8 +225,7 @@ def _read(response: httpx.Response, content: bytes) -> Any:
             raise AnswerError(f"the answer is {what}", content, wait=wait) from None
     if response.has_redirect_location:
         content = b"redirects are not followed, to " + response.headers["location"].encode()
-    phrase = next((f" {known.phrase}" for known in HTTPStatus if known == status), "")
-    error = AnswerError(f"HTTP {status}{phrase}", content, wait=wait)
+    error = AnswerError(f"HTTP {status} {responses.get(status, '')}".strip(), content, wait=wait)
     if status not in RETRIED_STATUS and not response.is_success:
         # Errors of the service, unlike those of a request, probably concern the next one too.
         error.is_final, error.lasting = True, response.is_server_error

@@ -83,11 +83,12 @@ class PythonBackend(Backend):
             if mode not in self._retrievers:
                 known = ", ".join(self._retrievers)
                 raise UsageError(f"unknown mode '{mode}'", remedy=f"use one of {known}")
-            given = self._retrievers[mode]
-            source = sources[mode] = PythonSource(given, mode, self._timeout, thread)
+            source = sources[mode] = PythonSource(
+                self._retrievers[mode], mode, self._timeout, thread
+            )
             if not source.retriever.needs_documents:
                 continue
-            where = name_of(given)
+            where = source.retriever.where
             if request.corpus is None:
                 raise UsageError(
                     "this retriever indexes documents, but none were given",
@@ -110,11 +111,12 @@ class PythonSource(Source):
     """
 
     def __init__(self, given: Any, mode: str, timeout: float | None, thread: CallThread) -> None:
-        self._thread, self._is_named, where = thread, isinstance(given, str), name_of(given)
+        self._thread, self._is_named = thread, isinstance(given, str)
         self._timeout = DEFAULT_TIMEOUT if timeout is None and self._is_named else timeout
+        self.retriever: LoadedRetriever = self.call(LoadedRetriever, given)
+        where = self.retriever.where
         # Messages name the mode, which usually has the function's name.
         self._prefix = "" if mode == re.split("[:.]", where)[-1] else f"{where}: "
-        self.retriever: LoadedRetriever = self.call(LoadedRetriever, given)
 
     def call(self, function: Callable[..., Any], *values: Any, seconds: float | None = None) -> Any:
         """Call a function of the retriever.
@@ -237,6 +239,7 @@ class LoadedRetriever:
         given: ``module:name``, the name of an entry point, or the object itself.
 
     Attributes:
+        where: Its name in messages.
         needs_documents: Whether :meth:`index` must be called before :meth:`search`.
 
     Raises:
@@ -244,9 +247,9 @@ class LoadedRetriever:
     """
 
     def __init__(self, given: Any) -> None:
-        self._where = name_of(given)
+        self.where = name_of(given)
         with _user_code(
-            self._where, "name a retriever as module:name; a class must need no arguments"
+            self.where, "name a retriever as module:name; a class must need no arguments"
         ):
             retriever = _load(given) if isinstance(given, str) else given
             retriever = retriever() if isinstance(retriever, type) else retriever
@@ -261,10 +264,10 @@ class LoadedRetriever:
             raise UsageError(
                 "expected a function, or an object with a method search, but got: "
                 f"{type(retriever).__name__}",
-                where=self._where,
+                where=self.where,
                 remedy="name a function that calls it",
             )
-        self._function = Call(function, self._where)
+        self._function = Call(function, self.where)
         self._takes_list = has_search and not self._function.takes_text
 
     def index(self, documents: Corpus) -> None:
@@ -273,7 +276,7 @@ class LoadedRetriever:
         Raises:
             UsageError: If its method ``index`` raises an error.
         """
-        with _user_code(self._where, "fix the method index, which raised this error"):
+        with _user_code(self.where, "fix the method index, which raised this error"):
             self._retriever.index(documents)
 
     def search(self, text: str, depth: int) -> Found:

@@ -111,25 +111,22 @@ _LONGEST_ABBREVIATION = 4
 """Letter case counts in shorter names of quantities: *K*, *Na*."""
 _PLAUSIBLE = 20.0
 """A value without a unit is at most this factor away from a limit."""
-_UNIT_NAMES = [
-    (re.compile(pattern), name)
-    for pattern, name in (
-        (r"\s", ""),
-        ("°", ""),
-        ("[µμ]|mc(?=[gl]\\b)", "u"),
-        ("⁹", "9"),
-        ("³", "3"),
-        ("²", "2"),
-        (r"^[x×*]?10(?:\^|\*\*?|e)?([39])", r"e\1"),
-        ("^bpm$|^permin$", "/min"),
-        ("^per|^/mm3$", "/"),
-        ("^/$", "/ul"),
-        ("^(m?)(?:iu|ui)/", r"\1u/"),
-        ("^uu/ml$", "mu/l"),
-        ("/hr?$", "/h"),
-        ("^msec$", "ms"),
-    )
-]
+_UNIT_NAMES = (
+    (r"\s", ""),
+    ("°", ""),
+    ("[µμ]|mc(?=[gl]\\b)", "u"),
+    ("⁹", "9"),
+    ("³", "3"),
+    ("²", "2"),
+    (r"^[x×*]?10(?:\^|\*\*?|e)?([39])", r"e\1"),
+    ("^bpm$|^permin$", "/min"),
+    ("^per|^/mm3$", "/"),
+    ("^/$", "/ul"),
+    ("^(m?)(?:iu|ui)/", r"\1u/"),
+    ("^uu/ml$", "mu/l"),
+    ("/hr?$", "/h"),
+    ("^msec$", "ms"),
+)
 _DASHES = str.maketrans(dict.fromkeys("\u2010\u2011\u2012\u2013\u2212", "-"))
 
 
@@ -199,7 +196,7 @@ def _value_of(number: str, unit: str | None, quantity: Quantity) -> float | None
     value = _parse_number(number)
     name = (unit or "").casefold()
     for pattern, spelling in _UNIT_NAMES:
-        name = pattern.sub(spelling, name)
+        name = re.sub(pattern, spelling, name)
     if name == "f" and "c" in quantity.units:
         return (value - 32) / 1.8
     if name in quantity.units:

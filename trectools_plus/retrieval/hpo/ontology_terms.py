@@ -12,7 +12,6 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache, partial
-from hashlib import sha256
 from pathlib import Path
 from unicodedata import unidata_version
 
@@ -113,9 +112,7 @@ def _write_tables(source: FileContent, folder: Path) -> None:
 
 def _load_tables(path: str, folder: Path) -> Corpus:
     tables = [
-        pl.read_parquet(folder / name, glob=False).select(
-            pl.col(*columns).cast(pl.String).fill_null("")
-        )
+        pl.read_parquet(folder / name, columns=[*columns], glob=False)
         for name, columns in _TABLES.items()
     ]
     obsolete, alternatives = map(dict, json.loads((folder / "ids").read_bytes()))
@@ -208,7 +205,7 @@ class Rewording:
     @cached_property
     def sha256(self) -> str:
         """A hash of all tables."""
-        return sha256(f"{data_sha256()}  {self._language}".encode()).hexdigest()
+        return sha256_text(f"{data_sha256()}  {self._language}")
 
     def _find(self, text: str, declared: str = "") -> dict[str, float]:
         """Return other texts for a query and its declared language; see ``OtherTexts``."""
