@@ -106,22 +106,22 @@ def fuse_rankings(rankings: Sequence[Ranking], fusion: Fusion, depth: int | None
     Raises:
         InputError: If scores are used and one is infinite in 32 bits, or below 0 with ``combmnz``.
     """
-    doc_ids = list(dict.fromkeys(chain.from_iterable(one.doc_ids for one in rankings)))
+    doc_ids = list(dict.fromkeys(chain.from_iterable(ranking.doc_ids for ranking in rankings)))
     if not doc_ids:
         return empty_ranking()
     column_of = dict(zip(doc_ids, range(len(doc_ids)), strict=True))
     values = np.zeros((len(rankings), len(doc_ids)))
-    found = np.zeros(values.shape, dtype=np.bool_)
+    is_ranked = np.zeros(values.shape, dtype=np.bool_)
     for row, ranking in enumerate(rankings):
         columns = np.array([column_of[doc_id] for doc_id in ranking.doc_ids], dtype=np.intp)
-        found[row, columns] = True
+        is_ranked[row, columns] = True
         values[row], values[row, columns] = _contribution(ranking, fusion)
     if fusion.weights is not None:
         values *= np.array(fusion.weights)[:, np.newaxis]
     if fusion.method == "combmax":
-        scores = np.where(found, values, -np.inf).max(axis=0)
+        scores = np.where(is_ranked, values, -np.inf).max(axis=0)
     else:
-        scores = values.sum(axis=0) * (found.sum(axis=0) if fusion.method == "combmnz" else 1)
+        scores = values.sum(axis=0) * (is_ranked.sum(axis=0) if fusion.method == "combmnz" else 1)
     # Adding 0 changes -0.0 to 0.0.
     return rank_scores(doc_ids, scores + 0.0, len(doc_ids) if depth is None else depth)
 

@@ -126,15 +126,21 @@ def collect_run(
         index_keys: The key of each searched index, by mode.
     """
     query_ids = topics.frame["query_id"].to_list()
-    given = [answers.get(query_id) for query_id in query_ids]
-    rankings = [empty_ranking() if answer is None else answer.ranking for answer in given]
+    replies = [answers.get(query_id) for query_id in query_ids]
+    rankings = [empty_ranking() if answer is None else answer.ranking for answer in replies]
     return FetchedRun(
         run=run_of(query_ids, rankings, mode),
-        latency_ms=np.array([np.nan if one is None else one.latency_ms for one in given]),
-        missing_queries=[one.query_id for one in given if one is not None and not one.ranking],
+        latency_ms=np.array(
+            [np.nan if answer is None else answer.latency_ms for answer in replies]
+        ),
+        missing_queries=[
+            answer.query_id for answer in replies if answer is not None and not answer.ranking
+        ],
         index_keys=index_keys,
         failures={query_id: failures[query_id] for query_id in query_ids if query_id in failures},
-        cut_short=[one.query_id for one in given if one is not None and one.cut_short],
+        cut_short=[
+            answer.query_id for answer in replies if answer is not None and answer.cut_short
+        ],
     )
 
 

@@ -160,12 +160,13 @@ class RewordedRetriever:
         """
         others = [*map(self.rewording.other_texts, queries, languages)]
         texts = list(dict.fromkeys([*queries, *(text for each in others for text in each)]))
-        found = dict(zip(texts, self.inner.search(texts, depth), strict=True))
+        rankings = dict(zip(texts, self.inner.search(texts, depth), strict=True))
         weighted = [
             [(query, 1.0), *each.items()] for query, each in zip(queries, others, strict=True)
         ]
         return [
-            _best_of([(found[text], weight) for text, weight in one], depth) for one in weighted
+            _best_of([(rankings[text], weight) for text, weight in texts_of_query], depth)
+            for texts_of_query in weighted
         ]
 
 

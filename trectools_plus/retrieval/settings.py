@@ -174,22 +174,22 @@ class RetrievalSettings(SettingsModel):
         """Read ``fusion_method`` as ``fusion``; weights imply ``weighted`` and may name modes."""
         if not isinstance(values, Mapping):
             return values
-        given = {**values}
-        method = given.pop("fusion_method", None)
-        if method is not None and given.setdefault("fusion", method) != method:
+        settings = {**values}
+        method = settings.pop("fusion_method", None)
+        if method is not None and settings.setdefault("fusion", method) != method:
             raise ValueError("fusion and fusion_method differ — leave one of them out")
-        if (weights := given.get("weights")) is None:
-            return given
-        given.setdefault("fusion", "weighted")
+        if (weights := settings.get("weights")) is None:
+            return settings
+        settings.setdefault("fusion", "weighted")
         parts = split_list(weights) if isinstance(weights, str) else weights
         if isinstance(parts, list) and any("=" in str(part) for part in parts):
             parts = dict(str(part).partition("=")[::2] for part in parts)
         if isinstance(parts, Mapping):
             named = {MODE_ALIASES.get(name, name): weight for name, weight in parts.items()}
-            given.setdefault("components", list(parts))
+            settings.setdefault("components", list(parts))
             parts = [named[name] for name in MERGED_MODES if name in named]
-        given["weights"] = parts
-        return given
+        settings["weights"] = parts
+        return settings
 
     @field_validator("components")
     @classmethod

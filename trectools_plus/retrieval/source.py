@@ -65,7 +65,7 @@ class Ranking(Displayed):
 
     def without(self, doc_id: str) -> Self:
         """Return the ranking without one document."""
-        rows = [row for row, found in enumerate(self.doc_ids) if found != doc_id]
+        rows = [row for row, other in enumerate(self.doc_ids) if other != doc_id]
         return type(self)([self.doc_ids[row] for row in rows], self.scores[rows])
 
 
@@ -122,8 +122,8 @@ class CompositeRetriever(ABC):
     def search(self, queries: Sequence[str], depth: int) -> list[Ranking]:
         """Search the components and combine their rankings."""
         component_depth = self.component_depth(depth)
-        found = [component.search(queries, component_depth) for component in self.components]
-        pairs = zip(queries, zip(*found, strict=True), strict=True)
+        by_component = [component.search(queries, component_depth) for component in self.components]
+        pairs = zip(queries, zip(*by_component, strict=True), strict=True)
         return [self.combine(query, rankings, depth) for query, rankings in pairs]
 
 

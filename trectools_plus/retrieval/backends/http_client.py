@@ -281,26 +281,28 @@ def read_answer(document: Any, query_id: str, settings: HttpSettings) -> Hits:
             ids or scores.
     """
     refuse_incomplete(document, settings.incomplete, settings.ids)
-    parts = found = [document]
+    parts = entries = [document]
     if settings.results is not None:
-        parts = found = list(_find(document, settings.results).values())
+        parts = entries = list(_find(document, settings.results).values())
         if settings.query_id is not None:
             named = ((part, values_at(part, settings.query_id)) for part in parts)
-            found = [part for part, ids in named if query_id in map(str, ids)]
-    if len(found) != 1:
-        number = f"{len(found)} entries" if found else "no entry"
+            entries = [part for part, ids in named if query_id in map(str, ids)]
+    if len(entries) != 1:
+        number = f"{len(entries)} entries" if entries else "no entry"
         reason = f"the answer has {number} for query {query_id}"
-        raise AnswerError(reason, found or parts, is_final=bool(found))
+        raise AnswerError(reason, entries or parts, is_final=bool(entries))
     try:
-        return _read_entry(found[0], settings)
+        return _read_entry(entries[0], settings)
     except AnswerError as error:
-        error.shown = found[0] if error.shown is None else error.shown
+        error.shown = entries[0] if error.shown is None else error.shown
         raise
 
 
 def _read_entry(part: Any, settings: HttpSettings) -> Hits:
     refuse_incomplete(part, settings.incomplete, settings.ids)
-    total = next((one for one in values_at(part, settings.total) if type(one) is int), None)
+    total = next(
+        (number for number in values_at(part, settings.total) if type(number) is int), None
+    )
     ids = _find(part, settings.ids, is_required=total != 0)
     if total and not ids:
         raise AnswerError(f"no results, but {settings.total} (http.total) is {total}")
@@ -314,15 +316,15 @@ def _read_entry(part: Any, settings: HttpSettings) -> Hits:
 def _read_scores(part: Any, settings: HttpSettings, places: list[tuple[int, ...]]) -> list[float]:
     """Return the scores of ids, whose places in lists show which score belongs to which id."""
     path, sign = str(settings.scores), 1 if settings.higher_is_better else -1
-    found = _find(part, path) if places else {}
-    if list(found) != places:
+    numbers = _find(part, path) if places else {}
+    if list(numbers) != places:
         raise AnswerError(
-            f"{len(places)} ids ({settings.ids}) and {len(found)} scores ({path}) do not stand "
+            f"{len(places)} ids ({settings.ids}) and {len(numbers)} scores ({path}) do not stand "
             "side by side",
             is_final=True,
         )
     scores = []
-    for value in found.values():
+    for value in numbers.values():
         is_text = isinstance(value, str) and _DECIMAL.fullmatch(value)
         score = float(str(value)) if is_text or type(value) in (int, float) else nan
         if not isfinite(score):
@@ -374,20 +376,20 @@ def _find(
     Raises:
         AnswerError: If a step of a required path leads nowhere.
     """
-    found: dict[tuple[int, ...], Any] = {(): value}
+    values: dict[tuple[int, ...], Any] = {(): value}
     for step in parse_path(path) if isinstance(path, str) else path:
-        above, found = found, {}
+        above, values = values, {}
         for places, part in above.items():
             if step is None and isinstance(part, list):
-                found |= {(*places, place): item for place, item in enumerate(part)}
+                values |= {(*places, place): item for place, item in enumerate(part)}
             elif _has(part, step):
-                found[places] = part[step]
+                values[places] = part[step]
             elif is_required and not (isinstance(step, int) and part == []):
                 reason = f"the answer has no list, not even an empty one, at {path}"
                 if places:
                     reason = f"an item of the answer's list has nothing at {path}"
                 raise AnswerError(reason, part)
-    return found
+    return values
 
 
 def _has(value: Any, step: Step) -> bool:

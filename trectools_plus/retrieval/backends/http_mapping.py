@@ -257,15 +257,15 @@ class HttpSettings(SettingsModel):
         own = self.modes.get(name, {})
         if not own.keys().isdisjoint(("modes", "engine")):
             raise ValueError(f"modes.{name}: a mode has no modes or engine of its own")
-        given = {key: getattr(self, key) for key in self.model_fields_set - {"modes"}} | own
-        given["mode"] = mode = own.get("mode") or self.mode or name
-        engine = given.pop("engine", None)
+        settings = {key: getattr(self, key) for key in self.model_fields_set - {"modes"}} | own
+        settings["mode"] = mode = own.get("mode") or self.mode or name
+        engine = settings.pop("engine", None)
         if engine is None and name not in self.modes:
             raise ValueError(f"unknown mode '{name}' — use one of {', '.join(self.modes)}")
         try:
             if engine is not None:
-                given = resolve_preset(engine, mode, given)
-            return make_model(type(self), given)
+                settings = resolve_preset(engine, mode, settings)
+            return make_model(type(self), settings)
         except UsageError as error:
             remedy = error.remedy and f" — {error.remedy}"
             raise ValueError(f"modes.{name}.{error.where}: {error.what}{remedy or ''}") from error

@@ -69,7 +69,9 @@ class PythonBackend(Backend):
     @property
     def facts(self) -> dict[str, Any]:
         """The retrievers' names."""
-        return {"retrievers": {mode: name_of(given) for mode, given in self._retrievers.items()}}
+        return {
+            "retrievers": {mode: name_of(retriever) for mode, retriever in self._retrievers.items()}
+        }
 
     def open(self, request: SearchRequest, progress: Progress) -> dict[str, Source]:
         """Import the retrievers, and give the documents to those that index them.
@@ -192,8 +194,14 @@ class Call:
         except (TypeError, ValueError):  # a builtin
             parameters = [Parameter("query", Parameter.POSITIONAL_ONLY)]
         bound = function.keywords if isinstance(function, partial) else {}
-        free = [one for one in parameters if one.kind in _KINDS and one.name not in bound]
-        required = [one.name for one in free[1:] if one.default is Parameter.empty]
+        free = [
+            parameter
+            for parameter in parameters
+            if parameter.kind in _KINDS and parameter.name not in bound
+        ]
+        required = [
+            parameter.name for parameter in free[1:] if parameter.default is Parameter.empty
+        ]
         if not free or len(required) > 1:
             raise UsageError(
                 f"the function requires {', '.join(required)} beside the query"
@@ -202,8 +210,8 @@ class Call:
                 where=where,
                 remedy="define it as (query, k), and give other parameters default values",
             )
-        named = [one for one in free[1:] if normalize(one.name) in _DEPTHS]
-        named += [one for one in free[1:] if one.name in required]
+        named = [parameter for parameter in free[1:] if normalize(parameter.name) in _DEPTHS]
+        named += [parameter for parameter in free[1:] if parameter.name in required]
         self._function = function
         self._query, self._depth = free[0], next(iter(named), None)
         self.takes_text = self._query.name in _QUERIES or self._query.annotation in (str, "str")
@@ -384,10 +392,10 @@ def _list_in(answer: Mapping[str, Any]) -> Any:
         AnswerError: If the answer reports an error or is incomplete.
     """
     for path in _LISTS:
-        for found in values_at(answer, path):
-            if isinstance(found, list):
+        for results in values_at(answer, path):
+            if isinstance(results, list):
                 refuse_incomplete(answer, load_presets()["elasticsearch"]["incomplete"])
-                return _pair_distances(found, answer) if path == "ids" else found
+                return _pair_distances(results, answer) if path == "ids" else results
     return answer
 
 
@@ -420,8 +428,8 @@ def _read_result(item: Any) -> tuple[str, float | None]:
 def _read_id(item: Any) -> str:
     """Return the id in a result or in one of its parts, or the result itself."""
     parts = [item, *(_member(item, [name]) for name in _PARTS)]
-    found = (_member(part, names) for names in _ID_NAMES for part in parts)
-    value = next((value for value in found if value is not None), item)
+    members = (_member(part, names) for names in _ID_NAMES for part in parts)
+    value = next((value for value in members if value is not None), item)
     if isinstance(value, str):
         return str(value)
     try:

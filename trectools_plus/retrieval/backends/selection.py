@@ -141,8 +141,8 @@ class BackendSettings(SettingsModel):
 
     def make_backend(self) -> Backend:
         """Import the backend and create it with its settings."""
-        given = () if self.is_embedded else (self._backend_setting, self.timeout)
-        backend: Backend = self._backend_class()(*given)
+        arguments = () if self.is_embedded else (self._backend_setting, self.timeout)
+        backend: Backend = self._backend_class()(*arguments)
         return backend
 
     def check_backend_modes(self, modes: Sequence[str]) -> None:

@@ -139,11 +139,11 @@ class NeuralEncoder:
     def __init__(self, path: str, settings: RetrievalSettings) -> None:
         self._path, self._device = path, settings.device
         self._model: Any = open_model("SentenceTransformer", path, settings, "embedding_model")
-        known, given = self._model.prompts or {}, settings.document_prompt
+        known, prompt = self._model.prompts or {}, settings.document_prompt
         usual = known.get("document") or known.get("passage") or ""
-        self._document_prompt: str = usual if given is None else given
-        given = settings.query_prompt
-        self._query_prompt: str = known.get("query") or "" if given is None else given
+        self._document_prompt: str = usual if prompt is None else prompt
+        prompt = settings.query_prompt
+        self._query_prompt: str = known.get("query") or "" if prompt is None else prompt
         self.dimensions = len(self._model.encode("warm up", show_progress_bar=False))
 
     def facts(self) -> Facts:
