@@ -51,8 +51,8 @@ def collapse_chunks(
     for chunk_id, score in zip(ids, scores, strict=True):
         # An id without the separator is a document id.
         separator = collapse.separator
-        before, found, _ = chunk_id.rpartition(separator) if separator else ("", "", "")
-        doc_id = before if found else chunk_id
+        before, mark, _ = chunk_id.rpartition(separator) if separator else ("", "", "")
+        doc_id = before if mark else chunk_id
         if doc_id not in collapsed:
             collapsed[doc_id] = score
         elif collapse.method == "max":
@@ -94,7 +94,9 @@ class MemoryAnswers(dict[str, Answer]):
 
     def add(self, outcomes: Mapping[str, Answer | Failure]) -> None:
         """Store the answers and ignore the failures, which the caller records."""
-        self.update({key: one for key, one in outcomes.items() if isinstance(one, Answer)})
+        self.update(
+            {key: outcome for key, outcome in outcomes.items() if isinstance(outcome, Answer)}
+        )
 
 
 def answer_batch(
@@ -161,19 +163,19 @@ def score_documents(hits: Hits, collapse: Collapse | None) -> dict[str, float]:
             raise ValueError("there are no scores to sum; collapse by max or first")
         scores = [1 / rank for rank in range(1, len(hits.ids) + 1)]
     numbers = [*map(float, scores)]
-    found = dict(zip(hits.ids, numbers, strict=True))
+    documents = dict(zip(hits.ids, numbers, strict=True))
     if collapse is not None:
-        found = collapse_chunks(hits.ids, numbers, collapse)
-    for score in (*numbers, *found.values()):
+        documents = collapse_chunks(hits.ids, numbers, collapse)
+    for score in (*numbers, *documents.values()):
         if not abs(score) <= _LARGEST_SCORE:
             raise ValueError(f"score {score:g} is no number that a run can hold")
-    if collapse is None and len(found) < len(hits.ids):
-        repeated = next(one for row, one in enumerate(hits.ids) if one in hits.ids[:row])
+    if collapse is None and len(documents) < len(hits.ids):
+        repeated = next(doc_id for row, doc_id in enumerate(hits.ids) if doc_id in hits.ids[:row])
         raise ValueError(f"document id '{repeated}' comes twice; collapse chunks to documents")
-    for doc_id in found:
+    for doc_id in documents:
         if not doc_id or _UNWRITABLE.search(doc_id):
             raise ValueError(f"document id {doc_id[:60]!r} cannot be written to a run")
-    return found
+    return documents
 
 
 class Journal(MemoryAnswers):

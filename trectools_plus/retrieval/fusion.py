@@ -27,14 +27,13 @@ from itertools import chain
 from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
-from pydantic import ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
 from trectools_plus.choices import FusionMethod, Normalisation
 from trectools_plus.errors import InputError, UsageError
 from trectools_plus.formats.ranking import rank_documents
 from trectools_plus.formats.tables import Run
-from trectools_plus.models import Model
+from trectools_plus.retrieval.setting_types import SettingsModel
 from trectools_plus.retrieval.settings import (
     DEFAULT_FUSION,
     RetrievalSettings,
@@ -44,16 +43,15 @@ from trectools_plus.retrieval.source import (
     CompositeRetriever,
     Ranking,
     Retriever,
+    Values,
     empty_ranking,
     rank_scores,
     run_of,
 )
 from trectools_plus.validation.inputs import Input, list_runs
 
-Values = npt.NDArray[np.float64]
 
-
-class Fusion(Model):
+class Fusion(SettingsModel):
     """A method of merging rankings.
 
     Attributes:
@@ -62,8 +60,6 @@ class Fusion(Model):
         weights: One weight per ranking for ``weighted``, in the order of the rankings.
         normalisation: The normalisation of scores for methods that use scores.
     """
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     method: FusionMethod = "rrf"
     k: int = Field(default=60, ge=0)
@@ -96,7 +92,7 @@ class Fusion(Model):
             raise UsageError(f"expected {rankings} weights but got {len(self.weights)}")
 
 
-def fuse_rankings(rankings: Sequence[Ranking], fusion: Fusion, depth: int | None = None) -> Ranking:
+def fuse_rankings(rankings: Sequence[Ranking], fusion: Fusion, depth: int | None) -> Ranking:
     """Merge the rankings of one query.
 
     Args:
@@ -110,22 +106,22 @@ def fuse_rankings(rankings: Sequence[Ranking], fusion: Fusion, depth: int | None
     Raises:
         InputError: If scores are used and one is infinite in 32 bits, or below 0 with ``combmnz``.
     """
-    doc_ids = list(dict.fromkeys(chain.from_iterable(one.doc_ids for one in rankings)))
+    doc_ids = list(dict.fromkeys(chain.from_iterable(ranking.doc_ids for ranking in rankings)))
     if not doc_ids:
         return empty_ranking()
     column_of = dict(zip(doc_ids, range(len(doc_ids)), strict=True))
     values = np.zeros((len(rankings), len(doc_ids)))
-    found = np.zeros(values.shape, dtype=np.bool_)
+    is_ranked = np.zeros(values.shape, dtype=np.bool_)
     for row, ranking in enumerate(rankings):
         columns = np.array([column_of[doc_id] for doc_id in ranking.doc_ids], dtype=np.intp)
-        found[row, columns] = True
+        is_ranked[row, columns] = True
         values[row], values[row, columns] = _contribution(ranking, fusion)
     if fusion.weights is not None:
         values *= np.array(fusion.weights)[:, np.newaxis]
     if fusion.method == "combmax":
-        scores = np.where(found, values, -np.inf).max(axis=0)
+        scores = np.where(is_ranked, values, -np.inf).max(axis=0)
     else:
-        scores = values.sum(axis=0) * (found.sum(axis=0) if fusion.method == "combmnz" else 1)
+        scores = values.sum(axis=0) * (is_ranked.sum(axis=0) if fusion.method == "combmnz" else 1)
     # Adding 0 changes -0.0 to 0.0.
     return rank_scores(doc_ids, scores + 0.0, len(doc_ids) if depth is None else depth)
 
@@ -186,7 +182,7 @@ WEIGHTS: Mapping[tuple[str, ...], tuple[float, ...]] = {
 """Default weights by the merged modes; docs/retrieval.md has the figures. Others are equal."""
 
 
-def fusion_of(settings: RetrievalSettings, merged: Sequence[str] = ("lexical", "vector")) -> Fusion:
+def fusion_of(settings: RetrievalSettings, merged: Sequence[str]) -> Fusion:
     """Return the fusion of the rankings of these modes.
 
     Args:

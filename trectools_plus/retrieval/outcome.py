@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from trectools_plus.display import Displayed
 from trectools_plus.errors import CheckFailedError, InputError, TrectoolsPlusError, raise_all
 from trectools_plus.formats.tables import Run, Topics
 from trectools_plus.models import ReportModel
 from trectools_plus.retrieval.answering import Answer
-from trectools_plus.retrieval.source import Failure, empty_ranking, run_of
+from trectools_plus.retrieval.source import Failure, Values, empty_ranking, run_of
 from trectools_plus.text import listed, plural
 
 _MAX_EXAMPLES = 3  # maximum number of reasons in a message, and of queries for each reason
@@ -44,7 +43,7 @@ class Latency(ReportModel):
     """Number of queries whose latency was measured; null in reports of earlier versions."""
 
 
-def summarise_latency(latency_ms: Sequence[float] | npt.NDArray[np.float64]) -> Latency | None:
+def summarise_latency(latency_ms: Values) -> Latency | None:
     """Return the mean and percentiles of latencies.
 
     Args:
@@ -53,8 +52,7 @@ def summarise_latency(latency_ms: Sequence[float] | npt.NDArray[np.float64]) -> 
     Returns:
         ``None`` if no query was timed.
     """
-    timed = np.asarray(latency_ms, dtype=np.float64)
-    timed = timed[~np.isnan(timed)]
+    timed = latency_ms[~np.isnan(latency_ms)]
     if not len(timed):
         return None
     p50, p95, p99 = np.percentile(timed, [50, 95, 99]).tolist()
@@ -80,7 +78,7 @@ class FetchedRun(Displayed):
     """
 
     run: Run
-    latency_ms: npt.NDArray[np.float64]
+    latency_ms: Values
     missing_queries: list[str]
     index_keys: dict[str, str]
     failures: dict[str, Failure]
@@ -128,15 +126,21 @@ def collect_run(
         index_keys: The key of each searched index, by mode.
     """
     query_ids = topics.frame["query_id"].to_list()
-    given = [answers.get(query_id) for query_id in query_ids]
-    rankings = [empty_ranking() if answer is None else answer.ranking for answer in given]
+    replies = [answers.get(query_id) for query_id in query_ids]
+    rankings = [empty_ranking() if answer is None else answer.ranking for answer in replies]
     return FetchedRun(
         run=run_of(query_ids, rankings, mode),
-        latency_ms=np.array([np.nan if one is None else one.latency_ms for one in given]),
-        missing_queries=[one.query_id for one in given if one is not None and not one.ranking],
+        latency_ms=np.array(
+            [np.nan if answer is None else answer.latency_ms for answer in replies]
+        ),
+        missing_queries=[
+            answer.query_id for answer in replies if answer is not None and not answer.ranking
+        ],
         index_keys=index_keys,
         failures={query_id: failures[query_id] for query_id in query_ids if query_id in failures},
-        cut_short=[one.query_id for one in given if one is not None and one.cut_short],
+        cut_short=[
+            answer.query_id for answer in replies if answer is not None and answer.cut_short
+        ],
     )
 
 

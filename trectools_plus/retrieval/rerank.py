@@ -19,12 +19,11 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from hashlib import sha256
 from typing import Protocol
 
 import numpy as np
-import numpy.typing as npt
 
+from trectools_plus.formats.hashing import sha256_text
 from trectools_plus.formats.tables import Corpus
 from trectools_plus.retrieval.index.lexical import clean_text
 from trectools_plus.retrieval.settings import RetrievalSettings
@@ -32,11 +31,10 @@ from trectools_plus.retrieval.source import (
     CompositeRetriever,
     Ranking,
     Retriever,
+    Values,
     leaves_of,
     rank_scores,
 )
-
-Values = npt.NDArray[np.float64]
 
 _WORD = re.compile(r"\w+")
 
@@ -58,9 +56,7 @@ class RerankingRetriever(CompositeRetriever):
         """Return scores between 0 and 1: means of the scaled first score and the overlap."""
         of_query = trigrams(query)
         overlaps = [
-            max(
-                (dice(of_query, _trigrams(name)) for name in self._names.get(doc_id, ())), default=0
-            )
+            max((dice(of_query, trigrams(name)) for name in self._names.get(doc_id, ())), default=0)
             for doc_id in ranking.doc_ids
         ]
         first = ranking.scores.astype(np.float64)
@@ -87,14 +83,12 @@ class RerankingRetriever(CompositeRetriever):
         return Ranking(doc_ids, scores).head(depth)
 
 
+@lru_cache(maxsize=100_000)
 def trigrams(text: str) -> frozenset[str]:
     """Return the trigrams of a text's words, defined as in ``pg_trgm``."""
     words = _WORD.findall(clean_text(text).casefold())
     padded = (f"  {word} " for word in words)
     return frozenset(word[start : start + 3] for word in padded for start in range(len(word) - 2))
-
-
-_trigrams = lru_cache(maxsize=100_000)(trigrams)
 
 
 def dice(one: frozenset[str], other: frozenset[str]) -> float:
@@ -148,7 +142,7 @@ class RewordedRetriever:
     def index_key(self) -> str | None:
         """A hash of the index and of all tables."""
         key = getattr(self.inner, "index_key", None)
-        return key and sha256(f"{key} {self.rewording.sha256}".encode()).hexdigest()[: len(key)]
+        return key and sha256_text(f"{key} {self.rewording.sha256}")[: len(key)]
 
     def search(self, queries: Sequence[str], depth: int) -> list[Ranking]:
         """Rank documents for each query, whose language is not known."""
@@ -166,12 +160,13 @@ class RewordedRetriever:
         """
         others = [*map(self.rewording.other_texts, queries, languages)]
         texts = list(dict.fromkeys([*queries, *(text for each in others for text in each)]))
-        found = dict(zip(texts, self.inner.search(texts, depth), strict=True))
+        rankings = dict(zip(texts, self.inner.search(texts, depth), strict=True))
         weighted = [
             [(query, 1.0), *each.items()] for query, each in zip(queries, others, strict=True)
         ]
         return [
-            _best_of([(found[text], weight) for text, weight in one], depth) for one in weighted
+            _best_of([(rankings[text], weight) for text, weight in texts_of_query], depth)
+            for texts_of_query in weighted
         ]
 
 

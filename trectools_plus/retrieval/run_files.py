@@ -138,13 +138,11 @@ class FetchedFile:
 
     Attributes:
         path: The run file; there is none if nothing was found.
-        manifest_path: ``<run file>.manifest.json``.
-        manifest: The content of the manifest.
+        manifest: The content of the manifest, ``<run file>.manifest.json``.
         outcome: The outcome of the queries.
     """
 
     path: Path
-    manifest_path: Path
     manifest: FetchManifest
     outcome: FetchedRun
 
@@ -253,7 +251,6 @@ def _describe_file(
         ),
         latency_ms=summarise_latency(outcome.latency_ms),
     )
-    manifest_path = path.with_name(f"{path.name}.manifest.json")
-    with atomic_write(manifest_path, "w") as stream:
+    with atomic_write(path.with_name(f"{path.name}.manifest.json"), "w") as stream:
         stream.write(manifest.model_dump_json(indent=2) + "\n")
-    return FetchedFile(path, manifest_path, manifest, outcome)
+    return FetchedFile(path, manifest, outcome)

@@ -17,11 +17,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
-from pydantic import BaseModel, BeforeValidator, Field, Strict, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, Strict, ValidationError
 
 from trectools_plus.errors import UsageError
-from trectools_plus.models import explain_problem
+from trectools_plus.models import Model, explain_problem
 from trectools_plus.text import split_list
+
+
+class SettingsModel(Model):
+    """Base of settings: immutable, and without other names."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 @dataclass(frozen=True)
@@ -88,6 +94,9 @@ Names = Annotated[
     BeforeValidator(lambda value: split_list(value) if isinstance(value, str) else value),
 ]
 """A list of texts, or one text with its items separated by commas."""
+NONE = BeforeValidator(lambda value: None if value in ("none", "") else value)
+"""Reads ``none`` and an empty text as no value."""
+OptionalText = Annotated[str | None, NONE]
 
 
 BUILTIN = "builtin"

@@ -7,7 +7,6 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import (
     BeforeValidator,
-    ConfigDict,
     SerializerFunctionWrapHandler,
     ValidationInfo,
     field_validator,
@@ -25,13 +24,15 @@ from trectools_plus.choices import (
     Panel,
 )
 from trectools_plus.errors import UsageError
-from trectools_plus.models import Model
 from trectools_plus.retrieval.setting_types import (
     BUILTIN,
+    NONE,
     Flag,
     Names,
     Number,
     Option,
+    OptionalText,
+    SettingsModel,
     WholeNumber,
     read_models,
     setting,
@@ -48,23 +49,19 @@ BATCH_SIZE = 256
 DEFAULT_FUSION: FusionMethod = "weighted"
 """The method by which ``hybrid`` merges rankings, in every backend whose rankings it merges."""
 
-_NONE = BeforeValidator(lambda value: None if value == "none" else value)
 
-
-class RetrievalSettings(Model):
+class RetrievalSettings(SettingsModel):
     """Settings of indexing and search.
 
     Manifests contain all of them, and the key of an index those that determine the index.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
     k1: Number = setting(0.9, "BM25 term saturation, at least 0.", ge=0, allow_inf_nan=False)
     b: Number = setting(0.4, "BM25 length normalisation, 0 to 1.", ge=0, le=1)
-    stemmer: Annotated[str | None, _NONE] = setting(
+    stemmer: OptionalText = setting(
         "english", "Name of a Snowball stemmer; none disables stemming."
     )
-    stopwords: Annotated[str | None, _NONE] = setting(
+    stopwords: OptionalText = setting(
         "english",
         "Language of a stop word list; none keeps every word.",
     )
@@ -148,7 +145,7 @@ class RetrievalSettings(Model):
         "Folder of a sparse encoder for the mode splade; needs the extra neural.",
         Option("DIR", Panel.MODELS),
     )
-    reranker: Annotated[Literal["lexical"] | None, _NONE] = setting(
+    reranker: Annotated[Literal["lexical"] | None, NONE] = setting(
         None,
         "The reranker of every mode's first results; none disables reranking.",
         Option(
@@ -177,22 +174,22 @@ class RetrievalSettings(Model):
         """Read ``fusion_method`` as ``fusion``; weights imply ``weighted`` and may name modes."""
         if not isinstance(values, Mapping):
             return values
-        given = {**values}
-        method = given.pop("fusion_method", None)
-        if method is not None and given.setdefault("fusion", method) != method:
+        settings = {**values}
+        method = settings.pop("fusion_method", None)
+        if method is not None and settings.setdefault("fusion", method) != method:
             raise ValueError("fusion and fusion_method differ — leave one of them out")
-        if (weights := given.get("weights")) is None:
-            return given
-        given.setdefault("fusion", "weighted")
+        if (weights := settings.get("weights")) is None:
+            return settings
+        settings.setdefault("fusion", "weighted")
         parts = split_list(weights) if isinstance(weights, str) else weights
         if isinstance(parts, list) and any("=" in str(part) for part in parts):
             parts = dict(str(part).partition("=")[::2] for part in parts)
         if isinstance(parts, Mapping):
             named = {MODE_ALIASES.get(name, name): weight for name, weight in parts.items()}
-            given.setdefault("components", list(parts))
+            settings.setdefault("components", list(parts))
             parts = [named[name] for name in MERGED_MODES if name in named]
-        given["weights"] = parts
-        return given
+        settings["weights"] = parts
+        return settings
 
     @field_validator("components")
     @classmethod

@@ -22,7 +22,6 @@ from typing import Any, ClassVar, Literal, Protocol, Self
 import numpy as np
 import numpy.typing as npt
 import polars as pl
-from pydantic import ConfigDict
 
 from trectools_plus.choices import Panel
 from trectools_plus.display import Displayed, Progress
@@ -30,15 +29,13 @@ from trectools_plus.errors import InputError, UsageError
 from trectools_plus.formats.hashing import digest_id, sha256_columns
 from trectools_plus.formats.tables import RUN_SCHEMA, Corpus, Run, Topics
 from trectools_plus.formats.writing import UNWRITABLE
-from trectools_plus.models import Model
 from trectools_plus.retrieval.index.models import SourceFile
 from trectools_plus.retrieval.index.parts import Positions
-from trectools_plus.retrieval.setting_types import Option, WholeNumber, setting
+from trectools_plus.retrieval.setting_types import Option, SettingsModel, WholeNumber, setting
 from trectools_plus.retrieval.settings import RetrievalSettings
 
 Scores = npt.NDArray[np.float32]
-
-# White space ends a column, control characters break rows, and '#' starts a comment line.
+Values = npt.NDArray[np.float64]
 
 _MODE_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}")
 
@@ -68,7 +65,7 @@ class Ranking(Displayed):
 
     def without(self, doc_id: str) -> Self:
         """Return the ranking without one document."""
-        rows = [row for row, found in enumerate(self.doc_ids) if found != doc_id]
+        rows = [row for row, other in enumerate(self.doc_ids) if other != doc_id]
         return type(self)([self.doc_ids[row] for row in rows], self.scores[rows])
 
 
@@ -125,8 +122,8 @@ class CompositeRetriever(ABC):
     def search(self, queries: Sequence[str], depth: int) -> list[Ranking]:
         """Search the components and combine their rankings."""
         component_depth = self.component_depth(depth)
-        found = [component.search(queries, component_depth) for component in self.components]
-        pairs = zip(queries, zip(*found, strict=True), strict=True)
+        by_component = [component.search(queries, component_depth) for component in self.components]
+        pairs = zip(queries, zip(*by_component, strict=True), strict=True)
         return [self.combine(query, rankings, depth) for query, rankings in pairs]
 
 
@@ -258,10 +255,8 @@ class Source(ABC):
         """Close connections, and wake threads that wait for a retry."""
 
 
-class Collapse(Model):
+class Collapse(SettingsModel):
     """Rules for collapsing chunks to documents."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     method: Literal["max", "first", "sum"] = setting(
         "max",

@@ -26,6 +26,7 @@ from trectools_plus.validation.loading import load_run
 TOPICS = Topics.from_dict({"q1": "heart", "q2": "lung"})
 QRELS = Qrels.from_dict({"q1": {"d1": 1}, "q2": {"d2": 2}})
 TESTS = Collection("toy", None, TOPICS, QRELS)
+HITS = {"hits": {"hits": [{"_id": "d2", "_score": 2}]}}
 
 
 def fetch(retriever: Any, folder: Path, **options: Any) -> dict[str, dict[str, float]]:
@@ -72,6 +73,11 @@ def fetch(retriever: Any, folder: Path, **options: Any) -> dict[str, dict[str, f
         # Haystack, Elasticsearch, Chroma and FAISS.
         ({"documents": [SimpleNamespace(id="d2", score=1.5, meta={})]}, ["d2"], [1.5]),
         ({"hits": {"hits": [{"_id": "d2", "_score": 2, "_source": {"id": 5}}]}}, ["d2"], [2.0]),
+        (
+            SimpleNamespace(body={"timed_out": False, "_shards": {"failed": 0}, **HITS}),
+            ["d2"],
+            [2.0],
+        ),
         ({"ids": [["d2", "d1"]], "distances": [[0.1, 0.4]]}, ["d2", "d1"], [-0.1, -0.4]),
         ((np.array([[0.1, 0.4, 9]]), np.array([[7, 3, -1]])), ["7", "3"], None),
     ],
@@ -94,6 +100,28 @@ def test_what_a_function_may_return(found: Any, ids: list[str], scores: list[flo
 def test_what_a_function_may_not_return(found: Any) -> None:
     with pytest.raises(TypeError, match="expected"):
         read_results(found)
+
+
+@pytest.mark.parametrize(
+    ("answer", "reason"),
+    [
+        ({"timed_out": True, **HITS}, "timed_out"),
+        ({"_shards": {"total": 5, "successful": 3, "failed": 2}, **HITS}, "_shards.failed"),
+        (SimpleNamespace(body={"timed_out": True, **HITS}), "timed_out"),
+        ({"error": "busy", "documents": []}, "error"),
+        ({"ids": [["d2"], ["d1"]]}, "2 entries"),
+        ({"ids": [["d2"]], "distances": [[0.1], [0.2]]}, "2 entries"),
+        ((np.array([[0.1], [0.4]]), np.array([[7], [3]])), "2 entries"),
+    ],
+)
+def test_an_answer_with_an_error_or_of_two_queries(
+    answer: Any, reason: str, tmp_path: Path
+) -> None:
+    def searches(text: str, depth: int) -> Any:
+        return answer if text == "lung" else ["d1"]
+
+    with pytest.raises(CheckFailedError, match=f"1 of 2 .*q2: .*{reason}"):
+        fetch(searches, tmp_path)
 
 
 def test_an_index_that_fails_is_not_called_a_wrong_name(tmp_path: Path) -> None:

@@ -43,7 +43,7 @@ def test_files_and_manifests(tmp_path: Path) -> None:
         run = load_run(file.path)
         assert run.name == mode
         assert run.frame.equals(separate_ties(plain[mode].run.frame))
-        manifest = FetchManifest.model_validate_json(file.manifest_path.read_text())
+        manifest = FetchManifest.model_validate_json(Path(f"{file.path}.manifest.json").read_text())
         assert manifest == file.manifest
         assert manifest.settings == settings.for_documents(has_parts=False)
         assert (manifest.mode, manifest.depth, manifest.exclude_self) == (mode, 20, True)

@@ -126,8 +126,8 @@ class EmbeddedSource(Source):
     def ask(self, queries: Sequence[Query], depth: int) -> list[Hits]:
         """Search for all queries at once and divide the time evenly among them."""
         depth = min(depth, self._shared.options.depth)
-        found = self._shared.search(self._retriever, queries, depth)
-        return [Hits(ranking.doc_ids, ranking.scores, ms) for ranking, ms in found]
+        results = self._shared.search(self._retriever, queries, depth)
+        return [Hits(ranking.doc_ids, ranking.scores, ms) for ranking, ms in results]
 
     def index_keys(self) -> dict[str, str]:
         """Return the key of each searched index, by mode."""
@@ -162,10 +162,12 @@ class SharedSearch:
         The latency of a hybrid is the sum of its components' latencies and the time of merging.
         """
         if not isinstance(retriever, CompositeRetriever):
-            found = self._search_leaf(retriever, queries)
-            return [(ranking.head(depth), ms) for ranking, ms in found]
+            results = self._search_leaf(retriever, queries)
+            return [(ranking.head(depth), ms) for ranking, ms in results]
         component_depth = retriever.component_depth(depth)
-        parts = [self.search(one, queries, component_depth) for one in retriever.components]
+        parts = [
+            self.search(component, queries, component_depth) for component in retriever.components
+        ]
         merged = []
         for query, *of_query in zip(queries, *parts, strict=True):
             started = perf_counter()
@@ -183,11 +185,11 @@ class SharedSearch:
             texts = [query.text for query in missing]
             depth = self._leaf_depth + self.options.exclude_self
             if isinstance(leaf, RewordedRetriever):
-                found = leaf.search_in(texts, [query.language for query in missing], depth)
+                rankings = leaf.search_in(texts, [query.language for query in missing], depth)
             else:
-                found = leaf.search(texts, depth)
+                rankings = leaf.search(texts, depth)
             ms = 1000 * (perf_counter() - started) / len(missing)
-            for query, ranking in zip(missing, found, strict=True):
+            for query, ranking in zip(missing, rankings, strict=True):
                 rest = ranking.without(query.query_id) if self.options.exclude_self else ranking
                 self._found[id(leaf), query.query_id] = rest.head(self._leaf_depth), ms
         return [self._found[id(leaf), query.query_id] for query in queries]

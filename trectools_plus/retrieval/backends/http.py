@@ -14,7 +14,6 @@ from trectools_plus.models import SEPARATOR
 from trectools_plus.retrieval.backends.http_client import (
     AnswerError,
     JsonClient,
-    RequestLimits,
     Secret,
     read_answer,
     read_key,
@@ -77,12 +76,12 @@ class HttpBackend(Backend):
         settings = {mode: _settings_of(self._settings, mode) for mode in request.modes}
         facts = dict[str, Any]()
         if self._settings.engine is not None or self._settings.modes:
-            facts["requests"] = {mode: one.facts for mode, one in settings.items()}
+            facts["requests"] = {mode: own.facts for mode, own in settings.items()}
         vectors = {
-            mode: {role: model.sha256 for role, model in self._models(one).items()}
+            mode: {role: model.sha256 for role, model in self._models(own).items()}
             or TextEncoder.facts()
-            for mode, one in settings.items()
-            if one.template().uses_vector
+            for mode, own in settings.items()
+            if own.template().uses_vector
         }
         return {**facts, "query_vectors": vectors} if vectors else facts
 
@@ -170,10 +169,7 @@ class HttpSource(Source):
         }
         if key is not None:
             headers[settings.key_header.lower()] = settings.key_prefix + key.value
-        limits = RequestLimits(
-            settings.url, self.concurrency, settings.timeout, settings.retries, settings.backoff
-        )
-        self._client = JsonClient(limits, headers, key, transport)
+        self._client = JsonClient(settings, headers, key, transport)
 
     def close(self) -> None:
         """Close the connections, and wake threads that wait for a retry."""

@@ -18,6 +18,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from http import HTTPStatus
+from http.client import responses
 from math import isfinite, nan
 from threading import Event
 from time import perf_counter
@@ -84,7 +85,7 @@ class JsonClient:
 
     def __init__(
         self,
-        limits: RequestLimits,
+        limits: RequestLimits | HttpSettings,
         headers: Mapping[str, str],
         key: Secret | None = None,
         transport: httpx.BaseTransport | None = None,
@@ -195,11 +196,13 @@ class JsonClient:
         """Return the problem of an answer, with the part that is shown, without the key."""
         shown = error.shown
         if isinstance(shown, Exception):
-            shown = (str(shown) or type(shown).__name__).encode()
-        elif not isinstance(shown, bytes):
-            shown = b"" if shown is None else json.dumps(shown, ensure_ascii=False).encode()
+            shown = str(shown) or type(shown).__name__
+        elif isinstance(shown, bytes):
+            shown = shown.decode("utf-8", "replace")
+        elif shown is not None:
+            shown = json.dumps(shown, ensure_ascii=False)
         # Remove the key before the text is cut, so that no part of the key remains.
-        text = hide_secrets(self.scrub(shown.decode("utf-8", "replace")))[:_CLEANED_LENGTH]
+        text = hide_secrets(self.scrub(shown or ""))[:_CLEANED_LENGTH]
         text = " ".join("".join(c if c.isprintable() else " " for c in text).split())
         excerpt = text[:_EXCERPT_LENGTH] + "…" * (len(text) > _EXCERPT_LENGTH)
         return self.scrub(error.reason) + (f": {excerpt}" if excerpt else "")
@@ -222,8 +225,7 @@ def _read(response: httpx.Response, content: bytes) -> Any:
             raise AnswerError(f"the answer is {what}", content, wait=wait) from None
     if response.has_redirect_location:
         content = b"redirects are not followed, to " + response.headers["location"].encode()
-    phrase = next((f" {known.phrase}" for known in HTTPStatus if known == status), "")
-    error = AnswerError(f"HTTP {status}{phrase}", content, wait=wait)
+    error = AnswerError(f"HTTP {status} {responses.get(status, '')}".strip(), content, wait=wait)
     if status not in RETRIED_STATUS and not response.is_success:
         # Errors of the service, unlike those of a request, probably concern the next one too.
         error.is_final, error.lasting = True, response.is_server_error
@@ -267,6 +269,9 @@ class AnswerError(ValueError):
     stops: bool = False
     wait: float = 0.0
 
+    def __str__(self) -> str:
+        return self.reason
+
 
 def read_answer(document: Any, query_id: str, settings: HttpSettings) -> Hits:
     """Return the results of a query, without the time and attempts of its request.
@@ -276,26 +281,28 @@ def read_answer(document: Any, query_id: str, settings: HttpSettings) -> Hits:
             ids or scores.
     """
     refuse_incomplete(document, settings.incomplete, settings.ids)
-    parts = found = [document]
+    parts = entries = [document]
     if settings.results is not None:
-        parts = found = list(_find(document, settings.results).values())
+        parts = entries = list(_find(document, settings.results).values())
         if settings.query_id is not None:
-            named = ((part, _values(part, settings.query_id)) for part in parts)
-            found = [part for part, ids in named if query_id in map(str, ids)]
-    if len(found) != 1:
-        number = f"{len(found)} entries" if found else "no entry"
+            named = ((part, values_at(part, settings.query_id)) for part in parts)
+            entries = [part for part, ids in named if query_id in map(str, ids)]
+    if len(entries) != 1:
+        number = f"{len(entries)} entries" if entries else "no entry"
         reason = f"the answer has {number} for query {query_id}"
-        raise AnswerError(reason, found or parts, is_final=bool(found))
+        raise AnswerError(reason, entries or parts, is_final=bool(entries))
     try:
-        return _read_entry(found[0], settings)
+        return _read_entry(entries[0], settings)
     except AnswerError as error:
-        error.shown = found[0] if error.shown is None else error.shown
+        error.shown = entries[0] if error.shown is None else error.shown
         raise
 
 
 def _read_entry(part: Any, settings: HttpSettings) -> Hits:
     refuse_incomplete(part, settings.incomplete, settings.ids)
-    total = next((one for one in _values(part, settings.total) if type(one) is int), None)
+    total = next(
+        (number for number in values_at(part, settings.total) if type(number) is int), None
+    )
     ids = _find(part, settings.ids, is_required=total != 0)
     if total and not ids:
         raise AnswerError(f"no results, but {settings.total} (http.total) is {total}")
@@ -309,15 +316,15 @@ def _read_entry(part: Any, settings: HttpSettings) -> Hits:
 def _read_scores(part: Any, settings: HttpSettings, places: list[tuple[int, ...]]) -> list[float]:
     """Return the scores of ids, whose places in lists show which score belongs to which id."""
     path, sign = str(settings.scores), 1 if settings.higher_is_better else -1
-    found = _find(part, path) if places else {}
-    if list(found) != places:
+    numbers = _find(part, path) if places else {}
+    if list(numbers) != places:
         raise AnswerError(
-            f"{len(places)} ids ({settings.ids}) and {len(found)} scores ({path}) do not stand "
+            f"{len(places)} ids ({settings.ids}) and {len(numbers)} scores ({path}) do not stand "
             "side by side",
             is_final=True,
         )
     scores = []
-    for value in found.values():
+    for value in numbers.values():
         is_text = isinstance(value, str) and _DECIMAL.fullmatch(value)
         score = float(str(value)) if is_text or type(value) in (int, float) else nan
         if not isfinite(score):
@@ -336,14 +343,18 @@ def refuse_incomplete(part: Any, paths: Sequence[str] = (), of_results: str = ""
         of_results: The path of the results, which is not checked.
 
     Raises:
-        AnswerError: If one does.
+        AnswerError: If one does, or an answer of Elasticsearch lacks the results of some shards.
     """
     for path in (*_ERRORS, *paths):
         steps = parse_path(path.removeprefix("!"))
-        for value in () if steps == parse_path(of_results)[:1] else _values(part, steps):
+        for value in () if steps == parse_path(of_results)[:1] else values_at(part, steps):
             if value is False if path.startswith("!") else not _is_empty(value):
                 shown = {str(steps[-1]): value, **(part if isinstance(part, Mapping) else {})}
                 raise AnswerError(f"the answer reports an error or is incomplete ({path})", shown)
+    # Shards that are not available are neither successful nor failed.
+    shards, successful = values_at(part, "_shards.total"), values_at(part, "_shards.successful")
+    if shards and successful and shards != successful:
+        raise AnswerError("the answer is incomplete (_shards.successful)", part)
 
 
 def _is_empty(value: Any) -> bool:
@@ -352,7 +363,7 @@ def _is_empty(value: Any) -> bool:
     return not value or (isinstance(value, str) and value.strip().lower() in _NO_ERROR)
 
 
-def _values(part: Any, path: str | tuple[Step, ...] | None) -> list[Any]:
+def values_at(part: Any, path: str | tuple[Step, ...] | None) -> list[Any]:
     """Return the values at a path that may be missing."""
     return [] if path is None else list(_find(part, path, is_required=False).values())
 
@@ -365,26 +376,26 @@ def _find(
     Raises:
         AnswerError: If a step of a required path leads nowhere.
     """
-    found: dict[tuple[int, ...], Any] = {(): value}
+    values: dict[tuple[int, ...], Any] = {(): value}
     for step in parse_path(path) if isinstance(path, str) else path:
-        above, found = found, {}
+        above, values = values, {}
         for places, part in above.items():
             if step is None and isinstance(part, list):
-                found |= {(*places, place): item for place, item in enumerate(part)}
+                values |= {(*places, place): item for place, item in enumerate(part)}
             elif _has(part, step):
-                found[places] = part[step]
+                values[places] = part[step]
             elif is_required and not (isinstance(step, int) and part == []):
                 reason = f"the answer has no list, not even an empty one, at {path}"
                 if places:
                     reason = f"an item of the answer's list has nothing at {path}"
                 raise AnswerError(reason, part)
-    return found
+    return values
 
 
 def _has(value: Any, step: Step) -> bool:
     """Return whether a step leads from a value to another one."""
     if isinstance(step, str):
-        return isinstance(value, dict) and step in value
+        return isinstance(value, Mapping) and step in value
     return isinstance(value, list) and step is not None and step < len(value)
 
 

@@ -10,18 +10,14 @@ from typing import Annotated, Any, Self
 from urllib.parse import urlsplit
 
 from pydantic import (
-    BeforeValidator,
-    ConfigDict,
-    Field,
     SerializerFunctionWrapHandler,
-    ValidationError,
     field_validator,
     model_serializer,
     model_validator,
 )
 
 from trectools_plus.choices import Panel
-from trectools_plus.models import Model, explain_problem
+from trectools_plus.errors import UsageError
 from trectools_plus.retrieval.backends.http_templates import (
     ENGINES,
     LIKE_PLACEHOLDER,
@@ -29,7 +25,18 @@ from trectools_plus.retrieval.backends.http_templates import (
     Template,
     resolve_preset,
 )
-from trectools_plus.retrieval.setting_types import Flag, Names, Number, Option, WholeNumber, setting
+from trectools_plus.retrieval.setting_types import (
+    NONE,
+    Flag,
+    Names,
+    Number,
+    Option,
+    OptionalText,
+    SettingsModel,
+    WholeNumber,
+    make_model,
+    setting,
+)
 from trectools_plus.text import secret_in_url
 
 DEFAULT_BODY = """{
@@ -50,12 +57,8 @@ _FROM_ENVIRONMENT = (
     "put the secret into an environment variable, and write the variable's name into http.key_env"
 )
 
-PathText = Annotated[str, Field(min_length=1)]
-NONE = BeforeValidator(lambda value: None if value in ("none", "") else value)
-OptionalText = Annotated[str | None, NONE]
 
-
-class HttpSettings(Model):
+class HttpSettings(SettingsModel):
     """A service and its mapping: the key ``http`` of ``benchmark.yaml``.
 
     The placeholders ``{mode}``, ``{query_id}``, ``{query_text}``, ``{query_vector}`` and
@@ -64,8 +67,6 @@ class HttpSettings(Model):
     have names, numbers and lists: ``hits.hits[*]._id``.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
     engine: Annotated[Engine | None, NONE] = setting(
         None,
         "For --backend http: search engine at --http-url, whose requests are built in: "
@@ -73,8 +74,6 @@ class HttpSettings(Model):
         Option(
             "NAME",
             Panel.BACKENDS,
-            help="For --backend http: search engine at --http-url, whose requests are built in: "
-            f"{', '.join(ENGINES)}.",
         ),
     )
     url: str = setting(
@@ -127,7 +126,9 @@ class HttpSettings(Model):
     query_id: OptionalText = setting(
         "$.query_id", "Path of the query's id in its entry; none expects a single entry."
     )
-    ids: PathText = setting("$.segments[*].segment_id", "Path of the ids in an entry, best first.")
+    ids: str = setting(
+        "$.segments[*].segment_id", "Path of the ids in an entry, best first.", min_length=1
+    )
     scores: OptionalText = setting(
         "$.segments[*].score", "Path of the scores in an entry, one for each id; none uses 1/rank."
     )
@@ -256,22 +257,18 @@ class HttpSettings(Model):
         own = self.modes.get(name, {})
         if not own.keys().isdisjoint(("modes", "engine")):
             raise ValueError(f"modes.{name}: a mode has no modes or engine of its own")
-        given = {key: getattr(self, key) for key in self.model_fields_set - {"modes"}} | own
-        given["mode"] = mode = own.get("mode") or self.mode or name
-        engine = given.pop("engine", None)
+        settings = {key: getattr(self, key) for key in self.model_fields_set - {"modes"}} | own
+        settings["mode"] = mode = own.get("mode") or self.mode or name
+        engine = settings.pop("engine", None)
         if engine is None and name not in self.modes:
             raise ValueError(f"unknown mode '{name}' — use one of {', '.join(self.modes)}")
         try:
             if engine is not None:
-                given = resolve_preset(engine, mode, given)
-            return self.model_validate(given)
-        except ValidationError as error:
-            first = error.errors(include_url=False)[0]
-            place = ".".join(map(str, ("modes", name, *first["loc"])))
-            problem, remedy = explain_problem(first)
-            if first["type"] == "extra_forbidden":
-                problem = "there is no such setting"
-            raise ValueError(f"{place}: {problem}{f' — {remedy}' if remedy else ''}") from error
+                settings = resolve_preset(engine, mode, settings)
+            return make_model(type(self), settings)
+        except UsageError as error:
+            remedy = error.remedy and f" — {error.remedy}"
+            raise ValueError(f"modes.{name}.{error.where}: {error.what}{remedy or ''}") from error
 
     @property
     def facts(self) -> dict[str, Any]:

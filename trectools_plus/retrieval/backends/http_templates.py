@@ -195,13 +195,13 @@ def resolve_preset(engine: str, mode: str, given: Mapping[str, Any]) -> dict[str
     return settings
 
 
-def _values_of(given: Mapping[str, Any]) -> dict[str, Any]:
+def _values_of(settings: Mapping[str, Any]) -> dict[str, Any]:
     """Return the values of the placeholders of an index."""
-    fields = given.get("text_fields") or ()
+    fields = settings.get("text_fields") or ()
     fields = split_list(fields) if isinstance(fields, str) else [*map(str, fields)]
-    id_field = given.get("id_field")
+    id_field = settings.get("id_field")
     return {
-        **{name: given.get(name) and str(given[name]) for name in _OF_INDEX},
+        **{name: settings.get(name) and str(settings[name]) for name in _OF_INDEX},
         "text_fields": fields or None,
         "fields_spaced": " ".join(fields) or None,
         "fields_commas": ",".join(fields) or None,

@@ -130,9 +130,9 @@ def unused_settings(modes: Sequence[str], settings: RetrievalSettings) -> dict[s
         "splade_model": "splade" in kinds,
         "rerank_depth": settings.reranker is not None,
     }
-    given = f"{', '.join(modes)} with fusion={settings.fusion}" if fuses else ", ".join(modes)
+    chosen = f"{', '.join(modes)} with fusion={settings.fusion}" if fuses else ", ".join(modes)
     unused = " ".join(names for names, is_used in used.items() if not is_used)
-    return dict.fromkeys(unused.split(), f"{given} does not use it")
+    return dict.fromkeys(unused.split(), f"{chosen} does not use it")
 
 
 def check_modes(modes: Sequence[str], settings: RetrievalSettings | None = None) -> None:

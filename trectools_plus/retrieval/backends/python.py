@@ -24,6 +24,8 @@ from trectools_plus.formats.interchange.frames import is_frame
 from trectools_plus.formats.interchange.names import DOC_IDS, SCORES, normalize
 from trectools_plus.formats.tables import Corpus
 from trectools_plus.plugins import find_entry_point, import_object, working_directory_on_path
+from trectools_plus.retrieval.backends.http_client import refuse_incomplete, values_at
+from trectools_plus.retrieval.backends.http_templates import load_presets
 from trectools_plus.retrieval.calls import CallThread, TimedOutError
 from trectools_plus.retrieval.source import (
     Backend,
@@ -67,7 +69,9 @@ class PythonBackend(Backend):
     @property
     def facts(self) -> dict[str, Any]:
         """The retrievers' names."""
-        return {"retrievers": {mode: name_of(given) for mode, given in self._retrievers.items()}}
+        return {
+            "retrievers": {mode: name_of(retriever) for mode, retriever in self._retrievers.items()}
+        }
 
     def open(self, request: SearchRequest, progress: Progress) -> dict[str, Source]:
         """Import the retrievers, and give the documents to those that index them.
@@ -81,11 +85,12 @@ class PythonBackend(Backend):
             if mode not in self._retrievers:
                 known = ", ".join(self._retrievers)
                 raise UsageError(f"unknown mode '{mode}'", remedy=f"use one of {known}")
-            given = self._retrievers[mode]
-            source = sources[mode] = PythonSource(given, mode, self._timeout, thread)
+            source = sources[mode] = PythonSource(
+                self._retrievers[mode], mode, self._timeout, thread
+            )
             if not source.retriever.needs_documents:
                 continue
-            where = name_of(given)
+            where = source.retriever.where
             if request.corpus is None:
                 raise UsageError(
                     "this retriever indexes documents, but none were given",
@@ -108,11 +113,12 @@ class PythonSource(Source):
     """
 
     def __init__(self, given: Any, mode: str, timeout: float | None, thread: CallThread) -> None:
-        self._thread, self._is_named, where = thread, isinstance(given, str), name_of(given)
+        self._thread, self._is_named = thread, isinstance(given, str)
         self._timeout = DEFAULT_TIMEOUT if timeout is None and self._is_named else timeout
+        self.retriever: LoadedRetriever = self.call(LoadedRetriever, given)
+        where = self.retriever.where
         # Messages name the mode, which usually has the function's name.
         self._prefix = "" if mode == re.split("[:.]", where)[-1] else f"{where}: "
-        self.retriever: LoadedRetriever = self.call(LoadedRetriever, given)
 
     def call(self, function: Callable[..., Any], *values: Any, seconds: float | None = None) -> Any:
         """Call a function of the retriever.
@@ -188,8 +194,14 @@ class Call:
         except (TypeError, ValueError):  # a builtin
             parameters = [Parameter("query", Parameter.POSITIONAL_ONLY)]
         bound = function.keywords if isinstance(function, partial) else {}
-        free = [one for one in parameters if one.kind in _KINDS and one.name not in bound]
-        required = [one.name for one in free[1:] if one.default is Parameter.empty]
+        free = [
+            parameter
+            for parameter in parameters
+            if parameter.kind in _KINDS and parameter.name not in bound
+        ]
+        required = [
+            parameter.name for parameter in free[1:] if parameter.default is Parameter.empty
+        ]
         if not free or len(required) > 1:
             raise UsageError(
                 f"the function requires {', '.join(required)} beside the query"
@@ -198,8 +210,8 @@ class Call:
                 where=where,
                 remedy="define it as (query, k), and give other parameters default values",
             )
-        named = [one for one in free[1:] if normalize(one.name) in _DEPTHS]
-        named += [one for one in free[1:] if one.name in required]
+        named = [parameter for parameter in free[1:] if normalize(parameter.name) in _DEPTHS]
+        named += [parameter for parameter in free[1:] if parameter.name in required]
         self._function = function
         self._query, self._depth = free[0], next(iter(named), None)
         self.takes_text = self._query.name in _QUERIES or self._query.annotation in (str, "str")
@@ -235,6 +247,7 @@ class LoadedRetriever:
         given: ``module:name``, the name of an entry point, or the object itself.
 
     Attributes:
+        where: Its name in messages.
         needs_documents: Whether :meth:`index` must be called before :meth:`search`.
 
     Raises:
@@ -242,9 +255,9 @@ class LoadedRetriever:
     """
 
     def __init__(self, given: Any) -> None:
-        self._where = name_of(given)
+        self.where = name_of(given)
         with _user_code(
-            self._where, "name a retriever as module:name; a class must need no arguments"
+            self.where, "name a retriever as module:name; a class must need no arguments"
         ):
             retriever = _load(given) if isinstance(given, str) else given
             retriever = retriever() if isinstance(retriever, type) else retriever
@@ -259,10 +272,10 @@ class LoadedRetriever:
             raise UsageError(
                 "expected a function, or an object with a method search, but got: "
                 f"{type(retriever).__name__}",
-                where=self._where,
+                where=self.where,
                 remedy="name a function that calls it",
             )
-        self._function = Call(function, self._where)
+        self._function = Call(function, self.where)
         self._takes_list = has_search and not self._function.takes_text
 
     def index(self, documents: Corpus) -> None:
@@ -271,7 +284,7 @@ class LoadedRetriever:
         Raises:
             UsageError: If its method ``index`` raises an error.
         """
-        with _user_code(self._where, "fix the method index, which raised this error"):
+        with _user_code(self.where, "fix the method index, which raised this error"):
             self._retriever.index(documents)
 
     def search(self, text: str, depth: int) -> Found:
@@ -283,10 +296,7 @@ class LoadedRetriever:
         with working_directory_on_path():
             if not self._takes_list:
                 return read_results(self._function(text, depth))
-            answers = list(self._function([text], depth))
-            if len(answers) != 1:
-                raise TypeError(f"search returned {len(answers)} entries for 1 query")
-            return read_results(answers[0])
+            return read_results(_of_one_query([*self._function([text], depth)]))
 
 
 def name_of(given: Any) -> str:
@@ -331,8 +341,8 @@ _ID_NAMES = (
 )
 """Names of ids: those of documents count before others, which can number results."""
 _SCORE_NAMES = (*SCORES, "_score")
-_LISTS = (("hits", "hits"), ("documents",), ("source_nodes",), ("result", "points"), ("matches",))
-"""Members that lead to the list of results in an answer of Elasticsearch, Haystack and others."""
+_LISTS = ("ids", "hits.hits", "documents", "source_nodes", "result.points", "matches")
+"""Paths of the list of results in an answer of Chroma, Elasticsearch, Haystack and others."""
 _ACCEPTED = (
     "ids, pairs of id and score, {id: score}, results with doc_id and score, or a data frame"
 )
@@ -352,10 +362,14 @@ def read_results(results: Any) -> Found:
     """
     if isinstance(results, Ranking):
         return results.doc_ids, results.scores.tolist()
+    # The client of Elasticsearch returns an object with the answer in its body.
+    body = getattr(results, "body", None)
+    results = body if isinstance(body, Mapping) else results
     if isinstance(results, Mapping):
         results = _list_in(results)
     if isinstance(results, tuple) and [getattr(part, "ndim", 0) for part in results] == [2, 2]:
-        return [str(number) for number in results[1][0].tolist() if number >= 0], None  # FAISS
+        numbers = _of_one_query(results[1].tolist())
+        return [str(number) for number in numbers if number >= 0], None  # FAISS
     if is_frame(results):
         results = results.to_dict("records") if hasattr(results, "iloc") else results.to_dicts()
     elif isinstance(results, Mapping) or hasattr(results, "iloc"):
@@ -372,18 +386,33 @@ def read_results(results: Any) -> Found:
 
 
 def _list_in(answer: Mapping[str, Any]) -> Any:
-    """Return the list of results in the answer of a search engine; other values unchanged."""
-    if isinstance(answer.get("ids"), list):  # Chroma
-        ids, distances = answer["ids"], answer.get("distances")
-        first = ids[0] if ids and isinstance(ids[0], list) else ids
-        return list(zip(first, (-x for x in distances[0]), strict=True)) if distances else first
+    """Return the list of results in the answer of a search engine; other values unchanged.
+
+    Raises:
+        AnswerError: If the answer reports an error or is incomplete.
+    """
     for path in _LISTS:
-        found: Any = answer
-        for name in path:
-            found = found.get(name) if isinstance(found, Mapping) else None
-        if isinstance(found, list):
-            return found
+        for results in values_at(answer, path):
+            if isinstance(results, list):
+                refuse_incomplete(answer, load_presets()["elasticsearch"]["incomplete"])
+                return _pair_distances(results, answer) if path == "ids" else results
     return answer
+
+
+def _pair_distances(ids: list[Any], answer: Mapping[str, Any]) -> list[Any]:
+    """Return the ids in an answer of Chroma, with their negated distances if it has them."""
+    of_query = _of_one_query(ids) if ids and isinstance(ids[0], list) else ids
+    distances = answer.get("distances")
+    if not distances:
+        return of_query
+    return [*zip(of_query, (-value for value in _of_one_query(distances)), strict=True)]
+
+
+def _of_one_query(results: Sequence[Any]) -> Any:
+    """Return the results for the only query."""
+    if len(results) != 1:
+        raise TypeError(f"expected the results for 1 query but got {len(results)} entries")
+    return results[0]
 
 
 def _read_result(item: Any) -> tuple[str, float | None]:
@@ -399,8 +428,8 @@ def _read_result(item: Any) -> tuple[str, float | None]:
 def _read_id(item: Any) -> str:
     """Return the id in a result or in one of its parts, or the result itself."""
     parts = [item, *(_member(item, [name]) for name in _PARTS)]
-    found = (_member(part, names) for names in _ID_NAMES for part in parts)
-    value = next((value for value in found if value is not None), item)
+    members = (_member(part, names) for names in _ID_NAMES for part in parts)
+    value = next((value for value in members if value is not None), item)
     if isinstance(value, str):
         return str(value)
     try:

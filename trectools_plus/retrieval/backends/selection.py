@@ -6,13 +6,12 @@ from collections.abc import Mapping, Sequence
 from importlib import import_module
 from typing import Annotated, Any
 
-from pydantic import BeforeValidator, ConfigDict, model_validator
+from pydantic import BeforeValidator, model_validator
 
 from trectools_plus.choices import Panel
-from trectools_plus.models import Model
 from trectools_plus.retrieval.backends.http_mapping import HttpSettings
 from trectools_plus.retrieval.backends.http_templates import ENGINES, load_presets
-from trectools_plus.retrieval.setting_types import Number, Option, setting
+from trectools_plus.retrieval.setting_types import Number, Option, SettingsModel, setting
 from trectools_plus.retrieval.source import Backend, Collapse
 from trectools_plus.text import split_list
 
@@ -72,10 +71,8 @@ def default_modes(retriever: Any, http: Any) -> list[str]:
 Retrievers = Annotated[dict[str, str], BeforeValidator(name_retrievers)]
 
 
-class BackendSettings(Model):
+class BackendSettings(SettingsModel):
     """The backend and its settings."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     backend: str = setting(
         EMBEDDED,
@@ -144,8 +141,8 @@ class BackendSettings(Model):
 
     def make_backend(self) -> Backend:
         """Import the backend and create it with its settings."""
-        given = () if self.is_embedded else (self._backend_setting, self.timeout)
-        backend: Backend = self._backend_class()(*given)
+        arguments = () if self.is_embedded else (self._backend_setting, self.timeout)
+        backend: Backend = self._backend_class()(*arguments)
         return backend
 
     def check_backend_modes(self, modes: Sequence[str]) -> None:

@@ -105,8 +105,8 @@ class TextSearcher:
         self._ids = self._find_exact.ids if isinstance(self._find_exact, TermNames) else None
         self._is_hpo = documents.open_rewording is not None
         self._knows_confidence = knows_confidence and self._is_hpo
-        found = rewording_of(retriever)
-        self._rewording = found if isinstance(found, Rewording) else None
+        rewording = rewording_of(retriever)
+        self._rewording = rewording if isinstance(rewording, Rewording) else None
 
     def answer(self, text: str) -> list[TextAnswer]:
         """Return an answer for each finding of a text."""

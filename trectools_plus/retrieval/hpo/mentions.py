@@ -111,25 +111,22 @@ _LONGEST_ABBREVIATION = 4
 """Letter case counts in shorter names of quantities: *K*, *Na*."""
 _PLAUSIBLE = 20.0
 """A value without a unit is at most this factor away from a limit."""
-_UNIT_NAMES = [
-    (re.compile(pattern), name)
-    for pattern, name in (
-        (r"\s", ""),
-        ("°", ""),
-        ("[µμ]|mc(?=[gl]\\b)", "u"),
-        ("⁹", "9"),
-        ("³", "3"),
-        ("²", "2"),
-        (r"^[x×*]?10(?:\^|\*\*?|e)?([39])", r"e\1"),
-        ("^bpm$|^permin$", "/min"),
-        ("^per|^/mm3$", "/"),
-        ("^/$", "/ul"),
-        ("^(m?)(?:iu|ui)/", r"\1u/"),
-        ("^uu/ml$", "mu/l"),
-        ("/hr?$", "/h"),
-        ("^msec$", "ms"),
-    )
-]
+_UNIT_NAMES = (
+    (r"\s", ""),
+    ("°", ""),
+    ("[µμ]|mc(?=[gl]\\b)", "u"),
+    ("⁹", "9"),
+    ("³", "3"),
+    ("²", "2"),
+    (r"^[x×*]?10(?:\^|\*\*?|e)?([39])", r"e\1"),
+    ("^bpm$|^permin$", "/min"),
+    ("^per|^/mm3$", "/"),
+    ("^/$", "/ul"),
+    ("^(m?)(?:iu|ui)/", r"\1u/"),
+    ("^uu/ml$", "mu/l"),
+    ("/hr?$", "/h"),
+    ("^msec$", "ms"),
+)
 _DASHES = str.maketrans(dict.fromkeys("\u2010\u2011\u2012\u2013\u2212", "-"))
 
 
@@ -142,7 +139,7 @@ def find_measurements(text: str) -> list[Measurement]:
     """Return the values in a text, in its order."""
     prepared = prepare(text)
     names = list(_names().finditer(prepared))
-    found = []
+    measurements = []
     for index, name in enumerate(names):
         quantity = _quantities()[_name_key(name[0])]
         start = names[index - 1].end() if index else 0
@@ -155,8 +152,8 @@ def find_measurements(text: str) -> list[Measurement]:
         if value is not None:
             term_id, is_normal = _judge(value, quantity)
             first, last = min(name.start(), value.start()), max(name.end(), value.end())
-            found.append(Measurement(term_id, is_normal, prepared[first:last]))
-    return found
+            measurements.append(Measurement(term_id, is_normal, prepared[first:last]))
+    return measurements
 
 
 def _judge(match: re.Match[str], quantity: Quantity) -> tuple[str, bool]:
@@ -199,7 +196,7 @@ def _value_of(number: str, unit: str | None, quantity: Quantity) -> float | None
     value = _parse_number(number)
     name = (unit or "").casefold()
     for pattern, spelling in _UNIT_NAMES:
-        name = pattern.sub(spelling, name)
+        name = re.sub(pattern, spelling, name)
     if name == "f" and "c" in quantity.units:
         return (value - 32) / 1.8
     if name in quantity.units:
@@ -223,17 +220,17 @@ def _parse_number(text: str) -> float:
 @cache
 def _quantities() -> dict[str, Quantity]:
     """Return the quantities by their names."""
-    found = {}
+    quantities = {}
     for names, units, *limits in read_rows("quantities.tsv"):
         pairs = [unit.split("=") for unit in units.split()]
         default = next((unit.rstrip("*") for unit, _ in pairs if unit.endswith("*")), None)
         factors = {unit.rstrip("*"): float(factor) for unit, factor in pairs}
-        pairs_of = ([one.partition(":")[::2] for one in text.split()] for text in limits)
+        pairs_of = ([pair.partition(":")[::2] for pair in text.split()] for text in limits)
         read = (tuple((float(limit), term_id) for limit, term_id in pairs) for pairs in pairs_of)
         quantity = Quantity(factors, default, *read)
         for name in names.split("|"):
-            found[_name_key(fold_letters(name, keep_case=True))] = quantity
-    return found
+            quantities[_name_key(fold_letters(name, keep_case=True))] = quantity
+    return quantities
 
 
 def _name_key(name: str) -> str:
@@ -245,8 +242,8 @@ def _names() -> re.Pattern[str]:
     """Return a pattern of the names of all quantities, the longest first."""
     ordered = sorted(_quantities(), key=len, reverse=True)
     spelled = [
-        re.escape(one) if len(one) <= _LONGEST_ABBREVIATION else f"(?i:{re.escape(one)})"
-        for one in ordered
+        re.escape(name) if len(name) <= _LONGEST_ABBREVIATION else f"(?i:{re.escape(name)})"
+        for name in ordered
     ]
     return re.compile(rf"(?<![\w-])(?:{'|'.join(spelled)})(?![\w-])")
 
@@ -332,12 +329,12 @@ def terms_of_phrase(text: str, language: str | None = None) -> list[str]:
         text: The text.
         language: The language of the lay words; any if ``None``.
     """
-    found = _by_phrase().get(normalise_name(text), ())
+    rows = _by_phrase().get(normalise_name(text), ())
     same_case = text.strip(" .?!'\"")
     return list(
         dict.fromkeys(
             term_id
-            for phrase, term_id, of_phrase in found
+            for phrase, term_id, of_phrase in rows
             if language in (None, of_phrase)
             and (not is_abbreviation(phrase) or phrase == same_case)
         )
@@ -381,22 +378,24 @@ class LayTerms:
         words = self._words(text)
         total = self._count(words)
         known = frozenset(words)
-        found = [
+        matches = [
             LayMatch(term_id, min(1.0, self._count(phrase) / total), phrase)
             for word in dict.fromkeys(words)
             for phrase, term_id in self._by_word.get(word, ())
             if phrase <= known and _are_near(phrase, words)
         ]
-        found += [
+        matches += [
             LayMatch(term_id, min(1.0, 1 / total), frozenset({token}))
             for token in _TOKEN.findall(text)
             for term_id in self._abbreviations.get(token.rstrip("."), ())
         ]
         # Words that occur twice, and abbreviations of several words, are found only as a whole.
-        found += [
+        matches += [
             LayMatch(term_id, 1.0, known) for term_id in terms_of_phrase(text, self._language)
         ]
-        return [one for one in found if not any(one.words < other.words for other in found)]
+        return [
+            match for match in matches if not any(match.words < other.words for other in matches)
+        ]
 
     def _count(self, words: Sequence[str] | frozenset[str]) -> float:
         heavy = sum(word not in self._light for word in words)

@@ -12,7 +12,6 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache, partial
-from hashlib import sha256
 from pathlib import Path
 from unicodedata import unidata_version
 
@@ -113,9 +112,7 @@ def _write_tables(source: FileContent, folder: Path) -> None:
 
 def _load_tables(path: str, folder: Path) -> Corpus:
     tables = [
-        pl.read_parquet(folder / name, glob=False).select(
-            pl.col(*columns).cast(pl.String).fill_null("")
-        )
+        pl.read_parquet(folder / name, columns=[*columns], glob=False)
         for name, columns in _TABLES.items()
     ]
     obsolete, alternatives = map(dict, json.loads((folder / "ids").read_bytes()))
@@ -147,7 +144,10 @@ def _tables_of(ontology: Ontology) -> list[pl.DataFrame]:
         for term in ontology.terms.values()
         for kind, text, rank in (
             ("label", term.name, 0),
-            *(("synonym", one.text, 1 + (one.scope != "EXACT")) for one in term.synonyms),
+            *(
+                ("synonym", synonym.text, 1 + (synonym.scope != "EXACT"))
+                for synonym in term.synonyms
+            ),
             ("definition", term.definition, None),
         )
         if text
@@ -208,27 +208,27 @@ class Rewording:
     @cached_property
     def sha256(self) -> str:
         """A hash of all tables."""
-        return sha256(f"{data_sha256()}  {self._language}".encode()).hexdigest()
+        return sha256_text(f"{data_sha256()}  {self._language}")
 
     def _find(self, text: str, declared: str = "") -> dict[str, float]:
         """Return other texts for a query and its declared language; see ``OtherTexts``."""
         languages = self.languages_of(text, declared)
-        found = dict[str, float]()
+        others = dict[str, float]()
         for glossary in filter(None, map(included_glossary, languages)):
             translation = glossary.translate(text)
             if translation.known and translation.text:
-                found[translation.text] = _WEIGHT
+                others[translation.text] = _WEIGHT
         terms = [pair for language in languages for pair in _find_terms(text, language)]
-        terms += [pair for other in found for pair in _find_terms(other, "en")]
+        terms += [pair for other in others for pair in _find_terms(other, "en")]
         if not (self._language or declared):
             terms += [(term_id, 1.0) for term_id in terms_of_phrase(text)]
         if terms and not self._names.named(text):
             for term_id, share in terms:
                 label = self._labels.get(term_id)
                 if label is not None:
-                    found[label] = max(found.get(label, 0.0), _WEIGHT * share**0.5)
-        texts = {self._for_one_side(other): weight for other, weight in found.items()}
-        return {self._for_one_side(text): _WEIGHT, **texts} if _ONE_SIDE.search(text) else found
+                    others[label] = max(others.get(label, 0.0), _WEIGHT * share**0.5)
+        texts = {self._for_one_side(other): weight for other, weight in others.items()}
+        return {self._for_one_side(text): _WEIGHT, **texts} if _ONE_SIDE.search(text) else others
 
     def _for_one_side(self, text: str) -> str:
         """Return the name of a term for one side of a text; the text itself if there is none."""

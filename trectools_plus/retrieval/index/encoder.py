@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import re
 from array import array
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import lru_cache, partial
 from importlib.metadata import version
 from pathlib import Path
@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from trectools_plus.errors import InputError
 from trectools_plus.retrieval.index.lexical import clean_text
-from trectools_plus.retrieval.index.models import model_facts, open_model
+from trectools_plus.retrieval.index.models import Facts, model_facts, open_model
 from trectools_plus.retrieval.settings import RetrievalSettings
 from trectools_plus.retrieval.source import Scores
 
@@ -33,7 +33,7 @@ class Encoder(Protocol):
 
     dimensions: int
 
-    def facts(self) -> Mapping[str, str | int | None]:
+    def facts(self) -> Facts:
         """Return everything that determines the vector of a text; part of index keys."""
 
     def embed_documents(self, texts: Sequence[str]) -> Scores:
@@ -74,7 +74,7 @@ class TextEncoder:
         self._tokens_of = lru_cache(1 << 17)(lambda word: array("i", encode(word).ids).tobytes())
 
     @staticmethod
-    def facts() -> dict[str, str | int | None]:
+    def facts() -> Facts:
         """Return everything that determines the vector of a text."""
         return {
             "model": MODEL,
@@ -139,14 +139,14 @@ class NeuralEncoder:
     def __init__(self, path: str, settings: RetrievalSettings) -> None:
         self._path, self._device = path, settings.device
         self._model: Any = open_model("SentenceTransformer", path, settings, "embedding_model")
-        known, given = self._model.prompts or {}, settings.document_prompt
+        known, prompt = self._model.prompts or {}, settings.document_prompt
         usual = known.get("document") or known.get("passage") or ""
-        self._document_prompt: str = usual if given is None else given
-        given = settings.query_prompt
-        self._query_prompt: str = known.get("query") or "" if given is None else given
+        self._document_prompt: str = usual if prompt is None else prompt
+        prompt = settings.query_prompt
+        self._query_prompt: str = known.get("query") or "" if prompt is None else prompt
         self.dimensions = len(self._model.encode("warm up", show_progress_bar=False))
 
-    def facts(self) -> dict[str, str | int | None]:
+    def facts(self) -> Facts:
         """Return everything that determines the vector of a text."""
         return {
             **model_facts(self._path, self._device, self._model),

@@ -68,8 +68,8 @@ class Index(ABC):
             scores: The scores of all documents.
             depth: Maximum number of documents.
         """
-        found = np.flatnonzero(scores > 0)
-        top = found[top_positions(scores[found], depth)]
+        positions = np.flatnonzero(scores > 0)
+        top = positions[top_positions(scores[positions], depth)]
         return Ranking([self.doc_ids[row] for row in top.tolist()], scores[top])
 
 

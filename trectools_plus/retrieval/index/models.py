@@ -18,10 +18,12 @@ from typing import Any
 
 from trectools_plus.choices import Device
 from trectools_plus.errors import InputError, MissingExtraError, describe_error
-from trectools_plus.formats.hashing import sha256_file
+from trectools_plus.formats.hashing import sha256_file, sha256_text
 from trectools_plus.models import ReportModel
 from trectools_plus.retrieval.settings import RetrievalSettings
 
+Facts = dict[str, str | int | None]
+"""Everything that determines the output of a model, by name."""
 _PACKAGES = ("sentence-transformers", "torch", "transformers")
 
 
@@ -82,10 +84,9 @@ def hash_model(path: str | Path) -> str:
 
 @lru_cache(maxsize=16)
 def _hash_files(root: str, files: tuple[tuple[str, int, int], ...]) -> str:
-    digest = hashlib.sha256()
-    for name, _, _ in files:
-        digest.update(f"{sha256_file(Path(root, name))}  {name}\n".encode())
-    return digest.hexdigest()
+    return sha256_text(
+        "".join(f"{sha256_file(Path(root, name))}  {name}\n" for name, _, _ in files)
+    )
 
 
 def open_model(kind: str, path: str, settings: RetrievalSettings, option: str) -> Any:
@@ -154,7 +155,7 @@ def _check_kind(kind: str, folder: Path) -> None:
         )
 
 
-def model_facts(path: str, device: Device, model: Any) -> dict[str, str | int | None]:
+def model_facts(path: str, device: Device, model: Any) -> Facts:
     """Return everything that determines a model's output, for index keys."""
     length = model.max_seq_length
     return {

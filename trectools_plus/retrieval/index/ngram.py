@@ -24,7 +24,6 @@ from itertools import chain, count
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 
 from trectools_plus.display import Progress, no_progress
 from trectools_plus.formats.files.index_cache import load_array
@@ -32,7 +31,7 @@ from trectools_plus.formats.tables import Corpus
 from trectools_plus.retrieval.index.index import Index, Postings
 from trectools_plus.retrieval.index.parts import Positions, TextParts
 from trectools_plus.retrieval.settings import RetrievalSettings
-from trectools_plus.retrieval.source import Ranking, Scores
+from trectools_plus.retrieval.source import Ranking, Scores, Values
 
 _NAMES_PER_STEP = 5_000
 _SIZES = range(3, 6)
@@ -61,8 +60,6 @@ _SPELLINGS = [
 ]
 # Part of the index key.
 _RULES = [[pattern.pattern, letters] for pattern, letters in _SPELLINGS]
-
-Values = npt.NDArray[np.float64]
 
 
 def fold_spelling(text: str) -> str:

@@ -64,12 +64,12 @@ class EmbeddedIndex(Index):
         if not queries:
             return []
         vectors = self.encoder.embed_queries(queries)
-        found = nearest_documents(self.content, vectors, self._parts, self.aggregation, depth)
+        nearest = nearest_documents(self.content, vectors, self._parts, self.aggregation, depth)
         return [
             Ranking([self.doc_ids[row] for row in rows.tolist()], scores)
             if vector.any()
             else empty_ranking()
-            for vector, (rows, scores) in zip(vectors, found, strict=True)
+            for vector, (rows, scores) in zip(vectors, nearest, strict=True)
         ]
 
     def build(self, folder: Path, progress: Progress) -> None:
@@ -208,13 +208,13 @@ def nearest_documents(
         for query, estimates in zip(
             batch, aggregation.score(batch @ used.T, documents, kinds), strict=True
         ):
-            found = _candidates(estimates, depth, vectors.shape[1])
+            candidates = _candidates(estimates, depth, vectors.shape[1])
             is_candidate = np.zeros(len(numbers), dtype=np.bool_)
-            is_candidate[found] = True
+            is_candidate[candidates] = True
             some = np.flatnonzero(is_candidate[documents])
             # Each in 64 bits and separately, rounded to 32 bits once.
             products = (used[some].astype(np.float64) * query).sum(axis=1)[np.newaxis]
             exact = aggregation.score(products, documents[some], kinds[some])[0]
             scores: Scores = exact.astype(np.float32)
             top = top_positions(scores, depth)
-            yield numbers[found[top]], scores[top]
+            yield numbers[candidates[top]], scores[top]

@@ -145,3 +145,10 @@ def test_the_limit_of_size_holds_while_content_is_unpacked(
     monkeypatch.setattr(client_module, "MAX_ANSWER_BYTES", 1 << 16)
     coding = {gzip.compress: "gzip", zlib.compress: "deflate"}.get(pack, "identity")
     assert isinstance(ask(reply(pack(b"[" + b" " * (1 << 22) + b"]"), coding)), Failure)
+
+
+def test_an_error_with_half_a_character_is_shown() -> None:
+    client = JsonClient(RequestLimits("http://search.test"), {})
+    error = client_module.AnswerError("refused", "\ud83d busy")
+    assert "busy" in client.describe_error(error)
+    client.close()
