@@ -186,7 +186,7 @@ def test_files_say_what_they_show_and_nothing_of_when(make_report):
 
 
 def test_write_plots_fills_a_folder(make_report, tmp_path):
-    table = data(["lexical", "vector", "hybrid"])[0]
+    table, _ = data(["lexical", "vector", "hybrid"])
     result = BenchmarkResult(make_report(), table, {}, OutputFolder(tmp_path / "out"))
     files = write_plots(result)
     assert {path.parent for path in files} == {tmp_path / "out" / "visualizations"}
