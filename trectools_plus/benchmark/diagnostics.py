@@ -115,12 +115,11 @@ def find_failing(
     values = per_query.filter(pl.col("run").is_in([*modes]), measure=measure)
     by_query = values.group_by("query_id", maintain_order=True).agg(is_zero)
     highest = dict(zip(dataset.judged.query_ids, dataset.judged.highest, strict=True))
-    measures = parse_measures(["MinRank" if level == 1 else f"MinRank(rel={level})"])
     runs = {name: mode.run for name, mode in modes.items()}
-    first = score_runs(dataset.judged, runs, measures, Averaging())
+    first = score_runs(dataset.judged, runs, parse_measures([f"MinRank(rel={level})"]), Averaging())
     ranks = {
-        run: dict(zip(first.query_ids[run], first.tables[run][:, 0].tolist(), strict=True))
-        for run in runs
+        run: dict(zip(dataset.judged.query_ids, table[:, 0].tolist(), strict=True))
+        for run, table in first.tables.items()
     }
     texts = {} if dataset.topics is None else dataset.topics.to_dict()
     return [

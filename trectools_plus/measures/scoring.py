@@ -123,8 +123,7 @@ class RunOpener:
         )
         if not is_judged:
             return view.table(view.tag), findings
-        ranks = qrels.place([qrels.look_up(view, depth=depth)])
-        return JudgedFile(view.tag, view.path, view.query_ids, ranks), findings
+        return JudgedFile.of(view, qrels, depth), findings
 
     def open_on_worker(self, file: tuple[str, Place]) -> OpenedRun | None:
         """Open a file on a worker; return ``None`` if the caller has to do it.
@@ -299,6 +298,12 @@ class JudgedFile:
     path: str
     query_ids: list[str]
     judged: JudgedRun
+
+    @classmethod
+    def of(cls, view: RunView, qrels: JudgedQueries, depth: int | None = None) -> JudgedFile:
+        """Find the judged documents of a whole run; see :meth:`JudgedQueries.look_up`."""
+        ranks = qrels.place([qrels.look_up(view, depth=depth)])
+        return cls(view.tag, view.path, view.query_ids, ranks)
 
 
 @dataclass(frozen=True)

@@ -128,6 +128,8 @@ def render_files(result: BenchmarkResult, *, plots: bool) -> None:
         write_parquet(result.latency, folder / LATENCY_FILE)
     if dataset is not None:
         evidence = replace(evidence, qrels=dataset.qrels, topics=dataset.topics)
+        # With the judgments beside the runs, other tools need only this folder.
+        write_qrels(dataset.qrels, folder / QRELS_FILE)
         if dataset.topics is not None:
             write_parquet(dataset.topics.frame, folder / TOPICS_FILE)
         if dataset.corpus is not None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
@@ -24,15 +25,16 @@ from trectools_plus.benchmark.report import (
 )
 from trectools_plus.benchmark.run.config import BenchmarkConfig
 from trectools_plus.benchmark.run.dataset import Dataset
-from trectools_plus.benchmark.run.output_folder import QRELS_FILE, RUNS_FOLDER, OutputFolder
+from trectools_plus.benchmark.run.output_folder import RUNS_FOLDER, OutputFolder
 from trectools_plus.display import Progress
 from trectools_plus.errors import InputError
 from trectools_plus.formats.files.guards import is_unchanged
 from trectools_plus.formats.hashing import sha256_file
 from trectools_plus.formats.ranking import separate_scores
 from trectools_plus.formats.tables import RUN_SCHEMA, Run
-from trectools_plus.formats.writing import write_qrels, write_run_frames
+from trectools_plus.formats.writing import write_run_frames
 from trectools_plus.measures.definitions.base import Measure
+from trectools_plus.measures.judged import JudgedQueries
 from trectools_plus.measures.scoring import JudgedFile, Ties, accept_unjudged, count_ties
 from trectools_plus.retrieval.index.models import SourceFile
 from trectools_plus.validation import Severity, check_pair, refuse_errors
@@ -49,8 +51,6 @@ from trectools_plus.validation.views.places import places_in_query
 
 DEEPEST = 10
 """The deepest rank of documents that reports show."""
-_ROWS_PER_PART = 1 << 16
-"""Rows that are written together, so that they need little memory."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -58,8 +58,8 @@ class ModeRun:
     """The run of one mode.
 
     Attributes:
-        run: The judged documents of its file; all rows if a measure depends on document ids, or
-            nothing was found and there is no file.
+        run: The judged documents of its file; a run without rows, and no file, when nothing was
+            found.
         first: The rows of the first documents of each query, those that reports show.
         info: The file, for the report; without a path if nothing was found for any query.
         findings: The findings of the validator.
@@ -90,15 +90,14 @@ class ModeRun:
         """
         if isinstance(self.run, Run):
             return self.run
-        path = (folder.partial if folder.discard.alive else folder.path) / str(self.info.path)
-        if not is_unchanged(str(path), [str(self.info.sha256)]):
-            raise InputError("the run that was scored is missing or changed", where=self.run.path)
-        return Run(load_run(path).frame, self.run.name, self.run.path)
+        root = folder.partial if folder.discard.alive else folder.path
+        path = str(root / str(self.info.path))
+        if not is_unchanged(path, [str(self.info.sha256)]):
+            raise InputError("the run that was scored is missing or changed", where=path)
+        return replace(load_run(path), name=Path(path).stem)
 
 
-def read_mode_run(
-    name: str, path: str, dataset: Dataset, folder: OutputFolder, measures: Sequence[Measure]
-) -> ModeRun:
+def read_mode_run(name: str, path: str, dataset: Dataset, folder: OutputFolder) -> ModeRun:
     """Read a given run once, and write it to ``runs/<name>.run``.
 
     Args:
@@ -106,19 +105,18 @@ def read_mode_run(
         path: The run; ``-`` is standard input.
         dataset: The judgments and topics.
         folder: The benchmark's output folder.
-        measures: The measures.
 
     Raises:
         FindingsError: If a figure would be wrong or ambiguous.
         InputError: If a file cannot be read or written.
     """
-    view, judged = open_single_run(path), dataset.judged.view
-    found = accept_run(view, judged)
+    view, judged = open_single_run(path), dataset.judged
+    found = accept_run(view, judged.view)
     table = RunView(view.path, view.rows)
     del view
     if dataset.topics is not None:
         known = {finding.code for finding in found}
-        pair = check_pair_view(PairView(table, judged, dataset.topics.query_ids))
+        pair = check_pair_view(PairView(table, judged.view, dataset.topics.query_ids))
         pair = [finding for finding in pair if finding.code not in known]
         refuse_errors(pair)
         found = (*found, *pair)
@@ -129,7 +127,7 @@ def read_mode_run(
             raise InputError("every result of the run is left out", where=path)
         table = RunView.of_table(run)
     # The report lists the findings on the given file: the written file no longer has some of them.
-    written = _write(folder, table, name, dataset, measures, source)
+    written = _write(folder, table, name, judged, source)
     return replace(written, findings=record_findings(found), given=True)
 
 
@@ -151,15 +149,14 @@ def write_mode_run(
     """
     if run.frame.is_empty():
         return ModeRun(run, run, RunFile(queries=0, ties=Ties(0, 0, 0, {10: 0, 100: 0})), [])
-    mode = _write(folder, RunView.of_table(run), run.name, dataset, measures)
-    assert mode.info.path is not None
-    view = open_single_run(folder.partial / mode.info.path, None)
-    findings, written = accept_run(view), view.table(view.tag)
+    mode = _write(folder, RunView.of_table(run), run.name, dataset.judged)
+    view = open_single_run(folder.partial / str(mode.info.path), None)
+    findings = accept_run(view)
     pair = [
         replace(finding, severity=Severity.WARNING, blocks_scoring=False)
         if finding.code == NOTHING_JUDGED and accept_unjudged(measures)
         else finding
-        for finding in check_pair(written, dataset.qrels, dataset.topics)
+        for finding in check_pair(view.table(view.tag), dataset.qrels, dataset.topics)
     ]
     refuse_errors(pair)
     return replace(mode, findings=record_findings([*findings, *pair]))
@@ -169,8 +166,7 @@ def _write(
     folder: OutputFolder,
     view: RunView,
     mode: str,
-    dataset: Dataset,
-    measures: Sequence[Measure],
+    judged: JudgedQueries,
     source: SourceFile | None = None,
 ) -> ModeRun:
     """Write a run in the canonical order without ties, and return it as it is written.
@@ -179,11 +175,10 @@ def _write(
         folder: The benchmark's output folder.
         view: The run.
         mode: The name of the run and its file.
-        dataset: The judgments.
-        measures: The measures.
+        judged: The judgments.
         source: The original file, if it was given.
     """
-    order = view.order(32)
+    run, order = JudgedFile.of(view, judged), view.order(32)
     place = places_in_query(view.grouped.query)
     sizes = view.blocks.sizes
     name = f"{RUNS_FOLDER}/{mode}.run"
@@ -195,11 +190,10 @@ def _write(
         "rank": place + 1,
         "score": separate_scores(view.score[order], place + 1),
     }
-    run = Run(pl.DataFrame(columns, schema=RUN_SCHEMA), mode, str(folder.path / name))
-    first = Run(run.frame.filter(pl.col("rank") <= DEEPEST), mode, run.path)
+    frame = pl.DataFrame(columns, schema=RUN_SCHEMA)
     path = folder.partial / name
-    parts = run.frame.iter_slices(_ROWS_PER_PART)
-    write_run_frames(parts, path, re.sub(r"[^A-Za-z0-9_.-]", "_", mode))
+    # In parts, which needs less memory.
+    write_run_frames(frame.iter_slices(1 << 16), path, re.sub(r"[^A-Za-z0-9_.-]", "_", mode))
     info = RunFile(
         path=name,
         sha256=sha256_file(path),
@@ -209,11 +203,7 @@ def _write(
         depth=int(sizes.max()),
         ties=count_ties(view),
     )
-    if any(measure.sees_documents for measure in measures):
-        return ModeRun(run, first, info, [])
-    del columns, run  # before memory is needed for the ranks
-    ranks = dataset.judged.place([dataset.judged.look_up(view)])
-    return ModeRun(JudgedFile(mode, str(first.path), view.query_ids, ranks), first, info, [])
+    return ModeRun(run, Run(frame.filter(pl.col("rank") <= DEEPEST)), info, [])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -248,13 +238,11 @@ def prepare_modes(
         InputError: If a file cannot be read or written, or each mode failed for every query.
         CheckFailedError: If no mode answered every query.
     """
-    # With the judgments beside the runs, other tools need only this folder.
-    write_qrels(dataset.qrels, folder.partial / QRELS_FILE)
     if config.runs is None:
         return _fetch_modes(config, dataset, folder, progress)
-    modes, measures = Modes({}), config.bind_measures(config.measure_names)
+    modes = Modes({})
     for done, (name, path) in enumerate(config.runs.items(), 1):
-        modes.scored[name] = read_mode_run(name, path, dataset, folder, measures)
+        modes.scored[name] = read_mode_run(name, path, dataset, folder)
         progress("reading runs", done, len(config.runs))
     return modes
 
@@ -300,8 +288,7 @@ def _fetch_modes(
         run = Run(answer.run.frame, mode)
         if excluded is not None:
             kept = excluded.from_run(run).frame.group_by("query_id", maintain_order=True)
-            ranks = pl.int_range(1, pl.len() + 1).over("query_id")
-            run = Run(kept.head(config.depth).with_columns(rank=ranks), mode)
+            run = Run(kept.head(config.depth), mode)
         modes.scored[mode] = replace(
             write_mode_run(dataset, folder, run, measures),
             latency_ms=answer.latency_ms,

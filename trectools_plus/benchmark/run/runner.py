@@ -65,7 +65,6 @@ from trectools_plus.display import Displayed, Progress, TextTable, no_progress
 from trectools_plus.errors import TrectoolsPlusError
 from trectools_plus.formats.files.guards import is_unchanged
 from trectools_plus.formats.tables import Run, Topics
-from trectools_plus.formats.writing import write_qrels
 from trectools_plus.measures.evaluation import Evaluation, notes_without_relevant, score_runs
 from trectools_plus.measures.judged import has_nonrelevant, notes_on_judges
 from trectools_plus.models import Clock, describe_conditions, package_versions, utc_now
@@ -89,7 +88,7 @@ class BenchmarkResult(Displayed):
         per_query: Columns ``run, query_id, measure, value``; undefined values are null.
         modes: What is in memory of the scored runs, by mode.
         dataset: The documents, topics and qrels.
-        folder: The output folder. It holds the run files and the qrels in a hidden folder until
+        folder: The output folder. It holds the run files in a hidden folder until
             :func:`trectools_plus.reporting.files.write_reports` publishes all files together.
             They are deleted if the result is dropped before.
         latency: Columns ``run, query_id, latency_ms``, of fetched modes and the queries whose
@@ -162,7 +161,7 @@ def run_benchmark(
         progress("reading the data", 0, 1)
         dataset = load_dataset(config)
         modes = prepare_modes(config, dataset, folder, progress)
-        evaluation = score_modes(config, dataset, modes, progress)
+        evaluation = score_modes(config, dataset, modes, folder, progress)
         manifest = make_manifest(config, dataset, modes, evaluation, moment)
         own = {"experiment_id": experiment_id, "command": command, "models": _list_models(config)}
         manifest = manifest.model_copy(update=own)
@@ -192,15 +191,23 @@ def opened_output(
 
 
 def score_modes(
-    config: BenchmarkConfig, dataset: Dataset, modes: Modes, progress: Progress
+    config: BenchmarkConfig,
+    dataset: Dataset,
+    modes: Modes,
+    folder: OutputFolder,
+    progress: Progress,
 ) -> Evaluation:
-    """Score the runs of all modes.
+    """Score the runs of all modes; they are read from the folder if a measure depends on ids.
 
     Raises:
         IncomparableError: If the modes are averaged over different queries, or over none.
     """
-    runs = {name: mode.run for name, mode in modes.scored.items()}
     measures = config.bind_measures(config.measure_names)
+    sees_documents = any(measure.sees_documents for measure in measures)
+    runs = {
+        name: mode.read(folder) if sees_documents else mode.run
+        for name, mode in modes.scored.items()
+    }
     evaluation = score_runs(dataset.judged, runs, measures, config.averaging, progress)
     progress("scoring", len(runs), len(runs))
     refuse_different_queries(evaluation)
@@ -259,13 +266,14 @@ def make_result(
     names = {one.requested_name: one.name for one in evaluation.measures}
     primary, values = find_primary(manifest.config, names), evaluation.per_query()
     definition = next(iter(results.values())).measures[primary].definition
-    noun = "mode" if config.runs is None else "run"
     report = BenchmarkReport(
         manifest=manifest,
         primary_measure=primary,
         modes=results,
         unscored=modes.unscored,
-        **compare_modes(config.comparing, evaluation, primary, noun)._asdict(),
+        **compare_modes(
+            config.comparing, evaluation, primary, "mode" if config.runs is None else "run"
+        )._asdict(),
         strata={}
         if dataset.topics is None
         else make_strata(dataset.topics, evaluation, config.comparing.options),
@@ -276,8 +284,14 @@ def make_result(
             *retrieval_notes(config, dataset),
         ],
     )
-    latency = make_latency_table(dataset.topics, scored)
-    return BenchmarkResult(add_result(report), values, scored, folder, dataset, latency)
+    return BenchmarkResult(
+        add_result(report),
+        values,
+        scored,
+        folder,
+        dataset,
+        make_latency_table(dataset.topics, scored),
+    )
 
 
 def _list_models(config: BenchmarkConfig) -> dict[str, SourceFile]:
@@ -367,7 +381,6 @@ def _read_modes(
     progress: Progress,
 ) -> Modes:
     """Read the runs of the folder, and write them to the output folder."""
-    write_qrels(dataset.qrels, folder.partial / QRELS_FILE)
     report, config, read = source.report, source.config, Modes({})
     measures = config.bind_measures(config.measure_names)
     for done, name in enumerate(config.mode_keys):
@@ -384,7 +397,7 @@ def _read_modes(
             reason = "the documents to leave out are not available"
         elif path is not None and origin is not None and is_unchanged(path, [origin.sha256]):
             try:
-                read.scored[name] = read_mode_run(name, path, dataset, folder, measures)
+                read.scored[name] = read_mode_run(name, path, dataset, folder)
                 continue
             except TrectoolsPlusError as error:
                 reason = str(error)
@@ -447,7 +460,7 @@ def rebuild_result(
         progress("reading the data", 0, 1)
         config, dataset = source.config, _load_dataset(source, unproven)
         modes = _read_modes(source, dataset, folder, unproven, progress)
-        evaluation = score_modes(config, dataset, modes, progress)
+        evaluation = score_modes(config, dataset, modes, folder, progress)
         manifest = make_manifest(config, dataset, modes, evaluation, moment)
         # What only the writer knows.
         changes = {name: getattr(stored, name) for name in _OF_WRITER}
