@@ -6,7 +6,7 @@ was read, also from one of schema version 1.0.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -17,7 +17,6 @@ from trectools_plus.benchmark.report import (
     BenchmarkReport,
     BestOverall,
     ComparisonReport,
-    FailingQuery,
     Verdict,
 )
 from trectools_plus.choices import DEFAULT_MEASURES
@@ -240,34 +239,6 @@ def _show_interval(
     low, high = ends_of(ci)
     label = "" if entry is None or entry.has_own_level else ", unadjusted"
     return "" if low is None else f" [{_show(low, sign)}, {_show(high, sign)}{label}]"
-
-
-def report_of_mode(
-    report: BenchmarkReport, mode: str, failing: Sequence[FailingQuery]
-) -> BenchmarkReport:
-    """Return the report of one mode: its figures and diagnostics, without comparisons.
-
-    Args:
-        report: The report of all modes.
-        mode: One of the modes.
-        failing: The queries for which this mode scores 0 on the primary measure.
-    """
-    only = {
-        "modes": {mode: report.modes[mode]},
-        "unscored": {},
-        "comparisons": [],
-        "best_mode": dict.fromkeys(report.best_mode),
-        "best_mode_significant": dict.fromkeys(report.best_mode_significant, False),
-        "unranked": [],
-        "groups": {},
-        "strata": {
-            field: {value: {mode: modes[mode]} for value, modes in values.items() if mode in modes}
-            for field, values in report.strata.items()
-        },
-        "failing_queries": list(failing),
-        "diagnosis": [one for one in report.diagnosis if one.mode == mode],
-    }
-    return add_result(report.model_copy(update=only))
 
 
 def load_report(path: str | Path) -> BenchmarkReport:

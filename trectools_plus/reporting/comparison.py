@@ -37,7 +37,7 @@ MOST_COLUMNS = 5
 """With more modes than this, tables in files have modes as rows."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Layout:
     """The layout of a table for a paper.
 

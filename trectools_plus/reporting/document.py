@@ -84,7 +84,7 @@ class Bullets:
     items: Sequence[str]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Fold:
     """A section that opens with a click, and which the terminal shows with ``--all`` only.
 

@@ -34,7 +34,7 @@ from trectools_plus.benchmark.run.output_folder import (
 )
 from trectools_plus.benchmark.run.runner import BenchmarkResult
 from trectools_plus.benchmark.sweep import SweepReport, SweepResult, SweepVariant
-from trectools_plus.benchmark.verdict import report_of_mode
+from trectools_plus.benchmark.verdict import add_result
 from trectools_plus.display import Cell
 from trectools_plus.errors import InputError, UsageError
 from trectools_plus.formats.files.atomic import make_folder
@@ -133,11 +133,10 @@ def render_files(result: BenchmarkResult, *, plots: bool) -> None:
         if dataset.topics is not None:
             write_parquet(dataset.topics.frame, folder / TOPICS_FILE)
         if dataset.corpus is not None:
-            shown = [mode.first.frame["doc_id"] for mode in result.modes.values()]
-            documents = dataset.corpus.find(pl.concat(shown).unique(maintain_order=True))
+            shown = pl.concat([mode.first.frame["doc_id"] for mode in result.modes.values()])
+            documents = dataset.corpus.find(shown.unique()).sort("doc_id")
             titles = documents.select("doc_id", "title").filter(pl.col("title") != "")
             if titles.height:
-                titles = titles.sort("doc_id")
                 write_parquet(titles, folder / DOCUMENTS_FILE)
                 evidence = replace(evidence, corpus=StoredDocuments(titles, count=titles.height))
     texts = {
@@ -150,8 +149,23 @@ def render_files(result: BenchmarkResult, *, plots: bool) -> None:
         if dataset is not None:
             run, definition = {mode: result.modes[mode]}, of_mode.measures[primary].definition
             failing = find_failing(dataset, run, result.per_query, primary, definition)
+        only = {
+            "modes": {mode: of_mode},
+            "unscored": {},
+            "comparisons": [],
+            "best_mode": dict.fromkeys(report.best_mode),
+            "best_mode_significant": dict.fromkeys(report.best_mode_significant, False),
+            "unranked": [],
+            "groups": {},
+            "strata": {
+                field: {value: {mode: of[mode]} for value, of in values.items() if mode in of}
+                for field, values in report.strata.items()
+            },
+            "failing_queries": failing,
+            "diagnosis": [pattern for pattern in report.diagnosis if pattern.mode == mode],
+        }
         texts[f"{MODE_REPORTS_FOLDER}/{mode}.json"] = render_json(
-            report_of_mode(report, mode, failing)
+            add_result(report.model_copy(update=only))
         )
     make_folder(folder / MODE_REPORTS_FOLDER)
     for name, text in texts.items():

@@ -313,7 +313,7 @@ def append_step_summary(markdown: str) -> None:
         ) from error
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class PullRequest:
     """The pull request for the comment.
 

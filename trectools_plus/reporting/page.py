@@ -59,7 +59,7 @@ _SHORTEST_TEXT, _LONGEST_TITLE = 50, 90
 _CELL, _RESULT = ["run", "query_id"], ["query_id", "doc_id"]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class QueryEvidence:
     """Values, results and texts of the queries of a report.
 

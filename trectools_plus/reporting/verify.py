@@ -57,7 +57,7 @@ _TEXTS = (".html", ".md", ".run", ".txt")
 _Report = TypeVar("_Report", bound=ReportModel)
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@dataclass(frozen=True, repr=False)
 class Verification(Displayed):
     """The result of a verification.
 
