@@ -6,7 +6,7 @@ import pytest
 
 from trectools_plus.benchmark import BenchmarkReport
 from trectools_plus.benchmark.report import UnscoredMode
-from trectools_plus.benchmark.verdict import add_result, make_verdict, report_of_mode
+from trectools_plus.benchmark.verdict import add_result, make_verdict
 from trectools_plus.reporting import render_markdown
 from trectools_plus.statistics.comparison import ConfidenceInterval
 
@@ -61,8 +61,8 @@ def test_the_nearest_mode_differs_significantly_and_another_does_not(make_report
     assert not partly.best_overall.settled
 
 
-def test_the_report_of_one_mode_has_its_own_verdict(make_report):
-    alone = report_of_mode(make_report(), "vector", [])
+def test_a_report_of_one_mode_has_a_verdict(make_report):
+    alone = make_report({"vector": {"nDCG@10": 0.297}})
     assert text_of(alone) == (
         "Vector-Only has a mean of 0.297 [0.267, 0.327] on nDCG@10 over 225 queries."
     )
