@@ -124,25 +124,25 @@ def test_public_classes_have_names_of_their_own():
 
 
 CEILINGS = {
-    "formats": Size(2_800, 40_000),
-    "validation": Size(2_002, 32_998),
-    "retrieval": Size(2_796, 39_770),
-    "benchmark": Size(2_258, 33_912),
-    "reporting": Size(1_315, 20_994),
-    "service": Size(1_262, 16_913),
-    "cli": Size(1_248, 20_161),
-    "measures": Size(1_342, 19_349),
+    "formats": Size(2_795, 39_999),
+    "validation": Size(1_973, 32_996),
+    "retrieval": Size(2_788, 39_762),
+    "benchmark": Size(2_255, 33_852),
+    "reporting": Size(1_312, 20_991),
+    "service": Size(1_262, 16_902),
+    "cli": Size(1_244, 20_131),
+    "measures": Size(1_338, 19_311),
     "extraction": Size(1_249, 17_797),
     "judging": Size(1_503, 21_170),
-    "statistics": Size(1_108, 16_027),
+    "statistics": Size(1_084, 15_887),
     "trec_eval": Size(948, 13_016),
-    ".": Size(461, 5_383),
-    "testsets": Size(539, 7_876),
-    "ontology": Size(421, 5_987),
+    ".": Size(453, 5_318),
+    "testsets": Size(529, 7_849),
+    "ontology": Size(417, 5_986),
     "distributed": Size(111, 1_357),
 }
 """The greatest sizes of the folders of the package. A ceiling is only ever lowered."""
-TESTS_CEILING = Size(19_000, 296_335)
+TESTS_CEILING = Size(18_979, 296_177)
 MOST_MODULES = 230
 MOST_SCRIPT_LINES = 1_420
 
