@@ -125,7 +125,7 @@ def test_public_classes_have_names_of_their_own():
 
 CEILINGS = {
     "formats": Size(2_795, 39_999),
-    "validation": Size(1_973, 32_996),
+    "validation": Size(1_973, 32_998),
     "retrieval": Size(2_788, 39_762),
     "benchmark": Size(2_255, 33_852),
     "reporting": Size(1_312, 20_991),

@@ -428,7 +428,7 @@ class PairView:
     def samples(self) -> str:
         """Some documents of both files, for messages."""
         theirs = self.qrels.doc_ids.texts(slice(N_SHOWN_IDS)) if self.qrels else []
-        return f"run: {listed(self.facts.unjudged, N_SHOWN_IDS)}; qrels: {listed(theirs)}"
+        return f"run: {listed(self.facts.unjudged[:N_SHOWN_IDS])}; qrels: {listed(theirs)}"
 
     @property
     def reported_view(self) -> TableView:
