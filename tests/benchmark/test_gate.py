@@ -1,5 +1,6 @@
 """The gate: what fails, passes or is refused, and that no error passes."""
 
+import math
 import shutil
 
 import numpy as np
@@ -104,6 +105,13 @@ def test_values_of_another_benchmark_are_refused(pair):
         run_gate(after, before, R10)
     (before / "per_query.parquet").unlink()
     with pytest.raises(InputError, match="per_query"):
+        run_gate(after, before, R10)
+
+
+def test_a_mean_that_is_not_a_number_is_refused(pair):
+    after, before = pair(lost(4))
+    edit_json(lambda d: d["modes"]["x"]["measures"]["R@10"].update(mean=math.nan))(before)
+    with pytest.raises(InputError, match="the report has nan"):
         run_gate(after, before, R10)
 
 

@@ -126,6 +126,7 @@ def test_other_files_are_refused(tmp_path: Path, text: str) -> None:
     assert str(path) in str(caught.value)
 
 
-def test_leaving_out_all_judgments_is_refused() -> None:
+@pytest.mark.parametrize("documents", [["doc"], "doc"])
+def test_leaving_out_all_judgments_is_refused(documents):
     with pytest.raises(InputError):
-        evaluate({"q": {"d": 1}}, {"x": {"q": {"d": 1.0}}}, ["P@1"], exclude={"q": ["d"]})
+        evaluate({"q": {"doc": 1}}, {"x": {"q": {"doc": 1.0}}}, ["P@1"], exclude={"q": documents})

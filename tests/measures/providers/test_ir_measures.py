@@ -59,6 +59,8 @@ def test_accuracy_is_undefined_without_an_irrelevant_document_retrieved():
     values = score(["Accuracy"], run, {query: {"a": 1} for query in "123"})
     np.testing.assert_array_equal(values, [[np.nan], [0.5], [1.0]])
     assert "were retrieved" in parse_measure("Accuracy").definition.averaged_over
+    evaluation = evaluate({"1": {"a": 1}}, {"x": run}, ["Accuracy", "AP"])
+    assert [note for note in evaluation.notes if "HitRate@k" in note]
 
 
 SUBTOPICS = [
