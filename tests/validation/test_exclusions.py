@@ -59,12 +59,14 @@ def files(tmp_path: Path) -> Path:
         )
     (tmp_path / "pairs.txt").write_text("# seen\n1 b\n\n2 b\n")
     (tmp_path / "seen.qrels").write_text("1 0 b 2\n2 0 b 0\n")
+    (tmp_path / "lists.json").write_text('{"1": ["b"], "2": ["b"]}\n')
     return tmp_path
 
 
-@pytest.mark.parametrize("form", ["pairs.txt", "seen.qrels"])
+@pytest.mark.parametrize("form", ["pairs.txt", "seen.qrels", "lists.json"])
 def test_files_of_pairs_and_qrels(files: Path, form: str) -> None:
     qrels, exclude = str(files / "qrels.txt"), str(files / form)
+    assert Exclusions.of(exclude).pairs.height == 2
     run = str(files / "x.run")
     assert evaluate(qrels, run, ["P@1"])["P@1"] == 0.0
     assert evaluate(qrels, run, ["P@1"], exclude=exclude)["P@1"] == 1.0

@@ -18,6 +18,7 @@ from trectools_plus.formats.tables import Qrels, Run
 from trectools_plus.text import plural
 from trectools_plus.validation.inputs import as_qrels, is_path
 from trectools_plus.validation.loading import load_qrels
+from trectools_plus.validation.views.tables import fields_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,7 +38,7 @@ class Exclusions:
         """Read documents to leave out.
 
         Args:
-            documents: A file with lines ``query_id doc_id`` or qrels, whatever the grades;
+            documents: A file with lines ``query_id doc_id`` or qrels in any form, whatever the grades;
                 ``{query_id: [doc_id, …]}``; or qrels in any form of :func:`evaluate`.
 
         Raises:
@@ -46,9 +47,9 @@ class Exclusions:
         path = str(documents) if is_path(documents) else None
         lists = documents.values() if isinstance(documents, Mapping) else ()
         if path is not None:
-            lines = [line.split() for _, line in decode_lines(iter_lines(path), path)]
+            lines = [fields_of(line) for _, line in decode_lines(iter_lines(path), path)]
             rows = [tuple(fields) for fields in lines if fields and not fields[0].startswith("#")]
-            if any(len(row) != 2 for row in rows):
+            if any(len(row) != 2 or row[0][0] in "{[" for row in rows):
                 rows = load_qrels(path).frame.select("query_id", "doc_id").rows()
         elif lists and not any(isinstance(value, Mapping) for value in lists):
             rows = [

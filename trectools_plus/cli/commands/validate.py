@@ -317,9 +317,9 @@ def check_files(
 
     Raises:
         InputError: If a file cannot be read.
-        typer.Exit: With code 1 if a finding fails the check.
+        typer.Exit: With code 1 if a finding fails the check, or nothing could be fixed.
     """
-    if fixed is not None and fixed.output is not None:
+    if fixed and fixed.output:
         paths = [fixed.output]
     unread: list[TrectoolsPlusError] = []
     reports: list[validation.FileReport] = []
@@ -336,7 +336,7 @@ def check_files(
     if reports:
         _print(reports, choices, options, fixed)
     raise_all(unread)
-    if any(map(choices.fails, reports)):
+    if any(map(choices.fails, reports)) or (fixed and not fixed.output):
         raise typer.Exit(1)
 
 
