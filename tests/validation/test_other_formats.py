@@ -128,27 +128,6 @@ def test_a_fix_names_the_conversion(folder: Path, name: str, command: str) -> No
     assert check("out.txt").errors == ()
 
 
-@pytest.mark.parametrize(
-    ("command", "text", "remedy"),
-    [
-        ("runs", "1 d1 1\n1 d2 2\n", "runs convert in.txt --columns"),
-        ("qrels", "1 d1 L2\n1 d2 L0\n", "qrels convert in.txt --columns"),
-        ("qrels", "1 d1 1 1 0.5\n", "qrels convert in.txt --columns"),
-        (
-            "runs",
-            '{"topic_id": "1", "references": ["a"], "answer": []}\n',
-            "trectools-plus runs convert in.txt --output",
-        ),
-    ],
-)
-def test_other_formats_name_the_conversion(
-    folder: Path, command: str, text: str, remedy: str
-) -> None:
-    (folder / "in.txt").write_text(text, "utf-8")
-    check = validate_run if command == "runs" else validate_qrels
-    assert any(remedy in finding.remedy for finding in check("in.txt").errors)
-
-
 def test_the_drop_in_names_the_conversion(folder: Path) -> None:
     code, _, stderr = invoke("trec-eval q.csv r.csv")
     assert (code, "qrels convert q.csv" in stderr) == (1, True)

@@ -13,7 +13,6 @@ from harness.tables import cases_of
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trectools_plus.errors import FormatError
 from trectools_plus.formats.files.content import FileContent
 from trectools_plus.formats.lexing import lex
 from trectools_plus.formats.writing import write_qrels, write_run
@@ -151,24 +150,6 @@ def test_lost_information_is_noted(tmp_path: Path) -> None:
     table = write(tmp_path / "q.csv", "qid,docid,grade,annotator\n1,a,1,x\n1,b,0,y\n")
     assert convert_qrels(table).notes == ("not converted: annotator",)
     assert "ranks" in convert_run(write(tmp_path / "r.csv", "qid,docid,rank\n1,a,1\n")).notes[0]
-
-
-@pytest.mark.parametrize(
-    ("text", "what"),
-    [
-        ("1 a 3\n1 b 1\n", "no known format"),
-        ("1 0 a 1\n", "no known format"),
-        ("a b\n", "no known format"),
-        ("{}", "is empty"),
-        ('{"x": {"1": {"d": 1}}}', "no query id"),
-        ('{"1": {"d": 1}', "not JSON"),
-        ('{"query_id": "1"}\n{"query_id": "2"}\n', "no query id"),
-        ("[1, 2]", "expected an object"),
-    ],
-)
-def test_what_cannot_be_converted_is_named(tmp_path: Path, text: str, what: str) -> None:
-    with pytest.raises(FormatError, match=what):
-        convert_run(write(tmp_path / "r", text))
 
 
 ID = st.text(

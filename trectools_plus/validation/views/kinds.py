@@ -255,13 +255,15 @@ class RunView(TableView):
 
 REVERSED = -0.9
 """Highest rank correlation (Kendall's tau) of ranks that are almost completely reversed."""
-_B, _W = r"[ \t\f\v]", r"[^ \t\f\v\r\n]+"
+_B, _W = r"[ \t\f\v]", r"[^ \t\f\v\r\n]++"
 _N = r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
 """A blank, a word and a number."""
+_VALUES = rf"[+-]?[0-9]++{_B}++{_N}{_B}++"
+"""A rank and a score."""
 _WORDS_AFTER_TAG = re.compile(
-    # Column 4 is an integer, column 5 a score, and column 6 not a number.
-    rf"(?m)^(?!#)((?:{_B}*{_W}{_B}+){{3}}[+-]?[0-9]+{_B}+{_N}{_B}+(?!{_N}{_B}){_W}){_B}+"
-    r"[^ \t\f\v\r\n][^\r\n]*".encode()
+    # Column 6 is not a number. The words do not end like a row: such a line has two rows.
+    rf"(?m)^(?!#)({_B}*+(?:{_W}{_B}++){{3}}{_VALUES}(?!{_N}{_B}){_W})"
+    rf"(?![^\r\n]*{_B}{_VALUES}{_W}{_B}*+\r?$){_B}++[^\r\n]++".encode()
 )
 
 _SUBTOPIC = re.compile("[0-9]{1,3}")

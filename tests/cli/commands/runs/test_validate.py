@@ -167,14 +167,6 @@ def test_fix_of_standard_input():
     assert isinstance(result.exception, CheckFailedError)
 
 
-@pytest.mark.usefixtures("folder")
-def test_fix_that_writes_nothing_fails():
-    Path("hidden.run").write_text("#" + RUN, encoding="utf-8")
-    result = _invoke("runs", "hidden.run", "--ignore", "R112", "--fix", "out.run")
-    assert result.exit_code == 1
-    assert not Path("out.run").exists()
-
-
 def test_hooks_call_commands_that_exist():
     hooks = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text("utf-8"))
     commands = {name for name, _ in iter_commands()}
