@@ -78,7 +78,7 @@ class JudgedQueries:
         starts = np.r_[0, np.cumsum(np.bincount(query, minlength=len(blocks.query_ids)))]
         is_whole = len(order) == qrels.n_rows and not blocks.interleaved
         doc_ids = rows.doc_ids if is_whole else rows.doc_ids.take(order)
-        grades = rows.grades.values[order]
+        grades = rows.grades[order].astype(np.int64, copy=False)
         of_row = np.zeros(qrels.n_rows, np.int64)
         of_row[order] = np.arange(len(order))
         return cls(blocks.query_ids, grades, starts, doc_ids, qrels, of_row)

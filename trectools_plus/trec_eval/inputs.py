@@ -17,7 +17,6 @@ import numpy as np
 from trectools_plus.display import Displayed
 from trectools_plus.errors import CheckFailedError, FormatError, UsageError
 from trectools_plus.formats.columns.columns import Columns, iter_fields
-from trectools_plus.formats.columns.decimals import Decimals, WholeNumbers
 from trectools_plus.formats.columns.lexer import scan_columns
 from trectools_plus.formats.columns.rows import QRELS_FIELDS, RUN_FIELDS, QrelsRows, RunRows
 from trectools_plus.formats.files.content import BOM, read_file
@@ -255,11 +254,12 @@ def as_judgments(view: QrelsView) -> JudgedQueries:
     """
     rows = view.rows
     if not view.grades_are_integers:
-        values, odd = rows.grades.values.copy(), ~rows.grades.is_number
+        values, odd = rows.grades.copy(), np.isnan(rows.grades)
         texts = view.texts(QRELS_FIELDS, np.flatnonzero(odd))
         values[odd] = [_read_integer(text) for text in texts]
-        rows = replace(rows, grades=WholeNumbers.of(values))
-    if rows.grades.values.max(initial=0) > HIGHEST_SCORED:
+        values = np.minimum(values, HIGHEST_SCORED + 1).astype(np.int64)
+        rows = replace(rows, grades=values)
+    if rows.grades.max(initial=0) > HIGHEST_SCORED:
         raise CheckFailedError(
             f"a grade is above {HIGHEST_SCORED:,}, for which trec_eval needs too much memory",
             where=view.path,
@@ -301,7 +301,7 @@ def _as_c_reads(view: RunView) -> RunView:
                 where=view.path,
                 remedy="correct the score, or remove the row",
             )
-        rows = replace(rows, scores=Decimals(values, np.zeros(len(values), np.bool_)))
+        rows = replace(rows, scores=values)
     fields = _header_fields(view)
     if len(fields) >= RUN_FIELDS:
         # trec_eval reads the word in the column of scores as 0.

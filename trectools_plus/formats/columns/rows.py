@@ -12,12 +12,12 @@ import numpy.typing as npt
 
 from trectools_plus.formats.columns.columns import Columns, Fields
 from trectools_plus.formats.columns.decimals import (
-    Decimals,
+    Floats,
     WholeNumbers,
     parse_decimals,
     parse_whole_numbers,
 )
-from trectools_plus.formats.columns.ids import Ids, Joinable, Rows, Text
+from trectools_plus.formats.columns.ids import Flags, Ids, Joinable, Rows, Text
 
 if TYPE_CHECKING:
     import polars as pl
@@ -134,7 +134,9 @@ class RunRows(_Rows):
         second: The second column.
         doc_ids: The documents.
         ranks: The ranks.
-        scores: The scores.
+        has_point: Whether each rank is a whole number that is written with a point.
+        scores: The scores; see :func:`parse_decimals`.
+        is_short: Whether each score has at most 15 digits.
         tags: The last column.
     """
 
@@ -142,7 +144,9 @@ class RunRows(_Rows):
     second: Ids
     doc_ids: Ids
     ranks: WholeNumbers
-    scores: Decimals
+    has_point: Flags
+    scores: Floats
+    is_short: Flags
     tags: Ids
 
     @classmethod
@@ -152,22 +156,23 @@ class RunRows(_Rows):
             find_blocks(part.ids(1)),
             part.ids(2),
             part.ids(3),
-            parse_whole_numbers(part.text, *part.bounds(4)),
-            parse_decimals(part.text, *part.bounds(5)),
+            *parse_whole_numbers(part.text, *part.bounds(4)),
+            *parse_decimals(part.text, *part.bounds(5)),
             part.ids(6),
         )
 
     @classmethod
     def of_frame(cls, frame: pl.DataFrame) -> RunRows:
         """Return the rows of a table: ``query_id, doc_id, rank, score``."""
-        n_rows = frame.height
-        rank, score = frame["rank"].to_numpy(), frame["score"].to_numpy()
+        n_rows, none = frame.height, np.zeros(frame.height, np.bool_)
         return cls(
             find_blocks(Ids.of_series(frame["query_id"])),
             Ids.constant("Q0", n_rows),
             Ids.of_series(frame["doc_id"]),
-            WholeNumbers.of(rank.astype(np.int64)),
-            Decimals(score.astype(np.float64), np.zeros(n_rows, np.bool_)),
+            frame["rank"].to_numpy().astype(np.int64),
+            none,
+            frame["score"].to_numpy().astype(np.float64),
+            none,
             Ids.constant("", n_rows),
         )
 
@@ -181,12 +186,14 @@ class QrelsRows(_Rows):
         iterations: The second column.
         doc_ids: The documents.
         grades: The grades.
+        has_point: Whether each grade is a whole number that is written with a point.
     """
 
     blocks: QueryBlocks
     iterations: Ids
     doc_ids: Ids
     grades: WholeNumbers
+    has_point: Flags
 
     @classmethod
     def of_fields(cls, part: Fields) -> Self:
@@ -195,7 +202,7 @@ class QrelsRows(_Rows):
             find_blocks(part.ids(1)),
             part.ids(2),
             part.ids(3),
-            parse_whole_numbers(part.text, *part.bounds(4)),
+            *parse_whole_numbers(part.text, *part.bounds(4)),
         )
 
     @classmethod
@@ -205,14 +212,11 @@ class QrelsRows(_Rows):
         A grade that is not a whole number is NaN.
         """
         grade = frame["relevance"].to_numpy()
-        is_number = np.isfinite(grade)
+        are_whole = bool(np.isfinite(grade).all())
         return cls(
             find_blocks(Ids.of_series(frame["query_id"])),
             Ids.of_series(frame["iteration"]),
             Ids.of_series(frame["doc_id"]),
-            WholeNumbers(
-                np.where(is_number, grade, 0).astype(np.int64),
-                is_number,
-                np.zeros(len(grade), np.bool_),
-            ),
+            grade.astype(np.int64) if are_whole else grade,
+            np.zeros(len(grade), np.bool_),
         )

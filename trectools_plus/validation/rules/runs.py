@@ -235,7 +235,7 @@ def ties_of_other_scores(run: RunView) -> Pairs:
 
 def ties_of_other_texts(run: RunView) -> Pairs:
     """Return the rows whose score equals the previous one in 64 bits, but not as written."""
-    pairs, is_short = run.ties64, run.rows.scores.is_short
+    pairs, is_short = run.ties64, run.rows.is_short
     if run.columns is None or len(ties_of_other_scores(run)):
         return NO_PAIRS
     pairs = pairs.filter(~(is_short[pairs.rows] & is_short[pairs.others]))
@@ -518,7 +518,7 @@ RULES = (
             "warning",
             "rank {rank!q} is not written as an integer[ (on {count} rows)]; some readers reject "
             "it",
-            lambda run: run.rows.ranks.has_point,
+            lambda run: run.rows.has_point,
             given=is_clear,
             column=4,
         ),

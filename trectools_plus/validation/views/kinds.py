@@ -99,13 +99,12 @@ class RunView(TableView):
     @cached_property
     def rank(self) -> Ranks:
         """Rank of each row: int64, or float64 with NaN for what is not a whole number."""
-        ranks = self.rows.ranks
-        return ranks.values if ranks.are_numbers else ranks.floats
+        return self.rows.ranks
 
     @property
     def score(self) -> Numbers:
         """Score of each row (float64); NaN for what is not a number."""
-        return self.rows.scores.values
+        return self.rows.scores
 
     @cached_property
     def tag(self) -> str:
@@ -138,8 +137,8 @@ class RunView(TableView):
     @cached_property
     def usable_ranks(self) -> npt.NDArray[np.int64]:
         """The ranks; if one is not a whole number, the positions in the file, from 1."""
-        if self.rows.ranks.are_numbers:
-            return self.rows.ranks.values
+        if self.rank.dtype == np.int64:
+            return self.rank.astype(np.int64, copy=False)
         return self._numbered(self.grouped.all_rows)
 
     def _numbered(self, order: Rows) -> Rows:
@@ -288,13 +287,15 @@ class QrelsView(TableView):
         """
         import polars as pl
 
-        rows, grades = self.rows, self.rows.grades
+        rows = self.rows
         return pl.DataFrame(
             {
                 "query_id": self.blocks.series(),
                 "iteration": rows.iterations.series(),
                 "doc_id": rows.doc_ids.series(),
-                "relevance": grades.values if self.grades_are_integers else grades.floats,
+                "relevance": rows.grades
+                if self.grades_are_integers
+                else rows.grades.astype(np.float64),
             }
         )
 
@@ -315,9 +316,9 @@ class QrelsView(TableView):
 
         Numbers of more than 53 bits are rounded, which does not affect the rules.
         """
-        grades = self.rows.grades.floats
-        if self.columns is not None and not self.rows.grades.are_numbers:
-            odd = np.flatnonzero(~self.rows.grades.is_number)
+        grades = self.rows.grades.astype(np.float64)
+        odd = np.flatnonzero(np.isnan(grades))
+        if self.columns is not None and len(odd):
             # Integers of more than 64 bits are numbers too.
             texts = (text if re.match(INTEGER, text) else "nan" for text in self.texts(4, odd))
             grades[odd] = list(map(float, texts))
@@ -326,7 +327,7 @@ class QrelsView(TableView):
     @property
     def grades_are_integers(self) -> bool:
         """Return whether all grades are written as integers that fit in 64 bits."""
-        return self.rows.grades.are_numbers and not self.rows.grades.has_point.any()
+        return self.rows.grades.dtype == np.int64 and not self.rows.has_point.any()
 
     @cached_property
     def documents_in_column_2(self) -> bool:
