@@ -18,7 +18,7 @@ from trectools_plus.distributed import map_in_copies
 from trectools_plus.errors import TrectoolsPlusError
 from trectools_plus.formats.columns.columns import Columns
 from trectools_plus.formats.columns.lexer import scan_columns
-from trectools_plus.formats.columns.rows import RUN_FIELDS, QueryBlocks, RunRows
+from trectools_plus.formats.columns.rows import RUN_FIELDS, RunRows
 from trectools_plus.formats.files.content import BOM, content_of_chunk
 from trectools_plus.formats.files.opening import (
     compression_of,
@@ -26,7 +26,7 @@ from trectools_plus.formats.files.opening import (
     is_plain_file,
 )
 from trectools_plus.formats.lexing import lex
-from trectools_plus.formats.query_chunks import CHUNK_BYTES, Chunk, iter_query_chunks
+from trectools_plus.formats.query_chunks import Chunk, iter_query_chunks
 from trectools_plus.validation.rules import RULES
 from trectools_plus.validation.rules.pairs import PairView
 from trectools_plus.validation.views.kinds import QrelsView, RunView
@@ -114,7 +114,9 @@ def summary_of(view: RunView, settings: ViewSettings, *, is_first: bool) -> RunV
     """
     pair = PairView(view, settings.qrels, collection=settings.collection)
     source = view.file.source if is_first else replace(view.file.source, data=b"")
-    summary = _without_rows(view, replace(view.file, source=source, body=b""), view.blocks)
+    summary = _without_rows(
+        view, replace(view.file, source=source, body=b""), view.rows.without_columns()
+    )
     summary.words_after_tag = view.words_after_tag
     summary.tag, summary.last_tag = view.tag, view.last_tag
     summary.n_reversed, summary.n_copies = view.n_reversed, view.n_copies
@@ -125,9 +127,8 @@ def summary_of(view: RunView, settings: ViewSettings, *, is_first: bool) -> RunV
     return summary
 
 
-def _without_rows(view: RunView, columns: Columns, blocks: QueryBlocks) -> RunView:
+def _without_rows(view: RunView, columns: Columns, rows: RunRows) -> RunView:
     """Return a view like another one, of which only the queries are known."""
-    rows = replace(RunRows.none(), blocks=blocks)
     summary = RunView(columns.source.path, rows, columns, view.shape)
     summary.max_depth = view.max_depth
     summary.documents_in_column_2 = summary.swapped_columns = False
@@ -142,12 +143,12 @@ def join_parts(parts: Sequence[RunView]) -> RunView:
             the tag, so that an id of the others may contain a blank, or a part begins with another
             tag.
     """
-    blocks = QueryBlocks.joined([part.blocks for part in parts])
+    rows = RunRows.joined([part.rows for part in parts])
     filled = [part for part in parts if part.n_rows]
-    repeats_query = len(blocks.query_ids) < sum(part.n_queries for part in parts)
+    repeats_query = len(rows.query_ids) < sum(part.n_queries for part in parts)
     if repeats_query or len({part.tag for part in filled}) > 1:
         raise NotInPartsError
-    view = _without_rows(parts[0], Columns.joined([part.file for part in parts]), blocks)
+    view = _without_rows(parts[0], Columns.joined([part.file for part in parts]), rows)
     lines_before = list(accumulate((part.file.facts.n_lines for part in parts[:-1]), initial=0))
     view.answers, view.pair_facts = {}, PairFacts()
     for part, before in zip(parts, lines_before, strict=True):
@@ -199,10 +200,7 @@ def read_in_parts(
 
 
 def view_in_parts(path: str, settings: ViewSettings) -> RunView | None:
-    """Return the view of a run in several parts; ``None`` if it must be read as a whole."""
-    # A pipe cannot be read twice.
-    if not Path(path).is_file() or Path(path).stat().st_size < CHUNK_BYTES:
-        return None
+    """Return the view of a run in parts; ``None`` if it must be read as a whole."""
     if settings.qrels is not None:
         _ = settings.qrels.pairs  # made once for all processes
     try:

@@ -220,32 +220,7 @@ CHUNK_BYTES = 1 << 20
 """The approximate size of the parts in which rows are split, which fit the caches."""
 
 
-@dataclass(frozen=True, eq=False)
-class Fields:
-    """The places of fields in rows with one separator between two fields, and LF at the end.
-
-    Attributes:
-        text: The rows.
-        ends: The byte after each field, of shape (fields, rows).
-    """
-
-    text: Text
-    ends: Rows
-
-    def bounds(self, number: int) -> tuple[Rows, Rows]:
-        """Return the first byte of a field, by its number from 1, and the byte after its last."""
-        starts: Rows = np.add(self.ends[number - 2], 1)
-        if number == 1:
-            starts[1:] = starts[:-1].copy()
-            starts[:1] = 0
-        return starts, self.ends[number - 1]
-
-    def ids(self, number: int) -> Ids:
-        """Return a field of all rows."""
-        return Ids.of(self.text, *self.bounds(number))
-
-
-def iter_fields(body: bytes, n_fields: int, separator: bytes, start: int = 0) -> Iterator[Fields]:
+def iter_fields(body: bytes, n_fields: int, separator: bytes, start: int = 0) -> Iterator[Text]:
     """Split tidy rows into fields, a part at a time; without rows, there is one part.
 
     Args:
@@ -257,13 +232,14 @@ def iter_fields(body: bytes, n_fields: int, separator: bytes, start: int = 0) ->
     end = -1
     while end < len(body):
         end = body.find(b"\n", min(start + CHUNK_BYTES, len(body)) - 1) + 1 or len(body)
-        text = Text(body[start:end].replace(b"\0", b"\xff"))
-        breaks = np.flatnonzero(text.data <= ord(" "))
-        marks = text.data[breaks]
+        rows = body[start:end].replace(b"\0", b"\xff")
+        data = np.frombuffer(rows, np.uint8)
+        breaks = np.flatnonzero(data <= ord(" "))
+        marks = data[breaks]
         is_end = (marks == separator[0]) | (marks == ord("\n"))
         if not is_end.all():  # control characters are part of fields
             breaks = breaks[is_end]
-        yield Fields(text, np.ascontiguousarray(breaks.reshape(-1, n_fields).T))
+        yield Text(rows, np.ascontiguousarray(breaks.reshape(-1, n_fields).T))
         start = end
 
 
@@ -380,7 +356,7 @@ class Columns:
         """Return one field (from 1) of some rows, in any order."""
         return Ids.joined([part.ids(number) for part in self.fields()]).texts(rows)
 
-    def fields(self, *, has_header: bool = False) -> Iterator[Fields]:
+    def fields(self, *, has_header: bool = False) -> Iterator[Text]:
         """Yield the places of the fields of all rows but a header, some rows at a time."""
         body = bytes(self.body)
         start = body.find(b"\n") + 1 if has_header else 0

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 Floats = npt.NDArray[np.float64]
 WholeNumbers = npt.NDArray[np.int64 | np.float64]
-"""Whole numbers as int64; float64, with NaN for others, if some are not whole numbers of 64 bits."""
+"""Whole numbers: int64, or float64 with NaN if some are not whole numbers of 64 bits."""
 
 DECIMAL = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 INTEGER = r"^[+-]?[0-9]+$"

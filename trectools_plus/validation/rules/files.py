@@ -224,7 +224,7 @@ def lines_with(table: TableView, pattern: re.Pattern[bytes]) -> Places:
             characters[line] = match[0]
     n_before = 0
     for fields in columns.fields():
-        for match in pattern.finditer(fields.text.data.tobytes()):
+        for match in pattern.finditer(fields.data.tobytes()):
             row = n_before + int(np.searchsorted(fields.ends[-1], match.start()))
             characters.setdefault(int(columns.lines[row]), match[0])
         n_before += len(fields.ends[0])

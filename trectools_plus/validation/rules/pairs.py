@@ -37,6 +37,9 @@ MIN_JUDGED = 0.2
 """Minimum share of judged documents in the first ``JUDGED_CUTOFF``; scores with fewer are
 unreliable."""
 
+SELF_RETRIEVAL = "P110"
+"""The only rule that finds something in a run without qrels, topics and collection."""
+
 N_SHOWN_IDS = 3
 """Number of document ids of a file that are shown if no document is judged."""
 
@@ -295,7 +298,7 @@ RULES = (
         chunked=True,
     ),
     rule(
-        "P110",
+        SELF_RETRIEVAL,
         "self-retrieval",
         "info",
         "document id equals query id (BEIR removes these rows)",

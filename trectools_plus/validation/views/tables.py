@@ -188,7 +188,7 @@ class TableView:
         facts: The facts about the lines of a file.
         origin: The layout of a file in another form; ``None`` for a table and a file in TREC form.
         systems: The column of a table that may name several systems or types of judgment.
-        blocks: The blocks of adjacent rows with the same query.
+        blocks: The rows, as blocks of adjacent rows with the same query.
         doc_ids: The document of each row.
         query_ids: The distinct query ids, in the order of their first rows.
         n_rows, n_queries: The number of rows, and of distinct query ids.
@@ -222,8 +222,8 @@ class TableView:
         shape: Shape | None = None,
     ) -> None:
         self.path, self.columns, self.rows, self.shape = path, columns, rows, shape or Shape()
-        self.blocks, self.doc_ids = rows.blocks, rows.doc_ids
-        self.query_ids, self.n_rows = self.blocks.query_ids, self.blocks.n_rows
+        self.blocks, self.doc_ids = rows, rows.doc_ids
+        self.query_ids, self.n_rows = rows.query_ids, rows.n_rows
         self.n_queries = len(self.query_ids)
         self.facts = FileFacts() if columns is None else columns.facts
         self.origin = None if columns is None else columns.origin
