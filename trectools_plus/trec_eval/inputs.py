@@ -164,7 +164,7 @@ def _showing_bytes(findings: Iterable[Finding]) -> list[Finding]:
 
 def has_other_bytes(view: RunView | QrelsView) -> bool:
     """Return whether the file is neither UTF-8, nor UTF-16 or UTF-32."""
-    return view.columns is not None and view.columns.facts.encoding_guess == "latin-1"
+    return view.columns is not None and view.columns.encoding_guess == "latin-1"
 
 
 def _escaped(view: RunView | QrelsView) -> Columns:

@@ -299,7 +299,7 @@ def _text_of(view: RunView | QrelsView, rows: pl.DataFrame) -> bytes:
     """Return the text of rows: one separator, LF, no comments, headers and blank lines."""
     import polars as pl
 
-    facts = view.facts
-    separator = "\t" if facts.has_tabs and not facts.has_spaces else " "
+    file = view.file
+    separator = "\t" if file.has_tabs and not file.has_spaces else " "
     texts = rows.select(text=pl.concat_str(pl.exclude("row"), separator=separator) + "\n")
     return join_texts(texts["text"]).encode()

@@ -95,9 +95,8 @@ def view_part(path: str, data: bytes, settings: ViewSettings, *, is_first: bool)
     else:
         columns = scan_columns(source, RUN_FIELDS)
         # The whole file has another encoding than UTF-16 or UTF-32.
-        guess = None if columns.facts.bad_utf8 is None else "latin-1"
-        facts = replace(columns.facts, encoding_guess=guess)
-        view, is_clear = settings.view(replace(columns, facts=facts), Shape()), True
+        guess = None if columns.bad_utf8 is None else "latin-1"
+        view, is_clear = settings.view(replace(columns, encoding_guess=guess), Shape()), True
     is_swapped = is_clear and (view.documents_in_column_2 or view.swapped_columns)
     if not is_clear or view.blocks.interleaved or is_swapped:
         raise NotInPartsError
@@ -149,7 +148,7 @@ def join_parts(parts: Sequence[RunView]) -> RunView:
     if repeats_query or len({part.tag for part in filled}) > 1:
         raise NotInPartsError
     view = _without_rows(parts[0], Columns.joined([part.file for part in parts]), rows)
-    lines_before = list(accumulate((part.file.facts.n_lines for part in parts[:-1]), initial=0))
+    lines_before = list(accumulate((part.file.n_lines for part in parts[:-1]), initial=0))
     view.answers, view.pair_facts = {}, PairFacts()
     for part, before in zip(parts, lines_before, strict=True):
         for key, places in (part.answers or {}).items():

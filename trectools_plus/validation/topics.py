@@ -37,7 +37,7 @@ def read_view(
         start += source.overlong.head.decode("utf-8", "replace")
     form = form or form_of(source.path, start)
     view = TopicsView(columns, form)
-    if has_wide_encoding(columns.facts) or has_only_bare_cr(columns.facts):
+    if has_wide_encoding(columns) or has_only_bare_cr(columns):
         # A finding about the encoding or line ends explains all other problems.
         view.shape = Shape("not-text", first_line=1)
     elif source.overlong is not None and form not in LINE_FORMS:

@@ -54,97 +54,6 @@ class BadByte:
     value: int
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class FileFacts:
-    """Facts about a whole file.
-
-    Attributes:
-        n_lines: The number of lines, including a last one without LF.
-        n_lf: The number of lines that end in LF alone.
-        n_crlf: The number of lines that end in CR LF.
-        final_newline: The last byte is LF; true for an empty file.
-        bare_cr: The lines of CRs that are not followed by LF; a line may occur several times.
-        nul: The lines of bytes of value 0; a line may occur several times.
-        bad_utf8: The first byte that is not UTF-8, if any.
-        encoding_guess: The probable encoding if it is not UTF-8; see :func:`guess_encoding`. ASCII
-            text in UTF-16 or UTF-32 is also valid UTF-8, with NULs.
-        blank_lines: Lines without fields.
-        n_loose: The number of rows with leading, trailing or repeated blanks.
-        has_spaces: A row has a space before a field.
-        has_tabs: A row has a tab before a field.
-        form_feed_lines: Lines, except comments, with a form feed or vertical tab, which separates
-            fields as in trec_eval.
-        long_lines: Lines of more than ``LONG_LINE_BYTES`` bytes, including the one at which reading
-            stopped.
-        longest_line: The length in bytes of the longest of the ``long_lines``, 0 without any; if
-            reading stopped at a line, a lower bound of its length.
-        longest_line_at: The number of that line, from 1; ``None`` without any.
-        is_ascii: No byte is greater than 0x7F.
-        has_controls: A line contains a byte from 1 to 31 that is not a blank, CR or LF.
-    """
-
-    n_lines: int = 0
-    n_lf: int = 0
-    n_crlf: int = 0
-    final_newline: bool = True
-    bare_cr: Lines = field(default_factory=NO_LINES.copy)
-    nul: Lines = field(default_factory=NO_LINES.copy)
-    bad_utf8: BadByte | None = None
-    encoding_guess: str | None = None
-    blank_lines: Lines = field(default_factory=NO_LINES.copy)
-    n_loose: int = 0
-    has_spaces: bool = False
-    has_tabs: bool = False
-    form_feed_lines: Lines = field(default_factory=NO_LINES.copy)
-    long_lines: Lines = field(default_factory=NO_LINES.copy)
-    longest_line: int = 0
-    longest_line_at: int | None = None
-    is_ascii: bool = False
-    has_controls: bool = False
-
-    @classmethod
-    def joined(cls, parts: Sequence[FileFacts]) -> FileFacts:
-        """Return the facts of a file, given those of its parts, each of whole lines."""
-        lines_before = list(accumulate((part.n_lines for part in parts[:-1]), initial=0))
-        counts: dict[str, Any] = {
-            name: sum(getattr(part, name) for part in parts)
-            for name in ("n_lines", "n_lf", "n_crlf", "n_loose")
-        }
-        numbered = list(zip(parts, lines_before, strict=True))
-        lines: dict[str, Any] = {
-            name: np.concatenate([getattr(part, name) + np.uint32(n) for part, n in numbered])
-            for name in ("bare_cr", "nul", "blank_lines", "form_feed_lines", "long_lines")
-        }
-        signs: dict[str, Any] = {
-            name: any(getattr(part, name) for part in parts)
-            for name in ("has_spaces", "has_tabs", "has_controls")
-        }
-        bad = [
-            replace(part.bad_utf8, line=part.bad_utf8.line + before)
-            for part, before in numbered
-            if part.bad_utf8 is not None
-        ]
-        longest = max(range(len(parts)), key=lambda at: parts[at].longest_line)
-        at = parts[longest].longest_line_at
-        return replace(
-            parts[0],
-            **counts,
-            **lines,
-            **signs,
-            final_newline=parts[-1].final_newline,
-            bad_utf8=bad[0] if bad else None,
-            encoding_guess=parts[0].encoding_guess or ("latin-1" if bad else None),
-            longest_line=parts[longest].longest_line,
-            longest_line_at=None if at is None else at + lines_before[longest],
-            is_ascii=all(part.is_ascii for part in parts),
-        )
-
-    @property
-    def stopped_at(self) -> int | None:
-        """The line before which reading stopped, as it is too long; ``None`` if all was read."""
-        return self.longest_line_at if self.longest_line > limits.MAX_LINE_BYTES else None
-
-
 def guess_encoding(data: bytes, bad_utf8: bool) -> str | None:
     """Guess the encoding of bytes from a byte order mark or the pattern of NULs.
 
@@ -197,6 +106,8 @@ class OddLines:
 
     def filter(self, kept: npt.NDArray[np.bool_] | Sequence[bool]) -> OddLines:
         """Return some of the lines."""
+        if not len(self):
+            return self
         flags = np.asarray(kept, np.bool_)
         return OddLines(self.line[flags], self.n_fields[flags], [*compress(self.text, flags)])
 
@@ -215,6 +126,8 @@ class OddLines:
         """Return the number, number of fields and text of each line."""
         return list(zip(self.line.tolist(), self.n_fields.tolist(), self.text, strict=True))
 
+
+NO_ODD_LINES = OddLines.of()
 
 CHUNK_BYTES = 1 << 20
 """The approximate size of the parts in which rows are split, which fit the caches."""
@@ -285,26 +198,64 @@ class Columns:
     Attributes:
         source: The content of the file.
         n_fields: The number of fields of a row.
-        n_rows: The number of rows.
-        facts: Line ends, encoding, spacing.
-        body: The rows, tidy and in valid UTF-8; see :func:`iter_fields`.
         separator: Space or tab, whichever occurs first in the file.
+        n_rows: The number of rows.
+        body: The rows, tidy and in valid UTF-8; see :func:`iter_fields`.
         row_lines: The line number of each row; ``None`` if they are 1, 2, 3, …
         misshapen: Lines with another number of fields.
         comments: Lines that begin with ``#``.
         origin: The layout of a file in another form; ``None`` for a file in TREC form.
+        n_lines: The number of lines, including a last one without LF.
+        n_lf: The number of lines that end in LF alone.
+        n_crlf: The number of lines that end in CR LF.
+        final_newline: The last byte is LF; true for an empty file.
+        bare_cr: The lines of CRs that are not followed by LF; a line may occur several times.
+        nul: The lines of bytes of value 0; a line may occur several times.
+        bad_utf8: The first byte that is not UTF-8, if any.
+        encoding_guess: The probable encoding if it is not UTF-8; see :func:`guess_encoding`. ASCII
+            text in UTF-16 or UTF-32 is also valid UTF-8, with NULs.
+        blank_lines: Lines without fields.
+        n_loose: The number of rows with leading, trailing or repeated blanks.
+        has_spaces: A row has a space before a field.
+        has_tabs: A row has a tab before a field.
+        form_feed_lines: Lines, except comments, with a form feed or vertical tab, which separates
+            fields as in trec_eval.
+        long_lines: Lines of more than ``LONG_LINE_BYTES`` bytes, including the one at which reading
+            stopped.
+        longest_line: The length in bytes of the longest of the ``long_lines``, 0 without any; if
+            reading stopped at a line, a lower bound of its length.
+        longest_line_at: The number of that line, from 1; ``None`` without any.
+        is_ascii: No byte is greater than 0x7F.
+        has_controls: A line contains a byte from 1 to 31 that is not a blank, CR or LF.
     """
 
     source: FileContent
     n_fields: int
-    n_rows: int
-    facts: FileFacts
-    body: bytes | memoryview = field(repr=False)
-    separator: bytes = field(repr=False)
+    separator: bytes = field(default=b" ", repr=False)
+    n_rows: int = 0
+    body: bytes | memoryview = field(default=b"", repr=False)
     row_lines: Lines | None = field(default=None, repr=False)
-    misshapen: OddLines = field(default_factory=OddLines.of)
-    comments: OddLines = field(default_factory=OddLines.of)
+    misshapen: OddLines = NO_ODD_LINES
+    comments: OddLines = NO_ODD_LINES
     origin: Origin | None = None
+    n_lines: int = 0
+    n_lf: int = 0
+    n_crlf: int = 0
+    final_newline: bool = True
+    bare_cr: Lines = field(default_factory=NO_LINES.copy)
+    nul: Lines = field(default_factory=NO_LINES.copy)
+    bad_utf8: BadByte | None = None
+    encoding_guess: str | None = None
+    blank_lines: Lines = field(default_factory=NO_LINES.copy)
+    n_loose: int = 0
+    has_spaces: bool = False
+    has_tabs: bool = False
+    form_feed_lines: Lines = field(default_factory=NO_LINES.copy)
+    long_lines: Lines = field(default_factory=NO_LINES.copy)
+    longest_line: int = 0
+    longest_line_at: int | None = None
+    is_ascii: bool = False
+    has_controls: bool = False
 
     @classmethod
     def joined(cls, parts: Sequence[Columns]) -> Columns:
@@ -312,24 +263,49 @@ class Columns:
 
         The content is that of the first part, with which the file begins.
         """
-        if len(parts) == 1:
-            return parts[0]
-        facts = FileFacts.joined([part.facts for part in parts])
-        n_lines = (part.facts.n_lines for part in parts[:-1])
-        lines_before = list(accumulate(n_lines, initial=0))
-        n_rows = sum(part.n_rows for part in parts)
-        row_lines = None
-        if n_rows < facts.n_lines:
-            moved = zip(parts, lines_before, strict=True)
-            row_lines = np.concatenate([part.lines + np.uint32(before) for part, before in moved])
+        lines_before = list(accumulate((part.n_lines for part in parts[:-1]), initial=0))
+        numbered = list(zip(parts, lines_before, strict=True))
+        counts: dict[str, Any] = {
+            name: sum(getattr(part, name) for part in parts)
+            for name in ("n_rows", "n_lines", "n_lf", "n_crlf", "n_loose")
+        }
+        lines: dict[str, Any] = {
+            name: np.concatenate([getattr(part, name) + np.uint32(n) for part, n in numbered])
+            for name in ("bare_cr", "nul", "blank_lines", "form_feed_lines", "long_lines")
+        }
+        signs: dict[str, Any] = {
+            name: any(getattr(part, name) for part in parts)
+            for name in ("has_spaces", "has_tabs", "has_controls")
+        }
+        bad = [
+            replace(part.bad_utf8, line=part.bad_utf8.line + before)
+            for part, before in numbered
+            if part.bad_utf8 is not None
+        ]
+        longest = max(range(len(parts)), key=lambda at: parts[at].longest_line)
+        at, row_lines = parts[longest].longest_line_at, None
+        if counts["n_rows"] < counts["n_lines"]:
+            row_lines = np.concatenate([part.lines + np.uint32(n) for part, n in numbered])
         return replace(
             parts[0],
-            n_rows=n_rows,
+            **counts,
+            **lines,
+            **signs,
+            row_lines=row_lines,
             misshapen=OddLines.joined([part.misshapen for part in parts], lines_before),
             comments=OddLines.joined([part.comments for part in parts], lines_before),
-            facts=facts,
-            row_lines=row_lines,
+            final_newline=parts[-1].final_newline,
+            bad_utf8=bad[0] if bad else None,
+            encoding_guess=parts[0].encoding_guess or ("latin-1" if bad else None),
+            longest_line=parts[longest].longest_line,
+            longest_line_at=None if at is None else at + lines_before[longest],
+            is_ascii=all(part.is_ascii for part in parts),
         )
+
+    @property
+    def stopped_at(self) -> int | None:
+        """The line before which reading stopped, as it is too long; ``None`` if all was read."""
+        return self.longest_line_at if self.longest_line > limits.MAX_LINE_BYTES else None
 
     @cached_property
     def lines(self) -> Lines:

@@ -16,7 +16,6 @@ from trectools_plus.formats.columns.columns import (
     NO_LINES,
     BadByte,
     Columns,
-    FileFacts,
     Lines,
     OddLines,
     flagged_lines,
@@ -110,141 +109,121 @@ CHUNK_BYTES = 1 << 19
 def scan_columns(source: FileContent, n_fields: int) -> Columns:
     """Split a file into rows of ``n_fields`` fields (at least 2) and all other lines."""
     data, overlong = source.data, source.overlong
-    lexer = _Lexer(source, n_fields)
+    tab, space = data.find(b"\t"), data.find(b" ")
+    separator = b"\t" if tab >= 0 and (space < 0 or tab < space) else b" "
+    no_rows = Columns(source, n_fields, separator, is_ascii=data.isascii())
     start = len(BOM) if data.startswith(BOM) else 0
     parts, is_tidy = list[Columns](), True
     begin = start
     while begin < len(data):  # complete lines: about a chunk, or one longer line
         end = data.rfind(b"\n", begin, begin + CHUNK_BYTES) + 1
         end = end or data.find(b"\n", begin + CHUNK_BYTES) + 1 or len(data)
-        n_rows = lexer.count_tidy_rows(data, begin, end)
+        n_rows = _count_tidy_rows(no_rows, data, begin, end)
         is_tidy &= n_rows is not None
         if n_rows is None:
-            parts.append(lexer.lex(data[begin:end]))
+            parts.append(_lex(no_rows, data[begin:end]))
         else:
-            parts.append(lexer.tidy_part(memoryview(data)[begin:end], n_rows))
+            parts.append(_tidy_part(no_rows, memoryview(data)[begin:end], n_rows))
         begin = end
     if overlong is not None:
         # In the first line, CR may be the line end of this file.
         n_cr = 0 if parts else overlong.head.count(b"\r")
-        facts = FileFacts(
+        overlong_line = replace(
+            no_rows,
             bare_cr=np.ones(n_cr, np.uint32),
             long_lines=np.ones(1, np.uint32),
             longest_line=limits.MAX_LINE_BYTES + 1,
             longest_line_at=1,
         )
-        parts.append(replace(lexer.no_rows, facts=facts))
-    columns = Columns.joined(parts or [lexer.no_rows])
+        parts.append(overlong_line)
+    columns = Columns.joined(parts) if len(parts) > 1 else [*parts, no_rows][0]
     has_final_newline = len(data) == start or data.endswith(b"\n")
-    facts = replace(
-        columns.facts,
-        n_lf=columns.facts.n_lines - (not has_final_newline) - columns.facts.n_crlf,
+    return replace(
+        columns,
+        n_lf=columns.n_lines - (not has_final_newline) - columns.n_crlf,
         final_newline=has_final_newline,
-        encoding_guess=guess_encoding(source.head, columns.facts.bad_utf8 is not None),
-        is_ascii=lexer.is_ascii,
+        encoding_guess=guess_encoding(source.head, columns.bad_utf8 is not None),
+        body=data[start:] if is_tidy else b"".join([part.body for part in parts]),
     )
-    body = data[start:] if is_tidy else b"".join([part.body for part in parts])
-    return replace(columns, facts=facts, body=body)
 
 
-class _Lexer:
-    """Splits chunks of complete lines.
+def _count_tidy_rows(no_rows: Columns, data: bytes, begin: int, end: int) -> int | None:
+    """Count the rows of a chunk if all its lines are tidy rows in UTF-8; else ``None``.
 
-    Args:
-        source: The file.
-        n_fields: The number of fields of a row.
-
-    Attributes:
-        separator: The separator of fields in tidy rows.
-        is_ascii: Whether the file is ASCII.
-        no_rows: The columns of no rows.
+    A tidy row has the fields of a row with a single separator between them, an LF at the end, no
+    other byte up to 0x20, and no comment sign at its start, and is not long.
     """
-
-    def __init__(self, source: FileContent, n_fields: int) -> None:
-        data = source.data
-        tab, space = data.find(b"\t"), data.find(b" ")
-        self.separator = b"\t" if tab >= 0 and (space < 0 or tab < space) else b" "
-        self.is_ascii, self._has_hash = data.isascii(), b"#" in data
-        self._n_fields = n_fields
-        self.no_rows = Columns(source, n_fields, 0, FileFacts(), b"", self.separator)
-
-    def count_tidy_rows(self, data: bytes, begin: int, end: int) -> int | None:
-        """Count the rows of a chunk if all its lines are tidy rows in UTF-8; else ``None``.
-
-        A tidy row has the fields of a row with a single separator between them, an LF at the end,
-        no other byte up to 0x20, and no comment sign at its start, and is not long.
-        """
-        if self._has_hash and (data[begin] == HASH or data.find(b"\n#", begin, end) >= 0):
-            return None
-        if not self.is_ascii:
-            try:
-                data[begin:end].decode()
-            except UnicodeDecodeError:
-                return None
-        text: Bytes = np.frombuffer(data, np.uint8)[begin:end]
-        breaks = np.flatnonzero(text <= SPACE)
-        if len(breaks) == 0 or len(breaks) % self._n_fields or breaks[0] == 0:
-            return None
-        if breaks[-1] != len(text) - 1 or (breaks[1:] - breaks[:-1]).min() < 2:
-            return None
-        rows = breaks.reshape(-1, self._n_fields)
-        pattern = np.frombuffer(self.separator * (self._n_fields - 1) + b"\n", np.uint8)
-        is_long = np.diff(rows[:, -1], prepend=-1).max() > LONG_LINE_BYTES
-        return None if is_long or not (text.take(rows) == pattern).all() else len(rows)
-
-    def tidy_part(self, rows: bytes | memoryview, n_rows: int, **facts: Any) -> Columns:
-        """Return a chunk of tidy rows."""
-        has_tabs = self.separator == b"\t"
-        of_rows = FileFacts(n_lines=n_rows, has_tabs=has_tabs, has_spaces=not has_tabs, **facts)
-        return replace(self.no_rows, n_rows=n_rows, facts=of_rows, body=rows)
-
-    def lex(self, chunk: bytes) -> Columns:
-        """Split a chunk with arrays into its rows, as tidy rows, and everything else."""
-        bad = None
+    has_hash = data.find(b"#", begin, end) >= 0  # a single byte is found fast
+    if has_hash and (data[begin] == HASH or data.find(b"\n#", begin, end) >= 0):
+        return None
+    if not no_rows.is_ascii:
         try:
-            chunk.decode()
-        except UnicodeDecodeError as error:
-            line_start = chunk.rfind(b"\n", 0, error.start) + 1
-            bad = BadByte(
-                line=chunk.count(b"\n", 0, error.start) + 1,
-                column=len(chunk[line_start : error.start].decode()) + 1,
-                value=chunk[error.start],
-            )
-            chunk = chunk.decode("utf-8", "replace").encode()
-        n_crlf = chunk.count(b"\r\n") if b"\r" in chunk else 0  # a single byte is found fast
-        if n_crlf:
-            chunk = chunk.replace(b"\r\n", b"\n")
-            n_rows = self.count_tidy_rows(chunk, 0, len(chunk))
-            if n_rows is not None:
-                return self.tidy_part(chunk, n_rows, n_crlf=n_crlf, bad_utf8=bad)
-        lines = LineShapes(chunk)
-        blank = (lines.n_fields == 0) & ~lines.is_comment
-        row = (lines.n_fields == self._n_fields) & ~lines.is_comment
-        longest = int(lines.lengths.max())
-        is_long = longest > LONG_LINE_BYTES
-        facts = FileFacts(
-            n_lines=len(row),
-            n_crlf=n_crlf,
-            bare_cr=lines.lines_of(CR) if CR in chunk else NO_LINES,
-            nul=lines.lines_of(0) if 0 in chunk else NO_LINES,
-            bad_utf8=bad,
-            blank_lines=flagged_lines(blank),
-            n_loose=int((row & (lines.n_breaks != self._n_fields)).sum()),
-            has_spaces=lines.has_between(row, SPACE),
-            has_tabs=lines.has_between(row, TAB),
-            form_feed_lines=np.setdiff1d(lines.lines_of(VT, FF), flagged_lines(lines.is_comment)),
-            long_lines=flagged_lines(lines.lengths > LONG_LINE_BYTES),
-            longest_line=longest if is_long else 0,
-            longest_line_at=int(lines.lengths.argmax()) + 1 if is_long else None,
-            has_controls=lines.has_controls,
+            data[begin:end].decode()
+        except UnicodeDecodeError:
+            return None
+    text: Bytes = np.frombuffer(data, np.uint8)[begin:end]
+    breaks, n_fields = np.flatnonzero(text <= SPACE), no_rows.n_fields
+    if len(breaks) == 0 or len(breaks) % n_fields or breaks[0] == 0:
+        return None
+    if breaks[-1] != len(text) - 1 or (breaks[1:] - breaks[:-1]).min() < 2:
+        return None
+    rows = breaks.reshape(-1, n_fields)
+    pattern = np.frombuffer(no_rows.separator * (n_fields - 1) + b"\n", np.uint8)
+    is_long = np.diff(rows[:, -1], prepend=-1).max() > LONG_LINE_BYTES
+    return None if is_long or not (text.take(rows) == pattern).all() else len(rows)
+
+
+def _tidy_part(no_rows: Columns, rows: bytes | memoryview, n_rows: int, **facts: Any) -> Columns:
+    """Return a chunk of tidy rows."""
+    has_tabs = no_rows.separator == b"\t"
+    counts = {"n_rows": n_rows, "n_lines": n_rows, **facts}
+    return replace(no_rows, body=rows, has_tabs=has_tabs, has_spaces=not has_tabs, **counts)
+
+
+def _lex(no_rows: Columns, chunk: bytes) -> Columns:
+    """Split a chunk with arrays into its rows, as tidy rows, and everything else."""
+    bad, n_fields = None, no_rows.n_fields
+    try:
+        chunk.decode()
+    except UnicodeDecodeError as error:
+        line_start = chunk.rfind(b"\n", 0, error.start) + 1
+        bad = BadByte(
+            line=chunk.count(b"\n", 0, error.start) + 1,
+            column=len(chunk[line_start : error.start].decode()) + 1,
+            value=chunk[error.start],
         )
-        row_lines = flagged_lines(row)
-        return replace(
-            self.no_rows,
-            n_rows=len(row_lines),
-            facts=facts,
-            body=lines.tidy_rows(row, self.separator),
-            row_lines=row_lines,
-            misshapen=lines.odd_lines(~(row | blank | lines.is_comment)),
-            comments=lines.odd_lines(lines.is_comment),
-        )
+        chunk = chunk.decode("utf-8", "replace").encode()
+    n_crlf = chunk.count(b"\r\n") if b"\r" in chunk else 0
+    if n_crlf:
+        chunk = chunk.replace(b"\r\n", b"\n")
+        n_rows = _count_tidy_rows(no_rows, chunk, 0, len(chunk))
+        if n_rows is not None:
+            return _tidy_part(no_rows, chunk, n_rows, n_crlf=n_crlf, bad_utf8=bad)
+    lines = LineShapes(chunk)
+    blank = (lines.n_fields == 0) & ~lines.is_comment
+    row = (lines.n_fields == n_fields) & ~lines.is_comment
+    longest = int(lines.lengths.max())
+    is_long = longest > LONG_LINE_BYTES
+    row_lines = flagged_lines(row)
+    return replace(
+        no_rows,
+        n_rows=len(row_lines),
+        body=lines.tidy_rows(row, no_rows.separator),
+        row_lines=row_lines,
+        misshapen=lines.odd_lines(~(row | blank | lines.is_comment)),
+        comments=lines.odd_lines(lines.is_comment),
+        n_lines=len(row),
+        n_crlf=n_crlf,
+        bare_cr=lines.lines_of(CR) if CR in chunk else NO_LINES,
+        nul=lines.lines_of(0) if 0 in chunk else NO_LINES,
+        bad_utf8=bad,
+        blank_lines=flagged_lines(blank),
+        n_loose=int((row & (lines.n_breaks != n_fields)).sum()),
+        has_spaces=lines.has_between(row, SPACE),
+        has_tabs=lines.has_between(row, TAB),
+        form_feed_lines=np.setdiff1d(lines.lines_of(VT, FF), flagged_lines(lines.is_comment)),
+        long_lines=flagged_lines(lines.lengths > LONG_LINE_BYTES),
+        longest_line=longest if is_long else 0,
+        longest_line_at=int(lines.lengths.argmax()) + 1 if is_long else None,
+        has_controls=lines.has_controls,
+    )

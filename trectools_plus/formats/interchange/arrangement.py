@@ -93,21 +93,16 @@ def arrange_table(
     ).select("line", *kind.columns)
     if source.is_parquet:
         source = replace(source, data=b"")
-    facts = scan_columns(source, len(kind.columns)).facts
-    facts = replace(
-        facts,
-        blank_lines=NO_LINES if '"' in header.text else facts.blank_lines,
+    columns_of_text = scan_columns(source, len(kind.columns))
+    body = frame.drop("line").write_csv(include_header=False, separator="\t", quote_style="never")
+    return replace(
+        columns_of_text,
+        blank_lines=NO_LINES if '"' in header.text else columns_of_text.blank_lines,
         n_loose=0,
         form_feed_lines=NO_LINES,
         has_spaces=False,
         has_tabs=False,
-    )
-    body = frame.drop("line").write_csv(include_header=False, separator="\t", quote_style="never")
-    return Columns(
-        source=source,
-        n_fields=len(kind.columns),
         n_rows=frame.height,
-        facts=facts,
         body=body.encode(),
         separator=b"\t",
         row_lines=frame["line"].to_numpy().astype(np.uint32),

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from trectools_plus.choices import MAX_TAG_LENGTH
-from trectools_plus.formats.columns.columns import Columns, OddLines
+from trectools_plus.formats.columns.columns import NO_ODD_LINES, Columns, OddLines
 from trectools_plus.formats.columns.decimals import INTEGER, parse_decimal
 from trectools_plus.formats.columns.ids import Flags, Ids, PairTable, Rows
 from trectools_plus.formats.columns.lexer import scan_columns
@@ -54,7 +54,7 @@ class RunView(TableView):
     rows: RunRows
     max_depth: int | None = None
     max_tag_length: int = MAX_TAG_LENGTH
-    words_after_tag: OddLines = OddLines.of()
+    words_after_tag: OddLines = NO_ODD_LINES
     pair_facts: PairFacts | None = None
 
     @classmethod

@@ -18,10 +18,11 @@ from typing import TYPE_CHECKING, Literal, Self
 import numpy as np
 import numpy.typing as npt
 
-from trectools_plus.formats.columns.columns import Columns, FileFacts, OddLines
+from trectools_plus.formats.columns.columns import NO_ODD_LINES, Columns, OddLines
 from trectools_plus.formats.columns.decimals import DECIMAL, INTEGER
 from trectools_plus.formats.columns.ids import Rows
 from trectools_plus.formats.columns.rows import QRELS_FIELDS, RUN_FIELDS, QrelsRows, RunRows
+from trectools_plus.formats.files.content import FileContent
 from trectools_plus.formats.interchange.names import KINDS
 from trectools_plus.validation.views.places import (
     NO_PAIRS,
@@ -81,9 +82,9 @@ class Shape:
 def shape_of(columns: Columns, kind: str) -> Shape:
     """Return the shape of a file that should be a run, or qrels."""
     rows, others = columns.lines[:1].tolist(), columns.misshapen.line[:1].tolist()
-    starts = filter(None, (*rows, *others, columns.facts.stopped_at))
+    starts = filter(None, (*rows, *others, columns.stopped_at))
     first_line, origin = min(starts, default=None), columns.origin
-    if has_wide_encoding(columns.facts) or has_only_bare_cr(columns.facts):
+    if has_wide_encoding(columns) or has_only_bare_cr(columns):
         return Shape("not-text", first_line=first_line)
     if origin is not None:
         first_line = first_line if origin.header else 1
@@ -131,12 +132,12 @@ def other_format(data: bytes, n_rows: int) -> str | None:
     return None
 
 
-def has_wide_encoding(facts: FileFacts) -> bool:
+def has_wide_encoding(facts: Columns) -> bool:
     """Return whether the bytes seem to be UTF-16 or UTF-32."""
     return (facts.encoding_guess or "").startswith("utf-")
 
 
-def has_only_bare_cr(facts: FileFacts) -> bool:
+def has_only_bare_cr(facts: Columns) -> bool:
     """Return whether all line ends are CR, as in old Macintosh files."""
     return len(facts.bare_cr) > 0 and facts.n_lf + facts.n_crlf == 0
 
@@ -172,6 +173,7 @@ def _shape_of_rows(columns: Columns, first_line: int | None, kind: str) -> Shape
 
 
 Numbers = npt.NDArray[np.float64]
+_NO_FILE = Columns(FileContent("", b""), 0)
 
 
 class TableView:
@@ -185,7 +187,7 @@ class TableView:
 
     Attributes:
         kind: ``run``, ``qrels``, ``topics`` or ``testset``.
-        facts: The facts about the lines of a file.
+        file, facts: The lexed file, with facts about its lines; one without lines for a table.
         origin: The layout of a file in another form; ``None`` for a table and a file in TREC form.
         systems: The column of a table that may name several systems or types of judgment.
         blocks: The rows, as blocks of adjacent rows with the same query.
@@ -225,8 +227,8 @@ class TableView:
         self.blocks, self.doc_ids = rows, rows.doc_ids
         self.query_ids, self.n_rows = rows.query_ids, rows.n_rows
         self.n_queries = len(self.query_ids)
-        self.facts = FileFacts() if columns is None else columns.facts
-        self.origin = None if columns is None else columns.origin
+        self.file = self.facts = _NO_FILE if columns is None else columns
+        self.origin = self.file.origin
         self.systems = self.origin.systems if self.origin else None
 
     @classmethod
@@ -241,12 +243,6 @@ class TableView:
         has_header = shape.header_in_rows
         read = rows.of(columns, has_header=has_header) if shape.has_rows else rows.none()
         return cls(columns.source.path, read, columns, shape)
-
-    @property
-    def file(self) -> Columns:
-        """The lexed file of a view that was not made from a table."""
-        assert self.columns is not None
-        return self.columns
 
     @property
     def layout(self) -> str:
@@ -278,17 +274,17 @@ class TableView:
     @property
     def misshapen(self) -> OddLines:
         """Rows with a wrong number of columns; empty if the shape of the file explains them."""
-        if self.columns is None or not self.shape.has_rows:
-            return OddLines.of()
-        lines, header = self.columns.misshapen, self.shape.header
+        if not self.shape.has_rows:
+            return NO_ODD_LINES
+        lines, header = self.file.misshapen, self.shape.header
         return lines if header is None else lines.filter(lines.line != header[0])
 
     @cached_property
     def commented_out_rows(self) -> OddLines:
         """Comment lines that would be rows if '#' did not begin a comment."""
-        if self.columns is None or self.kind == "testset" or self.origin:
-            return OddLines.of()
-        comments = self.columns.comments
+        comments = self.file.comments
+        if self.kind == "testset" or self.origin:
+            return NO_ODD_LINES
         if self.kind == "topics":
             return comments.filter(["\t" in text for text in comments.text])
         return comments.filter([is_row(text.lstrip("#"), self.kind) for text in comments.text])
