@@ -68,8 +68,7 @@ def validate_run(
     judged = None if qrels is None else _view_of(qrels, open_qrels, QrelsView)
     qrels = judged if isinstance(judged, QrelsView) and judged.n_rows else None
     run: RunView | FileReport | None = None
-    is_file = isinstance(path, str | PathLike) and Path(path).is_file()  # a pipe is read once
-    if is_file and Path(path).stat().st_size >= MIN_BYTES_IN_PARTS and not every_line:
+    if isinstance(path, str | PathLike) and is_read_in_parts(path) and not every_line:
         from trectools_plus.validation.parts import ViewSettings, view_in_parts
 
         settings = ViewSettings(max_depth, max_tag_length, qrels=qrels, collection=collection)
@@ -83,6 +82,11 @@ def validate_run(
     topic_ids = None if topics is None else topics.query_ids
     pair = PairView(run, qrels, topic_ids, collection=collection) if has_pair else None
     return report_view(run, pair)
+
+
+def is_read_in_parts(path: str | PathLike[str]) -> bool:
+    """Return whether a run is a large file, not a pipe, which cannot be read twice."""
+    return Path(path).is_file() and Path(path).stat().st_size >= MIN_BYTES_IN_PARTS
 
 
 def validate_qrels(
