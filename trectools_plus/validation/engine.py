@@ -19,7 +19,7 @@ from trectools_plus.formats.lexing import lex
 from trectools_plus.validation.findings import FileReport, Finding, Fix, Severity
 from trectools_plus.validation.registry import DEFAULT_MAX_DEPTH, TREC_MAX_DEPTH, Rule
 from trectools_plus.validation.rules import RULES
-from trectools_plus.validation.rules.pairs import SELF_RETRIEVAL, PairView
+from trectools_plus.validation.rules.pairs import PairView
 from trectools_plus.validation.views.kinds import QrelsView, RunView
 from trectools_plus.validation.views.tables import TableView
 
@@ -195,7 +195,7 @@ def check_view(view: TableView) -> list[Finding]:
 def check_pair_view(pair: PairView) -> list[Finding]:
     """Run the rules on a run with its qrels or topics; see :func:`check_view`."""
     is_alone = pair.qrels is None and pair.topic_ids is None and pair.collection is None
-    rules = [RULES[SELF_RETRIEVAL]] if is_alone else RULES
+    rules = [RULES["P110"]] if is_alone else RULES  # the others compare the run with something
     return run_rules(pair, ("pair",), pair.reported_view, rules=rules)
 
 

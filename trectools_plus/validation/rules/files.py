@@ -15,7 +15,7 @@ from trectools_plus.formats.files.content import BOM
 from trectools_plus.formats.files.limits import MAX_LINE_BYTES
 from trectools_plus.formats.files.opening import SUFFIXES
 from trectools_plus.validation.registry import Case, Rule, rule, rule_of_cases
-from trectools_plus.validation.views.places import Pairs, Places
+from trectools_plus.validation.views.places import NO_PAIRS, Pairs, Places
 from trectools_plus.validation.views.tables import (
     TableView,
     fields_of,
@@ -185,6 +185,8 @@ def row_behind_hash(code: str, row: str) -> Rule:
 
 def returning_queries(table: TableView) -> Pairs:
     """Return the rows at which a query continues after another."""
+    if not table.blocks.interleaved:
+        return NO_PAIRS
     rows = np.setdiff1d(table.blocks.starts, table.blocks.first_rows, assume_unique=True)
     return Pairs(rows, rows - 1)
 

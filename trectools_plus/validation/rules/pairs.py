@@ -37,9 +37,6 @@ MIN_JUDGED = 0.2
 """Minimum share of judged documents in the first ``JUDGED_CUTOFF``; scores with fewer are
 unreliable."""
 
-SELF_RETRIEVAL = "P110"
-"""The only rule that finds something in a run without qrels, topics and collection."""
-
 N_SHOWN_IDS = 3
 """Number of document ids of a file that are shown if no document is judged."""
 
@@ -298,7 +295,7 @@ RULES = (
         chunked=True,
     ),
     rule(
-        SELF_RETRIEVAL,
+        "P110",
         "self-retrieval",
         "info",
         "document id equals query id (BEIR removes these rows)",
