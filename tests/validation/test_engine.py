@@ -16,6 +16,7 @@ from trectools_plus.formats.tables import Qrels, Run, Topics
 from trectools_plus.validation import check_pair, validate_qrels, validate_run
 from trectools_plus.validation.engine import check_pair_view, check_view
 from trectools_plus.validation.parts import ViewSettings
+from trectools_plus.validation.rules import RULES
 from trectools_plus.validation.rules.pairs import PairView
 from trectools_plus.validation.views.kinds import QrelsView, RunView
 
@@ -64,6 +65,15 @@ def test_any_bytes_give_findings_and_no_exception(run_bytes: bytes, qrels_bytes:
         assert "\n" not in finding.message
         assert all(1 <= line <= n_lines for line in finding.lines)
         assert list(finding.lines) == sorted(finding.lines) or finding.code.startswith("P")
+
+
+@given(rows=st.lists(ROWS, min_size=1, max_size=15))
+def test_only_one_rule_on_pairs_concerns_a_run_alone(rows: list[bytes]) -> None:
+    run = RunView.of_file(scan_columns(FileContent("run", b"\n".join(rows)), 6))
+    pair = PairView(run)
+    on_pairs = [rule for rule in RULES if rule.on == "pair" and rule.code != "P110"]
+    assert on_pairs
+    assert not any(rule.check(pair, run) for rule in on_pairs)
 
 
 @given(rows=st.lists(ROWS, min_size=1, max_size=15))

@@ -192,8 +192,8 @@ def _refuse_where_it_stops(view: RunView | QrelsView, findings: Sequence[Finding
         return
     n_fields = columns.misshapen.n_fields
     stops = n_fields < RUN_FIELDS if view.kind == "run" else n_fields != columns.n_fields
-    if view.shape.header is not None:
-        stops &= columns.misshapen.line != view.shape.header[0]
+    if view.file.header is not None:
+        stops &= columns.misshapen.line != view.file.header[0]
     if stops.any():
         refuse_errors(finding for finding in findings if finding.code in ("R114", "Q114"))
     if len(view.repeats):
@@ -273,7 +273,7 @@ def as_judgments(view: QrelsView) -> JudgedQueries:
         rows = QrelsRows.joined([QrelsRows.of_fields(first), rows])
     if rows is view.rows:
         return JudgedQueries.of_view(view)
-    return JudgedQueries.of_view(QrelsView(view.path, rows, shape=view.shape))
+    return JudgedQueries.of_view(QrelsView(view.path, rows))
 
 
 def _read_integer(text: str) -> int:
@@ -308,7 +308,7 @@ def _as_c_reads(view: RunView) -> RunView:
         header = f"{fields[0]} Q0 {fields[2]} 0 0 {fields[5]}\n".encode()
         (first,) = iter_fields(header, RUN_FIELDS, b" ")
         rows = RunRows.joined([RunRows.of_fields(first), rows])
-    return view if rows is view.rows else RunView(view.path, rows, shape=view.shape)
+    return view if rows is view.rows else RunView(view.path, rows)
 
 
 def _read_float(text: str) -> float:
@@ -322,4 +322,4 @@ def _read_float(text: str) -> float:
 
 def _header_fields(view: RunView | QrelsView) -> list[str]:
     """Return the fields of a header line, which trec_eval reads like any other line."""
-    return [] if view.shape.header is None else fields_of(view.shape.header[1])
+    return [] if view.file.header is None else fields_of(view.file.header[1])

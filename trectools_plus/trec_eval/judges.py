@@ -123,7 +123,7 @@ def _rank(data: Input, rows: Sequence[_Row], arguments: Arguments) -> list[_Quer
     if is_reversed:
         # Of equal scores, form_prefs_counts.c ranks the lower id first, and form_res_rels.c last.
         negated = replace(view.rows, scores=-view.score)
-        view = RunView(view.path, negated, shape=view.shape)
+        view = RunView(view.path, negated)
     ranked = data.qrels.look_up(view, arguments.precision)
     n_retrieved = dict(zip(ranked.number.tolist(), ranked.lengths.tolist(), strict=True))
     ranks = np.zeros(len(data.qrels.relevance), np.int64)

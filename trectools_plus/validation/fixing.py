@@ -286,7 +286,7 @@ def _check_arguments(kind: KindName, path: str | Path, output: str | Path, codes
 
 def _rows_of(view: RunView | QrelsView) -> pl.DataFrame:
     """Return the rows as strings, in columns ``c1``, ``c2``, …, with their number in ``row``."""
-    n_headers = int(view.shape.header_in_rows)
+    n_headers = int(view.file.header_in_rows)
     return view.file.rows.drop("line").slice(n_headers).with_row_index("row")
 
 

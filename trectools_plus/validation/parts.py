@@ -31,7 +31,7 @@ from trectools_plus.validation.rules import RULES
 from trectools_plus.validation.rules.pairs import PairView
 from trectools_plus.validation.views.kinds import QrelsView, RunView
 from trectools_plus.validation.views.places import PairFacts, Places
-from trectools_plus.validation.views.tables import SNIFFED_BYTES, Shape
+from trectools_plus.validation.views.tables import SNIFFED_BYTES
 
 if TYPE_CHECKING:
     import polars as pl
@@ -64,10 +64,10 @@ class ViewSettings:
     qrels: QrelsView | None = None
     collection: pl.Series | None = None
 
-    def view(self, columns: Columns, shape: Shape | None = None) -> RunView:
+    def view(self, columns: Columns, *, is_start: bool = True) -> RunView:
         """Return the view of a file, or of a part of one."""
         make = RunView.for_scoring if self.for_scoring else RunView.of_file
-        view = make(columns, shape)
+        view = make(columns, is_start=is_start)
         view.max_depth, view.max_tag_length = self.max_depth, self.max_tag_length
         return view
 
@@ -91,12 +91,13 @@ def view_part(path: str, data: bytes, settings: ViewSettings, *, is_first: bool)
     if is_first:
         columns = lex(replace(source, compression=compression_of(path)), "run")
         view = settings.view(columns)
-        is_clear = columns.origin is None and columns.n_rows > 1 and view.shape.verdict == "rows"
+        is_clear = columns.origin is None and columns.n_rows > 1 and view.file.verdict == "rows"
     else:
         columns = scan_columns(source, RUN_FIELDS)
         # The whole file has another encoding than UTF-16 or UTF-32.
         guess = None if columns.bad_utf8 is None else "latin-1"
-        view, is_clear = settings.view(replace(columns, encoding_guess=guess), Shape()), True
+        columns = replace(columns, encoding_guess=guess)
+        view, is_clear = settings.view(columns, is_start=False), True
     is_swapped = is_clear and (view.documents_in_column_2 or view.swapped_columns)
     if not is_clear or view.blocks.interleaved or is_swapped:
         raise NotInPartsError
@@ -128,7 +129,7 @@ def summary_of(view: RunView, settings: ViewSettings, *, is_first: bool) -> RunV
 
 def _without_rows(view: RunView, columns: Columns, rows: RunRows) -> RunView:
     """Return a view like another one, of which only the queries are known."""
-    summary = RunView(columns.source.path, rows, columns, view.shape)
+    summary = RunView(columns.source.path, rows, columns)
     summary.max_depth = view.max_depth
     summary.documents_in_column_2 = summary.swapped_columns = False
     return summary

@@ -16,7 +16,7 @@ from trectools_plus.validation.findings import FileReport, Finding, Fix
 from trectools_plus.validation.registry import in_order
 from trectools_plus.validation.rules.topics import CATALOGUE
 from trectools_plus.validation.views.places import LINES_KEPT
-from trectools_plus.validation.views.tables import Shape, has_only_bare_cr, has_wide_encoding
+from trectools_plus.validation.views.tables import has_only_bare_cr, has_wide_encoding
 from trectools_plus.validation.views.topics import TopicsView, judgments_of
 
 
@@ -39,9 +39,9 @@ def read_view(
     view = TopicsView(columns, form)
     if has_wide_encoding(columns) or has_only_bare_cr(columns):
         # A finding about the encoding or line ends explains all other problems.
-        view.shape = Shape("not-text", first_line=1)
+        view.file = replace(columns, verdict="not-text", first_line=1)
     elif source.overlong is not None and form not in LINE_FORMS:
-        view.shape = Shape(first_line=source.overlong.line)
+        view.file = replace(columns, first_line=source.overlong.line)
     else:
         # F106 reports NUL bytes, so they must not stop the parser.
         view.read(text.replace("\0", "\ufffd"), form, options)

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import accumulate, compress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -189,7 +189,8 @@ class Origin:
 
 @dataclass(frozen=True, eq=False)
 class Columns:
-    """A file split into columns by :func:`lexer.scan_columns`, which accepts any bytes.
+    """A file split into columns by :func:`lexer.scan_columns`, which accepts any bytes; its shape,
+    and facts about its lines.
 
     Every line has exactly one kind: a row (``n_fields`` fields), misshapen (another number of
     fields), a comment (its first byte is ``#``; an indented ``#`` is data), or blank. Line numbers
@@ -205,6 +206,13 @@ class Columns:
         misshapen: Lines with another number of fields.
         comments: Lines that begin with ``#``.
         origin: The layout of a file in another form; ``None`` for a file in TREC form.
+        verdict: ``rows`` is the expected kind; ``arranged`` too, in another format that is read,
+            for example CSV with a header. Any other verdict explains all misshapen rows
+            (``not-text``: UTF-16, UTF-32, or only CR as line end).
+        format: For ``other-format`` and ``arranged``: the name of the format, for example "JSON".
+        header: Line number and text of a header line, if there is one.
+        header_in_rows: True if that line has as many fields as a row.
+        first_line: Line number of the first line with data.
         n_lines: The number of lines, including a last one without LF.
         n_lf: The number of lines that end in LF alone.
         n_crlf: The number of lines that end in CR LF.
@@ -238,6 +246,11 @@ class Columns:
     misshapen: OddLines = NO_ODD_LINES
     comments: OddLines = NO_ODD_LINES
     origin: Origin | None = None
+    verdict: Literal["rows", "not-text", "other-format", "wrong-kind", "arranged"] = "rows"
+    format: str | None = None
+    header: tuple[int, str] | None = None
+    header_in_rows: bool = False
+    first_line: int | None = None
     n_lines: int = 0
     n_lf: int = 0
     n_crlf: int = 0
@@ -301,6 +314,11 @@ class Columns:
             longest_line_at=None if at is None else at + lines_before[longest],
             is_ascii=all(part.is_ascii for part in parts),
         )
+
+    @property
+    def has_rows(self) -> bool:
+        """Return whether the file has the expected kind, so that rules on rows apply."""
+        return self.verdict in ("rows", "arranged")
 
     @property
     def stopped_at(self) -> int | None:

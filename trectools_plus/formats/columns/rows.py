@@ -81,9 +81,9 @@ class QueryBlocks:
         return cls(*find_blocks(part.ids(1)))
 
     @classmethod
-    def of(cls, columns: Columns, *, has_header: bool = False) -> Self:
-        """Read the rows of a file; the first of them may be a header."""
-        parts = columns.fields(has_header=has_header)
+    def of(cls, columns: Columns) -> Self:
+        """Read the rows of a file without its header."""
+        parts = columns.fields(has_header=columns.header_in_rows)
         return cls.joined([cls.of_fields(part) for part in parts])
 
     @classmethod

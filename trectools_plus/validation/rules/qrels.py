@@ -178,7 +178,7 @@ RULES = (
         header_of_table,
         note_header(
             "header line {text!q}; trec_eval counts it as a judgment",
-            given=lambda qrels, _: qrels.shape.header_in_rows,
+            given=lambda qrels, _: qrels.file.header_in_rows,
         ),
         note_header("header line {text!q}; trec_eval stops at it", drop_in="refuses"),
         fixed="left out the header line",
@@ -194,7 +194,7 @@ RULES = (
         "use 'runs validate' for runs.",
         "Check the order of the arguments; use 'runs validate' for runs",
         "this is a run (6 columns)",
-        at_start(lambda qrels: qrels.shape.verdict == "wrong-kind"),
+        at_start(lambda qrels: qrels.file.verdict == "wrong-kind"),
         blocks_fixing=True,
     ),
     rule_of_cases(

@@ -30,7 +30,7 @@ from trectools_plus.validation.views.places import (
     find_repeats,
     places_in_query,
 )
-from trectools_plus.validation.views.tables import Numbers, Shape, TableView
+from trectools_plus.validation.views.tables import Numbers, TableView
 
 if TYPE_CHECKING:
     import polars as pl
@@ -58,22 +58,22 @@ class RunView(TableView):
     pair_facts: PairFacts | None = None
 
     @classmethod
-    def for_scoring(cls, columns: Columns, shape: Shape | None = None) -> RunView:
+    def for_scoring(cls, columns: Columns, *, is_start: bool = True) -> RunView:
         """Return the view of a run that is to be scored; see :meth:`of_file`.
 
         If every row with too many columns consists of a valid row and further words, as in
         ``1 Q0 d1 1 9.5 my tag``, these words are ignored. Otherwise an id may contain a blank.
         """
-        view = cls.of_file(columns, shape)
+        view = cls.of_file(columns, is_start=is_start)
         wide = view.misshapen.filter(view.misshapen.n_fields > RUN_FIELDS)
-        if view.shape.verdict != "rows" or not len(wide):
+        if view.file.verdict != "rows" or not len(wide):
             return view
         source = columns.source
         shortened = replace(source, data=_WORDS_AFTER_TAG.sub(rb"\1", source.data))
-        scored = cls.of_file(scan_columns(shortened, RUN_FIELDS), shape)
-        if not scored.shape.has_rows or (scored.misshapen.n_fields > RUN_FIELDS).any():
+        scored = cls.of_file(scan_columns(shortened, RUN_FIELDS), is_start=is_start)
+        if not scored.file.has_rows or (scored.misshapen.n_fields > RUN_FIELDS).any():
             return view
-        header = scored.shape.header
+        header = scored.file.header
         scored.words_after_tag = wide if header is None else wide.filter(wide.line != header[0])
         return scored
 
