@@ -16,8 +16,7 @@ import numpy as np
 
 from trectools_plus.display import Displayed
 from trectools_plus.errors import CheckFailedError, FormatError, UsageError
-from trectools_plus.formats.columns.columns import Columns, iter_fields
-from trectools_plus.formats.columns.lexer import scan_columns
+from trectools_plus.formats.columns.columns import Columns, iter_fields, scan_columns
 from trectools_plus.formats.columns.rows import QRELS_FIELDS, RUN_FIELDS, QrelsRows, RunRows
 from trectools_plus.formats.files.content import BOM, read_file
 from trectools_plus.measures.judged import JudgedQueries

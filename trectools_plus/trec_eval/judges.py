@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from trectools_plus.errors import CheckFailedError
-from trectools_plus.formats.columns.lexer import scan_columns
+from trectools_plus.formats.columns.columns import scan_columns
 from trectools_plus.formats.columns.rows import QRELS_FIELDS
 from trectools_plus.formats.files.content import FileContent, read_file
 from trectools_plus.measures.definitions.trec_eval_measures import measures_of

@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING, TypeVar
 from trectools_plus.choices import MAX_TAG_LENGTH
 from trectools_plus.distributed import map_in_copies
 from trectools_plus.errors import TrectoolsPlusError
-from trectools_plus.formats.columns.columns import Columns
-from trectools_plus.formats.columns.lexer import scan_columns
+from trectools_plus.formats.columns.columns import Columns, scan_columns
 from trectools_plus.formats.columns.rows import RUN_FIELDS, RunRows
 from trectools_plus.formats.files.content import BOM, content_of_chunk
 from trectools_plus.formats.files.opening import (

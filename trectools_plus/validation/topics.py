@@ -7,7 +7,7 @@ from pathlib import Path
 
 from trectools_plus.errors import FormatError
 from trectools_plus.formats.collection import CatalogueDataset, is_catalogue_name
-from trectools_plus.formats.columns.lexer import scan_columns
+from trectools_plus.formats.columns.columns import scan_columns
 from trectools_plus.formats.files.content import FileContent, read_file
 from trectools_plus.formats.topics import DEFAULTS, LINE_FORMS, Form, TopicOptions, form_of
 from trectools_plus.text import plural

@@ -10,9 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trectools_plus.formats.columns import columns as columns_module
-from trectools_plus.formats.columns import lexer
-from trectools_plus.formats.columns.columns import Columns
-from trectools_plus.formats.columns.lexer import scan_columns
+from trectools_plus.formats.columns.columns import Columns, scan_columns
 from trectools_plus.formats.files.content import FileContent
 
 
@@ -108,7 +106,7 @@ def test_equals_a_plain_splitter(
     text = text if final_newline else text.removesuffix("\n")
     data = ("\ufeff" if bom else "").encode() + text.encode()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(lexer, "CHUNK_BYTES", chunk_bytes)
+        patch.setattr(columns_module, "SPLIT_BYTES", chunk_bytes)
         patch.setattr(columns_module, "CHUNK_BYTES", chunk_bytes)
         assert_same(data)
 
@@ -140,7 +138,7 @@ def test_first_bytes_that_a_csv_reader_would_take_for_more(data: str) -> None:
 
 @pytest.mark.parametrize("chunk_bytes", [1, 1 << 19])
 def test_the_first_bad_byte_is_placed(monkeypatch: pytest.MonkeyPatch, chunk_bytes: int) -> None:
-    monkeypatch.setattr(lexer, "CHUNK_BYTES", chunk_bytes)
+    monkeypatch.setattr(columns_module, "SPLIT_BYTES", chunk_bytes)
     columns = scan(b"\xef\xbb\xbfa b c\n\xc3\xa9 d\xe9 f\ng h \xff\n")
     bad = columns.bad_utf8
     assert (bad.line, bad.column, bad.value) == (2, 4, 0xE9)

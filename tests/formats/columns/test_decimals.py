@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from decimal import Decimal
 from unittest.mock import patch
 
 import numpy as np
@@ -61,13 +62,7 @@ def test_any_text_is_read_as_float_reads_it(few: int, texts: list[str]) -> None:
     for one in short:
         for other in short:
             if float(one) == float(other):
-                assert _exact(one) == _exact(other)
-
-
-def _exact(text: str) -> object:
-    from decimal import Decimal
-
-    return Decimal(text)
+                assert Decimal(one) == Decimal(other)
 
 
 @given(
@@ -80,12 +75,10 @@ def _exact(text: str) -> object:
 )
 def test_whole_numbers_are_those_of_int(texts: list[str]) -> None:
     values, has_point = parse_whole_numbers(*bounds(texts))
-    numbers = []
-    for row, text in enumerate(texts):
+    numbers = list[float]()
+    for text, is_pointed in zip(texts, has_point, strict=True):
         match = re.fullmatch(r"([+-]?[0-9]+)(\.0*)?", text)
-        is_number = match is not None and -(1 << 63) <= int(match[1]) < 1 << 63
+        is_number = match and -(1 << 63) <= int(match[1]) < 1 << 63
         numbers.append(int(match[1]) if match and is_number else math.nan)
-        assert has_point[row] == (is_number and bool(match and match[2]))
-    are_whole = not any(map(math.isnan, numbers))
-    np.testing.assert_array_equal(values, np.array(numbers, np.int64 if are_whole else np.float64))
-    assert (values.dtype == np.int64) == are_whole
+        assert is_pointed == bool(is_number and match and match[2])
+    np.testing.assert_array_equal(values, np.array(numbers), strict=True)

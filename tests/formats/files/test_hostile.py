@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from trectools_plus.errors import FormatError, InputError, UsageError
 from trectools_plus.formats.collection import iter_corpus, load_corpus
-from trectools_plus.formats.columns.lexer import scan_columns
+from trectools_plus.formats.columns.columns import scan_columns
 from trectools_plus.formats.files import content as content_module
 from trectools_plus.formats.files import limits
 from trectools_plus.formats.files.content import iter_lines, read_file

@@ -12,9 +12,8 @@ from dataclasses import replace
 import numpy as np
 import polars as pl
 
-from trectools_plus.formats.columns.columns import NO_LINES, Columns, OddLines, Origin
+from trectools_plus.formats.columns.columns import NO_LINES, Columns, OddLines, Origin, scan_columns
 from trectools_plus.formats.columns.decimals import parse_column
-from trectools_plus.formats.columns.lexer import scan_columns
 from trectools_plus.formats.files.content import FileContent
 from trectools_plus.formats.interchange.names import (
     JUDGMENT_TYPES,

@@ -14,10 +14,9 @@ import numpy as np
 import numpy.typing as npt
 
 from trectools_plus.choices import MAX_TAG_LENGTH
-from trectools_plus.formats.columns.columns import NO_ODD_LINES, Columns, OddLines
+from trectools_plus.formats.columns.columns import NO_ODD_LINES, Columns, OddLines, scan_columns
 from trectools_plus.formats.columns.decimals import INTEGER, parse_decimal
 from trectools_plus.formats.columns.ids import Flags, Ids, PairTable, Rows
-from trectools_plus.formats.columns.lexer import scan_columns
 from trectools_plus.formats.columns.rows import RUN_FIELDS, QrelsRows, RunRows
 from trectools_plus.text import number
 from trectools_plus.validation.views.places import (
