@@ -167,8 +167,6 @@ class Origin:
     """The layout of a file whose values were arranged as the columns of a run or of qrels.
 
     Attributes:
-        format: The name of the format, for example "CSV".
-        header: Line number and text of the header line, if there is one.
         required: The names of the values that each row must have, as in the file.
         notes: What the arrangement added, one clause each.
         left_out: The names of the columns that are not used.
@@ -179,8 +177,6 @@ class Origin:
             with its values, if there are several.
     """
 
-    format: str
-    header: tuple[int, str] | None = None
     required: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     left_out: tuple[str, ...] = ()
@@ -212,7 +208,7 @@ class Columns:
         verdict: ``rows`` is the expected kind; ``arranged`` too, in another format that is read,
             for example CSV with a header. Any other verdict explains all misshapen rows
             (``not-text``: UTF-16, UTF-32, or only CR as line end).
-        format: For ``other-format`` and ``arranged``: the name of the format, for example "JSON".
+        format: The name of a format other than that of TREC, for example "JSON".
         header: Line number and text of a header line, if there is one.
         header_in_rows: True if that line has as many fields as a row.
         first_line: Line number of the first line with data.

@@ -76,8 +76,6 @@ def arrange_table(
         if field not in columns and plain.count(plain[places[field]]) > 1
     )
     origin = Origin(
-        header.format,
-        (header.line, header.text) if header.line else None,
         tuple(header.names[places[field]] for field in required),
         notes,
         left_out=tuple(further),
@@ -108,6 +106,8 @@ def arrange_table(
         misshapen=table.misshapen + incomplete,
         comments=table.comments,
         origin=origin,
+        format=header.format,
+        header=(header.line, header.text) if header.line else None,
     )
 
 

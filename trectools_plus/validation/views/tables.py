@@ -57,24 +57,19 @@ def with_shape(columns: Columns, kind: str) -> Columns:
     """Return a file that should be a run, or qrels, with its shape."""
     rows, others = columns.lines[:1].tolist(), columns.misshapen.line[:1].tolist()
     starts = filter(None, (*rows, *others, columns.stopped_at))
-    first_line, origin = min(starts, default=None), columns.origin
+    columns = replace(columns, first_line=min(starts, default=None))
     if has_wide_encoding(columns) or has_only_bare_cr(columns):
-        return replace(columns, verdict="not-text", first_line=first_line)
-    if origin is not None:
-        return replace(
-            columns,
-            verdict="arranged",
-            format=origin.format,
-            header=origin.header,
-            first_line=first_line if origin.header else 1,
-        )
+        return replace(columns, verdict="not-text", header=None)
+    if columns.origin is not None:
+        first_line = columns.first_line if columns.header else 1
+        return replace(columns, verdict="arranged", first_line=first_line)
     other = other_format(columns.source.head, columns.n_rows) if kind == "run" else None
     if other is not None:
-        return replace(columns, verdict="other-format", format=other, first_line=first_line)
+        return replace(columns, verdict="other-format", format=other)
     lines, other_kind = columns.misshapen, "qrels" if kind == "run" else "run"
     if not columns.n_rows and len(lines) and all(is_row(text, other_kind) for text in lines.text):
-        return replace(columns, verdict="wrong-kind", first_line=first_line)
-    return _with_header(replace(columns, first_line=first_line), kind)
+        return replace(columns, verdict="wrong-kind")
+    return _with_header(columns, kind)
 
 
 def is_row(text: str, kind: str) -> bool:
