@@ -72,9 +72,9 @@ def comment_lines(table: TableView) -> OddLines:
 
 def long_lines(table: TableView) -> Places:
     """Return long lines, the longest first, unless line ends have no meaning."""
-    facts = table.file
-    lines = dict.fromkeys((facts.longest_line_at or 1, *facts.long_lines.tolist()))
-    return Places(len(facts.long_lines) if table.is_line_based else 0, list(lines))
+    file = table.file
+    lines = dict.fromkeys((file.longest_line_at or 1, *file.long_lines.tolist()))
+    return Places(len(file.long_lines) if table.is_line_based else 0, list(lines))
 
 
 # Cases and rules that runs and qrels share

@@ -106,14 +106,14 @@ def other_format(data: bytes, n_rows: int) -> str | None:
     return None
 
 
-def has_wide_encoding(facts: Columns) -> bool:
+def has_wide_encoding(file: Columns) -> bool:
     """Return whether the bytes seem to be UTF-16 or UTF-32."""
-    return (facts.encoding_guess or "").startswith("utf-")
+    return (file.encoding_guess or "").startswith("utf-")
 
 
-def has_only_bare_cr(facts: Columns) -> bool:
+def has_only_bare_cr(file: Columns) -> bool:
     """Return whether all line ends are CR, as in old Macintosh files."""
-    return len(facts.bare_cr) > 0 and facts.n_lf + facts.n_crlf == 0
+    return len(file.bare_cr) > 0 and file.n_lf + file.n_crlf == 0
 
 
 def fields_of(text: str) -> list[str]:
