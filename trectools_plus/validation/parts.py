@@ -199,7 +199,7 @@ def read_in_parts(
 
 
 def view_in_parts(path: str, settings: ViewSettings) -> RunView | None:
-    """Return the view of a run in parts; ``None`` if it must be read as a whole."""
+    """Return the view of a run in several parts; ``None`` if it must be read as a whole."""
     if settings.qrels is not None:
         _ = settings.qrels.pairs  # made once for all processes
     try:
