@@ -57,8 +57,8 @@ def test_any_qrels_read_back_unchanged(
     names = ["query_id", "iteration", "doc_id", "relevance"]
     write_qrels(Qrels(pl.DataFrame(rows, schema=names, orient="row")), path)
     back = QrelsRows.of(lex(read_file(path), "qrels"))
-    texts = (back.blocks.series().to_list(), back.iterations.texts(), back.doc_ids.texts())
-    assert list(zip(*texts, back.grades.values.tolist(), strict=True)) == rows
+    texts = (back.series().to_list(), back.iterations.texts(), back.doc_ids.texts())
+    assert list(zip(*texts, back.grades.tolist(), strict=True)) == rows
 
 
 def test_refuses_values_that_would_not_read_back(tmp_path: Path) -> None:

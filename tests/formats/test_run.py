@@ -76,8 +76,8 @@ def test_any_run_reads_back_unchanged(
     frame = pl.DataFrame(rows, schema=["query_id", "doc_id", "rank", "score"], orient="row")
     write_run(Run(frame, tag), path)
     back = RunRows.of(lex(read_file(path), "run"))
-    scores = back.scores.values.tolist()
-    texts = (back.blocks.series().to_list(), back.doc_ids.texts(), back.ranks.values.tolist())
+    scores = back.scores.tolist()
+    texts = (back.series().to_list(), back.doc_ids.texts(), back.ranks.tolist())
     assert list(zip(*texts, scores, strict=True)) == rows
     assert [math.copysign(1, x) for x in scores] == [math.copysign(1, row[3]) for row in rows]
     assert set(back.tags.texts()) == {tag}

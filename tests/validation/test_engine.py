@@ -10,12 +10,13 @@ from harness.files import write
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from trectools_plus.formats.columns.lexer import scan_columns
+from trectools_plus.formats.columns.columns import scan_columns
 from trectools_plus.formats.files.content import FileContent
 from trectools_plus.formats.tables import Qrels, Run, Topics
 from trectools_plus.validation import check_pair, validate_qrels, validate_run
 from trectools_plus.validation.engine import check_pair_view, check_view
 from trectools_plus.validation.parts import ViewSettings
+from trectools_plus.validation.rules import RULES
 from trectools_plus.validation.rules.pairs import PairView
 from trectools_plus.validation.views.kinds import QrelsView, RunView
 
@@ -64,6 +65,13 @@ def test_any_bytes_give_findings_and_no_exception(run_bytes: bytes, qrels_bytes:
         assert "\n" not in finding.message
         assert all(1 <= line <= n_lines for line in finding.lines)
         assert list(finding.lines) == sorted(finding.lines) or finding.code.startswith("P")
+
+
+@given(rows=st.lists(ROWS, min_size=1, max_size=15))
+def test_only_one_rule_on_pairs_concerns_a_run_alone(rows):
+    run = RunView.of_file(scan_columns(FileContent("run", b"\n".join(rows)), 6))
+    for rule in RULES:
+        assert rule.on != "pair" or rule.code == "P110" or not rule.check(PairView(run), run)
 
 
 @given(rows=st.lists(ROWS, min_size=1, max_size=15))

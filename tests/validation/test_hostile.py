@@ -20,7 +20,7 @@ from harness.files import write
 
 from trectools_plus.errors import FormatError
 from trectools_plus.formats.collection import load_corpus
-from trectools_plus.formats.columns.lexer import scan_columns
+from trectools_plus.formats.columns.columns import scan_columns
 from trectools_plus.formats.files.content import read_file
 from trectools_plus.formats.topics import read_topics
 from trectools_plus.validation import validate_qrels, validate_run, validate_topics

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from trectools_plus.formats.columns.lexer import scan_columns
+from trectools_plus.formats.columns.columns import scan_columns
 from trectools_plus.formats.columns.rows import RUN_FIELDS
 from trectools_plus.formats.files import limits
 from trectools_plus.formats.files.content import BOM, content_of_chunk

@@ -17,7 +17,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
-from trectools_plus import benchmark, formats
+from trectools_plus import formats
 from trectools_plus.cli.errors import run_command
 from trectools_plus.cli.options import Grouped
 from trectools_plus.cli.printing import Verbosity
@@ -137,6 +137,8 @@ def _guard_outputs(values: Mapping[str, Any], entry: CommandEntry) -> None:
             formats.refuse_overwriting(output, [*inputs, *named])
             for path in inputs:
                 if isinstance(path, Path) or Path(path).is_dir():
+                    from trectools_plus import benchmark
+
                     benchmark.refuse_overwriting_in(Path(path), output)
             if name in entry.results:
                 formats.refuse_lost_data(output)

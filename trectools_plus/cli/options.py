@@ -23,7 +23,6 @@ from trectools_plus.choices import (
     NoRelevant,
 )
 from trectools_plus.cli.printing import show_progress
-from trectools_plus.distributed import use_scheduler
 from trectools_plus.errors import UsageError
 from trectools_plus.text import split_list
 
@@ -394,6 +393,8 @@ class ScoringOptions:
             UsageError: If an option is wrong.
             TrectoolsPlusError: If a file cannot be scored.
         """
+        from trectools_plus.distributed import use_scheduler
+
         arguments = parse_runs(runs, "RUN")
         paths = [run.path for run in arguments]
         chosen = measures.parse_measures(

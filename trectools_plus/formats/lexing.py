@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from typing import Literal
 
-from trectools_plus.formats.columns.columns import Columns
-from trectools_plus.formats.columns.lexer import scan_columns
+from trectools_plus.formats.columns.columns import Columns, scan_columns
 from trectools_plus.formats.columns.rows import QRELS_FIELDS, RUN_FIELDS
 from trectools_plus.formats.files.content import BOM, FileContent
 from trectools_plus.formats.interchange.names import QUERY_IDS, ColumnNames, normalize

@@ -67,21 +67,21 @@ class JudgedQueries:
     @classmethod
     def of_view(cls, qrels: QrelsView) -> JudgedQueries:
         """Use all queries of the qrels."""
-        rows, blocks = qrels.rows, qrels.blocks
+        rows = qrels.rows
         order = np.arange(qrels.n_rows)
         if len(qrels.repeats):
             order = np.setdiff1d(order, qrels.repeats.rows)
-        query = blocks.query[order]
-        if blocks.interleaved:
+        query = rows.query[order]
+        if rows.interleaved:
             by_query = np.argsort(query, kind="stable")
             order, query = order[by_query], query[by_query]
-        starts = np.r_[0, np.cumsum(np.bincount(query, minlength=len(blocks.query_ids)))]
-        is_whole = len(order) == qrels.n_rows and not blocks.interleaved
+        starts = np.r_[0, np.cumsum(np.bincount(query, minlength=len(rows.query_ids)))]
+        is_whole = len(order) == qrels.n_rows and not rows.interleaved
         doc_ids = rows.doc_ids if is_whole else rows.doc_ids.take(order)
-        grades = rows.grades.values[order]
+        grades = rows.grades[order].astype(np.int64)
         of_row = np.zeros(qrels.n_rows, np.int64)
         of_row[order] = np.arange(len(order))
-        return cls(blocks.query_ids, grades, starts, doc_ids, qrels, of_row)
+        return cls(rows.query_ids, grades, starts, doc_ids, qrels, of_row)
 
     @cached_property
     def query(self) -> IntArray:

@@ -381,7 +381,7 @@ def _draw_curves(
 ) -> dict[str, Figure]:
     """Draw curves of all modes over recall or k; those of few modes with their intervals."""
     options = resampling_of({**report.manifest.config, "seed": report.manifest.seed})
-    deepest = max(int(run.rows.blocks.sizes.max(initial=1)) for run in runs.values())
+    deepest = max(int(run.rows.sizes.max(initial=1)) for run in runs.values())
     figures = {}
     for name, (measure, every, title, horizontal) in _CURVES.items():
         points = [point for point in every if point <= deepest]

@@ -16,9 +16,7 @@ import numpy as np
 
 from trectools_plus.display import Displayed
 from trectools_plus.errors import CheckFailedError, FormatError, UsageError
-from trectools_plus.formats.columns.columns import Columns, iter_fields
-from trectools_plus.formats.columns.decimals import Decimals, WholeNumbers
-from trectools_plus.formats.columns.lexer import scan_columns
+from trectools_plus.formats.columns.columns import Columns, iter_fields, scan_columns
 from trectools_plus.formats.columns.rows import QRELS_FIELDS, RUN_FIELDS, QrelsRows, RunRows
 from trectools_plus.formats.files.content import BOM, read_file
 from trectools_plus.measures.judged import JudgedQueries
@@ -165,7 +163,7 @@ def _showing_bytes(findings: Iterable[Finding]) -> list[Finding]:
 
 def has_other_bytes(view: RunView | QrelsView) -> bool:
     """Return whether the file is neither UTF-8, nor UTF-16 or UTF-32."""
-    return view.columns is not None and view.columns.facts.encoding_guess == "latin-1"
+    return view.columns is not None and view.columns.encoding_guess == "latin-1"
 
 
 def _escaped(view: RunView | QrelsView) -> Columns:
@@ -193,8 +191,8 @@ def _refuse_where_it_stops(view: RunView | QrelsView, findings: Sequence[Finding
         return
     n_fields = columns.misshapen.n_fields
     stops = n_fields < RUN_FIELDS if view.kind == "run" else n_fields != columns.n_fields
-    if view.shape.header is not None:
-        stops &= columns.misshapen.line != view.shape.header[0]
+    if view.file.header is not None:
+        stops &= columns.misshapen.line != view.file.header[0]
     if stops.any():
         refuse_errors(finding for finding in findings if finding.code in ("R114", "Q114"))
     if len(view.repeats):
@@ -255,11 +253,12 @@ def as_judgments(view: QrelsView) -> JudgedQueries:
     """
     rows = view.rows
     if not view.grades_are_integers:
-        values, odd = rows.grades.values.copy(), ~rows.grades.is_number
+        values, odd = rows.grades.copy(), np.isnan(rows.grades)
         texts = view.texts(QRELS_FIELDS, np.flatnonzero(odd))
         values[odd] = [_read_integer(text) for text in texts]
-        rows = replace(rows, grades=WholeNumbers.of(values))
-    if rows.grades.values.max(initial=0) > HIGHEST_SCORED:
+        values = np.minimum(values, HIGHEST_SCORED + 1).astype(np.int64)
+        rows = replace(rows, grades=values)
+    if rows.grades.max(initial=0) > HIGHEST_SCORED:
         raise CheckFailedError(
             f"a grade is above {HIGHEST_SCORED:,}, for which trec_eval needs too much memory",
             where=view.path,
@@ -273,7 +272,7 @@ def as_judgments(view: QrelsView) -> JudgedQueries:
         rows = QrelsRows.joined([QrelsRows.of_fields(first), rows])
     if rows is view.rows:
         return JudgedQueries.of_view(view)
-    return JudgedQueries.of_view(QrelsView(view.path, rows, shape=view.shape))
+    return JudgedQueries.of_view(QrelsView(view.path, rows))
 
 
 def _read_integer(text: str) -> int:
@@ -301,14 +300,14 @@ def _as_c_reads(view: RunView) -> RunView:
                 where=view.path,
                 remedy="correct the score, or remove the row",
             )
-        rows = replace(rows, scores=Decimals(values, np.zeros(len(values), np.bool_)))
+        rows = replace(rows, scores=values)
     fields = _header_fields(view)
     if len(fields) >= RUN_FIELDS:
         # trec_eval reads the word in the column of scores as 0.
         header = f"{fields[0]} Q0 {fields[2]} 0 0 {fields[5]}\n".encode()
         (first,) = iter_fields(header, RUN_FIELDS, b" ")
         rows = RunRows.joined([RunRows.of_fields(first), rows])
-    return view if rows is view.rows else RunView(view.path, rows, shape=view.shape)
+    return view if rows is view.rows else RunView(view.path, rows)
 
 
 def _read_float(text: str) -> float:
@@ -322,4 +321,4 @@ def _read_float(text: str) -> float:
 
 def _header_fields(view: RunView | QrelsView) -> list[str]:
     """Return the fields of a header line, which trec_eval reads like any other line."""
-    return [] if view.shape.header is None else fields_of(view.shape.header[1])
+    return [] if view.file.header is None else fields_of(view.file.header[1])

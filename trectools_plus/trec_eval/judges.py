@@ -17,8 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from trectools_plus.errors import CheckFailedError
-from trectools_plus.formats.columns.decimals import Decimals
-from trectools_plus.formats.columns.lexer import scan_columns
+from trectools_plus.formats.columns.columns import scan_columns
 from trectools_plus.formats.columns.rows import QRELS_FIELDS
 from trectools_plus.formats.files.content import FileContent, read_file
 from trectools_plus.measures.definitions.trec_eval_measures import measures_of
@@ -123,9 +122,8 @@ def _rank(data: Input, rows: Sequence[_Row], arguments: Arguments) -> list[_Quer
     view, is_reversed = data.run, arguments.judgments != "qrels_jg"
     if is_reversed:
         # Of equal scores, form_prefs_counts.c ranks the lower id first, and form_res_rels.c last.
-        negative = Decimals(-view.score, np.zeros(view.n_rows, np.bool_))
-        negated = replace(view.rows, scores=negative)
-        view = RunView(view.path, negated, shape=view.shape)
+        negated = replace(view.rows, scores=-view.score)
+        view = RunView(view.path, negated)
     ranked = data.qrels.look_up(view, arguments.precision)
     n_retrieved = dict(zip(ranked.number.tolist(), ranked.lengths.tolist(), strict=True))
     ranks = np.zeros(len(data.qrels.relevance), np.int64)

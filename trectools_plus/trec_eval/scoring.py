@@ -72,7 +72,7 @@ def _score_in_chunks(
     # trec_eval reads a header like any other line.
     if (
         not parts
-        or run.shape.header is not None
+        or run.file.header is not None
         or (
             arguments.strict_input
             and any(finding.severity is Severity.ERROR for finding in findings)

@@ -17,7 +17,6 @@ from trectools_plus.formats.files.opening import BinaryFileError, is_catalogue_n
 from trectools_plus.formats.interchange.names import ColumnNames
 from trectools_plus.formats.lexing import lex
 from trectools_plus.validation.findings import FileReport, Finding, Fix, Severity
-from trectools_plus.validation.parts import ViewSettings, view_in_parts
 from trectools_plus.validation.registry import DEFAULT_MAX_DEPTH, TREC_MAX_DEPTH, Rule
 from trectools_plus.validation.rules import RULES
 from trectools_plus.validation.rules.pairs import PairView
@@ -28,6 +27,9 @@ if TYPE_CHECKING:
     import polars as pl
 
     from trectools_plus.formats.tables import Qrels, Run, Topics
+
+MIN_BYTES_IN_PARTS = 2 << 20
+"""The size of a file from which a run is read in parts."""
 
 View = TypeVar("View", RunView, QrelsView)
 """A view of a run, or of qrels."""
@@ -65,10 +67,13 @@ def validate_run(
     """
     judged = None if qrels is None else _view_of(qrels, open_qrels, QrelsView)
     qrels = judged if isinstance(judged, QrelsView) and judged.n_rows else None
-    settings = ViewSettings(max_depth, max_tag_length, qrels=qrels, collection=collection)
-    is_file = isinstance(path, str | PathLike) and not every_line
-    in_parts = view_in_parts(fsdecode(path), settings) if is_file else None
-    run = in_parts or _view_of(path, partial(open_run, max_depth=max_depth), RunView)
+    run: RunView | FileReport | None = None
+    if isinstance(path, str | PathLike) and is_read_in_parts(path) and not every_line:
+        from trectools_plus.validation.parts import ViewSettings, view_in_parts
+
+        settings = ViewSettings(max_depth, max_tag_length, qrels=qrels, collection=collection)
+        run = view_in_parts(fsdecode(path), settings)
+    run = run or _view_of(path, partial(open_run, max_depth=max_depth), RunView)
     if isinstance(run, FileReport):
         return run
     run.every_line, run.optional_rules = every_line, optional_rules
@@ -77,6 +82,11 @@ def validate_run(
     topic_ids = None if topics is None else topics.query_ids
     pair = PairView(run, qrels, topic_ids, collection=collection) if has_pair else None
     return report_view(run, pair)
+
+
+def is_read_in_parts(path: str | PathLike[str]) -> bool:
+    """Return whether a run is a large file, not a pipe, which cannot be read twice."""
+    return Path(path).is_file() and Path(path).stat().st_size >= MIN_BYTES_IN_PARTS
 
 
 def validate_qrels(
@@ -150,7 +160,10 @@ def open_run(
         source = read_file(path, partial=True, tables=True)
     except FormatError as error:
         return damaged_report(error, "run")
-    return ViewSettings(max_depth, for_scoring=for_scoring).view(lex(source, "run", columns))
+    make = RunView.for_scoring if for_scoring else RunView.of_file
+    view = make(lex(source, "run", columns))
+    view.max_depth = max_depth
+    return view
 
 
 def open_qrels(path: str | Path, columns: ColumnNames | None = None) -> QrelsView | FileReport:
@@ -181,7 +194,9 @@ def check_view(view: TableView) -> list[Finding]:
 
 def check_pair_view(pair: PairView) -> list[Finding]:
     """Run the rules on a run with its qrels or topics; see :func:`check_view`."""
-    return run_rules(pair, ("pair",), pair.reported_view)
+    is_alone = pair.qrels is None and pair.topic_ids is None and pair.collection is None
+    rules = [RULES["P110"]] if is_alone else RULES  # the others compare the run with something
+    return run_rules(pair, ("pair",), pair.reported_view, rules=rules)
 
 
 def run_rules(

@@ -263,18 +263,20 @@ def render_text(reports: Sequence[FileReport], *, counted: Collection[str] = ())
         size = f"{plural(report.rows, 'row')}, {plural(report.queries, 'query', 'queries')}"
         verdict = "" if report.findings else "; no findings"
         lines.append(f"{printable(report.path)}: {report.kind}, {size}{verdict}")
-        for severity in Severity:
-            of_severity = [one for one in report.findings if one.severity is severity]
-            hidden = counted if severity is Severity.INFO else ()
-            for finding in sorted(of_severity, key=lambda finding: finding.line or 0):
-                if finding.code not in hidden:
-                    lines += _finding_lines(finding)
-            codes = [finding.code for finding in of_severity if finding.code in hidden]
-            if named := ", ".join(codes):
-                count = plural(len(codes), "info")
-                lines.append(f"  {count} not shown: {named} (--select {named})")
+        infos = (one.code for one in report.findings if one.severity is Severity.INFO)
+        hidden = [code for code in infos if code in counted]
+        for finding in sorted(report.findings, key=_by_severity):
+            if finding.code not in hidden:
+                lines += _finding_lines(finding)
+        if named := ", ".join(hidden):
+            count = plural(len(hidden), "info")
+            lines.append(f"  {count} not shown: {named} (--select {named})")
         lines.append("")
     return "".join(f"{line}\n" for line in lines) + summary(reports)
+
+
+def _by_severity(finding: Finding) -> tuple[int, int]:
+    return list(Severity).index(finding.severity), finding.line or 0
 
 
 def _finding_lines(finding: Finding) -> Iterator[str]:

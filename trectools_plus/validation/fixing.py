@@ -286,7 +286,7 @@ def _check_arguments(kind: KindName, path: str | Path, output: str | Path, codes
 
 def _rows_of(view: RunView | QrelsView) -> pl.DataFrame:
     """Return the rows as strings, in columns ``c1``, ``c2``, …, with their number in ``row``."""
-    n_headers = int(view.shape.header_in_rows)
+    n_headers = int(view.file.header_in_rows)
     return view.file.rows.drop("line").slice(n_headers).with_row_index("row")
 
 
@@ -299,7 +299,7 @@ def _text_of(view: RunView | QrelsView, rows: pl.DataFrame) -> bytes:
     """Return the text of rows: one separator, LF, no comments, headers and blank lines."""
     import polars as pl
 
-    facts = view.facts
-    separator = "\t" if facts.has_tabs and not facts.has_spaces else " "
+    file = view.file
+    separator = "\t" if file.has_tabs and not file.has_spaces else " "
     texts = rows.select(text=pl.concat_str(pl.exclude("row"), separator=separator) + "\n")
     return join_texts(texts["text"]).encode()

@@ -190,7 +190,7 @@ def _are_judgments(data: Input) -> bool:
         run = _opened(partial(open_run, max_depth=None), data)
         if run is None:
             return _opened(open_qrels, data) is not None
-        return "corpus" in str(run.shape.header)  # BEIR, whose grade is a score
+        return "corpus" in str(run.file.header)  # BEIR, whose grade is a score
     if not is_frame(data):
         return isinstance(data, Qrels) or is_catalogue_name(data)
     grades = [name for name in GRADES if "score" not in name]

@@ -283,7 +283,7 @@ def _convert(
     view: RunView | QrelsView = (
         QrelsView.of_file(read) if kind == "qrels" else RunView.of_file(read)
     )
-    name, tags, origin = str(path), list[str](), read.origin or Origin("TREC")
+    name, tags, origin = str(path), list[str](), read.origin or Origin()
     if isinstance(view, RunView):
         refuse_several_systems(view)
         name, tags = view.tag, view.rows.tags.texts(view.rows.tags.numbered()[1])
@@ -295,7 +295,7 @@ def _convert(
     if len(tags) > 1:
         notes.append(f"the tag {name} replaces the tags {listed(tags)}")
     notes += notes_on_findings(one for one in findings if one.code not in _FORM_CODES)
-    return ConvertedTable(view.table(name), origin.format, tuple(notes))
+    return ConvertedTable(view.table(name), read.format or "TREC", tuple(notes))
 
 
 def describe_file(path: str | Path) -> dict[str, Any]:

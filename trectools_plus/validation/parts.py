@@ -16,9 +16,8 @@ from typing import TYPE_CHECKING, TypeVar
 from trectools_plus.choices import MAX_TAG_LENGTH
 from trectools_plus.distributed import map_in_copies
 from trectools_plus.errors import TrectoolsPlusError
-from trectools_plus.formats.columns.columns import Columns
-from trectools_plus.formats.columns.lexer import scan_columns
-from trectools_plus.formats.columns.rows import RUN_FIELDS, QueryBlocks, RunRows
+from trectools_plus.formats.columns.columns import Columns, scan_columns
+from trectools_plus.formats.columns.rows import RUN_FIELDS, RunRows
 from trectools_plus.formats.files.content import BOM, content_of_chunk
 from trectools_plus.formats.files.opening import (
     compression_of,
@@ -26,12 +25,12 @@ from trectools_plus.formats.files.opening import (
     is_plain_file,
 )
 from trectools_plus.formats.lexing import lex
-from trectools_plus.formats.query_chunks import CHUNK_BYTES, Chunk, iter_query_chunks
+from trectools_plus.formats.query_chunks import Chunk, iter_query_chunks
 from trectools_plus.validation.rules import RULES
 from trectools_plus.validation.rules.pairs import PairView
 from trectools_plus.validation.views.kinds import QrelsView, RunView
 from trectools_plus.validation.views.places import PairFacts, Places
-from trectools_plus.validation.views.tables import SNIFFED_BYTES, Shape
+from trectools_plus.validation.views.tables import SNIFFED_BYTES
 
 if TYPE_CHECKING:
     import polars as pl
@@ -64,10 +63,10 @@ class ViewSettings:
     qrels: QrelsView | None = None
     collection: pl.Series | None = None
 
-    def view(self, columns: Columns, shape: Shape | None = None) -> RunView:
+    def view(self, columns: Columns, *, is_start: bool = True) -> RunView:
         """Return the view of a file, or of a part of one."""
         make = RunView.for_scoring if self.for_scoring else RunView.of_file
-        view = make(columns, shape)
+        view = make(columns, is_start=is_start)
         view.max_depth, view.max_tag_length = self.max_depth, self.max_tag_length
         return view
 
@@ -91,13 +90,13 @@ def view_part(path: str, data: bytes, settings: ViewSettings, *, is_first: bool)
     if is_first:
         columns = lex(replace(source, compression=compression_of(path)), "run")
         view = settings.view(columns)
-        is_clear = columns.origin is None and columns.n_rows > 1 and view.shape.verdict == "rows"
+        is_clear = columns.origin is None and columns.n_rows > 1 and view.file.verdict == "rows"
     else:
         columns = scan_columns(source, RUN_FIELDS)
         # The whole file has another encoding than UTF-16 or UTF-32.
-        guess = None if columns.facts.bad_utf8 is None else "latin-1"
-        facts = replace(columns.facts, encoding_guess=guess)
-        view, is_clear = settings.view(replace(columns, facts=facts), Shape()), True
+        guess = None if columns.bad_utf8 is None else "latin-1"
+        columns = replace(columns, encoding_guess=guess)
+        view, is_clear = settings.view(columns, is_start=False), True
     is_swapped = is_clear and (view.documents_in_column_2 or view.swapped_columns)
     if not is_clear or view.blocks.interleaved or is_swapped:
         raise NotInPartsError
@@ -114,7 +113,9 @@ def summary_of(view: RunView, settings: ViewSettings, *, is_first: bool) -> RunV
     """
     pair = PairView(view, settings.qrels, collection=settings.collection)
     source = view.file.source if is_first else replace(view.file.source, data=b"")
-    summary = _without_rows(view, replace(view.file, source=source, body=b""), view.blocks)
+    summary = _without_rows(
+        view, replace(view.file, source=source, body=b""), view.rows.without_columns()
+    )
     summary.words_after_tag = view.words_after_tag
     summary.tag, summary.last_tag = view.tag, view.last_tag
     summary.n_reversed, summary.n_copies = view.n_reversed, view.n_copies
@@ -125,10 +126,9 @@ def summary_of(view: RunView, settings: ViewSettings, *, is_first: bool) -> RunV
     return summary
 
 
-def _without_rows(view: RunView, columns: Columns, blocks: QueryBlocks) -> RunView:
+def _without_rows(view: RunView, columns: Columns, rows: RunRows) -> RunView:
     """Return a view like another one, of which only the queries are known."""
-    rows = replace(RunRows.none(), blocks=blocks)
-    summary = RunView(columns.source.path, rows, columns, view.shape)
+    summary = RunView(columns.source.path, rows, columns)
     summary.max_depth = view.max_depth
     summary.documents_in_column_2 = summary.swapped_columns = False
     return summary
@@ -142,13 +142,13 @@ def join_parts(parts: Sequence[RunView]) -> RunView:
             the tag, so that an id of the others may contain a blank, or a part begins with another
             tag.
     """
-    blocks = QueryBlocks.joined([part.blocks for part in parts])
+    rows = RunRows.joined([part.rows for part in parts])
     filled = [part for part in parts if part.n_rows]
-    repeats_query = len(blocks.query_ids) < sum(part.n_queries for part in parts)
+    repeats_query = len(rows.query_ids) < sum(part.n_queries for part in parts)
     if repeats_query or len({part.tag for part in filled}) > 1:
         raise NotInPartsError
-    view = _without_rows(parts[0], Columns.joined([part.file for part in parts]), blocks)
-    lines_before = list(accumulate((part.file.facts.n_lines for part in parts[:-1]), initial=0))
+    view = _without_rows(parts[0], Columns.joined([part.file for part in parts]), rows)
+    lines_before = list(accumulate((part.file.n_lines for part in parts[:-1]), initial=0))
     view.answers, view.pair_facts = {}, PairFacts()
     for part, before in zip(parts, lines_before, strict=True):
         for key, places in (part.answers or {}).items():
@@ -200,9 +200,6 @@ def read_in_parts(
 
 def view_in_parts(path: str, settings: ViewSettings) -> RunView | None:
     """Return the view of a run in several parts; ``None`` if it must be read as a whole."""
-    # A pipe cannot be read twice.
-    if not Path(path).is_file() or Path(path).stat().st_size < CHUNK_BYTES:
-        return None
     if settings.qrels is not None:
         _ = settings.qrels.pairs  # made once for all processes
     try:

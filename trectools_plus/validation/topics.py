@@ -7,7 +7,7 @@ from pathlib import Path
 
 from trectools_plus.errors import FormatError
 from trectools_plus.formats.collection import CatalogueDataset, is_catalogue_name
-from trectools_plus.formats.columns.lexer import scan_columns
+from trectools_plus.formats.columns.columns import scan_columns
 from trectools_plus.formats.files.content import FileContent, read_file
 from trectools_plus.formats.topics import DEFAULTS, LINE_FORMS, Form, TopicOptions, form_of
 from trectools_plus.text import plural
@@ -16,7 +16,7 @@ from trectools_plus.validation.findings import FileReport, Finding, Fix
 from trectools_plus.validation.registry import in_order
 from trectools_plus.validation.rules.topics import CATALOGUE
 from trectools_plus.validation.views.places import LINES_KEPT
-from trectools_plus.validation.views.tables import Shape, has_only_bare_cr, has_wide_encoding
+from trectools_plus.validation.views.tables import has_only_bare_cr, has_wide_encoding
 from trectools_plus.validation.views.topics import TopicsView, judgments_of
 
 
@@ -37,11 +37,11 @@ def read_view(
         start += source.overlong.head.decode("utf-8", "replace")
     form = form or form_of(source.path, start)
     view = TopicsView(columns, form)
-    if has_wide_encoding(columns.facts) or has_only_bare_cr(columns.facts):
+    if has_wide_encoding(columns) or has_only_bare_cr(columns):
         # A finding about the encoding or line ends explains all other problems.
-        view.shape = Shape("not-text", first_line=1)
+        view.file = replace(columns, verdict="not-text", first_line=1)
     elif source.overlong is not None and form not in LINE_FORMS:
-        view.shape = Shape(first_line=source.overlong.line)
+        view.file = replace(columns, first_line=source.overlong.line)
     else:
         # F106 reports NUL bytes, so they must not stop the parser.
         view.read(text.replace("\0", "\ufffd"), form, options)

@@ -1,4 +1,4 @@
-"""The lexer compared with a simple splitter on all kinds of lines, and its facts."""
+"""The lexer compared with a simple splitter on all kinds of lines, and its columns."""
 
 from __future__ import annotations
 
@@ -10,9 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trectools_plus.formats.columns import columns as columns_module
-from trectools_plus.formats.columns import lexer
-from trectools_plus.formats.columns.columns import Columns
-from trectools_plus.formats.columns.lexer import scan_columns
+from trectools_plus.formats.columns.columns import Columns, scan_columns
 from trectools_plus.formats.files.content import FileContent
 
 
@@ -68,12 +66,11 @@ def assert_same(data: bytes, n_fields: int = 3) -> None:
     assert columns.misshapen.rows() == plain.misshapen
     assert [(line, text) for line, _, text in columns.comments.rows()] == plain.comments
     assert columns.n_rows == len(plain.rows)
-    facts = columns.facts
-    assert facts.blank_lines.tolist() == plain.blank
-    assert facts.n_loose == len(plain.loose)
-    assert (facts.n_crlf, facts.n_lf) == (plain.n_crlf, plain.n_lf)
-    assert len(facts.bare_cr) == plain.bare_cr
-    assert len(facts.nul) == data.count(b"\0")
+    assert columns.blank_lines.tolist() == plain.blank
+    assert columns.n_loose == len(plain.loose)
+    assert (columns.n_crlf, columns.n_lf) == (plain.n_crlf, plain.n_lf)
+    assert len(columns.bare_cr) == plain.bare_cr
+    assert len(columns.nul) == data.count(b"\0")
     for line, _, text in plain.misshapen:
         assert columns.line_text(line) == text
 
@@ -109,7 +106,7 @@ def test_equals_a_plain_splitter(
     text = text if final_newline else text.removesuffix("\n")
     data = ("\ufeff" if bom else "").encode() + text.encode()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(lexer, "CHUNK_BYTES", chunk_bytes)
+        patch.setattr(columns_module, "SPLIT_BYTES", chunk_bytes)
         patch.setattr(columns_module, "CHUNK_BYTES", chunk_bytes)
         assert_same(data)
 
@@ -141,11 +138,11 @@ def test_first_bytes_that_a_csv_reader_would_take_for_more(data: str) -> None:
 
 @pytest.mark.parametrize("chunk_bytes", [1, 1 << 19])
 def test_the_first_bad_byte_is_placed(monkeypatch: pytest.MonkeyPatch, chunk_bytes: int) -> None:
-    monkeypatch.setattr(lexer, "CHUNK_BYTES", chunk_bytes)
+    monkeypatch.setattr(columns_module, "SPLIT_BYTES", chunk_bytes)
     columns = scan(b"\xef\xbb\xbfa b c\n\xc3\xa9 d\xe9 f\ng h \xff\n")
-    bad = columns.facts.bad_utf8
+    bad = columns.bad_utf8
     assert (bad.line, bad.column, bad.value) == (2, 4, 0xE9)
-    assert columns.facts.encoding_guess == "latin-1"
+    assert columns.encoding_guess == "latin-1"
     assert columns.rows["c2"].to_list() == ["b", "d�", "h"]
 
 

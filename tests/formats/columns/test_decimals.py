@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from decimal import Decimal
 from unittest.mock import patch
 
 import numpy as np
@@ -11,12 +12,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from trectools_plus.formats.columns.decimals import (
-    Decimals,
-    WholeNumbers,
-    parse_decimals,
-    parse_whole_numbers,
-)
+from trectools_plus.formats.columns.decimals import parse_decimals, parse_whole_numbers
 from trectools_plus.formats.columns.ids import Text
 
 DECIMAL = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
@@ -33,14 +29,6 @@ def bounds(texts: list[str]) -> tuple[Text, np.ndarray, np.ndarray]:
     return Text(b" ".join(data)), ends - [len(one) for one in data], ends
 
 
-def decimals(texts: list[str]) -> Decimals:
-    return parse_decimals(*bounds(texts))
-
-
-def whole_numbers(texts: list[str]) -> WholeNumbers:
-    return parse_whole_numbers(*bounds(texts))
-
-
 def expected(text: str) -> float:
     return float(text) if DECIMAL.fullmatch(text) or text in NOT_FINITE else math.nan
 
@@ -55,7 +43,8 @@ def expected(text: str) -> float:
 @example([9007199254740992.0, 9007199254740993.0, 1234567890123456.0], "{:.0f}")
 def test_scores_are_those_of_float(values: list[float], form: str) -> None:
     texts = [form.format(value) for value in values]
-    assert decimals(texts).values.tobytes() == np.array(list(map(float, texts))).tobytes()
+    values, _ = parse_decimals(*bounds(texts))
+    assert values.tobytes() == np.array(list(map(float, texts))).tobytes()
 
 
 @given(st.lists(NUMBER, min_size=1, max_size=8))
@@ -64,22 +53,16 @@ def test_scores_are_those_of_float(values: list[float], form: str) -> None:
 @pytest.mark.parametrize("few", [0, 1000], ids=["polars", "python"])
 def test_any_text_is_read_as_float_reads_it(few: int, texts: list[str]) -> None:
     with patch("trectools_plus.formats.columns.decimals._FEW", few):
-        found = decimals(texts)
-    np.testing.assert_array_equal(found.values, [expected(text) for text in texts])
-    assert np.signbit(found.values[np.isfinite(found.values)]).tolist() == [
+        values, are_short = parse_decimals(*bounds(texts))
+    np.testing.assert_array_equal(values, [expected(text) for text in texts])
+    assert np.signbit(values[np.isfinite(values)]).tolist() == [
         text.startswith("-") for text in texts if math.isfinite(expected(text))
     ]
-    short = [text for text, is_short in zip(texts, found.is_short, strict=True) if is_short]
+    short = [text for text, is_short in zip(texts, are_short, strict=True) if is_short]
     for one in short:
         for other in short:
             if float(one) == float(other):
-                assert _exact(one) == _exact(other)
-
-
-def _exact(text: str) -> object:
-    from decimal import Decimal
-
-    return Decimal(text)
+                assert Decimal(one) == Decimal(other)
 
 
 @given(
@@ -91,10 +74,11 @@ def _exact(text: str) -> object:
     )
 )
 def test_whole_numbers_are_those_of_int(texts: list[str]) -> None:
-    found = whole_numbers(texts)
-    for row, text in enumerate(texts):
+    values, has_point = parse_whole_numbers(*bounds(texts))
+    numbers = list[float]()
+    for text, is_pointed in zip(texts, has_point, strict=True):
         match = re.fullmatch(r"([+-]?[0-9]+)(\.0*)?", text)
-        is_number = match is not None and -(1 << 63) <= int(match[1]) < 1 << 63
-        assert found.is_number[row] == is_number
-        assert found.values[row] == (int(match[1]) if match and is_number else 0)
-        assert found.has_point[row] == (is_number and bool(match and match[2]))
+        is_number = match and -(1 << 63) <= int(match[1]) < 1 << 63
+        numbers.append(int(match[1]) if match and is_number else math.nan)
+        assert is_pointed == bool(is_number and match and match[2])
+    np.testing.assert_array_equal(values, np.array(numbers), strict=True)

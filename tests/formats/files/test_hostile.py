@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from trectools_plus.errors import FormatError, InputError, UsageError
 from trectools_plus.formats.collection import iter_corpus, load_corpus
-from trectools_plus.formats.columns.lexer import scan_columns
+from trectools_plus.formats.columns.columns import scan_columns
 from trectools_plus.formats.files import content as content_module
 from trectools_plus.formats.files import limits
 from trectools_plus.formats.files.content import iter_lines, read_file
@@ -78,9 +78,8 @@ def test_reading_stops_at_a_line_that_is_too_long(
     assert (source.overlong.line, source.overlong.head) == (5, rest)
     columns = scan_columns(source, 6)
     assert columns.n_rows == 3
-    facts = columns.facts
-    assert (facts.stopped_at, facts.longest_line_at, facts.longest_line) == (5, 5, 1001)
-    assert facts.long_lines.tolist() == [5]
+    assert (columns.stopped_at, columns.longest_line_at, columns.longest_line) == (5, 5, 1001)
+    assert columns.long_lines.tolist() == [5]
     for read in (read_file, load_run):
         with pytest.raises(REFUSED) as caught:
             read(path)

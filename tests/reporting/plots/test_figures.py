@@ -115,7 +115,7 @@ def test_curves_are_means_at_points(make_report, plot, measure, points):
     report = make_report({"a": {"nDCG@10": 0.2}, "b": {"nDCG@10": 0.3}})
     (axes,) = draw_plots(report, table, QRELS, runs)[plot].axes
     for line, run in zip(axes.lines, runs.values(), strict=True):
-        shown = [point for point in points if point <= max(1, run.rows.blocks.sizes.max())]
+        shown = [point for point in points if point <= max(1, run.rows.sizes.max())]
         names = [f"{measure}@{point:g}" for point in shown]
         expected = score_runs(QRELS, {"a": run}, parse_measures(names), Averaging("zero", "drop"))
         assert line.get_xdata() == pytest.approx(shown)

@@ -35,8 +35,10 @@ def test_blocks_number_queries_by_first_appearance(
 ) -> None:
     ids = [row[0] for row in rows]
     cut = len(ids) // 2
-    parts = [find_blocks(Ids.of_texts(part)) for part in (ids[:cut], ids[cut:])]
-    for blocks in (find_blocks(Ids.of_texts(ids)), QueryBlocks.joined(parts)):
+    whole, *parts = (
+        QueryBlocks(*find_blocks(Ids.of_texts(part))) for part in (ids, ids[:cut], ids[cut:])
+    )
+    for blocks in (whole, QueryBlocks.joined(parts)):
         assert_blocks(blocks, ids)
 
 

@@ -13,7 +13,7 @@ from typing import Annotated, Literal
 import typer
 from typer import Argument, Option
 
-from trectools_plus import formats, testsets, validation
+from trectools_plus import formats, validation
 from trectools_plus.cli.options import Columns, OntologyFile, TopicFieldOptions
 from trectools_plus.cli.printing import inform, note
 from trectools_plus.errors import (
@@ -118,9 +118,10 @@ def runs_validate(
     choices = options.choices(max_depth)
     depth, names = choices.max_depth, formats.column_names(columns)
     inputs = (qrels, topics, docids)
-    longest = choices.max_tag_length
-    fix_run = partial(validation.fix_run, max_tag_length=longest)
-    fixed = fix_file(fix, runs, fix_run, columns=columns, inputs=inputs)
+    longest, fixed = choices.max_tag_length, None
+    if fix:
+        fix_run = partial(validation.fix_run, max_tag_length=longest)
+        fixed = fix_file(fix, runs, fix_run, columns, inputs)
     queries = None if topics is None else formats.read_topics(topics, fields.options())
     collection = None if docids is None else validation.read_document_ids(docids)
     judgments = None
@@ -179,7 +180,7 @@ def qrels_validate(
         results = other if isinstance(other, validation.RunView) else None
         return validation.validate_qrels(opened, run=results, every_line=options.every_line)
 
-    fixed = fix_file(fix, qrels, validation.fix_qrels, columns=columns, inputs=(run,))
+    fixed = fix_file(fix, qrels, validation.fix_qrels, columns, [run]) if fix else None
     check_files(qrels, check, choices, options, fixed=fixed, against=other)
 
 
@@ -231,6 +232,8 @@ def validate_testset(
       trectools-plus testset validate parts/mine-used.json parts/mine-held-out.json
       trectools-plus testset validate mine.yaml --ontology hp.obo --format json
     """
+    from trectools_plus import testsets
+
     parts: list[testsets.TopicsView] = []
     unchecked: list[str] = []
 
@@ -255,14 +258,13 @@ def validate_testset(
 
 
 def fix_file(
-    values: Sequence[str] | None,
+    values: Sequence[str],
     paths: Sequence[str],
     fix: Callable[..., validation.FixSummary],
-    *,
-    columns: list[str] | None = None,
-    inputs: Sequence[str | Path | None] = (),
-) -> validation.FixSummary | None:
-    """Write a fixed copy of a file, and print the fixes; do nothing without ``--fix``.
+    columns: list[str] | None,
+    inputs: Sequence[str | Path | None],
+) -> validation.FixSummary:
+    """Write a fixed copy of a file, and print the fixes.
 
     Args:
         values: The values of ``--fix``: the file to write, and codes of rules.
@@ -276,8 +278,6 @@ def fix_file(
             input.
         CheckFailedError: If standard input, which cannot be read again, is not fixed.
     """
-    if not values:
-        return None
     if columns or len(paths) > 1:
         raise UsageError(
             "--fix takes one file, without --columns",

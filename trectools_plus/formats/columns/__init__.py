@@ -1,1 +1,1 @@
-"""Split lines into columns: the lexer, its result as a table, numbers, and errors of readers."""
+"""Split lines into columns, and read ids and numbers in them as arrays."""

@@ -12,19 +12,19 @@ Python parses all other numbers.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
-from trectools_plus.formats.columns.ids import Flags, Ids, Joinable, Rows, Text, Word
+from trectools_plus.formats.columns.ids import Flags, Ids, Rows, Text, Word
 
 if TYPE_CHECKING:
     import polars as pl
 
 Floats = npt.NDArray[np.float64]
+WholeNumbers = npt.NDArray[np.int64 | np.float64]
+"""Whole numbers: int64, or float64 with NaN if some are not whole numbers of 64 bits."""
 
 DECIMAL = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 INTEGER = r"^[+-]?[0-9]+$"
@@ -50,28 +50,18 @@ _PAIRINGS: Word = np.array(
 """Factor, shift and mask that join each two numbers of one, two and four digits."""
 
 
-@dataclass(frozen=True, eq=False)
-class Decimals(Joinable):
-    """Decimal numbers.
-
-    Attributes:
-        values: The values (float64): infinite if a number is too large, NaN for what is not a
-            number, and both for the words for them.
-        is_short: Whether each has at most 15 digits, so that another short one with the same value
-            is the same number.
-    """
-
-    values: Floats
-    is_short: Flags
-
-
-def parse_decimals(text: Text, starts: Rows, ends: Rows) -> Decimals:
+def parse_decimals(text: Text, starts: Rows, ends: Rows) -> tuple[Floats, Flags]:
     """Parse ``[+-]digits[.digits][e[+-]digits]``; one side of the point may be empty.
 
     Args:
         text: The text.
         starts: The first byte of each number.
         ends: The byte after its last one.
+
+    Returns:
+        The values: infinite if a number is too large, NaN for what is not a number, and both for
+        the words for them. Whether each has at most 15 digits, so that another short one with the
+        same value is the same number.
     """
     sign = text.data.take(starts)
     is_negative = sign == ord("-")
@@ -97,59 +87,32 @@ def parse_decimals(text: Text, starts: Rows, ends: Rows) -> Decimals:
             values[rows] = parse_column(words.series()).to_numpy()
         unread = np.flatnonzero(np.isnan(values[rows]))
         values[rows[unread]] = [parse_decimal(word) for word in words.texts(unread)]
-    return Decimals(values, digits < _SHORT)
+    return values, digits < _SHORT
 
 
-@dataclass(frozen=True, eq=False)
-class WholeNumbers(Joinable):
-    """Whole numbers, for example ranks.
-
-    Attributes:
-        values: The values; 0 for what is not a whole number of 64 bits.
-        is_number: Whether each is one; ``1.0`` is one.
-        has_point: Whether each is one that is written with a point.
-    """
-
-    values: Rows
-    is_number: Flags
-    has_point: Flags
-
-    @classmethod
-    def of(cls, values: Rows) -> WholeNumbers:
-        """Return some numbers."""
-        flags = (np.broadcast_to(np.bool_(flag), len(values)) for flag in (True, False))
-        return cls(values, *flags)
-
-    @cached_property
-    def are_numbers(self) -> bool:
-        """True if all are whole numbers."""
-        return bool(self.is_number.all())
-
-    @property
-    def floats(self) -> Floats:
-        """The values as floats, rounded to 53 bits; NaN for what is not a whole number."""
-        return np.where(self.is_number, self.values.astype(np.float64), np.nan)
-
-
-def parse_whole_numbers(text: Text, starts: Rows, ends: Rows) -> WholeNumbers:
+def parse_whole_numbers(text: Text, starts: Rows, ends: Rows) -> tuple[WholeNumbers, Flags]:
     """Parse ``[+-]digits``, optionally followed by a point and zeros.
 
     Args:
         text: The text.
         starts: The first byte of each number.
         ends: The byte after its last one.
+
+    Returns:
+        The values, and whether each is a whole number that is written with a point.
     """
     digits, is_number = _read_digits(text, ends - starts, ends, 8)
     values, has_point = digits.view(np.int64), np.zeros(len(digits), np.bool_)
-    if not is_number.all():
-        rows = np.flatnonzero(~is_number)
-        words = Ids.of(text, starts[rows], ends[rows])
-        number, first = words.numbered()
-        parsed = [_parse_whole_number(word) for word in words.texts(first)]
-        values[rows] = np.array([value or 0 for value, _ in parsed], np.int64)[number]
-        is_number[rows] = np.array([value is not None for value, _ in parsed])[number]
-        has_point[rows] = np.array([point for _, point in parsed])[number]
-    return WholeNumbers(values, is_number, has_point)
+    if is_number.all():
+        return values, has_point
+    rows = np.flatnonzero(~is_number)
+    words = Ids.of(text, starts[rows], ends[rows])
+    number, first = words.numbered()
+    parsed = [_parse_whole_number(word) for word in words.texts(first)]
+    values[rows] = np.array([value or 0 for value, _ in parsed], np.int64)[number]
+    is_number[rows] = np.array([value is not None for value, _ in parsed])[number]
+    has_point[rows] = np.array([point for _, point in parsed])[number]
+    return values if is_number.all() else np.where(is_number, values, np.nan), has_point
 
 
 def _parse_whole_number(text: str) -> tuple[int | None, bool]:

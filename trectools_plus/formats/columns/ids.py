@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -39,17 +39,25 @@ _NUL, _FOR_NUL = b"\0", b"\xff"
 """A byte that is not in UTF-8 stands for NUL, so that NULs at the end of an id are kept."""
 
 
+NO_ENDS: Rows = np.zeros((0, 0), np.int64)
+
+
 class Text:
-    """A copy of some bytes with a margin of zeros on both sides.
+    """A copy of some bytes with a margin of zeros on both sides, which may be rows of fields.
+
+    Rows have one separator between two fields, and LF at the end.
 
     Args:
         data: The bytes.
+        ends: The byte after each field, of shape (fields, rows).
 
     Attributes:
         data: The bytes without margins.
+        ends: The byte after each field.
     """
 
-    def __init__(self, data: bytes) -> None:
+    def __init__(self, data: bytes, ends: Rows = NO_ENDS) -> None:
+        self.ends = ends
         padded = np.empty(len(data) + 2 * MARGIN, np.uint8)
         padded[:MARGIN] = padded[-MARGIN:] = 0
         self.data: Bytes = padded[MARGIN:-MARGIN]
@@ -60,6 +68,18 @@ class Text:
     def words_at(self, places: Rows, offset: int = 0) -> Word:
         """Return the eight bytes from ``offset`` bytes after each place."""
         return self._words[MARGIN + offset :][places]
+
+    def bounds(self, number: int) -> tuple[Rows, Rows]:
+        """Return the first byte of a field, by its number from 1, and the byte after its last."""
+        starts: Rows = np.add(self.ends[number - 2], 1)
+        if number == 1:
+            starts[1:] = starts[:-1].copy()
+            starts[:1] = 0
+        return starts, self.ends[number - 1]
+
+    def ids(self, number: int) -> Ids:
+        """Return a field of all rows."""
+        return Ids.of(self, *self.bounds(number))
 
 
 @dataclass(frozen=True, eq=False)
@@ -261,28 +281,6 @@ def join_texts(texts: pl.Series) -> str:
     """Return the texts of a column as one text."""
     # Polars 1.33 fails on a text that is repeated, unless the column is a slice.
     return texts.slice(0, texts.len()).str.join("").item() or ""  # null without texts
-
-
-class Joinable:
-    """A dataclass whose fields are arrays, or can be joined like them."""
-
-    @classmethod
-    def joined(cls, parts: Sequence[Self]) -> Self:
-        """Return the elements of some parts of a file, one part after the other."""
-        if len(parts) == 1:
-            return parts[0]
-        columns = (
-            [getattr(part, column.name) for part in parts]
-            for column in fields(cls)  # type: ignore[arg-type]
-        )
-        return cls(
-            *(
-                np.concatenate(column)
-                if isinstance(column[0], np.ndarray)
-                else type(column[0]).joined(column)
-                for column in columns
-            )
-        )
 
 
 class PairTable:

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Self
 
 import numpy as np
 import numpy.typing as npt
 
-from trectools_plus.formats.columns.columns import Columns, Fields
+from trectools_plus.formats.columns.columns import Columns
 from trectools_plus.formats.columns.decimals import (
-    Decimals,
+    Floats,
     WholeNumbers,
     parse_decimals,
     parse_whole_numbers,
 )
-from trectools_plus.formats.columns.ids import Ids, Joinable, Rows, Text
+from trectools_plus.formats.columns.ids import Flags, Ids, Rows, Text
 
 if TYPE_CHECKING:
     import polars as pl
@@ -30,9 +30,9 @@ QRELS_FIELDS = 4
 """The number of fields of a row of qrels: ``query_id iteration doc_id grade``."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class QueryBlocks:
-    """Blocks of adjacent rows with the same query id.
+    """The rows of a file, in blocks of adjacent rows with the same query id.
 
     Attributes:
         starts: First row of each block.
@@ -76,8 +76,36 @@ class QueryBlocks:
         return self.starts.take(first)
 
     @classmethod
-    def joined(cls, parts: Sequence[QueryBlocks]) -> QueryBlocks:
-        """Return the blocks of some parts of a file, one part after the other."""
+    def of_fields(cls, part: Text) -> Self:
+        """Return the rows in a part of a file."""
+        return cls(*find_blocks(part.ids(1)))
+
+    @classmethod
+    def of(cls, columns: Columns) -> Self:
+        """Read the rows of a file without its header."""
+        parts = columns.fields(has_header=columns.header_in_rows)
+        return cls.joined([cls.of_fields(part) for part in parts])
+
+    @classmethod
+    def none(cls) -> Self:
+        """Return no rows."""
+        return cls.of_fields(Text(b"", np.zeros((RUN_FIELDS, 0), np.int64)))
+
+    def without_columns(self) -> Self:
+        """Return only the queries of the rows."""
+        return replace(
+            self.none(),
+            starts=self.starts,
+            query_ids=self.query_ids,
+            block_query=self.block_query,
+            n_rows=self.n_rows,
+        )
+
+    @classmethod
+    def joined(cls, parts: Sequence[Self]) -> Self:
+        """Return the rows of some parts of a file, one part after the other."""
+        if len(parts) == 1:
+            return parts[0]
         numbers: dict[str, int] = {}
         starts, queries, n_rows = list[Rows](), list[Rows](), 0
         for part in parts:
@@ -88,7 +116,17 @@ class QueryBlocks:
         rows, query = np.concatenate(starts), np.concatenate(queries)
         # A block may continue in the next part.
         begins = np.concatenate([np.ones(min(1, len(query)), np.bool_), query[1:] != query[:-1]])
-        return cls(rows[begins], list(numbers), query[begins], n_rows)
+        blocks = rows[begins], list(numbers), query[begins], n_rows
+        columns = (
+            [getattr(part, column.name) for part in parts] for column in fields(cls)[len(blocks) :]
+        )
+        return cls(
+            *blocks,
+            *(
+                Ids.joined(column) if isinstance(column[0], Ids) else np.concatenate(column)
+                for column in columns
+            ),
+        )
 
     def query_id(self, row: int) -> str:
         """Return the query id of a row."""
@@ -96,106 +134,89 @@ class QueryBlocks:
         return self.query_ids[int(self.block_query[block])]
 
 
-def find_blocks(ids: Ids) -> QueryBlocks:
-    """Find the blocks in a column of query ids."""
+def find_blocks(ids: Ids) -> tuple[Rows, list[str], Rows, int]:
+    """Find the blocks in a column of query ids; see :class:`QueryBlocks`."""
     begins = np.concatenate([np.ones(min(1, len(ids)), np.bool_), ids.changes()])
     starts = np.flatnonzero(begins)
     heads = ids.take(starts)
     number, first = heads.numbered()
-    return QueryBlocks(starts, heads.texts(first), number, len(ids))
-
-
-class _Rows(Joinable):
-    """Columns of the rows of a file."""
-
-    @classmethod
-    def of_fields(cls, part: Fields) -> Self:
-        """Return the rows in a part of a file."""
-        raise NotImplementedError
-
-    @classmethod
-    def of(cls, columns: Columns, *, has_header: bool = False) -> Self:
-        """Read the rows of a file; the first of them may be a header."""
-        parts = columns.fields(has_header=has_header)
-        return cls.joined([cls.of_fields(part) for part in parts])
-
-    @classmethod
-    def none(cls) -> Self:
-        """Return no rows."""
-        return cls.of_fields(Fields(Text(b""), np.zeros((RUN_FIELDS, 0), np.int64)))
+    return starts, heads.texts(first), number, len(ids)
 
 
 @dataclass(frozen=True, eq=False)
-class RunRows(_Rows):
+class RunRows(QueryBlocks):
     """The rows of a run.
 
     Attributes:
-        blocks: The queries.
         second: The second column.
         doc_ids: The documents.
         ranks: The ranks.
-        scores: The scores.
+        has_point: Whether each rank is a whole number that is written with a point.
+        scores: The scores; see :func:`parse_decimals`.
+        is_short: Whether each score has at most 15 digits.
         tags: The last column.
     """
 
-    blocks: QueryBlocks
     second: Ids
     doc_ids: Ids
     ranks: WholeNumbers
-    scores: Decimals
+    has_point: Flags
+    scores: Floats
+    is_short: Flags
     tags: Ids
 
     @classmethod
-    def of_fields(cls, part: Fields) -> Self:
+    def of_fields(cls, part: Text) -> Self:
         """Return the rows in a part of a file."""
         return cls(
-            find_blocks(part.ids(1)),
+            *find_blocks(part.ids(1)),
             part.ids(2),
             part.ids(3),
-            parse_whole_numbers(part.text, *part.bounds(4)),
-            parse_decimals(part.text, *part.bounds(5)),
+            *parse_whole_numbers(part, *part.bounds(4)),
+            *parse_decimals(part, *part.bounds(5)),
             part.ids(6),
         )
 
     @classmethod
     def of_frame(cls, frame: pl.DataFrame) -> RunRows:
         """Return the rows of a table: ``query_id, doc_id, rank, score``."""
-        n_rows = frame.height
-        rank, score = frame["rank"].to_numpy(), frame["score"].to_numpy()
+        n_rows, none = frame.height, np.zeros(frame.height, np.bool_)
         return cls(
-            find_blocks(Ids.of_series(frame["query_id"])),
+            *find_blocks(Ids.of_series(frame["query_id"])),
             Ids.constant("Q0", n_rows),
             Ids.of_series(frame["doc_id"]),
-            WholeNumbers.of(rank.astype(np.int64)),
-            Decimals(score.astype(np.float64), np.zeros(n_rows, np.bool_)),
+            frame["rank"].to_numpy().astype(np.int64),
+            none,
+            frame["score"].to_numpy().astype(np.float64),
+            none,
             Ids.constant("", n_rows),
         )
 
 
 @dataclass(frozen=True, eq=False)
-class QrelsRows(_Rows):
+class QrelsRows(QueryBlocks):
     """The rows of qrels.
 
     Attributes:
-        blocks: The queries.
         iterations: The second column.
         doc_ids: The documents.
         grades: The grades.
+        has_point: Whether each grade is a whole number that is written with a point.
     """
 
-    blocks: QueryBlocks
     iterations: Ids
     doc_ids: Ids
     grades: WholeNumbers
+    has_point: Flags
 
     @classmethod
-    def of_fields(cls, part: Fields) -> Self:
+    def of_fields(cls, part: Text) -> Self:
         """Return the rows in a part of a file."""
         return cls(
-            find_blocks(part.ids(1)),
+            *find_blocks(part.ids(1)),
             part.ids(2),
             part.ids(3),
-            parse_whole_numbers(part.text, *part.bounds(4)),
+            *parse_whole_numbers(part, *part.bounds(4)),
         )
 
     @classmethod
@@ -205,14 +226,11 @@ class QrelsRows(_Rows):
         A grade that is not a whole number is NaN.
         """
         grade = frame["relevance"].to_numpy()
-        is_number = np.isfinite(grade)
+        are_whole = bool(np.isfinite(grade).all())
         return cls(
-            find_blocks(Ids.of_series(frame["query_id"])),
+            *find_blocks(Ids.of_series(frame["query_id"])),
             Ids.of_series(frame["iteration"]),
             Ids.of_series(frame["doc_id"]),
-            WholeNumbers(
-                np.where(is_number, grade, 0).astype(np.int64),
-                is_number,
-                np.zeros(len(grade), np.bool_),
-            ),
+            grade.astype(np.int64) if are_whole else grade,
+            np.zeros(len(grade), np.bool_),
         )

@@ -12,9 +12,8 @@ from dataclasses import replace
 import numpy as np
 import polars as pl
 
-from trectools_plus.formats.columns.columns import NO_LINES, Columns, OddLines, Origin
+from trectools_plus.formats.columns.columns import NO_LINES, Columns, OddLines, Origin, scan_columns
 from trectools_plus.formats.columns.decimals import parse_column
-from trectools_plus.formats.columns.lexer import scan_columns
 from trectools_plus.formats.files.content import FileContent
 from trectools_plus.formats.interchange.names import (
     JUDGMENT_TYPES,
@@ -77,8 +76,6 @@ def arrange_table(
         if field not in columns and plain.count(plain[places[field]]) > 1
     )
     origin = Origin(
-        header.format,
-        (header.line, header.text) if header.line else None,
         tuple(header.names[places[field]] for field in required),
         notes,
         left_out=tuple(further),
@@ -93,27 +90,24 @@ def arrange_table(
     ).select("line", *kind.columns)
     if source.is_parquet:
         source = replace(source, data=b"")
-    facts = scan_columns(source, len(kind.columns)).facts
-    facts = replace(
-        facts,
-        blank_lines=NO_LINES if '"' in header.text else facts.blank_lines,
+    columns_of_text = scan_columns(source, len(kind.columns))
+    body = frame.drop("line").write_csv(include_header=False, separator="\t", quote_style="never")
+    return replace(
+        columns_of_text,
+        blank_lines=NO_LINES if '"' in header.text else columns_of_text.blank_lines,
         n_loose=0,
         form_feed_lines=NO_LINES,
         has_spaces=False,
         has_tabs=False,
-    )
-    body = frame.drop("line").write_csv(include_header=False, separator="\t", quote_style="never")
-    return Columns(
-        source=source,
-        n_fields=len(kind.columns),
         n_rows=frame.height,
-        facts=facts,
         body=body.encode(),
         separator=b"\t",
         row_lines=frame["line"].to_numpy().astype(np.uint32),
         misshapen=table.misshapen + incomplete,
         comments=table.comments,
         origin=origin,
+        format=header.format,
+        header=(header.line, header.text) if header.line else None,
     )
 
 

@@ -14,9 +14,8 @@ from functools import partial
 import polars as pl
 
 from trectools_plus.errors import FormatError
-from trectools_plus.formats.columns.columns import Columns
+from trectools_plus.formats.columns.columns import Columns, scan_columns
 from trectools_plus.formats.columns.decimals import DECIMAL, INTEGER
-from trectools_plus.formats.columns.lexer import scan_columns
 from trectools_plus.formats.files.content import FileContent
 from trectools_plus.formats.interchange.arrangement import arrange_table
 from trectools_plus.formats.interchange.json_forms import LISTED, UnknownFormError, read_json

@@ -15,7 +15,7 @@ from trectools_plus.formats.files.content import BOM
 from trectools_plus.formats.files.limits import MAX_LINE_BYTES
 from trectools_plus.formats.files.opening import SUFFIXES
 from trectools_plus.validation.registry import Case, Rule, rule, rule_of_cases
-from trectools_plus.validation.views.places import Pairs, Places
+from trectools_plus.validation.views.places import NO_PAIRS, Pairs, Places
 from trectools_plus.validation.views.tables import (
     TableView,
     fields_of,
@@ -26,7 +26,7 @@ from trectools_plus.validation.views.tables import (
 
 def at_start(test: Callable[[Any], object]) -> Callable[[TableView], Places]:
     """Return a function that returns the first line with data if a file passes a test."""
-    return lambda table: Places(int(bool(test(table))), [table.shape.first_line or 1])
+    return lambda table: Places(int(bool(test(table))), [table.file.first_line or 1])
 
 
 def is_misnamed(table: TableView) -> bool:
@@ -37,16 +37,16 @@ def is_misnamed(table: TableView) -> bool:
 
 def bad_byte(table: TableView) -> Places:
     """Return the first byte that is not UTF-8."""
-    bad = table.facts.bad_utf8
-    if bad is None or has_wide_encoding(table.facts):
+    bad = table.file.bad_utf8
+    if bad is None or has_wide_encoding(table.file):
         return Places()
     return Places(1, [bad.line], bad.column, first={"byte": f"0x{bad.value:02X}"})
 
 
 def marks(table: TableView, character: str) -> Places:
     """Return the places of a character that tools read differently: CR within a line, or NUL."""
-    found = table.facts.bare_cr if character == "\r" else table.facts.nul
-    if has_wide_encoding(table.facts) or not len(found):
+    found = table.file.bare_cr if character == "\r" else table.file.nul
+    if has_wide_encoding(table.file) or not len(found):
         return Places()
     column = table.file.line_text(int(found[0])).find(character) + 1 or None
     return Places(len(found), np.unique(found), column, first={"at": column or 0})
@@ -54,17 +54,17 @@ def marks(table: TableView, character: str) -> Places:
 
 def no_data(table: TableView) -> bool:
     """Return whether the file has no data, unless F110, R112 or Q112 report the reason."""
-    if table.n_rows or table.shape.first_line is not None:
+    if table.n_rows or table.file.first_line is not None:
         return False
     if table.columns is None:
         return True
     is_explained = len(table.commented_out_rows) == len(table.columns.comments) > 0
-    return table.facts.stopped_at is None and not is_explained
+    return table.file.stopped_at is None and not is_explained
 
 
 def comment_lines(table: TableView) -> OddLines:
     """Return comments that are not rows that are commented out."""
-    if table.shape.verdict == "not-text" or not table.has_comments:
+    if table.file.verdict == "not-text" or not table.has_comments:
         return OddLines.of()
     comments = table.file.comments
     return comments.filter(~np.isin(comments.line, table.commented_out_rows.line))
@@ -72,9 +72,9 @@ def comment_lines(table: TableView) -> OddLines:
 
 def long_lines(table: TableView) -> Places:
     """Return long lines, the longest first, unless line ends have no meaning."""
-    facts = table.facts
-    lines = dict.fromkeys((facts.longest_line_at or 1, *facts.long_lines.tolist()))
-    return Places(len(facts.long_lines) if table.is_line_based else 0, list(lines))
+    file = table.file
+    lines = dict.fromkeys((file.longest_line_at or 1, *file.long_lines.tolist()))
+    return Places(len(file.long_lines) if table.is_line_based else 0, list(lines))
 
 
 # Cases and rules that runs and qrels share
@@ -82,8 +82,8 @@ def long_lines(table: TableView) -> Places:
 form_feeds = Case(
     "warning",
     "form feed or vertical tab between columns; not every reader splits there",
-    lambda table: Places(len(table.facts.form_feed_lines), table.facts.form_feed_lines),
-    given=lambda table, _: table.shape.has_rows,
+    lambda table: Places(len(table.file.form_feed_lines), table.file.form_feed_lines),
+    given=lambda table, _: table.file.has_rows,
 )
 
 
@@ -120,22 +120,22 @@ in_other_form = partial(
 """The case of a file that is not in TREC form, but that every command reads."""
 
 without_header = in_other_form(
-    "the format is {view.shape.format}, not columns separated by blanks{view.form_notes}",
-    at_start(lambda table: table.origin and table.shape.header is None),
+    "the format is {view.file.format}, not columns separated by blanks{view.form_notes}",
+    at_start(lambda table: table.origin and table.file.header is None),
 )
 
 
 def header_line(table: TableView, *, arranged: bool) -> Places:
     """Return the line that names the columns, of a file in another form or in TREC form."""
-    if table.shape.header is None or (table.origin is not None) != arranged:
+    if table.file.header is None or (table.origin is not None) != arranged:
         return Places()
-    line, text = table.shape.header
+    line, text = table.file.header
     return Places(1, [line], first={"text": " ".join(text.split())})
 
 
 def header_may_be_data(table: TableView) -> bool:
     """Return whether a query has the id in the first column of the header."""
-    query_id = fields_of(table.shape.header[1])[0] if table.shape.header else ""
+    query_id = fields_of(table.file.header[1])[0] if table.file.header else ""
     return query_id in (*table.other_query_ids, *table.query_ids)
 
 
@@ -145,7 +145,7 @@ header = partial(
 """The case of a line that names the columns, of a file in TREC form."""
 
 header_of_table = in_other_form(
-    "{view.shape.format} with the header {text!q}, not in TREC form{view.form_notes}",
+    "{view.file.format} with the header {text!q}, not in TREC form{view.form_notes}",
     partial(header_line, arranged=True),
 )
 """The case of a file in another form that has a header."""
@@ -175,7 +175,7 @@ def row_behind_hash(code: str, row: str) -> Rule:
         case(
             "error",
             "all rows start with '#'",
-            given=lambda table, _: not table.n_rows and table.shape.first_line is None,
+            given=lambda table, _: not table.n_rows and table.file.first_line is None,
         ),
         case("warning", "{text!q} is skipped as a comment[ (and {more} more)]"),
         blocks_fixing=True,
@@ -185,6 +185,8 @@ def row_behind_hash(code: str, row: str) -> Rule:
 
 def returning_queries(table: TableView) -> Pairs:
     """Return the rows at which a query continues after another."""
+    if not table.blocks.interleaved:
+        return NO_PAIRS
     rows = np.setdiff1d(table.blocks.starts, table.blocks.first_rows, assume_unique=True)
     return Pairs(rows, rows - 1)
 
@@ -213,10 +215,10 @@ Because of them, different ids look the same.
 def lines_with(table: TableView, pattern: re.Pattern[bytes]) -> Places:
     """Return the lines with a match in a field, and the first character that matches."""
     columns = table.columns
-    if columns is None or not table.shape.has_rows:
+    if columns is None or not table.file.has_rows:
         return Places()
-    has_controls = table.facts.has_controls or b"\x7f" in columns.source.data
-    if table.facts.is_ascii and not has_controls:
+    has_controls = table.file.has_controls or b"\x7f" in columns.source.data
+    if table.file.is_ascii and not has_controls:
         return Places()
     characters: dict[int, bytes] = {}
     for line, _, text in columns.misshapen.rows():
@@ -224,7 +226,7 @@ def lines_with(table: TableView, pattern: re.Pattern[bytes]) -> Places:
             characters[line] = match[0]
     n_before = 0
     for fields in columns.fields():
-        for match in pattern.finditer(fields.text.data.tobytes()):
+        for match in pattern.finditer(fields.data.tobytes()):
             row = n_before + int(np.searchsorted(fields.ends[-1], match.start()))
             characters.setdefault(int(columns.lines[row]), match[0])
         n_before += len(fields.ends[0])
@@ -322,9 +324,9 @@ RULES = (
         "Convert: iconv -f latin1 -t utf-8",
         Case(
             "error",
-            "the text is {view.facts.encoding_guess}, not UTF-8",
-            lambda table: Places(int(has_wide_encoding(table.facts)), [1]),
-            remedy="Convert: iconv -f {view.facts.encoding_guess} -t utf-8",
+            "the text is {view.file.encoding_guess}, not UTF-8",
+            lambda table: Places(int(has_wide_encoding(table.file)), [1]),
+            remedy="Convert: iconv -f {view.file.encoding_guess} -t utf-8",
             drop_in="refuses",
         ),
         Case("error", "byte {byte} is not UTF-8 (it may be Latin-1)", bad_byte),
@@ -345,8 +347,8 @@ RULES = (
         Case(
             "error",
             "line ends are bare CR; other readers read the whole file as one row",
-            lambda table: Places(len(table.facts.bare_cr), [1]),
-            given=lambda table, _: has_only_bare_cr(table.facts),
+            lambda table: Places(len(table.file.bare_cr), [1]),
+            given=lambda table, _: has_only_bare_cr(table.file),
         ),
         Case(
             "error",
@@ -399,10 +401,10 @@ RULES = (
         "Save with LF line ends",
         Case(
             "warning",
-            "{count:line} in CRLF, {view.facts.n_lf} in LF; two files may have been joined",
-            lambda table: table.facts.n_crlf if table.facts.n_lf else 0,
+            "{count:line} in CRLF, {view.file.n_lf} in LF; two files may have been joined",
+            lambda table: table.file.n_crlf if table.file.n_lf else 0,
         ),
-        Case("info", "CRLF line ends, read as LF", lambda table: table.facts.n_crlf),
+        Case("info", "CRLF line ends, read as LF", lambda table: table.file.n_crlf),
         fixed="wrote LF for CRLF",
     ),
     rule(
@@ -427,8 +429,8 @@ RULES = (
         "qrels.txt:5: warning F108: 1 blank line; many readers stop there. Remove it.",
         "Remove it",
         "{count:blank line}; many readers stop there",
-        lambda table: Places(len(table.facts.blank_lines), table.facts.blank_lines),
-        given=lambda table, _: table.is_line_based and table.shape.first_line,
+        lambda table: Places(len(table.file.blank_lines), table.file.blank_lines),
+        given=lambda table, _: table.is_line_based and table.file.first_line,
         fixed="left out blank lines",
     ),
     rule(
@@ -440,8 +442,8 @@ RULES = (
         "run.txt: info F109: no newline at end of file. Check that the last row is complete.",
         "Check that the last row is complete",
         "no newline at end of file",
-        lambda table: not table.facts.final_newline and table.is_line_based,
-        given=lambda table, _: table.shape.verdict != "not-text" and table.facts.stopped_at is None,
+        lambda table: not table.file.final_newline and table.is_line_based,
+        given=lambda table, _: table.file.verdict != "not-text" and table.file.stopped_at is None,
         fixed="ended the last line",
     ),
     rule_of_cases(
@@ -457,13 +459,13 @@ RULES = (
             "error",
             f"line of over {MAX_LINE_BYTES:,} bytes; the rest of the file is not read",
             lambda table: Places(
-                int(table.facts.stopped_at is not None), [table.facts.stopped_at or 1]
+                int(table.file.stopped_at is not None), [table.file.stopped_at or 1]
             ),
-            given=lambda table, _: table.facts.stopped_at == table.facts.longest_line_at,
+            given=lambda table, _: table.file.stopped_at == table.file.longest_line_at,
         ),
         Case(
             "warning",
-            f"line of {{view.facts.longest_line}} bytes[ ({{count}} lines over "
+            f"line of {{view.file.longest_line}} bytes[ ({{count}} lines over "
             f"{LONG_LINE_BYTES >> 10} KiB)]",
             long_lines,
         ),

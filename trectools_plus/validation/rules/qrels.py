@@ -51,8 +51,7 @@ def not_integers(qrels: QrelsView, pattern: str, *, matches: bool) -> Rows:
     """Return rows whose grade is not written as an integer, and matches a pattern or does not."""
     if qrels.columns is None or qrels.grades_are_integers:
         return NO_ROWS
-    grades = qrels.rows.grades
-    rows = np.flatnonzero(~grades.is_number | grades.has_point)
+    rows = np.flatnonzero(np.isnan(qrels.rows.grades) | qrels.rows.has_point)
     flags = [
         not re.match(INTEGER, text) and bool(re.match(pattern, text)) == matches
         for text in qrels.texts(4, rows)
@@ -63,7 +62,7 @@ def not_integers(qrels: QrelsView, pattern: str, *, matches: bool) -> Rows:
 def fractions(qrels: QrelsView) -> Pairs:
     """Return all decimal grades, each with the first one that is not whole."""
     rows = not_integers(qrels, DECIMAL, matches=True)
-    others = rows[~qrels.rows.grades.has_point[rows]][:1]
+    others = rows[~qrels.rows.has_point[rows]][:1]
     return Pairs(rows, np.broadcast_to(others, len(rows)) if len(others) else rows)
 
 
@@ -179,7 +178,7 @@ RULES = (
         header_of_table,
         note_header(
             "header line {text!q}; trec_eval counts it as a judgment",
-            given=lambda qrels, _: qrels.shape.header_in_rows,
+            given=lambda qrels, _: qrels.file.header_in_rows,
         ),
         note_header("header line {text!q}; trec_eval stops at it", drop_in="refuses"),
         fixed="left out the header line",
@@ -195,7 +194,7 @@ RULES = (
         "use 'runs validate' for runs.",
         "Check the order of the arguments; use 'runs validate' for runs",
         "this is a run (6 columns)",
-        at_start(lambda qrels: qrels.shape.verdict == "wrong-kind"),
+        at_start(lambda qrels: qrels.file.verdict == "wrong-kind"),
         blocks_fixing=True,
     ),
     rule_of_cases(
@@ -299,7 +298,7 @@ RULES = (
         fraction(
             "grade {relevance} is not written as an integer[ (on {count} rows)]; trec_eval ignores "
             "the point",
-            given=lambda qrels, places: qrels.rows.grades.has_point.sum() == places.count,
+            given=lambda qrels, places: qrels.rows.has_point.sum() == places.count,
             remedy="Write whole numbers without a point",
             blocks=False,
         ),

@@ -39,7 +39,7 @@ from trectools_plus.validation.views.tables import NOT_FINITE, is_row
 
 def other_format(run: RunView) -> Places:
     """Return the first line of a file in another form, why it is not read, and what to do."""
-    if run.shape.verdict != "other-format":
+    if run.file.verdict != "other-format":
         return Places()
     from trectools_plus.formats.interchange.detection import json_problem, text_of
     from trectools_plus.formats.interchange.table_files import find_header
@@ -57,7 +57,7 @@ def other_format(run: RunView) -> Places:
             f"{listed(header.names, 20)}"
         )
     remedy = remedy or "Write the file again"
-    return Places(1, [run.shape.first_line or 1], first={"why": why, "do": remedy})
+    return Places(1, [run.file.first_line or 1], first={"why": why, "do": remedy})
 
 
 def bad_tags(run: RunView) -> Flags:
@@ -153,7 +153,7 @@ def is_clear(run: RunView, _: Places) -> bool:
 
 def is_complete(run: RunView, _: Places) -> bool:
     """Return whether all rows could be read, so that gaps between ranks show missing rows."""
-    return not len(run.misshapen) + len(run.file.comments) + len(run.facts.nul)
+    return not len(run.misshapen) + len(run.file.comments) + len(run.file.nul)
 
 
 _NUMBERED = "numbered the ranks 1, 2, 3, … by score"
@@ -235,7 +235,7 @@ def ties_of_other_scores(run: RunView) -> Pairs:
 
 def ties_of_other_texts(run: RunView) -> Pairs:
     """Return the rows whose score equals the previous one in 64 bits, but not as written."""
-    pairs, is_short = run.ties64, run.rows.scores.is_short
+    pairs, is_short = run.ties64, run.rows.is_short
     if run.columns is None or len(ties_of_other_scores(run)):
         return NO_PAIRS
     pairs = pairs.filter(~(is_short[pairs.rows] & is_short[pairs.others]))
@@ -298,7 +298,7 @@ RULES = (
         "base.",
         "Write 'qid Q0 docid rank score tag' on each line",
         without_header,
-        Case("error", "the format is {view.shape.format}; {why}", other_format, remedy="{do}"),
+        Case("error", "the format is {view.file.format}; {why}", other_format, remedy="{do}"),
         blocks_fixing=True,
         chunked=False,
     ),
@@ -312,7 +312,7 @@ RULES = (
         "order of the arguments; use 'trectools-plus qrels validate' for qrels.",
         "Check the order of the arguments; use 'trectools-plus qrels validate' for qrels",
         "this looks like qrels (4 columns, the last a grade)",
-        at_start(lambda run: run.shape.verdict == "wrong-kind"),
+        at_start(lambda run: run.file.verdict == "wrong-kind"),
         blocks_fixing=True,
         chunked=False,
     ),
@@ -349,8 +349,8 @@ RULES = (
         Case(
             "info",
             "leading, trailing or repeated blanks, or both tabs and spaces",
-            lambda run: run.facts.n_loose or (run.facts.has_spaces and run.facts.has_tabs),
-            given=lambda run, _: run.shape.verdict == "rows",
+            lambda run: run.file.n_loose or (run.file.has_spaces and run.file.has_tabs),
+            given=lambda run, _: run.file.verdict == "rows",
         ),
         fixed="put one blank between columns",
         chunked=False,
@@ -518,7 +518,7 @@ RULES = (
             "warning",
             "rank {rank!q} is not written as an integer[ (on {count} rows)]; some readers reject "
             "it",
-            lambda run: run.rows.ranks.has_point,
+            lambda run: run.rows.has_point,
             given=is_clear,
             column=4,
         ),
@@ -688,7 +688,7 @@ RULES = (
         "one row per document, the one with the highest score.",
         "Keep one row per document, the one with the highest score",
         again(given=lambda run, places: run.n_copies == places.count),
-        again(given=lambda run, _: run.facts.bad_utf8 is None, fix="no"),
+        again(given=lambda run, _: run.file.bad_utf8 is None, fix="no"),
         fixed="left out rows that are repeated as they are",
         unless=("R108",),
         tables=True,

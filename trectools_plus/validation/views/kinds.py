@@ -14,10 +14,9 @@ import numpy as np
 import numpy.typing as npt
 
 from trectools_plus.choices import MAX_TAG_LENGTH
-from trectools_plus.formats.columns.columns import Columns, OddLines
+from trectools_plus.formats.columns.columns import NO_ODD_LINES, Columns, OddLines, scan_columns
 from trectools_plus.formats.columns.decimals import INTEGER, parse_decimal
 from trectools_plus.formats.columns.ids import Flags, Ids, PairTable, Rows
-from trectools_plus.formats.columns.lexer import scan_columns
 from trectools_plus.formats.columns.rows import RUN_FIELDS, QrelsRows, RunRows
 from trectools_plus.text import number
 from trectools_plus.validation.views.places import (
@@ -30,7 +29,7 @@ from trectools_plus.validation.views.places import (
     find_repeats,
     places_in_query,
 )
-from trectools_plus.validation.views.tables import Numbers, Shape, TableView
+from trectools_plus.validation.views.tables import Numbers, TableView
 
 if TYPE_CHECKING:
     import polars as pl
@@ -54,26 +53,26 @@ class RunView(TableView):
     rows: RunRows
     max_depth: int | None = None
     max_tag_length: int = MAX_TAG_LENGTH
-    words_after_tag: OddLines = OddLines.of()
+    words_after_tag: OddLines = NO_ODD_LINES
     pair_facts: PairFacts | None = None
 
     @classmethod
-    def for_scoring(cls, columns: Columns, shape: Shape | None = None) -> RunView:
+    def for_scoring(cls, columns: Columns, *, is_start: bool = True) -> RunView:
         """Return the view of a run that is to be scored; see :meth:`of_file`.
 
         If every row with too many columns consists of a valid row and further words, as in
         ``1 Q0 d1 1 9.5 my tag``, these words are ignored. Otherwise an id may contain a blank.
         """
-        view = cls.of_file(columns, shape)
+        view = cls.of_file(columns, is_start=is_start)
         wide = view.misshapen.filter(view.misshapen.n_fields > RUN_FIELDS)
-        if view.shape.verdict != "rows" or not len(wide):
+        if view.file.verdict != "rows" or not len(wide):
             return view
         source = columns.source
         shortened = replace(source, data=_WORDS_AFTER_TAG.sub(rb"\1", source.data))
-        scored = cls.of_file(scan_columns(shortened, RUN_FIELDS), shape)
-        if not scored.shape.has_rows or (scored.misshapen.n_fields > RUN_FIELDS).any():
+        scored = cls.of_file(scan_columns(shortened, RUN_FIELDS), is_start=is_start)
+        if not scored.file.has_rows or (scored.misshapen.n_fields > RUN_FIELDS).any():
             return view
-        header = scored.shape.header
+        header = scored.file.header
         scored.words_after_tag = wide if header is None else wide.filter(wide.line != header[0])
         return scored
 
@@ -99,13 +98,12 @@ class RunView(TableView):
     @cached_property
     def rank(self) -> Ranks:
         """Rank of each row: int64, or float64 with NaN for what is not a whole number."""
-        ranks = self.rows.ranks
-        return ranks.values if ranks.are_numbers else ranks.floats
+        return self.rows.ranks
 
     @property
     def score(self) -> Numbers:
         """Score of each row (float64); NaN for what is not a number."""
-        return self.rows.scores.values
+        return self.rows.scores
 
     @cached_property
     def tag(self) -> str:
@@ -138,8 +136,8 @@ class RunView(TableView):
     @cached_property
     def usable_ranks(self) -> npt.NDArray[np.int64]:
         """The ranks; if one is not a whole number, the positions in the file, from 1."""
-        if self.rows.ranks.are_numbers:
-            return self.rows.ranks.values
+        if self.rank.dtype == np.int64:
+            return self.rank.astype(np.int64, copy=False)
         return self._numbered(self.grouped.all_rows)
 
     def _numbered(self, order: Rows) -> Rows:
@@ -290,13 +288,15 @@ class QrelsView(TableView):
         """
         import polars as pl
 
-        rows, grades = self.rows, self.rows.grades
+        rows = self.rows
         return pl.DataFrame(
             {
                 "query_id": self.blocks.series(),
                 "iteration": rows.iterations.series(),
                 "doc_id": rows.doc_ids.series(),
-                "relevance": grades.values if self.grades_are_integers else grades.floats,
+                "relevance": rows.grades
+                if self.grades_are_integers
+                else rows.grades.astype(np.float64),
             }
         )
 
@@ -317,9 +317,9 @@ class QrelsView(TableView):
 
         Numbers of more than 53 bits are rounded, which does not affect the rules.
         """
-        grades = self.rows.grades.floats
-        if self.columns is not None and not self.rows.grades.are_numbers:
-            odd = np.flatnonzero(~self.rows.grades.is_number)
+        grades = self.rows.grades.astype(np.float64)
+        odd = np.flatnonzero(np.isnan(grades))
+        if self.columns is not None and len(odd):
             # Integers of more than 64 bits are numbers too.
             texts = (text if re.match(INTEGER, text) else "nan" for text in self.texts(4, odd))
             grades[odd] = list(map(float, texts))
@@ -328,7 +328,7 @@ class QrelsView(TableView):
     @property
     def grades_are_integers(self) -> bool:
         """Return whether all grades are written as integers that fit in 64 bits."""
-        return self.rows.grades.are_numbers and not self.rows.grades.has_point.any()
+        return self.rows.grades.dtype == np.int64 and not self.rows.has_point.any()
 
     @cached_property
     def documents_in_column_2(self) -> bool:

@@ -164,7 +164,7 @@ class Pairs:
 
     def filter(self, kept: Flags | Rows) -> Pairs:
         """Return some of the rows."""
-        return Pairs(self.rows[kept], self.others[kept])
+        return self if not len(self) else Pairs(self.rows[kept], self.others[kept])
 
 
 NO_PAIRS = Pairs(NO_ROWS, NO_ROWS)
@@ -275,7 +275,7 @@ class Ordered:
 
     def pairs(self, places: Rows) -> Pairs:
         """Return the rows at some places, each with the previous one."""
-        return Pairs(self.rows(places), self.rows(places - 1))
+        return Pairs(self.rows(places), self.rows(places - 1)) if len(places) else NO_PAIRS
 
     def sorted_by(self, key: npt.NDArray[np.int64 | np.float64]) -> Ordered:
         """Sort the rows of each query by ``key``, lowest first; ties keep their order.

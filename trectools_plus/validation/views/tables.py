@@ -9,19 +9,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from shlex import quote
-from typing import TYPE_CHECKING, Literal, Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 import numpy.typing as npt
 
-from trectools_plus.formats.columns.columns import Columns, FileFacts, OddLines
+from trectools_plus.formats.columns.columns import NO_ODD_LINES, Columns, OddLines
 from trectools_plus.formats.columns.decimals import DECIMAL, INTEGER
 from trectools_plus.formats.columns.ids import Rows
 from trectools_plus.formats.columns.rows import QRELS_FIELDS, RUN_FIELDS, QrelsRows, RunRows
+from trectools_plus.formats.files.content import FileContent
 from trectools_plus.formats.interchange.names import KINDS
 from trectools_plus.validation.views.places import (
     NO_PAIRS,
@@ -52,49 +53,23 @@ _GRADE_NAME = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Shape:
-    """The shape of a file as a whole.
-
-    Attributes:
-        verdict: ``rows`` is the right kind; ``arranged`` too, in another format that is read, for
-            example CSV with a header. Any other verdict explains all misshapen rows (``not-text``:
-            UTF-16, UTF-32, or only CR as line end).
-        format: For ``other-format`` and ``arranged``: the name of the format, for example "JSON".
-        header: Line number and text of a header line, if there is one.
-        header_in_rows: True if that line has as many fields as a row.
-        first_line: Line number of the first line with data.
-    """
-
-    verdict: Literal["rows", "not-text", "other-format", "wrong-kind", "arranged"] = "rows"
-    format: str | None = None
-    header: tuple[int, str] | None = None
-    header_in_rows: bool = False
-    first_line: int | None = None
-
-    @property
-    def has_rows(self) -> bool:
-        """Return whether the file has the expected kind, so that rules on rows apply."""
-        return self.verdict in ("rows", "arranged")
-
-
-def shape_of(columns: Columns, kind: str) -> Shape:
-    """Return the shape of a file that should be a run, or qrels."""
+def with_shape(columns: Columns, kind: str) -> Columns:
+    """Return a file that should be a run, or qrels, with its shape."""
     rows, others = columns.lines[:1].tolist(), columns.misshapen.line[:1].tolist()
-    starts = filter(None, (*rows, *others, columns.facts.stopped_at))
-    first_line, origin = min(starts, default=None), columns.origin
-    if has_wide_encoding(columns.facts) or has_only_bare_cr(columns.facts):
-        return Shape("not-text", first_line=first_line)
-    if origin is not None:
-        first_line = first_line if origin.header else 1
-        return Shape("arranged", origin.format, origin.header, first_line=first_line)
+    starts = filter(None, (*rows, *others, columns.stopped_at))
+    columns = replace(columns, first_line=min(starts, default=None))
+    if has_wide_encoding(columns) or has_only_bare_cr(columns):
+        return replace(columns, verdict="not-text", header=None)
+    if columns.origin is not None:
+        first_line = columns.first_line if columns.header else 1
+        return replace(columns, verdict="arranged", first_line=first_line)
     other = other_format(columns.source.head, columns.n_rows) if kind == "run" else None
     if other is not None:
-        return Shape("other-format", other, first_line=first_line)
+        return replace(columns, verdict="other-format", format=other)
     lines, other_kind = columns.misshapen, "qrels" if kind == "run" else "run"
     if not columns.n_rows and len(lines) and all(is_row(text, other_kind) for text in lines.text):
-        return Shape("wrong-kind", first_line=first_line)
-    return _shape_of_rows(columns, first_line, kind)
+        return replace(columns, verdict="wrong-kind")
+    return _with_header(columns, kind)
 
 
 def is_row(text: str, kind: str) -> bool:
@@ -131,14 +106,14 @@ def other_format(data: bytes, n_rows: int) -> str | None:
     return None
 
 
-def has_wide_encoding(facts: FileFacts) -> bool:
+def has_wide_encoding(file: Columns) -> bool:
     """Return whether the bytes seem to be UTF-16 or UTF-32."""
-    return (facts.encoding_guess or "").startswith("utf-")
+    return (file.encoding_guess or "").startswith("utf-")
 
 
-def has_only_bare_cr(facts: FileFacts) -> bool:
+def has_only_bare_cr(file: Columns) -> bool:
     """Return whether all line ends are CR, as in old Macintosh files."""
-    return len(facts.bare_cr) > 0 and facts.n_lf + facts.n_crlf == 0
+    return len(file.bare_cr) > 0 and file.n_lf + file.n_crlf == 0
 
 
 def fields_of(text: str) -> list[str]:
@@ -146,16 +121,16 @@ def fields_of(text: str) -> list[str]:
     return re.findall(r"[^ \t\x0b\x0c\r]+", text)
 
 
-def _shape_of_rows(columns: Columns, first_line: int | None, kind: str) -> Shape:
-    """Return the shape of a file of the right kind, with a header line or without one.
+def _with_header(columns: Columns, kind: str) -> Columns:
+    """Return a file of the right kind with its header line, if there is one.
 
     The first line is a header if it has words in place of numbers, and a valid row follows. The
     header of qrels may repeat the constant of column 2, as in ``qid Q0 docid rel``.
     """
-    shape = Shape(first_line=first_line)
+    first_line = columns.first_line
     in_rows = columns.n_rows > 0 and bool(columns.lines[0] == first_line)
     if first_line is None or columns.n_rows < 1 + in_rows:
-        return shape
+        return columns
     text = columns.line_text(first_line)
     fields = fields_of(text)
     names = [field for field in fields if field.upper() != "Q0"]
@@ -167,11 +142,12 @@ def _shape_of_rows(columns: Columns, first_line: int | None, kind: str) -> Shape
     last_number = 5 if kind == "run" else 4
     following = columns.field_of_line(int(columns.lines[int(in_rows)]), last_number)
     if not all(map(_WORD.fullmatch, names)) or re.match(DECIMAL, following) is None:
-        return shape
-    return replace(shape, header=(first_line, text), header_in_rows=in_rows)
+        return columns
+    return replace(columns, header=(first_line, text), header_in_rows=in_rows)
 
 
 Numbers = npt.NDArray[np.float64]
+_NO_FILE = Columns(FileContent("", b""), 0)
 
 
 class TableView:
@@ -181,14 +157,13 @@ class TableView:
         path: The file as the user named it, or a name for the table.
         rows: The data rows of a run or qrels, without a header line.
         columns: The lexed file; ``None`` for a table.
-        shape: The shape of the file.
 
     Attributes:
         kind: ``run``, ``qrels``, ``topics`` or ``testset``.
-        facts: The facts about the lines of a file.
+        file: The lexed file; one without lines for a table.
         origin: The layout of a file in another form; ``None`` for a table and a file in TREC form.
         systems: The column of a table that may name several systems or types of judgment.
-        blocks: The blocks of adjacent rows with the same query.
+        blocks: The rows, as blocks of adjacent rows with the same query.
         doc_ids: The document of each row.
         query_ids: The distinct query ids, in the order of their first rows.
         n_rows, n_queries: The number of rows, and of distinct query ids.
@@ -219,34 +194,25 @@ class TableView:
         path: str,
         rows: RunRows | QrelsRows,
         columns: Columns | None = None,
-        shape: Shape | None = None,
     ) -> None:
-        self.path, self.columns, self.rows, self.shape = path, columns, rows, shape or Shape()
-        self.blocks, self.doc_ids = rows.blocks, rows.doc_ids
-        self.query_ids, self.n_rows = self.blocks.query_ids, self.blocks.n_rows
+        self.path, self.columns, self.rows = path, columns, rows
+        self.blocks, self.doc_ids = rows, rows.doc_ids
+        self.query_ids, self.n_rows = rows.query_ids, rows.n_rows
         self.n_queries = len(self.query_ids)
-        self.facts = FileFacts() if columns is None else columns.facts
-        self.origin = None if columns is None else columns.origin
+        self.file = _NO_FILE if columns is None else columns
+        self.origin = self.file.origin
         self.systems = self.origin.systems if self.origin else None
 
     @classmethod
-    def of_file(cls, columns: Columns, shape: Shape | None = None) -> Self:
+    def of_file(cls, columns: Columns, *, is_start: bool = True) -> Self:
         """Return the view of a lexed run, or of lexed qrels, valid or not.
 
         Args:
             columns: The file, or a chunk of one.
-            shape: The shape of the whole file, if ``columns`` do not determine it.
+            is_start: Whether ``columns`` have the start of the file, which shows its shape.
         """
-        rows, shape = ROWS[cls.kind], shape or shape_of(columns, cls.kind)
-        has_header = shape.header_in_rows
-        read = rows.of(columns, has_header=has_header) if shape.has_rows else rows.none()
-        return cls(columns.source.path, read, columns, shape)
-
-    @property
-    def file(self) -> Columns:
-        """The lexed file of a view that was not made from a table."""
-        assert self.columns is not None
-        return self.columns
+        rows, file = ROWS[cls.kind], with_shape(columns, cls.kind) if is_start else columns
+        return cls(file.source.path, rows.of(file) if file.has_rows else rows.none(), file)
 
     @property
     def layout(self) -> str:
@@ -278,17 +244,17 @@ class TableView:
     @property
     def misshapen(self) -> OddLines:
         """Rows with a wrong number of columns; empty if the shape of the file explains them."""
-        if self.columns is None or not self.shape.has_rows:
-            return OddLines.of()
-        lines, header = self.columns.misshapen, self.shape.header
+        if not self.file.has_rows:
+            return NO_ODD_LINES
+        lines, header = self.file.misshapen, self.file.header
         return lines if header is None else lines.filter(lines.line != header[0])
 
     @cached_property
     def commented_out_rows(self) -> OddLines:
         """Comment lines that would be rows if '#' did not begin a comment."""
-        if self.columns is None or self.kind == "testset" or self.origin:
-            return OddLines.of()
-        comments = self.columns.comments
+        comments = self.file.comments
+        if self.kind == "testset" or self.origin:
+            return NO_ODD_LINES
         if self.kind == "topics":
             return comments.filter(["\t" in text for text in comments.text])
         return comments.filter([is_row(text.lstrip("#"), self.kind) for text in comments.text])
@@ -297,7 +263,7 @@ class TableView:
     def repeats(self) -> Pairs:
         """Rows whose (query, document) occurred before, and its first row, if ids are known."""
         # Bytes that are not UTF-8 are read as U+FFFD, which makes ids equal.
-        if self.facts.bad_utf8 is not None:
+        if self.file.bad_utf8 is not None:
             return NO_PAIRS
         return find_repeats(self.blocks.query, self.doc_ids)
 
@@ -306,7 +272,7 @@ class TableView:
         """The line number in the file of each row; ``None`` for a table or if it is unknown."""
         if self.columns is None or (self.origin and not self.origin.has_lines):
             return None
-        return self.columns.lines[int(self.shape.header_in_rows) :]
+        return self.columns.lines[int(self.file.header_in_rows) :]
 
     def places(self, found: Found, column: int | None = None) -> Places:
         """Return what a test found as places.
@@ -385,7 +351,7 @@ class TableView:
     def texts(self, field: int, rows: Rows) -> list[str]:
         """Return a field (from 1) of some rows of a file as strings."""
         if len(rows) > _FEW_ROWS or self.origin or self.line_numbers is None:
-            return self.file.texts(field, rows + int(self.shape.header_in_rows))
+            return self.file.texts(field, rows + int(self.file.header_in_rows))
         return [self.file.field_of_line(int(line), field) for line in self.line_numbers[rows]]
 
 

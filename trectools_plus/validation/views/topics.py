@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from functools import cached_property
 from typing import Any, Literal
@@ -54,7 +54,7 @@ from trectools_plus.models import ReportModel
 from trectools_plus.text import listed, quoted, visible
 from trectools_plus.validation.texts import language_of_folder, primary_language
 from trectools_plus.validation.views.kinds import QrelsView
-from trectools_plus.validation.views.tables import Shape, TableView
+from trectools_plus.validation.views.tables import TableView
 
 _QUERIES = {"line": pl.UInt32, "query_id": pl.String, "text": pl.String, "text_line": pl.UInt32}
 _JUDGED = {"line": pl.UInt32, "query_id": pl.String, "doc_id": pl.String, "grade": pl.Float64}
@@ -110,7 +110,7 @@ class TopicsView(TableView):
         ids = self.frame["query_id"]
         self.n_rows, self.n_queries = len(ids), ids.drop_nulls().n_unique() + ids.null_count()
         if topics or self.problems.groups:
-            self.shape = Shape(first_line=1)
+            self.file = replace(self.file, first_line=1)
 
     @cached_property
     def judged(self) -> pl.DataFrame:

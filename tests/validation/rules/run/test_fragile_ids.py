@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trectools_plus.formats.columns.lexer import scan_columns
+from trectools_plus.formats.columns.columns import scan_columns
 from trectools_plus.formats.files.content import FileContent
 from trectools_plus.validation.engine import check_view
 from trectools_plus.validation.findings import Finding
