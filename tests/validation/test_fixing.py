@@ -15,7 +15,7 @@ from trectools_plus.errors import UsageError
 from trectools_plus.validation import CATALOGUE, Finding, validate_qrels, validate_run
 from trectools_plus.validation.fixing import FixSummary, fix_qrels, fix_run, split_fix_values
 
-FIXES = {rule.code: rule.fix for rule in CATALOGUE if rule.fix != "no"}
+FIXES = {rule.code: rule.fix_kind for rule in CATALOGUE if rule.fixed}
 
 RUN = "1 Q0 d1 1 9.5 t\n1 Q0 d2 2 8.0 t\n2 Q0 d3 1 7.25 t\n"
 QRELS = "1 0 d1 2\n1 0 d2 0\n2 0 d3 1\n"
@@ -50,7 +50,7 @@ CASES = {**RUN_CASES, **QRELS_CASES}
 
 def test_every_fix_has_a_case() -> None:
     assert set(CASES) == set(FIXES)
-    assert all(bool(rule.fixed) == (rule.fix != "no") for rule in CATALOGUE)
+    assert all(bool(rule.fixed) == bool(rule.fix or rule.fix_bytes) for rule in CATALOGUE)
 
 
 @pytest.mark.parametrize("code", sorted(CASES))

@@ -7,40 +7,43 @@ the copy is checked again until nothing is left to fix.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence, Set
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
 
 from trectools_plus.choices import MAX_TAG_LENGTH
 from trectools_plus.display import Displayed
 from trectools_plus.errors import FormatError, UsageError
 from trectools_plus.formats.columns.columns import Columns
-from trectools_plus.formats.columns.ids import Rows, join_texts
+from trectools_plus.formats.columns.ids import join_texts
 from trectools_plus.formats.files.content import BOM, FileContent, read_file
 from trectools_plus.formats.files.guards import refuse_overwriting
-from trectools_plus.formats.interchange.names import KindName
+from trectools_plus.formats.interchange.names import KINDS, KindName
 from trectools_plus.formats.lexing import lex
-from trectools_plus.formats.writing import open_output, valid_tag
+from trectools_plus.formats.query_chunks import Chunk, iter_query_chunks
+from trectools_plus.formats.writing import open_output
 from trectools_plus.text import plural
 from trectools_plus.validation.engine import View, check_view
 from trectools_plus.validation.findings import Finding, Fix
-from trectools_plus.validation.parts import ViewSettings
+from trectools_plus.validation.parts import (
+    NotInPartsError,
+    ViewSettings,
+    is_read_in_parts,
+    read_in_parts,
+    view_part,
+    with_start,
+)
+from trectools_plus.validation.registry import Rule
 from trectools_plus.validation.rules import RULES
-from trectools_plus.validation.rules.qrels import repeats
 from trectools_plus.validation.views.kinds import QrelsView, RunView
 
 if TYPE_CHECKING:
     import polars as pl
 
-Codes = Set[str]
-
 _MAX_ROUNDS = 5
 _CODES = re.compile(r"(?i)([FRQTP][0-9]{3}[, ]*)*")
-_FIRST = {"F102", "F105"}
-_RANKS = {"R120", "R122", "R123", "R124", "R125"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,33 +153,14 @@ def fix_run(
         UsageError: If the output is the input, or a code has no fix for runs.
         InputError: If a file cannot be read, or the output cannot be written.
     """
-
-    view_of = ViewSettings(None, max_tag_length).view
-    return _write_fixed("run", view_of, _fix_run, path, output, codes)
-
-
-def _fix_run(view: RunView, codes: Codes) -> pl.DataFrame:
-    import polars as pl
-
-    rows = _rows_of(view)
-    # Column 2 is not overwritten if it may contain the documents.
-    if "R107" in codes and len(view.rows.second.numbered()[1]) <= len(view.doc_ids.numbered()[1]):
-        rows = rows.with_columns(c2=pl.lit("Q0"))
-    if "R152" in codes:
-        tags = rows["c6"].unique()
-        valid = [valid_tag(tag, view.max_tag_length) for tag in tags]
-        rows = rows.with_columns(pl.col("c6").replace(tags, valid))
-    if "R151" in codes:
-        rows = rows.with_columns(c6=pl.col("c6").first())
-    if "R131" in codes:
-        rows = rows[np.setdiff1d(rows["row"], view.copies)]
-    if not codes & _RANKS:
-        return _in_order(rows, (view.ranked if "R126" in codes else view.grouped).all_rows)
-    # By query, falling score, rising rank and falling document id.
-    falling_ids = [~key for key in view.doc_ids.sort_keys()]
-    order = np.lexsort((*falling_ids, view.rank, -view.score, view.blocks.query))
-    ranks = pl.int_range(1, pl.len() + 1).over("c1").cast(pl.String)
-    return _in_order(rows, order).with_columns(c4=ranks)
+    _refuse_unknown("run", path, output, codes)
+    settings = ViewSettings(None, max_tag_length)
+    try:
+        if is_read_in_parts(str(path)):
+            return _write_fixed(_in_parts(str(path), settings), path, output, codes)
+    except (NotInPartsError, FormatError):
+        pass  # the whole file is read
+    return _fix_whole("run", settings.view, path, output, codes)
 
 
 def fix_qrels(path: str | Path, output: str | Path, *, codes: Sequence[str] = ()) -> FixSummary:
@@ -194,71 +178,132 @@ def fix_qrels(path: str | Path, output: str | Path, *, codes: Sequence[str] = ()
         UsageError: If the output is the input, or a code has no fix for qrels.
         InputError: If a file cannot be read, or the output cannot be written.
     """
-    return _write_fixed("qrels", QrelsView.of_file, _fix_qrels, path, output, codes)
+    _refuse_unknown("qrels", path, output, codes)
+    return _fix_whole("qrels", QrelsView.of_file, path, output, codes)
 
 
-def _fix_qrels(view: QrelsView, codes: Codes) -> pl.DataFrame:
-    import polars as pl
+@dataclass(frozen=True)
+class _Reading:
+    """The way to read a file: as a whole, or in chunks of whole queries.
 
-    rows = _rows_of(view)
-    if "Q111" in codes:
-        rows = rows.with_columns(pl.col("c4").str.replace(r"^([+-]?[0-9]+)\.0*$", "$1"))
-    if "Q141" in codes:
-        rows = rows[np.setdiff1d(rows["row"], repeats(view, agree=True).rows)]
-    if "Q151" in codes:
-        rows = _in_order(rows, np.argsort(view.blocks.query, kind="stable"))
-    return rows
+    Attributes:
+        chunks: Returns the content.
+        view_chunk: Returns the view of a chunk, from its content and its number.
+        view: Returns the view of the file, from all chunks.
+    """
+
+    chunks: Callable[[], Iterable[Chunk]]
+    view_chunk: Callable[[bytes, int], RunView | QrelsView]
+    view: Callable[[Iterable[Chunk]], RunView | QrelsView]
 
 
-def _write_fixed(
+def _in_parts(path: str, settings: ViewSettings) -> _Reading:
+    def view_chunk(data: bytes, number: int) -> RunView:
+        if number and BOM in data:  # a mark at the start of a chunk would be removed
+            raise NotInPartsError
+        return view_part(path, data, settings, is_first=number == 0)
+
+    def view(chunks: Iterable[Chunk]) -> RunView:
+        return read_in_parts(path, chunks, settings, lambda _: None)[0]
+
+    return _Reading(lambda: with_start(iter_query_chunks(path)), view_chunk, view)
+
+
+def _fix_whole(
     kind: KindName,
     view_of: Callable[[Columns], View],
-    fix: Callable[[View, Codes], pl.DataFrame],
     path: str | Path,
     output: str | Path,
     codes: Sequence[str],
 ) -> FixSummary:
-    """Apply fixes until nothing is left to fix; first those of bytes."""
-    _check_arguments(kind, path, output, {*codes})
     try:
-        source = read_file(path)
+        data = read_file(path).data
     except FormatError as error:
         return FixSummary(str(path), None, error.what)
-    text, applied, wanted = source.data, dict[str, Applied](), dict[str, Finding]()
+
+    def view_chunk(data: bytes, _: int) -> View:
+        return view_of(lex(FileContent(str(path), data), kind))
+
+    def view(chunks: Iterable[Chunk]) -> View:
+        return view_chunk(b"".join(chunk() for chunk in chunks), 0)
+
+    reading = _Reading(lambda: [partial(bytes, data)], view_chunk, view)
+    return _write_fixed(reading, path, output, codes)
+
+
+@dataclass(frozen=True)
+class _Round:
+    """Fixes that are made at once.
+
+    Attributes:
+        rules: The rules, by code.
+        separator: The separator of the columns.
+    """
+
+    rules: Sequence[Rule]
+    separator: str
+
+
+def _write_fixed(
+    reading: _Reading, path: str | Path, output: str | Path, codes: Sequence[str]
+) -> FixSummary:
+    """Apply fixes until nothing is left to fix."""
+    rounds, applied, wanted = list[_Round](), dict[str, Applied](), dict[str, Finding]()
     for _ in range(_MAX_ROUNDS):
-        view = view_of(lex(FileContent(str(path), text), kind))
+        chunks = enumerate(reading.chunks())
+        fixed = (partial(_fixed, reading, rounds, number, chunk) for number, chunk in chunks)
+        view, before = reading.view(fixed), wanted.keys()
         findings = check_view(view)
         if reason := _reason_against(view, findings):
-            return FixSummary(source.path, None, reason)
+            return FixSummary(str(path), None, reason)
         wanted = {
             finding.code: finding
             for finding in findings
             if finding.fix is Fix.SAFE or (finding.fix is Fix.ASK and finding.code in codes)
         }
-        first, before = wanted.keys() & _FIRST or wanted.keys(), text
-        if first & _FIRST:
-            text = text.removeprefix(BOM)
-            text = text if b"\n" in text else text.replace(b"\r", b"\n")
-        elif wanted:
-            text = _text_of(view, fix(view, first))
-        if text == before:
+        if wanted.keys() <= before:
             break
         applied |= {
             code: Applied(code, finding.name, finding.count, RULES[code].fixed)
             for code, finding in wanted.items()
-            if code in first and code not in applied
+            if code not in applied
         }
+        only_tabs = view.facts.has_tabs and not view.facts.has_spaces
+        rounds.append(_Round([RULES[code] for code in wanted], "\t" if only_tabs else " "))
+    n_before = n_after = 0
     with open_output(output) as stream:
-        stream.write(text)
+        for number, chunk in enumerate(reading.chunks()):
+            data = chunk()
+            text = _fixed(reading, rounds, number, partial(bytes, data))
+            stream.write(text)
+            n_before += len(data.splitlines())
+            n_after += len(text.splitlines())
     return FixSummary(
-        source.path,
+        str(path),
         str(output),
         None,
-        len(source.data.splitlines()),
-        len(text.splitlines()),
+        n_before,
+        n_after,
         tuple(fix for code, fix in applied.items() if code not in wanted),
         tuple(f"{code} {finding.name} is not fixed" for code, finding in wanted.items()),
     )
+
+
+def _fixed(reading: _Reading, rounds: Sequence[_Round], number: int, chunk: Chunk) -> bytes:
+    """Return a chunk after some rounds."""
+    data = chunk()
+    for round_ in rounds:
+        for rule in round_.rules:
+            data = rule.fix_bytes(data) if rule.fix_bytes else data
+        # Rows are left out before ranks are numbered: R131 before R120.
+        changes = dict.fromkeys(rule.fix for rule in reversed(round_.rules) if rule.fix)
+        if changes:
+            view = reading.view_chunk(data, number)
+            rows = _rows_of(view)
+            for change in changes:
+                rows = change(view, rows)
+            data = _text_of(rows, round_.separator)
+    return data
 
 
 def _reason_against(view: RunView | QrelsView, findings: Sequence[Finding]) -> str | None:
@@ -269,14 +314,16 @@ def _reason_against(view: RunView | QrelsView, findings: Sequence[Finding]) -> s
     return f"it is not in TREC form; {view.conversion}" if view.origin else None
 
 
-def _check_arguments(kind: KindName, path: str | Path, output: str | Path, codes: Codes) -> None:
+def _refuse_unknown(
+    kind: KindName, path: str | Path, output: str | Path, codes: Sequence[str]
+) -> None:
     if str(output) == "-":
         raise UsageError(
             "cannot write a fixed file to standard output", where="--fix -", remedy="name a file"
         )
     refuse_overwriting(output, [path])
     known = [rule.code for rule in RULES if rule.fixed and rule.on in ("file", kind)]
-    for code in sorted(codes - {*known}):
+    for code in sorted({*codes} - {*known}):
         raise UsageError(
             f"there is no fix {code} for {kind}",
             where="--fix",
@@ -285,21 +332,15 @@ def _check_arguments(kind: KindName, path: str | Path, output: str | Path, codes
 
 
 def _rows_of(view: RunView | QrelsView) -> pl.DataFrame:
-    """Return the rows as strings, in columns ``c1``, ``c2``, …, with their number in ``row``."""
-    n_headers = int(view.shape.header_in_rows)
-    return view.file.rows.drop("line").slice(n_headers).with_row_index("row")
+    """Return the rows as texts, with their number in ``row``."""
+    rows = view.file.rows.drop("line").slice(int(view.shape.header_in_rows))
+    rows.columns = list(KINDS[view.kind].columns)
+    return rows.with_row_index("row")
 
 
-def _in_order(rows: pl.DataFrame, order: Rows) -> pl.DataFrame:
-    """Return the rows in the order of all rows of the file."""
-    return rows[np.argsort(np.argsort(order)[rows["row"].to_numpy()])]
-
-
-def _text_of(view: RunView | QrelsView, rows: pl.DataFrame) -> bytes:
+def _text_of(rows: pl.DataFrame, separator: str) -> bytes:
     """Return the text of rows: one separator, LF, no comments, headers and blank lines."""
     import polars as pl
 
-    facts = view.facts
-    separator = "\t" if facts.has_tabs and not facts.has_spaces else " "
     texts = rows.select(text=pl.concat_str(pl.exclude("row"), separator=separator) + "\n")
     return join_texts(texts["text"]).encode()

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from trectools_plus.errors import UsageError
 from trectools_plus.validation.findings import DropIn, Finding, Fix, Severity
 from trectools_plus.validation.views.places import LINES_KEPT, Found, Places, sentence
 from trectools_plus.validation.views.tables import TableView
+
+if TYPE_CHECKING:
+    import polars as pl
 
 DEFAULT_MAX_DEPTH = 100
 """Default limit of results per query."""
@@ -19,7 +22,6 @@ TREC_MAX_DEPTH = 1000
 
 Subject = Literal["file", "run", "qrels", "topics", "testset", "pair"]
 SeverityName = Literal["error", "warning", "info"]
-FixName = Literal["safe", "ask", "no"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +40,7 @@ class Case:
         given: Returns whether these places of the whole file break it.
         column: The field (from 1) whose column is reported.
         remedy: If it differs from the remedy of the rule.
-        fix: If it differs from the fix of the rule.
+        fixable: Whether the fix of the rule can make the change.
         blocks: If it differs from the rule: ``False`` if the file can be scored; or a function of
             the file that returns it, or ``None``.
         note: If the finding does not block scoring but concerns the figures, or C trec_eval has
@@ -52,7 +54,7 @@ class Case:
     given: Callable[[Any, Places], object] | None = None
     column: int | None = None
     remedy: str | None = None
-    fix: FixName | None = None
+    fixable: bool = True
     blocks: bool | Callable[[Any], bool | None] | None = None
     note: str = ""
     drop_in: DropIn | None = None
@@ -73,9 +75,13 @@ class Rule:
         example: A line of output.
         remedy: The way to fix it, in one sentence.
         cases: The cases, of which the first that applies is reported.
-        fix: ``safe`` if ``--fix`` fixes a file that breaks the rule, ``ask`` if only when the rule
-            is named. No fix changes a figure.
+        fix: The change that ``--fix`` makes: a function of the view of a run or of qrels, and of
+            its rows, which returns the changed rows. They are a table of texts with the columns of
+            the kind, and ``row``, their numbers in the view; other fixes may have changed them. A
+            run can be fixed in chunks of whole queries. No fix changes a figure.
+        fix_bytes: In place of ``fix``: a function of the content.
         fixed: The change that the fix makes, in the past tense.
+        ask: True if the fix is only made if the user names the rule.
         unless: Codes of rules that explain the places: the rule is not reported with them.
         tables: True if it also applies to a table that was not read from a file. Rules on ranks
             do not: a table made from a dict has no ranks.
@@ -95,8 +101,10 @@ class Rule:
     example: str
     remedy: str
     cases: tuple[Case, ...] = ()
-    fix: FixName = "no"
+    fix: Callable[[Any, pl.DataFrame], pl.DataFrame] | None = None
+    fix_bytes: Callable[[bytes], bytes] | None = None
     fixed: str = ""
+    ask: bool = False
     unless: tuple[str, ...] = ()
     tables: bool = False
     chunked: bool = False
@@ -136,7 +144,7 @@ class Rule:
             case.severity,
             sentence(case.remedy or self.remedy, values),
             blocks=case.blocks(subject) if callable(case.blocks) else case.blocks,
-            fix=Fix(case.fix or self.fix),
+            fix=self.fix_kind if case.fixable else Fix.NO,
             column=places.column if len(places.lines) else None,
             query_id=places.query_id,
             doc_id=places.doc_id,
@@ -184,6 +192,13 @@ class Rule:
         )
 
     @property
+    def fix_kind(self) -> Fix:
+        """Return the way in which ``--fix`` fixes files that break the rule."""
+        if not self.fixed:
+            return Fix.NO
+        return Fix.ASK if self.ask else Fix.SAFE
+
+    @property
     def can_block_scoring(self) -> bool:
         """Return whether some findings of this rule block scoring."""
         severities = {self.severity, *(case.severity for case in self.cases)}
@@ -213,11 +228,10 @@ def rule_of_cases(
 ) -> Rule:
     """Return a rule; see :class:`Rule`.
 
-    The places of rules on runs are found in chunks, rules on pairs apply to tables, and fixes are
-    safe, unless ``further`` says otherwise.
+    The places of rules on runs are found in chunks, and rules on pairs apply to tables, unless
+    ``further`` says otherwise.
     """
-    fix = "safe" if "fixed" in further else "no"
-    usual = {"chunked": code[0] == "R", "tables": code[0] == "P", "fix": fix, **further}
+    usual = {"chunked": code[0] == "R", "tables": code[0] == "P", **further}
     kind = _KINDS.get(code[:2]) or _KINDS[code[0]]
     return Rule(code, name, kind, severity, checks, rationale, example, remedy, cases, **usual)
 

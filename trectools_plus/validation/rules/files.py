@@ -6,11 +6,12 @@ import re
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from trectools_plus.formats.columns.columns import LONG_LINE_BYTES, OddLines
+from trectools_plus.formats.columns.ids import Rows
 from trectools_plus.formats.files.content import BOM
 from trectools_plus.formats.files.limits import MAX_LINE_BYTES
 from trectools_plus.formats.files.opening import SUFFIXES
@@ -22,6 +23,9 @@ from trectools_plus.validation.views.tables import (
     has_only_bare_cr,
     has_wide_encoding,
 )
+
+if TYPE_CHECKING:
+    import polars as pl
 
 
 def at_start(test: Callable[[Any], object]) -> Callable[[TableView], Places]:
@@ -77,6 +81,16 @@ def long_lines(table: TableView) -> Places:
     return Places(len(facts.long_lines) if table.is_line_based else 0, list(lines))
 
 
+def as_rows(_: TableView, rows: pl.DataFrame) -> pl.DataFrame:
+    """Return the rows: a fixed copy has no other lines, one separator, and LF."""
+    return rows
+
+
+def in_order(rows: pl.DataFrame, order: Rows) -> pl.DataFrame:
+    """Return rows in an order of all rows of the view."""
+    return rows[np.argsort(np.argsort(order)[rows["row"].to_numpy()])]
+
+
 # Cases and rules that runs and qrels share
 
 form_feeds = Case(
@@ -114,7 +128,7 @@ in_other_form = partial(
     Case,
     "error",
     remedy="Every trectools-plus command reads it; for other tools: {view.conversion} --output OUT",
-    fix="no",
+    fixable=False,
     blocks=False,
 )
 """The case of a file that is not in TREC form, but that every command reads."""
@@ -187,6 +201,11 @@ def returning_queries(table: TableView) -> Pairs:
     """Return the rows at which a query continues after another."""
     rows = np.setdiff1d(table.blocks.starts, table.blocks.first_rows, assume_unique=True)
     return Pairs(rows, rows - 1)
+
+
+def group_by_query(table: TableView, rows: pl.DataFrame) -> pl.DataFrame:
+    """Return the rows by query, in the order of the first row of each."""
+    return in_order(rows, np.argsort(table.blocks.query, kind="stable"))
 
 
 CONTINUES = "query {query_id!v} continues after query {other_query_id!v}[ ({count} places in all)]"
@@ -308,6 +327,7 @@ RULES = (
         "byte order mark; other readers make it part of the first id and lose the row",
         lambda table: Places(int(table.file.source.data.startswith(BOM)), [1]),
         note="the mark is ignored",
+        fix_bytes=lambda data: re.sub(b"^(%b)+" % BOM, b"", data),
         fixed="took off the byte order mark",
     ),
     rule_of_cases(
@@ -353,8 +373,9 @@ RULES = (
             "CR inside a line[ ({count} in all)]; some readers end the line here",
             partial(marks, character="\r"),
             remedy="Remove it",
-            fix="no",
+            fixable=False,
         ),
+        fix_bytes=lambda data: data.replace(b"\r", b"\n"),
         fixed="wrote LF for bare CR",
         blocks_fixing=True,
         chunked=True,
@@ -403,6 +424,7 @@ RULES = (
             lambda table: table.facts.n_crlf if table.facts.n_lf else 0,
         ),
         Case("info", "CRLF line ends, read as LF", lambda table: table.facts.n_crlf),
+        fix=as_rows,
         fixed="wrote LF for CRLF",
     ),
     rule(
@@ -415,6 +437,7 @@ RULES = (
         "Remove it",
         "{count:comment line}; only trec_eval 10 skips comments",
         comment_lines,
+        fix=as_rows,
         fixed="left out comment lines",
     ),
     rule(
@@ -429,6 +452,7 @@ RULES = (
         "{count:blank line}; many readers stop there",
         lambda table: Places(len(table.facts.blank_lines), table.facts.blank_lines),
         given=lambda table, _: table.is_line_based and table.shape.first_line,
+        fix=as_rows,
         fixed="left out blank lines",
     ),
     rule(
@@ -442,6 +466,7 @@ RULES = (
         "no newline at end of file",
         lambda table: not table.facts.final_newline and table.is_line_based,
         given=lambda table, _: table.shape.verdict != "not-text" and table.facts.stopped_at is None,
+        fix=as_rows,
         fixed="ended the last line",
     ),
     rule_of_cases(

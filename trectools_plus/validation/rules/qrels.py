@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from functools import partial
 from itertools import compress
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,9 +16,11 @@ from trectools_plus.text import listed
 from trectools_plus.validation.registry import Case, SeverityName, rule, rule_of_cases
 from trectools_plus.validation.rules.files import (
     CONTINUES,
+    as_rows,
     at_start,
     few_values,
     form_feeds,
+    group_by_query,
     header,
     header_of_table,
     header_with_repeats,
@@ -29,6 +32,9 @@ from trectools_plus.validation.rules.files import (
 )
 from trectools_plus.validation.views.kinds import QrelsView
 from trectools_plus.validation.views.places import NO_ROWS, Pairs, Places
+
+if TYPE_CHECKING:
+    import polars as pl
 
 HIGHEST_SCORED = 10**8
 """The highest grade that is scored: trec_eval uses a counter per grade, here 0.8 GB in total."""
@@ -68,6 +74,14 @@ def fractions(qrels: QrelsView) -> Pairs:
 
 
 fraction = partial(Case, "error", where=fractions, column=4)
+
+
+def write_integers(_: QrelsView, rows: pl.DataFrame) -> pl.DataFrame:
+    """Write grades like ``2.0`` without a point."""
+    import polars as pl
+
+    whole = pl.col("relevance").str.replace(r"^([+-]?[0-9]+)\.0*$", "$1")
+    return rows.with_columns(whole)
 
 
 on_grades = partial(rule, tables=True)
@@ -116,6 +130,11 @@ def repeats(qrels: QrelsView, *, agree: bool) -> Pairs:
     # Q143 reports the type of judgment.
     is_clear = ~(np.isnan(here) | np.isnan(there)) & (qrels.systems is None)
     return again.filter(is_clear & ((here == there) == agree))
+
+
+def leave_out_repeats(qrels: QrelsView, rows: pl.DataFrame) -> pl.DataFrame:
+    """Leave out judgments that are repeated with the same grade."""
+    return rows.filter(~rows["row"].is_in(repeats(qrels, agree=True).rows))
 
 
 def of_other_subtopic(qrels: QrelsView) -> Flags:
@@ -182,6 +201,7 @@ RULES = (
             given=lambda qrels, _: qrels.shape.header_in_rows,
         ),
         note_header("header line {text!q}; trec_eval stops at it", drop_in="refuses"),
+        fix=as_rows,
         fixed="left out the header line",
         drop_in="scores",
     ),
@@ -209,6 +229,7 @@ RULES = (
         "splits there. Put one blank between columns.",
         "Put one blank between columns",
         form_feeds,
+        fix=as_rows,
         fixed="put one blank between columns",
     ),
     row_behind_hash("Q112", "a judgment"),
@@ -269,6 +290,7 @@ RULES = (
         "Group the rows by query",
         CONTINUES,
         returning_queries,
+        fix=group_by_query,
         fixed="grouped the rows by query",
     ),
     rule(
@@ -306,8 +328,9 @@ RULES = (
         fraction(
             "grade {other_relevance} is not a whole number[ (on {count} rows)]; trec_eval ignores "
             "the fraction",
-            fix="no",
+            fixable=False,
         ),
+        fix=write_integers,
         fixed="wrote whole grades without a point",
         drop_in="scores",
     ),
@@ -426,6 +449,7 @@ RULES = (
         partial(repeats, agree=True),
         column=3,
         note="it counts once, but C trec_eval stops",
+        fix=leave_out_repeats,
         fixed="left out repeated judgments",
     ),
     on_grades(

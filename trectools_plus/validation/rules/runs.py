@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from decimal import Decimal, InvalidOperation
 from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -20,12 +21,15 @@ from trectools_plus.text import listed
 from trectools_plus.validation.registry import Case, rule, rule_of_cases
 from trectools_plus.validation.rules.files import (
     CONTINUES,
+    as_rows,
     at_start,
     few_values,
     form_feeds,
+    group_by_query,
     header,
     header_of_table,
     header_with_repeats,
+    in_order,
     invisible_character,
     long_rows,
     returning_queries,
@@ -35,6 +39,9 @@ from trectools_plus.validation.rules.files import (
 from trectools_plus.validation.views.kinds import RunView
 from trectools_plus.validation.views.places import NO_PAIRS, NO_ROWS, Pairs, Places, places_in_query
 from trectools_plus.validation.views.tables import NOT_FINITE, is_row
+
+if TYPE_CHECKING:
+    import polars as pl
 
 
 def other_format(run: RunView) -> Places:
@@ -66,6 +73,30 @@ def bad_tags(run: RunView) -> Flags:
     tags = run.rows.tags.texts(first)
     is_bad = [valid_tag(tag, run.max_tag_length) != tag for tag in tags]
     return np.array(is_bad, np.bool_)[word]
+
+
+def write_q0(run: RunView, rows: pl.DataFrame) -> pl.DataFrame:
+    """Write Q0 in column 2, unless it may contain the documents: it has more values than column 3."""
+    import polars as pl
+
+    n_values, n_documents = (len(ids.numbered()[1]) for ids in (run.rows.second, run.doc_ids))
+    return rows if n_values > n_documents else rows.with_columns(q0=pl.lit("Q0"))
+
+
+def write_one_tag(_: RunView, rows: pl.DataFrame) -> pl.DataFrame:
+    """Write the first tag in all rows."""
+    import polars as pl
+
+    return rows.with_columns(pl.col("tag").first())
+
+
+def write_valid_tags(run: RunView, rows: pl.DataFrame) -> pl.DataFrame:
+    """Replace characters of tags that tools do not accept, and cut long tags."""
+    import polars as pl
+
+    tags = rows["tag"].unique()
+    valid = [valid_tag(tag, run.max_tag_length) for tag in tags]
+    return rows.with_columns(pl.col("tag").replace(tags, valid))
 
 
 READ_AS_MISSING = names_of(
@@ -156,8 +187,18 @@ def is_complete(run: RunView, _: Places) -> bool:
     return not len(run.misshapen) + len(run.file.comments) + len(run.facts.nul)
 
 
+def number_ranks(run: RunView, rows: pl.DataFrame) -> pl.DataFrame:
+    """Number the ranks by falling score, rising rank and falling document id."""
+    import polars as pl
+
+    falling_ids = [~key for key in run.doc_ids.sort_keys()]
+    order = np.lexsort((*falling_ids, run.rank, -run.score, run.blocks.query))
+    rank = pl.int_range(1, pl.len() + 1).over("query_id").cast(pl.String)
+    return in_order(rows, order).with_columns(rank=rank)
+
+
 _NUMBERED = "numbered the ranks 1, 2, 3, … by score"
-on_ranks = partial(rule, fixed=_NUMBERED, blocks_scoring=False)
+on_ranks = partial(rule, fix=number_ranks, fixed=_NUMBERED, blocks_scoring=False)
 _BY_SCORE = "Number the ranks 1, 2, 3, … by score"
 
 
@@ -179,6 +220,11 @@ def falling_ranks(run: RunView) -> Places:
     """Return the rows whose rank is below that of the row before."""
     rows = run.grouped.rows(np.flatnonzero(run.grouped.rank_steps < 0) + 1)
     return Places(len(rows), run.lines(np.sort(rows)))
+
+
+def sort_by_rank(run: RunView, rows: pl.DataFrame) -> pl.DataFrame:
+    """Return the rows by query and rank."""
+    return in_order(rows, run.ranked.all_rows)
 
 
 def descents(run: RunView) -> Places:
@@ -208,6 +254,11 @@ again = partial(
     lambda run: run.repeats,
     column=3,
 )
+
+
+def leave_out_copies(run: RunView, rows: pl.DataFrame) -> pl.DataFrame:
+    """Leave out rows that equal the first row of their document."""
+    return rows.filter(~rows["row"].is_in(run.copies))
 
 
 def rows_beyond_limit(run: RunView) -> Rows:
@@ -331,6 +382,7 @@ RULES = (
         ),
         header_of_table,
         header("header line {text!q}"),
+        fix=as_rows,
         fixed="left out the header line",
         drop_in="scores",
         chunked=False,
@@ -352,6 +404,7 @@ RULES = (
             lambda run: run.facts.n_loose or (run.facts.has_spaces and run.facts.has_tabs),
             given=lambda run, _: run.shape.verdict == "rows",
         ),
+        fix=as_rows,
         fixed="put one blank between columns",
         chunked=False,
     ),
@@ -391,6 +444,7 @@ RULES = (
         "pyserini reads such a run as MS MARCO",
         lambda run: run.rows.second.differ_from("Q0"),
         column=2,
+        fix=write_q0,
         fixed="wrote Q0 in column 2",
         unless=("R108",),
     ),
@@ -410,7 +464,7 @@ RULES = (
             "{view.systems} may name systems, because a query has several of its values",
             lambda run: run.systems is not None,
             remedy="Write a file for each system, or remove the column",
-            fix="no",
+            fixable=False,
         ),
         Case(
             "warning",
@@ -418,8 +472,9 @@ RULES = (
             lambda run: run.rows.tags.differ_from(run.tag),
             column=6,
         ),
-        fix="ask",
+        fix=write_one_tag,
         fixed="wrote one tag",
+        ask=True,
     ),
     rule_of_cases(
         "R152",
@@ -439,8 +494,9 @@ RULES = (
             column=6,
             remedy="Use letters, digits, '_', '.', '-', at most {view.max_tag_length} characters",
         ),
-        fix="ask",
+        fix=write_valid_tags,
         fixed="put the tag in form",
+        ask=True,
     ),
     rule_of_cases(
         "R115",
@@ -522,6 +578,7 @@ RULES = (
             given=is_clear,
             column=4,
         ),
+        fix=number_ranks,
         fixed=_NUMBERED,
         blocks_scoring=False,
     ),
@@ -595,6 +652,7 @@ RULES = (
         "Nothing to do for evaluation; sort by rank for tools that read from the top",
         "rows are not in rank order[ ({count} places in all)]",
         falling_ranks,
+        fix=sort_by_rank,
         fixed="sorted the rows of each query by rank",
     ),
     rule(
@@ -609,6 +667,7 @@ RULES = (
         "Group the rows by query",
         f"{CONTINUES}; streaming checkers miss duplicates here",
         returning_queries,
+        fix=group_by_query,
         fixed="grouped the rows by query",
     ),
     rule(
@@ -688,7 +747,8 @@ RULES = (
         "one row per document, the one with the highest score.",
         "Keep one row per document, the one with the highest score",
         again(given=lambda run, places: run.n_copies == places.count),
-        again(given=lambda run, _: run.facts.bad_utf8 is None, fix="no"),
+        again(given=lambda run, _: run.facts.bad_utf8 is None, fixable=False),
+        fix=leave_out_copies,
         fixed="left out rows that are repeated as they are",
         unless=("R108",),
         tables=True,
