@@ -7,25 +7,23 @@ the copy is checked again until nothing is left to fix.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass
-from functools import partial
+from collections.abc import Iterable, Sequence, Set
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from trectools_plus.choices import MAX_TAG_LENGTH
 from trectools_plus.display import Displayed
 from trectools_plus.errors import FormatError, UsageError
-from trectools_plus.formats.columns.columns import Columns
-from trectools_plus.formats.columns.ids import join_texts
 from trectools_plus.formats.files.content import BOM, FileContent, read_file
 from trectools_plus.formats.files.guards import refuse_overwriting
-from trectools_plus.formats.interchange.names import KINDS, KindName
+from trectools_plus.formats.interchange.names import KindName
 from trectools_plus.formats.lexing import lex
 from trectools_plus.formats.query_chunks import Chunk, iter_query_chunks
 from trectools_plus.formats.writing import open_output
 from trectools_plus.text import plural
-from trectools_plus.validation.engine import View, check_view
+from trectools_plus.validation.engine import check_view
 from trectools_plus.validation.findings import Finding, Fix
 from trectools_plus.validation.parts import (
     NotInPartsError,
@@ -35,12 +33,9 @@ from trectools_plus.validation.parts import (
     view_part,
     with_start,
 )
-from trectools_plus.validation.registry import Rule
+from trectools_plus.validation.registry import FixedRows, Rule
 from trectools_plus.validation.rules import RULES
 from trectools_plus.validation.views.kinds import QrelsView, RunView
-
-if TYPE_CHECKING:
-    import polars as pl
 
 _MAX_ROUNDS = 5
 _CODES = re.compile(r"(?i)([FRQTP][0-9]{3}[, ]*)*")
@@ -153,14 +148,9 @@ def fix_run(
         UsageError: If the output is the input, or a code has no fix for runs.
         InputError: If a file cannot be read, or the output cannot be written.
     """
-    _refuse_unknown("run", path, output, codes)
     settings = ViewSettings(None, max_tag_length)
-    try:
-        if is_read_in_parts(str(path)):
-            return _write_fixed(_in_parts(str(path), settings), path, output, codes)
-    except (NotInPartsError, FormatError):
-        pass  # the whole file is read
-    return _fix_whole("run", settings.view, path, output, codes)
+    source = _Source("run", str(path), settings, in_parts=is_read_in_parts(str(path)))
+    return _write_fixed(source, output, codes)
 
 
 def fix_qrels(path: str | Path, output: str | Path, *, codes: Sequence[str] = ()) -> FixSummary:
@@ -178,84 +168,103 @@ def fix_qrels(path: str | Path, output: str | Path, *, codes: Sequence[str] = ()
         UsageError: If the output is the input, or a code has no fix for qrels.
         InputError: If a file cannot be read, or the output cannot be written.
     """
-    _refuse_unknown("qrels", path, output, codes)
-    return _fix_whole("qrels", QrelsView.of_file, path, output, codes)
+    return _write_fixed(_Source("qrels", str(path), ViewSettings(None)), output, codes)
 
 
 @dataclass(frozen=True)
-class _Reading:
-    """The way to read a file: as a whole, or in chunks of whole queries.
+class _Source:
+    """A file to fix.
 
     Attributes:
-        chunks: Returns the content.
-        view_chunk: Returns the view of a chunk, from its content and its number.
-        view: Returns the view of the file, from all chunks.
+        kind: Its kind.
+        path: Its path.
+        settings: How the views of a run are made.
+        in_parts: Whether it is read in chunks of whole queries, not as a whole.
     """
 
-    chunks: Callable[[], Iterable[Chunk]]
-    view_chunk: Callable[[bytes, int], RunView | QrelsView]
-    view: Callable[[Iterable[Chunk]], RunView | QrelsView]
+    kind: KindName
+    path: str
+    settings: ViewSettings
+    in_parts: bool = False
 
+    @cached_property
+    def data(self) -> bytes:
+        """The whole content."""
+        return read_file(self.path).data
 
-def _in_parts(path: str, settings: ViewSettings) -> _Reading:
-    def view_chunk(data: bytes, number: int) -> RunView:
-        if number and BOM in data:  # a mark at the start of a chunk would be removed
+    def chunks(self) -> Iterable[Chunk]:
+        """Return the content."""
+        if self.in_parts:
+            return with_start(iter_query_chunks(self.path))
+        return [partial(bytes, self.data)]
+
+    def view_chunk(self, data: bytes, *, is_first: bool) -> RunView | QrelsView:
+        """Return the view of a chunk."""
+        if self.in_parts:
+            return view_part(self.path, data, self.settings, is_first=is_first)
+        columns = lex(FileContent(self.path, data), self.kind)
+        return self.settings.view(columns) if self.kind == "run" else QrelsView.of_file(columns)
+
+    def view(self, rounds: Sequence[_Round]) -> RunView | QrelsView:
+        """Return the view of the file after some rounds."""
+        chunks = (
+            partial(self.fixed, chunk, rounds, is_first=number == 0)
+            for number, chunk in enumerate(self.chunks())
+        )
+        if self.in_parts:
+            return read_in_parts(self.path, chunks, self.settings, lambda _: None)[0]
+        return self.view_chunk(b"".join(chunk() for chunk in chunks), is_first=True)
+
+    def fixed(self, chunk: Chunk, rounds: Sequence[_Round], *, is_first: bool) -> bytes:
+        """Return the content of a chunk after some rounds.
+
+        Raises:
+            NotInPartsError: If it depends on the rest of the file.
+        """
+        data = chunk()
+        if not is_first and BOM in data:  # readers remove a mark at the start of a chunk
             raise NotInPartsError
-        return view_part(path, data, settings, is_first=number == 0)
+        for rules, separator in rounds:
+            for rule in rules:
+                data = rule.fix_bytes(data) if rule.fix_bytes else data
+            # Rows are left out (R131) before they are numbered (R120).
+            changes = dict.fromkeys(rule.fix for rule in reversed(rules) if rule.fix)
+            if not changes:
+                continue
+            view = self.view_chunk(data, is_first=is_first)
+            if self.in_parts and not all(rule.fix_chunk(view) for rule in rules if rule.fix_chunk):
+                raise NotInPartsError
+            rows = FixedRows.of(view)
+            for change in changes:
+                rows = change(view, rows)
+            data = rows.text(separator)
+        return data
 
-    def view(chunks: Iterable[Chunk]) -> RunView:
-        return read_in_parts(path, chunks, settings, lambda _: None)[0]
 
-    return _Reading(lambda: with_start(iter_query_chunks(path)), view_chunk, view)
+_Round = tuple[Sequence[Rule], str]
+"""The rules whose fixes are made at once, and the separator of the columns."""
 
 
-def _fix_whole(
-    kind: KindName,
-    view_of: Callable[[Columns], View],
-    path: str | Path,
-    output: str | Path,
-    codes: Sequence[str],
-) -> FixSummary:
+def _write_fixed(source: _Source, output: str | Path, codes: Sequence[str]) -> FixSummary:
+    """Write a file to which fixes are applied until nothing is left to fix."""
+    _check_arguments(source, output, {*codes})
     try:
-        data = read_file(path).data
+        return _write_rounds(source, output, codes)
+    except NotInPartsError:
+        pass
     except FormatError as error:
-        return FixSummary(str(path), None, error.what)
-
-    def view_chunk(data: bytes, _: int) -> View:
-        return view_of(lex(FileContent(str(path), data), kind))
-
-    def view(chunks: Iterable[Chunk]) -> View:
-        return view_chunk(b"".join(chunk() for chunk in chunks), 0)
-
-    reading = _Reading(lambda: [partial(bytes, data)], view_chunk, view)
-    return _write_fixed(reading, path, output, codes)
+        if not source.in_parts:
+            return FixSummary(source.path, None, error.what)
+    return _write_fixed(replace(source, in_parts=False), output, codes)
 
 
-@dataclass(frozen=True)
-class _Round:
-    """Fixes that are made at once.
-
-    Attributes:
-        rules: The rules, by code.
-        separator: The separator of the columns.
-    """
-
-    rules: Sequence[Rule]
-    separator: str
-
-
-def _write_fixed(
-    reading: _Reading, path: str | Path, output: str | Path, codes: Sequence[str]
-) -> FixSummary:
-    """Apply fixes until nothing is left to fix."""
+def _write_rounds(source: _Source, output: str | Path, codes: Sequence[str]) -> FixSummary:
     rounds, applied, wanted = list[_Round](), dict[str, Applied](), dict[str, Finding]()
     for _ in range(_MAX_ROUNDS):
-        chunks = enumerate(reading.chunks())
-        fixed = (partial(_fixed, reading, rounds, number, chunk) for number, chunk in chunks)
-        view, before = reading.view(fixed), wanted.keys()
+        view, before = source.view(rounds), wanted.keys()
         findings = check_view(view)
         if reason := _reason_against(view, findings):
-            return FixSummary(str(path), None, reason)
+            return FixSummary(source.path, None, reason)
         wanted = {
             finding.code: finding
             for finding in findings
@@ -263,23 +272,21 @@ def _write_fixed(
         }
         if wanted.keys() <= before:
             break
-        applied |= {
-            code: Applied(code, finding.name, finding.count, RULES[code].fixed)
-            for code, finding in wanted.items()
-            if code not in applied
-        }
-        only_tabs = view.facts.has_tabs and not view.facts.has_spaces
-        rounds.append(_Round([RULES[code] for code in wanted], "\t" if only_tabs else " "))
+        for code, finding in wanted.items():
+            what = RULES[code].fixed
+            applied.setdefault(code, Applied(code, finding.name, finding.count, what))
+        has_only_tabs = view.facts.has_tabs and not view.facts.has_spaces
+        rounds.append(([RULES[code] for code in wanted], "\t" if has_only_tabs else " "))
     n_before = n_after = 0
     with open_output(output) as stream:
-        for number, chunk in enumerate(reading.chunks()):
+        for number, chunk in enumerate(source.chunks()):
             data = chunk()
-            text = _fixed(reading, rounds, number, partial(bytes, data))
+            text = source.fixed(partial(bytes, data), rounds, is_first=number == 0)
             stream.write(text)
             n_before += len(data.splitlines())
             n_after += len(text.splitlines())
     return FixSummary(
-        str(path),
+        source.path,
         str(output),
         None,
         n_before,
@@ -287,23 +294,6 @@ def _write_fixed(
         tuple(fix for code, fix in applied.items() if code not in wanted),
         tuple(f"{code} {finding.name} is not fixed" for code, finding in wanted.items()),
     )
-
-
-def _fixed(reading: _Reading, rounds: Sequence[_Round], number: int, chunk: Chunk) -> bytes:
-    """Return a chunk after some rounds."""
-    data = chunk()
-    for round_ in rounds:
-        for rule in round_.rules:
-            data = rule.fix_bytes(data) if rule.fix_bytes else data
-        # Rows are left out before ranks are numbered: R131 before R120.
-        changes = dict.fromkeys(rule.fix for rule in reversed(round_.rules) if rule.fix)
-        if changes:
-            view = reading.view_chunk(data, number)
-            rows = _rows_of(view)
-            for change in changes:
-                rows = change(view, rows)
-            data = _text_of(rows, round_.separator)
-    return data
 
 
 def _reason_against(view: RunView | QrelsView, findings: Sequence[Finding]) -> str | None:
@@ -314,33 +304,16 @@ def _reason_against(view: RunView | QrelsView, findings: Sequence[Finding]) -> s
     return f"it is not in TREC form; {view.conversion}" if view.origin else None
 
 
-def _refuse_unknown(
-    kind: KindName, path: str | Path, output: str | Path, codes: Sequence[str]
-) -> None:
+def _check_arguments(source: _Source, output: str | Path, codes: Set[str]) -> None:
     if str(output) == "-":
         raise UsageError(
             "cannot write a fixed file to standard output", where="--fix -", remedy="name a file"
         )
-    refuse_overwriting(output, [path])
-    known = [rule.code for rule in RULES if rule.fixed and rule.on in ("file", kind)]
-    for code in sorted({*codes} - {*known}):
+    refuse_overwriting(output, [source.path])
+    known = [rule.code for rule in RULES if rule.fixed and rule.on in ("file", source.kind)]
+    for code in sorted(codes - {*known}):
         raise UsageError(
-            f"there is no fix {code} for {kind}",
+            f"there is no fix {code} for {source.kind}",
             where="--fix",
             remedy=f"see trectools-plus explain {code}; fixes: {', '.join(known)}",
         )
-
-
-def _rows_of(view: RunView | QrelsView) -> pl.DataFrame:
-    """Return the rows as texts, with their number in ``row``."""
-    rows = view.file.rows.drop("line").slice(int(view.shape.header_in_rows))
-    rows.columns = list(KINDS[view.kind].columns)
-    return rows.with_row_index("row")
-
-
-def _text_of(rows: pl.DataFrame, separator: str) -> bytes:
-    """Return the text of rows: one separator, LF, no comments, headers and blank lines."""
-    import polars as pl
-
-    texts = rows.select(text=pl.concat_str(pl.exclude("row"), separator=separator) + "\n")
-    return join_texts(texts["text"]).encode()

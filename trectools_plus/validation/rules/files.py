@@ -6,16 +6,15 @@ import re
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from trectools_plus.formats.columns.columns import LONG_LINE_BYTES, OddLines
-from trectools_plus.formats.columns.ids import Rows
 from trectools_plus.formats.files.content import BOM
 from trectools_plus.formats.files.limits import MAX_LINE_BYTES
 from trectools_plus.formats.files.opening import SUFFIXES
-from trectools_plus.validation.registry import Case, Rule, rule, rule_of_cases
+from trectools_plus.validation.registry import Case, FixedRows, Rule, rule, rule_of_cases
 from trectools_plus.validation.views.places import Pairs, Places
 from trectools_plus.validation.views.tables import (
     TableView,
@@ -23,9 +22,6 @@ from trectools_plus.validation.views.tables import (
     has_only_bare_cr,
     has_wide_encoding,
 )
-
-if TYPE_CHECKING:
-    import polars as pl
 
 
 def at_start(test: Callable[[Any], object]) -> Callable[[TableView], Places]:
@@ -81,14 +77,9 @@ def long_lines(table: TableView) -> Places:
     return Places(len(facts.long_lines) if table.is_line_based else 0, list(lines))
 
 
-def as_rows(_: TableView, rows: pl.DataFrame) -> pl.DataFrame:
+def as_rows(_: TableView, rows: FixedRows) -> FixedRows:
     """Return the rows: a fixed copy has no other lines, one separator, and LF."""
     return rows
-
-
-def in_order(rows: pl.DataFrame, order: Rows) -> pl.DataFrame:
-    """Return rows in an order of all rows of the view."""
-    return rows[np.argsort(np.argsort(order)[rows["row"].to_numpy()])]
 
 
 # Cases and rules that runs and qrels share
@@ -203,9 +194,9 @@ def returning_queries(table: TableView) -> Pairs:
     return Pairs(rows, rows - 1)
 
 
-def group_by_query(table: TableView, rows: pl.DataFrame) -> pl.DataFrame:
+def group_by_query(table: TableView, rows: FixedRows) -> FixedRows:
     """Return the rows by query, in the order of the first row of each."""
-    return in_order(rows, np.argsort(table.blocks.query, kind="stable"))
+    return rows.in_order(np.argsort(table.blocks.query, kind="stable"))
 
 
 CONTINUES = "query {query_id!v} continues after query {other_query_id!v}[ ({count} places in all)]"

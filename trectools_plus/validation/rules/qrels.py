@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from functools import partial
 from itertools import compress
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,7 +12,7 @@ from trectools_plus.choices import RELEVANT
 from trectools_plus.formats.columns.decimals import DECIMAL, INTEGER
 from trectools_plus.formats.columns.ids import Flags, Rows
 from trectools_plus.text import listed
-from trectools_plus.validation.registry import Case, SeverityName, rule, rule_of_cases
+from trectools_plus.validation.registry import Case, FixedRows, SeverityName, rule, rule_of_cases
 from trectools_plus.validation.rules.files import (
     CONTINUES,
     as_rows,
@@ -32,9 +31,6 @@ from trectools_plus.validation.rules.files import (
 )
 from trectools_plus.validation.views.kinds import QrelsView
 from trectools_plus.validation.views.places import NO_ROWS, Pairs, Places
-
-if TYPE_CHECKING:
-    import polars as pl
 
 HIGHEST_SCORED = 10**8
 """The highest grade that is scored: trec_eval uses a counter per grade, here 0.8 GB in total."""
@@ -76,12 +72,9 @@ def fractions(qrels: QrelsView) -> Pairs:
 fraction = partial(Case, "error", where=fractions, column=4)
 
 
-def write_integers(_: QrelsView, rows: pl.DataFrame) -> pl.DataFrame:
+def write_integers(_: QrelsView, rows: FixedRows) -> FixedRows:
     """Write grades like ``2.0`` without a point."""
-    import polars as pl
-
-    whole = pl.col("relevance").str.replace(r"^([+-]?[0-9]+)\.0*$", "$1")
-    return rows.with_columns(whole)
+    return rows.write("relevance", partial(re.sub, r"^([+-]?[0-9]+)\.0*$", r"\1"))
 
 
 on_grades = partial(rule, tables=True)
@@ -132,9 +125,9 @@ def repeats(qrels: QrelsView, *, agree: bool) -> Pairs:
     return again.filter(is_clear & ((here == there) == agree))
 
 
-def leave_out_repeats(qrels: QrelsView, rows: pl.DataFrame) -> pl.DataFrame:
+def leave_out_repeats(qrels: QrelsView, rows: FixedRows) -> FixedRows:
     """Leave out judgments that are repeated with the same grade."""
-    return rows.filter(~rows["row"].is_in(repeats(qrels, agree=True).rows))
+    return rows.without(repeats(qrels, agree=True).rows)
 
 
 def of_other_subtopic(qrels: QrelsView) -> Flags:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from decimal import Decimal, InvalidOperation
 from functools import partial
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -18,7 +17,7 @@ from trectools_plus.formats.columns.ids import Flags, Ids, Rows
 from trectools_plus.formats.interchange.names import names_of
 from trectools_plus.formats.writing import valid_tag
 from trectools_plus.text import listed
-from trectools_plus.validation.registry import Case, rule, rule_of_cases
+from trectools_plus.validation.registry import Case, FixedRows, rule, rule_of_cases
 from trectools_plus.validation.rules.files import (
     CONTINUES,
     as_rows,
@@ -29,7 +28,6 @@ from trectools_plus.validation.rules.files import (
     header,
     header_of_table,
     header_with_repeats,
-    in_order,
     invisible_character,
     long_rows,
     returning_queries,
@@ -39,9 +37,6 @@ from trectools_plus.validation.rules.files import (
 from trectools_plus.validation.views.kinds import RunView
 from trectools_plus.validation.views.places import NO_PAIRS, NO_ROWS, Pairs, Places, places_in_query
 from trectools_plus.validation.views.tables import NOT_FINITE, is_row
-
-if TYPE_CHECKING:
-    import polars as pl
 
 
 def other_format(run: RunView) -> Places:
@@ -75,28 +70,26 @@ def bad_tags(run: RunView) -> Flags:
     return np.array(is_bad, np.bool_)[word]
 
 
-def write_q0(run: RunView, rows: pl.DataFrame) -> pl.DataFrame:
-    """Write Q0 in column 2, unless it may contain the documents: it has more values than column 3."""
-    import polars as pl
+def is_q0_or_0(run: RunView) -> bool:
+    """Return whether column 2 is Q0 or 0 in all rows, of at least two documents."""
+    others = run.rows.second.take(run.rows.second.differ_from("Q0"))
+    return not len(others.differ_from("0")) and bool(run.doc_ids.changes().any())
 
+
+def write_q0(run: RunView, rows: FixedRows) -> FixedRows:
+    """Write Q0 in column 2, unless it has more values than column 3: it may contain documents."""
     n_values, n_documents = (len(ids.numbered()[1]) for ids in (run.rows.second, run.doc_ids))
-    return rows if n_values > n_documents else rows.with_columns(q0=pl.lit("Q0"))
+    return rows if n_values > n_documents else rows.write("q0", "Q0")
 
 
-def write_one_tag(_: RunView, rows: pl.DataFrame) -> pl.DataFrame:
+def write_one_tag(_: RunView, rows: FixedRows) -> FixedRows:
     """Write the first tag in all rows."""
-    import polars as pl
-
-    return rows.with_columns(pl.col("tag").first())
+    return rows.write("tag", rows.columns["tag"].text(0))
 
 
-def write_valid_tags(run: RunView, rows: pl.DataFrame) -> pl.DataFrame:
+def write_valid_tags(run: RunView, rows: FixedRows) -> FixedRows:
     """Replace characters of tags that tools do not accept, and cut long tags."""
-    import polars as pl
-
-    tags = rows["tag"].unique()
-    valid = [valid_tag(tag, run.max_tag_length) for tag in tags]
-    return rows.with_columns(pl.col("tag").replace(tags, valid))
+    return rows.write("tag", partial(valid_tag, longest=run.max_tag_length))
 
 
 READ_AS_MISSING = names_of(
@@ -187,14 +180,13 @@ def is_complete(run: RunView, _: Places) -> bool:
     return not len(run.misshapen) + len(run.file.comments) + len(run.facts.nul)
 
 
-def number_ranks(run: RunView, rows: pl.DataFrame) -> pl.DataFrame:
+def number_ranks(run: RunView, rows: FixedRows) -> FixedRows:
     """Number the ranks by falling score, rising rank and falling document id."""
-    import polars as pl
-
     falling_ids = [~key for key in run.doc_ids.sort_keys()]
     order = np.lexsort((*falling_ids, run.rank, -run.score, run.blocks.query))
-    rank = pl.int_range(1, pl.len() + 1).over("query_id").cast(pl.String)
-    return in_order(rows, order).with_columns(rank=rank)
+    rows = rows.in_order(order)
+    places = places_in_query(run.blocks.query[rows.row])
+    return rows.write("rank", Ids.of_texts(map(str, range(1, run.deepest + 1))).take(places))
 
 
 _NUMBERED = "numbered the ranks 1, 2, 3, … by score"
@@ -222,9 +214,9 @@ def falling_ranks(run: RunView) -> Places:
     return Places(len(rows), run.lines(np.sort(rows)))
 
 
-def sort_by_rank(run: RunView, rows: pl.DataFrame) -> pl.DataFrame:
+def sort_by_rank(run: RunView, rows: FixedRows) -> FixedRows:
     """Return the rows by query and rank."""
-    return in_order(rows, run.ranked.all_rows)
+    return rows.in_order(run.ranked.all_rows)
 
 
 def descents(run: RunView) -> Places:
@@ -256,9 +248,9 @@ again = partial(
 )
 
 
-def leave_out_copies(run: RunView, rows: pl.DataFrame) -> pl.DataFrame:
+def leave_out_copies(run: RunView, rows: FixedRows) -> FixedRows:
     """Leave out rows that equal the first row of their document."""
-    return rows.filter(~rows["row"].is_in(run.copies))
+    return rows.without(run.copies)
 
 
 def rows_beyond_limit(run: RunView) -> Rows:
@@ -445,6 +437,7 @@ RULES = (
         lambda run: run.rows.second.differ_from("Q0"),
         column=2,
         fix=write_q0,
+        fix_chunk=is_q0_or_0,
         fixed="wrote Q0 in column 2",
         unless=("R108",),
     ),
