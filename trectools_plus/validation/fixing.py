@@ -16,9 +16,10 @@ from typing import Any
 from trectools_plus.choices import MAX_TAG_LENGTH
 from trectools_plus.display import Displayed
 from trectools_plus.errors import FormatError, UsageError
+from trectools_plus.formats.columns.ids import join_texts
 from trectools_plus.formats.files.content import BOM, FileContent, read_file
 from trectools_plus.formats.files.guards import refuse_overwriting
-from trectools_plus.formats.interchange.names import KindName
+from trectools_plus.formats.interchange.names import KINDS, KindName
 from trectools_plus.formats.lexing import lex
 from trectools_plus.formats.query_chunks import Chunk, iter_query_chunks
 from trectools_plus.formats.writing import open_output
@@ -33,7 +34,7 @@ from trectools_plus.validation.parts import (
     view_part,
     with_start,
 )
-from trectools_plus.validation.registry import FixedRows, Rule
+from trectools_plus.validation.registry import Rule
 from trectools_plus.validation.rules import RULES
 from trectools_plus.validation.views.kinds import QrelsView, RunView
 
@@ -227,18 +228,24 @@ class _Source:
         for rules, separator in rounds:
             for rule in rules:
                 data = rule.fix_bytes(data) if rule.fix_bytes else data
-            # Rows are left out (R131) before they are numbered (R120).
-            changes = dict.fromkeys(rule.fix for rule in reversed(rules) if rule.fix)
-            if not changes:
-                continue
-            view = self.view_chunk(data, is_first=is_first)
-            if self.in_parts and not all(rule.fix_chunk(view) for rule in rules if rule.fix_chunk):
-                raise NotInPartsError
-            rows = FixedRows.of(view)
-            for change in changes:
-                rows = change(view, rows)
-            data = rows.text(separator)
+            if not all(rule.fix_bytes for rule in rules):
+                view = self.view_chunk(data, is_first=is_first)
+                data = _fixed_rows(view, rules, separator)
         return data
+
+
+def _fixed_rows(view: RunView | QrelsView, rules: Sequence[Rule], separator: str) -> bytes:
+    """Return the rows with one separator, LF, and no comments, headers and blank lines."""
+    import polars as pl
+
+    rows = view.file.rows.drop("line").slice(int(view.shape.header_in_rows))
+    rows.columns = list(KINDS[view.kind].columns)
+    rows = rows.with_row_index("row")
+    # Rows are left out (R131) before they are numbered (R120).
+    for fix in dict.fromkeys(rule.fix for rule in reversed(rules) if rule.fix):
+        rows = fix(view, rows)
+    texts = rows.select(text=pl.concat_str(pl.exclude("row"), separator=separator) + "\n")
+    return join_texts(texts["text"]).encode()
 
 
 _Round = tuple[Sequence[Rule], str]

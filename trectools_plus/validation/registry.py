@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Literal
-
-import numpy as np
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
 
 from trectools_plus.errors import UsageError
-from trectools_plus.formats.columns.ids import Flags, Ids, Rows
-from trectools_plus.formats.interchange.names import KINDS
 from trectools_plus.validation.findings import DropIn, Finding, Fix, Severity
 from trectools_plus.validation.views.places import LINES_KEPT, Found, Places, sentence
 from trectools_plus.validation.views.tables import TableView
+
+if TYPE_CHECKING:
+    import polars as pl
 
 DEFAULT_MAX_DEPTH = 100
 """Default limit of results per query."""
@@ -23,64 +22,6 @@ TREC_MAX_DEPTH = 1000
 
 Subject = Literal["file", "run", "qrels", "topics", "testset", "pair"]
 SeverityName = Literal["error", "warning", "info"]
-
-
-@dataclass(frozen=True)
-class FixedRows:
-    """Rows that fixes change.
-
-    Attributes:
-        row: Their numbers in the view.
-        columns: Their fields, by the names of the columns of a run or of qrels.
-    """
-
-    row: Rows
-    columns: Mapping[str, Ids]
-
-    @classmethod
-    def of(cls, view: TableView) -> FixedRows:
-        """Return the rows of a file."""
-        fields = list(view.file.fields(has_header=view.shape.header_in_rows))
-        names = enumerate(KINDS[view.kind].columns, 1)
-        columns = {name: Ids.joined([part.ids(field) for part in fields]) for field, name in names}
-        return cls(np.arange(view.n_rows), columns)
-
-    def take(self, places: Rows | Flags) -> FixedRows:
-        """Return some of the rows, in any order."""
-        columns = {name: ids.take(places) for name, ids in self.columns.items()}
-        return FixedRows(self.row[places], columns)
-
-    def without(self, rows: Rows) -> FixedRows:
-        """Leave out some rows of the view."""
-        return self.take(np.isin(self.row, rows, invert=True))
-
-    def in_order(self, order: Rows) -> FixedRows:
-        """Return the rows in an order of all rows of the view."""
-        return self.take(np.argsort(np.argsort(order)[self.row]))
-
-    def write(self, column: str, change: str | Callable[[str], str] | Ids) -> FixedRows:
-        """Write texts in a column: a text in all rows, changed texts, or those of other ids."""
-        ids = self.columns[column]
-        if isinstance(change, str):
-            change = Ids.constant(change, len(ids))
-        elif not isinstance(change, Ids):
-            number, first = ids.numbered()
-            change = Ids.of_texts(map(change, ids.texts(first))).take(number)
-        return replace(self, columns={**self.columns, column: change})
-
-    def text(self, separator: str) -> bytes:
-        """Return the rows with a separator between columns, and LF."""
-        ends = [separator] * (len(self.columns) - 1) + ["\n"]
-        columns = list(zip(self.columns.values(), ends, strict=True))
-        if any(ids.rests for ids, _ in columns):
-            texts = ([text + end for text in ids.texts()] for ids, end in columns)
-            return "".join(map("".join, zip(*texts, strict=True))).encode()
-        words = [
-            word
-            for ids, end in columns
-            for word in (*ids.words, np.full(len(ids), ord(end), np.uint64))
-        ]
-        return np.stack(words, axis=-1).astype("<u8").tobytes().translate(None, b"\0")
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,12 +75,13 @@ class Rule:
         example: A line of output.
         remedy: The way to fix it, in one sentence.
         cases: The cases, of which the first that applies is reported.
-        fix: The change that ``--fix`` makes: a function of the view of a run or of qrels, and of
-            its rows, which other fixes may have changed; it returns the changed rows. A run may be
-            fixed in chunks of whole queries. No fix changes a figure.
-        fix_chunk: Returns whether the fix of a chunk does not depend on the rest of the run.
-        fix_bytes: In place of ``fix``: a function of the content.
-        fixed: The change that the fix makes, in the past tense.
+        fixed: The change that ``--fix`` makes, in the past tense; empty if there is no fix. No
+            fix changes a figure.
+        fix: If rows do not stay as they are: a function of a view, which may be that of a chunk of
+            whole queries, and of its rows, which returns the changed rows. They are a table of
+            texts, with the columns of a run or of qrels, and their numbers in the view in ``row``;
+            other fixes may have changed them.
+        fix_bytes: In place of this, a function of the content of the file.
         ask: True if the fix is only made if the user names the rule.
         unless: Codes of rules that explain the places: the rule is not reported with them.
         tables: True if it also applies to a table that was not read from a file. Rules on ranks
@@ -160,10 +102,9 @@ class Rule:
     example: str
     remedy: str
     cases: tuple[Case, ...] = ()
-    fix: Callable[[Any, FixedRows], FixedRows] | None = None
-    fix_chunk: Callable[[Any], bool] | None = None
-    fix_bytes: Callable[[bytes], bytes] | None = None
     fixed: str = ""
+    fix: Callable[[Any, pl.DataFrame], pl.DataFrame] | None = None
+    fix_bytes: Callable[[bytes], bytes] | None = None
     ask: bool = False
     unless: tuple[str, ...] = ()
     tables: bool = False
@@ -254,9 +195,8 @@ class Rule:
     @property
     def fix_kind(self) -> Fix:
         """Return the way in which ``--fix`` fixes files that break the rule."""
-        if not self.fixed:
-            return Fix.NO
-        return Fix.ASK if self.ask else Fix.SAFE
+        kind = Fix.ASK if self.ask else Fix.SAFE
+        return kind if self.fixed else Fix.NO
 
     @property
     def can_block_scoring(self) -> bool:

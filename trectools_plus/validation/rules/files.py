@@ -6,15 +6,16 @@ import re
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from trectools_plus.formats.columns.columns import LONG_LINE_BYTES, OddLines
+from trectools_plus.formats.columns.ids import Rows
 from trectools_plus.formats.files.content import BOM
 from trectools_plus.formats.files.limits import MAX_LINE_BYTES
 from trectools_plus.formats.files.opening import SUFFIXES
-from trectools_plus.validation.registry import Case, FixedRows, Rule, rule, rule_of_cases
+from trectools_plus.validation.registry import Case, Rule, rule, rule_of_cases
 from trectools_plus.validation.views.places import Pairs, Places
 from trectools_plus.validation.views.tables import (
     TableView,
@@ -22,6 +23,9 @@ from trectools_plus.validation.views.tables import (
     has_only_bare_cr,
     has_wide_encoding,
 )
+
+if TYPE_CHECKING:
+    import polars as pl
 
 
 def at_start(test: Callable[[Any], object]) -> Callable[[TableView], Places]:
@@ -75,11 +79,6 @@ def long_lines(table: TableView) -> Places:
     facts = table.facts
     lines = dict.fromkeys((facts.longest_line_at or 1, *facts.long_lines.tolist()))
     return Places(len(facts.long_lines) if table.is_line_based else 0, list(lines))
-
-
-def as_rows(_: TableView, rows: FixedRows) -> FixedRows:
-    """Return the rows: a fixed copy has no other lines, one separator, and LF."""
-    return rows
 
 
 # Cases and rules that runs and qrels share
@@ -194,9 +193,14 @@ def returning_queries(table: TableView) -> Pairs:
     return Pairs(rows, rows - 1)
 
 
-def group_by_query(table: TableView, rows: FixedRows) -> FixedRows:
+def in_order(rows: pl.DataFrame, order: Rows) -> pl.DataFrame:
+    """Return rows in an order of all rows of the view."""
+    return rows[np.argsort(np.argsort(order)[rows["row"].to_numpy()])]
+
+
+def group_by_query(table: TableView, rows: pl.DataFrame) -> pl.DataFrame:
     """Return the rows by query, in the order of the first row of each."""
-    return rows.in_order(np.argsort(table.blocks.query, kind="stable"))
+    return in_order(rows, np.argsort(table.blocks.query, kind="stable"))
 
 
 CONTINUES = "query {query_id!v} continues after query {other_query_id!v}[ ({count} places in all)]"
@@ -415,7 +419,6 @@ RULES = (
             lambda table: table.facts.n_crlf if table.facts.n_lf else 0,
         ),
         Case("info", "CRLF line ends, read as LF", lambda table: table.facts.n_crlf),
-        fix=as_rows,
         fixed="wrote LF for CRLF",
     ),
     rule(
@@ -428,7 +431,6 @@ RULES = (
         "Remove it",
         "{count:comment line}; only trec_eval 10 skips comments",
         comment_lines,
-        fix=as_rows,
         fixed="left out comment lines",
     ),
     rule(
@@ -443,7 +445,6 @@ RULES = (
         "{count:blank line}; many readers stop there",
         lambda table: Places(len(table.facts.blank_lines), table.facts.blank_lines),
         given=lambda table, _: table.is_line_based and table.shape.first_line,
-        fix=as_rows,
         fixed="left out blank lines",
     ),
     rule(
@@ -457,7 +458,6 @@ RULES = (
         "no newline at end of file",
         lambda table: not table.facts.final_newline and table.is_line_based,
         given=lambda table, _: table.shape.verdict != "not-text" and table.facts.stopped_at is None,
-        fix=as_rows,
         fixed="ended the last line",
     ),
     rule_of_cases(

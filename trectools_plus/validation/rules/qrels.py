@@ -12,10 +12,9 @@ from trectools_plus.choices import RELEVANT
 from trectools_plus.formats.columns.decimals import DECIMAL, INTEGER
 from trectools_plus.formats.columns.ids import Flags, Rows
 from trectools_plus.text import listed
-from trectools_plus.validation.registry import Case, FixedRows, SeverityName, rule, rule_of_cases
+from trectools_plus.validation.registry import Case, SeverityName, rule, rule_of_cases
 from trectools_plus.validation.rules.files import (
     CONTINUES,
-    as_rows,
     at_start,
     few_values,
     form_feeds,
@@ -72,11 +71,6 @@ def fractions(qrels: QrelsView) -> Pairs:
 fraction = partial(Case, "error", where=fractions, column=4)
 
 
-def write_integers(_: QrelsView, rows: FixedRows) -> FixedRows:
-    """Write grades like ``2.0`` without a point."""
-    return rows.write("relevance", partial(re.sub, r"^([+-]?[0-9]+)\.0*$", r"\1"))
-
-
 on_grades = partial(rule, tables=True)
 
 
@@ -123,11 +117,6 @@ def repeats(qrels: QrelsView, *, agree: bool) -> Pairs:
     # Q143 reports the type of judgment.
     is_clear = ~(np.isnan(here) | np.isnan(there)) & (qrels.systems is None)
     return again.filter(is_clear & ((here == there) == agree))
-
-
-def leave_out_repeats(qrels: QrelsView, rows: FixedRows) -> FixedRows:
-    """Leave out judgments that are repeated with the same grade."""
-    return rows.without(repeats(qrels, agree=True).rows)
 
 
 def of_other_subtopic(qrels: QrelsView) -> Flags:
@@ -194,7 +183,6 @@ RULES = (
             given=lambda qrels, _: qrels.shape.header_in_rows,
         ),
         note_header("header line {text!q}; trec_eval stops at it", drop_in="refuses"),
-        fix=as_rows,
         fixed="left out the header line",
         drop_in="scores",
     ),
@@ -222,7 +210,6 @@ RULES = (
         "splits there. Put one blank between columns.",
         "Put one blank between columns",
         form_feeds,
-        fix=as_rows,
         fixed="put one blank between columns",
     ),
     row_behind_hash("Q112", "a judgment"),
@@ -323,7 +310,9 @@ RULES = (
             "the fraction",
             fixable=False,
         ),
-        fix=write_integers,
+        fix=lambda _, rows: rows.with_columns(
+            rows["relevance"].str.replace(r"^([+-]?[0-9]+)\.0*$", "$1")
+        ),
         fixed="wrote whole grades without a point",
         drop_in="scores",
     ),
@@ -442,7 +431,7 @@ RULES = (
         partial(repeats, agree=True),
         column=3,
         note="it counts once, but C trec_eval stops",
-        fix=leave_out_repeats,
+        fix=lambda qrels, rows: rows.filter(~rows["row"].is_in(repeats(qrels, agree=True).rows)),
         fixed="left out repeated judgments",
     ),
     on_grades(

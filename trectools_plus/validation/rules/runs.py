@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from decimal import Decimal, InvalidOperation
 from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -17,10 +18,9 @@ from trectools_plus.formats.columns.ids import Flags, Ids, Rows
 from trectools_plus.formats.interchange.names import names_of
 from trectools_plus.formats.writing import valid_tag
 from trectools_plus.text import listed
-from trectools_plus.validation.registry import Case, FixedRows, rule, rule_of_cases
+from trectools_plus.validation.registry import Case, rule, rule_of_cases
 from trectools_plus.validation.rules.files import (
     CONTINUES,
-    as_rows,
     at_start,
     few_values,
     form_feeds,
@@ -28,6 +28,7 @@ from trectools_plus.validation.rules.files import (
     header,
     header_of_table,
     header_with_repeats,
+    in_order,
     invisible_character,
     long_rows,
     returning_queries,
@@ -37,6 +38,9 @@ from trectools_plus.validation.rules.files import (
 from trectools_plus.validation.views.kinds import RunView
 from trectools_plus.validation.views.places import NO_PAIRS, NO_ROWS, Pairs, Places, places_in_query
 from trectools_plus.validation.views.tables import NOT_FINITE, is_row
+
+if TYPE_CHECKING:
+    import polars as pl
 
 
 def other_format(run: RunView) -> Places:
@@ -70,26 +74,19 @@ def bad_tags(run: RunView) -> Flags:
     return np.array(is_bad, np.bool_)[word]
 
 
-def is_q0_or_0(run: RunView) -> bool:
-    """Return whether column 2 is Q0 or 0 in all rows, of at least two documents."""
-    others = run.rows.second.take(run.rows.second.differ_from("Q0"))
-    return not len(others.differ_from("0")) and bool(run.doc_ids.changes().any())
-
-
-def write_q0(run: RunView, rows: FixedRows) -> FixedRows:
-    """Write Q0 in column 2, unless it has more values than column 3: it may contain documents."""
-    n_values, n_documents = (len(ids.numbered()[1]) for ids in (run.rows.second, run.doc_ids))
-    return rows if n_values > n_documents else rows.write("q0", "Q0")
-
-
-def write_one_tag(_: RunView, rows: FixedRows) -> FixedRows:
-    """Write the first tag in all rows."""
-    return rows.write("tag", rows.columns["tag"].text(0))
-
-
-def write_valid_tags(run: RunView, rows: FixedRows) -> FixedRows:
+def write_valid_tags(run: RunView, rows: pl.DataFrame) -> pl.DataFrame:
     """Replace characters of tags that tools do not accept, and cut long tags."""
-    return rows.write("tag", partial(valid_tag, longest=run.max_tag_length))
+    tags = rows["tag"].unique()
+    valid = [valid_tag(tag, run.max_tag_length) for tag in tags]
+    return rows.with_columns(rows["tag"].replace(tags, valid))
+
+
+def write_q0(run: RunView, rows: pl.DataFrame) -> pl.DataFrame:
+    """Write Q0 in column 2, unless it has more values than column 3: it may contain documents."""
+    import polars as pl
+
+    n_values, n_documents = (len(ids.numbered()[1]) for ids in (run.rows.second, run.doc_ids))
+    return rows if n_values > n_documents else rows.with_columns(q0=pl.lit("Q0"))
 
 
 READ_AS_MISSING = names_of(
@@ -180,13 +177,14 @@ def is_complete(run: RunView, _: Places) -> bool:
     return not len(run.misshapen) + len(run.file.comments) + len(run.facts.nul)
 
 
-def number_ranks(run: RunView, rows: FixedRows) -> FixedRows:
+def number_ranks(run: RunView, rows: pl.DataFrame) -> pl.DataFrame:
     """Number the ranks by falling score, rising rank and falling document id."""
+    import polars as pl
+
     falling_ids = [~key for key in run.doc_ids.sort_keys()]
     order = np.lexsort((*falling_ids, run.rank, -run.score, run.blocks.query))
-    rows = rows.in_order(order)
-    places = places_in_query(run.blocks.query[rows.row])
-    return rows.write("rank", Ids.of_texts(map(str, range(1, run.deepest + 1))).take(places))
+    rank = pl.int_range(1, pl.len() + 1).over("query_id").cast(pl.String)
+    return in_order(rows, order).with_columns(rank=rank)
 
 
 _NUMBERED = "numbered the ranks 1, 2, 3, … by score"
@@ -212,11 +210,6 @@ def falling_ranks(run: RunView) -> Places:
     """Return the rows whose rank is below that of the row before."""
     rows = run.grouped.rows(np.flatnonzero(run.grouped.rank_steps < 0) + 1)
     return Places(len(rows), run.lines(np.sort(rows)))
-
-
-def sort_by_rank(run: RunView, rows: FixedRows) -> FixedRows:
-    """Return the rows by query and rank."""
-    return rows.in_order(run.ranked.all_rows)
 
 
 def descents(run: RunView) -> Places:
@@ -246,11 +239,6 @@ again = partial(
     lambda run: run.repeats,
     column=3,
 )
-
-
-def leave_out_copies(run: RunView, rows: FixedRows) -> FixedRows:
-    """Leave out rows that equal the first row of their document."""
-    return rows.without(run.copies)
 
 
 def rows_beyond_limit(run: RunView) -> Rows:
@@ -374,7 +362,6 @@ RULES = (
         ),
         header_of_table,
         header("header line {text!q}"),
-        fix=as_rows,
         fixed="left out the header line",
         drop_in="scores",
         chunked=False,
@@ -396,7 +383,6 @@ RULES = (
             lambda run: run.facts.n_loose or (run.facts.has_spaces and run.facts.has_tabs),
             given=lambda run, _: run.shape.verdict == "rows",
         ),
-        fix=as_rows,
         fixed="put one blank between columns",
         chunked=False,
     ),
@@ -437,7 +423,6 @@ RULES = (
         lambda run: run.rows.second.differ_from("Q0"),
         column=2,
         fix=write_q0,
-        fix_chunk=is_q0_or_0,
         fixed="wrote Q0 in column 2",
         unless=("R108",),
     ),
@@ -465,7 +450,7 @@ RULES = (
             lambda run: run.rows.tags.differ_from(run.tag),
             column=6,
         ),
-        fix=write_one_tag,
+        fix=lambda _, rows: rows.with_columns(rows["tag"].new_from_index(0, rows.height)),
         fixed="wrote one tag",
         ask=True,
     ),
@@ -645,7 +630,7 @@ RULES = (
         "Nothing to do for evaluation; sort by rank for tools that read from the top",
         "rows are not in rank order[ ({count} places in all)]",
         falling_ranks,
-        fix=sort_by_rank,
+        fix=lambda run, rows: in_order(rows, run.ranked.all_rows),
         fixed="sorted the rows of each query by rank",
     ),
     rule(
@@ -741,7 +726,7 @@ RULES = (
         "Keep one row per document, the one with the highest score",
         again(given=lambda run, places: run.n_copies == places.count),
         again(given=lambda run, _: run.facts.bad_utf8 is None, fixable=False),
-        fix=leave_out_copies,
+        fix=lambda run, rows: rows.filter(~rows["row"].is_in(run.copies)),
         fixed="left out rows that are repeated as they are",
         unless=("R108",),
         tables=True,
