@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import gzip
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from trectools_plus.formats import query_chunks
-from trectools_plus.validation import CATALOGUE, fixing, parts, validate_qrels, validate_run
+from trectools_plus.validation import CATALOGUE, validate_qrels, validate_run
 from trectools_plus.validation.fixing import FixSummary, fix_qrels, fix_run
-from trectools_plus.validation.views.kinds import RunView
 
 SAFE = {rule.code for rule in CATALOGUE if rule.fix_kind == "safe"}
 
@@ -136,71 +132,6 @@ def test_after_a_safe_fix_of_qrels_no_safe_rule_is_broken(tmp_path: Path, conten
     stray = left & {"Q101", "Q102", "Q103", "Q112"}
     conflict = left & {"Q142"}
     assert stray or conflict or not left & {"Q111", "Q141", "Q151", "F104", "F107", "F108", "F109"}
-
-
-@st.composite
-def grouped_runs(draw: st.DrawFn) -> bytes:
-    """Queries one after another, each in a form of its own, and few other lines."""
-    second = st.sampled_from(draw(st.sampled_from([["Q0"], ["Q0", "0"], ["0", "x", "y"]])))
-    tags = draw(st.sampled_from([["t"], ["t", "a+b"]]))
-    lines = [draw(st.sampled_from(["", "qid Q0 docno rank score tag\n", "\ufeff", "\ufeff\ufeff"]))]
-    for query in range(draw(st.integers(2, 5))):
-        lines.append(draw(st.sampled_from(["", "", "", "", "# note\n", "\n", "\ufeff"])))
-        rank = st.sampled_from(
-            draw(st.sampled_from([["0", "1", "2"], ["1", "2", "3", "x", "1.0"]]))
-        )
-        fields = st.tuples(second, st.sampled_from(DOCS[:5]), rank, st.sampled_from(SCORES))
-        for texts in draw(st.lists(fields, min_size=1, max_size=4)):
-            blank, tag, end = draw(BLANKS), draw(st.sampled_from(tags)), draw(ENDS)
-            row = blank.join([f"q{query}", *texts, tag]) + end
-            lines += [row] * draw(st.sampled_from([1, 1, 1, 1, 2]))
-    return "".join(lines).encode()
-
-
-@SETTINGS
-@example(b"".join(b"q%d 0  d%d 1 1 t\n" % (n, n) for n in range(9)), 30, [])
-@given(grouped_runs(), st.integers(40, 160), st.lists(st.sampled_from(RUN_ASKS), max_size=2))
-def test_a_run_is_fixed_in_chunks_as_it_is_as_a_whole(
-    tmp_path: Path, content: bytes, size: int, codes: list[str]
-) -> None:
-    path = tmp_path / "in"
-    path.write_bytes(content)
-
-    def fix(size: int) -> tuple[dict[str, object], bytes | None]:
-        (tmp_path / "out").unlink(missing_ok=True)
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(parts, "CHUNK_BYTES", size)
-            patch.setattr(query_chunks, "CHUNK_BYTES", size)
-            patch.setattr(parts, "SNIFFED_BYTES", 1)
-            summary = fix_run(path, tmp_path / "out", codes=codes)
-        return summary.to_dict(), summary.output and (tmp_path / "out").read_bytes()
-
-    assert fix(size) == fix(1 << 20)
-
-
-@pytest.mark.parametrize("compression", ["", ".gz"])
-def test_only_the_queries_of_a_chunk_are_in_memory(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, compression: str
-) -> None:
-    places = [(query, place) for query in range(99) for place in range(9)]
-    rows = "".join(f"{query} 0  d{n} {n} {9 - n} t\r\n" for query, n in places)
-    path = tmp_path / f"in{compression}"
-    path.write_bytes(gzip.compress(rows.encode()) if compression else rows.encode())
-    monkeypatch.setattr(parts, "CHUNK_BYTES", 100)
-    monkeypatch.setattr(query_chunks, "CHUNK_BYTES", 4096)
-    sizes = []
-    lex_part = parts.view_part
-
-    def view_part(path: str, data: bytes, *args: Any, **kwargs: Any) -> RunView:
-        sizes.append(len(data))
-        return lex_part(path, data, *args, **kwargs)
-
-    monkeypatch.setattr(fixing, "view_part", view_part)
-    assert fix_run(path, tmp_path / "out").lines_after == 891
-    fixed = "".join(f"{query} Q0 d{n} {n + 1} {9 - n} t\n" for query, n in places)
-    assert (tmp_path / "out").read_text() == fixed
-    assert len(sizes) > 2
-    assert max(sizes) < 2 * 4096
 
 
 VALID_RUNS = files(

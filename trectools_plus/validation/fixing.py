@@ -7,33 +7,25 @@ the copy is checked again until nothing is left to fix.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence, Set
-from dataclasses import asdict, dataclass, replace
-from functools import cached_property, partial
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from trectools_plus.choices import MAX_TAG_LENGTH
 from trectools_plus.display import Displayed
 from trectools_plus.errors import FormatError, UsageError
+from trectools_plus.formats.columns.columns import Columns
 from trectools_plus.formats.columns.ids import join_texts
-from trectools_plus.formats.files.content import BOM, FileContent, read_file
+from trectools_plus.formats.files.content import FileContent, read_file
 from trectools_plus.formats.files.guards import refuse_overwriting
 from trectools_plus.formats.interchange.names import KINDS, KindName
 from trectools_plus.formats.lexing import lex
-from trectools_plus.formats.query_chunks import Chunk, iter_query_chunks
 from trectools_plus.formats.writing import open_output
 from trectools_plus.text import plural
-from trectools_plus.validation.engine import check_view
+from trectools_plus.validation.engine import View, check_view
 from trectools_plus.validation.findings import Finding, Fix
-from trectools_plus.validation.parts import (
-    NotInPartsError,
-    ViewSettings,
-    is_read_in_parts,
-    read_in_parts,
-    view_part,
-    with_start,
-)
+from trectools_plus.validation.parts import ViewSettings
 from trectools_plus.validation.registry import Rule
 from trectools_plus.validation.rules import RULES
 from trectools_plus.validation.views.kinds import QrelsView, RunView
@@ -149,9 +141,8 @@ def fix_run(
         UsageError: If the output is the input, or a code has no fix for runs.
         InputError: If a file cannot be read, or the output cannot be written.
     """
-    settings = ViewSettings(None, max_tag_length)
-    source = _Source("run", str(path), settings, in_parts=is_read_in_parts(str(path)))
-    return _write_fixed(source, output, codes)
+    view_of = ViewSettings(None, max_tag_length).view
+    return _write_fixed("run", view_of, path, output, codes)
 
 
 def fix_qrels(path: str | Path, output: str | Path, *, codes: Sequence[str] = ()) -> FixSummary:
@@ -169,106 +160,25 @@ def fix_qrels(path: str | Path, output: str | Path, *, codes: Sequence[str] = ()
         UsageError: If the output is the input, or a code has no fix for qrels.
         InputError: If a file cannot be read, or the output cannot be written.
     """
-    return _write_fixed(_Source("qrels", str(path), ViewSettings(None)), output, codes)
+    return _write_fixed("qrels", QrelsView.of_file, path, output, codes)
 
 
-@dataclass(frozen=True)
-class _Source:
-    """A file to fix.
-
-    Attributes:
-        kind: Its kind.
-        path: Its path.
-        settings: How the views of a run are made.
-        in_parts: Whether it is read in chunks of whole queries, not as a whole.
-    """
-
-    kind: KindName
-    path: str
-    settings: ViewSettings
-    in_parts: bool = False
-
-    @cached_property
-    def data(self) -> bytes:
-        """The whole content."""
-        return read_file(self.path).data
-
-    def chunks(self) -> Iterable[Chunk]:
-        """Return the content."""
-        if self.in_parts:
-            return with_start(iter_query_chunks(self.path))
-        return [partial(bytes, self.data)]
-
-    def view_chunk(self, data: bytes, *, is_first: bool) -> RunView | QrelsView:
-        """Return the view of a chunk."""
-        if self.in_parts:
-            return view_part(self.path, data, self.settings, is_first=is_first)
-        columns = lex(FileContent(self.path, data), self.kind)
-        return self.settings.view(columns) if self.kind == "run" else QrelsView.of_file(columns)
-
-    def view(self, rounds: Sequence[_Round]) -> RunView | QrelsView:
-        """Return the view of the file after some rounds."""
-        chunks = (
-            partial(self.fixed, chunk, rounds, is_first=number == 0)
-            for number, chunk in enumerate(self.chunks())
-        )
-        if self.in_parts:
-            return read_in_parts(self.path, chunks, self.settings, lambda _: None)[0]
-        return self.view_chunk(b"".join(chunk() for chunk in chunks), is_first=True)
-
-    def fixed(self, chunk: Chunk, rounds: Sequence[_Round], *, is_first: bool) -> bytes:
-        """Return the content of a chunk after some rounds.
-
-        Raises:
-            NotInPartsError: If it depends on the rest of the file.
-        """
-        data = chunk()
-        if not is_first and BOM in data:  # readers remove a mark at the start of a chunk
-            raise NotInPartsError
-        for rules, separator in rounds:
-            for rule in rules:
-                data = rule.fix_bytes(data) if rule.fix_bytes else data
-            if not all(rule.fix_bytes for rule in rules):
-                view = self.view_chunk(data, is_first=is_first)
-                data = _fixed_rows(view, rules, separator)
-        return data
-
-
-def _fixed_rows(view: RunView | QrelsView, rules: Sequence[Rule], separator: str) -> bytes:
-    """Return the rows with one separator, LF, and no comments, headers and blank lines."""
-    import polars as pl
-
-    rows = view.file.rows.drop("line").slice(int(view.shape.header_in_rows))
-    rows.columns = list(KINDS[view.kind].columns)
-    rows = rows.with_row_index("row")
-    # Rows are left out (R131) before they are numbered (R120).
-    for fix in dict.fromkeys(rule.fix for rule in reversed(rules) if rule.fix):
-        rows = fix(view, rows)
-    texts = rows.select(text=pl.concat_str(pl.exclude("row"), separator=separator) + "\n")
-    return join_texts(texts["text"]).encode()
-
-
-_Round = tuple[Sequence[Rule], str]
-"""The rules whose fixes are made at once, and the separator of the columns."""
-
-
-def _write_fixed(source: _Source, output: str | Path, codes: Sequence[str]) -> FixSummary:
-    """Write a file to which fixes are applied until nothing is left to fix."""
-    _check_arguments(source, output, {*codes})
+def _write_fixed(
+    kind: KindName,
+    view_of: Callable[[Columns], View],
+    path: str | Path,
+    output: str | Path,
+    codes: Sequence[str],
+) -> FixSummary:
+    """Apply fixes until nothing is left to fix."""
+    _check_arguments(kind, path, output, codes)
     try:
-        return _write_rounds(source, output, codes)
-    except NotInPartsError:
-        pass
+        source = read_file(path)
     except FormatError as error:
-        if not source.in_parts:
-            return FixSummary(source.path, None, error.what)
-    return _write_fixed(replace(source, in_parts=False), output, codes)
-
-
-def _write_rounds(source: _Source, output: str | Path, codes: Sequence[str]) -> FixSummary:
-    rounds, applied, wanted = list[_Round](), dict[str, Applied](), dict[str, Finding]()
+        return FixSummary(str(path), None, error.what)
+    text, applied, wanted = source.data, dict[str, Applied](), dict[str, Finding]()
     for _ in range(_MAX_ROUNDS):
-        view, before = source.view(rounds), wanted.keys()
+        view, before = view_of(lex(FileContent(str(path), text), kind)), text
         findings = check_view(view)
         if reason := _reason_against(view, findings):
             return FixSummary(source.path, None, reason)
@@ -277,30 +187,46 @@ def _write_rounds(source: _Source, output: str | Path, codes: Sequence[str]) -> 
             for finding in findings
             if finding.fix is Fix.SAFE or (finding.fix is Fix.ASK and finding.code in codes)
         }
-        if wanted.keys() <= before:
+        text = _fixed(view, [RULES[code] for code in wanted])
+        if text == before:
             break
         for code, finding in wanted.items():
             what = RULES[code].fixed
             applied.setdefault(code, Applied(code, finding.name, finding.count, what))
-        has_only_tabs = view.facts.has_tabs and not view.facts.has_spaces
-        rounds.append(([RULES[code] for code in wanted], "\t" if has_only_tabs else " "))
-    n_before = n_after = 0
     with open_output(output) as stream:
-        for number, chunk in enumerate(source.chunks()):
-            data = chunk()
-            text = source.fixed(partial(bytes, data), rounds, is_first=number == 0)
-            stream.write(text)
-            n_before += len(data.splitlines())
-            n_after += len(text.splitlines())
+        stream.write(text)
     return FixSummary(
         source.path,
         str(output),
         None,
-        n_before,
-        n_after,
+        len(source.data.splitlines()),
+        len(text.splitlines()),
         tuple(fix for code, fix in applied.items() if code not in wanted),
         tuple(f"{code} {finding.name} is not fixed" for code, finding in wanted.items()),
     )
+
+
+def _fixed(view: RunView | QrelsView, rules: Sequence[Rule]) -> bytes:
+    """Return the content after some fixes.
+
+    A fix of rows leaves out other lines, and writes one separator between columns, and LF.
+    """
+    content, of_bytes = view.file.source.data, [rule.fix_bytes for rule in rules if rule.fix_bytes]
+    for change in of_bytes:
+        content = change(content)
+    if of_bytes or not rules:
+        return content
+    import polars as pl
+
+    rows = view.file.rows.drop("line").slice(int(view.shape.header_in_rows))
+    rows.columns = list(KINDS[view.kind].columns)
+    rows = rows.with_row_index("row")
+    # Rows are left out (R131) before they are numbered (R120).
+    for fix in dict.fromkeys(rule.fix for rule in reversed(rules) if rule.fix):
+        rows = fix(view, rows)
+    separator = "\t" if view.facts.has_tabs and not view.facts.has_spaces else " "
+    texts = rows.select(text=pl.concat_str(pl.exclude("row"), separator=separator) + "\n")
+    return join_texts(texts["text"]).encode()
 
 
 def _reason_against(view: RunView | QrelsView, findings: Sequence[Finding]) -> str | None:
@@ -311,16 +237,19 @@ def _reason_against(view: RunView | QrelsView, findings: Sequence[Finding]) -> s
     return f"it is not in TREC form; {view.conversion}" if view.origin else None
 
 
-def _check_arguments(source: _Source, output: str | Path, codes: Set[str]) -> None:
+def _check_arguments(
+    kind: KindName, path: str | Path, output: str | Path, codes: Sequence[str]
+) -> None:
     if str(output) == "-":
         raise UsageError(
             "cannot write a fixed file to standard output", where="--fix -", remedy="name a file"
         )
-    refuse_overwriting(output, [source.path])
-    known = [rule.code for rule in RULES if rule.fixed and rule.on in ("file", source.kind)]
-    for code in sorted(codes - {*known}):
-        raise UsageError(
-            f"there is no fix {code} for {source.kind}",
-            where="--fix",
-            remedy=f"see trectools-plus explain {code}; fixes: {', '.join(known)}",
-        )
+    refuse_overwriting(output, [path])
+    known = [rule.code for rule in RULES if rule.fixed and rule.on in ("file", kind)]
+    for code in codes:
+        if code not in known:
+            raise UsageError(
+                f"there is no fix {code} for {kind}",
+                where="--fix",
+                remedy=f"see trectools-plus explain {code}; fixes: {', '.join(known)}",
+            )

@@ -192,20 +192,16 @@ def read_in_parts(
 
     n_processes = Path(path).stat().st_size // _BYTES_PER_PROCESS if is_plain_file(path) else 1
     map_chunks = partial(map_in_copies, most=n_processes) if n_processes > 1 else map
-    parts = list(map_chunks(read, enumerate(with_start(chunks))))
+    parts = list(map_chunks(read, enumerate(_with_start(chunks))))
     if not parts:
         raise NotInPartsError
     return join_parts([part for part, _ in parts]), [result for _, result in parts]
 
 
-def is_read_in_parts(path: str) -> bool:
-    """Return whether a file has several chunks and is not a pipe, which cannot be read twice."""
-    return Path(path).is_file() and Path(path).stat().st_size >= CHUNK_BYTES
-
-
 def view_in_parts(path: str, settings: ViewSettings) -> RunView | None:
     """Return the view of a run in several parts; ``None`` if it must be read as a whole."""
-    if not is_read_in_parts(path):
+    # A pipe cannot be read twice.
+    if not Path(path).is_file() or Path(path).stat().st_size < CHUNK_BYTES:
         return None
     if settings.qrels is not None:
         _ = settings.qrels.pairs  # made once for all processes
@@ -217,7 +213,7 @@ def view_in_parts(path: str, settings: ViewSettings) -> RunView | None:
     return view if PairView(view, settings.qrels).facts.n_common or not settings.qrels else None
 
 
-def with_start(chunks: Iterable[Chunk]) -> Iterator[Chunk]:
+def _with_start(chunks: Iterable[Chunk]) -> Iterator[Chunk]:
     """Yield chunks, the first of them so large that it shows what kind of file it is."""
     chunks = iter(chunks)
     start = b""

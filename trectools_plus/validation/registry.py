@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from trectools_plus.errors import UsageError
 from trectools_plus.validation.findings import DropIn, Finding, Fix, Severity
@@ -19,6 +19,10 @@ DEFAULT_MAX_DEPTH = 100
 
 TREC_MAX_DEPTH = 1000
 """Limit of results per query in the profile ``trec``."""
+
+Texts: TypeAlias = "pl.DataFrame"
+"""Rows that fixes change: texts, by the names of the columns of a run or of qrels, and ``row``, the
+number of the row in the view."""
 
 Subject = Literal["file", "run", "qrels", "topics", "testset", "pair"]
 SeverityName = Literal["error", "warning", "info"]
@@ -78,9 +82,8 @@ class Rule:
         fixed: The change that ``--fix`` makes, in the past tense; empty if there is no fix. No
             fix changes a figure.
         fix: If rows do not stay as they are: a function of a view, which may be that of a chunk of
-            whole queries, and of its rows, which returns the changed rows. They are a table of
-            texts, with the columns of a run or of qrels, and their numbers in the view in ``row``;
-            other fixes may have changed them.
+            whole queries, and of its rows, which other fixes may have changed; it returns the
+            changed rows.
         fix_bytes: In place of this, a function of the content of the file.
         ask: True if the fix is only made if the user names the rule.
         unless: Codes of rules that explain the places: the rule is not reported with them.
@@ -103,7 +106,7 @@ class Rule:
     remedy: str
     cases: tuple[Case, ...] = ()
     fixed: str = ""
-    fix: Callable[[Any, pl.DataFrame], pl.DataFrame] | None = None
+    fix: Callable[[Any, Texts], Texts] | None = None
     fix_bytes: Callable[[bytes], bytes] | None = None
     ask: bool = False
     unless: tuple[str, ...] = ()
@@ -195,8 +198,7 @@ class Rule:
     @property
     def fix_kind(self) -> Fix:
         """Return the way in which ``--fix`` fixes files that break the rule."""
-        kind = Fix.ASK if self.ask else Fix.SAFE
-        return kind if self.fixed else Fix.NO
+        return Fix.ASK if self.ask else Fix.SAFE if self.fixed else Fix.NO
 
     @property
     def can_block_scoring(self) -> bool:
@@ -215,27 +217,6 @@ _KINDS: dict[str, Subject] = {
 }
 
 
-def rule_of_cases(
-    code: str,
-    name: str,
-    severity: SeverityName,
-    checks: str,
-    rationale: str,
-    example: str,
-    remedy: str,
-    *cases: Case,
-    **further: Any,
-) -> Rule:
-    """Return a rule; see :class:`Rule`.
-
-    The places of rules on runs are found in chunks, and rules on pairs apply to tables, unless
-    ``further`` says otherwise.
-    """
-    usual = {"chunked": code[0] == "R", "tables": code[0] == "P", **further}
-    kind = _KINDS.get(code[:2]) or _KINDS[code[0]]
-    return Rule(code, name, kind, severity, checks, rationale, example, remedy, cases, **usual)
-
-
 def rule(
     code: str,
     name: str,
@@ -244,19 +225,35 @@ def rule(
     rationale: str,
     example: str,
     remedy: str,
-    message: str = "",
-    where: Callable[[Any], Found] | None = None,
+    *cases: Any,
     **further: Any,
 ) -> Rule:
-    """Return a rule of one case, or of none if the reader of a file finds the places."""
+    """Return a rule; see :class:`Rule`.
+
+    The places of rules on runs are found in chunks, and rules on pairs apply to tables, unless
+    ``further`` says otherwise.
+
+    Args:
+        code: Its code.
+        name: Its name.
+        severity: Its severity.
+        checks: Its condition.
+        rationale: Its consequence.
+        example: A line of output.
+        remedy: The way to fix it.
+        cases: Its cases; or, of a rule of one case, the message, and the function that returns the
+            places; or nothing if the reader of a file finds the places.
+        further: Further attributes of the rule, or of its only case.
+    """
     of_case = {
         field: further.pop(field)
         for field in {"given", "column", "note", "blocks"} & further.keys()
     }
-    cases = [Case(severity, message, where, **of_case)] if where else []
-    return rule_of_cases(
-        code, name, severity, checks, rationale, example, remedy, *cases, **further
-    )
+    if cases and isinstance(cases[0], str):
+        cases = (Case(severity, *cases, **of_case),)
+    usual = {"chunked": code[0] == "R", "tables": code[0] == "P", **further}
+    kind = _KINDS.get(code[:2]) or _KINDS[code[0]]
+    return Rule(code, name, kind, severity, checks, rationale, example, remedy, cases, **usual)
 
 
 class Registry:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from trectools_plus.formats.columns.ids import Rows
 from trectools_plus.formats.files.content import BOM
 from trectools_plus.formats.files.limits import MAX_LINE_BYTES
 from trectools_plus.formats.files.opening import SUFFIXES
-from trectools_plus.validation.registry import Case, Rule, rule, rule_of_cases
+from trectools_plus.validation.registry import Case, Rule, Texts, rule
 from trectools_plus.validation.views.places import Pairs, Places
 from trectools_plus.validation.views.tables import (
     TableView,
@@ -23,9 +23,6 @@ from trectools_plus.validation.views.tables import (
     has_only_bare_cr,
     has_wide_encoding,
 )
-
-if TYPE_CHECKING:
-    import polars as pl
 
 
 def at_start(test: Callable[[Any], object]) -> Callable[[TableView], Places]:
@@ -167,7 +164,7 @@ header_with_repeats = partial(
 def row_behind_hash(code: str, row: str) -> Rule:
     """Return the rule on comment lines that look like rows."""
     case = partial(Case, where=lambda table: table.commented_out_rows)
-    return rule_of_cases(
+    return rule(
         code,
         "row-behind-hash",
         "warning",
@@ -193,12 +190,12 @@ def returning_queries(table: TableView) -> Pairs:
     return Pairs(rows, rows - 1)
 
 
-def in_order(rows: pl.DataFrame, order: Rows) -> pl.DataFrame:
+def in_order(rows: Texts, order: Rows) -> Texts:
     """Return rows in an order of all rows of the view."""
-    return rows[np.argsort(np.argsort(order)[rows["row"].to_numpy()])]
+    return rows[np.argsort(np.argsort(order)[rows["row"]])]
 
 
-def group_by_query(table: TableView, rows: pl.DataFrame) -> pl.DataFrame:
+def group_by_query(table: TableView, rows: Texts) -> Texts:
     """Return the rows by query, in the order of the first row of each."""
     return in_order(rows, np.argsort(table.blocks.query, kind="stable"))
 
@@ -257,7 +254,7 @@ def lines_with(table: TableView, pattern: re.Pattern[bytes]) -> Places:
 
 def invisible_character(code: str) -> Rule:
     """Return the rule on invisible characters in rows."""
-    return rule_of_cases(
+    return rule(
         code,
         "invisible-character",
         "error",
@@ -325,7 +322,7 @@ RULES = (
         fix_bytes=lambda data: re.sub(b"^(%b)+" % BOM, b"", data),
         fixed="took off the byte order mark",
     ),
-    rule_of_cases(
+    rule(
         "F103",
         "not-utf8",
         "error",
@@ -346,7 +343,7 @@ RULES = (
         drop_in="scores",
         blocks_fixing=True,
     ),
-    rule_of_cases(
+    rule(
         "F105",
         "bare-cr",
         "error",
@@ -404,7 +401,7 @@ RULES = (
         tables=True,
         blocks_fixing=True,
     ),
-    rule_of_cases(
+    rule(
         "F104",
         "crlf",
         "info",
@@ -460,7 +457,7 @@ RULES = (
         given=lambda table, _: table.shape.verdict != "not-text" and table.facts.stopped_at is None,
         fixed="ended the last line",
     ),
-    rule_of_cases(
+    rule(
         "F110",
         "long-line",
         "warning",

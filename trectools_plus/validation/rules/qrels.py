@@ -12,7 +12,7 @@ from trectools_plus.choices import RELEVANT
 from trectools_plus.formats.columns.decimals import DECIMAL, INTEGER
 from trectools_plus.formats.columns.ids import Flags, Rows
 from trectools_plus.text import listed
-from trectools_plus.validation.registry import Case, SeverityName, rule, rule_of_cases
+from trectools_plus.validation.registry import Case, SeverityName, rule
 from trectools_plus.validation.rules.files import (
     CONTINUES,
     at_start,
@@ -126,7 +126,7 @@ def of_other_subtopic(qrels: QrelsView) -> Flags:
 
 
 RULES = (
-    rule_of_cases(
+    rule(
         "Q101",
         "too-few-columns",
         "error",
@@ -143,7 +143,7 @@ RULES = (
         without_header,
         blocks_fixing=True,
     ),
-    rule_of_cases(
+    rule(
         "Q102",
         "too-many-columns",
         "error",
@@ -162,7 +162,7 @@ RULES = (
         ),
         blocks_fixing=True,
     ),
-    rule_of_cases(
+    rule(
         "Q103",
         "header-line",
         "error",
@@ -199,7 +199,7 @@ RULES = (
         at_start(lambda qrels: qrels.shape.verdict == "wrong-kind"),
         blocks_fixing=True,
     ),
-    rule_of_cases(
+    rule(
         "Q106",
         "odd-spacing",
         "warning",
@@ -214,7 +214,7 @@ RULES = (
     ),
     row_behind_hash("Q112", "a judgment"),
     invisible_character("Q114"),
-    rule_of_cases(
+    rule(
         "Q108",
         "columns-swapped",
         "error",
@@ -238,7 +238,7 @@ RULES = (
             "it is a file of SMART, without --columns: {view.conversion} --output OUT",
         ),
     ),
-    rule_of_cases(
+    rule(
         "Q135",
         "grade-in-column-2",
         "error",
@@ -288,7 +288,7 @@ RULES = (
         column=4,
         drop_in="scores",
     ),
-    rule_of_cases(
+    rule(
         "Q111",
         "fractional-grade",
         "error",
@@ -331,7 +331,7 @@ RULES = (
         lambda qrels: qrels.grade < 0,
         column=4,
     ),
-    rule_of_cases(
+    on_grades(
         "Q122",
         "grade-range",
         "error",
@@ -346,7 +346,6 @@ RULES = (
         _above(127, "error", "it outweighs all others, and trec_eval's memory grows with it"),
         _above(10, "warning", "exponential gain is 2^grade, so it outweighs all others"),
         _above(4, "info", "gdeval and ERR stop above 4"),
-        tables=True,
     ),
     on_grades(
         "Q131",
@@ -363,7 +362,7 @@ RULES = (
         lambda qrels: first_rows(qrels, qrels.highest < RELEVANT),
         given=lambda qrels, _: not is_nothing_relevant(qrels),
     ),
-    rule_of_cases(
+    on_grades(
         "Q132",
         "only-negative",
         "error",
@@ -386,7 +385,6 @@ RULES = (
             lambda qrels: first_rows(qrels, qrels.highest < 0),
         ),
         blocks_scoring=False,
-        tables=True,
     ),
     on_grades(
         "Q133",
@@ -449,7 +447,7 @@ RULES = (
         partial(repeats, agree=False),
         column=4,
     ),
-    rule_of_cases(
+    on_grades(
         "Q143",
         "looks-diversity",
         "error",
@@ -473,6 +471,5 @@ RULES = (
             lambda qrels: qrels.repeats.filter(of_other_subtopic(qrels)),
             column=3,
         ),
-        tables=True,
     ),
 )

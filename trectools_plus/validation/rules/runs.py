@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from decimal import Decimal, InvalidOperation
 from functools import partial
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -18,7 +17,7 @@ from trectools_plus.formats.columns.ids import Flags, Ids, Rows
 from trectools_plus.formats.interchange.names import names_of
 from trectools_plus.formats.writing import valid_tag
 from trectools_plus.text import listed
-from trectools_plus.validation.registry import Case, rule, rule_of_cases
+from trectools_plus.validation.registry import Case, Texts, rule
 from trectools_plus.validation.rules.files import (
     CONTINUES,
     at_start,
@@ -38,9 +37,6 @@ from trectools_plus.validation.rules.files import (
 from trectools_plus.validation.views.kinds import RunView
 from trectools_plus.validation.views.places import NO_PAIRS, NO_ROWS, Pairs, Places, places_in_query
 from trectools_plus.validation.views.tables import NOT_FINITE, is_row
-
-if TYPE_CHECKING:
-    import polars as pl
 
 
 def other_format(run: RunView) -> Places:
@@ -74,14 +70,14 @@ def bad_tags(run: RunView) -> Flags:
     return np.array(is_bad, np.bool_)[word]
 
 
-def write_valid_tags(run: RunView, rows: pl.DataFrame) -> pl.DataFrame:
+def write_valid_tags(run: RunView, rows: Texts) -> Texts:
     """Replace characters of tags that tools do not accept, and cut long tags."""
     tags = rows["tag"].unique()
     valid = [valid_tag(tag, run.max_tag_length) for tag in tags]
     return rows.with_columns(rows["tag"].replace(tags, valid))
 
 
-def write_q0(run: RunView, rows: pl.DataFrame) -> pl.DataFrame:
+def write_q0(run: RunView, rows: Texts) -> Texts:
     """Write Q0 in column 2, unless it has more values than column 3: it may contain documents."""
     import polars as pl
 
@@ -177,7 +173,7 @@ def is_complete(run: RunView, _: Places) -> bool:
     return not len(run.misshapen) + len(run.file.comments) + len(run.facts.nul)
 
 
-def number_ranks(run: RunView, rows: pl.DataFrame) -> pl.DataFrame:
+def number_ranks(run: RunView, rows: Texts) -> Texts:
     """Number the ranks by falling score, rising rank and falling document id."""
     import polars as pl
 
@@ -282,7 +278,7 @@ def _differ(left: str, right: str) -> bool:
 
 
 RULES = (
-    rule_of_cases(
+    rule(
         "R101",
         "too-few-columns",
         "error",
@@ -316,7 +312,7 @@ RULES = (
         drop_in="scores",
         blocks_fixing=True,
     ),
-    rule_of_cases(
+    rule(
         "R103",
         "other-format",
         "error",
@@ -347,7 +343,7 @@ RULES = (
         blocks_fixing=True,
         chunked=False,
     ),
-    rule_of_cases(
+    rule(
         "R105",
         "header-line",
         "error",
@@ -366,7 +362,7 @@ RULES = (
         drop_in="scores",
         chunked=False,
     ),
-    rule_of_cases(
+    rule(
         "R106",
         "odd-spacing",
         "info",
@@ -388,7 +384,7 @@ RULES = (
     ),
     row_behind_hash("R112", "a row"),
     invisible_character("R114"),
-    rule_of_cases(
+    rule(
         "R108",
         "columns-swapped",
         "error",
@@ -426,7 +422,7 @@ RULES = (
         fixed="wrote Q0 in column 2",
         unless=("R108",),
     ),
-    rule_of_cases(
+    rule(
         "R151",
         "several-tags",
         "warning",
@@ -454,7 +450,7 @@ RULES = (
         fixed="wrote one tag",
         ask=True,
     ),
-    rule_of_cases(
+    rule(
         "R152",
         "tag-form",
         "warning",
@@ -476,7 +472,7 @@ RULES = (
         fixed="put the tag in form",
         ask=True,
     ),
-    rule_of_cases(
+    rule(
         "R115",
         "fragile-id",
         "info",
@@ -490,7 +486,7 @@ RULES = (
         fragile(column=1, given=lambda _, places: is_fragile(str(places.query_id))),
         fragile(column=3),
     ),
-    rule_of_cases(
+    rule(
         "R121",
         "scores-reversed",
         "error",
@@ -531,7 +527,7 @@ RULES = (
         drop_in="permissive",
         blocks_fixing=True,
     ),
-    rule_of_cases(
+    on_ranks(
         "R120",
         "rank-not-integer",
         "error",
@@ -556,9 +552,6 @@ RULES = (
             given=is_clear,
             column=4,
         ),
-        fix=number_ranks,
-        fixed=_NUMBERED,
-        blocks_scoring=False,
     ),
     on_ranks(
         "R122",
@@ -714,7 +707,7 @@ RULES = (
         lambda run: rows_where(run, "[^eE]*[1-9]", np.flatnonzero(run.score == 0)),
         column=5,
     ),
-    rule_of_cases(
+    rule(
         "R131",
         "duplicate-document",
         "error",
@@ -747,7 +740,7 @@ RULES = (
         blocks_scoring=False,
         tables=True,
     ),
-    rule_of_cases(
+    rule(
         "R141",
         "tied-scores",
         "warning",
@@ -773,7 +766,7 @@ RULES = (
             ),
         ),
     ),
-    rule_of_cases(
+    rule(
         "R142",
         "all-tied",
         "warning",
@@ -801,7 +794,7 @@ RULES = (
         drop_in="scores",
         tables=True,
     ),
-    rule_of_cases(
+    rule(
         "R143",
         "tie-in-float32",
         "warning",
