@@ -57,7 +57,7 @@ BREAKS: dict[str, str] = {
 }
 """A form of a row that breaks a rule if one row, some or all have it: for errors, and more."""
 
-TABLE = cases_of(str(Path(__file__).with_name("test_rules.py")), "cases")
+TABLE = cases_of(__file__.replace("test_parts", "test_rules"), "cases")
 BAD: dict[str, list[bytes]] = {
     code: case["bad"].encode().removesuffix(b"\n").split(b"\n")
     for code, case in TABLE.items()
@@ -83,7 +83,7 @@ ODD_FIELDS = ["0", "-", "1.0", "7", "nan", "NA", "007", "d1", "Q0", "x y", "9,5"
 
 def in_parts(lines: list[bytes], n_queries: int, settings: ViewSettings) -> list[Finding] | None:
     """The findings of a run in parts of so many queries; ``None`` if it is read as a whole."""
-    queries = [list(group) for _, group in groupby(lines, lambda line: line.split(b" ")[:1])]
+    queries = [list(group) for _, group in groupby(lines, first_field)]
     starts = range(0, len(queries), n_queries)
     texts = [
         b"".join(line + b"\n" for query in queries[start : start + n_queries] for line in query)
