@@ -81,9 +81,8 @@ class Rule:
         cases: The cases, of which the first that applies is reported.
         fixed: The change that ``--fix`` makes, in the past tense; empty if there is no fix. No
             fix changes a figure.
-        fix: If rows do not stay as they are: a function of a view, which may be that of a chunk of
-            whole queries, and of its rows, which other fixes may have changed; it returns the
-            changed rows.
+        fix: If rows do not stay as they are: a function of the view and its rows, which other fixes
+            may have changed; it returns the changed rows.
         fix_bytes: In place of this, a function of the content of the file.
         ask: True if the fix is only made if the user names the rule.
         unless: Codes of rules that explain the places: the rule is not reported with them.
