@@ -144,7 +144,7 @@ def _rules() -> str:
         for rule in rules:
             parts += [f'<a id="{rule.code}"></a>\n', f"#### {rule.code} {rule.name}\n"]
             parts += [f"{rule.rationale}\n", f"```text\n{rule.example}\n```\n"]
-            parts += [f"What to do: {rule.remedy}. Fix: {FIXES[rule.fix]}.\n"]
+            parts += [f"What to do: {rule.remedy}. Fix: {FIXES[rule.fix_kind]}.\n"]
     return "\n".join(parts)
 
 

@@ -100,7 +100,7 @@ def test_every_rule_and_fix_is_listed(compare):
     levels = {"error": "error", "warning": "warning", "info": "note"}
     names = {rule.code: rule.name.title().replace("-", "") for rule in CATALOGUE}
     listed = [
-        f"{rule.code} {names[rule.code]}: {levels[rule.severity]}, {rule.on}, fix {rule.fix}"
+        f"{rule.code} {names[rule.code]}: {levels[rule.severity]}, {rule.on}, fix {rule.fix_kind}"
         for rule in CATALOGUE
     ]
     compare("rules", dict.fromkeys(("runs", "qrels", "topics", "testset"), listed))

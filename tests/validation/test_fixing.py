@@ -1,10 +1,9 @@
-"""Each fix by hand: what goes in, what comes out, and what is left alone."""
+"""Several fixes at once, what is left alone, and what is not written; see also test_rules.py."""
 
 from __future__ import annotations
 
 import gzip
 import os
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -12,56 +11,11 @@ from harness.files import write
 from harness.tables import cases_of
 
 from trectools_plus.errors import UsageError
-from trectools_plus.validation import CATALOGUE, Finding, validate_qrels, validate_run
-from trectools_plus.validation.fixing import FixSummary, fix_qrels, fix_run, split_fix_values
-
-FIXES = {rule.code: rule.fix for rule in CATALOGUE if rule.fix != "no"}
+from trectools_plus.validation import Finding, validate_qrels, validate_run
+from trectools_plus.validation.fixing import fix_qrels, fix_run, split_fix_values
 
 RUN = "1 Q0 d1 1 9.5 t\n1 Q0 d2 2 8.0 t\n2 Q0 d3 1 7.25 t\n"
 QRELS = "1 0 d1 2\n1 0 d2 0\n2 0 d3 1\n"
-
-
-@dataclass(frozen=True)
-class Case:
-    """A file before and after one fix."""
-
-    before: str | bytes
-    after: str
-
-
-RUN_CASES = {code: Case(**fields) for code, fields in cases_of(__file__, "runs", RUN=RUN).items()}
-
-QRELS_CASES: dict[str, Case] = {
-    "Q103": Case("query iter document grade\n" + QRELS, QRELS),
-    "Q106": Case(QRELS.replace("d1 2", "d1\f2"), QRELS),
-    "Q111": Case(QRELS.replace("d1 2", "d1 2.0"), QRELS),
-    "Q141": Case(QRELS.replace("2 0 d3", "1 0 d1 2\n2 0 d3"), QRELS),
-    "Q151": Case("1 0 d1 2\n2 0 d3 1\n1 0 d2 0\n", QRELS),
-}
-
-
-def _fix(code: str, case: Case, folder: Path, codes: tuple[str, ...] = ()) -> FixSummary:
-    path, out = write(folder / "in.txt", case.before), folder / "out.txt"
-    return (fix_qrels if code in QRELS_CASES else fix_run)(path, out, codes=codes)
-
-
-CASES = {**RUN_CASES, **QRELS_CASES}
-
-
-def test_every_fix_has_a_case() -> None:
-    assert set(CASES) == set(FIXES)
-    assert all(bool(rule.fixed) == (rule.fix != "no") for rule in CATALOGUE)
-
-
-@pytest.mark.parametrize("code", sorted(CASES))
-def test_fix_gives_the_file_it_should(code: str, tmp_path: Path) -> None:
-    case = CASES[code]
-    before = case.before if isinstance(case.before, bytes) else case.before.encode()
-    summary = _fix(code, case, tmp_path, () if FIXES[code] == "safe" else (code,))
-    assert (tmp_path / "out.txt").read_bytes().decode() == case.after
-    assert code in {one.code for one in summary.applied}
-    assert summary.output == str(tmp_path / "out.txt")
-    assert (tmp_path / "in.txt").read_bytes() == before
 
 
 @pytest.mark.parametrize(
@@ -91,6 +45,12 @@ SCORES = ["1e3", "+9.50", "09", "8.", ".5", "1E-3", "0.00", "-0", "-1.250"]
     ("before", "after"),
     [
         ("1 d1 d 1 2 t\n2 d2 d 1 1 t\n", "1 d1 d 1 2 t\n2 d2 d 1 1 t\n"),
+        (RUN.replace("1 Q0 d1", " 1\t Q0\vd1"), RUN),
+        (RUN + "1 Q0 d1 1 9.5 t\n", RUN),
+        (
+            "1 Q0 d2 1 8 t\n1 Q0 d1 2 9 t\n2 Q0 c 1 8 t\n2 Q0 d 2 7 t\n3 Q0 a 1 2 t\n",
+            "1 Q0 d1 1 9 t\n1 Q0 d2 2 8 t\n2 Q0 c 1 8 t\n2 Q0 d 2 7 t\n3 Q0 a 1 2 t\n",
+        ),
         ("1 Q0 a 1 2 t\n1 Q0 a 2 1 t\n", "1 Q0 a 1 2 t\n1 Q0 a 2 1 t\n"),
         (RUN.replace("8.0 t", "8.0 u"), RUN.replace("8.0 t", "8.0 u")),
         (RUN.replace(" ", "\t").replace("d3\t1", "d3\t0"), RUN.replace(" ", "\t")),

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from trectools_plus.validation import CATALOGUE, validate_qrels, validate_run
 from trectools_plus.validation.fixing import FixSummary, fix_qrels, fix_run
 
-SAFE = {rule.code for rule in CATALOGUE if rule.fix == "safe"}
+SAFE = {rule.code for rule in CATALOGUE if rule.fix_kind == "safe"}
 
 SETTINGS = settings(
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],

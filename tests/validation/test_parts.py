@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from functools import partial
 from itertools import groupby
 from pathlib import Path
 
 import polars as pl
 import pytest
+from harness.tables import cases_of
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
@@ -17,7 +19,7 @@ from trectools_plus.formats.files import limits
 from trectools_plus.formats.files.content import BOM, content_of_chunk
 from trectools_plus.formats.query_chunks import Chunk
 from trectools_plus.formats.tables import Qrels
-from trectools_plus.validation import CATALOGUE, Finding, Rule, parts
+from trectools_plus.validation import Finding, parts
 from trectools_plus.validation.engine import check_pair_view, check_view
 from trectools_plus.validation.parts import NotInPartsError, ViewSettings, read_in_parts
 from trectools_plus.validation.rules.pairs import PairView
@@ -25,6 +27,11 @@ from trectools_plus.validation.views.kinds import QrelsView, RunView
 
 LONGEST_LINE = 3000
 ROW = "{q} Q0 d{r} {r} {s}.5 tag"
+
+
+def first_field(line: bytes) -> list[bytes]:
+    return line.split()[:1]
+
 
 BREAKS: dict[str, str] = {
     "F103": "{q} Q0 d\xe9{r} {r} {s}.5 tag",
@@ -48,13 +55,18 @@ BREAKS: dict[str, str] = {
     "R131": "{q} Q0 d {r} {s}.5 tag",
     "R142": "{q} Q0 d{r} {r} 7 tag",
 }
-"""A form of a row that breaks a rule, if one row, some or all have it."""
+"""A form of a row that breaks a rule if one row, some or all have it: for errors, and more."""
 
-ELSEWHERE = {
-    "F101": "a file without rows, below",
-    "F111": "a stream that is damaged, reported by the engine",
-    "R161": "a query deeper than the limit, below",
+TABLE = cases_of(__file__.replace("test_parts", "test_rules"), "cases")
+BAD: dict[str, list[bytes]] = {
+    code: case["bad"].encode().removesuffix(b"\n").split(b"\n")
+    for code, case in TABLE.items()
+    if code[0] in "FR"
 }
+"""The lines of the files that break the rules on files and on runs."""
+
+QUERIES = [list(group) for lines in BAD.values() for _, group in groupby(lines, first_field)]
+"""The lines of their queries."""
 
 
 @pytest.fixture(autouse=True)
@@ -69,18 +81,9 @@ def small_parts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 ODD_FIELDS = ["0", "-", "1.0", "7", "nan", "NA", "007", "d1", "Q0", "x y", "9,5", "t+t", "\xe9"]
 
 
-def is_error(rule: Rule) -> bool:
-    return "error" in {rule.severity, *(case.severity for case in rule.cases)}
-
-
-def test_every_error_is_broken_here() -> None:
-    errors = {rule.code for rule in CATALOGUE if rule.on in ("file", "run") and is_error(rule)}
-    assert errors <= {*(code.strip() for code in BREAKS), *ELSEWHERE}
-
-
 def in_parts(lines: list[bytes], n_queries: int, settings: ViewSettings) -> list[Finding] | None:
     """The findings of a run in parts of so many queries; ``None`` if it is read as a whole."""
-    queries = [list(group) for _, group in groupby(lines, lambda line: line.split(b" ")[:1])]
+    queries = [list(group) for _, group in groupby(lines, first_field)]
     starts = range(0, len(queries), n_queries)
     texts = [
         b"".join(line + b"\n" for query in queries[start : start + n_queries] for line in query)
@@ -128,15 +131,18 @@ def compare(lines: list[bytes], n_queries: int) -> None:
 
 @st.composite
 def broken_runs(draw: st.DrawFn) -> list[bytes]:
-    """Rows of some queries, of which all or some queries break a rule or two."""
+    """Rows of some queries, of which all or some break a rule or two; and queries of bad files."""
     sizes = draw(st.lists(st.integers(1, 5), min_size=1, max_size=8))
     forms = draw(st.lists(st.sampled_from([ROW, *BREAKS.values()]), min_size=1, max_size=2))
     sound = draw(st.sets(st.integers(0, len(sizes))))
-    return [
+    lines = [
         row(ROW if query in sound else forms[query % len(forms)], query, rank)
         for query, size in enumerate(sizes)
         for rank in range(1, size + 1)
     ]
+    for query, bad in enumerate(draw(st.lists(st.sampled_from(QUERIES), max_size=2)), len(sizes)):
+        lines += [re.sub(rb"^(\W*)[^\s,]+", rb"\g<1>%d" % query, line) for line in bad]
+    return lines
 
 
 def row(form: str, query: int, rank: int) -> bytes:
@@ -155,6 +161,12 @@ def test_each_rule_has_the_same_finding_in_parts(code: str, n_queries: int) -> N
         lines = [BREAKS[code].encode(), *rows(ROW)]
     assert code.strip() in {one.code for one in whole(lines, ViewSettings(4))}
     compare(lines, n_queries)
+
+
+@pytest.mark.parametrize("n_queries", [1, 2])
+@pytest.mark.parametrize("code", BAD)
+def test_each_bad_file_has_the_same_findings_in_parts(code: str, n_queries: int) -> None:
+    compare(BAD[code], n_queries)
 
 
 @given(broken_runs(), st.integers(1, 4), st.data())

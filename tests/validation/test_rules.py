@@ -1,4 +1,4 @@
-"""Every rule: a file that breaks it, and one that nearly does."""
+"""Every rule: a file that breaks it, one that nearly does, and the fixed file."""
 
 from __future__ import annotations
 
@@ -22,22 +22,15 @@ from trectools_plus.validation import (
     CATALOGUE,
     FileReport,
     Finding,
+    fix_qrels,
+    fix_run,
     validate_qrels,
     validate_run,
     validate_topics,
 )
 from trectools_plus.validation.views.places import Ordered
 
-RUN = (
-    "1 Q0 d01 1 9.5 base\n1 Q0 d02 2 8.0 base\n1 Q0 d03 3 7.25 base\n"
-    "2 Q0 d07 1 5.5 base\n2 Q0 d05 2 5.0 base\n3 Q0 d09 1 3.0 base\n"
-)
-QRELS = "1 0 d01 2\n1 0 d02 0\n2 0 d05 1\n2 0 d07 0\n3 0 d09 1\n3 0 d08 0\n"
-TSV = "1\tfirst query\n2\tsecond query\n3\tthird query\n"
-SET = (
-    'queries:\n  - id: "1"\n    text: first query\n    relevant: {d01: 2, d02: 0}\n'
-    '  - id: "2"\n    text: second query\n    relevant: {d03: 1, d04: 0}\n'
-)
+RUN, QRELS, TSV, SET = cases_of(__file__, "texts").values()
 TERMS = SET.replace("d01", "TOY:0005").replace("d02", "TOY:0004").replace("d03", "TOY:0006")
 TERMS = TERMS.replace("d04", "TOY:0007")
 TOY = Path(__file__).parents[2] / "fixtures" / "ontology" / "toy.obo"
@@ -46,11 +39,16 @@ TOPICS = Topics.from_dict({"1": "one", "2": "two", "3": "three"})
 
 @dataclass(frozen=True)
 class Case:
-    """A file that breaks a rule on ``line``, and one that does not although it looks like it."""
+    """A file that breaks a rule on ``line``, and one that does not although it looks like it.
+
+    If the rule has a fix, ``fixed`` is the copy of ``bad``, or of ``before`` if that has none.
+    """
 
     bad: str | bytes
     good: str | bytes
     line: int | None
+    fixed: str | None = None
+    before: str | None = None
     qrels: str | None = None
     topics: Topics | None = None
     name: str = "input.txt"
@@ -60,7 +58,7 @@ class Case:
 
 KNOWN = pl.Series([f"d{n:02}" for n in range(20)])
 
-TABLE = cases_of(__file__, "cases", QRELS=QRELS, RUN=RUN, SET=SET, TERMS=TERMS, TSV=TSV)
+TABLE = cases_of(__file__, "cases", TERMS=TERMS)
 CASES: dict[str, Case] = {
     **{code: Case(**fields) for code, fields in TABLE.items()},
     "F103": Case(RUN.encode().replace(b"d03", b"d\xe93"), RUN.replace("d03", "dé3"), 3),
@@ -108,7 +106,8 @@ def _finding(code: str, report: FileReport) -> Finding | None:
 
 def test_every_rule_has_a_case() -> None:
     assert set(CASES) == {rule.code for rule in CATALOGUE}
-    assert len(CASES) == 103
+    fixed = {code for code, case in CASES.items() if case.fixed is not None}
+    assert fixed == {rule.code for rule in CATALOGUE if rule.fixed}
 
 
 @pytest.mark.parametrize("code", sorted(CASES))
@@ -150,10 +149,25 @@ def test_nearly_broken_file_is_not(code: str, tmp_path: Path) -> None:
     assert _finding(code, _report(code, case.good, case, tmp_path)) is None
 
 
+@pytest.mark.parametrize("code", [code for code, case in CASES.items() if case.fixed is not None])
+def test_fixed_copy_is_that_of_the_table(code: str, tmp_path: Path) -> None:
+    case = CASES[code]
+    before = case.before or case.bad
+    path, out = write(tmp_path / "in.txt", before), tmp_path / "out.txt"
+    finding = _finding(code, _report(code, before, case, tmp_path))
+    assert finding is not None
+    assert finding.fix == CATALOGUE[code].fix_kind
+    codes = [code] if finding.fix == "ask" else []
+    summary = (fix_qrels if code.startswith("Q") else fix_run)(path, out, codes=codes)
+    assert out.read_bytes().decode() == case.fixed
+    assert code in {applied.code for applied in summary.applied}
+    assert _finding(code, _report(code, out.read_bytes(), case, tmp_path)) is None
+
+
 @pytest.mark.parametrize(
     ("code", "content", "severity"),
     [
-        *cases_of(__file__, "severities", QRELS=QRELS, RUN=RUN),
+        *cases_of(__file__, "severities"),
         ("F110", RUN + "1 Q0 " + "d" * (16 << 20) + " 4 1 base\n", "error"),
     ],
 )
@@ -168,7 +182,7 @@ def test_severity_follows_what_is_seen(
 @pytest.mark.parametrize(
     ("code", "content", "words"),
     [
-        *cases_of(__file__, "messages", QRELS=QRELS, RUN=RUN),
+        *cases_of(__file__, "messages"),
         ("F103", b"\xff\xfe", "the text is utf-16"),
         ("F103", b"\x00\x00\xfe\xff", "the text is utf-32"),
         (

@@ -38,7 +38,7 @@ class Exclusions:
         """Read documents to leave out.
 
         Args:
-            documents: A file with lines ``query_id doc_id`` or qrels in any form, whatever the grades;
+            documents: A file with lines ``query_id doc_id``, or qrels, whatever the grades;
                 ``{query_id: [doc_id, …]}``; or qrels in any form of :func:`evaluate`.
 
         Raises:

@@ -7,40 +7,31 @@ the copy is checked again until nothing is left to fix.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence, Set
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-import numpy as np
+from typing import Any
 
 from trectools_plus.choices import MAX_TAG_LENGTH
 from trectools_plus.display import Displayed
 from trectools_plus.errors import FormatError, UsageError
 from trectools_plus.formats.columns.columns import Columns
-from trectools_plus.formats.columns.ids import Rows, join_texts
-from trectools_plus.formats.files.content import BOM, FileContent, read_file
+from trectools_plus.formats.columns.ids import join_texts
+from trectools_plus.formats.files.content import FileContent, read_file
 from trectools_plus.formats.files.guards import refuse_overwriting
-from trectools_plus.formats.interchange.names import KindName
+from trectools_plus.formats.interchange.names import KINDS, KindName
 from trectools_plus.formats.lexing import lex
-from trectools_plus.formats.writing import open_output, valid_tag
+from trectools_plus.formats.writing import open_output
 from trectools_plus.text import plural
 from trectools_plus.validation.engine import View, check_view
 from trectools_plus.validation.findings import Finding, Fix
 from trectools_plus.validation.parts import ViewSettings
+from trectools_plus.validation.registry import Rule
 from trectools_plus.validation.rules import RULES
-from trectools_plus.validation.rules.qrels import repeats
 from trectools_plus.validation.views.kinds import QrelsView, RunView
-
-if TYPE_CHECKING:
-    import polars as pl
-
-Codes = Set[str]
 
 _MAX_ROUNDS = 5
 _CODES = re.compile(r"(?i)([FRQTP][0-9]{3}[, ]*)*")
-_FIRST = {"F102", "F105"}
-_RANKS = {"R120", "R122", "R123", "R124", "R125"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,33 +141,8 @@ def fix_run(
         UsageError: If the output is the input, or a code has no fix for runs.
         InputError: If a file cannot be read, or the output cannot be written.
     """
-
     view_of = ViewSettings(None, max_tag_length).view
-    return _write_fixed("run", view_of, _fix_run, path, output, codes)
-
-
-def _fix_run(view: RunView, codes: Codes) -> pl.DataFrame:
-    import polars as pl
-
-    rows = _rows_of(view)
-    # Column 2 is not overwritten if it may contain the documents.
-    if "R107" in codes and len(view.rows.second.numbered()[1]) <= len(view.doc_ids.numbered()[1]):
-        rows = rows.with_columns(c2=pl.lit("Q0"))
-    if "R152" in codes:
-        tags = rows["c6"].unique()
-        valid = [valid_tag(tag, view.max_tag_length) for tag in tags]
-        rows = rows.with_columns(pl.col("c6").replace(tags, valid))
-    if "R151" in codes:
-        rows = rows.with_columns(c6=pl.col("c6").first())
-    if "R131" in codes:
-        rows = rows[np.setdiff1d(rows["row"], view.copies)]
-    if not codes & _RANKS:
-        return _in_order(rows, (view.ranked if "R126" in codes else view.grouped).all_rows)
-    # By query, falling score, rising rank and falling document id.
-    falling_ids = [~key for key in view.doc_ids.sort_keys()]
-    order = np.lexsort((*falling_ids, view.rank, -view.score, view.blocks.query))
-    ranks = pl.int_range(1, pl.len() + 1).over("c1").cast(pl.String)
-    return _in_order(rows, order).with_columns(c4=ranks)
+    return _write_fixed("run", view_of, path, output, codes)
 
 
 def fix_qrels(path: str | Path, output: str | Path, *, codes: Sequence[str] = ()) -> FixSummary:
@@ -194,39 +160,25 @@ def fix_qrels(path: str | Path, output: str | Path, *, codes: Sequence[str] = ()
         UsageError: If the output is the input, or a code has no fix for qrels.
         InputError: If a file cannot be read, or the output cannot be written.
     """
-    return _write_fixed("qrels", QrelsView.of_file, _fix_qrels, path, output, codes)
-
-
-def _fix_qrels(view: QrelsView, codes: Codes) -> pl.DataFrame:
-    import polars as pl
-
-    rows = _rows_of(view)
-    if "Q111" in codes:
-        rows = rows.with_columns(pl.col("c4").str.replace(r"^([+-]?[0-9]+)\.0*$", "$1"))
-    if "Q141" in codes:
-        rows = rows[np.setdiff1d(rows["row"], repeats(view, agree=True).rows)]
-    if "Q151" in codes:
-        rows = _in_order(rows, np.argsort(view.blocks.query, kind="stable"))
-    return rows
+    return _write_fixed("qrels", QrelsView.of_file, path, output, codes)
 
 
 def _write_fixed(
     kind: KindName,
     view_of: Callable[[Columns], View],
-    fix: Callable[[View, Codes], pl.DataFrame],
     path: str | Path,
     output: str | Path,
     codes: Sequence[str],
 ) -> FixSummary:
-    """Apply fixes until nothing is left to fix; first those of bytes."""
-    _check_arguments(kind, path, output, {*codes})
+    """Apply fixes until nothing is left to fix."""
+    _check_arguments(kind, path, output, codes)
     try:
         source = read_file(path)
     except FormatError as error:
         return FixSummary(str(path), None, error.what)
     text, applied, wanted = source.data, dict[str, Applied](), dict[str, Finding]()
     for _ in range(_MAX_ROUNDS):
-        view = view_of(lex(FileContent(str(path), text), kind))
+        view, before = view_of(lex(FileContent(str(path), text), kind)), text
         findings = check_view(view)
         if reason := _reason_against(view, findings):
             return FixSummary(source.path, None, reason)
@@ -235,19 +187,12 @@ def _write_fixed(
             for finding in findings
             if finding.fix is Fix.SAFE or (finding.fix is Fix.ASK and finding.code in codes)
         }
-        first, before = wanted.keys() & _FIRST or wanted.keys(), text
-        if first & _FIRST:
-            text = text.removeprefix(BOM)
-            text = text if b"\n" in text else text.replace(b"\r", b"\n")
-        elif wanted:
-            text = _text_of(view, fix(view, first))
+        text = _fixed(view, [RULES[code] for code in wanted])
         if text == before:
             break
-        applied |= {
-            code: Applied(code, finding.name, finding.count, RULES[code].fixed)
-            for code, finding in wanted.items()
-            if code in first and code not in applied
-        }
+        for code, finding in wanted.items():
+            what = RULES[code].fixed
+            applied.setdefault(code, Applied(code, finding.name, finding.count, what))
     with open_output(output) as stream:
         stream.write(text)
     return FixSummary(
@@ -261,6 +206,29 @@ def _write_fixed(
     )
 
 
+def _fixed(view: RunView | QrelsView, rules: Sequence[Rule]) -> bytes:
+    """Return the content after some fixes.
+
+    A fix of rows leaves out other lines, and writes one separator between columns, and LF.
+    """
+    content, of_bytes = view.file.source.data, [rule.fix_bytes for rule in rules if rule.fix_bytes]
+    for change in of_bytes:
+        content = change(content)
+    if of_bytes or not rules:
+        return content
+    import polars as pl
+
+    rows = view.file.rows.drop("line").slice(int(view.file.header_in_rows))
+    rows.columns = list(KINDS[view.kind].columns)
+    rows = rows.with_row_index("row")
+    # Rows are left out (R131) before they are numbered (R120).
+    for fix in dict.fromkeys(rule.fix for rule in reversed(rules) if rule.fix):
+        rows = fix(view, rows)
+    separator = "\t" if view.file.has_tabs and not view.file.has_spaces else " "
+    texts = rows.select(text=pl.concat_str(pl.exclude("row"), separator=separator) + "\n")
+    return join_texts(texts["text"]).encode()
+
+
 def _reason_against(view: RunView | QrelsView, findings: Sequence[Finding]) -> str | None:
     """Return why a file cannot be fixed; ``None`` if it can."""
     for finding in findings:
@@ -269,37 +237,19 @@ def _reason_against(view: RunView | QrelsView, findings: Sequence[Finding]) -> s
     return f"it is not in TREC form; {view.conversion}" if view.origin else None
 
 
-def _check_arguments(kind: KindName, path: str | Path, output: str | Path, codes: Codes) -> None:
+def _check_arguments(
+    kind: KindName, path: str | Path, output: str | Path, codes: Sequence[str]
+) -> None:
     if str(output) == "-":
         raise UsageError(
             "cannot write a fixed file to standard output", where="--fix -", remedy="name a file"
         )
     refuse_overwriting(output, [path])
     known = [rule.code for rule in RULES if rule.fixed and rule.on in ("file", kind)]
-    for code in sorted(codes - {*known}):
-        raise UsageError(
-            f"there is no fix {code} for {kind}",
-            where="--fix",
-            remedy=f"see trectools-plus explain {code}; fixes: {', '.join(known)}",
-        )
-
-
-def _rows_of(view: RunView | QrelsView) -> pl.DataFrame:
-    """Return the rows as strings, in columns ``c1``, ``c2``, …, with their number in ``row``."""
-    n_headers = int(view.file.header_in_rows)
-    return view.file.rows.drop("line").slice(n_headers).with_row_index("row")
-
-
-def _in_order(rows: pl.DataFrame, order: Rows) -> pl.DataFrame:
-    """Return the rows in the order of all rows of the file."""
-    return rows[np.argsort(np.argsort(order)[rows["row"].to_numpy()])]
-
-
-def _text_of(view: RunView | QrelsView, rows: pl.DataFrame) -> bytes:
-    """Return the text of rows: one separator, LF, no comments, headers and blank lines."""
-    import polars as pl
-
-    file = view.file
-    separator = "\t" if file.has_tabs and not file.has_spaces else " "
-    texts = rows.select(text=pl.concat_str(pl.exclude("row"), separator=separator) + "\n")
-    return join_texts(texts["text"]).encode()
+    for code in codes:
+        if code not in known:
+            raise UsageError(
+                f"there is no fix {code} for {kind}",
+                where="--fix",
+                remedy=f"see trectools-plus explain {code}; fixes: {', '.join(known)}",
+            )

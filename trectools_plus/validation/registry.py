@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from trectools_plus.errors import UsageError
 from trectools_plus.validation.findings import DropIn, Finding, Fix, Severity
 from trectools_plus.validation.views.places import LINES_KEPT, Found, Places, sentence
 from trectools_plus.validation.views.tables import TableView
+
+if TYPE_CHECKING:
+    import polars as pl
 
 DEFAULT_MAX_DEPTH = 100
 """Default limit of results per query."""
@@ -17,9 +20,12 @@ DEFAULT_MAX_DEPTH = 100
 TREC_MAX_DEPTH = 1000
 """Limit of results per query in the profile ``trec``."""
 
+Texts: TypeAlias = "pl.DataFrame"
+"""Rows that fixes change: texts, by the names of the columns of a run or of qrels, and ``row``, the
+number of the row in the view."""
+
 Subject = Literal["file", "run", "qrels", "topics", "testset", "pair"]
 SeverityName = Literal["error", "warning", "info"]
-FixName = Literal["safe", "ask", "no"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +44,7 @@ class Case:
         given: Returns whether these places of the whole file break it.
         column: The field (from 1) whose column is reported.
         remedy: If it differs from the remedy of the rule.
-        fix: If it differs from the fix of the rule.
+        fixable: Whether the fix of the rule can make the change.
         blocks: If it differs from the rule: ``False`` if the file can be scored; or a function of
             the file that returns it, or ``None``.
         note: If the finding does not block scoring but concerns the figures, or C trec_eval has
@@ -52,7 +58,7 @@ class Case:
     given: Callable[[Any, Places], object] | None = None
     column: int | None = None
     remedy: str | None = None
-    fix: FixName | None = None
+    fixable: bool = True
     blocks: bool | Callable[[Any], bool | None] | None = None
     note: str = ""
     drop_in: DropIn | None = None
@@ -73,9 +79,12 @@ class Rule:
         example: A line of output.
         remedy: The way to fix it, in one sentence.
         cases: The cases, of which the first that applies is reported.
-        fix: ``safe`` if ``--fix`` fixes a file that breaks the rule, ``ask`` if only when the rule
-            is named. No fix changes a figure.
-        fixed: The change that the fix makes, in the past tense.
+        fixed: The change that ``--fix`` makes, in the past tense; empty if there is no fix. No
+            fix changes a figure.
+        fix: If rows do not stay as they are: a function of the view and its rows, which other fixes
+            may have changed; it returns the changed rows.
+        fix_bytes: In place of this, a function of the content of the file.
+        ask: True if the fix is only made if the user names the rule.
         unless: Codes of rules that explain the places: the rule is not reported with them.
         tables: True if it also applies to a table that was not read from a file. Rules on ranks
             do not: a table made from a dict has no ranks.
@@ -95,8 +104,10 @@ class Rule:
     example: str
     remedy: str
     cases: tuple[Case, ...] = ()
-    fix: FixName = "no"
     fixed: str = ""
+    fix: Callable[[Any, Texts], Texts] | None = None
+    fix_bytes: Callable[[bytes], bytes] | None = None
+    ask: bool = False
     unless: tuple[str, ...] = ()
     tables: bool = False
     chunked: bool = False
@@ -136,7 +147,7 @@ class Rule:
             case.severity,
             sentence(case.remedy or self.remedy, values),
             blocks=case.blocks(subject) if callable(case.blocks) else case.blocks,
-            fix=Fix(case.fix or self.fix),
+            fix=self.fix_kind if case.fixable else Fix.NO,
             column=places.column if len(places.lines) else None,
             query_id=places.query_id,
             doc_id=places.doc_id,
@@ -184,6 +195,11 @@ class Rule:
         )
 
     @property
+    def fix_kind(self) -> Fix:
+        """Return the way in which ``--fix`` fixes files that break the rule."""
+        return Fix.ASK if self.ask else Fix.SAFE if self.fixed else Fix.NO
+
+    @property
     def can_block_scoring(self) -> bool:
         """Return whether some findings of this rule block scoring."""
         severities = {self.severity, *(case.severity for case in self.cases)}
@@ -200,28 +216,6 @@ _KINDS: dict[str, Subject] = {
 }
 
 
-def rule_of_cases(
-    code: str,
-    name: str,
-    severity: SeverityName,
-    checks: str,
-    rationale: str,
-    example: str,
-    remedy: str,
-    *cases: Case,
-    **further: Any,
-) -> Rule:
-    """Return a rule; see :class:`Rule`.
-
-    The places of rules on runs are found in chunks, rules on pairs apply to tables, and fixes are
-    safe, unless ``further`` says otherwise.
-    """
-    fix = "safe" if "fixed" in further else "no"
-    usual = {"chunked": code[0] == "R", "tables": code[0] == "P", "fix": fix, **further}
-    kind = _KINDS.get(code[:2]) or _KINDS[code[0]]
-    return Rule(code, name, kind, severity, checks, rationale, example, remedy, cases, **usual)
-
-
 def rule(
     code: str,
     name: str,
@@ -230,19 +224,35 @@ def rule(
     rationale: str,
     example: str,
     remedy: str,
-    message: str = "",
-    where: Callable[[Any], Found] | None = None,
+    *cases: Any,
     **further: Any,
 ) -> Rule:
-    """Return a rule of one case, or of none if the reader of a file finds the places."""
+    """Return a rule; see :class:`Rule`.
+
+    The places of rules on runs are found in chunks, and rules on pairs apply to tables, unless
+    ``further`` says otherwise.
+
+    Args:
+        code: Its code.
+        name: Its name.
+        severity: Its severity.
+        checks: Its condition.
+        rationale: Its consequence.
+        example: A line of output.
+        remedy: The way to fix it.
+        cases: Its cases; or, of a rule of one case, the message, and the function that returns the
+            places; or nothing if the reader of a file finds the places.
+        further: Further attributes of the rule, or of its only case.
+    """
     of_case = {
         field: further.pop(field)
         for field in {"given", "column", "note", "blocks"} & further.keys()
     }
-    cases = [Case(severity, message, where, **of_case)] if where else []
-    return rule_of_cases(
-        code, name, severity, checks, rationale, example, remedy, *cases, **further
-    )
+    if cases and isinstance(cases[0], str):
+        cases = (Case(severity, *cases, **of_case),)
+    usual = {"chunked": code[0] == "R", "tables": code[0] == "P", **further}
+    kind = _KINDS.get(code[:2]) or _KINDS[code[0]]
+    return Rule(code, name, kind, severity, checks, rationale, example, remedy, cases, **usual)
 
 
 class Registry:

@@ -11,17 +11,17 @@ def cases_of(test: str, table: str, **texts: str) -> Any:
     """Return a table of the file with the name of a test file and the suffix ``.json``.
 
     In a table, ``{"RUN": ["a", "b", "c", "d"]}`` is the text ``RUN`` with "b" instead of "a" and
-    "d" instead of "c".
+    "d" instead of "c". The table ``texts`` of a file has such texts.
 
     Args:
         test: The path of the test file.
         table: The name of the table.
-        texts: The texts that its cases change.
+        texts: Further texts that its cases change.
     """
 
     def change(value: dict[str, Any]) -> Any:
         name = next(iter(value), "")
-        if name not in texts:
+        if name not in texts or not isinstance(value[name], list):
             return value
         text = texts[name]
         for old, new in zip(value[name][::2], value[name][1::2], strict=True):
@@ -29,4 +29,5 @@ def cases_of(test: str, table: str, **texts: str) -> Any:
         return text
 
     content = Path(test).with_suffix(".json").read_text("utf-8")
+    texts = {**json.loads(content).get("texts", {}), **texts}
     return json.loads(content, object_hook=change)[table]

@@ -280,6 +280,6 @@ def _as_dict(rule: validation.Rule) -> dict[str, Any]:
         "rationale": rule.rationale,
         "example": rule.example,
         "remedy": rule.remedy,
-        "fix": str(rule.fix),
+        "fix": str(rule.fix_kind),
         "stops_scoring": rule.can_block_scoring,
     }

@@ -11,10 +11,11 @@ from typing import Any
 import numpy as np
 
 from trectools_plus.formats.columns.columns import LONG_LINE_BYTES, OddLines
+from trectools_plus.formats.columns.ids import Rows
 from trectools_plus.formats.files.content import BOM
 from trectools_plus.formats.files.limits import MAX_LINE_BYTES
 from trectools_plus.formats.files.opening import SUFFIXES
-from trectools_plus.validation.registry import Case, Rule, rule, rule_of_cases
+from trectools_plus.validation.registry import Case, Rule, Texts, rule
 from trectools_plus.validation.views.places import NO_PAIRS, Pairs, Places
 from trectools_plus.validation.views.tables import (
     TableView,
@@ -114,7 +115,7 @@ in_other_form = partial(
     Case,
     "error",
     remedy="Every trectools-plus command reads it; for other tools: {view.conversion} --output OUT",
-    fix="no",
+    fixable=False,
     blocks=False,
 )
 """The case of a file that is not in TREC form, but that every command reads."""
@@ -163,7 +164,7 @@ header_with_repeats = partial(
 def row_behind_hash(code: str, row: str) -> Rule:
     """Return the rule on comment lines that look like rows."""
     case = partial(Case, where=lambda table: table.commented_out_rows)
-    return rule_of_cases(
+    return rule(
         code,
         "row-behind-hash",
         "warning",
@@ -189,6 +190,16 @@ def returning_queries(table: TableView) -> Pairs:
         return NO_PAIRS
     rows = np.setdiff1d(table.blocks.starts, table.blocks.first_rows, assume_unique=True)
     return Pairs(rows, rows - 1)
+
+
+def in_order(rows: Texts, order: Rows) -> Texts:
+    """Return rows in an order of all rows of the view."""
+    return rows[np.argsort(np.argsort(order)[rows["row"]])]
+
+
+def group_by_query(table: TableView, rows: Texts) -> Texts:
+    """Return the rows by query, in the order of the first row of each."""
+    return in_order(rows, np.argsort(table.blocks.query, kind="stable"))
 
 
 CONTINUES = "query {query_id!v} continues after query {other_query_id!v}[ ({count} places in all)]"
@@ -245,7 +256,7 @@ def lines_with(table: TableView, pattern: re.Pattern[bytes]) -> Places:
 
 def invisible_character(code: str) -> Rule:
     """Return the rule on invisible characters in rows."""
-    return rule_of_cases(
+    return rule(
         code,
         "invisible-character",
         "error",
@@ -310,9 +321,10 @@ RULES = (
         "byte order mark; other readers make it part of the first id and lose the row",
         lambda table: Places(int(table.file.source.data.startswith(BOM)), [1]),
         note="the mark is ignored",
+        fix_bytes=lambda data: re.sub(b"^(%b)+" % BOM, b"", data),
         fixed="took off the byte order mark",
     ),
-    rule_of_cases(
+    rule(
         "F103",
         "not-utf8",
         "error",
@@ -333,7 +345,7 @@ RULES = (
         drop_in="scores",
         blocks_fixing=True,
     ),
-    rule_of_cases(
+    rule(
         "F105",
         "bare-cr",
         "error",
@@ -355,8 +367,9 @@ RULES = (
             "CR inside a line[ ({count} in all)]; some readers end the line here",
             partial(marks, character="\r"),
             remedy="Remove it",
-            fix="no",
+            fixable=False,
         ),
+        fix_bytes=lambda data: data.replace(b"\r", b"\n"),
         fixed="wrote LF for bare CR",
         blocks_fixing=True,
         chunked=True,
@@ -390,7 +403,7 @@ RULES = (
         tables=True,
         blocks_fixing=True,
     ),
-    rule_of_cases(
+    rule(
         "F104",
         "crlf",
         "info",
@@ -446,7 +459,7 @@ RULES = (
         given=lambda table, _: table.file.verdict != "not-text" and table.file.stopped_at is None,
         fixed="ended the last line",
     ),
-    rule_of_cases(
+    rule(
         "F110",
         "long-line",
         "warning",

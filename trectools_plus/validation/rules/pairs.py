@@ -15,7 +15,7 @@ from trectools_plus.formats.columns.ids import Flags, Ids, Rows
 from trectools_plus.formats.files.content import BOM, read_file
 from trectools_plus.text import listed, plural
 from trectools_plus.validation.findings import UNJUDGED
-from trectools_plus.validation.registry import Case, rule, rule_of_cases
+from trectools_plus.validation.registry import Case, rule
 from trectools_plus.validation.views.kinds import QrelsView, RunView, near_matches, unify_spellings
 from trectools_plus.validation.views.places import (
     NO_ROWS,
@@ -143,7 +143,7 @@ RULES = (
         no_shared,
         drop_in="permissive",
     ),
-    rule_of_cases(
+    rule(
         "P102",
         "query-not-judged",
         "warning",
@@ -231,7 +231,7 @@ RULES = (
         "no topic for judged {queries}",
         partial(not_topics, of_run=False),
     ),
-    rule_of_cases(
+    rule(
         "P105",
         "nothing-judged",
         "error",
@@ -261,7 +261,7 @@ RULES = (
         ),
         drop_in="permissive",
     ),
-    rule_of_cases(
+    rule(
         "P106",
         "document-id-near-match",
         "warning",

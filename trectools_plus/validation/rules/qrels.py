@@ -12,12 +12,13 @@ from trectools_plus.choices import RELEVANT
 from trectools_plus.formats.columns.decimals import DECIMAL, INTEGER
 from trectools_plus.formats.columns.ids import Flags, Rows
 from trectools_plus.text import listed
-from trectools_plus.validation.registry import Case, SeverityName, rule, rule_of_cases
+from trectools_plus.validation.registry import Case, SeverityName, rule
 from trectools_plus.validation.rules.files import (
     CONTINUES,
     at_start,
     few_values,
     form_feeds,
+    group_by_query,
     header,
     header_of_table,
     header_with_repeats,
@@ -124,7 +125,7 @@ def of_other_subtopic(qrels: QrelsView) -> Flags:
 
 
 RULES = (
-    rule_of_cases(
+    rule(
         "Q101",
         "too-few-columns",
         "error",
@@ -141,7 +142,7 @@ RULES = (
         without_header,
         blocks_fixing=True,
     ),
-    rule_of_cases(
+    rule(
         "Q102",
         "too-many-columns",
         "error",
@@ -160,7 +161,7 @@ RULES = (
         ),
         blocks_fixing=True,
     ),
-    rule_of_cases(
+    rule(
         "Q103",
         "header-line",
         "error",
@@ -197,7 +198,7 @@ RULES = (
         at_start(lambda qrels: qrels.file.verdict == "wrong-kind"),
         blocks_fixing=True,
     ),
-    rule_of_cases(
+    rule(
         "Q106",
         "odd-spacing",
         "warning",
@@ -212,7 +213,7 @@ RULES = (
     ),
     row_behind_hash("Q112", "a judgment"),
     invisible_character("Q114"),
-    rule_of_cases(
+    rule(
         "Q108",
         "columns-swapped",
         "error",
@@ -236,7 +237,7 @@ RULES = (
             "it is a file of SMART, without --columns: {view.conversion} --output OUT",
         ),
     ),
-    rule_of_cases(
+    rule(
         "Q135",
         "grade-in-column-2",
         "error",
@@ -268,6 +269,7 @@ RULES = (
         "Group the rows by query",
         CONTINUES,
         returning_queries,
+        fix=group_by_query,
         fixed="grouped the rows by query",
     ),
     rule(
@@ -285,7 +287,7 @@ RULES = (
         column=4,
         drop_in="scores",
     ),
-    rule_of_cases(
+    rule(
         "Q111",
         "fractional-grade",
         "error",
@@ -305,7 +307,10 @@ RULES = (
         fraction(
             "grade {other_relevance} is not a whole number[ (on {count} rows)]; trec_eval ignores "
             "the fraction",
-            fix="no",
+            fixable=False,
+        ),
+        fix=lambda _, rows: rows.with_columns(
+            rows["relevance"].str.replace(r"^([+-]?[0-9]+)\.0*$", "$1")
         ),
         fixed="wrote whole grades without a point",
         drop_in="scores",
@@ -325,7 +330,7 @@ RULES = (
         lambda qrels: qrels.grade < 0,
         column=4,
     ),
-    rule_of_cases(
+    on_grades(
         "Q122",
         "grade-range",
         "error",
@@ -340,7 +345,6 @@ RULES = (
         _above(127, "error", "it outweighs all others, and trec_eval's memory grows with it"),
         _above(10, "warning", "exponential gain is 2^grade, so it outweighs all others"),
         _above(4, "info", "gdeval and ERR stop above 4"),
-        tables=True,
     ),
     on_grades(
         "Q131",
@@ -357,7 +361,7 @@ RULES = (
         lambda qrels: first_rows(qrels, qrels.highest < RELEVANT),
         given=lambda qrels, _: not is_nothing_relevant(qrels),
     ),
-    rule_of_cases(
+    on_grades(
         "Q132",
         "only-negative",
         "error",
@@ -380,7 +384,6 @@ RULES = (
             lambda qrels: first_rows(qrels, qrels.highest < 0),
         ),
         blocks_scoring=False,
-        tables=True,
     ),
     on_grades(
         "Q133",
@@ -425,6 +428,7 @@ RULES = (
         partial(repeats, agree=True),
         column=3,
         note="it counts once, but C trec_eval stops",
+        fix=lambda qrels, rows: rows.filter(~rows["row"].is_in(repeats(qrels, agree=True).rows)),
         fixed="left out repeated judgments",
     ),
     on_grades(
@@ -442,7 +446,7 @@ RULES = (
         partial(repeats, agree=False),
         column=4,
     ),
-    rule_of_cases(
+    on_grades(
         "Q143",
         "looks-diversity",
         "error",
@@ -466,6 +470,5 @@ RULES = (
             lambda qrels: qrels.repeats.filter(of_other_subtopic(qrels)),
             column=3,
         ),
-        tables=True,
     ),
 )

@@ -17,15 +17,17 @@ from trectools_plus.formats.columns.ids import Flags, Ids, Rows
 from trectools_plus.formats.interchange.names import names_of
 from trectools_plus.formats.writing import valid_tag
 from trectools_plus.text import listed
-from trectools_plus.validation.registry import Case, rule, rule_of_cases
+from trectools_plus.validation.registry import Case, Texts, rule
 from trectools_plus.validation.rules.files import (
     CONTINUES,
     at_start,
     few_values,
     form_feeds,
+    group_by_query,
     header,
     header_of_table,
     header_with_repeats,
+    in_order,
     invisible_character,
     long_rows,
     returning_queries,
@@ -66,6 +68,21 @@ def bad_tags(run: RunView) -> Flags:
     tags = run.rows.tags.texts(first)
     is_bad = [valid_tag(tag, run.max_tag_length) != tag for tag in tags]
     return np.array(is_bad, np.bool_)[word]
+
+
+def write_valid_tags(run: RunView, rows: Texts) -> Texts:
+    """Replace characters of tags that tools do not accept, and cut long tags."""
+    tags = rows["tag"].unique()
+    valid = [valid_tag(tag, run.max_tag_length) for tag in tags]
+    return rows.with_columns(rows["tag"].replace(tags, valid))
+
+
+def write_q0(run: RunView, rows: Texts) -> Texts:
+    """Write Q0 in column 2, unless it has more values than column 3: it may contain documents."""
+    import polars as pl
+
+    n_values, n_documents = (len(ids.numbered()[1]) for ids in (run.rows.second, run.doc_ids))
+    return rows if n_values > n_documents else rows.with_columns(q0=pl.lit("Q0"))
 
 
 READ_AS_MISSING = names_of(
@@ -156,8 +173,18 @@ def is_complete(run: RunView, _: Places) -> bool:
     return not len(run.misshapen) + len(run.file.comments) + len(run.file.nul)
 
 
+def number_ranks(run: RunView, rows: Texts) -> Texts:
+    """Number the ranks by falling score, rising rank and falling document id."""
+    import polars as pl
+
+    falling_ids = [~key for key in run.doc_ids.sort_keys()]
+    order = np.lexsort((*falling_ids, run.rank, -run.score, run.blocks.query))
+    rank = pl.int_range(1, pl.len() + 1).over("query_id").cast(pl.String)
+    return in_order(rows, order).with_columns(rank=rank)
+
+
 _NUMBERED = "numbered the ranks 1, 2, 3, … by score"
-on_ranks = partial(rule, fixed=_NUMBERED, blocks_scoring=False)
+on_ranks = partial(rule, fix=number_ranks, fixed=_NUMBERED, blocks_scoring=False)
 _BY_SCORE = "Number the ranks 1, 2, 3, … by score"
 
 
@@ -251,7 +278,7 @@ def _differ(left: str, right: str) -> bool:
 
 
 RULES = (
-    rule_of_cases(
+    rule(
         "R101",
         "too-few-columns",
         "error",
@@ -285,7 +312,7 @@ RULES = (
         drop_in="scores",
         blocks_fixing=True,
     ),
-    rule_of_cases(
+    rule(
         "R103",
         "other-format",
         "error",
@@ -316,7 +343,7 @@ RULES = (
         blocks_fixing=True,
         chunked=False,
     ),
-    rule_of_cases(
+    rule(
         "R105",
         "header-line",
         "error",
@@ -335,7 +362,7 @@ RULES = (
         drop_in="scores",
         chunked=False,
     ),
-    rule_of_cases(
+    rule(
         "R106",
         "odd-spacing",
         "info",
@@ -357,7 +384,7 @@ RULES = (
     ),
     row_behind_hash("R112", "a row"),
     invisible_character("R114"),
-    rule_of_cases(
+    rule(
         "R108",
         "columns-swapped",
         "error",
@@ -391,10 +418,11 @@ RULES = (
         "pyserini reads such a run as MS MARCO",
         lambda run: run.rows.second.differ_from("Q0"),
         column=2,
+        fix=write_q0,
         fixed="wrote Q0 in column 2",
         unless=("R108",),
     ),
-    rule_of_cases(
+    rule(
         "R151",
         "several-tags",
         "warning",
@@ -410,7 +438,7 @@ RULES = (
             "{view.systems} may name systems, because a query has several of its values",
             lambda run: run.systems is not None,
             remedy="Write a file for each system, or remove the column",
-            fix="no",
+            fixable=False,
         ),
         Case(
             "warning",
@@ -418,10 +446,11 @@ RULES = (
             lambda run: run.rows.tags.differ_from(run.tag),
             column=6,
         ),
-        fix="ask",
+        fix=lambda _, rows: rows.with_columns(rows["tag"].new_from_index(0, rows.height)),
         fixed="wrote one tag",
+        ask=True,
     ),
-    rule_of_cases(
+    rule(
         "R152",
         "tag-form",
         "warning",
@@ -439,10 +468,11 @@ RULES = (
             column=6,
             remedy="Use letters, digits, '_', '.', '-', at most {view.max_tag_length} characters",
         ),
-        fix="ask",
+        fix=write_valid_tags,
         fixed="put the tag in form",
+        ask=True,
     ),
-    rule_of_cases(
+    rule(
         "R115",
         "fragile-id",
         "info",
@@ -456,7 +486,7 @@ RULES = (
         fragile(column=1, given=lambda _, places: is_fragile(str(places.query_id))),
         fragile(column=3),
     ),
-    rule_of_cases(
+    rule(
         "R121",
         "scores-reversed",
         "error",
@@ -497,7 +527,7 @@ RULES = (
         drop_in="permissive",
         blocks_fixing=True,
     ),
-    rule_of_cases(
+    on_ranks(
         "R120",
         "rank-not-integer",
         "error",
@@ -522,8 +552,6 @@ RULES = (
             given=is_clear,
             column=4,
         ),
-        fixed=_NUMBERED,
-        blocks_scoring=False,
     ),
     on_ranks(
         "R122",
@@ -595,6 +623,7 @@ RULES = (
         "Nothing to do for evaluation; sort by rank for tools that read from the top",
         "rows are not in rank order[ ({count} places in all)]",
         falling_ranks,
+        fix=lambda run, rows: in_order(rows, run.ranked.all_rows),
         fixed="sorted the rows of each query by rank",
     ),
     rule(
@@ -609,6 +638,7 @@ RULES = (
         "Group the rows by query",
         f"{CONTINUES}; streaming checkers miss duplicates here",
         returning_queries,
+        fix=group_by_query,
         fixed="grouped the rows by query",
     ),
     rule(
@@ -677,7 +707,7 @@ RULES = (
         lambda run: rows_where(run, "[^eE]*[1-9]", np.flatnonzero(run.score == 0)),
         column=5,
     ),
-    rule_of_cases(
+    rule(
         "R131",
         "duplicate-document",
         "error",
@@ -688,7 +718,8 @@ RULES = (
         "one row per document, the one with the highest score.",
         "Keep one row per document, the one with the highest score",
         again(given=lambda run, places: run.n_copies == places.count),
-        again(given=lambda run, _: run.file.bad_utf8 is None, fix="no"),
+        again(given=lambda run, _: run.file.bad_utf8 is None, fixable=False),
+        fix=lambda run, rows: rows.filter(~rows["row"].is_in(run.copies)),
         fixed="left out rows that are repeated as they are",
         unless=("R108",),
         tables=True,
@@ -709,7 +740,7 @@ RULES = (
         blocks_scoring=False,
         tables=True,
     ),
-    rule_of_cases(
+    rule(
         "R141",
         "tied-scores",
         "warning",
@@ -735,7 +766,7 @@ RULES = (
             ),
         ),
     ),
-    rule_of_cases(
+    rule(
         "R142",
         "all-tied",
         "warning",
@@ -763,7 +794,7 @@ RULES = (
         drop_in="scores",
         tables=True,
     ),
-    rule_of_cases(
+    rule(
         "R143",
         "tie-in-float32",
         "warning",

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from trectools_plus.formats.writing import UNWRITABLE, UNWRITABLE_STARTS
-from trectools_plus.validation.registry import Case, Registry, rule, rule_of_cases
+from trectools_plus.validation.registry import Case, Registry, rule
 from trectools_plus.validation.rules import RULES
 from trectools_plus.validation.texts import near_pairs
 
@@ -358,7 +358,7 @@ def _in_earlier_parts(
 
 
 TEST_SET_RULES = (
-    rule_of_cases(
+    rule(
         "T201",
         "unknown-term",
         "error",
@@ -369,7 +369,7 @@ TEST_SET_RULES = (
         "Correct the id, or name the ontology that it comes from",
         *_cases("unknown", "{doc_id!v} is not a term of the ontology"),
     ),
-    rule_of_cases(
+    rule(
         "T202",
         "obsolete-term",
         "error",
@@ -423,7 +423,7 @@ TEST_SET_RULES = (
         _without_relevant,
         blocks_scoring=False,
     ),
-    rule_of_cases(
+    rule(
         "T213",
         "no-test-set",
         "error",
@@ -444,7 +444,7 @@ TEST_SET_RULES = (
             lambda test_set: not test_set.is_test_set and test_set.n_rows > 0,
         ),
     ),
-    rule_of_cases(
+    rule(
         "T223",
         "no-language",
         "warning",
