@@ -234,6 +234,8 @@ def _reason_against(view: RunView | QrelsView, findings: Sequence[Finding]) -> s
     for finding in findings:
         if finding.fix is Fix.NO and RULES[finding.code].blocks_fixing:
             return f"{finding.message} ({finding.code}). {finding.remedy}"
+    if len(view.misshapen):
+        return f"line {view.misshapen.line[0]} is not a row"
     return f"it is not in TREC form; {view.conversion}" if view.origin else None
 
 

@@ -15,6 +15,7 @@ from trectools_plus.formats.columns.ids import Rows
 from trectools_plus.formats.files.content import BOM
 from trectools_plus.formats.files.limits import MAX_LINE_BYTES
 from trectools_plus.formats.files.opening import SUFFIXES
+from trectools_plus.text import listed
 from trectools_plus.validation.registry import Case, Rule, Texts, rule
 from trectools_plus.validation.views.places import NO_PAIRS, Pairs, Places
 from trectools_plus.validation.views.tables import (
@@ -22,6 +23,7 @@ from trectools_plus.validation.views.tables import (
     fields_of,
     has_only_bare_cr,
     has_wide_encoding,
+    is_row,
 )
 
 
@@ -124,6 +126,32 @@ without_header = in_other_form(
     "the format is {view.file.format}, not columns separated by blanks{view.form_notes}",
     at_start(lambda table: table.origin and table.file.header is None),
 )
+
+
+def other_format(table: TableView) -> Places:
+    """Return the first line of a file in another form, why it is not read, and what to do."""
+    if table.file.verdict != "other-format":
+        return Places()
+    from trectools_plus.formats.interchange.detection import json_problem, text_of
+    from trectools_plus.formats.interchange.table_files import find_header
+
+    why, remedy = json_problem(table.file.source, "run" if table.kind == "run" else "qrels") or (
+        "a run has six columns separated by spaces or tabs",
+        "Write 'qid Q0 docid rank score tag' on each line",
+    )
+    if header := find_header(text_of(table.file.source), lambda _: True):
+        columns = "query=COLUMN,doc_id=COLUMN,score=COLUMN"
+        if is_row(" ".join(header.names), "run"):
+            columns = "query=1,doc_id=3,score=5"
+        remedy = (
+            f"{table.conversion} --columns {columns} --output OUT, where the file has the columns "
+            f"{listed(header.names, 20)}"
+        )
+    remedy = remedy or "Write the file again"
+    return Places(1, [table.file.first_line or 1], first={"why": why, "do": remedy})
+
+
+other_form = Case("error", "the format is {view.file.format}; {why}", other_format, remedy="{do}")
 
 
 def header_line(table: TableView, *, arranged: bool) -> Places:

@@ -24,6 +24,7 @@ from trectools_plus.validation.rules.files import (
     header_with_repeats,
     invisible_character,
     long_rows,
+    other_form,
     returning_queries,
     row_behind_hash,
     without_header,
@@ -140,6 +141,7 @@ RULES = (
             "{view.conversion} --columns query=COLUMN,doc_id=COLUMN,relevance=COLUMN --output OUT"
         ),
         without_header,
+        other_form,
         blocks_fixing=True,
     ),
     rule(

@@ -16,7 +16,6 @@ import numpy as np
 from trectools_plus.formats.columns.ids import Flags, Ids, Rows
 from trectools_plus.formats.interchange.names import names_of
 from trectools_plus.formats.writing import valid_tag
-from trectools_plus.text import listed
 from trectools_plus.validation.registry import Case, Texts, rule
 from trectools_plus.validation.rules.files import (
     CONTINUES,
@@ -30,36 +29,14 @@ from trectools_plus.validation.rules.files import (
     in_order,
     invisible_character,
     long_rows,
+    other_form,
     returning_queries,
     row_behind_hash,
     without_header,
 )
 from trectools_plus.validation.views.kinds import RunView
 from trectools_plus.validation.views.places import NO_PAIRS, NO_ROWS, Pairs, Places, places_in_query
-from trectools_plus.validation.views.tables import NOT_FINITE, is_row
-
-
-def other_format(run: RunView) -> Places:
-    """Return the first line of a file in another form, why it is not read, and what to do."""
-    if run.file.verdict != "other-format":
-        return Places()
-    from trectools_plus.formats.interchange.detection import json_problem, text_of
-    from trectools_plus.formats.interchange.table_files import find_header
-
-    why, remedy = json_problem(run.file.source, "run") or (
-        "a run has six columns separated by spaces or tabs",
-        "Write 'qid Q0 docid rank score tag' on each line",
-    )
-    if header := find_header(text_of(run.file.source), lambda _: True):
-        columns = "query=COLUMN,doc_id=COLUMN,score=COLUMN"
-        if is_row(" ".join(header.names), "run"):
-            columns = "query=1,doc_id=3,score=5"
-        remedy = (
-            f"{run.conversion} --columns {columns} --output OUT, where the file has the columns "
-            f"{listed(header.names, 20)}"
-        )
-    remedy = remedy or "Write the file again"
-    return Places(1, [run.file.first_line or 1], first={"why": why, "do": remedy})
+from trectools_plus.validation.views.tables import NOT_FINITE
 
 
 def bad_tags(run: RunView) -> Flags:
@@ -325,7 +302,7 @@ RULES = (
         "base.",
         "Write 'qid Q0 docid rank score tag' on each line",
         without_header,
-        Case("error", "the format is {view.file.format}; {why}", other_format, remedy="{do}"),
+        other_form,
         blocks_fixing=True,
         chunked=False,
     ),

@@ -63,8 +63,8 @@ def with_shape(columns: Columns, kind: str) -> Columns:
     if columns.origin is not None:
         first_line = columns.first_line if columns.header else 1
         return replace(columns, verdict="arranged", first_line=first_line)
-    other = other_format(columns.source.head, columns.n_rows) if kind == "run" else None
-    if other is not None:
+    other = other_format(columns.source.head, columns.n_rows)
+    if other is not None and (kind == "run" or other == "JSON"):
         return replace(columns, verdict="other-format", format=other)
     lines, other_kind = columns.misshapen, "qrels" if kind == "run" else "run"
     if not columns.n_rows and len(lines) and all(is_row(text, other_kind) for text in lines.text):
