@@ -95,7 +95,7 @@ TWICE = '{"data": [{"id": "1", "query": "a", "x": 1}, {"id": "1", "query": "b"}]
         ("a.jsonl", _lines({"qid": "1", "x": "a"}), r"fields: qid, x.*--text-fields NAME"),
         ("a.jsonl", _lines({"x": "1", "query": "a"}), r"fields: x, query.*--id-field"),
         ("a.json", '{"a": 1}', "with an id"),
-        ("a.xml", "<a><b/></a>", "elements: a, b"),
+        ("a.xml", "<a><b/></a>", "elements a, b"),
         ("a.xml", CLEF, "T112"),  # a topic in each language
         ("a.xml", EHEALTH_2018, "fields: id, en, fr, cz"),
         ("a.json", TWICE, "T112"),

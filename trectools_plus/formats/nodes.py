@@ -41,11 +41,12 @@ class TreeError(Exception):
     Args:
         what: The problem, in one clause.
         line: The line, from 1.
+        code: The rule of ``topics validate`` that reports it.
     """
 
-    def __init__(self, what: str, line: int) -> None:
+    def __init__(self, what: str, line: int, code: str = "T104") -> None:
         super().__init__(what)
-        self.line = line
+        self.line, self.code = line, code
 
 
 @dataclass(slots=True, eq=False)
@@ -189,7 +190,7 @@ def parse_json(text: str, repeat: Repeat = refuse, first_line: int = 1) -> Node:
     except RecursionError:
         raise TreeError(f"nested more than {MAX_DEPTH} deep", first_line) from None
     except json.JSONDecodeError as error:
-        what = error.msg[:1].lower() + error.msg[1:] + " before the end" * (error.pos >= len(text))
+        what = error.msg.lower() + " before the end" * (error.pos >= len(text))
         at = min(error.pos, len(text.rstrip("\n")))
         raise TreeError(f"invalid JSON: {what}", line_of(at)) from None
     parts = (_part(match[0], line_of(match.start())) for match in _TOKEN.finditer(text))
@@ -215,8 +216,7 @@ def _part(token: str, line: int) -> Node | None:
     return Node(line, value, text)
 
 
-_YAML_TAG = "tag:yaml.org,2002:"
-_KNOWN_TAGS = {"str", "int", "float", "bool", "null", "map", "seq", "timestamp"}
+_KNOWN_TAGS = {"!", "str", "int", "float", "bool", "null", "map", "seq", "timestamp"}
 _COMMENT_FOLLOWS = re.compile(r"[ \t]+#")
 
 
@@ -242,7 +242,7 @@ def parse_yaml(text: str, repeat: Repeat = refuse) -> Node | None:
             root = part and _complete(part, parts, repeat)
     except yaml.reader.ReaderError:
         match = yaml.reader.Reader.NON_PRINTABLE.search(text)
-        line = text.count("\n", 0, match.start()) + 1 if match else 1
+        line = line_counter(text)(match.start() if match else 0)
         raise TreeError("a character that YAML does not allow", line) from None
     except yaml.MarkedYAMLError as error:
         raise _malformed(error, text) from None
@@ -251,10 +251,10 @@ def parse_yaml(text: str, repeat: Repeat = refuse) -> Node | None:
 
 def _malformed(error: Any, text: str) -> TreeError:
     mark, start = error.problem_mark, error.context_mark
-    if mark is None or (start is not None and not text[mark.index :].strip()):
+    if not mark or (start and not text[mark.index :].strip()):
         mark = start  # an unclosed value at the end of the file: report where it starts
-    line = min(0 if mark is None else mark.line, text.rstrip("\n").count("\n")) + 1
-    problem = " ".join(str(error.problem or error.context or "malformed").split())
+    line = min(mark.line if mark else 0, text.rstrip("\n").count("\n")) + 1
+    problem = " ".join(str(error.problem or error.context).split())
     return TreeError(f"invalid YAML: {problem}", line)
 
 
@@ -281,7 +281,7 @@ def _yaml_part(event: Any, text: str) -> Node:
     line = event.start_mark.line + 1
     if isinstance(event, yaml.AliasEvent):
         raise TreeError("an alias, which is not read; write the value again", line)
-    if event.tag not in (None, "!") and event.tag.removeprefix(_YAML_TAG) not in _KNOWN_TAGS:
+    if (event.tag or "!").removeprefix("tag:yaml.org,2002:") not in _KNOWN_TAGS:
         raise TreeError(f"unknown tag {event.tag!r}"[:80], line)
     if isinstance(event, yaml.ScalarEvent):
         return _scalar(event, text)
@@ -292,17 +292,15 @@ def _scalar(event: Any, text: str) -> Node:
     """Return the text, and the value in YAML 1.1."""
     import yaml
 
-    tag = event.tag
-    if tag in (None, "!"):
-        resolver: Any = yaml.resolver.Resolver()
-        tag = resolver.resolve(yaml.ScalarNode, event.value, event.implicit)
+    loader: Any = yaml.SafeLoader("")
     node = Node(event.start_mark.line + 1, UNREAD, re.sub("[\ud800-\udfff]", "\ufffd", event.value))
     if not event.style and _COMMENT_FOLLOWS.match(text, event.end_mark.index):
         node.cut = event.end_mark.line + 1
+    tag = (event.tag or "!").strip("!") or loader.resolve(
+        yaml.ScalarNode, event.value, event.implicit
+    )
     with suppress(yaml.YAMLError, ValueError, KeyError, IndexError, OverflowError):
-        node.data = yaml.constructor.SafeConstructor().construct_object(
-            yaml.ScalarNode(tag, node.text)
-        )
+        node.data = loader.construct_object(yaml.ScalarNode(tag, node.text))
     return node
 
 
@@ -335,11 +333,9 @@ def find_line(root: Node | None, place: Sequence[str | int]) -> int | None:
     Returns:
         The line; ``None`` if only the root itself contains the place.
     """
-    line, node = None, root
+    line = None
     for step in place:
-        values: Any = {} if node is None else node.fields or dict(enumerate(node.items))
-        node = values.get(step)
-        if node is None:
-            break
-        line = (node.key or node).line
+        values: Any = {} if root is None else root.fields or dict(enumerate(root.items))
+        root = values.get(step)
+        line = (root.key or root).line if root else line
     return line

@@ -9,7 +9,8 @@ from trectools_plus.errors import FormatError
 from trectools_plus.formats.collection import CatalogueDataset, is_catalogue_name
 from trectools_plus.formats.columns.lexer import scan_columns
 from trectools_plus.formats.files.content import FileContent, read_file
-from trectools_plus.formats.topics import DEFAULTS, LINE_FORMS, Form, TopicOptions, form_of
+from trectools_plus.formats.topic_formats import TopicFormat, format_of
+from trectools_plus.formats.topics import DEFAULTS, TopicOptions
 from trectools_plus.text import plural
 from trectools_plus.validation.engine import damaged_report, report_on, run_rules
 from trectools_plus.validation.findings import FileReport, Finding, Fix
@@ -21,13 +22,13 @@ from trectools_plus.validation.views.topics import TopicsView, judgments_of
 
 
 def read_view(
-    source: FileContent, form: Form | None = None, options: TopicOptions = DEFAULTS
+    source: FileContent, form: TopicFormat | None = None, options: TopicOptions = DEFAULTS
 ) -> TopicsView:
     """Read topics or a test set from a file with any content.
 
     Args:
         source: The file.
-        form: Its form, if known.
+        form: Its format, if known.
         options: The fields with id and text.
     """
     columns = scan_columns(source, 2)  # id and text
@@ -35,12 +36,12 @@ def read_view(
     start = text
     if source.overlong is not None:
         start += source.overlong.head.decode("utf-8", "replace")
-    form = form or form_of(source.path, start)
+    form = form or format_of(source.path, start)
     view = TopicsView(columns, form)
     if has_wide_encoding(columns.facts) or has_only_bare_cr(columns.facts):
         # A finding about the encoding or line ends explains all other problems.
         view.shape = Shape("not-text", first_line=1)
-    elif source.overlong is not None and form not in LINE_FORMS:
+    elif source.overlong is not None and not form.has_lines:
         view.shape = Shape(first_line=source.overlong.line)
     else:
         # F106 reports NUL bytes, so they must not stop the parser.

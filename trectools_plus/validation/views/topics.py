@@ -1,7 +1,7 @@
 """The view of topics and of test sets: ids and texts as a table, judgments, and problems.
 
 A file is read once. Readers never raise: they report each
-:class:`~trectools_plus.formats.topic_records.Problem`. Test sets have several forms::
+:class:`~trectools_plus.formats.topic_formats.Problem`. Test sets have several forms::
 
     {metadata: {…}, queries: [{query_id, text, relevant: [{doc_id, grade, span}], …}]}
     {queries: [{id, text, relevant: {doc_id: grade}}]}
@@ -42,14 +42,15 @@ from trectools_plus.formats.interchange.names import (
     TOP_KEYS,
 )
 from trectools_plus.formats.nodes import Node
-from trectools_plus.formats.topic_records import Problems, Topic, read_id, read_text
-from trectools_plus.formats.topics import (
-    LINE_FORMS,
-    Form,
-    TopicOptions,
-    read_any,
-    report_empty_text,
+from trectools_plus.formats.topic_formats import (
+    TSV,
+    Problems,
+    Topic,
+    TopicFormat,
+    read_id,
+    read_text,
 )
+from trectools_plus.formats.topics import TopicOptions, read_any, report_empty_text
 from trectools_plus.models import ReportModel
 from trectools_plus.text import listed, quoted, visible
 from trectools_plus.validation.texts import language_of_folder, primary_language
@@ -87,17 +88,17 @@ class TopicsView(TableView):
     drops_unknown_terms: bool = False
     earlier_parts: Sequence[TopicsView] = ()
 
-    def __init__(self, columns: Columns, form: Form) -> None:
+    def __init__(self, columns: Columns, form: TopicFormat) -> None:
         super().__init__(columns.source.path, QrelsRows.none(), columns)
-        self.is_line_based, self.has_comments = form in LINE_FORMS, form == "lines"
+        self.is_line_based, self.has_comments = form.has_lines, form is TSV
         self.problems, self.frame = Problems(), pl.DataFrame(schema=_QUERIES)
 
-    def read(self, text: str, form: Form, options: TopicOptions) -> None:
+    def read(self, text: str, form: TopicFormat, options: TopicOptions) -> None:
         """Read the topics or the cases of a file."""
         table = read_any(text, form, options, test_sets=False)
         topics, self.problems = table.topics, table.problems
-        self.read_as = table.read_as and f"read as {table.read_as}"
-        if form in ("json", "yaml") and not topics:
+        self.read_as = table.read_as
+        if form.is_document and not topics:
             self.kind = "testset"
         if table.other is not None:
             self.cases = Cases(self.problems)
