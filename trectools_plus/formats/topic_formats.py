@@ -532,7 +532,7 @@ def _fields_of(body: str) -> list[tuple[str, int, list[str]]]:
 
 
 _YAML_START = re.compile(
-    r"(?!(?>\s*).*\t)"  # no line with a tab
+    r"(?!(?>\s*).*\t)"  # no tab in the first line that is not blank
     r"(?:[^\S\n]*(?:#.*)?\n)*(?:---|(?:queries|test_cases|metadata)\s*:|- +\w+\s*:)"
 )
 _TWO_OBJECTS = re.compile(r"[ \t\r\n]*\{[^\n]*\}\s*?\n\s*\{")
@@ -542,7 +542,6 @@ class TopicFormat(NamedTuple):
     """A format of topics.
 
     Attributes:
-        name: Its name.
         mark: True for files of this format, by the suffix of the name and the text.
         read: Returns the topics of a text, and reports problems to a table.
         suffixes: The suffixes of the names of files that have this format, whatever is in them.
@@ -550,7 +549,6 @@ class TopicFormat(NamedTuple):
         is_document: True for JSON and YAML documents, which can be test sets.
     """
 
-    name: str
     mark: Callable[[str, str], object]
     read: Callable[[str, TopicTable], Iterable[Topic]]
     suffixes: tuple[str, ...] = ()
@@ -558,17 +556,15 @@ class TopicFormat(NamedTuple):
     is_document: bool = False
 
 
-TSV = TopicFormat("TSV", lambda *_: True, read_lines, has_lines=True)
+TSV = TopicFormat(lambda *_: True, read_lines, has_lines=True)
 """Lines ``id TAB text``, and similar ones: the format of files without another mark."""
 YAML = TopicFormat(
-    "YAML",
     lambda suffix, text: suffix != "tsv" and _YAML_START.match(text),
     partial(read_document, parse=parse_yaml),
     ("yml", "yaml"),
     is_document=True,
 )
 JSON = TopicFormat(
-    "JSON",
     lambda suffix, text: (
         suffix == "json" or re.match(rf"[ \t\r\n]*[{{{'[' * (suffix != 'tsv')}]", text)
     ),
@@ -577,17 +573,14 @@ JSON = TopicFormat(
 )
 TOPIC_FORMATS = (
     TopicFormat(
-        "JSON Lines",
         lambda _, text: _TWO_OBJECTS.match(text),
         read_json_lines,
         ("jsonl", "ndjson"),
         has_lines=True,
     ),
     JSON,
-    TopicFormat(
-        "SGML or XML", lambda _, text: re.match(r"[ \t\r\n]*(?:<|\.I[ \t])", text), read_markup
-    ),
-    TopicFormat("table", lambda _, text: find_header_of_topics(text), read_table, has_lines=True),
+    TopicFormat(lambda _, text: re.match(r"[ \t\r\n]*(?:<|\.I[ \t])", text), read_markup),
+    TopicFormat(lambda _, text: find_header_of_topics(text), read_table, has_lines=True),
     YAML,
     TSV,
 )
