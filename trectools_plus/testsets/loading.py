@@ -155,7 +155,7 @@ def _form_of(source: FileContent) -> TopicFormat:
     form = format_of(source.path, start)
     if form.is_document:
         return form
-    return JSON if start.lstrip().startswith(("{", "[")) else YAML
+    return JSON if start.lstrip()[:1] in "{[" else YAML
 
 
 def _refuse_errors(view: TopicsView) -> None:

@@ -33,10 +33,8 @@ def read_view(
     """
     columns = scan_columns(source, 2)  # id and text
     text = source.data.decode("utf-8", "replace").removeprefix("\ufeff")
-    start = text
-    if source.overlong is not None:
-        start += source.overlong.head.decode("utf-8", "replace")
-    form = form or format_of(source.path, start)
+    head = b"" if source.overlong is None else source.overlong.head
+    form = form or format_of(source.path, text + head.decode("utf-8", "replace"))
     view = TopicsView(columns, form)
     if has_wide_encoding(columns.facts) or has_only_bare_cr(columns.facts):
         # A finding about the encoding or line ends explains all other problems.
@@ -83,8 +81,9 @@ def check_topics(topics: TopicsView) -> list[Finding]:
     recorded = _recorded(topics)
     findings = run_rules(topics, ("file", "topics"), topics, rules=CATALOGUE) + recorded
     if len(topics.judged):
-        judgments, known = judgments_of(topics), {one.code for one in recorded}
-        known.add("Q134")  # test sets usually contain only relevant documents
+        judgments = judgments_of(topics)
+        # Test sets usually contain only relevant documents.
+        known = {"Q134", *(finding.code for finding in recorded)}
         rules = [rule for rule in CATALOGUE if rule.code not in known]
         findings += run_rules(judgments, ("qrels",), judgments, rules=rules)
     findings.sort(key=lambda finding: (finding.code[0] == "Q", in_order(finding)))
@@ -93,8 +92,7 @@ def check_topics(topics: TopicsView) -> list[Finding]:
 
 def _recorded(topics: TopicsView) -> list[Finding]:
     """Return the findings on the problems that the reader found, the worst of each rule."""
-    order = ("error", None, "warning", "info")
-    groups = sorted(topics.problems.groups.items(), key=lambda group: order.index(group[0][1]))
+    groups = sorted(topics.problems.groups.items(), key=lambda group: group[0][1] is None)
     return [
         CATALOGUE[code].finding(
             topics.path,
@@ -107,5 +105,5 @@ def _recorded(topics: TopicsView) -> list[Finding]:
             doc_id=first.doc_id,
             count=len(places),
         )
-        for code, (first, places) in {code: group for (code, _), group in reversed(groups)}.items()
+        for code, (first, places) in {code: group for (code, _), group in groups}.items()
     ]
