@@ -224,9 +224,9 @@ class CatalogueDataset:
                 yield CorpusDocument(document.doc_id, "", document.default_text())
 
     def _unreadable(self, what: str, error: Exception) -> InputError:
-        lines = str(error.args[0] if error.args else "").splitlines() or [type(error).__name__]
+        first_line = str(error).partition("\n")[0]
         return InputError(
-            f"cannot download or read the {what}: {lines[0]}",
+            f"cannot download or read the {what}: {first_line or type(error).__name__}",
             where=self.name,
             remedy="check the network, or set IR_DATASETS_HOME to a folder with a copy of the "
             "files (see docs/formats.md)",
@@ -294,11 +294,12 @@ def iter_corpus(path: str | Path) -> Iterator[CorpusDocument]:
             cannot be written to a run, the text is not UTF-8, or there are no documents.
     """
     shown = str(path)
-    id_key = text_key = ""
+    keys: list[str] = []
     lines: dict[str, int] = {}
     for line, record in iter_objects(iter_lines(path), shown):
-        id_key = id_key or next(filter(record.__contains__, ID_KEYS), ID_KEYS[0])
-        text_key = text_key or next(filter(record.__contains__, TEXT_KEYS), TEXT_KEYS[0])
+        id_key, text_key = keys = keys or [
+            next(filter(record.__contains__, names), names[0]) for names in (ID_KEYS, TEXT_KEYS)
+        ]
         doc_id, title, text = record.get(id_key), record.get("title") or "", record.get(text_key)
         doc_id = str(doc_id) if type(doc_id) is int else doc_id
         if not (isinstance(doc_id, str) and isinstance(title, str) and isinstance(text, str)):
@@ -318,7 +319,7 @@ def iter_corpus(path: str | Path) -> Iterator[CorpusDocument]:
                 remedy="give each document its own id, which a run can contain",
             )
         yield CorpusDocument(doc_id, title, text)
-    if not id_key:
+    if not keys:
         raise FormatError(
             "no documents", path=shown, remedy="check that the program that wrote the file finished"
         )

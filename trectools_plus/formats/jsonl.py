@@ -23,6 +23,8 @@ def iter_objects(lines: Iterable[bytes], path: str) -> Iterator[tuple[int, dict[
     for line, text in decode_lines(lines, path):
         try:
             value = decode_json(text, parse_constant=_refuse_constant)
+            if not isinstance(value, dict):
+                raise ValueError("expected an object but got another value")
         except (ValueError, RecursionError) as error:
             raise FormatError(
                 f"invalid JSON: {str(error).partition(':')[0] or 'nested too deeply'}",
@@ -31,13 +33,6 @@ def iter_objects(lines: Iterable[bytes], path: str) -> Iterator[tuple[int, dict[
                 column=getattr(error, "colno", None),
                 remedy="write one JSON object per line, with each field once",
             ) from error
-        if not isinstance(value, dict):
-            raise FormatError(
-                "expected a JSON object but got another value",
-                path=path,
-                line=line,
-                remedy="write one JSON object per line",
-            )
         yield line, value
 
 
@@ -52,8 +47,7 @@ def decode_json(text: str, parse_constant: Callable[[str], Any] | None = None) -
         ValueError: If it is not JSON, or contains a key twice or an unpaired surrogate.
         RecursionError: If it is nested too deeply.
     """
-    hooks: Any = {"object_pairs_hook": _without_repeats, "parse_constant": parse_constant}
-    value = json.loads(text, **hooks)
+    value = json.loads(text, object_pairs_hook=_without_repeats, parse_constant=parse_constant)
     if "\\u" in text:  # an unpaired surrogate is not a character
         json.dumps(value, ensure_ascii=False).encode()
     return value

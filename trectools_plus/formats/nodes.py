@@ -1,8 +1,8 @@
 """Values of JSON and YAML with their lines, and the text of each scalar.
 
 A YAML loader converts ``010`` to 8, ``12:30`` to 750 and ``no`` to false. Here every scalar has its
-text beside the value that a loader returns. YAML is read from the events of PyYAML, because its
-composer crashes on deep nesting.
+text beside the value that a loader returns. Both are read as a sequence of nodes: from the tokens
+of JSON, and from the events of PyYAML, whose composer crashes on deep nesting.
 """
 
 from __future__ import annotations
@@ -20,7 +20,6 @@ from trectools_plus.text import visible
 
 MAX_DOCUMENT_BYTES = 16 << 20
 """The greatest size of YAML and JSON documents; their tree takes several times as much memory."""
-_TOO_DEEP = f"nested more than {MAX_DEPTH} deep"
 UNREAD = object()
 """The value of a scalar that cannot be converted, for example a number of thousands of digits."""
 _MEANINGS = {
@@ -42,11 +41,12 @@ class TreeError(Exception):
     Args:
         what: The problem, in one clause.
         line: The line, from 1.
+        code: The rule of ``topics validate`` that reports it.
     """
 
-    def __init__(self, what: str, line: int) -> None:
+    def __init__(self, what: str, line: int, code: str = "T104") -> None:
         super().__init__(what)
-        self.line = line
+        self.line, self.code = line, code
 
 
 @dataclass(slots=True, eq=False)
@@ -118,15 +118,6 @@ Repeat = Callable[[str, int, str], None]
 """Takes the code, the line and the message of a key that is repeated in a mapping."""
 
 
-def put(mapping: Node, key: Node, value: Node, repeat: Repeat) -> None:
-    """Put a value into a mapping, or report that the key is repeated (T116)."""
-    value.key = key
-    if mapping.data.setdefault(key.text, value) is not value:
-        repeat(
-            "T116", key.line, f"key {visible(key.text)} is repeated; loaders keep the last value"
-        )
-
-
 def refuse(_: str, line: int, what: str) -> NoReturn:
     """Refuse a document in which a key occurs twice in a mapping.
 
@@ -152,19 +143,33 @@ def line_counter(text: str, first_line: int = 1) -> Callable[[int], int]:
     return lambda position: first_line + bisect_left(ends, position)
 
 
-class _Pairs(list[tuple[str, Any]]):
-    """The keys and values of a JSON object, with repeated keys."""
+Parts = Iterator[Node | None]
+"""The nodes of a document in their order; ``None`` ends a list or a mapping."""
 
 
-class _Plain(str):
-    """A number or a constant as it is written."""
+def _complete(node: Node, parts: Parts, repeat: Repeat, depth: int = 1) -> Node:
+    """Put the following nodes into a list or mapping, up to its end."""
+    if node.is_scalar:
+        return node
+    if depth > MAX_DEPTH:
+        raise TreeError(f"nested more than {MAX_DEPTH} deep", node.line)
+    for part in iter(parts.__next__, None):
+        if isinstance(node.data, list):
+            node.data.append(_complete(part, parts, repeat, depth + 1))
+        elif not part.is_scalar:
+            raise TreeError("a list or mapping as key", part.line)
+        else:
+            value = _complete(next(parts) or part, parts, repeat, depth + 1)
+            value.key = part
+            if node.data.setdefault(part.text, value) is not value:
+                what = f"key {visible(part.text)} is repeated; loaders keep the last value"
+                repeat("T116", part.line, what)
+    return node
 
 
-_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[\[{]|[^\s\[\]{},:"]+')
-"""The start of a value or of a key."""
-_DECODER = json.JSONDecoder(
-    object_pairs_hook=_Pairs, parse_int=_Plain, parse_float=_Plain, parse_constant=_Plain
-)
+_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{}]|[^\s\[\]{},:"]+')
+"""A scalar, or the start or end of a list or mapping."""
+_GRAMMAR = json.JSONDecoder(parse_int=str, parse_float=str)
 
 
 def parse_json(text: str, repeat: Repeat = refuse, first_line: int = 1) -> Node:
@@ -181,49 +186,37 @@ def parse_json(text: str, repeat: Repeat = refuse, first_line: int = 1) -> Node:
     check_size(text)
     line_of = line_counter(text, first_line)
     try:
-        value = _DECODER.decode(text)
+        _GRAMMAR.decode(text)
     except RecursionError:
-        raise TreeError(_TOO_DEEP, first_line) from None
+        raise TreeError(f"nested more than {MAX_DEPTH} deep", first_line) from None
     except json.JSONDecodeError as error:
-        what = error.msg[:1].lower() + error.msg[1:] + " before the end" * (error.pos >= len(text))
-        raise TreeError(
-            f"invalid JSON: {what}", line_of(min(error.pos, len(text.rstrip("\n"))))
-        ) from None
-    tokens = _TOKEN.finditer(text)
-
-    def node(value: Any, depth: int) -> Node:
-        """Return the node of the value at the next token."""
-        result = Node(line_of(next(tokens).start()), value)
-        if isinstance(value, list) and depth > MAX_DEPTH:
-            raise TreeError(_TOO_DEEP, result.line)
-        if isinstance(value, _Pairs):
-            result.data = {}
-            for name, inner in value:
-                put(result, node(name, depth), node(inner, depth + 1), repeat)
-        elif isinstance(value, list):
-            result.data = [node(item, depth + 1) for item in value]
-        elif isinstance(value, _Plain):
-            result.data, result.text = _number(value, result.line), str(value)
-        else:
-            result.text = value if isinstance(value, str) else json.dumps(value)
-            if re.search("[\ud800-\udfff]", result.text):
-                raise TreeError("an unpaired surrogate is not a character", result.line)
-        return result
-
-    return node(value, 1)
+        what = error.msg.lower() + " before the end" * (error.pos >= len(text))
+        at = min(error.pos, len(text.rstrip("\n")))
+        raise TreeError(f"invalid JSON: {what}", line_of(at)) from None
+    parts = (_part(match[0], line_of(match.start())) for match in _TOKEN.finditer(text))
+    return _complete(next(parts) or Node(first_line, None), parts, repeat)
 
 
-def _number(text: str, line: int) -> object:
-    if text.endswith(("N", "y")):
-        raise TreeError(f"{text} is not valid JSON", line)
-    try:
-        return json.loads(text)
-    except ValueError:  # thousands of digits
-        return UNREAD
+def _part(token: str, line: int) -> Node | None:
+    """Return the node of a token of JSON."""
+    if token[0] == '"' and "\\" not in token:
+        return text_node(line, token[1:-1])
+    if token in "]}":
+        return None
+    if token in "[{":
+        return Node(line, [] if token == "[" else {})
+    if token.endswith(("N", "y")):
+        raise TreeError(f"{token} is not valid JSON", line)
+    value: Any = UNREAD
+    with suppress(ValueError):  # thousands of digits
+        value = json.loads(token)
+    text = value if isinstance(value, str) else token
+    if re.search("[\ud800-\udfff]", text):
+        raise TreeError("an unpaired surrogate is not a character", line)
+    return Node(line, value, text)
 
 
-_YAML_TAG = "tag:yaml.org,2002:"
-_KNOWN_TAGS = {"str", "int", "float", "bool", "null", "map", "seq", "timestamp"}
+_KNOWN_TAGS = {"!", "str", "int", "float", "bool", "null", "map", "seq", "timestamp"}
 _COMMENT_FOLLOWS = re.compile(r"[ \t]+#")
 
 
@@ -243,65 +236,66 @@ def parse_yaml(text: str, repeat: Repeat = refuse) -> Node | None:
     check_size(text)
     if text.count("%TAG") > 64:  # the parser compares each with all others
         raise TreeError("more than 64 directives", 1)
-    # libyaml is about ten times faster than the parser in Python, but not always available.
-    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    root: Node | None = None
+    root, parts = None, _yaml_parts(text)
     try:
-        events: Iterator[Any] = yaml.parse(text, Loader=loader)
-        for event in events:
-            line = event.start_mark.line + 1
-            if isinstance(event, yaml.NodeEvent):
-                root = _node(event, events, text, repeat, 1)
-            elif isinstance(event, yaml.DocumentStartEvent) and root is not None:
-                raise TreeError("a second document begins", line)
+        for part in parts:
+            root = part and _complete(part, parts, repeat)
     except yaml.reader.ReaderError:
         match = yaml.reader.Reader.NON_PRINTABLE.search(text)
-        line = text.count("\n", 0, match.start()) + 1 if match else 1
+        line = line_counter(text)(match.start() if match else 0)
         raise TreeError("a character that YAML does not allow", line) from None
     except yaml.MarkedYAMLError as error:
-        mark, start = error.problem_mark, error.context_mark
-        if mark is None or (start is not None and not text[mark.index :].strip()):
-            mark = start  # an unclosed value at the end of the file: report where it starts
-        line = min(0 if mark is None else mark.line, text.rstrip("\n").count("\n")) + 1
-        problem = " ".join(str(error.problem or error.context or "malformed").split())
-        raise TreeError(f"invalid YAML: {problem}", line) from None
+        raise _malformed(error, text) from None
     return root
 
 
-def _node(event: Any, events: Iterator[Any], text: str, repeat: Repeat, depth: int) -> Node:
-    """Return the node that begins with an event."""
+def _malformed(error: Any, text: str) -> TreeError:
+    mark, start = error.problem_mark, error.context_mark
+    if not mark or (start and not text[mark.index :].strip()):
+        mark = start  # an unclosed value at the end of the file: report where it starts
+    line = min(mark.line if mark else 0, text.rstrip("\n").count("\n")) + 1
+    problem = " ".join(str(error.problem or error.context).split())
+    return TreeError(f"invalid YAML: {problem}", line)
+
+
+def _yaml_parts(text: str) -> Parts:
+    """Yield the nodes of a document, from the events of the parser."""
+    import yaml
+
+    # libyaml is about ten times faster than the parser in Python, but not always available.
+    loader, documents = getattr(yaml, "CSafeLoader", yaml.SafeLoader), 0
+    events: Iterator[Any] = yaml.parse(text, Loader=loader)
+    for event in events:
+        documents += isinstance(event, yaml.DocumentStartEvent)
+        if documents > 1:
+            raise TreeError("a second document begins", event.start_mark.line + 1)
+        if isinstance(event, yaml.NodeEvent):
+            yield _yaml_part(event, text)
+        elif isinstance(event, yaml.CollectionEndEvent):
+            yield None
+
+
+def _yaml_part(event: Any, text: str) -> Node:
     import yaml
 
     line = event.start_mark.line + 1
     if isinstance(event, yaml.AliasEvent):
         raise TreeError("an alias, which is not read; write the value again", line)
-    if event.tag not in (None, "!") and event.tag.removeprefix(_YAML_TAG) not in _KNOWN_TAGS:
+    if (event.tag or "!").removeprefix("tag:yaml.org,2002:") not in _KNOWN_TAGS:
         raise TreeError(f"unknown tag {event.tag!r}"[:80], line)
     if isinstance(event, yaml.ScalarEvent):
         return _scalar(event, text)
-    if depth > MAX_DEPTH:
-        raise TreeError(_TOO_DEEP, line)
-    is_list = isinstance(event, yaml.SequenceStartEvent)
-    node = Node(line, [] if is_list else {})
-    while not isinstance(inner := next(events), yaml.CollectionEndEvent):
-        if is_list:
-            node.data.append(_node(inner, events, text, repeat, depth + 1))
-        elif isinstance(inner, yaml.ScalarEvent):
-            value = _node(next(events), events, text, repeat, depth + 1)
-            put(node, _scalar(inner, text), value, repeat)
-        else:
-            raise TreeError("a list or mapping as key", inner.start_mark.line + 1)
-    return node
+    return Node(line, [] if isinstance(event, yaml.SequenceStartEvent) else {})
 
 
 def _scalar(event: Any, text: str) -> Node:
     """Return the text, and the value in YAML 1.1."""
     import yaml
 
-    tag = event.tag
-    if tag in (None, "!"):
-        resolver: Any = yaml.resolver.Resolver()
-        tag = resolver.resolve(yaml.ScalarNode, event.value, event.implicit)
+    # A whole loader takes longer to make than both parts of it.
+    resolver: Any = yaml.resolver.Resolver()
+    tag = (event.tag or "!").strip("!")
+    tag = tag or resolver.resolve(yaml.ScalarNode, event.value, event.implicit)
     node = Node(event.start_mark.line + 1, UNREAD, re.sub("[\ud800-\udfff]", "\ufffd", event.value))
     if not event.style and _COMMENT_FOLLOWS.match(text, event.end_mark.index):
         node.cut = event.end_mark.line + 1
@@ -341,11 +335,9 @@ def find_line(root: Node | None, place: Sequence[str | int]) -> int | None:
     Returns:
         The line; ``None`` if only the root itself contains the place.
     """
-    line, node = None, root
+    line = None
     for step in place:
-        values: Any = {} if node is None else node.fields or dict(enumerate(node.items))
-        node = values.get(step)
-        if node is None:
-            break
-        line = (node.key or node).line
+        values: Any = {} if root is None else root.fields or dict(enumerate(root.items))
+        root = values.get(step)
+        line = (root.key or root).line if root else line
     return line

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import filterfalse
 from pathlib import Path
-from typing import Literal
 
 import polars as pl
 
@@ -22,44 +22,28 @@ from trectools_plus.formats.interchange.names import (
     TOPIC_TEXTS,
     normalize,
 )
-from trectools_plus.formats.interchange.table_files import BLANKS, Header, find_header
-from trectools_plus.formats.nodes import (
-    Node,
-    TreeError,
-    parse_json,
-    parse_yaml,
-    text_node,
-)
+from trectools_plus.formats.nodes import TreeError
 from trectools_plus.formats.tables import Topics
-from trectools_plus.formats.topic_records import (
+from trectools_plus.formats.topic_formats import (
     SAMPLED,
+    TSV,
     Problems,
     Topic,
-    find_topics,
-    is_header,
-    iter_lines,
+    TopicFormat,
+    TopicTable,
+    format_of,
     read_id,
-    read_json_lines,
-    read_markup,
-    read_table,
     read_text,
 )
 from trectools_plus.formats.writing import id_problem, refuse_unwritable, write_rows
 from trectools_plus.text import listed, plural, shortened, visible
 
-Form = Literal["lines", "jsonl", "markup", "yaml", "json", "table"]
-LINE_FORMS = ("lines", "jsonl", "table")
-"""Forms in which each line is a topic."""
 MAX_FIELDS = 1000
 """The greatest number of different fields in a file; each becomes a column."""
 _BARE_CR = re.compile(r"\r(?!\n|\Z)")
 """CR alone, which some tools read as a line end and others as white space."""
-_YAML_START = re.compile(
-    r"(?:[^\S\n]*(?:#.*)?\n)*(?:---|(?:queries|test_cases|metadata)\s*:|- +\w+\s*:)"
-)
-_SUFFIX = re.compile(r"\.(ya?ml|jsonl|ndjson|json|tsv)(?:\.\w+)?$", re.IGNORECASE)
-_FORMS: dict[str, Form] = {"yml": "yaml", "yaml": "yaml", "ndjson": "jsonl", "jsonl": "jsonl"}
-"""The forms of files with these suffixes, whatever is in them."""
+USUAL_IDS = (*ID_KEYS, "number", "num")
+"""Names of the id that are not mentioned."""
 _LANGUAGE = re.compile(r"^([a-z]{1,3})-(?=title$|desc$|narr$|num$)")
 
 
@@ -79,151 +63,108 @@ class TopicOptions:
 DEFAULTS = TopicOptions()
 
 
-@dataclass(slots=True)
-class TopicTable:
-    """The topics of a file in any form, also those of a test set, which can lack an id or a text.
-
-    Attributes:
-        topics: The topics.
-        problems: The problems that were found.
-        read_as: A description of the fields, if they are not the usual ones.
-        other: The document, if it is a test set that should not be read, or has no topics.
-    """
-
-    topics: list[Topic] = field(default_factory=list)
-    problems: Problems = field(default_factory=Problems)
-    read_as: str | None = None
-    other: Node | None = None
-
-
-def read_any(text: str, form: Form, options: TopicOptions, *, test_sets: bool = True) -> TopicTable:
+def read_any(
+    text: str, form: TopicFormat, options: TopicOptions, *, test_sets: bool = True
+) -> TopicTable:
     """Read topics.
 
     Args:
         text: The file, without byte order mark.
-        form: Its form.
+        form: Its format.
         options: The fields with id and text.
         test_sets: Read the texts of test sets too.
     """
-    table = TopicTable()
-    topics: list[Topic] | None = None
+    table = TopicTable(test_sets)
     try:
-        if form == "lines":
-            table.topics += iter_lines(text, table.problems)
-            return table
-        if form == "markup":
-            topics = read_markup(text, table.problems)
-        elif form == "table":
-            header = _header_of(text)
-            topics = [] if header is None else read_table(text, header, table.problems)
-        elif form == "jsonl":
-            topics = read_json_lines(text, table.problems)
-        elif form == "yaml" or text.strip():
-            root = (parse_yaml if form == "yaml" else parse_json)(text, table.problems.add)
-            topics = find_topics(root, test_sets=test_sets) if root else None
-            table.other = root if topics is None else None
+        topics = [*form.read(text, table)]
+        if form is not TSV and topics:
+            _choose_fields(topics, options, table)
+        table.topics = topics
     except TreeError as error:
-        table.problems.add("T104", error.line, str(error))
-    _fill(topics or [], options, table)
+        table.problems.add(error.code, error.line, str(error))
     return table
 
 
-def _fill(topics: list[Topic], options: TopicOptions, table: TopicTable) -> None:
-    """Add topics to a table, with the ids and texts in their fields."""
+def _choose_fields(topics: list[Topic], options: TopicOptions, table: TopicTable) -> None:
+    """Read the ids and texts of topics from their fields.
+
+    Raises:
+        TreeError: If no topic has a field that the user names.
+    """
     names = dict.fromkeys(name for topic in topics for name in topic.fields)
-    by_name = {normalize(name): name for name in reversed(names)} | {name: name for name in names}
-    wanted = (*options.text_fields, *filter(None, [options.id_field]))
-    named = {name: by_name.get(name) or by_name.get(normalize(name)) for name in wanted}
-    if topics and None in named.values():
-        absent, known = [name for name in named if named[name] is None], [*filter(None, names)]
-        table.problems.add(
-            "T105",
-            topics[0].line,
-            f"no topic has a field {listed(absent)} (fields: {listed([*map(visible, known)])})",
-        )
-        return
-    texts = [name for name in map(named.get, options.text_fields) if name] or _choose_texts(topics)
-    id_field = named.get(options.id_field or "")
+    line = topics[0].line
+    texts = [_named(name, names, line) for name in options.text_fields]
+    texts = texts or _find_texts(topics, names)
+    id_field = options.id_field and _named(options.id_field, names, line)
     if id_field is None and any(topic.query_id is None for topic in topics):
-        others = [name for name in names if name not in texts]
-        id_field = next(iter(_ranked(others, TOPIC_IDS)), None)
-    used = {"", "query_id", "text", id_field, *(texts if len(texts) == 1 else ())}
+        id_field = next(iter(_ranked([*filterfalse(texts.__contains__, names)], TOPIC_IDS)), None)
     for topic in topics:
-        fields = topic.fields
-        if id_field in fields:
-            topic.query_id = read_id(fields[id_field], "id", None, table.problems)
-        elif topic.query_id is None:
-            _report_missing(topic, "id", table.problems)
-        nodes = [fields[name] for name in texts if name in fields]
-        own = [fields[""]] if "" in fields else nodes[:1]
-        filled = [node for node in nodes if node.text.strip()] or own
-        if not filled:
-            _report_missing(topic, "text", table.problems)
-        elif len(filled) == 1:
-            read_text(filled[0], topic, table.problems)
-        else:
-            topic.text, topic.text_line = " ".join(node.text for node in filled), filled[0].line
-        topic.fields = {
-            name: node
-            for name, node in fields.items()
-            if name not in used and node.is_scalar and node.data is not None and node.text
-        }
-    table.topics = topics
-    is_usual = id_field in (*ID_KEYS, "number", "num") and len(texts) == 1 and texts[0] in TEXT_KEYS
-    if topics and (wanted or not is_usual):
+        _read_fields(topic, id_field, texts, table.problems)
+    is_usual = id_field in USUAL_IDS and texts in [[name] for name in TEXT_KEYS]
+    if options != DEFAULTS or not is_usual:
         table.read_as = (
-            f"{plural(len(topics), 'topic')}: id from {visible(id_field or 'its place')}, text "
-            f"from {', '.join(map(visible, texts)) or 'the element'}"
+            f"read as {plural(len(topics), 'topic')}: id from {visible(id_field or 'its place')}, "
+            f"text from {', '.join(map(visible, texts)) or 'the element'}"
         )
+
+
+def _named(wanted: str, names: Iterable[str], line: int) -> str:
+    """Return the field that the user names, as it is written in the file."""
+    for name in sorted(names, key=wanted.__ne__):
+        if normalize(name) == normalize(wanted):
+            return name
+    known = listed([visible(name) for name in names if name])
+    raise TreeError(f"no topic has a field {wanted} (fields: {known})", line, "T105")
+
+
+def _read_fields(
+    topic: Topic, id_field: str | None, texts: Sequence[str], problems: Problems
+) -> None:
+    """Read the id and the text of a topic, and leave its other values that have a text."""
+    fields = topic.fields
+    if id_field in fields:
+        topic.query_id = read_id(fields[id_field], "id", None, problems)
+    elif topic.query_id is None:
+        _report_missing(topic, "id", problems)
+    nodes = [fields[name] for name in texts if name in fields]
+    own = [fields[""]] if "" in fields else nodes[:1]
+    filled = [node for node in nodes if node.text.strip()] or own
+    if not filled:
+        _report_missing(topic, "text", problems)
+    elif len(filled) == 1:
+        read_text(filled[0], topic, problems)
+    else:
+        topic.text, topic.text_line = " ".join(node.text for node in filled), filled[0].line
+    used = {"", "query_id", "text", id_field, *(texts if len(texts) == 1 else ())}
+    topic.fields = {
+        name: node
+        for name, node in fields.items()
+        if name not in used and node.data is not None and node.text
+    }
 
 
 def _report_missing(topic: Topic, what: str, problems: Problems) -> None:
-    seen = f" (fields: {listed([visible(name) for name in topic.fields if name])})"
+    fields = listed([visible(name) for name in topic.fields if name])
     problems.add(
         "T105",
         topic.line,
-        f"the {what} is missing in this topic{seen if topic.fields else ''}",
+        f"the {what} is missing in this topic (fields: {fields or 'none'})",
         remedy="Give every topic an id and a text, or name the field: "
         "--id-field, --text-fields NAME",
     )
 
 
-def form_of(path: str, text: str) -> Form:
-    """Return the format of a file, from the suffix of its name or else its first characters.
+def _find_texts(topics: Sequence[Topic], names: Iterable[str]) -> list[str]:
+    """Return the fields with the text, in order, by the names and the values in the first topics.
 
     Args:
-        path: The name of the file.
-        text: Its text, without byte order mark.
+        topics: The topics.
+        names: The names of their fields.
     """
-    named = "".join(_SUFFIX.findall(path)).lower()
-    first, _, rest = text.lstrip(" \t\r\n").partition("\n")
-    if named in _FORMS:
-        return _FORMS[named]
-    if named == "json" or first.startswith("{") or (first.startswith("[") and named != "tsv"):
-        is_object = first.rstrip().endswith("}") and rest.lstrip().startswith("{")
-        return "jsonl" if is_object else "json"
-    if re.match(r"<|\.I[ \t]", first):
-        return "markup"
-    if _header_of(text) is not None:
-        return "table"
-    is_tsv = named == "tsv" or "\t" in first
-    return "yaml" if not is_tsv and _YAML_START.match(text) else "lines"
-
-
-def _header_of(text: str) -> Header | None:
-    """Return the header of a table, except two columns with a tab."""
-    header = find_header(text, is_header)
-    least = 0 if header is None else {BLANKS: 1 << 30, "\t": 3}.get(header.separator, 2)
-    return header if header is not None and len(header.names) >= least else None
-
-
-def _choose_texts(topics: Sequence[Topic]) -> list[str]:
-    """Return the fields with the text, in order, by the names in the first topics."""
     items = [item for topic in topics[:SAMPLED] for item in topic.fields.items()]
     are_texts = {name for name, node in items if node.meaning == "text" and node.text.strip()}
-    names = [*dict.fromkeys(name for name, _ in items)]
     filled = [name for name in names if name in are_texts]
-    main = _ranked(filled, TOPIC_TEXTS) or _ranked(names, TOPIC_TEXTS)
+    main = _ranked(filled, TOPIC_TEXTS) or _ranked([*names], TOPIC_TEXTS)
     tip_of_the_tongue = {"redditid", "tomturl", "positivequeries"}
     if main and tip_of_the_tongue.intersection(map(normalize, filled)):
         return [main[0], "description"]
@@ -279,16 +220,14 @@ def read_topics(path: str | Path, options: TopicOptions = DEFAULTS) -> Topics:
             column=bare.start() - text.rfind("\n", 0, bare.start()),
             remedy="convert the line ends to LF: trectools-plus topics validate FILE --fix OUT",
         )
-    table = read_any(text, form_of(source.path, text), options)
+    table = read_any(text, format_of(source.path, text), options)
     if table.other is not None and not table.other.is_empty:
         table.problems.add(
             "T105",
             table.other.line,
             "expected a list of objects with an id and a text, or {id: text}",
         )
-    return Topics(
-        _collect(table, source.path), source.path, table.read_as and f"read as {table.read_as}"
-    )
+    return Topics(_collect(table, source.path), source.path, table.read_as)
 
 
 def write_topics(topics: Topics, path: str | Path) -> None:
@@ -319,6 +258,27 @@ def write_topics(topics: Topics, path: str | Path) -> None:
 
 
 def _collect(table: TopicTable, path: str) -> pl.DataFrame:
+    """Return each topic once, with a column for each of the other fields."""
+    topics = _without_repeats(table)
+    table.problems.refuse(path)
+    if not topics:
+        raise FormatError("no topics", path=path, remedy="check that the file is complete")
+    names = dict.fromkeys(name for topic in topics for name in topic.fields)
+    if len(names) > MAX_FIELDS:
+        raise FormatError(
+            f"more than {MAX_FIELDS:,} different fields in {len(topics):,} topics",
+            path=path,
+            remedy="use the same few fields in every topic",
+        )
+    ids, texts = [topic.query_id for topic in topics], [topic.text or "" for topic in topics]
+    columns = {"query_id": ids, "text": texts} | {
+        name: [(node := topic.fields.get(name)) and node.text for topic in topics] for name in names
+    }
+    return pl.DataFrame(columns, schema=dict.fromkeys(columns, pl.String))
+
+
+def _without_repeats(table: TopicTable) -> list[Topic]:
+    """Return the first topic of each id; report ids and texts that a run cannot have."""
     known: dict[str, Topic] = {}
     for topic in table.topics:
         query_id = topic.query_id or ""
@@ -327,36 +287,14 @@ def _collect(table: TopicTable, path: str) -> pl.DataFrame:
         report_empty_text(topic, table.problems)
         first = known.setdefault(query_id, topic)
         if first.text != topic.text:
-            table.problems.add(
-                "T112",
-                topic.line,
-                f"topic {shortened(query_id)} has another text on line {first.line}",
-                remedy="Keep one of them",
-            )
-    table.problems.refuse(path)
-    if not known:
-        raise FormatError("no topics", path=path, remedy="check that the file is complete")
-    names = dict.fromkeys(name for topic in known.values() for name in topic.fields)
-    if len(names) > MAX_FIELDS:
-        raise FormatError(
-            f"more than {MAX_FIELDS:,} different fields in {len(known):,} topics",
-            path=path,
-            remedy="use the same few fields in every topic",
-        )
-    columns = {"query_id": [*known], "text": [topic.text or "" for topic in known.values()]} | {
-        name: [topic.fields.get(name, text_node(0, "")).text or None for topic in known.values()]
-        for name in names
-    }
-    return pl.DataFrame(columns, schema=dict.fromkeys(columns, pl.String))
+            what = f"topic {shortened(query_id)} has another text on line {first.line}"
+            table.problems.add("T112", topic.line, what, remedy="Keep one of them")
+    return [*known.values()]
 
 
 def report_empty_text(topic: Topic, problems: Problems) -> None:
     """Report a text without visible characters (T121)."""
     if topic.text is not None and not topic.text.strip():
-        query_id = topic.query_id
-        problems.add(
-            "T121",
-            topic.text_line or topic.line,
-            "no text" if query_id is None else f"topic {visible(query_id)} has no text",
-            query_id=query_id,
-        )
+        what = f"topic {visible(topic.query_id or 'without id')} has no text"
+        line = topic.text_line or topic.line
+        problems.add("T121", line, what, query_id=topic.query_id)

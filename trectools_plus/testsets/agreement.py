@@ -9,7 +9,7 @@ from trectools_plus.display import Displayed
 from trectools_plus.errors import IncomparableError
 from trectools_plus.formats.files.content import read_file
 from trectools_plus.formats.tables import Qrels
-from trectools_plus.formats.topics import form_of
+from trectools_plus.formats.topic_formats import format_of
 from trectools_plus.statistics.agreement import WEIGHTS, Agreement, cohens_kappa
 from trectools_plus.statistics.arrays import Resampling, check_choice
 from trectools_plus.testsets.loading import find_test_set, load_test_set
@@ -150,6 +150,6 @@ def read_grades(name_or_path: str | Path) -> Qrels:
     """
     path = find_test_set(name_or_path)
     source = read_file(path)
-    if form_of(source.path, source.head.decode("utf-8", "replace")) in ("json", "yaml"):
+    if format_of(source.path, source.head.decode("utf-8", "replace")).is_document:
         return qrels_of(load_test_set(name_or_path), str(name_or_path))
     return load_qrels(str(path))

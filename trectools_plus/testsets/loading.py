@@ -13,7 +13,7 @@ from trectools_plus.display import Displayed
 from trectools_plus.errors import FormatError, InputError, UsageError
 from trectools_plus.formats.files.content import FileContent, read_file
 from trectools_plus.formats.nodes import TreeError, load_value
-from trectools_plus.formats.topics import form_of
+from trectools_plus.formats.topic_formats import JSON, YAML, TopicFormat, format_of
 from trectools_plus.testsets.model import TestQuery, TestSet, checked_test_set
 from trectools_plus.text import listed, plural
 from trectools_plus.validation.findings import Severity
@@ -149,13 +149,13 @@ def read_test_set(path: str | Path, *, implied: bool = True) -> TestSet:
     return checked_test_set(content, source.path)
 
 
-def _form_of(source: FileContent) -> Literal["json", "yaml"]:
+def _form_of(source: FileContent) -> TopicFormat:
     """Return the format of a test set, by its file name and first characters."""
     start = source.data.decode("utf-8", "replace").removeprefix("\ufeff")
-    form = form_of(source.path, start)
-    if form in ("json", "yaml"):
+    form = format_of(source.path, start)
+    if form.is_document:
         return form
-    return "json" if start.lstrip().startswith(("{", "[")) else "yaml"
+    return JSON if start.lstrip()[:1] in "{[" else YAML
 
 
 def _refuse_errors(view: TopicsView) -> None:

@@ -9,7 +9,8 @@ from trectools_plus.errors import FormatError
 from trectools_plus.formats.collection import CatalogueDataset, is_catalogue_name
 from trectools_plus.formats.columns.columns import scan_columns
 from trectools_plus.formats.files.content import FileContent, read_file
-from trectools_plus.formats.topics import DEFAULTS, LINE_FORMS, Form, TopicOptions, form_of
+from trectools_plus.formats.topic_formats import TopicFormat, format_of
+from trectools_plus.formats.topics import DEFAULTS, TopicOptions
 from trectools_plus.text import plural
 from trectools_plus.validation.engine import damaged_report, report_on, run_rules
 from trectools_plus.validation.findings import FileReport, Finding, Fix
@@ -21,26 +22,24 @@ from trectools_plus.validation.views.topics import TopicsView, judgments_of
 
 
 def read_view(
-    source: FileContent, form: Form | None = None, options: TopicOptions = DEFAULTS
+    source: FileContent, form: TopicFormat | None = None, options: TopicOptions = DEFAULTS
 ) -> TopicsView:
     """Read topics or a test set from a file with any content.
 
     Args:
         source: The file.
-        form: Its form, if known.
+        form: Its format, if known.
         options: The fields with id and text.
     """
     columns = scan_columns(source, 2)  # id and text
     text = source.data.decode("utf-8", "replace").removeprefix("\ufeff")
-    start = text
-    if source.overlong is not None:
-        start += source.overlong.head.decode("utf-8", "replace")
-    form = form or form_of(source.path, start)
+    head = b"" if source.overlong is None else source.overlong.head
+    form = form or format_of(source.path, text + head.decode("utf-8", "replace"))
     view = TopicsView(columns, form)
     if has_wide_encoding(columns) or has_only_bare_cr(columns):
         # A finding about the encoding or line ends explains all other problems.
         view.file = replace(columns, verdict="not-text", first_line=1)
-    elif source.overlong is not None and form not in LINE_FORMS:
+    elif source.overlong is not None and not form.has_lines:
         view.file = replace(columns, first_line=source.overlong.line)
     else:
         # F106 reports NUL bytes, so they must not stop the parser.
@@ -82,8 +81,9 @@ def check_topics(topics: TopicsView) -> list[Finding]:
     recorded = _recorded(topics)
     findings = run_rules(topics, ("file", "topics"), topics, rules=CATALOGUE) + recorded
     if len(topics.judged):
-        judgments, known = judgments_of(topics), {one.code for one in recorded}
-        known.add("Q134")  # test sets usually contain only relevant documents
+        judgments = judgments_of(topics)
+        # Test sets usually contain only relevant documents.
+        known = {"Q134", *(finding.code for finding in recorded)}
         rules = [rule for rule in CATALOGUE if rule.code not in known]
         findings += run_rules(judgments, ("qrels",), judgments, rules=rules)
     findings.sort(key=lambda finding: (finding.code[0] == "Q", in_order(finding)))
@@ -92,8 +92,7 @@ def check_topics(topics: TopicsView) -> list[Finding]:
 
 def _recorded(topics: TopicsView) -> list[Finding]:
     """Return the findings on the problems that the reader found, the worst of each rule."""
-    order = ("error", None, "warning", "info")
-    groups = sorted(topics.problems.groups.items(), key=lambda group: order.index(group[0][1]))
+    groups = sorted(topics.problems.groups.items(), key=lambda group: group[0][1] is None)
     return [
         CATALOGUE[code].finding(
             topics.path,
@@ -106,5 +105,5 @@ def _recorded(topics: TopicsView) -> list[Finding]:
             doc_id=first.doc_id,
             count=len(places),
         )
-        for code, (first, places) in {code: group for (code, _), group in reversed(groups)}.items()
+        for code, (first, places) in {code: group for (code, _), group in groups}.items()
     ]

@@ -1,7 +1,7 @@
 """The view of topics and of test sets: ids and texts as a table, judgments, and problems.
 
 A file is read once. Readers never raise: they report each
-:class:`~trectools_plus.formats.topic_records.Problem`. Test sets have several forms::
+:class:`~trectools_plus.formats.topic_formats.Problem`. Test sets have several forms::
 
     {metadata: {…}, queries: [{query_id, text, relevant: [{doc_id, grade, span}], …}]}
     {queries: [{id, text, relevant: {doc_id: grade}}]}
@@ -21,7 +21,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
 import polars as pl
@@ -42,14 +42,15 @@ from trectools_plus.formats.interchange.names import (
     TOP_KEYS,
 )
 from trectools_plus.formats.nodes import Node
-from trectools_plus.formats.topic_records import Problems, Topic, read_id, read_text
-from trectools_plus.formats.topics import (
-    LINE_FORMS,
-    Form,
-    TopicOptions,
-    read_any,
-    report_empty_text,
+from trectools_plus.formats.topic_formats import (
+    TSV,
+    Problems,
+    Topic,
+    TopicFormat,
+    read_id,
+    read_text,
 )
+from trectools_plus.formats.topics import TopicOptions, read_any, report_empty_text
 from trectools_plus.models import ReportModel
 from trectools_plus.text import listed, quoted, visible
 from trectools_plus.validation.texts import language_of_folder, primary_language
@@ -87,21 +88,19 @@ class TopicsView(TableView):
     drops_unknown_terms: bool = False
     earlier_parts: Sequence[TopicsView] = ()
 
-    def __init__(self, columns: Columns, form: Form) -> None:
+    def __init__(self, columns: Columns, form: TopicFormat) -> None:
         super().__init__(columns.source.path, QrelsRows.none(), columns)
-        self.is_line_based, self.has_comments = form in LINE_FORMS, form == "lines"
+        self.is_line_based, self.has_comments = form.has_lines, form is TSV
         self.problems, self.frame = Problems(), pl.DataFrame(schema=_QUERIES)
 
-    def read(self, text: str, form: Form, options: TopicOptions) -> None:
+    def read(self, text: str, form: TopicFormat, options: TopicOptions) -> None:
         """Read the topics or the cases of a file."""
         table = read_any(text, form, options, test_sets=False)
-        topics, self.problems = table.topics, table.problems
-        self.read_as = table.read_as and f"read as {table.read_as}"
-        if form in ("json", "yaml") and not topics:
+        topics, self.problems, self.read_as = table.topics, table.problems, table.read_as
+        if form.is_document and not topics:
             self.kind = "testset"
         if table.other is not None:
-            self.cases = Cases(self.problems)
-            self.cases.read(table.other)
+            self.cases = Cases(self.problems).read(table.other)
             topics = [case.topic for case in self.cases.cases]
         for topic in topics:
             report_empty_text(topic, self.problems)
@@ -158,10 +157,9 @@ class TopicsView(TableView):
 def judgments_of(topics: TopicsView) -> QrelsView:
     """Return the judgments of a test set, with their line numbers."""
     grade = pl.col("grade").clip(-(2.0**60), 2.0**60).fill_null(np.nan)
-    judged = topics.judged
-    frame = judged.select("query_id", "doc_id", iteration=pl.lit("0"), relevance=grade)
+    frame = topics.judged.select("query_id", "doc_id", iteration=pl.lit("0"), relevance=grade)
     view = QrelsView(topics.path, QrelsRows.of_frame(frame))
-    view.frame, view.line_numbers = frame, judged["line"].to_numpy()
+    view.frame, view.line_numbers = frame, topics.judged["line"].to_numpy()
     view.every_line = topics.every_line
     return view
 
@@ -216,17 +214,27 @@ class Metadata(ReportModel):
     """A description of the contents and of the meaning of the grades."""
 
 
-class Judgment(ReportModel):
-    """A judgment of a test case."""
+class Span(ReportModel):
+    """The part of the text of a test case that a judgment is about."""
+
+    span: str | None = None
+    """The words that name the document; null if not given."""
+
+
+class Judgment(NamedTuple):
+    """A judgment of a test case.
+
+    Attributes:
+        line: Its line.
+        doc_id: The document.
+        grade: The grade; ``None`` if it is not a whole number.
+        span: The words of the text that name the document; ``None`` if not given.
+    """
 
     line: int
-    """Its line."""
     doc_id: str
-    """The document."""
     grade: float | None
-    """The grade; null if it is not a whole number."""
-    span: str | None = None
-    """The words of the text that name the document; null if not given."""
+    span: str | None
 
 
 @dataclass(slots=True)
@@ -268,37 +276,39 @@ class Cases:
     _near: dict[str, list[str]] = field(default_factory=dict)
     _judged: set[str] = field(default_factory=set)
 
-    def read(self, root: Node) -> None:
+    def read(self, root: Node) -> Self:
         """Read the cases of a document."""
-        fields = root.fields
-        self.keys = list(fields)
+        self.keys = list(root.fields)
         if root.items:
-            names = {name for case in root.items for name in case.fields}
-            self.strict = bool(names & {*GRADED_KEYS}) or not names & {*LISTED_KEYS}
-            self._read_cases(root)
-        elif "queries" in fields or "test_cases" in fields:
-            self.strict = "queries" in fields
+            self._read_list(root)
+        elif "queries" in self.keys or "test_cases" in self.keys:
+            self._read_document(root)
+        elif any(self._similar(name, _TOP) for name in self.keys[:9]):
             self._by_purpose(root, _TOP, set())
-            if "metadata" in fields:
-                self._read_metadata(fields["metadata"])
-            self._read_cases(fields["queries" if self.strict else "test_cases"])
-        elif any(get_close_matches(name[:64].lower(), TOP_KEYS, 1, 0.75) for name in self.keys[:9]):
-            self._by_purpose(root, _TOP, set())
-        elif root.is_scalar or any(value.is_scalar for value in fields.values()):
-            if not root.is_empty:
-                self._report_form(root, listed(self.keys) or root.describe())
-        else:
-            self._read_judgments(fields)
+        elif not root.is_scalar and not any(value.is_scalar for value in root.fields.values()):
+            self._read_judgments(root)
+        elif not root.is_empty:
+            self._report_form(root, listed(self.keys) or root.describe())
+        return self
 
-    def _read_judgments(self, fields: Mapping[str, Node]) -> None:
+    def _read_list(self, root: Node) -> None:
+        names = {name for case in root.items for name in case.fields}
+        self.strict = bool(names & {*GRADED_KEYS}) or not names & {*LISTED_KEYS}
+        self._read_cases(root)
+
+    def _read_document(self, root: Node) -> None:
+        self.strict = "queries" in root.fields
+        self._by_purpose(root, _TOP, set())
+        if "metadata" in root.fields:
+            self._read_metadata(root.fields["metadata"])
+        self._read_cases(root.fields["queries" if self.strict else "test_cases"])
+
+    def _read_judgments(self, root: Node) -> None:
         """Read ``{query_id: {doc_id: grade}}``."""
         self.keys = None
-        for value in fields.values():
+        for value in root.fields.values():
             key = value.key or value
-            topic = Topic(key.line, read_id(key, "id", None, self.problems))
-            if value.is_empty:
-                self._report_unjudged(key, topic)
-            self._add(topic, [value])
+            self._add(Topic(key.line, read_id(key, "id", None, self.problems)), [value], key)
 
     def _read_metadata(self, node: Node) -> None:
         """Read the metadata; values of other forms than those of this package become text."""
@@ -357,36 +367,37 @@ class Cases:
 
     def _read_case(self, case: Node) -> None:
         """Read a test case, whose key is its id if the cases are a mapping."""
-        topic, problems = Topic(case.line), self.problems
+        topic = Topic(case.line)
         id_node = next(filter(None, map(case.fields.get, ID_KEYS)), case.key)
         if id_node is not None:
-            topic.query_id = read_id(id_node, "id", None, problems)
+            topic.query_id = read_id(id_node, "id", None, self.problems)
             topic.line = id_node.line
         required = {"text", "judgments"} | ({"id"} if self.strict and id_node is None else set())
         values = self._by_purpose(case, _CASE, required, topic.query_id)
         for text in values.get("text", ())[:1]:
-            read_text(text, topic, problems)
-        judged = values.get("judgments")
-        if judged != [] and all(value.is_empty for value in judged or ()):
-            place = (judged[0].key or judged[0]) if judged else case
-            self._report_unjudged(place, topic)
-        added = self._add(topic, judged or ())
+            read_text(text, topic, self.problems)
+        added = self._add(topic, values.get("judgments"), case)
         added.notes |= self._texts(Notes, case.fields, added.query_id)
         self.languages += filter(None, [added.notes.get("language")])
 
-    def _report_unjudged(self, place: Node, topic: Topic) -> None:
-        query = f" for query {visible(topic.query_id)}" if topic.query_id else ""
-        self.problems.add(
-            "T131",
-            place.line,
-            f"no judgments{query}; it is left out of the mean",
-            query_id=topic.query_id,
-        )
+    def _add(self, topic: Topic, judged: Sequence[Node] | None, place: Node) -> JudgedTopic:
+        """Add a case; if several have the same id (T111, T112), the first has the judgments.
 
-    def _add(self, topic: Topic, judged: Sequence[Node]) -> JudgedTopic:
-        """Add a case; if several have the same id (T111, T112), the first has the judgments."""
+        Args:
+            topic: Its id and text.
+            judged: Its judgments; no values if their key is misspelled, ``None`` without a key.
+            place: The place of a case without a key for its judgments.
+        """
         case = JudgedTopic(topic, topic.query_id or f"case-{len(self.cases) + 1:03d}")
-        values = [value for value in judged if not value.is_empty]
+        values = [value for value in judged or () if not value.is_empty]
+        if not values and judged != []:
+            place = judged[0].key or judged[0] if judged else place
+            self.problems.add(
+                "T131",
+                place.line,
+                f"no judgments for query {visible(case.query_id)}; it is left out of the mean",
+                query_id=topic.query_id,
+            )
         if values and case.query_id not in self._judged:
             self._judged.add(case.query_id)
             case.judged = [term for value in values for term in self._judgments(value, topic)]
@@ -395,34 +406,27 @@ class Cases:
 
     def _judgments(self, node: Node, topic: Topic) -> Iterator[Judgment]:
         """Yield the judgments of a list of documents, or of a mapping with grades."""
-        problems, query_id = self.problems, topic.query_id
+        query_id = topic.query_id
         if node.is_scalar:
-            problems.add(
-                "T105",
-                node.line,
-                f"expected judged documents but got {node.describe()}",
-                query_id=query_id,
-            )
+            what = f"expected judged documents but got {node.describe()}"
+            self.problems.add("T105", node.line, what, query_id=query_id)
         for item in node.items or node.fields.values():
-            place: Node | None = item.key or item
-            span: str | None = None
-            grade = None if node.items else item
-            if node.items and item.fields:
-                values = self._by_purpose(item, _TERM, {"doc_id", "grade"}, query_id)
-                firsts = {name: nodes[0] for name, nodes in values.items() if nodes}
-                place, grade, words = map(firsts.get, ("doc_id", "grade", SPAN_KEY))
-                if words and not words.is_empty:
-                    span = self._texts(Judgment, {SPAN_KEY: words}, query_id).get(SPAN_KEY)
-            doc_id = None if place is None else read_id(place, "document id", query_id, problems)
-            if place is not None and doc_id is not None:
-                value = None if item.fields else 1.0
-                value = value if grade is None else self._grade(grade, doc_id, query_id)
-                yield Judgment(
-                    line=place.line,
-                    doc_id=doc_id,
-                    grade=value,
-                    span=span if span and span.strip() else None,
-                )
+            fields = self._fields_of(item, query_id)
+            span = self._texts(Span, fields, query_id).get(SPAN_KEY, "")
+            place, grade = fields.get("doc_id"), fields.get("grade")
+            doc_id = read_id(place, "document id", query_id, self.problems) if place else None
+            if place and doc_id:
+                value = self._grade(grade, doc_id, query_id) if grade else None
+                yield Judgment(place.line, doc_id, value, span if span.strip() else None)
+
+    def _fields_of(self, item: Node, query_id: str | None) -> dict[str, Node]:
+        """Return the fields of a judgment: of an object, a grade by id, or an id, which is 1."""
+        if item.key is not None:
+            return {"doc_id": item.key, "grade": item}
+        if not item.fields:
+            return {"doc_id": item, "grade": Node(item.line, 1, "1")}
+        values = self._by_purpose(item, _TERM, {"doc_id", "grade"}, query_id)
+        return {name: nodes[0] for name, nodes in values.items() if nodes}
 
     def _grade(self, node: Node, doc_id: str, query_id: str | None) -> float | None:
         """Read a grade; report null (T105), booleans (T115), fractions (Q111), others (Q110).
@@ -463,24 +467,27 @@ class Cases:
             values.setdefault(purposes[name], []).append(mapping.fields[name])
         for name in itertools.filterfalse(purposes.__contains__, mapping.fields):
             key = mapping.fields[name].key or mapping
-            if name not in self._near and len(self._near) < MAX_SPELLINGS_CHECKED:
-                self._near[name] = get_close_matches(name[:64].lower(), purposes, 1, 0.75)
-            near = "".join(known for known in self._near.get(name, ()) if known in purposes)
+            near = self._similar(name, purposes)
             is_meant = purposes.get(near) in required - values.keys()
             if is_meant or self.strict or purposes is _TERM:
-                hint = f"; did you mean '{near}'?" if near else ""
+                what = f"unknown key '{visible(name)}'" + f"; did you mean '{near}'?" * bool(near)
                 remedy = None if near else f"Known keys: {', '.join(purposes)}"
-                what = f"unknown key '{visible(name)}'{hint}"
                 self.problems.add("T106", key.line, what, query_id=query_id, remedy=remedy)
             values |= {purposes[near]: []} if is_meant else {}
         for what in sorted(required - values.keys() - {"judgments"}):
             self.problems.add(
                 "T105",
                 mapping.line,
-                f"{what} is missing (fields: {listed(list(mapping.fields))})",
+                f"{what} is missing (fields: {listed([*mapping.fields])})",
                 query_id=query_id,
             )
         return values
+
+    def _similar(self, name: str, purposes: Purposes) -> str:
+        """Return the most similar known key; empty if there is none."""
+        if name not in self._near and len(self._near) < MAX_SPELLINGS_CHECKED:
+            self._near[name] = get_close_matches(name[:64].lower(), purposes, 1, 0.75)
+        return "".join(known for known in self._near.get(name, ()) if known in purposes)
 
 
 def _shown(node: Node) -> str:

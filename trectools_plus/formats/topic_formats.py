@@ -1,7 +1,7 @@
-"""The records of topics in files: lines, tables, JSON, SGML and XML, and the problems in them.
+"""Formats of topics: a row for each, with its mark and its reader, and the problems in files.
 
-Readers never raise: they add problems to a collection. The rules of ``topics validate`` report
-them; for loaders, :meth:`Problems.refuse` raises the first one that prevents reading.
+Readers add problems to a table, and raise only ``TreeError``. The rules of ``topics validate``
+report them; for loaders, :meth:`Problems.refuse` raises the first one that prevents reading.
 """
 
 from __future__ import annotations
@@ -9,10 +9,11 @@ from __future__ import annotations
 import html
 import re
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
-from typing import Any, Literal
+from functools import partial
+from typing import Any, Literal, NamedTuple
 
 from trectools_plus.errors import FormatError
 from trectools_plus.formats.interchange.names import (
@@ -22,16 +23,19 @@ from trectools_plus.formats.interchange.names import (
     TABLE_TOPIC_IDS,
     TOP_KEYS,
     TOPIC_TEXTS,
+    find_fields,
     names_of,
     normalize,
 )
-from trectools_plus.formats.interchange.table_files import Header
+from trectools_plus.formats.interchange.table_files import BLANKS, Header, find_header
 from trectools_plus.formats.interchange.table_files import read_table as read_headed_table
 from trectools_plus.formats.nodes import (
     Node,
+    Repeat,
     TreeError,
     line_counter,
     parse_json,
+    parse_yaml,
     text_node,
 )
 from trectools_plus.text import quoted, visible
@@ -61,7 +65,7 @@ class Problem:
     message: str
     query_id: str | None = None
     doc_id: str | None = None
-    severity: Literal["error", "warning", "info"] | None = None
+    severity: Literal["warning"] | None = None
     remedy: str | None = None
     blocks_scoring: bool | None = None
 
@@ -89,15 +93,18 @@ class Problems:
         Raises:
             FormatError: With the code of the rule.
         """
-        found = [problem for problem, _ in self.groups.values() if problem.severity != "warning"]
-        for problem in sorted(found, key=lambda problem: problem.line):
-            if problem.blocks_scoring is not False:
-                raise FormatError(
-                    f"{problem.message} ({problem.code})",
-                    path=path,
-                    line=problem.line,
-                    remedy=problem.remedy and problem.remedy[:1].lower() + problem.remedy[1:],
-                )
+        found = [
+            problem
+            for problem, _ in self.groups.values()
+            if (problem.severity, problem.blocks_scoring) == (None, None)
+        ]
+        if problem := min(found, key=lambda problem: problem.line, default=None):
+            raise FormatError(
+                f"{problem.message} ({problem.code})",
+                path=path,
+                line=problem.line,
+                remedy=problem.remedy and problem.remedy[:1].lower() + problem.remedy[1:],
+            )
 
 
 @dataclass(slots=True)
@@ -117,6 +124,25 @@ class Topic:
     text: str | None = None
     text_line: int | None = None
     fields: dict[str, Node] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class TopicTable:
+    """The topics of a file in any format, also those of a test set, which can lack an id or a text.
+
+    Attributes:
+        test_sets: Read the texts of test sets too.
+        topics: The topics.
+        problems: The problems that were found.
+        read_as: A description of the fields, if they are not the usual ones.
+        other: The document, if it is a test set that should not be read, or has no topics.
+    """
+
+    test_sets: bool = True
+    topics: list[Topic] = field(default_factory=list)
+    problems: Problems = field(default_factory=Problems)
+    read_as: str | None = None
+    other: Node | None = None
 
 
 def read_id(node: Node, what: str, query_id: str | None, problems: Problems) -> str | None:
@@ -184,59 +210,49 @@ _JUDGED_OR_RANKED = re.compile(r"\S+[ \t]+[Qq]?0[ \t]+\S+[ \t]+-?[0-9]+(?:[ \t]+
 """A row of a run, or of qrels."""
 
 
-def iter_lines(text: str, problems: Problems) -> Iterator[Topic]:
+def read_lines(text: str, table: TopicTable) -> Iterator[Topic]:
     """Yield the topics of lines ``id TAB text`` or another form, also those without id or text.
 
     Blank lines, comments (``#`` without a tab) and a header are skipped.
-
-    Args:
-        text: The file.
-        problems: Collects the problems.
     """
-    ended = ((at, line.removesuffix("\r")) for at, line in enumerate(text.split("\n"), 1))
     lines = [
-        (at, line)
-        for at, line in ended
-        if line.strip(" \t\v\f") and (not line.startswith("#") or "\t" in line)
+        (at, line.removesuffix("\r"))
+        for at, line in enumerate(text.split("\n"), 1)
+        if line.strip(" \t\r\v\f") and ("\t" in line or line[0] != "#")
     ]
     sample = [line for _, line in lines[:SAMPLED]]
     if sample and all(map(_JUDGED_OR_RANKED.fullmatch, sample)):
-        problems.add(
-            "T101",
-            lines[0][0],
-            "this is a run, or qrels",
-            remedy="Use 'runs validate' or 'trectools-plus qrels validate' for it",
-        )
+        remedy = "Use 'runs validate' or 'trectools-plus qrels validate' for it"
+        table.problems.add("T101", lines[0][0], "this is a run, or qrels", remedy=remedy)
         return
-    form = next(form for form, row in _LINE_FORMS.items() if _are_topics(sample, row))
+    form = next((form for form, row in _LINE_FORMS.items() if _are_topics(sample, row)), _TSV)
     if form != _TSV:
-        report_other_form(lines[0][0], f"lines {form}", problems)
+        report_other_form(lines[0][0], f"lines {form}", table.problems)
     elif sample and is_header(sample[0].split("\t")):
         at, line = lines.pop(0)
-        problems.add("T103", at, f"header line {quoted(line)}", blocks_scoring=False)
+        table.problems.add("T103", at, f"header line {quoted(line)}", blocks_scoring=False)
     for at, line in lines:
-        match = _LINE_FORMS[form].fullmatch(line)
-        if match is None:
-            problems.add("T101", at, f"expected {form} but got {quoted(line)}")
-            continue
-        query_id, words = match[1] if match[1].strip(" ") else None, match[2]
-        if query_id is None:
-            problems.add("T105", at, f"no id before {quoted(words.strip(' '))}")
-        elif "\t" in words:
-            problems.add(
-                "T102",
-                at,
-                "tab inside the text, read as a blank",
-                query_id=query_id,
-                severity="warning",
-            )
-        yield Topic(at, query_id, words.replace("\t", " ").strip(" "), at)
+        yield from _read_line(at, line, form, table.problems)
+
+
+def _read_line(at: int, line: str, form: str, problems: Problems) -> Iterator[Topic]:
+    match = _LINE_FORMS[form].fullmatch(line)
+    if match is None:
+        problems.add("T101", at, f"expected {form} but got {quoted(line)}")
+        return
+    query_id, words = match[1] if match[1].strip(" ") else None, match[2]
+    if query_id is None:
+        problems.add("T105", at, f"no id before {quoted(words.strip(' '))}")
+    elif "\t" in words:
+        what = "tab inside the text, read as a blank"
+        problems.add("T102", at, what, query_id=query_id, severity="warning")
+    yield Topic(at, query_id, words.replace("\t", " ").strip(" "), at)
 
 
 def _are_topics(lines: Sequence[str], row: re.Pattern[str]) -> bool:
     """Return whether all lines have a form, with ids that occur once."""
     ids = {match[1].lower() for line in lines if (match := row.fullmatch(line))}
-    return row is _LINE_FORMS[_TSV] or (len(ids) == len(lines) > 0 and not _NOT_IDS & ids)
+    return len(ids) == len(lines) > 0 and not _NOT_IDS & ids
 
 
 def report_other_form(line: int, name: str, problems: Problems) -> None:
@@ -246,55 +262,85 @@ def report_other_form(line: int, name: str, problems: Problems) -> None:
         line,
         f"{name}, not {_TSV}; trectools-plus reads them, other tools do not",
         severity="warning",
-        remedy=f"Write {_TSV}",
     )
+
+
+_HEADER = {"query_id": TABLE_TOPIC_IDS[:-2], "text": TABLE_TEXTS}
 
 
 def is_header(names: Sequence[str]) -> bool:
     """Return whether the values of a line are the names of columns with id and text."""
-    plain = [normalize(name) for name in names]
-    ids = [name for name in plain if name in TABLE_TOPIC_IDS[:-2]]
-    return bool(ids) and any(name != ids[0] for name in plain if name in TABLE_TEXTS)
+    return find_fields(names, _HEADER).keys() == _HEADER.keys()
 
 
-def read_table(text: str, header: Header, problems: Problems) -> list[Topic]:
+def find_header_of_topics(text: str) -> Header | None:
+    """Return the header of a table, except two columns with a tab."""
+    header, least = find_header(text, is_header), {BLANKS: 1 << 30, "\t": 3}
+    return header if header and len(header.names) >= least.get(header.separator, 2) else None
+
+
+def read_table(text: str, table: TopicTable) -> list[Topic]:
     """Return the rows of a table with a header; values that are empty are left out.
 
     Raises:
         TreeError: At a row with more values than names, or with quotes that do not match.
     """
-    table = read_headed_table(text, header)
-    for line in table.misshapen.line.tolist():
+    header = find_header_of_topics(text)
+    if header is None:
+        return []
+    rows = read_headed_table(text, header)
+    for line in rows.misshapen.line.tolist():
         raise TreeError("more values than names in the header, or quotes that do not match", line)
     topics = [
-        Topic(line, fields={name: text_node(line, value) for name, value in row if value})
-        for line, *values in table.rows.iter_rows()
-        for row in [zip(header.names, values, strict=True)]
+        Topic(
+            line,
+            fields={
+                name: text_node(line, value)
+                for name, value in zip(header.names, values, strict=True)
+                if value
+            },
+        )
+        for line, *values in rows.rows.iter_rows()
     ]
     if topics:
-        report_other_form(1, "a table with a header", problems)
+        report_other_form(1, "a table with a header", table.problems)
     return topics
 
 
-def read_json_lines(text: str, problems: Problems) -> list[Topic]:
+def read_json_lines(text: str, table: TopicTable) -> list[Topic]:
     """Return the objects of JSON Lines; report the other lines."""
     topics = []
     for number, line in enumerate(text.split("\n"), 1):
         try:
-            root = parse_json(line, problems.add, number) if line.strip(" \t\r") else None
-            if root is not None and not isinstance(root.data, dict):
-                raise TreeError(f"expected a JSON object but got {root.describe()}", number)
-            topics += [] if root is None else [_topic_of(root)]
+            if line.strip(" \t\r"):
+                root = parse_json(line, table.problems.add, number)
+                if not isinstance(root.data, dict):
+                    raise TreeError(f"expected a JSON object but got {root.describe()}", number)
+                topics.append(_topic_of(root))
         except TreeError as error:
-            problems.add("T104", error.line, str(error))
+            table.problems.add("T104", error.line, str(error))
     return topics
+
+
+def read_document(
+    text: str, table: TopicTable, parse: Callable[[str, Repeat], Node | None]
+) -> list[Topic]:
+    """Return the topics of a document; without topics, it is the other document of the table.
+
+    Raises:
+        TreeError: If it is not valid, or the topics are conversations.
+    """
+    root = parse(text, table.problems.add) if text.strip() else None
+    topics = root and find_topics(root, table.test_sets)
+    table.other = None if topics else root
+    return topics or []
 
 
 _LISTS = names_of("topics queries questions data records items claims testcases")
 _TURNS = {"turn", "turns", "utterances", "conversation"}
 
 
-def find_topics(root: Node, *, test_sets: bool = False) -> list[Topic] | None:
+def find_topics(root: Node, test_sets: bool) -> list[Topic] | None:
     """Return the topics of a document in JSON or YAML: a list, or ``{id: text}``.
 
     Args:
@@ -311,22 +357,34 @@ def find_topics(root: Node, *, test_sets: bool = False) -> list[Topic] | None:
     values = lists[0] if len(lists) == 1 else root
     cases = values.items or list(values.fields.values())
     names = dict.fromkeys(name for case in cases[:SAMPLED] for name in case.fields)
-    has_form = values is not root and 0 < len(names) == len(names.keys() & {*CASE_KEYS})
+    if _is_test_set(root, values, names):
+        are_topics = test_sets and bool(names)
+    elif values.items or any(normalize(name) in TOPIC_TEXTS for name in names):
+        are_topics = all(case.fields for case in cases)
+    elif any(normalize(name) in (*TOPIC_TEXTS[:9], *TABLE_TOPIC_IDS) for name in root.fields):
+        cases, are_topics = [root], True
+    elif all(case.meaning == "text" for case in cases):
+        cases = [Node(case.line, {"text": case}, key=case.key) for case in cases]
+        are_topics = True
+    else:
+        are_topics = False
+    return list(map(_topic_of, cases)) if cases and are_topics else None
+
+
+def _is_test_set(root: Node, values: Node, names: dict[str, None]) -> bool:
+    """Return whether a document has metadata, or the names of fields of a test set.
+
+    Args:
+        root: The document.
+        values: The value in it that has the topics or cases.
+        names: The names of their fields.
+    """
+    if "metadata" in root.fields or (values is not root and names and names.keys() <= {*CASE_KEYS}):
+        return True
     # Keys that only test sets have, or misspellings of them.
     keys = [*names, *(values.fields if values is root else ())][:SAMPLED]
     known = *JUDGED_KEYS, *TOP_KEYS[1:]
-    has_form |= any(get_close_matches(key[:64].lower(), known, 1, 0.75) for key in keys)
-    if "metadata" in root.fields or has_form:
-        return list(map(_topic_of, cases)) if test_sets and names else None
-    has_texts = any(normalize(name) in TOPIC_TEXTS for name in names)
-    if values.items or has_texts:
-        is_regular = cases and all(case.fields for case in cases)
-        return list(map(_topic_of, cases)) if is_regular else None
-    if any(normalize(name) in (*TOPIC_TEXTS[:9], *TABLE_TOPIC_IDS) for name in root.fields):
-        return [_topic_of(root)]
-    if not cases or any(case.meaning != "text" for case in cases):
-        return None
-    return [Topic(case.line, key, fields={"text": case}) for key, case in values.fields.items()]
+    return any(get_close_matches(key[:64].lower(), known, 1, 0.75) for key in keys)
 
 
 def _topic_of(mapping: Node) -> Topic:
@@ -340,7 +398,7 @@ def _topic_of(mapping: Node) -> Topic:
             raise TreeError(
                 "turns of a conversation are not read; write one topic for each turn", value.line
             )
-    key = mapping.key or Node(mapping.line, None)
+    key = mapping.key or text_node(mapping.line, "")
     return Topic(key.line, key.text or None, fields=mapping.fields)
 
 
@@ -349,6 +407,7 @@ _ELEMENTS = names_of("top topic query question productionrequest request q doc")
 _SGML_TAGS = names_of(
     "num dom title desc smry narr con fac def query question summary description narrative slang"
 )
+_LONG_NAMES = {"desc": "description", "narr": "narrative"}
 _LABEL = re.compile(
     r"^(?:Number|Domain|Topic|Description|Summary|Narrative|Concept\(s\)|Factor\(s\)"
     r"|Definition\(s\))\s*:\s*",
@@ -360,21 +419,18 @@ _NOT_TEXT = re.compile(
     re.DOTALL | re.IGNORECASE,
 )
 _TAG = re.compile(r"<(?P<end>/?)(?P<name>[a-z_][\w:.-]*)(?P<rest>[^<>]*)>", re.IGNORECASE)
-_ATTRIBUTE = re.compile(r"""(?<![\w:.-])([\w:.-]+)\s*=\s*(?:"([^"]*)"|'([^']*)')""")
+_ATTRIBUTE = re.compile(r"""(?<![\w:.-])([\w:.-]+)\s*=\s*("[^"]*"|'[^']*')""")
+_LANGUAGE = re.compile(r"""(?:^|[\s:])lang(?:uage)?\s*=\s*["']([^"']+)""", re.IGNORECASE)
 _SMART = {r"I[ \t]+(\S+)": r"<top><num>\1", "W": "<title>", "[A-Z]": "<narr>"}
 _LOOSE = re.compile(r"&(?:#?\w+;)?|<(?![A-Za-z_/!?])")
 
 
-def read_markup(text: str, problems: Problems) -> list[Topic]:
+def read_markup(text: str, table: TopicTable) -> list[Topic]:
     """Return ``<top>`` blocks, or elements like ``<topic number="1">`` and ``<query>``.
 
     A topic ends at the first end tag. In ``<top>``, end tags can be missing: ``<num> Number: 301``.
     Document types are not read; names of HTML can stand for characters: ``&nbsp;``. ``.I 1`` and
     ``.W`` (SMART) are read as ``<top><num>1`` and ``<title>``.
-
-    Args:
-        text: The file, without byte order mark.
-        problems: Collects the problems.
 
     Raises:
         TreeError: If XML is not well-formed.
@@ -384,50 +440,45 @@ def read_markup(text: str, problems: Problems) -> list[Topic]:
     text = _NOT_TEXT.sub(_blank, text)
     names = {tag["name"].lower() for tag in _TAG.finditer(text)}
     if "top" not in names:
-        _check_xml(text, problems)
+        _check_xml(text, table.problems)
     name = next((name for name in _ELEMENTS if name in names), None)
     if name is None:
-        problems.add(
-            "T104",
-            1,
-            "expected <top> or <topic> elements but found none "
-            f"(elements: {', '.join(sorted(names)[:9]) or 'none'})",
-            remedy="Give topics as TSV, JSON Lines, SGML or XML",
+        shown = ", ".join(sorted(names)[:9]) or "without names"
+        raise TreeError(
+            f"expected <top> or <topic> elements, lines or JSON but got elements {shown}", 1
         )
-        return []
     end = r"(?=</?top[\s>]|\Z)" if name == "top" else rf"</{name}\s*>"
     element = rf"<{name}(?P<rest>(?:\s[^<>]*?)?)(?:/>|>(?P<body>.*?){end})"
-    line_of, topics = line_counter(text), []
-    for match in re.compile(element, re.DOTALL | re.IGNORECASE).finditer(text):
-        line, at, body = line_of(match.start()), match.start("body"), match["body"] or ""
-        if inner := re.search(rf"<{name}[\s/>]", body, re.IGNORECASE):
-            problems.add(
-                "T104",
-                line_of(at + inner.start()),
-                f"<{name}> inside another <{name}>, not read as a topic of its own",
-                severity="warning",
-            )
-            body = body[: inner.start()]
-        attributes = _attributes_of(match["rest"])
-        fields = {name: text_node(line, value) for name, value in attributes.items()}
-        for field_name, position, value in _fields_of(body, is_sgml=name == "top"):
+    elements, line_of = re.compile(element, re.DOTALL | re.IGNORECASE), line_counter(text)
+    return [_read_element(match, name, line_of, table) for match in elements.finditer(text)]
+
+
+def _read_element(
+    match: re.Match[str], name: str, line_of: Callable[[int], int], table: TopicTable
+) -> Topic:
+    line, at, body = line_of(match.start()), match.start("body"), match["body"] or ""
+    if inner := re.search(rf"<{name}[\s/>]", body, re.IGNORECASE):
+        what = f"<{name}> inside another <{name}>, not read as a topic of its own"
+        table.problems.add("T104", line_of(at + inner.start()), what, severity="warning")
+        body = body[: inner.start()]
+    fields: dict[str, Node] = {}
+    for field_name, position, parts in _fields_of(body):
+        text = " ".join(html.unescape("".join(parts)).split())
+        if name == "top" and field_name:
+            text, field_name = _LABEL.sub("", text, 1), _LONG_NAMES.get(field_name, field_name)
+        if field_name or text:
             first = fields.get(field_name) or text_node(line_of(at + position), "")
-            joined = value if field_name in attributes else f"{first.text} {value}".strip()
-            fields[field_name] = text_node(first.line, joined)
-        topics.append(Topic(line, fields=fields))
-    return topics
+            fields[field_name] = text_node(first.line, f"{first.text} {text}".strip())
+    attributes = {
+        key.lower(): text_node(line, html.unescape(value[1:-1]).strip())
+        for key, value in _ATTRIBUTE.findall(match["rest"])
+    }
+    return Topic(line, fields=attributes | fields)
 
 
 def _blank(match: re.Match[str]) -> str:
     """Return the content of a CDATA section; for other markup, its line ends."""
     return html.escape(match["data"]) if match["data"] else "\n" * match[0].count("\n")
-
-
-def _attributes_of(rest: str) -> dict[str, str]:
-    return {
-        name.lower(): html.unescape(one or other).strip()
-        for name, one, other in _ATTRIBUTE.findall(rest)
-    }
 
 
 def _check_xml(text: str, problems: Problems) -> None:
@@ -456,36 +507,94 @@ def _check_xml(text: str, problems: Problems) -> None:
         raise TreeError(f"invalid XML: {tag[0]} is not closed", line_of(tag.start()))
 
 
-def _fields_of(body: str, *, is_sgml: bool) -> Iterator[tuple[str, int, str]]:
-    """Yield name, position and text of each field of an element; its own text has no name."""
-    tags = [(tag["name"].lower(), tag) for tag in _TAG.finditer(body)]
-    closed = {name for name, tag in tags if tag["end"]}
-    fields: list[tuple[str, int, list[str]]] = [("", 0, [])]
-    opened, begin = "", 0
-    for name, tag in tags:
-        fields[-1 if opened else 0][2].append(body[begin : tag.start()])
-        begin = tag.end()
-        is_known = name in closed or name.rpartition("-")[2] in _SGML_TAGS
+def _fields_of(body: str) -> list[tuple[str, int, list[str]]]:
+    """Return name, position and parts of the text of each field; first, those outside of fields.
+
+    A field ends at its end tag; if its name has none, at the next tag that begins a field.
+    """
+    tags, opened = [*_TAG.finditer(body)], ""
+    ends = [*(tag.start() for tag in tags), len(body)]
+    closed = {tag["name"].lower() for tag in tags if tag["end"]}
+    fields = [("", 0, [body[: ends[0]]])]
+    for tag, end in zip(tags, ends[1:], strict=True):
+        name = tag["name"].lower()
         if tag["end"]:
             opened = "" if name == opened else opened
-        elif not opened or (opened not in closed and is_known):
-            language = next(
-                filter(
-                    None, map(_attributes_of(tag["rest"]).get, ("lang", "xml:lang", "language"))
-                ),
-                None,
-            )
-            is_translation = language and any(name == earlier for earlier, *_ in fields)
-            fields.append((f"{name}.{language}" if is_translation else name, tag.start(), []))
+        elif not opened or (
+            opened not in closed and (name in closed or name.rpartition("-")[2] in _SGML_TAGS)
+        ):
             opened = "" if tag["rest"].endswith("/") else name
-    fields[-1 if opened else 0][2].append(body[begin:])
-    for name, position, parts in fields:
-        text = " ".join(html.unescape("".join(parts)).split())
-        if is_sgml and name:
-            yield (
-                {"desc": "description", "narr": "narrative"}.get(name, name),
-                position,
-                _LABEL.sub("", text, 1),
-            )
-        elif name or text:
-            yield name, position, text
+            if language := _LANGUAGE.search(tag["rest"]):
+                name += f".{language[1]}" * any(name == earlier for earlier, *_ in fields)
+            fields.append((name, tag.start(), []))
+        fields[-1 if opened else 0][2].append(body[tag.end() : end])
+    return fields
+
+
+_YAML_START = re.compile(
+    r"(?!(?>\s*).*\t)"  # no tab in the first line that is not blank
+    r"(?:[^\S\n]*(?:#.*)?\n)*(?:---|(?:queries|test_cases|metadata)\s*:|- +\w+\s*:)"
+)
+_TWO_OBJECTS = re.compile(r"[ \t\r\n]*\{[^\n]*\}\s*?\n\s*\{")
+
+
+class TopicFormat(NamedTuple):
+    """A format of topics.
+
+    Attributes:
+        mark: True for files of this format, by the suffix of the name and the text.
+        read: Returns the topics of a text, and reports problems to a table.
+        suffixes: The suffixes of the names of files that have this format, whatever is in them.
+        has_lines: True if each line is a topic.
+        is_document: True for JSON and YAML documents, which can be test sets.
+    """
+
+    mark: Callable[[str, str], object]
+    read: Callable[[str, TopicTable], Iterable[Topic]]
+    suffixes: tuple[str, ...] = ()
+    has_lines: bool = False
+    is_document: bool = False
+
+
+TSV = TopicFormat(lambda *_: True, read_lines, has_lines=True)
+"""Lines ``id TAB text``, and similar ones: the format of files without another mark."""
+YAML = TopicFormat(
+    lambda suffix, text: suffix != "tsv" and _YAML_START.match(text),
+    partial(read_document, parse=parse_yaml),
+    ("yml", "yaml"),
+    is_document=True,
+)
+JSON = TopicFormat(
+    lambda suffix, text: (
+        suffix == "json" or re.match(rf"[ \t\r\n]*[{{{'[' * (suffix != 'tsv')}]", text)
+    ),
+    partial(read_document, parse=parse_json),
+    is_document=True,
+)
+TOPIC_FORMATS = (
+    TopicFormat(
+        lambda _, text: _TWO_OBJECTS.match(text),
+        read_json_lines,
+        ("jsonl", "ndjson"),
+        has_lines=True,
+    ),
+    JSON,
+    TopicFormat(lambda _, text: re.match(r"[ \t\r\n]*(?:<|\.I[ \t])", text), read_markup),
+    TopicFormat(lambda _, text: find_header_of_topics(text), read_table, has_lines=True),
+    YAML,
+    TSV,
+)
+"""The formats of topics; a file has that of its suffix, or else the first whose mark it has."""
+_SUFFIX = re.compile(r"\.(ya?ml|jsonl|ndjson|json|tsv)(?:\.\w+)?$", re.IGNORECASE)
+
+
+def format_of(path: str, text: str) -> TopicFormat:
+    """Return the format of a file.
+
+    Args:
+        path: The name of the file.
+        text: Its text, without byte order mark.
+    """
+    suffix = "".join(_SUFFIX.findall(path)).lower()
+    forms = sorted(TOPIC_FORMATS, key=lambda form: suffix not in form.suffixes)
+    return next(form for form in forms if suffix in form.suffixes or form.mark(suffix, text))
