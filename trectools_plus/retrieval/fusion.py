@@ -24,7 +24,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from pydantic import Field, model_validator
@@ -48,7 +48,9 @@ from trectools_plus.retrieval.source import (
     rank_scores,
     run_of,
 )
-from trectools_plus.validation.inputs import Input, list_runs
+
+if TYPE_CHECKING:
+    from trectools_plus.validation.inputs import Input
 
 
 class Fusion(SettingsModel):
@@ -230,6 +232,8 @@ def fuse(
         InputError: If scores are used and one is infinite in 32 bits, or below 0 with ``combmnz``.
         FindingsError: If a file has an error that makes scores wrong or ambiguous.
     """
+    from trectools_plus.validation.inputs import list_runs
+
     named = list_runs(runs)
     chosen = fusion.model_dump() if isinstance(fusion, Fusion) else {"method": fusion}
     method = Fusion(**{**chosen, **settings})

@@ -263,7 +263,6 @@ Leaves = dict[tuple[str, str], Retriever]
 """Retrievers of indexes, by mode and the settings that the mode uses."""
 _INDEXES: Mapping[str, Callable[[Corpus, RetrievalSettings, Progress], Retriever]] = {
     "lexical": LexicalRetriever,
-    "ngram": NgramRetriever,
     "splade": SparseRetriever,
 }
 """Indexes of whole documents by mode."""
@@ -277,13 +276,13 @@ def _leaf_builder(
     Modes share encoders and multi-vector indexes.
     """
     encoder_of = cache(partial(make_encoder, settings))
+    parts = cache(partial(TextParts.from_corpus, corpus))
 
     @cache
     def parts_of(model: str) -> MultiVectorRetriever:
         # all_max accepts any kind of parts.
         chosen = settings.model_copy(update={"aggregation_strategy": "all_max"})
-        parts = TextParts.from_corpus(corpus)
-        return MultiVectorRetriever(parts, chosen, progress, encoder_of(model))
+        return MultiVectorRetriever(parts(), chosen, progress, encoder_of(model))
 
     def leaf_of(mode: str) -> Retriever:
         kind, model = kind_of(mode), model_of(mode)
@@ -293,6 +292,9 @@ def _leaf_builder(
             return leaves[key]
         if kind in _INDEXES:
             leaves[key] = _INDEXES[kind](corpus, settings, progress)
+        elif kind == "ngram":
+            of_names = None if corpus.parts is None else parts()
+            leaves[key] = NgramRetriever(corpus, of_names, progress)
         elif kind == "vector" and not settings.multi_vector:
             leaves[key] = VectorRetriever(corpus, progress, encoder_of(model))
         else:

@@ -241,8 +241,8 @@ def read_data(name: str) -> str:
 def read_rows(name: str) -> list[list[str]]:
     """Return the rows of a tab-separated table below its header, with as many fields as that."""
     header, *rows = read_data(name).splitlines()
-    width = header.count("\t") + 1
-    return [[*row.split("\t"), *[""] * width][:width] for row in rows if row.strip()]
+    tabs = header.count("\t") + 1
+    return [(row + "\t" * tabs).split("\t")[:tabs] for row in rows if row.strip()]
 
 
 @lru_cache(maxsize=8)

@@ -20,7 +20,7 @@ import polars as pl
 from trectools_plus.display import no_progress
 from trectools_plus.formats.files.content import FileContent, read_file
 from trectools_plus.formats.files.index_cache import IndexRecipe, open_index
-from trectools_plus.formats.hashing import sha256_text
+from trectools_plus.formats.hashing import sha256_rows, sha256_text
 from trectools_plus.formats.tables import CORPUS_SCHEMA, PARTS_SCHEMA, Corpus
 from trectools_plus.formats.writing import write_parquet
 from trectools_plus.ontology.hierarchy import TermIds
@@ -93,7 +93,7 @@ def open_terms(path: str | Path | None = None) -> Corpus:
     """
     source = read_file(find_hpo_file() if path is None else path)
     # Raise the version when the content of the tables changes.
-    facts = {"version": 1, "unicode": unidata_version, "obo_sha256": sha256_text(source.text)}
+    facts = {"version": 2, "unicode": unidata_version, "obo_sha256": sha256_text(source.text)}
     return open_index(
         IndexRecipe("terms", facts),
         partial(_write_tables, source),
@@ -104,10 +104,12 @@ def open_terms(path: str | Path | None = None) -> Corpus:
 
 def _write_tables(source: FileContent, folder: Path) -> None:
     ontology = Ontology(read_obo(source))
-    for name, table in zip(_TABLES, _tables_of(ontology), strict=True):
+    tables = _tables_of(ontology)
+    for name, table in zip(_TABLES, tables, strict=True):
         write_parquet(table, folder / name)
-    ids = json.dumps([ontology.ids.obsolete, ontology.ids.alternatives])
-    (folder / "ids").write_text(ids, "utf-8")
+    ids = ontology.ids.obsolete, ontology.ids.alternatives
+    content = json.dumps([*ids, sha256_rows(tables[0].iter_rows())])
+    (folder / "ids").write_text(content, "utf-8")
 
 
 def _load_tables(path: str, folder: Path) -> Corpus:
@@ -115,8 +117,10 @@ def _load_tables(path: str, folder: Path) -> Corpus:
         pl.read_parquet(folder / name, columns=[*columns], glob=False)
         for name, columns in _TABLES.items()
     ]
-    obsolete, alternatives = map(dict, json.loads((folder / "ids").read_bytes()))
-    return _as_corpus(tables, TermIds(obsolete, alternatives, tables[0]["doc_id"]), path)
+    obsolete, alternatives, sha256 = json.loads((folder / "ids").read_bytes())
+    corpus = _as_corpus(tables, TermIds(obsolete, alternatives, tables[0]["doc_id"]), path)
+    object.__setattr__(corpus, "_sha256", sha256)  # computing it takes a tenth of a second
+    return corpus
 
 
 def corpus_of(ontology: Ontology) -> Corpus:
