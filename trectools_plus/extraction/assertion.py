@@ -455,9 +455,10 @@ def assert_mentions(
         mentions: The mentions in it.
         language: The language of the text, one of ``CUE_LANGUAGES``.
     """
-    patterns = (rf"{_RELATIVE}|{_any_of(SIBLINGS)}", _PATIENT_SIBLINGS)  # the second takes long
+    # Few texts have a relative, and compiling the second pattern takes long.
     has_siblings = language == ENGLISH and all(
-        re.search(pattern, text, re.IGNORECASE) for pattern in patterns
+        re.search(pattern, text, re.IGNORECASE)
+        for pattern in (rf"{_RELATIVE}|{_any_of(SIBLINGS)}", _PATIENT_SIBLINGS)
     )
     cues = _cues_of(language, has_siblings)
     result = []

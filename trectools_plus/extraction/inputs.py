@@ -416,8 +416,7 @@ def read_predictions(
         elif resolution.status == "obsolete" and resolution.term_id is not None:
             problems["obsolete"].append(term_id)
         mentions[doc_id].append(replace(mention, term_id=resolution.term_id or term_id))
-    predictions = {doc_id: aggregate(own) for doc_id, own in mentions.items()}
-    return ReadPredictions(predictions, problems)
+    return ReadPredictions({doc_id: aggregate(own) for doc_id, own in mentions.items()}, problems)
 
 
 PROBLEMS = {

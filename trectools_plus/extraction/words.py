@@ -294,8 +294,11 @@ def modifier_words(ontology: Ontology) -> frozenset[str]:
     """Return the names of one word of all clinical modifiers of the Human Phenotype Ontology."""
     if MODIFIERS not in ontology:
         return frozenset()
-    names = names_of(ontology, eligible_terms(ontology, MODIFIERS))
-    return frozenset(name.words[0] for name in names if len(name.words) == 1)
+    return frozenset(
+        name.words[0]
+        for name in names_of(ontology, eligible_terms(ontology, MODIFIERS))
+        if len(name.words) == 1
+    )
 
 
 def names_of(ontology: Ontology, terms: Iterable[str]) -> list[Name]:

@@ -24,7 +24,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 from pydantic import Field, model_validator
@@ -48,9 +48,6 @@ from trectools_plus.retrieval.source import (
     rank_scores,
     run_of,
 )
-
-if TYPE_CHECKING:
-    from trectools_plus.validation.inputs import Input
 
 
 class Fusion(SettingsModel):
@@ -204,7 +201,7 @@ def fusion_of(settings: RetrievalSettings, merged: Sequence[str]) -> Fusion:
 
 
 def fuse(
-    runs: Iterable[Input] | Mapping[str, Input],
+    runs: Iterable[Any] | Mapping[str, Any],
     fusion: str | Fusion = "rrf",
     depth: int | None = None,
     name: str = "fused",

@@ -80,6 +80,8 @@ def fetch(retriever: Any, folder: Path, **options: Any) -> dict[str, dict[str, f
         ),
         ({"ids": [["d2", "d1"]], "distances": [[0.1, 0.4]]}, ["d2", "d1"], [-0.1, -0.4]),
         ((np.array([[0.1, 0.4, 9]]), np.array([[7, 3, -1]])), ["7", "3"], None),
+        ((np.array([[7, 3]]), np.array([[2.5, 0.5]])), ["7", "3"], [2.5, 0.5]),  # bm25s
+        ((np.array([[{"id": "d2"}]]), np.array([[2.5]])), ["d2"], [2.5]),
     ],
 )
 def test_what_a_function_may_return(found: Any, ids: list[str], scores: list[float] | None) -> None:
@@ -90,6 +92,7 @@ def test_what_a_function_may_return(found: Any, ids: list[str], scores: list[flo
     "found",
     [
         *(None, "d1", b"d1", 3, [None], [("d1",)], [("d1", "1.0")], ["d1", ("d2", 1)], [True]),
+        (np.array([[0.1, 0.4]]), np.array([[7.0, 3.0]])),
         *({"d1", "d2"}, [("d1", None)], np.array([["d1", "0.5"]]), [1.5]),
         *([{"title": "x"}], [{"doc_id": "d1", "score": "high"}]),
         *([{"doc_id": "d1", "score": 1}, {"doc_id": "d2"}], [{"doc_id": None}], {"d1": [1, 2]}),

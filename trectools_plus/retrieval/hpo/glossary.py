@@ -258,8 +258,7 @@ def read_cues(language: str) -> dict[str, str]:
 @cache
 def function_words(language: str) -> frozenset[str]:
     """Return stop words, and the words of these phrases that are too long for an abbreviation."""
-    cues = " ".join(read_cues(language).values())
-    return stop_words(language).union(re.findall(r"\w{4,}", cues))
+    return stop_words(language).union(re.findall(r"\w{4,}", " ".join(read_cues(language).values())))
 
 
 @cache

@@ -19,7 +19,7 @@ import unicodedata
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, lru_cache, partial
+from functools import cache, lru_cache
 from statistics import NormalDist
 
 from trectools_plus.retrieval.hpo.glossary import fold_letters, read_rows
@@ -104,7 +104,6 @@ _AFTER = [_GAP + pattern for pattern in (*_DEVIATIONS, _VALUE)]
 _AFTER_VALUE = [rf"{_GAP}{_DECIMAL}\s?(?:c?m|mm|k?g)\b{after}" for after in _AFTER[:-1]]
 """A value without limits before its percentile: *98 cm (3rd centile)*."""
 _BEFORE = [f"{pattern}{_GAP}$" for pattern in _DEVIATIONS]
-_compiled = cache(partial(re.compile, flags=re.IGNORECASE))
 _LONGEST_ABBREVIATION = 4
 """Letter case counts in shorter names of quantities: *K*, *Na*."""
 _PLAUSIBLE = 20.0
@@ -136,19 +135,23 @@ def prepare(text: str) -> str:
 def find_measurements(text: str) -> list[Measurement]:
     """Return the values in a text, in its order."""
     prepared = prepare(text)
-    if not re.search(r"\d", prepared):
-        return []
-    names = list(_names().finditer(prepared))
+    # Compiling the pattern of names takes longer than a search.
+    names = list(_names().finditer(prepared)) if re.search(r"\d", prepared) else []
     measurements = []
     for index, name in enumerate(names):
         quantity = _quantities()[_name_key(name[0])]
         start = names[index - 1].end() if index else 0
         end = names[index + 1].start() if index + 1 < len(names) else len(prepared)
         patterns = _AFTER if quantity.low or quantity.high else [*_AFTER_VALUE, *_AFTER]
-        matches = [_compiled(pattern).match(prepared, name.end(), end) for pattern in patterns]
+        matches = [
+            re.compile(pattern, re.IGNORECASE).match(prepared, name.end(), end)
+            for pattern in patterns
+        ]
         if quantity.sd_low or quantity.sd_high:
-            before = map(_compiled, _BEFORE)
-            matches += [pattern.search(prepared, start, name.start()) for pattern in before]
+            matches += [
+                re.compile(pattern, re.IGNORECASE).search(prepared, start, name.start())
+                for pattern in _BEFORE
+            ]
         value = next(filter(None, matches), None)
         if value is not None:
             term_id, is_normal = _judge(value, quantity)
@@ -294,8 +297,10 @@ class LayMatch:
 @cache
 def lay_rows() -> tuple[tuple[str, str, str], ...]:
     """Return the rows of the table: phrase, term id, and language, which is ``en`` by default."""
-    rows = read_rows("lay_terms.tsv")
-    return tuple((phrase, term_id, language or "en") for phrase, term_id, _, language in rows)
+    return tuple(
+        (phrase, term_id, language or "en")
+        for phrase, term_id, _, language in read_rows("lay_terms.tsv")
+    )
 
 
 def lay_words() -> frozenset[str]:

@@ -62,7 +62,7 @@ class TermNames:
         if term_id is not None:
             return [term_id]
         lay = filter(self.ids.__contains__, terms_of_phrase(text))
-        return list(dict.fromkeys([*self.named(text), *lay]))
+        return [*dict.fromkeys([*self.named(text), *lay])]
 
     def named(self, name: str) -> list[str]:
         """Return the terms with a label or synonym, best first."""
@@ -107,9 +107,8 @@ def _write_tables(source: FileContent, folder: Path) -> None:
     tables = _tables_of(ontology)
     for name, table in zip(_TABLES, tables, strict=True):
         write_parquet(table, folder / name)
-    ids = ontology.ids.obsolete, ontology.ids.alternatives
-    content = json.dumps([*ids, sha256_rows(tables[0].iter_rows())])
-    (folder / "ids").write_text(content, "utf-8")
+    facts = [ontology.ids.obsolete, ontology.ids.alternatives, sha256_rows(tables[0].iter_rows())]
+    (folder / "ids").write_text(json.dumps(facts), "utf-8")
 
 
 def _load_tables(path: str, folder: Path) -> Corpus:
@@ -162,8 +161,12 @@ def _tables_of(ontology: Ontology) -> list[pl.DataFrame]:
     # Each spelled word once, because folding all texts takes a second.
     spelled = pl.concat([frame["title"], frame["text"]]).str.split(" ").explode().unique()
     words = sorted({*_LETTERS.findall(fold_letters(" ".join(spelled)))})
-    named = pl.DataFrame([names, ranked["doc_id"]]).filter(names != "")
-    return [frame, parts, named, pl.DataFrame({"word": words})]
+    return [
+        frame,
+        parts,
+        pl.DataFrame([names, ranked["doc_id"]]).filter(names != ""),
+        pl.DataFrame({"word": words}),
+    ]
 
 
 def _as_corpus(tables: Sequence[pl.DataFrame], ids: TermIds, path: str) -> Corpus:
@@ -265,9 +268,9 @@ class Rewording:
 
     @cached_property
     def _english_words(self) -> frozenset[str]:
-        words = frozenset(self._names.words["word"]) | lay_words()
         # In names such as "peau d'orange" and "Gilles de la Tourette".
-        return words - frozenset().union(*map(stop_words, GLOSSARY_LANGUAGES)) | stop_words("en")
+        others = frozenset().union(*map(stop_words, GLOSSARY_LANGUAGES))
+        return lay_words().union(self._names.words["word"]) - others | stop_words("en")
 
 
 _lay_terms = lru_cache(maxsize=8)(LayTerms)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from array import array
 from collections.abc import Sequence
-from functools import cached_property, lru_cache, partial
+from functools import lru_cache, partial
 from importlib.metadata import distribution, version
 from typing import Any, Protocol
 
@@ -61,8 +61,8 @@ class TextEncoder:
         from tokenizers import Tokenizer
 
         model = Tokenizer.from_file(f"{folder}/tokenizers/{MODEL}_tokenizer_config.json")
-        weights = load_file(f"{folder}/weights/{MODEL}_{DIMENSIONS}.safetensors")
-        self._halves = weights["embedding.weight"]
+        tensors = load_file(f"{folder}/weights/{MODEL}_{DIMENSIONS}.safetensors")
+        self._vectors = tensors["embedding.weight"]
         encode = partial(model.encode, add_special_tokens=False)
         # The numbers of a word's tokens, with 32 bits each.
         self._tokens_of = lru_cache(1 << 17)(lambda word: array("i", encode(word).ids).tobytes())
@@ -88,9 +88,10 @@ class TextEncoder:
         tokens = [*map(self._tokens, texts)]
         ids = np.frombuffer(b"".join(tokens), np.int32)
         ends = np.cumsum([0, *map(len, tokens)]) // ids.itemsize
-        shape = len(texts), len(self._vectors)
+        known, columns = np.unique(ids, return_inverse=True)
+        counts = csr_array((np.ones(len(ids), np.float32), columns, ends), (len(texts), len(known)))
         # The product adds the vectors of a text in their order, as numpy.sum does.
-        sums = csr_array((np.ones(len(ids), np.float32), ids, ends), shape) @ self._vectors
+        sums = counts @ self._vectors[known].astype(np.float32)
         return _unit(sums / np.maximum(1, np.diff(ends), dtype=np.float32)[:, np.newaxis])
 
     def embed_queries(self, texts: Sequence[str]) -> Scores:
@@ -99,13 +100,9 @@ class TextEncoder:
         This does not need SciPy, whose import takes longer than the search for a few queries.
         """
         ids = [np.frombuffer(self._tokens(text), np.int32) for text in texts]
-        sums = [self._halves[of_text].astype(np.float32).sum(axis=0) for of_text in ids]
+        sums = [self._vectors[of_text].astype(np.float32).sum(axis=0) for of_text in ids]
         means = [total / max(1, len(of_text)) for total, of_text in zip(sums, ids, strict=True)]
         return _unit(np.array(means, np.float32).reshape(-1, self.dimensions))
-
-    @cached_property
-    def _vectors(self) -> Scores:
-        return self._halves.astype(np.float32)
 
     def _tokens(self, text: str) -> bytes:
         # Convert to lower case first, because this can produce accents that NFC then composes.

@@ -179,6 +179,13 @@ def test_an_error_with_status_200_is_no_answer(answer: Any, shown: str) -> None:
     assert "\n" not in failure.reason
 
 
+def test_the_paths_of_errors_can_be_declared() -> None:
+    answer = {**ONE_HIT, "error": "none of these is one", "state": "busy"}
+    for errors, is_answer in ((["state"], False), (["!state"], True), ([], True)):
+        (outcome,), _ = ask({**ENGINE, "errors": errors}, answer)
+        assert isinstance(outcome, Hits) == is_answer
+
+
 @pytest.mark.parametrize(
     "more",
     cases_of(__file__, "further"),
@@ -276,6 +283,7 @@ def test_too_large_an_answer_is_not_read_to_its_end() -> None:
     ("settings", "message"),
     [
         *cases_of(__file__, "refused"),
+        ({"errors": ["!a b"]}, "is not a path"),
         *(({"ids": path}, "is not a path") for path in ("$.a[", "$..id", "$.a.*", "$.a[?@.b]")),
     ],
 )
