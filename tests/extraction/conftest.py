@@ -13,8 +13,8 @@ import pytest
 
 from trectools_plus.extraction.assertion import assert_mentions
 from trectools_plus.extraction.extractor import Extractor
-from trectools_plus.extraction.inputs import Mention
 from trectools_plus.extraction.report import ExtractionSettings
+from trectools_plus.extraction.words import Mention
 from trectools_plus.ontology.ontology import Ontology, load_ontology
 
 Call = Callable[..., tuple[int, str, str]]

@@ -2,7 +2,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trectools_plus.extraction.assertion import assert_mentions
-from trectools_plus.extraction.inputs import ASSERTIONS, Mention
+from trectools_plus.extraction.words import ASSERTIONS, Mention
 
 
 def mention(text, word):

@@ -11,15 +11,13 @@ from hypothesis import strategies as st
 from tests.extraction.conftest import write_document
 from trectools_plus.errors import FormatError
 from trectools_plus.extraction.inputs import (
-    ASSERTIONS,
-    Mention,
     Prediction,
     aggregate,
-    longest_only,
     read_documents,
     read_predictions,
 )
 from trectools_plus.extraction.runner import ExtractionOptions, run_extraction
+from trectools_plus.extraction.words import ASSERTIONS, Mention, longest_only
 
 FOUND = {"X:2": "affirmed", "X:4": "negated"}
 RECORDS = [

@@ -8,7 +8,7 @@ from scipy.stats import bootstrap
 from sklearn.metrics import f1_score, precision_score, recall_score
 from sklearn.preprocessing import MultiLabelBinarizer
 
-from trectools_plus.extraction.inputs import ASSERTIONS, AnnotatedDocument, Prediction
+from trectools_plus.extraction.inputs import AnnotatedDocument, Prediction
 from trectools_plus.extraction.scoring import (
     FIGURES,
     VIEWS,
@@ -21,6 +21,7 @@ from trectools_plus.extraction.scoring import (
     scores_of,
     soft_credit,
 )
+from trectools_plus.extraction.words import ASSERTIONS
 from trectools_plus.statistics.arrays import Resampling
 
 TERMS = [f"X:{number}" for number in range(10)] + ["Y:1"]

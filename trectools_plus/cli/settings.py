@@ -174,8 +174,8 @@ def _setting_rows(model: type[BaseModel], prefix: str = "") -> Iterator[tuple[st
 def moved_option(option: str) -> str | None:
     """Return the assignment that replaces an option of earlier versions; ``None`` without one."""
     key = option.removeprefix("--").removeprefix("no-").replace("-", "_")
-    names = [name for name, _, _ in _setting_rows(benchmark.BenchmarkConfig)]
     value = "false" if option.startswith("--no-") else "VALUE"
+    names = (name for name, *_ in _setting_rows(benchmark.BenchmarkConfig))
     return next((f"{name}={value}" for name in names if name.replace(".", "_") == key), None)
 
 
@@ -219,11 +219,15 @@ def open_documents(files: Given) -> formats.Corpus:
         UsageError: If several are given, or the dataset is unknown.
         InputError: If it cannot be read.
     """
-    if "corpus" not in files:
-        return benchmark.open_corpus(files.get("dataset", "hpo"), files.get("ontology"))
-    if len(files) > 1:
-        raise UsageError("--corpus and --dataset or --ontology exclude each other")
-    return formats.load_corpus(files["corpus"])
+    if "corpus" in files:
+        if len(files) > 1:
+            raise UsageError("--corpus and --dataset or --ontology exclude each other")
+        return formats.load_corpus(files["corpus"])
+    dataset, ontology = files.get("dataset", "hpo"), files.get("ontology")
+    if dataset == "hpo":
+        return retrieval.open_terms(ontology)
+    refuse_options({"--ontology": ontology}, "needs --dataset hpo")
+    return benchmark.open_corpus(dataset)
 
 
 def open_data(
@@ -240,11 +244,12 @@ def open_data(
     """
     dataset, corpus, topics = settings.dataset, settings.corpus, settings.topics
     if dataset != "hpo":
-        terms = {"--test-file": settings.test_file, "--ontology": settings.ontology}
-        refuse_options(terms, "needs --dataset hpo")
+        refuse_options(
+            {"--test-file": settings.test_file, "--ontology": settings.ontology},
+            "needs --dataset hpo",
+        )
     if dataset is not None:
         refuse_options({"--corpus": corpus, "--topics": topics}, "and --dataset exclude each other")
-    if dataset is not None:
         collection = benchmark.open_collection(
             dataset, settings.test_file, settings.ontology, unknown_terms="drop"
         )

@@ -2,8 +2,8 @@
 
 ::
 
-    inputs.py      annotated documents, mentions, predictions, and files of predictions
-    words.py       sentences, clauses, phrases and words of a text, and the names of terms
+    inputs.py      annotated documents, predictions, and files of predictions
+    words.py       sentences, phrases, words and mentions of a text, and the names of terms
     dictionary.py  search a text for the names of terms
     assertion.py   detect negation, uncertainty and other persons
     extractor.py   the complete extraction for one text, with dictionary and retrieval
@@ -28,7 +28,7 @@ __getattr__, __dir__ = import_lazily(
     },
     internal={
         "extraction.assertion": ["CUE_LANGUAGES", "assert_mentions"],
-        "extraction.inputs": ["Mention", "Predictions", "write_predictions"],
+        "extraction.inputs": ["Predictions", "write_predictions"],
         "extraction.report": [
             "ExtractionSettings",
             "REPORT_FILE",
@@ -37,6 +37,7 @@ __getattr__, __dir__ = import_lazily(
             "make_extraction_settings",
         ],
         "extraction.runner": ["DEFAULT_VALUES", "Extracted", "extract_texts"],
+        "extraction.words": ["Mention"],
         "statistics.arrays": ["Resampling"],
     },
 )

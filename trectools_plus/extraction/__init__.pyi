@@ -4,7 +4,6 @@
 from trectools_plus.extraction.assertion import CUE_LANGUAGES as CUE_LANGUAGES
 from trectools_plus.extraction.assertion import assert_mentions as assert_mentions
 from trectools_plus.extraction.extractor import Extractor as Extractor
-from trectools_plus.extraction.inputs import Mention as Mention
 from trectools_plus.extraction.inputs import Predictions as Predictions
 from trectools_plus.extraction.inputs import write_predictions as write_predictions
 from trectools_plus.extraction.report import REPORT_FILE as REPORT_FILE
@@ -20,6 +19,7 @@ from trectools_plus.extraction.runner import extract_texts as extract_texts
 from trectools_plus.extraction.runner import run_extraction as run_extraction
 from trectools_plus.extraction.runner import sweep_extraction as sweep_extraction
 from trectools_plus.extraction.scoring import compare_extractions as compare_extractions
+from trectools_plus.extraction.words import Mention as Mention
 from trectools_plus.statistics.arrays import Resampling as Resampling
 
 __all__ = [

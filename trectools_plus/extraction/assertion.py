@@ -28,8 +28,7 @@ from dataclasses import replace
 from functools import cache, partial
 from typing import Literal, NamedTuple, cast
 
-from trectools_plus.extraction.inputs import Assertion, Mention
-from trectools_plus.extraction.words import Chunk, chunk, fold, words_of
+from trectools_plus.extraction.words import Assertion, Chunk, Mention, chunk, fold, words_of
 from trectools_plus.retrieval.hpo.glossary import function_words, included_glossary, read_cues
 from trectools_plus.validation.texts import stop_words
 
@@ -456,7 +455,11 @@ def assert_mentions(
         mentions: The mentions in it.
         language: The language of the text, one of ``CUE_LANGUAGES``.
     """
-    has_siblings = language == ENGLISH and bool(re.search(_PATIENT_SIBLINGS, text, re.IGNORECASE))
+    # Few texts have a relative, and compiling the second pattern takes long.
+    has_siblings = language == ENGLISH and all(
+        re.search(pattern, text, re.IGNORECASE)
+        for pattern in (rf"{_RELATIVE}|{_any_of(SIBLINGS)}", _PATIENT_SIBLINGS)
+    )
     cues = _cues_of(language, has_siblings)
     result = []
     # A full stop of an abbreviation ends no sentence.

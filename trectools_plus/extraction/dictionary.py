@@ -18,16 +18,17 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import permutations
 from typing import NamedTuple
 
-from trectools_plus.extraction.inputs import Mention, longest_only
 from trectools_plus.extraction.words import (
     CONJUNCTIONS,
     Chunk,
     Key,
+    Mention,
     Name,
     Word,
     chunk,
     fold,
     learn_replacements,
+    longest_only,
     other_forms,
     words_of,
 )

@@ -18,21 +18,21 @@ from trectools_plus.errors import checked
 from trectools_plus.extraction.assertion import ENGLISH, assert_mentions, languages_of
 from trectools_plus.extraction.dictionary import Dictionary
 from trectools_plus.extraction.inputs import (
-    Mention,
     Prediction,
     aggregate,
-    longest_only,
 )
 from trectools_plus.extraction.report import ExtractionSettings
 from trectools_plus.extraction.words import (
     OTHER,
     PHENOTYPES,
     Chunk,
+    Mention,
     Name,
     chunk,
     derived_names,
     eligible_terms,
     fold,
+    longest_only,
     make_name,
     modifier_words,
     names_of,

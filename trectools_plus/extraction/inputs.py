@@ -17,21 +17,19 @@ from dataclasses import asdict, dataclass, replace
 from io import StringIO
 from math import isfinite
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any
 from urllib.parse import unquote
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from trectools_plus.errors import FormatError, InputError, TrectoolsPlusError, raise_all
+from trectools_plus.extraction.words import ASSERTIONS, Assertion, Mention
 from trectools_plus.formats.files.atomic import atomic_write
 from trectools_plus.formats.files.content import read_file
 from trectools_plus.formats.jsonl import iter_objects
 from trectools_plus.models import SEPARATOR, explain_problem
 from trectools_plus.ontology.ontology import Ontology
 from trectools_plus.text import listed, split_list
-
-Assertion = Literal["affirmed", "negated", "uncertain", "other_person"]
-ASSERTIONS: tuple[Assertion, ...] = get_args(Assertion)
 
 _VALUES: tuple[tuple[Assertion, str], ...] = (
     ("affirmed", "affirmed,present,positive,observed,confirmed,asserted,detected,found,definite"),
@@ -323,42 +321,6 @@ _DIGITS = 6
 
 
 @dataclass(frozen=True, slots=True)
-class Mention:
-    """A span of a text that refers to a term.
-
-    Attributes:
-        term_id: The current id of the term.
-        start: The start of the span, in characters.
-        end: The end of the span, exclusive.
-        words: Start positions of the words that belong to the mention. They need not be adjacent:
-            *retinal and optic nerve coloboma* contains the mention ``retinal coloboma``.
-        confidence: The confidence that the words refer to this term, in [0, 1].
-        assertion: The assertion of the text about this mention.
-    """
-
-    term_id: str
-    start: int
-    end: int
-    words: frozenset[int]
-    confidence: float
-    assertion: Assertion = "affirmed"
-
-
-def longest_only(mentions: Iterable[Mention]) -> list[Mention]:
-    """Return the mentions whose words are not a proper subset of another mention's words."""
-    candidates = list(mentions)
-    by_word: dict[int, set[frozenset[int]]] = {}
-    for mention in candidates:
-        for word in mention.words:
-            by_word.setdefault(word, set()).add(mention.words)
-    return [
-        mention
-        for mention in candidates
-        if not any(mention.words < other for other in by_word[next(iter(mention.words))])
-    ]
-
-
-@dataclass(frozen=True, slots=True)
 class Prediction:
     """A term of a document.
 
@@ -454,8 +416,7 @@ def read_predictions(
         elif resolution.status == "obsolete" and resolution.term_id is not None:
             problems["obsolete"].append(term_id)
         mentions[doc_id].append(replace(mention, term_id=resolution.term_id or term_id))
-    predictions = {doc_id: aggregate(own) for doc_id, own in mentions.items()}
-    return ReadPredictions(predictions, problems)
+    return ReadPredictions({doc_id: aggregate(own) for doc_id, own in mentions.items()}, problems)
 
 
 PROBLEMS = {

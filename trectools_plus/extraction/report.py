@@ -12,7 +12,7 @@ from typing import Any, Literal
 from pydantic import ConfigDict, Field, ValidationError, model_validator
 
 from trectools_plus.errors import InputError
-from trectools_plus.extraction.inputs import Assertion
+from trectools_plus.extraction.words import Assertion
 from trectools_plus.formats.files.guards import read_document
 from trectools_plus.models import BaseManifest, Model, ReportModel
 from trectools_plus.retrieval.setting_types import Option, make_model, setting

@@ -213,8 +213,9 @@ def extract_texts(
     texts = read_texts(path)
     if texts is None:
         return None
-    extractor = Extractor(load_ontology(ontology), settings, progress=progress)
-    return extract_all(extractor, texts, progress)
+    return extract_all(
+        Extractor(load_ontology(ontology), settings, progress=progress), texts, progress
+    )
 
 
 def extract_all(
@@ -259,8 +260,9 @@ def rebuild_extraction(path: Path, report: ExtractionReport) -> ExtractionResult
     """
     files = ClosedFolder(path.parent)
     try:
-        stored = StoredInputs.model_validate_json(read_document(files.file(GOLD_FILE)))
-        return _rebuild(files, stored, report)
+        return _rebuild(
+            files, StoredInputs.model_validate_json(read_document(files.file(GOLD_FILE))), report
+        )
     except (ValidationError, LookupError, TypeError, ValueError) as error:
         raise InputError(
             f"the inputs of the report cannot be used: {str(error).splitlines()[0]}",

@@ -28,7 +28,6 @@ from trectools_plus.errors import IncomparableError, UsageError
 from trectools_plus.extraction.inputs import (
     AnnotatedDocument,
     AnnotatedDocuments,
-    Assertion,
     Prediction,
     Predictions,
 )
@@ -43,7 +42,7 @@ from trectools_plus.extraction.report import (
     Score,
     SystemFacts,
 )
-from trectools_plus.extraction.words import eligible_terms
+from trectools_plus.extraction.words import Assertion, eligible_terms
 from trectools_plus.ontology.ontology import Ontology
 from trectools_plus.ontology.similarity import best_matches, formula_named
 from trectools_plus.statistics.arrays import (

@@ -21,13 +21,53 @@ import re
 import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from functools import cache, lru_cache
 from itertools import permutations
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, get_args
 
 from trectools_plus.errors import UsageError
 from trectools_plus.ontology.ontology import Ontology
-from trectools_plus.statistics.intervals import wilson_intervals
+
+Assertion = Literal["affirmed", "negated", "uncertain", "other_person"]
+ASSERTIONS: tuple[Assertion, ...] = get_args(Assertion)
+
+
+@dataclass(frozen=True, slots=True)
+class Mention:
+    """A span of a text that refers to a term.
+
+    Attributes:
+        term_id: The current id of the term.
+        start: The start of the span, in characters.
+        end: The end of the span, exclusive.
+        words: Start positions of the words that belong to the mention. They need not be adjacent:
+            *retinal and optic nerve coloboma* contains the mention ``retinal coloboma``.
+        confidence: The confidence that the words refer to this term, in [0, 1].
+        assertion: The assertion of the text about this mention.
+    """
+
+    term_id: str
+    start: int
+    end: int
+    words: frozenset[int]
+    confidence: float
+    assertion: Assertion = "affirmed"
+
+
+def longest_only(mentions: Iterable[Mention]) -> list[Mention]:
+    """Return the mentions whose words are not a proper subset of another mention's words."""
+    candidates = list(mentions)
+    by_word: dict[int, set[frozenset[int]]] = {}
+    for mention in candidates:
+        for word in mention.words:
+            by_word.setdefault(word, set()).add(mention.words)
+    return [
+        mention
+        for mention in candidates
+        if not any(mention.words < other for other in by_word[next(iter(mention.words))])
+    ]
+
 
 _ABBREVIATION = re.compile(
     r"\b(?:e\.g|i\.e|cf|vs|viz|approx|ca|et al|figs?|nos?|vol|dr|mr|mrs|ms|prof|st|dept|resp|incl|"
@@ -254,8 +294,11 @@ def modifier_words(ontology: Ontology) -> frozenset[str]:
     """Return the names of one word of all clinical modifiers of the Human Phenotype Ontology."""
     if MODIFIERS not in ontology:
         return frozenset()
-    names = names_of(ontology, eligible_terms(ontology, MODIFIERS))
-    return frozenset(name.words[0] for name in names if len(name.words) == 1)
+    return frozenset(
+        name.words[0]
+        for name in names_of(ontology, eligible_terms(ontology, MODIFIERS))
+        if len(name.words) == 1
+    )
 
 
 def names_of(ontology: Ontology, terms: Iterable[str]) -> list[Name]:
@@ -361,6 +404,8 @@ def wilson_low(successes: int, trials: int) -> float:
         successes: At most ``trials``.
         trials: At least 1.
     """
+    from trectools_plus.statistics.intervals import wilson_intervals
+
     low, _ = wilson_intervals(successes, trials, 0.9)
     return float(low)
 

@@ -24,7 +24,7 @@ __getattr__, __dir__ = import_lazily(
         "retrieval.fetch": ["FetchRequest"],
         "retrieval.fusion": ["Fusion", "fuse"],
         "retrieval.hpo.answers": ["TextAnswer", "TextSearcher"],
-        "retrieval.hpo.ontology_terms": ["corpus_of"],
+        "retrieval.hpo.ontology_terms": ["open_terms"],
         "retrieval.index.models": ["has_cuda"],
         "retrieval.run_files": ["FetchedFile", "fetch_to_dir"],
         "retrieval.setting_types": ["make_model"],

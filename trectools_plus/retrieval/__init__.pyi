@@ -20,7 +20,7 @@ from trectools_plus.retrieval.fusion import Fusion as Fusion
 from trectools_plus.retrieval.fusion import fuse as fuse
 from trectools_plus.retrieval.hpo.answers import TextAnswer as TextAnswer
 from trectools_plus.retrieval.hpo.answers import TextSearcher as TextSearcher
-from trectools_plus.retrieval.hpo.ontology_terms import corpus_of as corpus_of
+from trectools_plus.retrieval.hpo.ontology_terms import open_terms as open_terms
 from trectools_plus.retrieval.index.models import has_cuda as has_cuda
 from trectools_plus.retrieval.index.parts import TextParts as TextParts
 from trectools_plus.retrieval.index.vector import MultiVectorRetriever as MultiVectorRetriever

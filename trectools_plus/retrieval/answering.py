@@ -144,8 +144,7 @@ def _rank(query: Query, hits: Hits, asked: int, options: FetchOptions) -> Answer
     is_short, returned = len(ranking) < options.depth, len(hits.ids)
     more = options.collapse is not None and is_short and returned >= asked
     is_cut = is_short and returned < asked and (hits.total or 0) > returned
-    cut_short = more or is_cut
-    return Answer(query.query_id, ranking, hits.latency_ms, 1, cut_short, more)
+    return Answer(query.query_id, ranking, hits.latency_ms, 1, more or is_cut, more)
 
 
 def score_documents(hits: Hits, collapse: Collapse | None) -> dict[str, float]:
@@ -313,10 +312,9 @@ def _as_answer(entry: dict[str, Any]) -> Answer:
     Raises:
         KeyError, TypeError, ValueError: If a value is missing or has another type.
     """
-    scores = np.array(entry["scores"], dtype=np.float32)
     return Answer(
         entry["query_id"],
-        Ranking([*map(str, entry["doc_ids"])], scores),
+        Ranking([*map(str, entry["doc_ids"])], np.array(entry["scores"], dtype=np.float32)),
         latency_ms=math.nan if entry["latency_ms"] is None else float(entry["latency_ms"]),
         attempts=entry["attempts"],
         cut_short=entry["cut_short"],

@@ -104,10 +104,8 @@ def fetch(
     """
     settings = settings or RetrievalSettings()
     names = expand_modes([modes] if isinstance(modes, str) else modes, settings)
-    request = FetchRequest(
-        as_corpus(corpus), as_topics(topics), names, FetchOptions(depth, exclude_self), settings
-    )
-    return fetch_runs(request)
+    options = FetchOptions(depth, exclude_self)
+    return fetch_runs(FetchRequest(as_corpus(corpus), as_topics(topics), names, options, settings))
 
 
 def fetch_runs(request: FetchRequest, *, progress: Progress = no_progress) -> dict[str, FetchedRun]:
@@ -122,8 +120,7 @@ def fetch_runs(request: FetchRequest, *, progress: Progress = no_progress) -> di
         InputError: If something cannot be read or built.
     """
     check_request(request)
-    stores = {mode: MemoryAnswers() for mode in request.modes}
-    return fetch_modes(request, stores, progress)
+    return fetch_modes(request, {mode: MemoryAnswers() for mode in request.modes}, progress)
 
 
 def check_request(request: FetchRequest) -> None:
@@ -219,8 +216,7 @@ def _fetch_mode(
     breaker, total = CircuitBreaker(), len(request.topics)
     progress(f"searching {mode}", len(store), total)
     sample = sample_queries(request.topics, source.latency_sample)
-    queries = iter_queries(request.topics)
-    pending = [query for query in queries if query.query_id not in store]
+    pending = [query for query in iter_queries(request.topics) if query.query_id not in store]
     alone = [query for query in pending if sample and query.query_id in sample]
     others = (query for query in pending if not (sample and query.query_id in sample))
 

@@ -48,7 +48,6 @@ from trectools_plus.retrieval.source import (
     rank_scores,
     run_of,
 )
-from trectools_plus.validation.inputs import Input, list_runs
 
 
 class Fusion(SettingsModel):
@@ -202,7 +201,7 @@ def fusion_of(settings: RetrievalSettings, merged: Sequence[str]) -> Fusion:
 
 
 def fuse(
-    runs: Iterable[Input] | Mapping[str, Input],
+    runs: Iterable[Any] | Mapping[str, Any],
     fusion: str | Fusion = "rrf",
     depth: int | None = None,
     name: str = "fused",
@@ -230,6 +229,8 @@ def fuse(
         InputError: If scores are used and one is infinite in 32 bits, or below 0 with ``combmnz``.
         FindingsError: If a file has an error that makes scores wrong or ambiguous.
     """
+    from trectools_plus.validation.inputs import list_runs
+
     named = list_runs(runs)
     chosen = fusion.model_dump() if isinstance(fusion, Fusion) else {"method": fusion}
     method = Fusion(**{**chosen, **settings})

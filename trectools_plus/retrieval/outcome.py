@@ -101,8 +101,8 @@ class FetchedRun(Displayed):
             return "ok" if self.results else "empty"
         if len(self.failures) < self.queries:
             return "incomplete"
-        unavailable = all(failure.kind == "unavailable" for failure in self.failures.values())
-        return "unavailable" if unavailable else "failed"
+        kinds = {failure.kind for failure in self.failures.values()}
+        return "unavailable" if kinds == {"unavailable"} else "failed"
 
     def _text(self) -> str:
         """The mode, its status and the number of results."""

@@ -172,8 +172,8 @@ class RewordedRetriever:
 
 def rewording_of(retriever: Retriever) -> OtherTexts | None:
     """Return the source of other texts for the queries of a retriever; ``None`` without one."""
-    leaves = leaves_of(retriever)
-    return next((leaf.rewording for leaf in leaves if isinstance(leaf, RewordedRetriever)), None)
+    reworded = (leaf for leaf in leaves_of(retriever) if isinstance(leaf, RewordedRetriever))
+    return next((leaf.rewording for leaf in reworded), None)
 
 
 def _best_of(weighted: Sequence[tuple[Ranking, float]], depth: int) -> Ranking:

@@ -284,8 +284,10 @@ class RetrievalSettings(SettingsModel):
 
         known = Stemmer.algorithms() if info.field_name == "stemmer" else STOPWORD_LANGUAGES
         if name is not None and name not in known:
-            kind = str(info.field_name).removesuffix("s")
-            raise ValueError(f"unknown {kind} '{name}' — use one of {', '.join(known)}, or none")
+            raise ValueError(
+                f"unknown {str(info.field_name).removesuffix('s')} '{name}' — use one of "
+                f"{', '.join(known)}, or none"
+            )
         return name
 
 

@@ -487,8 +487,7 @@ def sample_queries(topics: Topics, size: int | None) -> frozenset[str] | None:
         topics: The queries.
         size: Maximum number of queries; ``None`` returns ``None``.
     """
-    ids = topics.frame["query_id"]
-    return None if size is None else frozenset(nsmallest(size, ids, digest_id))
+    return None if size is None else frozenset(nsmallest(size, topics.frame["query_id"], digest_id))
 
 
 def hash_topics(topics: Topics) -> str:
@@ -506,9 +505,8 @@ def check_topics(topics: Topics) -> None:
         raise InputError("there are no topics", where=topics.path)
     ids = topics.frame["query_id"]
     if ids.n_unique() < len(ids):
-        repeated = ids.filter(ids.is_duplicated())[0]
         raise InputError(
-            f"query id '{repeated}' occurs more than once in the topics",
+            f"query id '{ids.filter(ids.is_duplicated())[0]}' occurs more than once in the topics",
             where=topics.path,
             remedy="give each query its own id",
         )

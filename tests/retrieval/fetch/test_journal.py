@@ -92,8 +92,7 @@ def test_other_topics_depth_or_settings_are_another_fetch(tmp_path: Path) -> Non
 
 
 def test_a_damaged_line_is_named(tmp_path: Path) -> None:
-    journal = open_journal(tmp_path / "j", FACTS, 2, resume=False)
-    journal.close()
+    open_journal(tmp_path / "j", FACTS, 2, resume=False).close()
     (tmp_path / "j").write_bytes((tmp_path / "j").read_bytes() + b"{}\n")
     with pytest.raises(UsageError, match="j:2"):
         open_journal(tmp_path / "j", FACTS, 2, resume=True)

@@ -87,8 +87,7 @@ def test_the_language_of_all_queries_can_be_set(corpus: Corpus) -> None:
 
 
 def test_only_terms_of_the_hpo_have_other_texts() -> None:
-    plain = Corpus.from_dict({"HP:0001250": "Seizure"})
-    assert opened(plain, language="de") is None
+    assert opened(Corpus.from_dict({"HP:0001250": "Seizure"}), language="de") is None
 
 
 class Words:

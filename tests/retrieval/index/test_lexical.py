@@ -13,8 +13,7 @@ TEXTS = {"d1": "swept wing wing", "d2": "wing flutter at speed", "d3": "heat tra
 
 
 def retriever(texts: dict[str, str], **settings: object) -> LexicalRetriever:
-    documents = Corpus.from_dict(texts)
-    return LexicalRetriever(documents, RetrievalSettings.model_validate(settings))
+    return LexicalRetriever(Corpus.from_dict(texts), RetrievalSettings.model_validate(settings))
 
 
 def test_scores_by_the_formula() -> None:

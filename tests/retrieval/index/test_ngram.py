@@ -10,6 +10,7 @@ import pytest
 
 from trectools_plus.formats.tables import CORPUS_SCHEMA, PARTS_SCHEMA, Corpus
 from trectools_plus.retrieval.index.ngram import NgramRetriever, fold_spelling
+from trectools_plus.retrieval.index.parts import TextParts
 
 TEXTS = {
     "d1": "macrocephaly and microcephaly",
@@ -21,7 +22,9 @@ TEXTS = {
 
 
 def retriever(corpus: Corpus | dict[str, str]) -> NgramRetriever:
-    return NgramRetriever(Corpus.from_dict(corpus) if isinstance(corpus, dict) else corpus)
+    documents = Corpus.from_dict(corpus) if isinstance(corpus, dict) else corpus
+    parts = None if documents.parts is None else TextParts.from_corpus(documents)
+    return NgramRetriever(documents, parts)
 
 
 def found(one: NgramRetriever, query: str, depth: int = 10) -> list[tuple[str, float]]:

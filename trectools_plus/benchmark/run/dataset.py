@@ -12,7 +12,7 @@ import polars as pl
 
 from trectools_plus.benchmark.run.config import BenchmarkConfig
 from trectools_plus.choices import UnknownTerms
-from trectools_plus.errors import CheckFailedError, InputError, UsageError
+from trectools_plus.errors import CheckFailedError, InputError
 from trectools_plus.formats.collection import (
     SAMPLE,
     SAMPLE_VERSION,
@@ -387,22 +387,19 @@ def open_collection(
     return load_collection(name)
 
 
-def open_corpus(name: str, ontology: str | None = None) -> Corpus:
+def open_corpus(name: str) -> Corpus:
     """Read the documents of ``hpo``, ``sample``, ``irds:<id>`` or a folder, without queries.
 
     Args:
         name: The value of ``--dataset``.
-        ontology: An OBO file for ``hpo``; the installed ontology if ``None``.
 
     Raises:
         InputError: If it is missing or cannot be read, or has no documents.
-        UsageError: If there is no such collection, or ``ontology`` goes with another one.
+        UsageError: If there is no such collection.
         MissingExtraError: If the extra ``hpo`` is needed and not installed.
     """
     if name == "hpo":
-        return open_terms(ontology)
-    if ontology is not None:
-        raise UsageError("--ontology needs --dataset hpo")
+        return open_terms()
     corpus = load_collection(name).corpus
     if corpus is None:
         raise InputError("the dataset has no documents to search", where=name)

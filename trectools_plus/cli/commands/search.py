@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 import sys
 from dataclasses import dataclass
+from itertools import chain
+from operator import itemgetter
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -75,8 +77,9 @@ def index_build(
     refuse_unused(options, names, settings)
     with show_progress() as progress:
         built = retrieval.build_indexes(opened, names, settings, progress)
-    indexes = [index.as_dict() for index in built]
-    write_document({"documents": len(opened), "indexes": indexes}, output_format)
+    write_document(
+        {"documents": len(opened), "indexes": [index.as_dict() for index in built]}, output_format
+    )
 
 
 def query_text(
@@ -92,12 +95,7 @@ def query_text(
     ] = "hybrid",
     num_results: Annotated[
         int,
-        Option(
-            "--depth",
-            "--num-results",
-            min=1,
-            help="Maximum number of results.",
-        ),
+        Option("--depth", "--num-results", min=1, help="Maximum number of results."),
     ] = 10,
     output_format: TextOrJson = "text",
 ) -> None:
@@ -140,9 +138,9 @@ def query_text(
         if answer.negated
     ]
     parts = [_as_dict(answer, documents, num_results) for answer in answers]
-    results: dict[str, dict[str, Any]] = {}
-    turns = [result for part in parts for result in part["results"]]
-    for result in sorted(turns, key=lambda result: int(result["rank"])):
+    results = dict[str, dict[str, Any]]()
+    turns = chain.from_iterable(part["results"] for part in parts)
+    for result in sorted(turns, key=itemgetter("rank")):
         results.setdefault(result["doc_id"], result)
     shown = list(results.values())[:num_results]
     document = {
@@ -183,7 +181,7 @@ def _negated_words(text: str, language: str) -> dict[tuple[int, int], str]:
         # One by one, because a word that expresses the negation is not negated itself.
         (asserted,) = extraction.assert_mentions(text, [word], language) or [word]
         if asserted.assertion in ("negated", "other_person"):
-            negated[match.span()] = asserted.assertion
+            negated[start, end] = asserted.assertion
     return negated
 
 
@@ -263,8 +261,10 @@ def runs_fetch(
         retrieval.check_modes(names, settings.retrieval)
     else:
         settings.check_backend_modes(names)
-        reason = f"has no effect: the backend is {settings.backend}"
-        refuse_options({f"the setting {name}": searched[name] for name in searched}, reason)
+        refuse_options(
+            {f"the setting {name}": searched[name] for name in searched},
+            f"has no effect: the backend is {settings.backend}",
+        )
     with show_progress() as progress:
         backend = settings.make_backend()
         documents, queries = open_data(settings)
@@ -324,26 +324,18 @@ class LimitOptions:
 
     time_limit: Annotated[
         float,
-        Option(
-            min=0.1,
-            help="Time limit for receiving a request body, and for answering it.",
-        ),
+        Option(min=0.1, help="Time limit for receiving a request body, and for answering it."),
     ] = 60.0
     workers: Annotated[
         int,
         Option(
-            min=1,
-            max=64,
-            help="Number of processes, and of requests processed at the same time.",
+            min=1, max=64, help="Number of processes, and of requests processed at the same time."
         ),
     ] = 2
 
     def limits(self) -> service.Limits:
         """Return the limits."""
-        return service.Limits(
-            seconds=self.time_limit,
-            workers=self.workers,
-        )
+        return service.Limits(seconds=self.time_limit, workers=self.workers)
 
 
 def serve(
@@ -363,7 +355,7 @@ def serve(
     report: Annotated[
         list[Path] | None,
         Option(
-            help="Report whose values /metrics contains, read again when it changes; repeatable.",
+            help="Report whose values /metrics contains, read again when it changes; repeatable."
         ),
     ] = None,
     prefix: Annotated[str, Option(help="Prefix of the names of metrics.")] = "trectools_plus",
@@ -397,7 +389,10 @@ def serve(
         reports=tuple(map(str, report or ())),
         limits=limits.limits(),
     )
-    searched = settings.retrieval.for_documents(has_parts=settings.has_terms)
-    refuse_unused(searching, settings.modes, searched)
+    refuse_unused(
+        searching,
+        settings.modes,
+        settings.retrieval.for_documents(has_parts=settings.has_terms),
+    )
     key = None if key_from_env is None else service.read_key(key_from_env)
     service.run_server(settings, host, port, key)

@@ -86,8 +86,7 @@ class EmbeddedBackend(Backend):
         self, mode: str, modes: Sequence[str], settings: RetrievalSettings
     ) -> dict[str, SourceFile]:
         """Return the local models that one of the requested modes uses, by role."""
-        is_hybrid = kind_of(mode) == "hybrid"
-        merged = merged_modes(modes, settings, model_of(mode)) if is_hybrid else []
+        merged = merged_modes(modes, settings, model_of(mode)) if kind_of(mode) == "hybrid" else []
         return models_used([mode, *merged], settings)
 
     def open(self, request: SearchRequest, progress: Progress) -> dict[str, Source]:
@@ -126,8 +125,10 @@ class EmbeddedSource(Source):
     def ask(self, queries: Sequence[Query], depth: int) -> list[Hits]:
         """Search for all queries at once and divide the time evenly among them."""
         depth = min(depth, self._shared.options.depth)
-        results = self._shared.search(self._retriever, queries, depth)
-        return [Hits(ranking.doc_ids, ranking.scores, ms) for ranking, ms in results]
+        return [
+            Hits(ranking.doc_ids, ranking.scores, ms)
+            for ranking, ms in self._shared.search(self._retriever, queries, depth)
+        ]
 
     def index_keys(self) -> dict[str, str]:
         """Return the key of each searched index, by mode."""
@@ -162,8 +163,9 @@ class SharedSearch:
         The latency of a hybrid is the sum of its components' latencies and the time of merging.
         """
         if not isinstance(retriever, CompositeRetriever):
-            results = self._search_leaf(retriever, queries)
-            return [(ranking.head(depth), ms) for ranking, ms in results]
+            return [
+                (ranking.head(depth), ms) for ranking, ms in self._search_leaf(retriever, queries)
+            ]
         component_depth = retriever.component_depth(depth)
         parts = [
             self.search(component, queries, component_depth) for component in retriever.components
@@ -261,12 +263,6 @@ def build_retrievers(
 
 Leaves = dict[tuple[str, str], Retriever]
 """Retrievers of indexes, by mode and the settings that the mode uses."""
-_INDEXES: Mapping[str, Callable[[Corpus, RetrievalSettings, Progress], Retriever]] = {
-    "lexical": LexicalRetriever,
-    "ngram": NgramRetriever,
-    "splade": SparseRetriever,
-}
-"""Indexes of whole documents by mode."""
 
 
 def _leaf_builder(
@@ -277,13 +273,13 @@ def _leaf_builder(
     Modes share encoders and multi-vector indexes.
     """
     encoder_of = cache(partial(make_encoder, settings))
+    parts = cache(partial(TextParts.from_corpus, corpus))
 
     @cache
     def parts_of(model: str) -> MultiVectorRetriever:
         # all_max accepts any kind of parts.
         chosen = settings.model_copy(update={"aggregation_strategy": "all_max"})
-        parts = TextParts.from_corpus(corpus)
-        return MultiVectorRetriever(parts, chosen, progress, encoder_of(model))
+        return MultiVectorRetriever(parts(), chosen, progress, encoder_of(model))
 
     def leaf_of(mode: str) -> Retriever:
         kind, model = kind_of(mode), model_of(mode)
@@ -291,8 +287,13 @@ def _leaf_builder(
         key = mode, settings.model_dump_json(exclude=unused)
         if key in leaves:
             return leaves[key]
-        if kind in _INDEXES:
-            leaves[key] = _INDEXES[kind](corpus, settings, progress)
+        if kind == "lexical":
+            leaves[key] = LexicalRetriever(corpus, settings, progress)
+        elif kind == "splade":
+            leaves[key] = SparseRetriever(corpus, settings, progress)
+        elif kind == "ngram":
+            of_names = None if corpus.parts is None else parts()
+            leaves[key] = NgramRetriever(corpus, of_names, progress)
         elif kind == "vector" and not settings.multi_vector:
             leaves[key] = VectorRetriever(corpus, progress, encoder_of(model))
         else:

@@ -4,9 +4,9 @@ Failures that can pass are retried with increasing delays. Keys of services are 
 environment, and never written to a file or message. Ids and scores are read by paths, and unusable
 answers are refused.
 
-A service that finds nothing returns an empty list at the path of the ids. Two settings declare what
-else an answer shows: ``incomplete`` names its errors, and ``total`` the number of results found; if
-that is 0, the list may be missing.
+A service that finds nothing returns an empty list at the path of the ids. Three settings declare
+what else an answer shows: ``errors``; ``incomplete``, that documents are missing; and ``total``,
+the number of results found. If that is 0, the list may be missing.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import json
 import os
 import random
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from http.client import responses
@@ -26,10 +26,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import quote, urlsplit
 
 from trectools_plus.errors import UsageError
-from trectools_plus.retrieval.backends.http_mapping import HttpSettings, Step, parse_path
+from trectools_plus.retrieval.backends.http_mapping import ERRORS, HttpSettings, Step, parse_path
 from trectools_plus.retrieval.calls import CallThread, TimedOutError
 from trectools_plus.retrieval.source import Failure, FailureKind, Hits
-from trectools_plus.text import HIDDEN, hide_secrets, split_list
+from trectools_plus.text import HIDDEN, hide_secrets
 
 if TYPE_CHECKING:
     import httpx
@@ -240,11 +240,6 @@ def _refuse_constant(name: str) -> None:
 _DECIMAL = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.ASCII | re.IGNORECASE)
 _NO_ERROR = ("", "none", "null", "nil", "false", "0", "ok", "no error", "success")
 """Texts that mean that there is no error."""
-_ERRORS = split_list(
-    "error,errors,Error,error_message,exception,failures,timed_out,timedOut,partial_results,"
-    "partialResults,incomplete_results,!success,!ok"
-)
-"""Paths of errors in the answers of many services, besides those of the settings."""
 
 
 @dataclass
@@ -280,7 +275,7 @@ def read_answer(document: Any, query_id: str, settings: HttpSettings) -> Hits:
         AnswerError: If the answer reports an error, does not have one entry for the query, or lacks
             ids or scores.
     """
-    refuse_incomplete(document, settings.incomplete, settings.ids)
+    refuse_incomplete(document, (*settings.errors, *settings.incomplete), settings.ids)
     parts = entries = [document]
     if settings.results is not None:
         parts = entries = list(_find(document, settings.results).values())
@@ -299,7 +294,7 @@ def read_answer(document: Any, query_id: str, settings: HttpSettings) -> Hits:
 
 
 def _read_entry(part: Any, settings: HttpSettings) -> Hits:
-    refuse_incomplete(part, settings.incomplete, settings.ids)
+    refuse_incomplete(part, (*settings.errors, *settings.incomplete), settings.ids)
     total = next(
         (number for number in values_at(part, settings.total) if type(number) is int), None
     )
@@ -333,7 +328,7 @@ def _read_scores(part: Any, settings: HttpSettings, places: list[tuple[int, ...]
     return scores
 
 
-def refuse_incomplete(part: Any, paths: Sequence[str] = (), of_results: str = "") -> None:
+def refuse_incomplete(part: Any, paths: Iterable[str] = ERRORS, of_results: str = "") -> None:
     """Check the paths of errors, and of signs that documents are missing.
 
     Args:
@@ -345,15 +340,14 @@ def refuse_incomplete(part: Any, paths: Sequence[str] = (), of_results: str = ""
     Raises:
         AnswerError: If one does, or an answer of Elasticsearch lacks the results of some shards.
     """
-    for path in (*_ERRORS, *paths):
+    for path in paths:
         steps = parse_path(path.removeprefix("!"))
         for value in () if steps == parse_path(of_results)[:1] else values_at(part, steps):
             if value is False if path.startswith("!") else not _is_empty(value):
                 shown = {str(steps[-1]): value, **(part if isinstance(part, Mapping) else {})}
                 raise AnswerError(f"the answer reports an error or is incomplete ({path})", shown)
     # Shards that are not available are neither successful nor failed.
-    shards, successful = values_at(part, "_shards.total"), values_at(part, "_shards.successful")
-    if shards and successful and shards != successful:
+    if values_at(part, "_shards.total") != values_at(part, "_shards.successful"):
         raise AnswerError("the answer is incomplete (_shards.successful)", part)
 
 

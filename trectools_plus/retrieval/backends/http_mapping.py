@@ -37,12 +37,19 @@ from trectools_plus.retrieval.setting_types import (
     make_model,
     setting,
 )
-from trectools_plus.text import secret_in_url
+from trectools_plus.text import secret_in_url, split_list
 
 DEFAULT_BODY = """{
   "mode": "{mode}",
   "queries": [{"query_id": "{query_id}", "query_text": "{query_text}", "top_k": "{top_k}"}]
 }"""
+ERRORS = tuple(
+    split_list(
+        "error,errors,Error,error_message,exception,failures,timed_out,timedOut,partial_results,"
+        "partialResults,incomplete_results,!success,!ok"
+    )
+)
+"""Paths of errors in the answers of many services."""
 OPERATIONAL = ("key_env", "concurrency", "timeout", "retries", "backoff")
 """Settings that do not affect the answers, so that a fetch can be resumed with other values."""
 _SECRET_NAME = re.compile(
@@ -138,11 +145,14 @@ class HttpSettings(SettingsModel):
         "missing; above 0, it must not be empty. If it is above the number of ids, and fewer than "
         "requested were returned, the query's list is reported as incomplete.",
     )
+    errors: Names = setting(
+        ERRORS,
+        "Paths in the answer and in an entry. If one leads to a value other than null, false, 0, "
+        "ok or an empty text or list, the answer is a failure. With ! before it, a path must not "
+        "lead to false.",
+    )
     incomplete: Names = setting(
-        (),
-        "Paths in the answer and in an entry, besides error, errors, timed_out and the like. If "
-        "one leads to a value other than null, false, 0, ok or an empty text or list, the answer "
-        "is incomplete and therefore a failure. With ! before it, a path must not lead to false.",
+        (), "Further such paths: signs that documents are missing. The presets of engines set them."
     )
     higher_is_better: Flag = setting(True, "false for distances.")
     concurrency: WholeNumber = setting(4, "Maximum number of simultaneous requests.", ge=1, le=64)
@@ -220,7 +230,7 @@ class HttpSettings(SettingsModel):
         _refuse_secrets(re.findall(r'"([^"]*)"\s*:', body))
         return body
 
-    @field_validator("results", "query_id", "ids", "scores", "total", "incomplete")
+    @field_validator("results", "query_id", "ids", "scores", "total", "errors", "incomplete")
     @classmethod
     def _check_paths(cls, paths: Any) -> Any:
         for path in paths if isinstance(paths, tuple) else filter(None, [paths]):
@@ -273,8 +283,9 @@ class HttpSettings(SettingsModel):
     @property
     def facts(self) -> dict[str, Any]:
         """The settings that determine the answers, without those of single modes."""
-        excluded = {*OPERATIONAL, "key_header", "key_prefix", "modes"}
-        return self.model_dump(mode="json", exclude=excluded)
+        return self.model_dump(
+            mode="json", exclude={*OPERATIONAL, "key_header", "key_prefix", "modes"}
+        )
 
     @model_serializer(mode="wrap")
     def _without_presets(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:

@@ -13,8 +13,6 @@ from importlib.resources import files
 from typing import Any, Literal, get_args
 from urllib.parse import quote, unquote, urlsplit, urlunsplit
 
-import yaml
-
 from trectools_plus.choices import MODE_ALIASES
 from trectools_plus.retrieval.source import Query
 from trectools_plus.text import split_list
@@ -146,6 +144,8 @@ _OF_INDEX = ("index", "vector_field", "id_field", "rank_profile")
 @cache
 def load_presets() -> dict[str, dict[str, Any]]:
     """Return the preset of each engine: settings of all modes, and ``modes`` with those of each."""
+    import yaml
+
     table = files(__package__) / "engines.yaml"
     presets: dict[str, dict[str, Any]] = yaml.safe_load(table.read_text("utf-8"))
     return presets

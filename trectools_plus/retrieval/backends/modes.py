@@ -55,8 +55,7 @@ def expand_modes(modes: Sequence[str], settings: RetrievalSettings) -> tuple[str
     """
     expanded = list[str]()
     for mode in modes:
-        several = uses_vectors(mode) and not model_of(mode)
-        names = settings.model_names if several else ()
+        names = settings.model_names if uses_vectors(mode) and not model_of(mode) else ()
         expanded += [f"{mode}-{name}" for name in names] or [mode]
     return tuple(expanded)
 
@@ -149,8 +148,9 @@ def check_modes(modes: Sequence[str], settings: RetrievalSettings | None = None)
     named = [f"{mode}-{model}" for model in models for mode in ALL_MODES if uses_vectors(mode)]
     unknown = [mode for mode in modes if mode not in (*ALL_MODES, *named)]
     if unknown:
-        remedy = f"use one of {', '.join(ALL_MODES)}"
-        raise UsageError(f"unknown mode '{unknown[0]}'", remedy=remedy)
+        raise UsageError(
+            f"unknown mode '{unknown[0]}'", remedy=f"use one of {', '.join(ALL_MODES)}"
+        )
     Backend.check_modes([*map(canonical_mode, modes)])
 
 

@@ -25,6 +25,7 @@ from trectools_plus.formats.interchange.names import DOC_IDS, SCORES, normalize
 from trectools_plus.formats.tables import Corpus
 from trectools_plus.plugins import find_entry_point, import_object, working_directory_on_path
 from trectools_plus.retrieval.backends.http_client import refuse_incomplete, values_at
+from trectools_plus.retrieval.backends.http_mapping import ERRORS
 from trectools_plus.retrieval.backends.http_templates import load_presets
 from trectools_plus.retrieval.calls import CallThread, TimedOutError
 from trectools_plus.retrieval.source import (
@@ -83,8 +84,9 @@ class PythonBackend(Backend):
         thread = CallThread()
         for mode in request.modes:
             if mode not in self._retrievers:
-                known = ", ".join(self._retrievers)
-                raise UsageError(f"unknown mode '{mode}'", remedy=f"use one of {known}")
+                raise UsageError(
+                    f"unknown mode '{mode}'", remedy=f"use one of {', '.join(self._retrievers)}"
+                )
             source = sources[mode] = PythonSource(
                 self._retrievers[mode], mode, self._timeout, thread
             )
@@ -368,8 +370,10 @@ def read_results(results: Any) -> Found:
     if isinstance(results, Mapping):
         results = _list_in(results)
     if isinstance(results, tuple) and [getattr(part, "ndim", 0) for part in results] == [2, 2]:
-        numbers = _of_one_query(results[1].tolist())
-        return [str(number) for number in numbers if number >= 0], None  # FAISS
+        first, second = (_of_one_query(part.tolist()) for part in results)
+        if all(isinstance(number, int) for number in second):  # distances and numbers of FAISS
+            return [str(number) for number in second if number >= 0], None
+        results = zip(first, second, strict=True)  # documents and scores of bm25s
     if is_frame(results):
         results = results.to_dict("records") if hasattr(results, "iloc") else results.to_dicts()
     elif isinstance(results, Mapping) or hasattr(results, "iloc"):
@@ -394,7 +398,7 @@ def _list_in(answer: Mapping[str, Any]) -> Any:
     for path in _LISTS:
         for results in values_at(answer, path):
             if isinstance(results, list):
-                refuse_incomplete(answer, load_presets()["elasticsearch"]["incomplete"])
+                refuse_incomplete(answer, (*ERRORS, *load_presets()["elasticsearch"]["incomplete"]))
                 return _pair_distances(results, answer) if path == "ids" else results
     return answer
 

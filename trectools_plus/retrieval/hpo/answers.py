@@ -113,8 +113,12 @@ class TextSearcher:
         match, ids = _ID.fullmatch(text), self._ids
         prefix = match[1].upper() if match and ids and not ids.find(text) else None
         if ids and prefix == ids.live[0].partition(":")[0].upper():
-            is_known = ids.resolve(ids.spelled(text.strip())).status == "obsolete"
-            why = "is obsolete, without a term for it" if is_known else "is no id of a term"
+            status = ids.resolve(ids.spelled(text.strip())).status
+            why = (
+                "is obsolete, without a term for it"
+                if status == "obsolete"
+                else "is no id of a term"
+            )
             return [TextAnswer(text, [], {}, [], -1.0, note=f"{text.strip()} {why}.")]
         whole = self._search(text)
         if whole.exact:
@@ -183,8 +187,9 @@ class TextSearcher:
         phrases.sort(key=len, reverse=True)
         words = next(filter(self._find_exact, phrases), phrases[0])
         assertion = "other_person" if "other_person" in negated.values() else "negated"
-        of_words = self._search(words)
-        return replace(of_words, query=answer.query, exact=[], negated=words, assertion=assertion)
+        return replace(
+            self._search(words), query=answer.query, exact=[], negated=words, assertion=assertion
+        )
 
     def _without_values(self, answer: TextAnswer) -> TextAnswer:
         """Return the answer for a text without its normal values."""

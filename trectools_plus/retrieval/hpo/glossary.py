@@ -241,8 +241,8 @@ def read_data(name: str) -> str:
 def read_rows(name: str) -> list[list[str]]:
     """Return the rows of a tab-separated table below its header, with as many fields as that."""
     header, *rows = read_data(name).splitlines()
-    width = header.count("\t") + 1
-    return [[*row.split("\t"), *[""] * width][:width] for row in rows if row.strip()]
+    tabs = header.count("\t") + 1
+    return [(row + "\t" * tabs).split("\t")[:tabs] for row in rows if row.strip()]
 
 
 @lru_cache(maxsize=8)
@@ -258,8 +258,7 @@ def read_cues(language: str) -> dict[str, str]:
 @cache
 def function_words(language: str) -> frozenset[str]:
     """Return stop words, and the words of these phrases that are too long for an abbreviation."""
-    cues = " ".join(read_cues(language).values())
-    return stop_words(language).union(re.findall(r"\w{4,}", cues))
+    return stop_words(language).union(re.findall(r"\w{4,}", " ".join(read_cues(language).values())))
 
 
 @cache

@@ -100,13 +100,10 @@ _DEVIATIONS = (
     rf"{_SIGN}(?:(?:{_PERCENTILE})\s*|P\s?)(?P<percentile>{_DECIMAL})\b",
 )
 _VALUE = rf"{_SIGN}(?P<value>{_NUMBER})(?:\s?/\s?(?P<second>\d+))?\s*(?P<unit>{_UNIT})?"
-_AFTER = [re.compile(_GAP + pattern, re.IGNORECASE) for pattern in (*_DEVIATIONS, _VALUE)]
-_AFTER_VALUE = [
-    re.compile(rf"{_GAP}{_DECIMAL}\s?(?:c?m|mm|k?g)\b{_GAP}{pattern}", re.IGNORECASE)
-    for pattern in _DEVIATIONS
-]
+_AFTER = [_GAP + pattern for pattern in (*_DEVIATIONS, _VALUE)]
+_AFTER_VALUE = [rf"{_GAP}{_DECIMAL}\s?(?:c?m|mm|k?g)\b{after}" for after in _AFTER[:-1]]
 """A value without limits before its percentile: *98 cm (3rd centile)*."""
-_BEFORE = [re.compile(f"{pattern}{_GAP}$", re.IGNORECASE) for pattern in _DEVIATIONS]
+_BEFORE = [f"{pattern}{_GAP}$" for pattern in _DEVIATIONS]
 _LONGEST_ABBREVIATION = 4
 """Letter case counts in shorter names of quantities: *K*, *Na*."""
 _PLAUSIBLE = 20.0
@@ -138,16 +135,23 @@ def prepare(text: str) -> str:
 def find_measurements(text: str) -> list[Measurement]:
     """Return the values in a text, in its order."""
     prepared = prepare(text)
-    names = list(_names().finditer(prepared))
+    # Compiling the pattern of names takes longer than a search.
+    names = list(_names().finditer(prepared)) if re.search(r"\d", prepared) else []
     measurements = []
     for index, name in enumerate(names):
         quantity = _quantities()[_name_key(name[0])]
         start = names[index - 1].end() if index else 0
         end = names[index + 1].start() if index + 1 < len(names) else len(prepared)
         patterns = _AFTER if quantity.low or quantity.high else [*_AFTER_VALUE, *_AFTER]
-        matches = [pattern.match(prepared, name.end(), end) for pattern in patterns]
+        matches = [
+            re.compile(pattern, re.IGNORECASE).match(prepared, name.end(), end)
+            for pattern in patterns
+        ]
         if quantity.sd_low or quantity.sd_high:
-            matches += [pattern.search(prepared, start, name.start()) for pattern in _BEFORE]
+            matches += [
+                re.compile(pattern, re.IGNORECASE).search(prepared, start, name.start())
+                for pattern in _BEFORE
+            ]
         value = next(filter(None, matches), None)
         if value is not None:
             term_id, is_normal = _judge(value, quantity)
@@ -293,14 +297,16 @@ class LayMatch:
 @cache
 def lay_rows() -> tuple[tuple[str, str, str], ...]:
     """Return the rows of the table: phrase, term id, and language, which is ``en`` by default."""
-    rows = read_rows("lay_terms.tsv")
-    return tuple((phrase, term_id, language or "en") for phrase, term_id, _, language in rows)
+    return tuple(
+        (phrase, term_id, language or "en")
+        for phrase, term_id, _, language in read_rows("lay_terms.tsv")
+    )
 
 
 def lay_words() -> frozenset[str]:
     """Return the words of the English phrases, in ASCII spelling and lower case."""
-    phrases = (fold_letters(phrase) for phrase, _, language in lay_rows() if language == "en")
-    return frozenset(word for phrase in phrases for word in _WORD.findall(phrase))
+    phrases = (phrase for phrase, _, language in lay_rows() if language == "en")
+    return frozenset(_WORD.findall(" ".join(map(fold_letters, phrases))))
 
 
 def is_abbreviation(phrase: str) -> bool:
@@ -370,8 +376,8 @@ class LayTerms:
                 self._abbreviations[phrase].append(term_id)
             elif of_phrase == language:
                 words = frozenset(self._words(phrase))
-                for word in sorted(words)[:1]:
-                    self._by_word[word].append((words, term_id))
+                if words:
+                    self._by_word[min(words)].append((words, term_id))
 
     def find(self, text: str) -> list[LayMatch]:
         """Return the phrases in a text, without those whose words are part of another one."""

@@ -20,7 +20,7 @@ import polars as pl
 from trectools_plus.display import no_progress
 from trectools_plus.formats.files.content import FileContent, read_file
 from trectools_plus.formats.files.index_cache import IndexRecipe, open_index
-from trectools_plus.formats.hashing import sha256_text
+from trectools_plus.formats.hashing import sha256_rows, sha256_text
 from trectools_plus.formats.tables import CORPUS_SCHEMA, PARTS_SCHEMA, Corpus
 from trectools_plus.formats.writing import write_parquet
 from trectools_plus.ontology.hierarchy import TermIds
@@ -62,7 +62,7 @@ class TermNames:
         if term_id is not None:
             return [term_id]
         lay = filter(self.ids.__contains__, terms_of_phrase(text))
-        return list(dict.fromkeys([*self.named(text), *lay]))
+        return [*dict.fromkeys([*self.named(text), *lay])]
 
     def named(self, name: str) -> list[str]:
         """Return the terms with a label or synonym, best first."""
@@ -93,7 +93,7 @@ def open_terms(path: str | Path | None = None) -> Corpus:
     """
     source = read_file(find_hpo_file() if path is None else path)
     # Raise the version when the content of the tables changes.
-    facts = {"version": 1, "unicode": unidata_version, "obo_sha256": sha256_text(source.text)}
+    facts = {"version": 2, "unicode": unidata_version, "obo_sha256": sha256_text(source.text)}
     return open_index(
         IndexRecipe("terms", facts),
         partial(_write_tables, source),
@@ -104,10 +104,11 @@ def open_terms(path: str | Path | None = None) -> Corpus:
 
 def _write_tables(source: FileContent, folder: Path) -> None:
     ontology = Ontology(read_obo(source))
-    for name, table in zip(_TABLES, _tables_of(ontology), strict=True):
+    tables = _tables_of(ontology)
+    for name, table in zip(_TABLES, tables, strict=True):
         write_parquet(table, folder / name)
-    ids = json.dumps([ontology.ids.obsolete, ontology.ids.alternatives])
-    (folder / "ids").write_text(ids, "utf-8")
+    facts = [ontology.ids.obsolete, ontology.ids.alternatives, sha256_rows(tables[0].iter_rows())]
+    (folder / "ids").write_text(json.dumps(facts), "utf-8")
 
 
 def _load_tables(path: str, folder: Path) -> Corpus:
@@ -115,8 +116,10 @@ def _load_tables(path: str, folder: Path) -> Corpus:
         pl.read_parquet(folder / name, columns=[*columns], glob=False)
         for name, columns in _TABLES.items()
     ]
-    obsolete, alternatives = map(dict, json.loads((folder / "ids").read_bytes()))
-    return _as_corpus(tables, TermIds(obsolete, alternatives, tables[0]["doc_id"]), path)
+    obsolete, alternatives, sha256 = json.loads((folder / "ids").read_bytes())
+    corpus = _as_corpus(tables, TermIds(obsolete, alternatives, tables[0]["doc_id"]), path)
+    object.__setattr__(corpus, "_sha256", sha256)  # computing it takes a tenth of a second
+    return corpus
 
 
 def corpus_of(ontology: Ontology) -> Corpus:
@@ -158,8 +161,12 @@ def _tables_of(ontology: Ontology) -> list[pl.DataFrame]:
     # Each spelled word once, because folding all texts takes a second.
     spelled = pl.concat([frame["title"], frame["text"]]).str.split(" ").explode().unique()
     words = sorted({*_LETTERS.findall(fold_letters(" ".join(spelled)))})
-    named = pl.DataFrame([names, ranked["doc_id"]]).filter(names != "")
-    return [frame, parts, named, pl.DataFrame({"word": words})]
+    return [
+        frame,
+        parts,
+        pl.DataFrame([names, ranked["doc_id"]]).filter(names != ""),
+        pl.DataFrame({"word": words}),
+    ]
 
 
 def _as_corpus(tables: Sequence[pl.DataFrame], ids: TermIds, path: str) -> Corpus:
@@ -261,9 +268,9 @@ class Rewording:
 
     @cached_property
     def _english_words(self) -> frozenset[str]:
-        words = frozenset(self._names.words["word"]) | lay_words()
         # In names such as "peau d'orange" and "Gilles de la Tourette".
-        return words - frozenset().union(*map(stop_words, GLOSSARY_LANGUAGES)) | stop_words("en")
+        others = frozenset().union(*map(stop_words, GLOSSARY_LANGUAGES))
+        return lay_words().union(self._names.words["word"]) - others | stop_words("en")
 
 
 _lay_terms = lru_cache(maxsize=8)(LayTerms)

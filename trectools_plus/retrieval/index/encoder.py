@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import logging
 import re
 from array import array
 from collections.abc import Sequence
 from functools import lru_cache, partial
-from importlib.metadata import version
-from pathlib import Path
+from importlib.metadata import distribution, version
 from typing import Any, Protocol
 
 import numpy as np
@@ -57,19 +55,15 @@ class TextEncoder:
     dimensions = DIMENSIONS
 
     def __init__(self) -> None:
-        root, handler = logging.getLogger(), logging.NullHandler()
-        root.addHandler(handler)
-        import wordllama  # calls basicConfig, which does nothing if there is a handler
+        # The files of the package, because importing it takes longer than the search for a query.
+        folder = distribution("wordllama").locate_file("wordllama")
+        from safetensors.numpy import load_file
+        from tokenizers import Tokenizer
 
-        root.removeHandler(handler)
-        model = wordllama.WordLlama.load(
-            MODEL,
-            cache_dir=Path(wordllama.__file__).parent,
-            dim=DIMENSIONS,
-            disable_download=True,
-        )
-        self._vectors: Scores = model.embedding
-        encode = partial(model.tokenizer.encode, add_special_tokens=False)
+        model = Tokenizer.from_file(f"{folder}/tokenizers/{MODEL}_tokenizer_config.json")
+        tensors = load_file(f"{folder}/weights/{MODEL}_{DIMENSIONS}.safetensors")
+        self._vectors = tensors["embedding.weight"]
+        encode = partial(model.encode, add_special_tokens=False)
         # The numbers of a word's tokens, with 32 bits each.
         self._tokens_of = lru_cache(1 << 17)(lambda word: array("i", encode(word).ids).tobytes())
 
@@ -94,9 +88,10 @@ class TextEncoder:
         tokens = [*map(self._tokens, texts)]
         ids = np.frombuffer(b"".join(tokens), np.int32)
         ends = np.cumsum([0, *map(len, tokens)]) // ids.itemsize
-        shape = len(texts), len(self._vectors)
+        known, columns = np.unique(ids, return_inverse=True)
+        counts = csr_array((np.ones(len(ids), np.float32), columns, ends), (len(texts), len(known)))
         # The product adds the vectors of a text in their order, as numpy.sum does.
-        sums = csr_array((np.ones(len(ids), np.float32), ids, ends), shape) @ self._vectors
+        sums = counts @ self._vectors[known].astype(np.float32)
         return _unit(sums / np.maximum(1, np.diff(ends), dtype=np.float32)[:, np.newaxis])
 
     def embed_queries(self, texts: Sequence[str]) -> Scores:
@@ -105,7 +100,7 @@ class TextEncoder:
         This does not need SciPy, whose import takes longer than the search for a few queries.
         """
         ids = [np.frombuffer(self._tokens(text), np.int32) for text in texts]
-        sums = [self._vectors[of_text].sum(axis=0) for of_text in ids]
+        sums = [self._vectors[of_text].astype(np.float32).sum(axis=0) for of_text in ids]
         means = [total / max(1, len(of_text)) for total, of_text in zip(sums, ids, strict=True)]
         return _unit(np.array(means, np.float32).reshape(-1, self.dimensions))
 

@@ -142,12 +142,11 @@ def _check_kind(kind: str, folder: Path) -> None:
     with suppress(OSError, ValueError):
         config = json.loads((folder / name).read_text(encoding="utf-8"))
     if is_packed:
-        declared = config.get("model_type") or "SentenceTransformer"
-        fits = declared == kind
+        declared = expected = config.get("model_type") or "SentenceTransformer"
     else:
         declared = " ".join(config.get("architectures") or ["unknown"])
-        fits = kind == "SentenceTransformer" or "ForMaskedLM" in declared
-    if not fits:
+        expected = kind if "ForMaskedLM" in declared else "SentenceTransformer"
+    if kind != expected:
         raise InputError(
             f"expected a {kind} but the folder contains another kind of model ({declared})",
             where=str(folder),

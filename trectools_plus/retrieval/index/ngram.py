@@ -30,7 +30,6 @@ from trectools_plus.formats.files.index_cache import load_array
 from trectools_plus.formats.tables import Corpus
 from trectools_plus.retrieval.index.index import Index, Postings
 from trectools_plus.retrieval.index.parts import Positions, TextParts
-from trectools_plus.retrieval.settings import RetrievalSettings
 from trectools_plus.retrieval.source import Ranking, Scores, Values
 
 _NAMES_PER_STEP = 5_000
@@ -83,9 +82,9 @@ class NgramRetriever(Index):
     """Cosine of n-gram vectors. Documents that share no n-gram with a query are not results.
 
     Args:
-        corpus: The documents. The names of a document are its label and synonyms (its definition
-            if it has neither), or its title and text as one name if it has no parts.
-        settings: Not used; all indexes of whole documents have the same arguments.
+        corpus: The documents.
+        parts: Their parts: the names of a document are its label and synonyms (its definition if it
+            has neither). With ``None``, its title and text are one name.
         progress: Receives the progress of building an index that is not in the cache.
     """
 
@@ -94,14 +93,14 @@ class NgramRetriever(Index):
     def __init__(
         self,
         corpus: Corpus,
-        settings: RetrievalSettings | None = None,  # noqa: ARG002
+        parts: TextParts | None = None,
         progress: Progress = no_progress,
     ) -> None:
         self._documents = corpus.in_index_order()
-        self._parts = None if corpus.parts is None else TextParts.from_corpus(corpus)
+        self._parts = parts
         facts = {
             "corpus_sha256": self._documents.sha256(),
-            "parts_sha256": None if self._parts is None else self._parts.sha256,
+            "parts_sha256": parts and parts.sha256,
             "ngrams": [_SIZES[0], _SIZES[-1]],
             "folding": _RULES,
             "unicode": unicodedata.unidata_version,

@@ -57,8 +57,8 @@ class SparseRetriever(Index):
         path = settings.splade_model
         self._model = open_model("SparseEncoder", path, settings, "splade_model")
         facts = model_facts(path, settings.device, self._model)
-        corpus = {"corpus_sha256": self._documents.sha256()}
-        self.open(self._documents.doc_ids, corpus | facts, progress)
+        facts["corpus_sha256"] = self._documents.sha256()
+        self.open(self._documents.doc_ids, facts, progress)
 
     def search(self, queries: Sequence[str], depth: int) -> list[Ranking]:
         """Rank the documents that share a weighted word with each query."""

@@ -149,6 +149,5 @@ def test_the_limit_of_size_holds_while_content_is_unpacked(
 
 def test_an_error_with_half_a_character_is_shown() -> None:
     client = JsonClient(RequestLimits("http://search.test"), {})
-    error = client_module.AnswerError("refused", "\ud83d busy")
-    assert "busy" in client.describe_error(error)
+    assert "busy" in client.describe_error(client_module.AnswerError("refused", "\ud83d busy"))
     client.close()

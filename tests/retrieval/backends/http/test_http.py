@@ -45,8 +45,7 @@ def fetch(
 
 
 def manifest_of(folder: Path, mode: str = "dense") -> FetchManifest:
-    text = (folder / f"{mode}.run.manifest.json").read_text()
-    return FetchManifest.model_validate_json(text)
+    return FetchManifest.model_validate_json((folder / f"{mode}.run.manifest.json").read_text())
 
 
 def journal_of(folder: Path, mode: str = "dense") -> list[dict[str, Any]]:
@@ -65,8 +64,7 @@ def test_the_default_mapping(start: Any, tmp_path: Path) -> None:
     assert (manifest.backend, manifest.status, manifest.settings) == ("http", "ok", None)
     assert manifest.backend_settings["url"] == service.url
     assert manifest.latency_ms.p50 > 0
-    entries = journal_of(tmp_path)
-    assert all(entry["latency_ms"] > 0 for entry in entries)
+    assert all(entry["latency_ms"] > 0 for entry in journal_of(tmp_path))
 
 
 def test_lists_that_the_service_cut_are_reported(

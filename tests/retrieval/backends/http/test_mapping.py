@@ -157,19 +157,7 @@ NO_HIT = {"hits": {"hits": []}}
         *(
             ({**hits, **more}, "reports an error")
             for hits in (NO_HIT, ONE_HIT)
-            for more in (
-                {"error": "x"},
-                {"errors": [{"message": "x"}]},
-                {"error": {"code": 0, "message": "x"}},
-                {"Error": True},
-                {"error_message": "x"},
-                {"timed_out": True},
-                {"timedOut": True},
-                {"partial_results": True},
-                {"partialResults": "omitted"},
-                {"success": False},
-                {"ok": False},
-            )
+            for more in cases_of(__file__, "signs")
         ),
     ],
 )
@@ -177,6 +165,14 @@ def test_an_error_with_status_200_is_no_answer(answer: Any, shown: str) -> None:
     (failure,), _ = ask(ENGINE, lambda _: httpx.Response(200, text=json.dumps(answer)))
     assert shown in failure.reason
     assert "\n" not in failure.reason
+
+
+def test_the_paths_of_errors_can_be_declared() -> None:
+    for errors, kind in ((["state"], Failure), (["!state"], Hits), ([], Hits)):
+        (outcome,), _ = ask(
+            {**ENGINE, "errors": errors}, {**ONE_HIT, "error": "none of these", "state": "busy"}
+        )
+        assert isinstance(outcome, kind)
 
 
 @pytest.mark.parametrize(
@@ -276,6 +272,7 @@ def test_too_large_an_answer_is_not_read_to_its_end() -> None:
     ("settings", "message"),
     [
         *cases_of(__file__, "refused"),
+        ({"errors": ["!a b"]}, "is not a path"),
         *(({"ids": path}, "is not a path") for path in ("$.a[", "$..id", "$.a.*", "$.a[?@.b]")),
     ],
 )
@@ -299,8 +296,7 @@ def test_settings_from_yaml_texts() -> None:
 def test_facts_leave_out_what_only_shapes_the_speed() -> None:
     slow = HttpSettings.model_validate({"url": URL, "concurrency": 1, "retries": 9, "key_env": "K"})
     assert slow.facts == HttpSettings.model_validate({"url": URL}).facts
-    other = HttpSettings.model_validate({"url": URL, "ids": "$.segments[*].id"})
-    assert other.facts != slow.facts
+    assert HttpSettings(url=URL, ids="$.segments[*].id").facts != slow.facts
 
 
 COUNTED = {
