@@ -90,8 +90,9 @@ def _as_columns(source: FileContent, kind: Kind, frame: pl.DataFrame, header: He
     frame = frame.with_columns(
         **{name: _words(frame, name, default) for name, default in defaults.items()}
     ).select("line", *kind.columns)
-    content = replace(source, data=b"") if source.is_parquet else source
-    scanned = scan_columns(content, len(kind.columns))
+    scanned = scan_columns(
+        replace(source, data=b"") if source.is_parquet else source, len(kind.columns)
+    )
     facts = replace(
         scanned.facts,
         blank_lines=NO_LINES if '"' in header.text else scanned.facts.blank_lines,
@@ -137,8 +138,8 @@ def _value(
     if value is None:
         return column
     if value.is_negated:
-        negated = pl.format("-{}", column)
-        return negated.str.replace(r"^--[+-]*|^-$", "").str.replace(r"^-\+[+-]*", "-")
+        column = pl.format("-{}", column).str.replace(r"^--[+-]*|^-$", "")
+        return column.str.replace(r"^-\+[+-]*", "-")
     if not value.separator:
         return column
     parts = column.str.split(value.separator)
@@ -168,13 +169,14 @@ def _add_scores_and_ranks(
 ) -> tuple[pl.DataFrame, tuple[str, ...]]:
     """Return a run with scores and ranks, and the notes on them."""
     if "score" not in frame.columns:
-        negated = pl.col("rank").str.replace(r"^\+?([0-9]+(?:\.0*)?)$", "-${1}")
-        frame = frame.with_columns(score=negated)
+        frame = frame.with_columns(
+            score=pl.col("rank").str.replace(r"^\+?([0-9]+(?:\.0*)?)$", "-${1}")
+        )
         notes = (*notes, "the ranks give the order, because there are no scores")
     if "rank" not in frame.columns or (frame["rank"] == "").any():
         ranks = pl.col("value").rank("ordinal", descending=True).over("query_id")
-        frame = frame.with_columns(value=parse_column(frame["score"]))
-        frame = frame.with_columns(rank=ranks.fill_null(0))
+        values = frame.with_columns(value=parse_column(frame["score"]))
+        frame = values.with_columns(rank=ranks.fill_null(0))
     return frame, notes
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import polars as pl
 
-from trectools_plus.errors import FormatError, InputError
+from trectools_plus.errors import FormatError, InputError, UsageError
 from trectools_plus.formats.columns.columns import Columns
 from trectools_plus.formats.columns.decimals import DECIMAL
 from trectools_plus.formats.columns.lexer import scan_columns
@@ -97,7 +97,10 @@ def convert_columns(
 
     Raises:
         FormatError: If the file does not have this format, or no format.
+        UsageError: If there is no such format.
     """
+    if name not in (None, *options_of(kind)):
+        raise UsageError(f"{name!r} is none of the formats {', '.join(options_of(kind))}")
     lines = [form for form in LINES if name in (None, form.option)]
     is_named = name and lines and columns is None and not source.is_parquet
     forms = lines if is_named else [*DIRECT, *lines]
@@ -155,8 +158,11 @@ def _only_split(predictions: Any, about: Any) -> Any:
 def _passages(_: Any, passages: Any) -> list[Any]:
     """Return the ids of passages, each once. Their scores are those of a search, and no grades."""
     names = ("docid", "passage_id", "psg_id", "wikipedia_id")
-    ids = (next(passage[name] for name in names if name in passage) for passage in passages)
-    return [*dict.fromkeys(ids)]
+    return [
+        *dict.fromkeys(
+            [next(passage[name] for name in names if name in passage) for passage in passages]
+        )
+    ]
 
 
 def _pages(query: Any, outputs: Any) -> list[Any]:
@@ -167,8 +173,8 @@ def _pages(query: Any, outputs: Any) -> list[Any]:
 
 def _predicted_pages(query: Any, outputs: Any) -> list[Any]:
     """Return the pages of a prediction of KILT, which has one output."""
-    (output,) = outputs
-    return _pages(query, [output])
+    (_,) = outputs
+    return _pages(query, outputs)
 
 
 # Tables with a header.
@@ -243,7 +249,7 @@ class LineForm(Format):
     blank.
 
     Attributes:
-        arrange: Returns the rows as they are read; ``None`` if they have another format.
+        arrange: Returns the rows as they are read; none of them if they have another format.
         notes: What is added or left out.
     """
 
@@ -252,10 +258,10 @@ class LineForm(Format):
 
     def read(self, source: FileContent, kind: Kind, _: ColumnNames | None) -> HeadedTable | None:
         """Return the rows if all lines have the mark."""
-        if (mark := self.mark(kind)) is None:
+        if not (mark := self.mark(kind)):
             return None
         lines = without_comments(lines_of(text_of(source)))[0]
-        pattern = f"^ ?{mark} ?$".replace(" ?", r"[ \t\v\f]*").replace(" ", r"[ \t\v\f]+")
+        pattern = f"^ ?{mark} ?$".replace(" ?", r"[\x20\t\v\f]*").replace(" ", r"[\x20\t\v\f]+")
         frame = lines.select("line", pl.col("text").str.extract_groups(pattern)).unnest("text")
         if frame["doc_id"].has_nulls() or not frame.height:
             return None
@@ -292,21 +298,26 @@ FORMATS = (
         reader=read_parquet,
     ),
     Format(
-        "JSON", "dictionary, list of objects, or an object per line", "{", "{", "json", _read_json
+        "JSON",
+        "a dictionary, a list of objects, or an object per line",
+        "{",
+        "{",
+        "json",
+        _read_json,
     ),
-    JsonForm("Elasticsearch's rank_eval", "request", qrels="ratings", queries="requests"),
-    JsonForm(
-        "Elasticsearch or OpenSearch",
-        '`{query_id: response}`, or `{"query_id": …, "response": …}` on each line',
-        "hits",
-        "hits",
-    ),
+    JsonForm("Elasticsearch's rank_eval", "the request", qrels="ratings", queries="requests"),
     JsonForm(
         "Elasticsearch's rank_eval",
-        "response; its rated hits are qrels",
+        "the response, of which rated hits are qrels",
         "hits",
         "hits",
         queries="details",
+    ),
+    JsonForm(
+        "Elasticsearch, OpenSearch or rank_llm",
+        '`{query_id: response}`, or `{"query_id": …, "response": …}` on each line; hits with `qid`',
+        "hits",
+        "hits",
     ),
     JsonForm(
         "an OpenSearch judgment list",
@@ -314,7 +325,7 @@ FORMATS = (
         qrels="ratings",
         queries="judgmentRatings",
     ),
-    JsonForm("BioASQ", "a run in rank order", "documents", "documents", queries="questions"),
+    JsonForm("BioASQ", "runs in rank order", "documents", "documents", queries="questions"),
     JsonForm(
         "a LlamaIndex data set", "`{query_id: [doc_id, …]}`", qrels="", queries="relevant_docs"
     ),
@@ -325,17 +336,21 @@ FORMATS = (
         queries="mteb_model_meta",
         arrange=_only_split,
     ),
-    JsonForm("TREC RAG JSON Lines", "a run in rank order", "references", "references", "trec-rag"),
+    JsonForm("TREC RAG JSON Lines", "runs in rank order", "references", "references", "trec-rag"),
     JsonForm("TREC RAG JSON Lines", "results with scores", "candidates", "candidates"),
     JsonForm("DPR", "results with scores", "ctxs", query_id="question"),
-    JsonForm("ragas", "a run in rank order", "retrieved_context_ids", "reference_context_ids"),
-    JsonForm("a test set", "in JSON Lines: `{doc_id: grade}`", qrels="relevant"),
+    JsonForm("ragas", "runs in rank order", "retrieved_context_ids", "reference_context_ids"),
+    JsonForm("a test set", "`{doc_id: grade}` in JSON Lines", qrels="relevant"),
     *(
-        JsonForm("JSON", "results with scores, ranks or grades", key, key)
+        JsonForm("JSON", "objects with scores, ranks or grades, or ids in order", key, key)
         for key in ("results", "response", "body", "ranking", "retrieved", "documents", "docs")
     ),
     JsonForm(
-        "DPR", "relevant passages", qrels="positive_ctxs", query_id="question", arrange=_passages
+        "DPR",
+        "relevant passages",
+        qrels="positive_ctxs",
+        query_id="question",
+        arrange=_passages,
     ),
     JsonForm(
         "Tevatron",
@@ -343,19 +358,11 @@ FORMATS = (
         qrels="positive_passages",
         arrange=_passages,
     ),
-    JsonForm(
-        "KILT", "the pages of a prediction, in rank order", "output", arrange=_predicted_pages
-    ),
-    JsonForm("KILT", "the pages of all outputs", qrels="output", arrange=_pages),
+    JsonForm("KILT", "pages of predictions, in rank order", "output", arrange=_predicted_pages),
+    JsonForm("KILT", "pages of all outputs", qrels="output", arrange=_pages),
     Format("CSV", "table with a header", ",", ",", "csv", _read_headed),
     Format("TSV", "table with a header", "\t", "\t", "tsv"),
-    Format(
-        "TSV",
-        "`query-id`, `corpus-id`, `score`, separated by tabs",
-        None,
-        "\t",
-        "beir",
-    ),
+    Format("TSV", "`query-id`, `corpus-id`, `score`, separated by tabs", None, "\t", "beir"),
     LineForm(
         "MS MARCO",
         "runs: `qid pid rank`, or `qid pid rank score`; qrels: `qid pid grade`",
@@ -367,7 +374,7 @@ FORMATS = (
     ),
     LineForm(
         "LETOR",
-        "`grade qid:query_id 1:0.5 … # docid = doc_id` of LETOR and SVMrank; `# doc_id` too",
+        "`grade qid:query_id 1:0.5 … # docid = doc_id` of SVMrank; `# doc_id` too",
         qrels=r"(?<relevance>[0-9]+) qid:(?<query_id>\S+) [^#]*# ?(?:docid ?= ?)?(?<doc_id>[^\s=]+)"
         r"(?: \w+ ?= ?\S+)*",
         option="letor",
@@ -397,7 +404,7 @@ FORMATS = (
             "differs from the estimates of statAP and MTC",
         ),
     ),
-    LineForm("TREC", "TREC form", option="trec"),
+    LineForm("TREC", "TREC form", "", "", "trec"),
 )
 """The formats, in the order in which they are asked.
 
@@ -408,7 +415,7 @@ DIRECT = [form for form in FORMATS if form not in LINES]
 """The formats that every command reads."""
 
 
-def options_of(kind: KindName) -> list[str]:
+def options_of(kind: str) -> list[str]:
     """Return the names of the formats of a kind of file for ``--from``."""
     named = (form.option for form in FORMATS if form.mark(KINDS[kind]) is not None)
-    return [*filter(None, dict.fromkeys(named)), "trec"]
+    return [*filter(None, dict.fromkeys(named))]

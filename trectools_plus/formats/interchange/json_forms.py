@@ -63,9 +63,11 @@ class JsonForm(Format):
         """
         try:
             return self.arrange(item, value) if self.arrange else value
-        except (LookupError, TypeError, ValueError, AttributeError) as error:
-            why = f"{self.label} with other values, or several: {error}"
-            raise InputError(why, remedy=_SPLIT) from None
+        except (LookupError, TypeError, ValueError, AttributeError, StopIteration):
+            raise InputError(
+                f"a key is that of {self.label}, but an id or list is missing or repeated",
+                remedy=_SPLIT,
+            ) from None
 
 
 _VALUE_LISTS = {"scores", "distances", "similarities", "ranks", "grades"}
@@ -232,7 +234,8 @@ class _Reader:
                 raise InputError(
                     f"{key} and {listed(sorted(values))} are separate lists", remedy=_SPLIT
                 )
-            self.form = form if self.form.label == "JSON" else self.form
+            if self.form.label == "JSON":
+                self.form = form
             return form.values(item, results)
         return None
 

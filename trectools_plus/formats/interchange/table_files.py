@@ -214,11 +214,9 @@ def without_comments(lines: pl.DataFrame) -> tuple[pl.DataFrame, OddLines]:
 
 def _split(body: str, header: Header) -> pl.DataFrame:
     """Return ``line, text, values`` of the lines below a header."""
-    text = pl.col("text")
-    if header.separator == BLANKS:
-        values = text.str.extract_all(r"[^ \t\v\f]+")
-    else:
-        values = text.str.split(header.separator)
+    text, separator = pl.col("text").str, header.separator
+    is_blank = separator == BLANKS
+    values = text.extract_all(r"[^ \t\v\f]+") if is_blank else text.split(separator)
     return lines_of(body, header.line + 1).with_columns(values=values)
 
 
@@ -230,24 +228,22 @@ def _quoted_records(body: str, header: Header) -> pl.DataFrame | None:
     Returns:
         ``None`` for TSV with quotes that are part of the text.
     """
-    records: list[tuple[int, str, list[str] | None]] = []
-    lines = re.sub("\r(?!\n)", " ", body).split("\n")
+    records: list[tuple[int, str, str | None]] = []
+    lines = re.sub("\r(?!\n)", " ", body.replace("\0", "\ufffd")).split("\n")
     csv.field_size_limit(max(csv.field_size_limit(), 1 << 24))
     ended = (line + "\n" for line in lines)
     reader = csv.reader(ended, delimiter=header.separator, skipinitialspace=True, strict=True)
     while (start := reader.line_num) < len(lines):
-        values: list[str] | None = None
+        values: str | None = None
         with suppress(csv.Error):
-            values = next(reader)
+            values = "\0".join(next(reader))
         if values is None and header.separator == "\t":
             return None
-        if values is None or any(value.strip(" \t") for value in values):
+        if values is None or values.strip("\0 \t"):
             records.append((header.line + start + 1, lines[start].removesuffix("\r"), values))
     return pl.DataFrame(
-        records,
-        {"line": pl.UInt32, "text": pl.String, "values": pl.List(pl.String)},
-        orient="row",
-    )
+        records, {"line": pl.UInt32, "text": str, "values": str}, orient="row"
+    ).with_columns(pl.col("values").str.split("\0"))
 
 
 MAX_COLUMNS = 1000
