@@ -230,8 +230,8 @@ def _read_mapped(source: FileContent, kind: Kind, columns: ColumnNames) -> Heade
         first = find_header(text, lambda _: True)
         shown = "no table" if first is None else f"columns: {', '.join(first.names[:20])}"
         raise FormatError(
-            "expected the named columns, with a query id, a document id, and a score or a rank, or "
-            f"a grade in qrels, but got {shown}",
+            f"expected columns {', '.join(map('='.join, columns.items()))}, with a query id, a "
+            f"document id, and a score or a rank, or a grade in qrels, but got {shown}",
             path=source.path,
             remedy=_MAPPING_REMEDY,
         )
