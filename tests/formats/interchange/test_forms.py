@@ -29,7 +29,7 @@ RELEVANT = [("q1", "d1", 1), ("q2", "d3", 1)]
 SCORES = [("q1", "d1", 2.5), ("q1", "d2", 1.5), ("q2", "d3", 3.0)]
 RANKED = [("q1", "d1", -1.0), ("q1", "d2", -2.0), ("q2", "d3", -1.0)]
 HAS_SCORES = rb"2\.5|" + re.escape(struct.pack("<d", 2.5))
-HAS_GRADES = rb"(?<![\w.])L?2(?![\w.])"
+HAS_GRADES = rb"(?<![qd\d.])2(?![\w.])"
 KINDS: dict[str, Any] = {
     "run": (convert_run, "score", HAS_SCORES, SCORES, RANKED),
     "qrels": (convert_qrels, "relevance", HAS_GRADES, GRADES, RELEVANT),
