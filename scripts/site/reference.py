@@ -1,9 +1,9 @@
 """The commands, rules, public names and result objects on pages of the site.
 
-A page has the list between `<!-- reference: commands -->` (`rules`, `names`, `results`) and
-`<!-- end -->`, where this MkDocs hook writes it: help texts, the catalogue, or entries that
-mkdocstrings fills with signatures and docstrings. In the checkout, only docs/python.md has a list:
-scripts/docs writes the names alone.
+A page has the list between `<!-- reference: commands -->` (`rules`, `names`, `results`, `forms`,
+`options`) and `<!-- end -->`, where this MkDocs hook writes it: help texts, the catalogue, tables
+of formats, or entries that mkdocstrings fills with signatures and docstrings. In the checkout,
+scripts/docs writes the names alone to docs/python.md, and the tables to docs/formats.md.
 """
 
 from __future__ import annotations
@@ -15,10 +15,13 @@ import typing
 from collections.abc import Callable, Iterator
 from functools import cache
 from importlib import import_module
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 from trectools_plus.cli.reference import iter_commands
+from trectools_plus.formats.interchange.detection import FORMATS, LineForm
+from trectools_plus.formats.interchange.json_forms import JsonForm
 from trectools_plus.validation import CATALOGUE
 
 PACKAGE = Path(__file__).resolve().parents[2] / "trectools_plus"
@@ -43,6 +46,11 @@ def with_names(markdown: str) -> str:
         for package, names in public_names().items()
     ]
     return _MARK.sub(lambda mark: "\n".join([mark[1], *items, "", mark[3]]), markdown)
+
+
+def with_formats(markdown: str) -> str:
+    """Replace the tables of formats of a page."""
+    return _MARK.sub(lambda mark: f"{mark[1]}{LISTS[mark[2]]()}{mark[3]}", markdown)
 
 
 @cache
@@ -148,6 +156,32 @@ def _rules() -> str:
     return "\n".join(parts)
 
 
+def _forms() -> str:
+    """Return the table of the forms of JSON, with the keys of each."""
+    lines = ["| form | key of a run | key of qrels | |", "|---|---|---|---|"]
+    forms = (form for form in FORMATS if isinstance(form, JsonForm))
+    for (label, text), rows in groupby(forms, lambda form: (form.label, form.text)):
+        marks = [(_keys(row.queries, row.run), _keys(row.queries, row.qrels)) for row in rows]
+        run, qrels = (", ".join(dict.fromkeys(keys)) for keys in zip(*marks, strict=True))
+        lines.append(f"| {label} | {run} | {qrels} | {text} |")
+    return "\n".join([*lines, ""])
+
+
+def _keys(*keys: str | None) -> str:
+    return "–" if keys[-1] is None else ", ".join(f"`{key}`" for key in keys if key)
+
+
+def _options() -> str:
+    """Return the table of the formats that `--from` names."""
+    lines = ["| `--from` | content | read by |", "|---|---|---|"]
+    for form in FORMATS:
+        if form.option:
+            is_converted = isinstance(form, LineForm) and bool(form.run or form.qrels)
+            commands = "`convert`" if is_converted else "every command"
+            lines.append(f"| `{form.option}` | {form.label}: {form.text} | {commands} |")
+    return "\n".join([*lines, ""])
+
+
 HEADINGS = {
     "file": "Files",
     "run": "Runs",
@@ -166,4 +200,6 @@ LISTS: dict[str, Callable[[], str]] = {
     "rules": _rules,
     "names": lambda: _entries(public_names()),
     "results": lambda: _entries(result_objects()),
+    "forms": _forms,
+    "options": _options,
 }

@@ -101,24 +101,9 @@ def test_other_files_are_split_at_blanks(text: str) -> None:
     assert lex(FileContent("f", text.encode()), "run").origin is None
 
 
-RAG = (
-    '{"run_id": "base", "topic_id": "2024-1", "references": ["m#8", "m#9"], "answer": []}\n'
-    '{"run_id": "base", "topic_id": "2024-2", "references": ["m#1"], "answer": []}\n'
-)
-RAG_2025 = json.dumps(
-    {"metadata": {"run_id": "base", "narrative_id": 22}, "references": ["a"], "answer": []}
-)
-CANDIDATES = json.dumps(
-    {
-        "query": {"qid": "1", "text": "t"},
-        "candidates": [{"docid": "a", "score": 2.5, "doc": {"segment": "x"}}],
-    }
-)
-
-
 @pytest.mark.parametrize(
     ("text", "name", "rows"),
-    cases_of(__file__, "further", CANDIDATES=CANDIDATES, RAG=RAG, RAG_2025=RAG_2025),
+    cases_of(__file__, "further"),
 )
 def test_runs_that_are_converted(
     tmp_path: Path, text: str, name: str, rows: list[tuple[str, str, float]]
@@ -146,7 +131,7 @@ def test_qrels_that_are_converted(
 
 def test_lost_information_is_noted(tmp_path: Path) -> None:
     prels = write(tmp_path / "prels", "1 a 1 1 0.4\n1 b 0 1 0.4\n")
-    assert any("sampling probabilities" in note for note in convert_qrels(prels).notes)
+    assert "sampling probabilities" in convert_qrels(prels).notes[0]
     table = write(tmp_path / "q.csv", "qid,docid,grade,annotator\n1,a,1,x\n1,b,0,y\n")
     assert convert_qrels(table).notes == ("not converted: annotator",)
     assert "ranks" in convert_run(write(tmp_path / "r.csv", "qid,docid,rank\n1,a,1\n")).notes[0]

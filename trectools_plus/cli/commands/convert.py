@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any
 
 import typer
 from typer import Argument, Option
@@ -17,17 +17,25 @@ from trectools_plus.text import plural
 
 Output = Annotated[
     str,
-    typer.Option("--output", "-o", metavar="FILE", help="The file to write; - is standard output."),
+    Option("--output", "-o", metavar="FILE", help="The file to write; - is standard output."),
 ]
+
+
+def format_option(kind: str) -> Any:
+    """Return the option that names the format of a file; Polars is imported for the formats."""
+    from trectools_plus.formats.interchange.detection import options_of
+
+    return Option(
+        "--from",
+        metavar=f"<{'|'.join(options_of(kind))}>",
+        help="Format of the file.  [default: detected]",
+    )
 
 
 def runs_convert(
     run: Annotated[str, Argument(metavar="RUN", help="Run file; - is standard input.")],
     output: Output = "-",
-    source_format: Annotated[
-        Literal["csv", "tsv", "json", "msmarco", "trec-rag", "trec"] | None,
-        Option("--from", help="Format of RUN.  [default: detected]"),
-    ] = None,
+    source_format: Annotated[str | None, format_option("run")] = None,
     columns: Columns = None,
 ) -> None:
     """csv and tsv have a header with the names of the columns; json is {query_id: {doc_id: score}},
@@ -97,29 +105,15 @@ def runs_fuse(
     loaded = [validation.load_run(path) for path in runs]
     fused = retrieval.fuse(loaded, fusion, depth, name=method)
     formats.write_run(fused, output, tag=method)
-    rows = plural(fused.frame.height, "result")
-    typer.echo(f"{output}: {rows} from {len(runs)} runs by {method}")
+    typer.echo(
+        f"{output}: {plural(fused.frame.height, 'result')} from {len(runs)} runs by {method}"
+    )
 
 
 def qrels_convert(
     qrels: Annotated[str, Argument(metavar="QRELS", help="Qrels file; - is standard input.")],
     output: Output = "-",
-    source_format: Annotated[
-        Literal[
-            "csv",
-            "tsv",
-            "beir",
-            "json",
-            "msmarco",
-            "prels",
-            "smart",
-            "ntcir",
-            "trec-rag",
-            "trec",
-        ]
-        | None,
-        Option("--from", help="Format of QRELS.  [default: detected]"),
-    ] = None,
+    source_format: Annotated[str | None, format_option("qrels")] = None,
     columns: Columns = None,
 ) -> None:
     """csv, tsv and beir have a header with the names of the columns; json is {query_id: {doc_id:
@@ -141,14 +135,16 @@ def qrels_convert(
 
 
 def report_conversion(
-    converted: validation.ConvertedTable[formats.Run] | validation.ConvertedTable[formats.Qrels],
+    converted: validation.ConvertedTable[Any],
     source: str,
     output: str,
 ) -> None:
     """Report a conversion: its size if it was written to a file, and notes."""
     if output != "-":
-        rows = plural(converted.table.frame.height, "row")
-        typer.echo(f"{output}: {rows}, from {source} ({converted.format})")
+        typer.echo(
+            f"{output}: {plural(converted.table.frame.height, 'row')}, from {source} "
+            f"({converted.format})"
+        )
     for text in converted.notes:
         note(text)
 

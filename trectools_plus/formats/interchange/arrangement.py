@@ -25,9 +25,9 @@ from trectools_plus.formats.interchange.names import (
     normalize,
     value_of_column,
 )
-from trectools_plus.formats.interchange.table_files import HeadedTable, unjudged
+from trectools_plus.formats.interchange.table_files import HeadedTable, Header
 from trectools_plus.formats.writing import tag_of_path
-from trectools_plus.text import listed, quoted
+from trectools_plus.text import listed, plural, quoted
 
 
 def arrange_table(
@@ -44,57 +44,56 @@ def arrange_table(
         table: Its rows.
         columns: The columns that the user names, which can be negated or split.
     """
-    header, places, columns = table.header, table.places, columns or {}
-    values = {field: value_of_column(header.names, name) for field, name in columns.items()}
-    value = kind.value_in(places)
+    columns, header = columns or {}, table.header
+    names = {field: header.names[place] for field, place in table.places.items()}
+    value = kind.value_in(names)
     assert value is not None
     required = ("query_id", "doc_id", value)
-    frame = table.rows.with_columns(
-        **{
-            field: _value(pl.col(f"c{place + 1}"), values.get(field), values)
-            for field, place in places.items()
-        }
-    )
-    notes = table.notes
-    if normalize(header.names[places[value]]) == "rating":
-        rated = frame.filter(pl.col(value) != "")
-        if n_unrated := frame.height - rated.height:
-            frame, notes = rated, (*notes, unjudged(n_unrated))
+    frame, notes = _judged(table, columns, value)
     frame, incomplete = _split_incomplete(frame, table, required)
     if kind is RUN:
         frame, notes = _add_scores_and_ranks(frame, notes)
     further = {
         name: f"c{place + 1}"
         for place, name in enumerate(header.names)
-        if place not in places.values() and name
+        if place not in table.places.values() and name
     }
-    tags = {header.names[places["tag"]]: "tag"} if "tag" in places else {}
     plain = [normalize(name) for name in header.names]
     unclear = (
-        header.names[places[field]]
+        names[field]
         for field in required
-        if field not in columns and plain.count(plain[places[field]]) > 1
+        if field not in columns and plain.count(normalize(names[field])) > 1
     )
     origin = Origin(
-        tuple(header.names[places[field]] for field in required),
+        tuple(names[field] for field in required),
         notes,
         left_out=tuple(further),
         repeated=next(unclear, ""),
-        columns={field: header.names[place] for field, place in places.items()} | {**columns},
+        columns={**names, **columns},
         has_lines=table.has_lines,
-        systems=_find_systems(frame, kind, {**tags, **further}),
+        systems=_find_systems(frame, kind, {names.get("tag", ""): "tag", **further}),
     )
+    return replace(
+        _as_columns(source, kind, frame, header),
+        misshapen=table.misshapen + incomplete,
+        comments=table.comments,
+        origin=origin,
+    )
+
+
+def _as_columns(source: FileContent, kind: Kind, frame: pl.DataFrame, header: Header) -> Columns:
+    """Return rows as the columns of a file, without facts on blanks between its values."""
     defaults = {"q0": "Q0", "iteration": "0", "tag": tag_of_path(source.path)}
     frame = frame.with_columns(
         **{name: _words(frame, name, default) for name, default in defaults.items()}
     ).select("line", *kind.columns)
-    if source.is_parquet:
-        source = replace(source, data=b"")
-    columns_of_text = scan_columns(source, len(kind.columns))
+    file = scan_columns(
+        replace(source, data=b"") if source.is_parquet else source, len(kind.columns)
+    )
     body = frame.drop("line").write_csv(include_header=False, separator="\t", quote_style="never")
     return replace(
-        columns_of_text,
-        blank_lines=NO_LINES if '"' in header.text else columns_of_text.blank_lines,
+        file,
+        blank_lines=NO_LINES if '"' in header.text else file.blank_lines,
         n_loose=0,
         form_feed_lines=NO_LINES,
         has_spaces=False,
@@ -103,12 +102,28 @@ def arrange_table(
         body=body.encode(),
         separator=b"\t",
         row_lines=frame["line"].to_numpy().astype(np.uint32),
-        misshapen=table.misshapen + incomplete,
-        comments=table.comments,
-        origin=origin,
         format=header.format,
         header=(header.line, header.text) if header.line else None,
     )
+
+
+def _judged(
+    table: HeadedTable, columns: ColumnNames, value: str
+) -> tuple[pl.DataFrame, tuple[str, ...]]:
+    """Return the rows with the values of fields, except those without a rating, and the notes."""
+    names = table.header.names
+    values = {field: value_of_column(names, name) for field, name in columns.items()}
+    frame = table.rows.with_columns(
+        **{
+            field: _value(pl.col(f"c{place + 1}"), values.get(field), values)
+            for field, place in table.places.items()
+        }
+    )
+    is_rated = (frame[value] != "") | (normalize(names[table.places[value]]) != "rating")
+    rated = frame.filter(is_rated)
+    n_unrated = frame.height - rated.height
+    note = f"{plural(n_unrated, 'row')} without a rating left out, because they are not judged"
+    return rated, (*table.notes, note) if n_unrated else table.notes
 
 
 def _value(
@@ -118,8 +133,8 @@ def _value(
     if value is None:
         return column
     if value.is_negated:
-        is_negative, digits = column.str.starts_with("-"), column.str.strip_chars_start("+-")
-        return pl.when((column == "") | is_negative).then(digits).otherwise(pl.lit("-") + digits)
+        column = pl.format("-{}", column).str.replace(r"^--[+-]*|^-$", "")
+        return column.str.replace(r"^-\+[+-]*", "-")
     if not value.separator:
         return column
     parts = column.str.split(value.separator)
@@ -133,8 +148,8 @@ def _split_incomplete(
 ) -> tuple[pl.DataFrame, OddLines]:
     """Return the rows with all required values, and all others."""
     n_empty = pl.sum_horizontal(pl.col(field) == "" for field in required)
-    is_split = [pl.col(field).str.contains(r"[\t\n\r]") for field in table.places]
-    is_wrong = frame.select((n_empty > 0) | pl.any_horizontal(*is_split)).to_series()
+    is_split = pl.any_horizontal(pl.col(*table.places).str.contains(r"[\t\n\r]"))
+    is_wrong = frame.select((n_empty > 0) | is_split).to_series()
     names = table.rows.columns[1:]
     wrong = frame.filter(is_wrong).select(
         "line",
@@ -149,14 +164,14 @@ def _add_scores_and_ranks(
 ) -> tuple[pl.DataFrame, tuple[str, ...]]:
     """Return a run with scores and ranks, and the notes on them."""
     if "score" not in frame.columns:
-        negated = pl.format("-{}", pl.col("rank").str.strip_chars_start("+"))
-        is_rank = pl.col("rank").str.contains(r"^\+?[0-9]+(?:\.0*)?$")
-        frame = frame.with_columns(score=pl.when(is_rank).then(negated).otherwise("rank"))
+        frame = frame.with_columns(
+            score=pl.col("rank").str.replace(r"^\+?([0-9]+(?:\.0*)?)$", "-${1}")
+        )
         notes = (*notes, "the ranks give the order, because there are no scores")
     if "rank" not in frame.columns or (frame["rank"] == "").any():
         ranks = pl.col("value").rank("ordinal", descending=True).over("query_id")
-        values = frame.select("query_id", value=parse_column(frame["score"]))
-        frame = frame.with_columns(rank=values.select(ranks.fill_null(0)).to_series())
+        values = frame.with_columns(value=parse_column(frame["score"]))
+        frame = values.with_columns(rank=ranks.fill_null(0))
     return frame, notes
 
 
@@ -190,5 +205,4 @@ def _words(frame: pl.DataFrame, name: str, default: str) -> pl.Expr:
     """Return a column whose values are one word each, with a default for empty ones."""
     if name not in frame.columns:
         return pl.lit(default)
-    filled = pl.when(pl.col(name) == "").then(pl.lit(default)).otherwise(name)
-    return filled.str.replace_all(r"[ \t\x0b\x0c]+", "_")
+    return pl.col(name).replace("", default).str.replace_all(r"[ \t\x0b\x0c]+", "_")

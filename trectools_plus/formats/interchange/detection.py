@@ -1,33 +1,43 @@
 """The formats of runs and qrels, a row each, and the one place that asks which a file has.
 
-Parquet, JSON and tables with a header are read wherever a run or qrels are accepted. The other
-formats can be confused with each other, so only ``runs convert`` and ``qrels convert`` read them.
+Every command reads Parquet, JSON and tables with a header. Lines without a header can be confused
+with each other, so only ``runs convert`` and ``qrels convert`` read them.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
-from dataclasses import replace
-from functools import partial
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from itertools import chain
+from typing import Any
 
 import polars as pl
 
-from trectools_plus.errors import FormatError
+from trectools_plus.errors import FormatError, InputError, UsageError
 from trectools_plus.formats.columns.columns import Columns, scan_columns
-from trectools_plus.formats.columns.decimals import DECIMAL, INTEGER
+from trectools_plus.formats.columns.decimals import DECIMAL
 from trectools_plus.formats.files.content import FileContent
 from trectools_plus.formats.interchange.arrangement import arrange_table
-from trectools_plus.formats.interchange.json_forms import LISTED, UnknownFormError, read_json
-from trectools_plus.formats.interchange.names import KINDS, ColumnNames, Kind, KindName
+from trectools_plus.formats.interchange.json_forms import LISTED, JsonForm, read_json
+from trectools_plus.formats.interchange.names import (
+    KINDS,
+    ColumnNames,
+    Kind,
+    KindName,
+    find_fields,
+    value_of_column,
+)
 from trectools_plus.formats.interchange.table_files import (
     BLANKS,
+    Format,
     HeadedTable,
-    Header,
     find_header,
     headed,
-    read_parquet_table,
+    lines_of,
+    read_parquet,
     read_table,
+    without_comments,
 )
 
 _JSON_START = re.compile(rb"[\s\xef\xbb\xbf]*[\[{]")
@@ -38,225 +48,39 @@ _MAPPING_REMEDY = (
 
 
 def as_table(
-    source: FileContent, kind: Kind, columns: ColumnNames | None = None
-) -> HeadedTable | None:
-    """Read Parquet, JSON, or a table with a header.
+    source: FileContent,
+    kind: KindName,
+    columns: ColumnNames | None,
+    forms: Iterable[Format],
+) -> Columns | None:
+    """Read a file in the first format that it has, as the columns of a run or qrels.
 
     Args:
         source: The file.
         kind: The kind of file.
         columns: The columns of some fields.
+        forms: The formats that are asked.
 
     Returns:
         ``None`` if the file has another format.
 
     Raises:
+        UnknownFormError: If it is JSON in another form.
         FormatError: If a Parquet file cannot be read as this kind, or a column does not exist.
     """
-    if source.is_parquet:
-        return read_parquet_table(source, kind, columns)
-    if _JSON_START.match(source.head) is None:
-        read = _read_headed if columns is None else partial(_read_mapped, columns=columns)
-        return read(source, kind)
-    try:
-        return read_json(text_of(source), kind, columns)
-    except UnknownFormError as error:
-        if columns is None:
-            return None
-        remedy = error.remedy or _MAPPING_REMEDY
-        raise FormatError(error.what, path=source.path, remedy=remedy) from None
+    tables = (form.read(source, KINDS[kind], columns) for form in forms)
+    table = next(filter(None, tables), None)
+    return arrange_table(source, KINDS[kind], table, columns) if table else None
 
 
 def read_direct(source: FileContent, kind: KindName, columns: ColumnNames | None) -> Columns | None:
-    """Read what every command reads as the columns of a run or qrels; see :func:`as_table`."""
-    table = as_table(source, KINDS[kind], columns)
-    return None if table is None else arrange_table(source, KINDS[kind], table, columns)
-
-
-def text_of(source: FileContent) -> str:
-    """Return the text of a file without byte order mark; U+FFFD replaces invalid bytes."""
-    return source.data.decode("utf-8", "replace").removeprefix("\ufeff")
-
-
-def json_problem(source: FileContent, kind: KindName) -> tuple[str, str | None] | None:
-    """Return why a JSON file cannot be read, and what to do if that is known."""
-    if _JSON_START.match(source.head) is None:
-        return None
+    """Read what every command reads; see :func:`as_table`."""
     try:
-        read_json(text_of(source), KINDS[kind])
-    except UnknownFormError as error:
-        return error.what, error.remedy
-    return None
-
-
-# Tables with a header.
-
-
-def _head_of(source: FileContent) -> str:
-    return source.head.decode("utf-8", "ignore").removeprefix("\ufeff")
-
-
-def _read_headed(source: FileContent, kind: Kind) -> HeadedTable | None:
-    """Read a table whose header names the fields, other than TREC's columns in their order."""
-    header = find_header(_head_of(source), lambda names: kind.find(names) is not None)
-    if header is None:
-        return None
-    places = kind.find(header.names) or {}
-    if header.separator in (BLANKS, "\t") and '"' not in header.text:
-        named = (field for field in kind.columns if field in (*kind.required, "rank"))
-        in_order = all(places.get(field) == kind.columns.index(field) for field in named)
-        if in_order and len(header.names) == len(kind.columns):
-            return None  # R105 and Q103 report such a header
-    table = read_table(text_of(source), header, places)
-    doc_ids = table.rows[f"c{places.get('doc_id', 0) + 1}"]
-    if (doc_ids == "").all() and len(table.misshapen) + len(doc_ids):
-        # For example three names above four columns: a header above TREC's form.
-        return None if scan_columns(source, len(kind.columns)).n_rows else table
-    return table
-
-
-_POSITION = re.compile(r"-?([0-9]+)(?:(?:[^\w\s]|_)[1-9])?", re.ASCII)
-"""A number of a column, which can be negated or split."""
-
-
-def _read_mapped(source: FileContent, kind: Kind, columns: ColumnNames) -> HeadedTable:
-    """Read a table of which the user names columns, or their numbers.
-
-    Raises:
-        FormatError: If a column does not exist.
-    """
-    head = _head_of(source)
-    header = find_header(head, lambda names: kind.find(names, columns) is not None)
-    has_positions = all(map(_POSITION.fullmatch, columns.values()))
-    if has_positions and header is not None and not _names_fields(header, columns):
-        names = tuple(str(number) for number in range(1, len(header.names) + 1))
-        header = replace(header, line=0, text="", names=names)
-    places = kind.find(header.names, columns) if header else None
-    if not header or not places:
-        first = find_header(head, lambda _: True)
-        shown = "no table" if first is None else f"columns: {', '.join(first.names[:20])}"
-        named = ", ".join(f"{field}={name}" for field, name in columns.items())
-        raise FormatError(
-            f"expected columns {named}, with a query id, a document id, and a score or a rank, or "
-            f"a grade in qrels, but got {shown}",
-            path=source.path,
-            remedy=_MAPPING_REMEDY,
-        )
-    return read_table(text_of(source), header, places)
-
-
-def _names_fields(header: Header, columns: ColumnNames) -> bool:
-    """Return whether a first line is a header: the values in the named columns are no numbers."""
-    numbers = (
-        int(_POSITION.sub(r"\1", name))
-        for field, name in columns.items()
-        if field in ("score", "rank", "relevance")
-    )
-    places = [number - 1 for number in numbers if number <= len(header.names)]
-    return any(re.match(DECIMAL, header.names[place]) is None for place in places)
-
-
-# Columns without a header.
-
-Read = Callable[[FileContent, Kind], HeadedTable | None]
-"""Reads a file; ``None`` if it has another format."""
-
-
-def _in_columns(
-    label: str,
-    *layouts: Mapping[str, str],
-    change: Callable[[pl.DataFrame], pl.DataFrame | None] = lambda frame: frame,
-    notes: tuple[str, ...] = (),
-) -> Read:
-    """Return a reader of lines of columns.
-
-    Args:
-        label: The name of the format.
-        layouts: The fields of a line, each with the pattern of its values. If there are several
-            layouts, the first that fits all lines applies.
-        change: Returns the rows as they are read; ``None`` if they have another format.
-        notes: What is added or left out.
-    """
-
-    def read(source: FileContent, kind: Kind) -> HeadedTable | None:
-        for layout in layouts:
-            columns = scan_columns(source, len(layout))
-            if len(columns.misshapen) or not columns.n_rows:
-                continue
-            frame = columns.rows.rename(dict(zip(columns.rows.columns[1:], layout, strict=True)))
-            fits = all(frame[name].str.contains(value).all() for name, value in layout.items())
-            if fits and (changed := change(frame)) is not None:
-                lines, *texts = changed.iter_columns()
-                places = {
-                    name: place
-                    for place, name in enumerate(changed.columns[1:])
-                    if name in kind.fields
-                }
-                return headed(lines, texts, label, places=places, notes=notes)
-        return None
-
-    return read
-
-
-_IDS = {"query_id": "", "doc_id": ""}
-_RANKED = {**_IDS, "rank": r"^[0-9]{1,9}$"}
-_LEVEL = r"^[Ll][0-9]$"
-
-
-def _rankings(frame: pl.DataFrame) -> pl.DataFrame | None:
-    """Return the rows if the ranks of each query rise from 0 or 1."""
-    ranks = frame.select("query_id", rank=pl.col("rank").cast(pl.Int64))
-    queries = ranks.group_by("query_id").agg(
-        is_ranking=pl.col("rank").min().is_in([0, 1]) & (pl.col("rank").diff() > 0).all()
-    )
-    is_list = "score" in frame.columns or ranks.height == 1 or queries.height < ranks.height
-    return frame if is_list and queries["is_ranking"].all() else None
-
-
-def _relevant(frame: pl.DataFrame) -> pl.DataFrame | None:
-    if frame["doc_id"].n_unique() == 1 < frame.height:
-        return None
-    return frame.select("line", "query_id", "doc_id", relevance=pl.lit("1"))
-
-
-_DIRECT = ("csv", "tsv", "json", "trec-rag", "beir")
-"""Names of formats that every command reads."""
-_LAYOUTS: Mapping[KindName, Mapping[str, Read]] = {
-    "run": {
-        "msmarco": _in_columns(
-            "MS MARCO", _RANKED, {**_RANKED, "score": DECIMAL}, change=_rankings
-        ),
-    },
-    "qrels": {
-        "ntcir": _in_columns(
-            "NTCIR",
-            {**_IDS, "relevance": _LEVEL},
-            {"query_id": "", "iteration": "", "doc_id": "", "relevance": _LEVEL},
-            change=lambda frame: frame.with_columns(pl.col("relevance").str.slice(1)),
-        ),
-        "smart": _in_columns(
-            "SMART",
-            {**_IDS, "zero": r"^0$", "weight": r"^0+(?:\.0*)?$"},
-            change=_relevant,
-            notes=(LISTED,),
-        ),
-        "prels": _in_columns(
-            "prels",
-            {
-                **_IDS,
-                "relevance": INTEGER,
-                "method": r"^[0-9]+$",
-                "probability": r"^(?:0?\.[0-9]+(?:[eE]-?[0-9]+)?|[01](?:\.0*)?)$",
-            },
-            notes=(
-                "the sampling probabilities are left out: measures count each judgment once, which "
-                "differs from the estimates of statAP and MTC",
-            ),
-        ),
-        "msmarco": _in_columns("MS MARCO", {**_IDS, "relevance": r"^[+-]?[0-9]{1,3}$"}),
-    },
-}
-"""The formats that only ``convert`` reads, by their names as options, in the order of detection."""
+        return as_table(source, kind, columns, DIRECT)
+    except UnknownFormError:
+        if columns is None:
+            return None
+        raise
 
 
 def convert_columns(
@@ -272,20 +96,325 @@ def convert_columns(
 
     Raises:
         FormatError: If the file does not have this format, or no format.
+        UsageError: If there is no such format.
     """
-    if name is None or name in _DIRECT or columns is not None or source.is_parquet:
-        read = read_direct(source, kind, columns)
-        if read is not None:
-            return read
-    what, remedy = json_problem(source, kind) or ("", None)
-    for known, reader in _LAYOUTS[kind].items():
-        if not what and name in (None, known) and (table := reader(source, KINDS[kind])):
-            return arrange_table(source, KINDS[kind], table)
+    if name not in (None, *options_of(kind)):
+        raise UsageError(f"{name!r} is none of the formats {', '.join(options_of(kind))}")
+    lines = [form for form in LINES if name in (None, form.option)]
+    is_named = name and lines and columns is None and not source.is_parquet
+    forms = lines if is_named else [*DIRECT, *lines]
+    if table := as_table(source, kind, columns, forms):
+        return table
     scanned = scan_columns(source, len(KINDS[kind].columns))
-    if not what and name in (None, "trec") and scanned.n_rows:
+    if name in (None, "trec") and scanned.n_rows:
         return scanned
     raise FormatError(
-        what or "the content has no known format",
+        "the content has no known format",
         path=source.path,
-        remedy=remedy or f"see `trectools-plus {kind.rstrip('s')}s convert -h`, or add --columns",
+        remedy=f"see `trectools-plus {kind.rstrip('s')}s convert -h`, or add --columns",
     )
+
+
+def text_of(source: FileContent) -> str:
+    """Return the text of a file without byte order mark; U+FFFD replaces invalid bytes."""
+    return source.data.decode("utf-8", "replace").removeprefix("\ufeff")
+
+
+# JSON.
+
+
+class UnknownFormError(FormatError):
+    """A file is JSON, but no run and no qrels in a known form."""
+
+
+def _read_json(source: FileContent, kind: Kind, columns: ColumnNames | None) -> HeadedTable | None:
+    if _JSON_START.match(source.head) is None:
+        return None
+    forms = [form for form in FORMATS if isinstance(form, JsonForm)]
+    try:
+        return read_json(text_of(source), kind, columns, forms)
+    except InputError as error:
+        remedy = error.remedy or _MAPPING_REMEDY
+        raise UnknownFormError(error.what, path=source.path, remedy=remedy) from None
+
+
+def json_problem(source: FileContent, kind: KindName) -> tuple[str, str | None] | None:
+    """Return why a JSON file cannot be read, and what to do if that is known."""
+    try:
+        _read_json(source, KINDS[kind], None)
+    except UnknownFormError as error:
+        return error.what, error.remedy
+    return None
+
+
+def _only_split(predictions: Any, about: Any) -> Any:
+    """Return the only split of the only subset in predictions of MTEB."""
+    (subset,) = (value for value in predictions.values() if value is not about)
+    (split,) = subset.values()
+    return split
+
+
+def _passages(_: Any, passages: Any) -> list[Any]:
+    """Return the ids of passages, each once. Their scores are those of a search, and no grades."""
+    names = ("docid", "passage_id", "psg_id", "wikipedia_id")
+    return [
+        *dict.fromkeys(
+            [next(passage[name] for name in names if name in passage) for passage in passages]
+        )
+    ]
+
+
+def _pages(query: Any, outputs: Any) -> list[Any]:
+    """Return the pages in all outputs of KILT, of which one must have some."""
+    first, *others = (output["provenance"] for output in outputs if "provenance" in output)
+    return _passages(query, chain(first, *others))
+
+
+def _predicted_pages(query: Any, outputs: Any) -> list[Any]:
+    """Return the pages of a prediction of KILT, which has one output."""
+    (_,) = outputs
+    return _pages(query, outputs)
+
+
+# Tables with a header.
+
+
+def _read_headed(
+    source: FileContent, kind: Kind, columns: ColumnNames | None
+) -> HeadedTable | None:
+    """Read a table whose header names the fields, other than TREC's columns in their order."""
+    if columns is not None:
+        return _read_mapped(source, kind, columns)
+    text = text_of(source)
+    header = find_header(text, lambda names: kind.find(names) is not None)
+    places = kind.find(header.names) if header else None
+    if not header or not places:
+        return None
+    in_order = len(header.names) == len(kind.columns) and all(
+        places.get(field) == place
+        for place, field in enumerate(kind.columns)
+        if field in (*kind.required, "rank")
+    )
+    if in_order and header.separator in (BLANKS, "\t") and '"' not in header.text:
+        return None  # R105 and Q103 report such a header
+    table = read_table(text, header, places)
+    doc_ids = table.rows[f"c{places['doc_id'] + 1}"]
+    if (doc_ids == "").all() and len(table.misshapen) + len(doc_ids):
+        # For example three names above four columns: a header above TREC's form.
+        return None if scan_columns(source, len(kind.columns)).n_rows else table
+    return table
+
+
+_POSITION = re.compile(r"-?[0-9]+(?:(?:[^\w\s]|_)[1-9])?", re.ASCII)
+"""A number of a column, which can be negated or split."""
+
+
+def _read_mapped(source: FileContent, kind: Kind, columns: ColumnNames) -> HeadedTable:
+    """Read a table of which the user names columns, or their numbers.
+
+    Raises:
+        FormatError: If a column does not exist.
+    """
+    text = text_of(source)
+    header = find_header(text, lambda names: kind.find(names, columns) is not None)
+    if header and all(map(_POSITION.fullmatch, columns.values())):
+        named = (columns[field] for field in ("score", "rank", "relevance") if field in columns)
+        values = (value_of_column(header.names, name) for name in named)
+        if all(value and re.match(DECIMAL, header.names[value.place]) for value in values):
+            # The line has numbers, and is no header.
+            names = tuple(str(number) for number in range(1, len(header.names) + 1))
+            header = replace(header, line=0, text="", names=names)
+    places = kind.find(header.names, columns) if header else None
+    if not header or not places:
+        first = find_header(text, lambda _: True)
+        shown = "no table" if first is None else f"columns: {', '.join(first.names[:20])}"
+        raise FormatError(
+            f"expected columns {', '.join(map('='.join, columns.items()))}, with a query id, a "
+            f"document id, and a score or a rank, or a grade in qrels, but got {shown}",
+            path=source.path,
+            remedy=_MAPPING_REMEDY,
+        )
+    return read_table(text, header, places)
+
+
+# Lines without a header.
+
+
+@dataclass(frozen=True, slots=True)
+class LineForm(Format):
+    """A format of lines without a header, which only ``convert`` reads.
+
+    A mark is a regular expression of a line, whose groups are the fields. Any blanks stand for a
+    blank.
+
+    Attributes:
+        arrange: Returns the rows as they are read; none of them if they have another format.
+        notes: What is added or left out.
+    """
+
+    arrange: Callable[[pl.DataFrame], pl.DataFrame] = lambda rows: rows
+    notes: tuple[str, ...] = ()
+
+    def read(self, source: FileContent, kind: Kind, _: ColumnNames | None) -> HeadedTable | None:
+        """Return the rows if all lines have the mark."""
+        if not (mark := self.mark(kind)):
+            return None
+        lines = without_comments(lines_of(text_of(source)))[0]
+        pattern = f"^ ?{mark} ?$".replace(" ?", r"[\x20\t\v\f]*").replace(" ", r"[\x20\t\v\f]+")
+        frame = lines.select("line", pl.col("text").str.extract_groups(pattern)).unnest("text")
+        if frame["doc_id"].has_nulls() or not frame.height:
+            return None
+        fields = [column for column in frame if column.null_count() < frame.height]
+        rows = self.arrange(pl.DataFrame(fields).fill_null(""))
+        numbers, *texts = rows.iter_columns()
+        places = find_fields(rows.columns[1:], kind.fields)
+        table = headed(numbers, texts, self.label, places=places, notes=self.notes)
+        return table if rows.height else None
+
+
+def _rankings(rows: pl.DataFrame) -> pl.DataFrame:
+    """Return the rows of qrels, and of runs if the ranks of each query rise from 0 or 1."""
+    if "rank" not in rows.columns:
+        return rows
+    rank = pl.col("rank").cast(pl.Int64)
+    first, steps = rank.first().over("query_id"), rank.diff().over("query_id")
+    rises = rows.select((first.is_in([0, 1]) & (steps.fill_null(1) > 0)).all()).item()
+    is_list = "score" in rows.columns or rows["query_id"].n_unique() < max(2, rows.height)
+    return rows.filter(rises and is_list)
+
+
+def _relevant(rows: pl.DataFrame) -> pl.DataFrame:
+    """Return the rows with grade 1, unless all have the same document."""
+    is_list = rows.height == 1 or rows["doc_id"].n_unique() > 1
+    return rows.filter(is_list).with_columns(relevance=pl.lit("1"))
+
+
+_IDS = r"(?<query_id>\S+) (?<doc_id>\S+)"
+FORMATS = (
+    Format(
+        "Parquet",
+        "files of ranx (`q_id`, `doc_id`, `score`), pandas, Polars and others",
+        reader=read_parquet,
+    ),
+    Format(
+        "JSON",
+        "a dictionary, a list of objects, or an object per line",
+        "{",
+        "{",
+        "json",
+        _read_json,
+    ),
+    JsonForm("Elasticsearch's rank_eval", "the request", qrels="ratings", queries="requests"),
+    JsonForm(
+        "Elasticsearch's rank_eval",
+        "the response, of which rated hits are qrels",
+        "hits",
+        "hits",
+        queries="details",
+    ),
+    JsonForm(
+        "Elasticsearch, OpenSearch or rank_llm",
+        '`{query_id: response}`, or `{"query_id": …, "response": …}` on each line; hits with `qid`',
+        "hits",
+        "hits",
+    ),
+    JsonForm(
+        "an OpenSearch judgment list",
+        "the id is the text of `query`",
+        qrels="ratings",
+        queries="judgmentRatings",
+    ),
+    JsonForm("BioASQ", "runs in rank order", "documents", "documents", queries="questions"),
+    JsonForm(
+        "a LlamaIndex data set", "`{query_id: [doc_id, …]}`", qrels="", queries="relevant_docs"
+    ),
+    JsonForm(
+        "MTEB predictions",
+        "the only split of the only subset",
+        "",
+        queries="mteb_model_meta",
+        arrange=_only_split,
+    ),
+    JsonForm("TREC RAG JSON Lines", "runs in rank order", "references", "references", "trec-rag"),
+    JsonForm("TREC RAG JSON Lines", "results with scores", "candidates", "candidates"),
+    JsonForm("DPR", "results with scores", "ctxs", query_id="question"),
+    JsonForm("ragas", "runs in rank order", "retrieved_context_ids", "reference_context_ids"),
+    JsonForm("a test set", "`{doc_id: grade}` in JSON Lines", qrels="relevant"),
+    *(
+        JsonForm("JSON", "objects with scores, ranks or grades, or ids in order", key, key)
+        for key in ("results", "response", "body", "ranking", "retrieved", "documents", "docs")
+    ),
+    JsonForm(
+        "DPR",
+        "relevant passages",
+        qrels="positive_ctxs",
+        query_id="question",
+        arrange=_passages,
+    ),
+    JsonForm(
+        "Tevatron",
+        "relevant passages; negative passages are left out: most are not judged",
+        qrels="positive_passages",
+        arrange=_passages,
+    ),
+    JsonForm("KILT", "pages of predictions, in rank order", "output", arrange=_predicted_pages),
+    JsonForm("KILT", "pages of all outputs", qrels="output", arrange=_pages),
+    Format("CSV", "table with a header", ",", ",", "csv", _read_headed),
+    Format("TSV", "table with a header", "\t", "\t", "tsv"),
+    Format("TSV", "`query-id`, `corpus-id`, `score`, separated by tabs", None, "\t", "beir"),
+    LineForm(
+        "MS MARCO",
+        "runs: `qid pid rank`, or `qid pid rank score`; qrels: `qid pid grade`",
+        _IDS + r" (?<rank>[0-9]{1,9})"
+        r"(?: (?<score>[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?))?",
+        _IDS + r" (?<relevance>[+-]?[0-9]{1,3})",
+        "msmarco",
+        arrange=_rankings,
+    ),
+    LineForm(
+        "LETOR",
+        "`grade qid:query_id 1:0.5 … # docid = doc_id` of SVMrank; `# doc_id` too",
+        qrels=r"(?<relevance>[0-9]+) qid:(?<query_id>\S+) [^#]*# ?(?:docid ?= ?)?(?<doc_id>[^\s=]+)"
+        r"(?: \w+ ?= ?\S+)*",
+        option="letor",
+    ),
+    LineForm(
+        "NTCIR",
+        "`query_id doc_id L2`, also with an iteration; L0 to L9 become the grades 0 to 9",
+        qrels=r"(?<query_id>\S+) (?:(?<iteration>\S+) )?(?<doc_id>\S+) [Ll](?<relevance>[0-9])",
+        option="ntcir",
+    ),
+    LineForm(
+        "SMART",
+        "`query_id doc_id 0 0`, as in SMART's `qrels.text`; every document is relevant",
+        qrels=_IDS + r" 0 0+(?:\.0*)?",
+        option="smart",
+        arrange=_relevant,
+        notes=(LISTED,),
+    ),
+    LineForm(
+        "prels",
+        "`query_id doc_id grade method probability`; method and probability are left out",
+        qrels=_IDS + r" (?<relevance>[+-]?[0-9]+) (?<method>[0-9]+) "
+        r"(?<probability>0?\.[0-9]+(?:[eE]-?[0-9]+)?|[01](?:\.0*)?)",
+        option="prels",
+        notes=(
+            "the sampling probabilities are left out: measures count each judgment once, which "
+            "differs from the estimates of statAP and MTC",
+        ),
+    ),
+    LineForm("TREC", "TREC form", "", "", "trec"),
+)
+"""The formats, in the order in which they are asked.
+
+The row "JSON" reads all files of JSON, and looks for the keys of its forms.
+"""
+LINES = [form for form in FORMATS if isinstance(form, LineForm)]
+DIRECT = [form for form in FORMATS if form not in LINES]
+"""The formats that every command reads."""
+
+
+def options_of(kind: str) -> list[str]:
+    """Return the names of the formats of a kind of file for ``--from``."""
+    named = (form.option for form in FORMATS if form.mark(KINDS[kind]) is not None)
+    return [*filter(None, dict.fromkeys(named))]

@@ -149,10 +149,11 @@ def _values_of(value: object, kind: Kind) -> dict[str, list[Any]]:
     first, second, last = (*kind.required, "")[:3]
     if isinstance(value, Mapping) and kind in (TOPICS, CORPUS):
         rows = [row if isinstance(row, Mapping) else {"text": row} for row in value.values()]
-        columns: dict[str, list[Any]] = {first: list(value)}
-        for name in kind.fields.keys() - {first}:
-            columns[name] = [row.get(name, None if name == "text" else "") for row in rows]
-        return columns
+        further = {
+            name: [row.get(name, None if name == "text" else "") for row in rows]
+            for name in kind.fields.keys() - {first}
+        }
+        return {first: list(value), **further}
     if isinstance(value, Mapping):
         for query_id, documents in value.items():
             if not isinstance(documents, Mapping):

@@ -130,8 +130,7 @@ class Kind:
 
     def value_in(self, found: Container[str]) -> str | None:
         """Return the field that has the grade or the score, or else the rank, if one was found."""
-        values = (self.required[-1], "rank") if "rank" in self.fields else self.required[-1:]
-        return next((field for field in values if field in found), None)
+        return next((field for field in (self.required[-1], "rank") if field in found), None)
 
     def is_complete(self, found: Container[str]) -> bool:
         """Return whether all fields that a run or qrels need were found."""
@@ -213,12 +212,10 @@ def column_names(given: Mapping[str, str] | Iterable[str] | None) -> ColumnNames
     Raises:
         UsageError: If a field does not exist or occurs twice.
     """
-    if given is None:
-        return None
     if isinstance(given, Mapping):
         pairs = [(str(field), str(name)) for field, name in given.items()]
     else:
-        texts = [given] if isinstance(given, str) else given
+        texts = [given] if isinstance(given, str) else given or ()
         parts = [part.partition("=") for text in texts for part in text.split(",")]
         pairs = [(field.strip(), name.strip()) for field, _, name in parts]
     fields = {normalize(name): field for field, names in MAPPED.items() for name in names}
@@ -226,9 +223,8 @@ def column_names(given: Mapping[str, str] | Iterable[str] | None) -> ColumnNames
     for field, name in pairs:
         known = fields.get(normalize(field))
         if known is None or not name or known in found:
-            wrong = "is named twice" if known in found else "is not FIELD=COLUMN"
             raise UsageError(
-                f"'{field}={name}' {wrong}",
+                f"'{field}={name}' is not FIELD=COLUMN, or names the field again",
                 where="columns",
                 remedy="write for example query=q,doc_id=_id,score=_score; the fields are query, "
                 "doc_id, score, rank, relevance, iteration and tag",
@@ -264,9 +260,7 @@ def find_fields(
         columns: The columns of some of the fields. If one does not exist, no field is found.
     """
     names = list(names)
-    places: dict[str, int] = {}
-    for place, name in enumerate(names):
-        places.setdefault(normalize(name), place)
+    places = {normalize(name): place for place, name in reversed([*enumerate(names)])}
     values = {field: value_of_column(names, name) for field, name in (columns or {}).items()}
     found = {field: value.place for field, value in values.items() if value is not None}
     if len(found) < len(values):
@@ -315,9 +309,7 @@ def value_of_column(names: Sequence[str], text: str) -> ColumnValue | None:
 
 def place_of_column(names: Sequence[str], name: str) -> int | None:
     """Return the position, from 0, of a column: its name as written, nearly so, or its number."""
-    near = [place for place, other in enumerate(names) if other == name]
-    near += [
-        place for place, other in enumerate(names) if normalize(other) == normalize(name) != ""
-    ]
-    is_number = re.fullmatch("[0-9]+", name) and 0 < int(name) <= len(names)
-    return near[0] if near else int(name) - 1 if is_number else None
+    for known, text in ((list(names), name), ([*map(normalize, names)], normalize(name))):
+        if text and text in known:
+            return known.index(text)
+    return int(name) - 1 if re.fullmatch("[0-9]+", name) and 0 < int(name) <= len(names) else None

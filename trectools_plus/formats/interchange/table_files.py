@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from io import BytesIO
 from typing import Any
 
@@ -21,13 +21,14 @@ from trectools_plus.formats.files import limits
 from trectools_plus.formats.files.content import FileContent
 from trectools_plus.formats.interchange.names import (
     JUDGMENT_TYPES,
+    RUN,
     SYSTEMS,
     ColumnNames,
     Kind,
     find_fields,
     normalize,
 )
-from trectools_plus.text import listed, plural, shortened
+from trectools_plus.text import listed, shortened
 
 SEPARATORS = {"\t": "TSV", ",": "CSV", ";": "semicolon-separated", "|": "pipe-separated"}
 """The separators that are detected, with the names of the formats."""
@@ -79,6 +80,43 @@ class HeadedTable:
     notes: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class Format:
+    """A format of runs or qrels.
+
+    Attributes:
+        label: Its name in messages and in the documentation.
+        text: What the documentation says about it.
+        run: The mark by which a run is known; ``None`` if runs do not have this format.
+        qrels: The mark of qrels.
+        option: Its name for ``--from``; empty if it needs none.
+        reader: Returns the rows of a file; ``None`` if it has another format.
+    """
+
+    label: str
+    text: str
+    run: str | None = None
+    qrels: str | None = None
+    option: str = ""
+    reader: Callable[..., HeadedTable | None] | None = None
+
+    def mark(self, kind: Kind) -> str | None:
+        """Return the mark of a kind of file; ``None`` if it does not have this format."""
+        return self.run if kind is RUN else self.qrels
+
+    def read(
+        self, source: FileContent, kind: Kind, columns: ColumnNames | None
+    ) -> HeadedTable | None:
+        """Return the rows of a file; ``None`` if another format reads it.
+
+        Args:
+            source: The file.
+            kind: The kind of file.
+            columns: The columns of some fields.
+        """
+        return self.reader(source, kind, columns) if self.reader else None
+
+
 def headed(
     lines: Iterable[int], columns: Iterable[pl.Series], label: str, **further: Any
 ) -> HeadedTable:
@@ -98,11 +136,6 @@ def headed(
     )
 
 
-def unjudged(n_rows: int) -> str:
-    """Return the note on judgments without a grade."""
-    return f"{plural(n_rows, 'row')} without a rating left out, because they are not judged"
-
-
 def find_header(text: str, accept: Callable[[Sequence[str]], bool]) -> Header | None:
     """Return the header of a file, if its first line with data is one.
 
@@ -112,10 +145,9 @@ def find_header(text: str, accept: Callable[[Sequence[str]], bool]) -> Header | 
     """
     for number, line in enumerate(text[: 1 << 16].split("\n"), 1):
         line = line.removesuffix("\r")
-        is_excel = number == 1 and re.fullmatch("sep=.", line)  # names the separator
-        if not line.strip(" \t\v\f") or line.startswith("#") or is_excel:
+        if re.match(r"[ \t\v\f]*$|#|sep=.$", line):  # Excel names the separator
             continue
-        if line.lstrip().startswith(("{", "[", "<")):  # JSON or XML
+        if re.match(r"\s*[{\[<]", line):  # JSON or XML
             return None
         for separator in (*filter(line.__contains__, SEPARATORS), BLANKS):
             names = tuple(_names_in(line, separator))
@@ -128,7 +160,7 @@ def find_header(text: str, accept: Callable[[Sequence[str]], bool]) -> Header | 
 def _names_in(line: str, separator: str) -> list[str]:
     """Split a header into names, without quotes and blanks around them."""
     if separator == BLANKS:
-        return re.split(r"[ \t\x0b\x0c]+", line.strip(" \t\v\f"))
+        return re.findall(r"[^ \t\v\f]+", line)
     names = line.split(separator)
     with suppress(csv.Error):
         names = next(csv.reader([line], delimiter=separator, skipinitialspace=True), [])
@@ -143,95 +175,83 @@ def read_table(text: str, header: Header, places: Mapping[str, int] | None = Non
         header: Its header.
         places: The column of each field, from 0.
     """
-    lines = text.split("\n", header.line)
-    body = lines[header.line] if len(lines) > header.line else ""
+    body = "".join(text.split("\n", header.line)[header.line :])
     is_quoted = '"' in body and header.separator != BLANKS
-    table = _read_quoted(body, header) if is_quoted else None
-    return replace(table or _split(body, header), places=places or {})
+    records = _quoted_records(body, header) if is_quoted else None
+    frame, comments = without_comments(_split(body, header) if records is None else records)
+    # Empty values at the end of a line are no values.
+    further = frame["values"].list.slice(len(header.names)).list.join("")
+    is_wide = further.str.contains(r"[^ \t]").fill_null(True)
+    parts = (pl.col("values").list.get(n, null_on_oob=True) for n in range(len(header.names)))
+    texts = (
+        part.fill_null("").str.strip_chars(" \t").alias(f"c{number}")
+        for number, part in enumerate(parts, 1)
+    )
+    rows = frame.filter(~is_wide).select("line", *texts)
+    misshapen = frame.filter(is_wide).with_columns(
+        n_fields=pl.col("values").list.len().fill_null(1)
+    )
+    return HeadedTable(header, rows, OddLines.of_frame(misshapen), comments, places=places or {})
 
 
-def _lines_of(body: str, header: Header) -> tuple[pl.DataFrame, OddLines]:
-    """Return ``line, text`` of the lines with data, and the comments."""
-    texts = pl.Series("text", [body]).str.split("\n").explode().str.strip_suffix("\r")
-    first = header.line + 1
-    lines = pl.int_range(first, first + texts.len(), dtype=pl.UInt32, eager=True).alias("line")
-    frame = pl.DataFrame([lines, texts]).filter(pl.col("text").str.contains(r"[^ \t\x0b\x0c]"))
+def lines_of(text: str, first: int = 1) -> pl.DataFrame:
+    """Return ``line, text`` of the lines.
+
+    Args:
+        text: The lines.
+        first: The number of the first line.
+    """
+    texts = pl.Series("text", [text]).str.split("\n").explode().str.strip_suffix("\r")
+    return texts.to_frame().with_row_index("line", first)
+
+
+def without_comments(lines: pl.DataFrame) -> tuple[pl.DataFrame, OddLines]:
+    """Return the lines with data, and the comments."""
+    lines = lines.filter(pl.col("text").str.contains(r"[^ \t\x0b\x0c]"))
     is_comment = pl.col("text").str.starts_with("#")
-    return frame.filter(~is_comment), OddLines.of_frame(frame.filter(is_comment))
+    return lines.filter(~is_comment), OddLines.of_frame(lines.filter(is_comment))
 
 
-def _split(body: str, header: Header) -> HeadedTable:
-    """Split all lines at once."""
-    n_columns = len(header.names)
-    frame, comments = _lines_of(body, header)
-    values, separator = pl.col("text"), header.separator
-    if separator == BLANKS:
-        values, separator = values.str.strip_chars(" \t\x0b\x0c"), "\t"
-        values = values.str.replace_all(r"[ \t\x0b\x0c]+", "\t")
-    frame = frame.with_columns(
-        values=values, n_fields=values.str.count_matches(separator, literal=True) + 1
-    )
-    is_wide = frame["n_fields"] > n_columns
-    if is_wide.any():  # empty values at the end of a line are no values
-        filled = frame["values"].str.strip_chars_end(f"{separator} ")
-        is_wide &= filled.str.count_matches(separator, literal=True) >= n_columns
-    misshapen = OddLines.of_frame(frame.filter(is_wide))
-    frame = frame.filter(~is_wide)
-    parts = frame["values"].str.splitn(separator, n_columns + 1).struct.unnest()
-    rows = frame.select("line").hstack(
-        [
-            parts[f"field_{place}"].fill_null("").str.strip_chars(" \t").alias(f"c{place + 1}")
-            for place in range(n_columns)
-        ]
-    )
-    return HeadedTable(header, rows, misshapen, comments)
+def _split(body: str, header: Header) -> pl.DataFrame:
+    """Return ``line, text, values`` of the lines below a header."""
+    text, separator = pl.col("text").str, header.separator
+    is_blank = separator == BLANKS
+    values = text.extract_all(r"[^ \t\v\f]+") if is_blank else text.split(separator)
+    return lines_of(body, header.line + 1).with_columns(values=values)
 
 
-def _read_quoted(body: str, header: Header) -> HeadedTable | None:
-    """Read values in quotes, which may contain separators, quotes and line ends.
+def _quoted_records(body: str, header: Header) -> pl.DataFrame | None:
+    """Return ``line, text, values`` of records, whose values in quotes may contain line ends.
+
+    Records without values are left out. ``values`` is null if the quotes are wrong.
 
     Returns:
         ``None`` for TSV with quotes that are part of the text.
     """
-    n_columns = len(header.names)
-    rows: list[tuple[int | str, ...]] = []
-    misshapen: list[tuple[int, int, str]] = []
-    comments: list[tuple[int, int, str]] = []
-    for line, text, row in _records(body, header.separator):
-        number = header.line + line
-        values = [value.strip(" \t") for value in row or ()]
-        while len(values) > n_columns and not values[-1]:
-            values.pop()
-        if row is None and header.separator == "\t":
-            return None
-        if row is not None and text.startswith("#"):
-            comments.append((number, 0, text))
-        elif row is None or len(values) > n_columns:
-            misshapen.append((number, max(1, len(values)), text))
-        elif any(values):
-            rows.append((number, *values, *[""] * (n_columns - len(values))))
-    names = dict.fromkeys((f"c{place}" for place in range(1, n_columns + 1)), pl.String)
-    frame = pl.DataFrame(rows, {"line": pl.UInt32, **names}, orient="row")
-    return HeadedTable(header, frame, OddLines.of(misshapen), OddLines.of(comments))
-
-
-def _records(body: str, separator: str) -> Iterator[tuple[int, str, list[str] | None]]:
-    """Yield line number, first line and values of each record; ``None`` if its quotes are wrong."""
-    lines = re.sub("\r(?!\n)", " ", body).split("\n")
+    records: list[tuple[int, str, str | None]] = []
+    lines = re.sub("\r(?!\n)", " ", body.replace("\0", "\ufffd")).split("\n")
     csv.field_size_limit(max(csv.field_size_limit(), 1 << 24))
     ended = (line + "\n" for line in lines)
-    reader = csv.reader(ended, delimiter=separator, skipinitialspace=True, strict=True)
+    reader = csv.reader(ended, delimiter=header.separator, skipinitialspace=True, strict=True)
     while (start := reader.line_num) < len(lines):
-        row: list[str] | None = None
+        values: str | None = None
         with suppress(csv.Error):
-            row = next(reader)
-        yield start + 1, lines[start].removesuffix("\r"), row
+            values = "\0".join(next(reader))
+        if values is None and header.separator == "\t":
+            return None
+        if values is None or values.strip("\0 \t"):
+            records.append((header.line + start + 1, lines[start].removesuffix("\r"), values))
+    return pl.DataFrame(
+        records, {"line": pl.UInt32, "text": str, "values": str}, orient="row"
+    ).with_columns(pl.col("values").str.split("\0"))
 
 
 MAX_COLUMNS = 1000
 
 
-def read_parquet_table(source: FileContent, kind: Kind, columns: ColumnNames | None) -> HeadedTable:
+def read_parquet(
+    source: FileContent, kind: Kind, columns: ColumnNames | None
+) -> HeadedTable | None:
     """Read the columns that a run or qrels need, as texts.
 
     The schema decides whether the file is read, so files with other columns are refused at once.
@@ -241,47 +261,52 @@ def read_parquet_table(source: FileContent, kind: Kind, columns: ColumnNames | N
         kind: The kind of file.
         columns: The columns of some fields.
 
+    Returns:
+        ``None`` if it is not a Parquet file.
+
     Raises:
         FormatError: If the file is damaged or too large, lacks a column, or has values that are not
             texts or numbers in one.
     """
-    data = BytesIO(source.data)
+    if not source.is_parquet:
+        return None
     try:
-        names = list(pl.read_parquet_schema(data))
-        places = find_fields(names, kind.fields, columns)
-        if len(names) > MAX_COLUMNS or not kind.is_complete(places):
-            needed = {name: name for name in kind.required} | dict(columns or {})
-            raise _refused(
-                source,
-                f"expected the columns {', '.join(needed.values())} but got {len(names):,} columns "
-                f"({listed(names)})",
-                f"name them: --columns query=NAME,doc_id=NAME,{kind.required[-1]}=NAME",
-            )
-        usual = {*map(normalize, (*SYSTEMS, *JUDGMENT_TYPES))}
-        names = [
-            name
-            for at, name in enumerate(names)
-            if at in places.values() or normalize(name) in usual
-        ]
-        scan = pl.scan_parquet(data).select(names)
-        n_rows = scan.select(pl.len()).collect().item()
-        if n_rows * 64 > limits.max_content_bytes():
-            raise _refused(source, f"it has {n_rows:,} rows, which need more memory than allowed")
-        frame = scan.collect()
+        frame = _needed_columns(source, kind, columns)
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
         why = shortened(str(error).partition("\n")[0])
         raise _refused(source, f"it is damaged ({why})", "write the file again") from None
+    places = find_fields(frame.columns, kind.fields, columns)
+    ids = (places["query_id"], places["doc_id"])
+    texts = (_as_text(source, column, at in ids) for at, column in enumerate(frame.iter_columns()))
+    lines = range(1, frame.height + 1)
+    return headed(lines, texts, "Parquet", has_lines=False, places=places)
+
+
+def _needed_columns(source: FileContent, kind: Kind, columns: ColumnNames | None) -> pl.DataFrame:
+    data = BytesIO(source.data)
+    names = list(pl.read_parquet_schema(data))
     places = find_fields(names, kind.fields, columns)
-    ids = [names[places["query_id"]], names[places["doc_id"]]]
-    texts = (_as_text(source, column, column.name in ids) for column in frame.iter_columns())
-    return headed(range(1, frame.height + 1), texts, "Parquet", has_lines=False, places=places)
+    if len(names) > MAX_COLUMNS or not kind.is_complete(places):
+        raise _refused(
+            source,
+            f"expected the columns {', '.join(kind.required)} but got {len(names):,} columns "
+            f"({listed(names)})",
+            f"name them: --columns query=NAME,doc_id=NAME,{kind.required[-1]}=NAME",
+        )
+    usual = {*map(normalize, (*SYSTEMS, *JUDGMENT_TYPES))}
+    scan = pl.scan_parquet(data).select(
+        name for at, name in enumerate(names) if at in places.values() or normalize(name) in usual
+    )
+    n_rows = scan.select(pl.len()).collect().item()
+    if n_rows * 64 > limits.max_content_bytes():
+        raise _refused(source, f"it has {n_rows:,} rows, which need more memory than allowed")
+    return scan.collect()
 
 
 def _as_text(source: FileContent, column: pl.Series, is_id: bool) -> pl.Series:
     """Return the values as texts; "" for missing ones."""
     dtype = column.dtype
-    is_text = dtype in (pl.String, pl.Categorical, pl.Enum, pl.Boolean, pl.Binary, pl.Null)
-    if not (dtype.is_numeric() or is_text) or (is_id and dtype.is_float()):
+    if dtype.is_nested() or dtype.is_temporal() or (is_id and dtype.is_float()):
         raise _refused(
             source,
             f"expected text or numbers in column {column.name!r} but got {dtype}",
