@@ -190,9 +190,10 @@ def benchmark_gate(
     ] = False,
 ) -> None:
     """Each mode of the baseline is compared with the same mode of the current report. Exit code: 1
-    if a mean dropped by more than allowed, or is not shown to be non-inferior, 2 if a file, mode or
-    measure is missing or cannot be read, 3 if the reports use different qrels, queries, documents
-    or dataset versions, a mean is undefined, or a mean dropped only because documents are unjudged.
+    if a mean dropped by more than allowed, or is not shown to be non-inferior, 2 if a file or
+    measure is missing or cannot be read, 3 if a mode is missing, the reports use different qrels,
+    queries, documents or dataset versions, a mean is undefined, or dropped only because documents
+    are unjudged.
     If GITHUB_STEP_SUMMARY is set, the result is appended to that file as Markdown.
 
     \b
