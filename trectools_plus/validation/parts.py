@@ -159,7 +159,7 @@ def join_parts(parts: Sequence[RunView]) -> RunView:
     view.n_copies = sum(part.n_copies for part in parts)
     view.tag, view.last_tag = filled[0].tag, filled[-1].last_tag
     has_words = any(len(part.words_after_tag) for part in parts)
-    if has_words and (view.misshapen.n_fields > RUN_FIELDS).any():
+    if has_words and view.misshapen.longer(RUN_FIELDS):
         raise NotInPartsError
     return view
 

@@ -114,6 +114,10 @@ class OddLines:
         flags = np.asarray(kept, np.bool_)
         return OddLines(self.line[flags], self.n_fields[flags], [*compress(self.text, flags)])
 
+    def longer(self, n_fields: int) -> OddLines:
+        """Return the lines with more fields."""
+        return self.filter(self.n_fields > n_fields)
+
     def __add__(self, other: OddLines) -> OddLines:
         """Return the lines of both, in file order."""
         return OddLines.of(sorted([*self.rows(), *other.rows()]))
@@ -356,19 +360,20 @@ class Columns:
         return iter_fields(body, self.n_fields, self.separator, start)
 
     @cached_property
-    def _line_ends(self) -> Rows:
+    def line_starts(self) -> Rows:
+        """The start of the file, and the byte after each LF."""
         data = np.frombuffer(self.source.data, np.uint8)
         blocks = range(0, len(data), CHUNK_BYTES)
         ends = [np.flatnonzero(data[at : at + CHUNK_BYTES] == ord("\n")) + at for at in blocks]
-        return np.concatenate([np.zeros(0, np.int64), *ends])
+        return np.concatenate([np.full(1, -1), *ends]) + 1
 
     def line_text(self, line: int) -> str:
         """Return a line (from 1) without its end; bytes that are not UTF-8 become U+FFFD."""
-        data, ends = self.source.data, self._line_ends
-        begin = int(ends[line - 2]) + 1 if line > 1 else len(BOM) * data.startswith(BOM)
-        if line > len(ends):  # without an LF, a CR at the end of the file is part of the line
+        data, starts = self.source.data, self.line_starts
+        begin = int(starts[line - 1]) or len(BOM) * data.startswith(BOM)
+        if line >= len(starts):  # without an LF, a CR at the end of the file is part of the line
             return data[begin:].decode("utf-8", "replace")
-        return data[begin : int(ends[line - 1])].removesuffix(b"\r").decode("utf-8", "replace")
+        return data[begin : int(starts[line]) - 1].removesuffix(b"\r").decode("utf-8", "replace")
 
     def field_of_line(self, line: int, field: int) -> str:
         """Return a field (from 1) of a line (from 1), which must exist."""

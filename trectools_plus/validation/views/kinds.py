@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from decimal import Decimal
 from functools import cached_property
+from itertools import pairwise
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -29,7 +30,7 @@ from trectools_plus.validation.views.places import (
     find_repeats,
     places_in_query,
 )
-from trectools_plus.validation.views.tables import Numbers, TableView
+from trectools_plus.validation.views.tables import Numbers, TableView, with_shape
 
 if TYPE_CHECKING:
     import polars as pl
@@ -63,18 +64,20 @@ class RunView(TableView):
         If every row with too many columns consists of a valid row and further words, as in
         ``1 Q0 d1 1 9.5 my tag``, these words are ignored. Otherwise an id may contain a blank.
         """
-        view = cls.of_file(columns, is_start=is_start)
-        wide = view.misshapen.filter(view.misshapen.n_fields > RUN_FIELDS)
-        if view.file.verdict != "rows" or not len(wide):
-            return view
-        source = columns.source
-        shortened = replace(source, data=_WORDS_AFTER_TAG.sub(rb"\1", source.data))
-        scored = cls.of_file(scan_columns(shortened, RUN_FIELDS), is_start=is_start)
-        if not scored.file.has_rows or (scored.misshapen.n_fields > RUN_FIELDS).any():
-            return view
-        header = scored.file.header
-        scored.words_after_tag = wide if header is None else wide.filter(wide.line != header[0])
-        return scored
+        file = with_shape(columns, cls.kind) if is_start else columns
+        wide = file.misshapen.longer(RUN_FIELDS)
+        if file.verdict == "rows" and len(wide):
+            data = file.source.data
+            bounds = pairwise([0, *file.line_starts[wide.line - 1].tolist(), len(data)])
+            parts = (_WORDS_AFTER_TAG.sub(rb"\1", data[begin:end], 1) for begin, end in bounds)
+            shortened = replace(file.source, data=b"".join(parts))
+            scored = cls.of_file(scan_columns(shortened, RUN_FIELDS), is_start=is_start)
+            if scored.file.has_rows and not scored.misshapen.longer(RUN_FIELDS):
+                # A header may be too long.
+                is_cut = np.isin(wide.line, scored.file.misshapen.line, invert=True)
+                scored.words_after_tag = wide.filter(is_cut)
+                return scored
+        return cls.of_file(file, is_start=False)
 
     @classmethod
     def of_table(cls, run: Run) -> RunView:
@@ -260,7 +263,7 @@ _VALUES = rf"[+-]?[0-9]++{_B}++{_N}{_B}++"
 """A rank and a score."""
 _WORDS_AFTER_TAG = re.compile(
     # Column 6 is not a number. The words do not end like a row: such a line has two rows.
-    rf"(?m)^(?!#)({_B}*+(?:{_W}{_B}++){{3}}{_VALUES}(?!{_N}{_B}){_W})"
+    rf"(?m)\A({_B}*+(?:{_W}{_B}++){{3}}{_VALUES}(?!{_N}{_B}){_W})"
     rf"(?![^\r\n]*{_B}{_VALUES}{_W}{_B}*+\r?$){_B}++[^\r\n]++".encode()
 )
 

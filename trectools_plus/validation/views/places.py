@@ -173,7 +173,7 @@ NO_PAIRS = Pairs(NO_ROWS, NO_ROWS)
 def places_in_query(query: npt.NDArray[np.integer]) -> Rows:
     """Number the rows of each block of one query: 0, 1, 2, …."""
     places = np.arange(len(query))
-    heads = np.concatenate([np.ones(min(1, len(query)), np.bool_), query[1:] != query[:-1]])
+    heads = np.diff(query.astype(np.int64), prepend=-1) != 0
     return places - np.maximum.accumulate(np.where(heads, places, 0))
 
 
@@ -254,8 +254,8 @@ class Ordered:
     @cached_property
     def heads(self) -> Rows:
         """First place of each query."""
-        changes: Rows = np.flatnonzero(self.query[1:] != self.query[:-1]) + 1
-        return np.concatenate([np.zeros(min(1, len(self.query)), np.int64), changes])
+        heads: Rows = np.flatnonzero(np.diff(self.query.astype(np.int64), prepend=-1))
+        return heads
 
     def first_places(self, n: int) -> Rows:
         """Return the first ``n`` places of each query (all of a shorter query)."""
