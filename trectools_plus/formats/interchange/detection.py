@@ -7,7 +7,7 @@ with each other, so only ``runs convert`` and ``qrels convert`` read them.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any
@@ -16,7 +16,6 @@ import polars as pl
 
 from trectools_plus.errors import FormatError, InputError, UsageError
 from trectools_plus.formats.columns.columns import Columns, scan_columns
-from trectools_plus.formats.columns.decimals import DECIMAL
 from trectools_plus.formats.files.content import FileContent
 from trectools_plus.formats.interchange.arrangement import arrange_table
 from trectools_plus.formats.interchange.json_forms import LISTED, JsonForm, read_json
@@ -26,7 +25,7 @@ from trectools_plus.formats.interchange.names import (
     Kind,
     KindName,
     find_fields,
-    value_of_column,
+    normalize,
 )
 from trectools_plus.formats.interchange.table_files import (
     BLANKS,
@@ -39,6 +38,7 @@ from trectools_plus.formats.interchange.table_files import (
     read_table,
     without_comments,
 )
+from trectools_plus.text import listed
 
 _JSON_START = re.compile(rb"[\s\xef\xbb\xbf]*[\[{]")
 _MAPPING_REMEDY = (
@@ -207,24 +207,23 @@ def _read_headed(
 
 _POSITION = re.compile(r"-?[0-9]+(?:(?:[^\w\s]|_)[1-9])?", re.ASCII)
 """A number of a column, which can be negated or split."""
+_NAME = re.compile(r"(?i)(?!(?:nan?|n/a|inf(?:inity)?|null|nil|none|true|false)$)[^\W\d]")
+"""A word that can name a column."""
 
 
 def _read_mapped(source: FileContent, kind: Kind, columns: ColumnNames) -> HeadedTable:
     """Read a table of which the user names columns, or their numbers.
 
+    Numbers are positions, whatever the names. The first line is then a header if it has words in
+    these columns, and no other line has its query id.
+
     Raises:
         FormatError: If a column does not exist.
     """
-    text = text_of(source)
-    header = find_header(text, lambda names: kind.find(names, columns) is not None)
-    if header and all(map(_POSITION.fullmatch, columns.values())):
-        named = (columns[field] for field in ("score", "rank", "relevance") if field in columns)
-        values = (value_of_column(header.names, name) for name in named)
-        if all(value and re.match(DECIMAL, header.names[value.place]) for value in values):
-            # The line has numbers, and is no header.
-            names = tuple(str(number) for number in range(1, len(header.names) + 1))
-            header = replace(header, line=0, text="", names=names)
-    places = kind.find(header.names, columns) if header else None
+    text, is_numbered = text_of(source), all(map(_POSITION.fullmatch, columns.values()))
+    named = _without_numbers if is_numbered else tuple
+    header = find_header(text, lambda names: kind.find(named(names), columns) is not None)
+    places = kind.find(named(header.names), columns) if header else None
     if not header or not places:
         first = find_header(text, lambda _: True)
         shown = "no table" if first is None else f"columns: {', '.join(first.names[:20])}"
@@ -234,7 +233,24 @@ def _read_mapped(source: FileContent, kind: Kind, columns: ColumnNames) -> Heade
             path=source.path,
             remedy=_MAPPING_REMEDY,
         )
-    return read_table(text, header, places)
+    if not is_numbered:
+        return read_table(text, header, places)
+    if all(_NAME.match(header.names[places[field]]) for field in columns):
+        table = read_table(text, replace(header, names=named(header.names)), places)
+        query = places["query_id"]
+        if header.names[query] not in table.rows[f"c{query + 1}"]:
+            note = f"line {header.line} is read as a header: {listed(header.names, 8)}"
+            return replace(table, notes=(note,))
+    numbers = tuple(str(number) for number in range(1, len(header.names) + 1))
+    rows = replace(header, line=0, text="", names=numbers)
+    return read_table(text, rows, kind.find(numbers, columns))
+
+
+def _without_numbers(names: Sequence[str]) -> tuple[str, ...]:
+    """Return names in which each number is that of its own column."""
+    return tuple(
+        str(number) if normalize(name).isdigit() else name for number, name in enumerate(names, 1)
+    )
 
 
 # Lines without a header.

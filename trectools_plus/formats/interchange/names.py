@@ -95,7 +95,8 @@ RANKS = names_of("rank ranking position pos rank_position")
 TAGS = names_of("tag run run_tag run_id run_name system system_id system_name")
 SYSTEMS = names_of(
     "system system_name system_id system_number model model_name method method_name run run_name "
-    "run_id run_tag tag"
+    "run_id run_tag tag retriever retriever_name ranker ranker_name engine algorithm strategy "
+    "approach pipeline experiment experiment_id experiment_name"
 )
 """Names of the column that says which system found a document."""
 JUDGMENT_TYPES = names_of("type judgment_type aspect criterion criteria dimension facet subtopic")
