@@ -189,12 +189,11 @@ def _find_systems(rows: pl.DataFrame, kind: Kind, columns: Mapping[str, str]) ->
     usual = set(map(normalize, SYSTEMS if kind is RUN else JUDGMENT_TYPES))
     for name, column in columns.items():
         if normalize(name) in usual:
-            n_pairs, n_documents, n_judgments = (
+            n_queries, n_pairs, n_documents, n_judgments = (
                 rows.select("query_id", *further).hash_rows().n_unique()
-                for further in ([column], ["doc_id"], ["doc_id", *kind.required[-1:]])
+                for further in ([], [column], ["doc_id"], ["doc_id", *kind.required[-1:]])
             )
-            is_judged = kind is RUN or n_documents < n_judgments
-            if rows["query_id"].n_unique() < n_pairs and is_judged:
+            if n_queries < n_pairs and (kind is RUN or n_documents < n_judgments):
                 values = rows[column].unique(maintain_order=True).to_list()
                 return f"column {quoted(name)} ({listed(values, 5)})"
     return None

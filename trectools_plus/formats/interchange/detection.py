@@ -25,7 +25,6 @@ from trectools_plus.formats.interchange.names import (
     Kind,
     KindName,
     find_fields,
-    normalize,
 )
 from trectools_plus.formats.interchange.table_files import (
     BLANKS,
@@ -38,7 +37,6 @@ from trectools_plus.formats.interchange.table_files import (
     read_table,
     without_comments,
 )
-from trectools_plus.text import listed
 
 _JSON_START = re.compile(rb"[\s\xef\xbb\xbf]*[\[{]")
 _MAPPING_REMEDY = (
@@ -214,43 +212,38 @@ _NAME = re.compile(r"(?i)(?!(?:nan?|n/a|inf(?:inity)?|null|nil|none|true|false)$
 def _read_mapped(source: FileContent, kind: Kind, columns: ColumnNames) -> HeadedTable:
     """Read a table of which the user names columns, or their numbers.
 
-    Numbers are positions, whatever the names. The first line is then a header if it has words in
-    these columns, and no other line has its query id.
+    Numbers are positions. The first line is then a header if it has only words, and no other line
+    has its query id.
 
     Raises:
         FormatError: If a column does not exist.
     """
-    text, is_numbered = text_of(source), all(map(_POSITION.fullmatch, columns.values()))
-    named = _without_numbers if is_numbered else tuple
+    text = text_of(source)
+    is_numbered = kind.is_complete(columns) and all(map(_POSITION.fullmatch, columns.values()))
+    named = _numbered if is_numbered else tuple
     header = find_header(text, lambda names: kind.find(named(names), columns) is not None)
-    places = kind.find(named(header.names), columns) if header else None
-    if not header or not places:
+    if header is None:
         first = find_header(text, lambda _: True)
-        shown = "no table" if first is None else f"columns: {', '.join(first.names[:20])}"
+        shown = f"columns: {', '.join(first.names[:20])}" if first else "no table"
         raise FormatError(
             f"expected columns {', '.join(map('='.join, columns.items()))}, with a query id, a "
             f"document id, and a score or a rank, or a grade in qrels, but got {shown}",
             path=source.path,
             remedy=_MAPPING_REMEDY,
         )
-    if not is_numbered:
-        return read_table(text, header, places)
-    if all(_NAME.match(header.names[places[field]]) for field in columns):
-        table = read_table(text, replace(header, names=named(header.names)), places)
-        query = places["query_id"]
+    if not is_numbered or all(map(_NAME.match, filter(None, header.names))):
+        places = find_fields(header.names, kind.fields, columns)
+        table, query = read_table(text, header, places), places["query_id"]
+        if not is_numbered:
+            return table
         if header.names[query] not in table.rows[f"c{query + 1}"]:
-            note = f"line {header.line} is read as a header: {listed(header.names, 8)}"
-            return replace(table, notes=(note,))
-    numbers = tuple(str(number) for number in range(1, len(header.names) + 1))
-    rows = replace(header, line=0, text="", names=numbers)
-    return read_table(text, rows, kind.find(numbers, columns))
+            return replace(table, notes=(f"line {header.line} is read as a header",))
+    header = replace(header, line=0, text="", names=_numbered(header.names))
+    return read_table(text, header, find_fields(header.names, kind.fields, columns))
 
 
-def _without_numbers(names: Sequence[str]) -> tuple[str, ...]:
-    """Return names in which each number is that of its own column."""
-    return tuple(
-        str(number) if normalize(name).isdigit() else name for number, name in enumerate(names, 1)
-    )
+def _numbered(names: Sequence[str]) -> tuple[str, ...]:
+    return tuple(str(number) for number, _ in enumerate(names, 1))
 
 
 # Lines without a header.

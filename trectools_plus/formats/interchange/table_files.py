@@ -183,8 +183,9 @@ def read_table(text: str, header: Header, places: Mapping[str, int] | None = Non
     def is_row(line: str) -> bool:
         """Return whether a line has the values of a row, with a number as score or grade."""
         values = _names_in(line, header.separator)
-        numbers = (values[places[name]] for name in VALUES if name in places)
-        return len(values) == len(header.names) and any(re.match(DECIMAL, n) for n in numbers)
+        if len(values) != len(header.names) or header.separator + " " in line:
+            return False
+        return any(re.match(DECIMAL, values[places[name]]) for name in VALUES if name in places)
 
     is_quoted = '"' in body and header.separator != BLANKS
     records = _quoted_records(body, header, is_row) if is_quoted else None
@@ -194,17 +195,18 @@ def read_table(text: str, header: Header, places: Mapping[str, int] | None = Non
     # Empty values at the end of a line are no values.
     further = frame["values"].list.slice(len(header.names)).list.join("")
     is_wide = further.str.contains(r"[^ \t]").fill_null(True)
-    parts = (pl.col("values").list.get(n, null_on_oob=True) for n in range(len(header.names)))
     texts = (
-        part.fill_null("").str.strip_chars(" \t").alias(f"c{number}")
-        for number, part in enumerate(parts, 1)
+        pl.col("values").list.get(place, null_on_oob=True).fill_null("").str.strip_chars(" \t")
+        for place in range(len(header.names))
     )
-    rows = frame.filter(~is_wide).select("line", *texts)
+    rows = frame.filter(~is_wide).select(
+        "line", **{f"c{n}": text for n, text in enumerate(texts, 1)}
+    )
     misshapen = frame.filter(is_wide).with_columns(
         n_fields=pl.col("values").list.len().fill_null(1)
     )
-    hidden = OddLines.of((line, is_row(text), text) for line, _, text in comments.rows())
-    return HeadedTable(header, rows, OddLines.of_frame(misshapen), hidden, places=places)
+    comments = OddLines.of((line, is_row(text), text) for line, _, text in comments.rows())
+    return HeadedTable(header, rows, OddLines.of_frame(misshapen), comments, places=places)
 
 
 def lines_of(text: str, first: int = 1) -> pl.DataFrame:
@@ -337,9 +339,9 @@ def _as_text(source: FileContent, column: pl.Series, is_id: bool) -> pl.Series:
     return column.cast(pl.String, strict=False).fill_null("").str.strip_chars(" \t")
 
 
-def _refused(source: FileContent, why: str, remedy: str | None = None) -> FormatError:
-    return FormatError(
-        f"this Parquet file cannot be read: {why}",
-        path=source.path,
-        remedy=remedy or "write only the columns query_id, doc_id and score or relevance",
-    )
+def _refused(
+    source: FileContent,
+    why: str,
+    remedy: str = "write only the columns query_id, doc_id and score or relevance",
+) -> FormatError:
+    return FormatError(f"this Parquet file cannot be read: {why}", path=source.path, remedy=remedy)
