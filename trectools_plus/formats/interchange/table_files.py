@@ -182,10 +182,11 @@ def read_table(text: str, header: Header, places: Mapping[str, int] | None = Non
 
     def is_row(line: str) -> bool:
         """Return whether a line has the values of a row, with a number as score or grade."""
-        values = _names_in(line, header.separator)
-        if len(values) != len(header.names) or header.separator + " " in line:
+        if header.separator not in line or header.separator + " " in line:  # a sentence
             return False
-        return any(re.match(DECIMAL, values[places[name]]) for name in VALUES if name in places)
+        values = _names_in(line, header.separator)
+        numbers = (values[places[name]] for name in VALUES if name in places)
+        return len(values) == len(header.names) and any(re.match(DECIMAL, n) for n in numbers)
 
     is_quoted = '"' in body and header.separator != BLANKS
     records = _quoted_records(body, header, is_row) if is_quoted else None
