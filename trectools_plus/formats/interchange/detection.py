@@ -219,7 +219,8 @@ def _read_mapped(source: FileContent, kind: Kind, columns: ColumnNames) -> Heade
         FormatError: If a column does not exist.
     """
     text = text_of(source)
-    is_numbered = kind.is_complete(columns) and all(map(_POSITION.fullmatch, columns.values()))
+    # Numbers of fewer columns stand beside names of the header.
+    is_numbered = len(columns) > 2 and all(map(_POSITION.fullmatch, columns.values()))
     named = _numbered if is_numbered else tuple
     header = find_header(text, lambda names: kind.find(named(names), columns) is not None)
     if header is None:
