@@ -131,7 +131,8 @@ class Kind:
 
     def value_in(self, found: Container[str]) -> str | None:
         """Return the field that has the grade or the score, or else the rank, if one was found."""
-        return next((field for field in (self.required[-1], "rank") if field in found), None)
+        fields = filter(self.fields.__contains__, (self.required[-1], "rank"))
+        return next((field for field in fields if field in found), None)
 
     def is_complete(self, found: Container[str]) -> bool:
         """Return whether all fields that a run or qrels need were found."""
