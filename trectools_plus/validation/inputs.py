@@ -130,7 +130,8 @@ def list_runs(
         items = list(runs)
         if not items:
             raise UsageError("no run is given", remedy="pass at least one run")
-        named = [(None, run) for run in ([items] if all(map(is_record, items)) else items)]
+        is_run = not is_frame(items[0]) and all(map(is_record, items))
+        named = [(None, run) for run in ([items] if is_run else items)]
     return [(name, as_run(run, name, load, columns)) for name, run in named]
 
 

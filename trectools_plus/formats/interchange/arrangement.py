@@ -164,14 +164,13 @@ def _add_scores_and_ranks(
 ) -> tuple[pl.DataFrame, tuple[str, ...]]:
     """Return a run with scores and ranks, and the notes on them."""
     if "score" not in frame.columns:
-        frame = frame.with_columns(
-            score=pl.col("rank").str.replace(r"^\+?([0-9]+(?:\.0*)?)$", "-${1}")
-        )
+        # A rank below 0 becomes no number.
+        frame = frame.with_columns(score=pl.col("rank").str.replace(r"^\+?([0-9.-].*)$", "-${1}"))
         notes = (*notes, "the ranks give the order, because there are no scores")
     if "rank" not in frame.columns or (frame["rank"] == "").any():
         ranks = pl.col("value").rank("ordinal", descending=True).over("query_id")
-        values = frame.with_columns(value=parse_column(frame["score"]))
-        frame = values.with_columns(rank=ranks.fill_null(0))
+        scores = parse_column(frame["score"])
+        frame = frame.with_columns(value=scores.fill_null(-np.inf)).with_columns(rank=ranks)
     return frame, notes
 
 
@@ -190,14 +189,13 @@ def _find_systems(rows: pl.DataFrame, kind: Kind, columns: Mapping[str, str]) ->
     usual = set(map(normalize, SYSTEMS if kind is RUN else JUDGMENT_TYPES))
     for name, column in columns.items():
         if normalize(name) in usual:
-            values = rows[column].unique(maintain_order=True)
-            n_pairs, n_documents, n_judgments = (
+            n_queries, n_pairs, n_documents, n_judgments = (
                 rows.select("query_id", *further).hash_rows().n_unique()
-                for further in ([column], ["doc_id"], ["doc_id", *kind.required[-1:]])
+                for further in ([], [column], ["doc_id"], ["doc_id", *kind.required[-1:]])
             )
-            is_told = rows["query_id"].n_unique() < n_pairs and len(values) < rows.height
-            if is_told and (kind is RUN or n_documents < n_judgments):
-                return f"column {quoted(name)} ({listed(values.to_list(), 5)})"
+            if n_queries < n_pairs and (kind is RUN or n_documents < n_judgments):
+                values = rows[column].unique(maintain_order=True).to_list()
+                return f"column {quoted(name)} ({listed(values, 5)})"
     return None
 
 

@@ -7,7 +7,7 @@ with each other, so only ``runs convert`` and ``qrels convert`` read them.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any
@@ -16,7 +16,6 @@ import polars as pl
 
 from trectools_plus.errors import FormatError, InputError, UsageError
 from trectools_plus.formats.columns.columns import Columns, scan_columns
-from trectools_plus.formats.columns.decimals import DECIMAL
 from trectools_plus.formats.files.content import FileContent
 from trectools_plus.formats.interchange.arrangement import arrange_table
 from trectools_plus.formats.interchange.json_forms import LISTED, JsonForm, read_json
@@ -26,7 +25,6 @@ from trectools_plus.formats.interchange.names import (
     Kind,
     KindName,
     find_fields,
-    value_of_column,
 )
 from trectools_plus.formats.interchange.table_files import (
     BLANKS,
@@ -207,34 +205,46 @@ def _read_headed(
 
 _POSITION = re.compile(r"-?[0-9]+(?:(?:[^\w\s]|_)[1-9])?", re.ASCII)
 """A number of a column, which can be negated or split."""
+_NAME = re.compile(r"(?i)(?!(?:nan?|n/a|inf(?:inity)?|null|nil|none|true|false)$)[^\W\d]")
+"""A word that can name a column."""
 
 
 def _read_mapped(source: FileContent, kind: Kind, columns: ColumnNames) -> HeadedTable:
     """Read a table of which the user names columns, or their numbers.
 
+    Numbers are positions. The first line is then a header if it has only words, and no other line
+    has its query id.
+
     Raises:
         FormatError: If a column does not exist.
     """
     text = text_of(source)
-    header = find_header(text, lambda names: kind.find(names, columns) is not None)
-    if header and all(map(_POSITION.fullmatch, columns.values())):
-        named = (columns[field] for field in ("score", "rank", "relevance") if field in columns)
-        values = (value_of_column(header.names, name) for name in named)
-        if all(value and re.match(DECIMAL, header.names[value.place]) for value in values):
-            # The line has numbers, and is no header.
-            names = tuple(str(number) for number in range(1, len(header.names) + 1))
-            header = replace(header, line=0, text="", names=names)
-    places = kind.find(header.names, columns) if header else None
-    if not header or not places:
+    # Numbers of fewer columns stand beside names of the header.
+    is_numbered = len(columns) > 2 and all(map(_POSITION.fullmatch, columns.values()))
+    named = _numbered if is_numbered else tuple
+    header = find_header(text, lambda names: kind.find(named(names), columns) is not None)
+    if header is None:
         first = find_header(text, lambda _: True)
-        shown = "no table" if first is None else f"columns: {', '.join(first.names[:20])}"
+        shown = f"columns: {', '.join(first.names[:20])}" if first else "no table"
         raise FormatError(
             f"expected columns {', '.join(map('='.join, columns.items()))}, with a query id, a "
             f"document id, and a score or a rank, or a grade in qrels, but got {shown}",
             path=source.path,
             remedy=_MAPPING_REMEDY,
         )
-    return read_table(text, header, places)
+    if not is_numbered or all(map(_NAME.match, filter(None, header.names))):
+        places = find_fields(header.names, kind.fields, columns)
+        table, query = read_table(text, header, places), places["query_id"]
+        if not is_numbered:
+            return table
+        if header.names[query] not in table.rows[f"c{query + 1}"]:
+            return replace(table, notes=(f"line {header.line} is read as a header",))
+    header = replace(header, line=0, text="", names=_numbered(header.names))
+    return read_table(text, header, find_fields(header.names, kind.fields, columns))
+
+
+def _numbered(names: Sequence[str]) -> tuple[str, ...]:
+    return tuple(str(number) for number, _ in enumerate(names, 1))
 
 
 # Lines without a header.

@@ -68,13 +68,13 @@ def polars_of(value: Any) -> pl.DataFrame:
     """Return a data frame of any library as one of Polars; mixed values are objects."""
     if isinstance(value, pl.DataFrame):
         return value
-    places = {str(name): place for place, name in reversed([*enumerate(value.columns)])}
-    return pl.DataFrame(
-        [
-            _of_pandas(name, value.iloc[:, places[name]])
-            for name in dict.fromkeys(map(str, value.columns))
-        ]
-    )
+    names = [*map(str, value.columns)]
+    if len(names) > len(set(names)):
+        raise InputError(
+            f"several columns have the same name ({', '.join(names)})",
+            remedy="give each column its own name",
+        )
+    return pl.DataFrame([_of_pandas(name, value.iloc[:, at]) for at, name in enumerate(names)])
 
 
 def _of_pandas(name: str, column: Any) -> pl.Series:
@@ -186,8 +186,8 @@ def _column(name: str, values: Sequence[Any], kind: Kind) -> pl.Series:
     if not wrong:
         whole = (int, np.integer, np.bool_)
         is_whole = name != "score" and all(isinstance(value, whole) for value in values)
-        dtype = pl.String if not numeric else pl.Int64 if is_whole else pl.Float64
-        convert = str if not numeric else int if is_whole else float
+        number = (pl.Int64, int) if is_whole else (pl.Float64, float)
+        dtype, convert = number if numeric else (pl.String, str)
         with suppress(OverflowError):
             return pl.Series(name, list(map(convert, values)), dtype if values else None)
         wrong = [max(values, key=abs)]

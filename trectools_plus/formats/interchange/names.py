@@ -95,7 +95,8 @@ RANKS = names_of("rank ranking position pos rank_position")
 TAGS = names_of("tag run run_tag run_id run_name system system_id system_name")
 SYSTEMS = names_of(
     "system system_name system_id system_number model model_name method method_name run run_name "
-    "run_id run_tag tag"
+    "run_id run_tag tag retriever retriever_name ranker ranker_name engine algorithm strategy "
+    "approach pipeline experiment experiment_id experiment_name"
 )
 """Names of the column that says which system found a document."""
 JUDGMENT_TYPES = names_of("type judgment_type aspect criterion criteria dimension facet subtopic")
@@ -130,7 +131,8 @@ class Kind:
 
     def value_in(self, found: Container[str]) -> str | None:
         """Return the field that has the grade or the score, or else the rank, if one was found."""
-        return next((field for field in (self.required[-1], "rank") if field in found), None)
+        fields = filter(self.fields.__contains__, (self.required[-1], "rank"))
+        return next((field for field in fields if field in found), None)
 
     def is_complete(self, found: Container[str]) -> bool:
         """Return whether all fields that a run or qrels need were found."""

@@ -17,6 +17,7 @@ import polars as pl
 
 from trectools_plus.errors import FormatError
 from trectools_plus.formats.columns.columns import OddLines
+from trectools_plus.formats.columns.decimals import DECIMAL
 from trectools_plus.formats.files import limits
 from trectools_plus.formats.files.content import FileContent
 from trectools_plus.formats.interchange.names import (
@@ -34,6 +35,8 @@ SEPARATORS = {"\t": "TSV", ",": "CSV", ";": "semicolon-separated", "|": "pipe-se
 """The separators that are detected, with the names of the formats."""
 BLANKS = " "
 """Any number of spaces and tabs."""
+VALUES = ("score", "rank", "relevance")
+"""The fields that have a number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +68,7 @@ class HeadedTable:
             column, without blanks around the values; "" for a missing value.
         misshapen: Rows with more values than the header has names, or with quotes that do not
             match.
-        comments: Lines that start with ``#``.
+        comments: Lines that start with ``#``; those that would be rows have a field.
         has_lines: False if the lines of the rows are unknown.
         places: The column of each field, from 0.
         notes: What the reader added or left out.
@@ -175,23 +178,36 @@ def read_table(text: str, header: Header, places: Mapping[str, int] | None = Non
         header: Its header.
         places: The column of each field, from 0.
     """
-    body = "".join(text.split("\n", header.line)[header.line :])
+    body, places = "".join(text.split("\n", header.line)[header.line :]), places or {}
+
+    def is_row(line: str) -> bool:
+        """Return whether a line has the values of a row, with a number as score or grade."""
+        if header.separator not in line or header.separator + " " in line:  # a sentence
+            return False
+        values = _names_in(line, header.separator)
+        numbers = (values[places[name]] for name in VALUES if name in places)
+        return len(values) == len(header.names) and any(re.match(DECIMAL, n) for n in numbers)
+
     is_quoted = '"' in body and header.separator != BLANKS
-    records = _quoted_records(body, header) if is_quoted else None
-    frame, comments = without_comments(_split(body, header) if records is None else records)
+    records = _quoted_records(body, header, is_row) if is_quoted else None
+    frame, comments = without_comments(
+        _split(body, header) if records is None else records, header.separator
+    )
     # Empty values at the end of a line are no values.
     further = frame["values"].list.slice(len(header.names)).list.join("")
     is_wide = further.str.contains(r"[^ \t]").fill_null(True)
-    parts = (pl.col("values").list.get(n, null_on_oob=True) for n in range(len(header.names)))
     texts = (
-        part.fill_null("").str.strip_chars(" \t").alias(f"c{number}")
-        for number, part in enumerate(parts, 1)
+        pl.col("values").list.get(place, null_on_oob=True).fill_null("").str.strip_chars(" \t")
+        for place in range(len(header.names))
     )
-    rows = frame.filter(~is_wide).select("line", *texts)
+    rows = frame.filter(~is_wide).select(
+        "line", **{f"c{n}": text for n, text in enumerate(texts, 1)}
+    )
     misshapen = frame.filter(is_wide).with_columns(
         n_fields=pl.col("values").list.len().fill_null(1)
     )
-    return HeadedTable(header, rows, OddLines.of_frame(misshapen), comments, places=places or {})
+    comments = OddLines.of((line, is_row(text), text) for line, _, text in comments.rows())
+    return HeadedTable(header, rows, OddLines.of_frame(misshapen), comments, places=places)
 
 
 def lines_of(text: str, first: int = 1) -> pl.DataFrame:
@@ -205,9 +221,9 @@ def lines_of(text: str, first: int = 1) -> pl.DataFrame:
     return texts.to_frame().with_row_index("line", first)
 
 
-def without_comments(lines: pl.DataFrame) -> tuple[pl.DataFrame, OddLines]:
-    """Return the lines with data, and the comments."""
-    lines = lines.filter(pl.col("text").str.contains(r"[^ \t\x0b\x0c]"))
+def without_comments(lines: pl.DataFrame, separator: str = "") -> tuple[pl.DataFrame, OddLines]:
+    """Return the lines with more than separators, and the comments."""
+    lines = lines.filter(pl.col("text").str.contains(rf"[^ \t\x0b\x0c{separator}]"))
     is_comment = pl.col("text").str.starts_with("#")
     return lines.filter(~is_comment), OddLines.of_frame(lines.filter(is_comment))
 
@@ -220,10 +236,13 @@ def _split(body: str, header: Header) -> pl.DataFrame:
     return lines_of(body, header.line + 1).with_columns(values=values)
 
 
-def _quoted_records(body: str, header: Header) -> pl.DataFrame | None:
+def _quoted_records(
+    body: str, header: Header, is_row: Callable[[str], bool]
+) -> pl.DataFrame | None:
     """Return ``line, text, values`` of records, whose values in quotes may contain line ends.
 
-    Records without values are left out. ``values`` is null if the quotes are wrong.
+    Records without values are left out. ``values`` is null if the quotes are wrong, for example
+    around lines that are rows.
 
     Returns:
         ``None`` for TSV with quotes that are part of the text.
@@ -237,6 +256,8 @@ def _quoted_records(body: str, header: Header) -> pl.DataFrame | None:
         values: str | None = None
         with suppress(csv.Error):
             values = "\0".join(next(reader))
+        if reader.line_num > start + 1 and any(map(is_row, lines[start + 1 : reader.line_num])):
+            values = None
         if values is None and header.separator == "\t":
             return None
         if values is None or values.strip("\0 \t"):
@@ -319,9 +340,9 @@ def _as_text(source: FileContent, column: pl.Series, is_id: bool) -> pl.Series:
     return column.cast(pl.String, strict=False).fill_null("").str.strip_chars(" \t")
 
 
-def _refused(source: FileContent, why: str, remedy: str | None = None) -> FormatError:
-    return FormatError(
-        f"this Parquet file cannot be read: {why}",
-        path=source.path,
-        remedy=remedy or "write only the columns query_id, doc_id and score or relevance",
-    )
+def _refused(
+    source: FileContent,
+    why: str,
+    remedy: str = "write only the columns query_id, doc_id and score or relevance",
+) -> FormatError:
+    return FormatError(f"this Parquet file cannot be read: {why}", path=source.path, remedy=remedy)

@@ -32,10 +32,11 @@ def at_start(test: Callable[[Any], object]) -> Callable[[TableView], Places]:
     return lambda table: Places(int(bool(test(table))), [table.file.first_line or 1])
 
 
-def is_misnamed(table: TableView) -> bool:
-    """Return whether the name of a file does not match the compression of the content."""
-    named = SUFFIXES.get(Path(table.path).suffix.lower())
-    return table.path != "-" and named != table.file.source.compression
+def misnamed(table: TableView) -> Places:
+    """Return the compression of the content if the name of a file does not match it."""
+    compression = table.file.source.compression
+    is_other = compression != SUFFIXES.get(Path(table.path).suffix.lower()) and table.path != "-"
+    return Places(int(is_other), first={"compression": compression or "none"})
 
 
 def bad_byte(table: TableView) -> Places:
@@ -323,8 +324,8 @@ RULES = (
         "run.txt: warning F112: the compression of the content (gzip) is not that of the name. "
         "Rename the file.",
         "Rename the file",
-        "the compression of the content ({view.file.source.compression}) is not that of the name",
-        is_misnamed,
+        "the compression of the content ({compression}) is not that of the name",
+        misnamed,
     ),
     rule(
         "F111",

@@ -150,13 +150,14 @@ RULES = (
         "error",
         "more than 4 fields; recognises prels with 5 columns",
         "trec_eval stops at such a line; others read part of the document id as the grade.",
-        "qrels.txt:1: error Q102: 5 columns; the document id may contain a space. Write four "
-        "columns on every line, or convert it: trectools-plus qrels convert qrels.txt --columns "
-        "query=COLUMN,doc_id=COLUMN,relevance=COLUMN --output OUT.",
+        "qrels.txt:1: error Q102: 5 columns; the document id may contain a space or "
+        "separator. Write four columns on every line, or convert it: trectools-plus qrels convert "
+        "qrels.txt --columns query=COLUMN,doc_id=COLUMN,relevance=COLUMN --output OUT.",
         "Write four columns on every line",
         Case(
             "error",
-            "{n_fields:column}; the document id may contain a space[ (on {count} lines)]",
+            "{n_fields:column}; the document id may contain a space or separator[ (on {count} "
+            "lines)]",
             long_rows,
             remedy="Write four columns on every line, or convert it: {view.conversion} --columns "
             "query=COLUMN,doc_id=COLUMN,relevance=COLUMN --output OUT",
@@ -461,7 +462,7 @@ RULES = (
         "Keep the rows of one subtopic or type of judgment",
         Case(
             "error",
-            "{view.systems} distinguish several judgments of a document for a query, for example "
+            "{view.systems} distinguishes several judgments of a document for a query, for example "
             "types of judgment",
             lambda qrels: qrels.systems is not None,
         ),

@@ -280,10 +280,10 @@ RULES = (
         "A blank inside a document id shifts all later columns: trec_eval then reads the rank as "
         "the score and gives no warning. It drops all words after the sixth column, so a tag of "
         "several words is cut.",
-        "run.txt:1: error R102: 7 columns; an id or the tag may contain a space. Remove the "
-        "blanks inside ids and tags.",
+        "run.txt:1: error R102: 7 columns; an id or the tag may contain a space or separator. "
+        "Remove the blanks inside ids and tags.",
         "Remove the blanks inside ids and tags, or quote values that contain the separator",
-        "{n_fields:column}; an id or the tag may contain a space[ (on {count} lines)]",
+        "{n_fields:column}; an id or the tag may contain a space or separator[ (on {count} lines)]",
         lambda run: long_rows(run) or run.words_after_tag,
         blocks=lambda run: None if len(long_rows(run)) else False,
         drop_in="scores",

@@ -239,7 +239,7 @@ class TableView:
         """The column of each field, as ``--columns`` names it, for messages."""
         fields = KINDS[self.kind].columns
         names = self.origin.columns if self.origin else dict(zip(fields, "123456", strict=False))
-        return {field: quote(name) for field, name in names.items()}
+        return {field: quote(names.get(field, field)) for field in fields}
 
     @property
     def misshapen(self) -> OddLines:
@@ -253,8 +253,10 @@ class TableView:
     def commented_out_rows(self) -> OddLines:
         """Comment lines that would be rows if '#' did not begin a comment."""
         comments = self.file.comments
-        if self.kind == "testset" or self.origin:
+        if self.kind == "testset":
             return NO_ODD_LINES
+        if self.origin:
+            return comments.filter(comments.n_fields > 0)
         if self.kind == "topics":
             return comments.filter(["\t" in text for text in comments.text])
         return comments.filter([is_row(text.lstrip("#"), self.kind) for text in comments.text])
