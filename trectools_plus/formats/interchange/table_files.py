@@ -69,6 +69,7 @@ class HeadedTable:
         has_lines: False if the lines of the rows are unknown.
         places: The column of each field, from 0.
         notes: What the reader added or left out.
+        unjudged: Queries without judgments.
     """
 
     header: Header
@@ -78,6 +79,7 @@ class HeadedTable:
     has_lines: bool = True
     places: Mapping[str, int] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    unjudged: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
