@@ -186,7 +186,7 @@ def test_columns_map_any_table(tmp_path: Path, text: str, columns: dict[str, str
             "columns: q, _id, _score, extra",
         ),
         (ROWS.replace("_score", "s"), {"query": "q", "doc_id": "_id"}, "or a rank"),
-        ("[1]", MAPPING, "expected an object"),
+        ("[1]", MAPPING, "no query id"),
         ('[{"q": 1}]', MAPPING, "no query id"),
         ("", MAPPING, "no table"),
     ],

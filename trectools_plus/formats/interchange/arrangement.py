@@ -70,7 +70,7 @@ def arrange_table(
         notes,
         left_out=tuple(further),
         repeated=next(unclear, ""),
-        is_partly_judged=bool(unjudged),
+        note="figures are those of the other judgments" if unjudged else "",
         columns={**names, **columns},
         has_lines=table.has_lines,
         systems=_find_systems(frame, kind, {names.get("tag", ""): "tag", **further}),
@@ -119,16 +119,16 @@ def _judged(table: HeadedTable, columns: ColumnNames, value: str) -> tuple[pl.Da
             for field, place in table.places.items()
         }
     )
-    is_null = value == "relevance" and not table.header.separator
-    has_unrated = is_null or normalize(names[table.places[value]]) == "rating"
+    is_judged = value == "relevance" and not table.header.separator  # not rows of text
+    has_unrated = is_judged or normalize(names[table.places[value]]) == "rating"
     rated = frame.filter(pl.col(value) != "") if has_unrated else frame
-    notes: list[str] = []
-    if n_unrated := frame.height - rated.height:
-        rows = plural(n_unrated, "row")
-        notes.append(f"{rows} without a rating left out, because they are not judged")
-    if queries := table.unjudged:
-        notes.append(f"queries without judgments left out: {listed(queries, 5)}")
-    return rated, notes
+    unrated = plural(frame.height - rated.height, "row")
+    notes = {
+        f"{unrated} without a rating left out, because they are not judged": len(frame)
+        > len(rated),
+        f"queries without judgments left out: {listed(table.empty, 5)}": is_judged and table.empty,
+    }
+    return rated, [note for note, applies in notes.items() if applies]
 
 
 def _value(

@@ -135,12 +135,12 @@ def _read_json(source: FileContent, kind: Kind, columns: ColumnNames | None) -> 
     return read_json(text_of(source), source.path, kind, columns, forms)
 
 
-def json_problem(source: FileContent, kind: KindName) -> tuple[str, str | None, int | None] | None:
-    """Return why a JSON file cannot be read, what to do, and the line, if they are known."""
+def json_problem(source: FileContent, kind: KindName) -> UnknownFormError | None:
+    """Return the error of a JSON file that cannot be read."""
     try:
         _read_json(source, KINDS[kind], None)
     except UnknownFormError as error:
-        return error.what, error.remedy, error.line
+        return error
     return None
 
 

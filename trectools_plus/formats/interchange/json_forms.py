@@ -28,7 +28,6 @@ from trectools_plus.errors import FormatError, InputError
 from trectools_plus.formats.columns.decimals import DECIMAL
 from trectools_plus.formats.interchange.names import (
     QUERY_IDS,
-    RUN,
     SYSTEMS,
     ColumnNames,
     Fields,
@@ -88,6 +87,7 @@ _NUMBER = re.compile(f"{DECIMAL}|True$|False$")
 _SYSTEMS = {*map(normalize, SYSTEMS)}
 LISTED = "listed documents have grade 1"
 """The note on qrels that list relevant documents."""
+_NOT_JSON = (ValueError, RecursionError)
 _STRING = re.compile(r'"(?:[^"\\]|\\.)*+"(\s*+:\s*+(?=[-0-9NIn"]))?')
 """A string, and the colon before a value of one word if it is a key."""
 
@@ -111,36 +111,23 @@ def read_json(
     Raises:
         UnknownFormError: If it is not JSON, or has another form; with the line and the reason.
     """
-    reader, line = _Reader(kind, columns or {}, forms), 1
+    reader, line, problem = _Reader(kind, columns or {}, forms), 1, ""
     try:
-        documents = [(1, decode_json(text))]
-    except (ValueError, RecursionError) as error:
-        documents, text = _lines_of(text, path, error), ""
-    try:
-        for line, document in documents:
-            reader.add_document(line, document)
+        try:
+            reader.add_document(line, decode_json(text))
+        except _NOT_JSON as error:
+            problem = str(error)
+            for line, row in enumerate(text.split("\n"), 1):
+                if row.strip():
+                    reader.add_document(line, decode_json(row))
+            text = ""
         return reader.table(text)
+    except _NOT_JSON as error:
+        # A document over several lines fails on the first one too.
+        what = f"not JSON: {str(error).partition(':')[0] if reader.rows else problem}"
+        raise UnknownFormError(what, path=path, line=line, remedy="write the file again") from None
     except InputError as error:
         raise UnknownFormError(error.what, path=path, line=line, remedy=error.remedy) from None
-
-
-def _lines_of(text: str, path: str, error: Exception) -> list[tuple[int, Any]]:
-    """Return the values of JSON Lines, with their line numbers."""
-    values: list[tuple[int, Any]] = []
-    for number, line in enumerate(text.split("\n"), 1):
-        if line.strip():
-            try:
-                values.append((number, decode_json(line)))
-            except (ValueError, RecursionError) as of_line:
-                error = of_line if values else error  # of a document over several lines
-                line_in_text = getattr(error, "lineno", 1)
-                raise UnknownFormError(
-                    f"not JSON ({str(error).partition(':')[0]})",
-                    path=path,
-                    line=max(number, line_in_text),
-                    remedy="write the file again",
-                ) from None
-    return values
 
 
 def _by_name(item: dict[str, Any]) -> dict[str, Any]:
@@ -156,10 +143,8 @@ class _Reader:
         own = {name: (key,) for name, key in self.keys.items() if name in kind.fields}
         ids = (*kind.fields["doc_id"], "id", "psg_id")
         fields: Fields = {**kind.fields, **own}
-        of_results: Fields = {
-            **{**kind.fields, "query_id": _IDS[:-1], "doc_id": ids, "model": SYSTEMS},
-            **own,
-        }
+        names = {"query_id": _IDS[:-1], "doc_id": ids, "model": SYSTEMS}
+        of_results: Fields = {**kind.fields, **names, **own}
         # Most objects have the same keys.
         self.find_row = lru_cache(256)(lambda names: find_fields(names, fields))
         self.find_result = lru_cache(256)(lambda names: find_fields(names, of_results))
@@ -181,7 +166,7 @@ class _Reader:
             for item in queries if isinstance(queries, list) else [queries]:
                 self.add(line, item)
             return
-        for item in (queries, next(iter(queries.values()), None)):
+        for item in [queries, *queries.values()][:2]:
             if isinstance(item, dict) and self.kind.is_complete(self.find_row(tuple(item))):
                 raise InputError(
                     "the keys are names of columns, not ids of queries",
@@ -197,8 +182,8 @@ class _Reader:
         names = _by_name(root)
         for form in self.forms:
             if (key := normalize(form.queries)) and key in names:
+                self._results_of(root)  # refuses what is incomplete
                 self.form = form
-                _refuse_incomplete(names)
                 return form.values(root, names[key])
         if isinstance(names.get("schema"), dict) and isinstance(names.get("data"), list):
             return names["data"]  # orient="table" of pandas
@@ -229,12 +214,12 @@ class _Reader:
             results = self._results_of(item)
             if results is None:
                 raise self._unknown(item)
+            inner = item.get("metadata")
+            fields = item | inner if isinstance(inner, dict) else item
             systems = {
-                name: _text(value)
-                for part in (item, item.get("metadata"))
-                if isinstance(part, dict)
-                for name, value in part.items()
-                if normalize(name) in _SYSTEMS and not _is_nested(value)
+                name: str(value)
+                for name, value in fields.items()
+                if normalize(name) in _SYSTEMS and isinstance(value, str | int)
             }
             item, query_id = results, query_id or self._query_of(item)
         if not item:
@@ -262,7 +247,12 @@ class _Reader:
     def _results_of(self, item: Any) -> Any:
         """Return the results in an object, or in the response inside of it."""
         names = _by_name(item)
-        _refuse_incomplete(names)
+        for part in (names, *map(names.get, ("shards", "responseheader"))):
+            if isinstance(part, dict) and any(map(_by_name(part).get, _INCOMPLETE)):
+                raise InputError(
+                    "an incomplete response (timed out, partial results, or failures)",
+                    remedy="search again",
+                )
         for key, form in self.marks.items():
             results = names.get(key)
             if isinstance(results, dict) and not _is_flat(results):
@@ -375,7 +365,7 @@ class _Reader:
             has_lines=has_lines,
             places=places,
             notes=notes,
-            unjudged=() if self.kind is RUN else tuple(self.empty),
+            empty=self.empty,
         )
 
     def _lines_in(self, text: str) -> tuple[Sequence[int], bool]:
@@ -388,17 +378,6 @@ class _Reader:
         pairs = [bisect(ends, key) + 1 for key in keys]
         is_known = len(pairs) == len(lines)
         return pairs if is_known else lines, is_known
-
-
-def _refuse_incomplete(names: dict[str, Any]) -> None:
-    for part in (names, *map(names.get, ("shards", "responseheader"))):
-        if isinstance(part, dict) and any(
-            part[key] for key in part if normalize(key) in _INCOMPLETE
-        ):
-            raise InputError(
-                "an incomplete response (timed out, partial results, or failures)",
-                remedy="search again",
-            )
 
 
 def _is_nested(value: Any) -> bool:

@@ -69,7 +69,7 @@ class HeadedTable:
         has_lines: False if the lines of the rows are unknown.
         places: The column of each field, from 0.
         notes: What the reader added or left out.
-        unjudged: Queries without judgments.
+        empty: Queries without results or judgments.
     """
 
     header: Header
@@ -79,7 +79,7 @@ class HeadedTable:
     has_lines: bool = True
     places: Mapping[str, int] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
-    unjudged: tuple[str, ...] = ()
+    empty: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -225,12 +225,6 @@ class TableView:
         return "; ".join(["", *self.origin.notes]) if self.origin else ""
 
     @property
-    def note_on_unjudged(self) -> str:
-        """The note on figures if documents or queries without judgments were left out."""
-        is_partly_judged = self.origin and self.origin.is_partly_judged
-        return "figures are those of the other judgments" if is_partly_judged else ""
-
-    @property
     def name(self) -> str:
         """The file's name without its folders, for messages."""
         return Path(self.path).name or self.path
