@@ -210,7 +210,7 @@ class _Reader:
             self.rows.append((line, row))
             return
         systems: dict[str, str] = {}
-        if isinstance(item, dict) and (query_id is None or not _is_flat(item)):
+        if isinstance(item, dict) and (query_id is None or any(map(_is_nested, item.values()))):
             results = self._results_of(item)
             if results is None:
                 raise self._unknown(item)
@@ -255,9 +255,9 @@ class _Reader:
                 )
         for key, form in self.marks.items():
             results = names.get(key)
-            if isinstance(results, dict) and not _is_flat(results):
+            if isinstance(results, dict) and any(map(_is_nested, results.values())):
                 return self._results_of(results)
-            if not isinstance(results, list | dict):
+            if not _is_nested(results):
                 continue
             if values := _VALUE_LISTS & names.keys() | self._lists_beside(names, key):
                 raise InputError(
@@ -382,10 +382,6 @@ class _Reader:
 
 def _is_nested(value: Any) -> bool:
     return isinstance(value, list | dict)
-
-
-def _is_flat(item: dict[str, Any]) -> bool:
-    return not any(map(_is_nested, item.values()))
 
 
 def _text(value: Any) -> str:
