@@ -95,17 +95,13 @@ def accept_run(
 
     Raises:
         FindingsError: If it has an error that blocks scoring.
-        FormatError: If it has no rows, or a column may name several systems.
+        FormatError: If a column may name several systems.
     """
     refuse_several_systems(view)
     if qrels is not None:
         view.other_query_ids = frozenset(qrels.query_ids)
     findings = check_view(view)
     refuse_errors(findings, strict_input=strict_input)
-    if not view.n_rows:  # JSON whose queries have no results
-        raise FormatError(
-            "no data rows", path=view.path, remedy="check whether the job stopped before writing"
-        )
     pair = [] if qrels is None else check_pair_view(PairView(view, qrels))
     on_ids = [one for one in pair if not accepts_unjudged or one.code != NOTHING_JUDGED]
     refuse_errors(on_ids, strict_input=strict_input)
@@ -291,7 +287,7 @@ def _convert(
     refuse_errors(findings)
     notes = list(origin.notes)
     if origin.left_out:
-        notes.append(f"not converted: {', '.join(origin.left_out)}")
+        notes.append(f"not converted: {listed(origin.left_out, 50)}")
     if len(tags) > 1:
         notes.append(f"the tag {name} replaces the tags {listed(tags)}")
     notes += notes_on_findings(one for one in findings if one.code not in _FORM_CODES)

@@ -154,7 +154,7 @@ class Rule:
             count=count,
             lines=tuple(map(int, places.lines[: None if view.every_line else LINES_KEPT])),
             total=places.first.get("total"),
-            note=case.note,
+            note=sentence(case.note, values),
             drop_in=case.drop_in or self.drop_in,
         )
 

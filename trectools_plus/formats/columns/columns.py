@@ -177,6 +177,7 @@ class Origin:
         columns: The column of each field, as the option ``--columns`` names it.
         repeated: The name of a column of which there are several, so that a field is not clear.
         has_lines: False if the lines of the rows are unknown.
+        note: The note on figures if documents or queries without judgments were left out.
         systems: The column that may name the system of each row, or in qrels the type of judgment,
             with its values, if there are several.
     """
@@ -186,6 +187,7 @@ class Origin:
     left_out: tuple[str, ...] = ()
     columns: Mapping[str, str] = field(default_factory=dict)
     repeated: str = ""
+    note: str = ""
     has_lines: bool = True
     systems: str | None = None
 

@@ -49,7 +49,8 @@ def arrange_table(
     value = kind.value_in(names)
     assert value is not None
     required = ("query_id", "doc_id", value)
-    frame, notes = _judged(table, columns, value)
+    frame, unjudged = _judged(table, columns, value)
+    notes = (*table.notes, *unjudged)
     frame, incomplete = _split_incomplete(frame, table, required)
     if kind is RUN:
         frame, notes = _add_scores_and_ranks(frame, notes)
@@ -69,6 +70,7 @@ def arrange_table(
         notes,
         left_out=tuple(further),
         repeated=next(unclear, ""),
+        note="figures are those of the other judgments" if unjudged else "",
         columns={**names, **columns},
         has_lines=table.has_lines,
         systems=_find_systems(frame, kind, {names.get("tag", ""): "tag", **further}),
@@ -107,10 +109,8 @@ def _as_columns(source: FileContent, kind: Kind, frame: pl.DataFrame, header: He
     )
 
 
-def _judged(
-    table: HeadedTable, columns: ColumnNames, value: str
-) -> tuple[pl.DataFrame, tuple[str, ...]]:
-    """Return the rows with the values of fields, except those without a rating, and the notes."""
+def _judged(table: HeadedTable, columns: ColumnNames, value: str) -> tuple[pl.DataFrame, list[str]]:
+    """Return the rows with the values of fields, and notes on what is not judged: no rating."""
     names = table.header.names
     values = {field: value_of_column(names, name) for field, name in columns.items()}
     frame = table.rows.with_columns(
@@ -119,11 +119,16 @@ def _judged(
             for field, place in table.places.items()
         }
     )
-    is_rated = (frame[value] != "") | (normalize(names[table.places[value]]) != "rating")
-    rated = frame.filter(is_rated)
-    n_unrated = frame.height - rated.height
-    note = f"{plural(n_unrated, 'row')} without a rating left out, because they are not judged"
-    return rated, (*table.notes, note) if n_unrated else table.notes
+    is_judged = value == "relevance" and not table.header.separator  # not rows of text
+    has_unrated = is_judged or normalize(names[table.places[value]]) == "rating"
+    rated = frame.filter(pl.col(value) != "") if has_unrated else frame
+    unrated = plural(frame.height - rated.height, "row")
+    notes = {
+        f"{unrated} without a rating left out, because they are not judged": len(frame)
+        > len(rated),
+        f"queries without judgments left out: {listed(table.empty, 5)}": is_judged and table.empty,
+    }
+    return rated, [note for note, applies in notes.items() if applies]
 
 
 def _value(

@@ -14,11 +14,16 @@ from typing import Any
 
 import polars as pl
 
-from trectools_plus.errors import FormatError, InputError, UsageError
+from trectools_plus.errors import FormatError, UsageError
 from trectools_plus.formats.columns.columns import Columns, scan_columns
 from trectools_plus.formats.files.content import FileContent
 from trectools_plus.formats.interchange.arrangement import arrange_table
-from trectools_plus.formats.interchange.json_forms import LISTED, JsonForm, read_json
+from trectools_plus.formats.interchange.json_forms import (
+    LISTED,
+    JsonForm,
+    UnknownFormError,
+    read_json,
+)
 from trectools_plus.formats.interchange.names import (
     KINDS,
     ColumnNames,
@@ -121,27 +126,19 @@ def text_of(source: FileContent) -> str:
 # JSON.
 
 
-class UnknownFormError(FormatError):
-    """A file is JSON, but no run and no qrels in a known form."""
-
-
 def _read_json(source: FileContent, kind: Kind, columns: ColumnNames | None) -> HeadedTable | None:
     if _JSON_START.match(source.head) is None:
         return None
     forms = [form for form in FORMATS if isinstance(form, JsonForm)]
-    try:
-        return read_json(text_of(source), kind, columns, forms)
-    except InputError as error:
-        remedy = error.remedy or _MAPPING_REMEDY
-        raise UnknownFormError(error.what, path=source.path, remedy=remedy) from None
+    return read_json(text_of(source), source.path, kind, columns, forms)
 
 
-def json_problem(source: FileContent, kind: KindName) -> tuple[str, str | None] | None:
-    """Return why a JSON file cannot be read, and what to do if that is known."""
+def json_problem(source: FileContent, kind: KindName) -> UnknownFormError | None:
+    """Return the error of a JSON file that cannot be read."""
     try:
         _read_json(source, KINDS[kind], None)
     except UnknownFormError as error:
-        return error.what, error.remedy
+        return error
     return None
 
 

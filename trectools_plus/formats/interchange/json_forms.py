@@ -24,18 +24,20 @@ from typing import Any
 
 import polars as pl
 
-from trectools_plus.errors import InputError
+from trectools_plus.errors import FormatError, InputError
+from trectools_plus.formats.columns.decimals import DECIMAL
 from trectools_plus.formats.interchange.names import (
     QUERY_IDS,
+    SYSTEMS,
     ColumnNames,
     Fields,
     Kind,
     find_fields,
     normalize,
 )
-from trectools_plus.formats.interchange.table_files import Format, HeadedTable, headed
+from trectools_plus.formats.interchange.table_files import MAX_COLUMNS, Format, HeadedTable, headed
 from trectools_plus.formats.jsonl import decode_json
-from trectools_plus.text import listed
+from trectools_plus.text import listed, show
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,48 +80,54 @@ _IDS = (*(name for name in map(normalize, QUERY_IDS) if name not in _TEXTS), "id
 _NAME_KEYS = (
     "name the keys of a result: --columns query=KEY,doc_id=KEY,score=KEY (or relevance=KEY)"
 )
-_SPLIT = "write {query_id: {doc_id: value}}, and several runs to a file each"
+_SPLIT = "write {query_id: {doc_id: value}} without further levels, and several runs to a file each"
+_INCOMPLETE = {"timedout", "failed", "failures", "partialresults", "terminatedearly"}
+"""Keys of a response that lacks results, or of its ``_shards`` or ``responseHeader``."""
+_NUMBER = re.compile(f"{DECIMAL}|True$|False$")
+_SYSTEMS = {*map(normalize, SYSTEMS)}
 LISTED = "listed documents have grade 1"
 """The note on qrels that list relevant documents."""
-_PAIR = re.compile(r'"(?:[^"\\]|\\.)*"\s*:\s*(?:-?[0-9][0-9.eE+-]*|NaN|-?Infinity|null|")')
+_NOT_JSON = (ValueError, RecursionError)
+_STRING = re.compile(r'"(?:[^"\\]|\\.)*+"(\s*+:\s*+(?=[-0-9NIn"]))?')
+"""A string, and the colon before a value of one word if it is a key."""
+
+
+class UnknownFormError(FormatError):
+    """A file is JSON, but no run and no qrels in a known form."""
 
 
 def read_json(
-    text: str, kind: Kind, columns: ColumnNames | None, forms: Sequence[JsonForm]
+    text: str, path: str, kind: Kind, columns: ColumnNames | None, forms: Sequence[JsonForm]
 ) -> HeadedTable:
     """Read a run or qrels.
 
     Args:
         text: The document, or objects of which each is on one line.
+        path: The file.
         kind: The kind of file, which decides the names of fields.
         columns: The keys of some fields.
         forms: The forms, in the order in which their keys are looked for.
 
     Raises:
-        InputError: If it is not JSON, or has another form; with the reason.
+        UnknownFormError: If it is not JSON, or has another form; with the line and the reason.
     """
-    reader = _Reader(kind, columns or {}, forms)
+    reader, line, problem = _Reader(kind, columns or {}, forms), 1, ""
     try:
-        documents = [(1, decode_json(text))]
-    except (ValueError, RecursionError) as error:
-        documents, text = _lines_of(text, error), ""
-    for line, document in documents:
-        reader.add_document(line, document)
-    return reader.table(text)
-
-
-def _lines_of(text: str, error: Exception) -> list[tuple[int, Any]]:
-    """Return the values of JSON Lines, with their line numbers."""
-    values: list[tuple[int, Any]] = []
-    for number, line in enumerate(text.split("\n"), 1):
-        if line.strip():
-            try:
-                values.append((number, decode_json(line)))
-            except (ValueError, RecursionError):
-                raise InputError(
-                    f"line {number} is not JSON" if values else f"not JSON: {error}"
-                ) from None
-    return values
+        try:
+            reader.add_document(line, decode_json(text))
+        except _NOT_JSON as error:
+            problem = str(error)
+            for line, row in enumerate(text.split("\n"), 1):
+                if row.strip():
+                    reader.add_document(line, decode_json(row))
+            text = ""
+        return reader.table(text)
+    except _NOT_JSON as error:
+        # A document over several lines fails on the first one too.
+        what = f"not JSON: {str(error).partition(':')[0] if reader.rows else problem}"
+        raise UnknownFormError(what, path=path, line=line, remedy="write the file again") from None
+    except InputError as error:
+        raise UnknownFormError(error.what, path=path, line=line, remedy=error.remedy) from None
 
 
 def _by_name(item: dict[str, Any]) -> dict[str, Any]:
@@ -135,7 +143,8 @@ class _Reader:
         own = {name: (key,) for name, key in self.keys.items() if name in kind.fields}
         ids = (*kind.fields["doc_id"], "id", "psg_id")
         fields: Fields = {**kind.fields, **own}
-        of_results: Fields = {**kind.fields, "query_id": _IDS[:-1], "doc_id": ids, **own}
+        names = {"query_id": _IDS[:-1], "doc_id": ids, "model": SYSTEMS}
+        of_results: Fields = {**kind.fields, **names, **own}
         # Most objects have the same keys.
         self.find_row = lru_cache(256)(lambda names: find_fields(names, fields))
         self.find_result = lru_cache(256)(lambda names: find_fields(names, of_results))
@@ -145,31 +154,47 @@ class _Reader:
             normalize(mark) for form in forms for mark in (form.run, form.qrels) if mark
         }
         self.form = JsonForm("JSON", "")
-        self.n_listed = self.n_queries = 0
+        self.n_listed = 0
+        self.empty: list[str] = []
         self.has_own_ids: set[bool] = set()
         self.rows: list[tuple[int, dict[str, str]]] = []
 
     def add_document(self, line: int, root: Any) -> None:
         """Add rows, the results of a query, or a dictionary of queries."""
         queries = self._queries_of(root) if isinstance(root, dict) else root
-        if isinstance(queries, dict):
-            for key, value in queries.items():
-                self.add(line, value, key)
-            if len(self.has_own_ids) > 1:
-                raise InputError("expected {query_id: {doc_id: value}}", remedy=_NAME_KEYS)
+        if not isinstance(queries, dict):
+            for item in queries if isinstance(queries, list) else [queries]:
+                self.add(line, item)
             return
-        for item in queries if isinstance(queries, list) else [queries]:
-            self.add(line, item)
+        for item in [queries, *queries.values()][:2]:
+            if isinstance(item, dict) and self.kind.is_complete(self.find_row(tuple(item))):
+                raise InputError(
+                    "the keys are names of columns, not ids of queries",
+                    remedy="write a list of objects, as pandas does with orient='records'",
+                )
+        for key, value in queries.items():
+            self.add(line, value, key)
+        if len(self.has_own_ids) > 1:
+            raise InputError("expected {query_id: {doc_id: value}}", remedy=_NAME_KEYS)
 
     def _queries_of(self, root: dict[str, Any]) -> Any:
         """Return the queries or rows of an object: a list, or a dictionary of ids and results."""
         names = _by_name(root)
         for form in self.forms:
             if (key := normalize(form.queries)) and key in names:
+                self._results_of(root)  # refuses what is incomplete
                 self.form = form
                 return form.values(root, names[key])
+        if isinstance(names.get("schema"), dict) and isinstance(names.get("data"), list):
+            return names["data"]  # orient="table" of pandas
         is_query = self._row_of(root) is not None or self._results_of(root) is not None
-        return [root] if is_query else root
+        return root if not is_query and all(map(_is_nested, root.values())) else [root]
+
+    def _unknown(self, item: Any) -> InputError:
+        """Return the error for an object that is no row, and has no results."""
+        shown = f"the fields ({listed([*item], 8)})" if isinstance(item, dict) else show(item)
+        what = f"no query id, document id and {self.value}, or results, in {shown}"
+        return InputError(what, remedy=f"{_SPLIT}, or {_NAME_KEYS}")
 
     def add(self, line: int, item: Any, query_id: str | None = None) -> None:
         """Add a row, or the results of a query.
@@ -180,25 +205,27 @@ class _Reader:
             query_id: The key of the results in a dictionary.
         """
         if not isinstance(item, dict if query_id is None else list | dict):
-            raise InputError(
-                f"expected an object with results but got no query id or documents on line {line}",
-                remedy=_NAME_KEYS,
-            )
+            raise self._unknown(item)
         if query_id is None and (row := self._row_of(item)):
             self.rows.append((line, row))
             return
-        if isinstance(item, dict) and (query_id is None or not _is_flat(item)):
+        systems: dict[str, str] = {}
+        if isinstance(item, dict) and (query_id is None or any(map(_is_nested, item.values()))):
             results = self._results_of(item)
             if results is None:
-                where = f"on line {line}" if query_id is None else f"in query {query_id!r}"
-                raise InputError(
-                    f"no query id and documents in the fields {where} ({listed([*item], 8)})",
-                    remedy=_SPLIT,
-                )
+                raise self._unknown(item)
+            inner = item.get("metadata")
+            fields = item | inner if isinstance(inner, dict) else item
+            systems = {
+                name: str(value)
+                for name, value in fields.items()
+                if normalize(name) in _SYSTEMS and isinstance(value, str | int)
+            }
             item, query_id = results, query_id or self._query_of(item)
-        self.n_queries += 1
+        if not item:
+            self.empty.append(query_id or "")
         for position, result in enumerate(item.items() if isinstance(item, dict) else item, 1):
-            self._add_result(line, query_id, result, position)
+            self._add_result(line, query_id, result, position, systems)
 
     def _row_of(self, item: Any) -> dict[str, str] | None:
         """Return the texts of a row, without ranks if there are scores; ``None`` for others.
@@ -207,28 +234,30 @@ class _Reader:
         """
         names = tuple(item)
         places = self.find_row(names)
-        is_row = not any(isinstance(item[names[at]], list | dict) for at in places.values())
+        is_row = not any(_is_nested(item[names[at]]) for at in places.values())
         if not (is_row and self.kind.is_complete(places)):
             return None
         rank = names[places["rank"]] if "rank" in places and self.value in places else None
         return {
             name: _text(value)
             for name, value in item.items()
-            if name != rank and not isinstance(value, list | dict)
+            if name != rank and not _is_nested(value)
         }
 
     def _results_of(self, item: Any) -> Any:
         """Return the results in an object, or in the response inside of it."""
-        names, shards = _by_name(item), item.get("_shards")
-        if item.get("timed_out") or (isinstance(shards, dict) and shards.get("failed")):
-            raise InputError(
-                "an incomplete response (timed_out, or failed shards)", remedy="search again"
-            )
+        names = _by_name(item)
+        for part in (names, *map(names.get, ("shards", "responseheader"))):
+            if isinstance(part, dict) and any(map(_by_name(part).get, _INCOMPLETE)):
+                raise InputError(
+                    "an incomplete response (timed out, partial results, or failures)",
+                    remedy="search again",
+                )
         for key, form in self.marks.items():
             results = names.get(key)
-            if isinstance(results, dict) and not _is_flat(results):
+            if isinstance(results, dict) and any(map(_is_nested, results.values())):
                 return self._results_of(results)
-            if not isinstance(results, list | dict):
+            if not _is_nested(results):
                 continue
             if values := _VALUE_LISTS & names.keys() | self._lists_beside(names, key):
                 raise InputError(
@@ -249,14 +278,19 @@ class _Reader:
         if not all(isinstance(result, str | int) for result in names[mark]):
             return set()
         ids = {key for key, form in self.marks.items() if not form.arrange} | _JUDGED_LISTS
+        inner = (_by_name(value) for value in names.values() if isinstance(value, dict))
+        beside = {name: value for part in (*inner, names) for name, value in part.items()}
         return {
             name
-            for name, items in names.items()
+            for name, items in beside.items()
             if name != mark
             and items
-            and isinstance(items, list | dict)
+            and _is_nested(items)
             and (name in ids or (len(items) == len(names[mark]) and name not in self.all_marks))
-            and all(isinstance(item, str | int if name in ids else int | float) for item in items)
+            and all(
+                isinstance(item, str | int) if name in ids else _NUMBER.match(str(item))
+                for item in items
+            )
         }
 
     def _query_of(self, item: Any) -> str | None:
@@ -269,13 +303,15 @@ class _Reader:
         values = (item.get(self.keys.get("query_id")), *ids, *texts)
         return next((str(value) for value in values if isinstance(value, str | int)), None)
 
-    def _add_result(self, line: int, query_id: str | None, item: Any, position: int) -> None:
+    def _add_result(
+        self, line: int, query_id: str | None, item: Any, position: int, systems: dict[str, str]
+    ) -> None:
         """Add a document with a value, or one that is listed: it has a rank, and is relevant."""
         values = self._values_of(item, query_id)
         self.has_own_ids.add("query_id" in values)
         if query_id is None and "query_id" not in values:
             raise InputError(
-                f"results without a query id on line {line}, as of Elasticsearch's _search",
+                "results without a query id, as of Elasticsearch's _search",
                 remedy="write {query_id: response} for the response of each query, or fetch the "
                 "run: trectools-plus runs fetch --engine elasticsearch",
             )
@@ -284,10 +320,8 @@ class _Reader:
         elif "rank" not in values:
             self.n_listed += 1
             values |= {"rank": str(position)} if "rank" in self.kind.fields else {self.value: "1"}
-        values = {"query_id": query_id or "", **values}
-        # Without a rating, a document is not judged.
-        keys = {"relevance": "rating", **self.keys}
-        self.rows.append((line, {keys.get(name, name): values[name] for name in values}))
+        values = {"query_id": query_id or "", **systems, **values}
+        self.rows.append((line, {self.keys.get(name, name): values[name] for name in values}))
 
     def _values_of(self, item: Any, query_id: str | None) -> dict[str, str]:
         """Return the fields of a result."""
@@ -311,7 +345,9 @@ class _Reader:
     def table(self, text: str) -> HeadedTable:
         """Return the rows, with the lines of a dictionary of which each row has its own pair."""
         names = list(dict.fromkeys(name for _, row in self.rows for name in row))
-        if self.n_queries and not self.rows:  # queries without results
+        if len(names) > MAX_COLUMNS:
+            raise InputError(f"the objects have {len(names):,} different keys", remedy=_NAME_KEYS)
+        if self.empty and not self.rows:  # queries without results
             names = ["query_id", "doc_id", self.value]
         places = find_fields(names, self.kind.fields, self.user_columns)
         if not self.kind.is_complete(places):
@@ -323,7 +359,13 @@ class _Reader:
             for name in names
         ]
         return headed(
-            lines, columns, self.form.label, has_lines=has_lines, places=places, notes=notes
+            lines,
+            columns,
+            self.form.label,
+            has_lines=has_lines,
+            places=places,
+            notes=notes,
+            empty=self.empty,
         )
 
     def _lines_in(self, text: str) -> tuple[Sequence[int], bool]:
@@ -332,17 +374,18 @@ class _Reader:
         if "\n" not in text.strip():
             return lines, True
         ends = [match.start() for match in re.finditer("\n", text)]
-        pairs = [bisect(ends, match.start()) + 1 for match in _PAIR.finditer(text)]
+        keys = (match.start() for match in _STRING.finditer(text) if match[1])
+        pairs = [bisect(ends, key) + 1 for key in keys]
         is_known = len(pairs) == len(lines)
         return pairs if is_known else lines, is_known
 
 
-def _is_flat(item: dict[str, Any]) -> bool:
-    return not any(isinstance(value, list | dict) for value in item.values())
+def _is_nested(value: Any) -> bool:
+    return isinstance(value, list | dict)
 
 
 def _text(value: Any) -> str:
     """Return the text of a value; "" for null."""
-    if isinstance(value, list | dict):
+    if _is_nested(value):
         raise InputError("expected a number or a text but got one more level", remedy=_SPLIT)
     return "" if value is None else str(int(value) if isinstance(value, bool) else value)

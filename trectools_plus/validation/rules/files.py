@@ -120,6 +120,7 @@ in_other_form = partial(
     remedy="Every trectools-plus command reads it; for other tools: {view.conversion} --output OUT",
     fixable=False,
     blocks=False,
+    note="{view.origin.note}",
 )
 """The case of a file that is not in TREC form, but that every command reads."""
 
@@ -136,10 +137,11 @@ def other_format(table: TableView) -> Places:
     from trectools_plus.formats.interchange.detection import json_problem, text_of
     from trectools_plus.formats.interchange.table_files import find_header
 
-    why, remedy = json_problem(table.file.source, "run" if table.kind == "run" else "qrels") or (
-        "a run has six columns separated by spaces or tabs",
-        "Write 'qid Q0 docid rank score tag' on each line",
-    )
+    problem = json_problem(table.file.source, "run" if table.kind == "run" else "qrels")
+    why = "a run has six columns separated by spaces or tabs"
+    line, remedy = table.file.first_line, "Write 'qid Q0 docid rank score tag' on each line"
+    if problem:
+        why, line, remedy = problem.what, problem.line, problem.remedy or "Write the file again"
     if header := find_header(text_of(table.file.source), lambda _: True):
         columns = "query=COLUMN,doc_id=COLUMN,score=COLUMN"
         if is_row(" ".join(header.names), "run"):
@@ -148,8 +150,7 @@ def other_format(table: TableView) -> Places:
             f"{table.conversion} --columns {columns} --output OUT, where the file has the columns "
             f"{listed(header.names, 20)}"
         )
-    remedy = remedy or "Write the file again"
-    return Places(1, [table.file.first_line or 1], first={"why": why, "do": remedy})
+    return Places(1, [line or 1], first={"why": why, "do": remedy})
 
 
 other_form = Case("error", "the format is {view.file.format}; {why}", other_format, remedy="{do}")

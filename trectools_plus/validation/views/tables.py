@@ -61,7 +61,7 @@ def with_shape(columns: Columns, kind: str) -> Columns:
     if has_wide_encoding(columns) or has_only_bare_cr(columns):
         return replace(columns, verdict="not-text", header=None)
     if columns.origin is not None:
-        first_line = columns.first_line if columns.header else 1
+        first_line = columns.first_line and (columns.first_line if columns.header else 1)
         return replace(columns, verdict="arranged", first_line=first_line)
     other = other_format(columns.source.head, columns.n_rows)
     if other is not None and (kind == "run" or other == "JSON"):
