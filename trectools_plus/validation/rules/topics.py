@@ -217,9 +217,9 @@ TOPIC_RULES = (
         "warning",
         "id twice, with the same text",
         "Readers stop at the second one, or search it twice and write every result twice.",
-        "topics.tsv:4: warning T111: topic 2 is repeated (first on line 2). Remove the repeated "
-        "topic.",
-        "Remove the repeated topic",
+        "topics.tsv:4: warning T111: topic 2 is repeated (first on line 2). Write each topic once, "
+        "in a test set with all its judgments.",
+        "Write each topic once, in a test set with all its judgments",
         "topic {query_id!v} is repeated (first on line {first_line})[ ({count:such topic})]",
         lambda topics: _repeated(topics, same=True),
     ),
