@@ -17,7 +17,6 @@ from trectools_plus.formats.hashing import sha256_file
 from trectools_plus.formats.tables import Qrels, Run
 from trectools_plus.text import plural
 from trectools_plus.validation.inputs import as_qrels, is_path
-from trectools_plus.validation.loading import load_qrels
 from trectools_plus.validation.views.tables import fields_of
 
 
@@ -46,23 +45,24 @@ class Exclusions:
         """
         path = str(documents) if is_path(documents) else None
         lists = documents.values() if isinstance(documents, Mapping) else ()
+        rows = None
         if path is not None:
             lines = [fields_of(line) for _, line in decode_lines(iter_lines(path), path)]
             rows = [tuple(fields) for fields in lines if fields and not fields[0].startswith("#")]
             if any(len(row) != 2 or row[0][0] in "{[" for row in rows):
-                rows = load_qrels(path).frame.select("query_id", "doc_id").rows()
+                rows = None
         elif lists and not any(isinstance(value, Mapping) for value in lists):
             rows = [
                 (str(query), str(doc_id))
                 for query, ids in documents.items()
                 for doc_id in ([ids] if isinstance(ids, str) else ids)
             ]
-        else:
+        if rows is None:
             rows = as_qrels(documents).frame.select("query_id", "doc_id").rows()
         if not rows:
             raise InputError("there are no documents to leave out", where=path or "exclude")
-        schema = {"query_id": pl.String, "doc_id": pl.String}
-        return cls(pl.DataFrame(rows, schema, orient="row").unique(), path)
+        pairs = pl.DataFrame(rows, ["query_id", "doc_id"], orient="row")
+        return cls(pairs.unique(), path)
 
     @property
     def most(self) -> int:

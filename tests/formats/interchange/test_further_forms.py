@@ -30,10 +30,10 @@ def test_two_possible_grades_are_named(tmp_path: Path) -> None:
     lines = (f"{q} 0 {d} {n % 3} {n % 2}\n" for n, (q, d) in enumerate(PAIRS))
     path = write(tmp_path / "file", "".join(lines))
     assert "5 columns" in message(path, "Q102")
-    with pytest.raises(FormatError):
+    with pytest.raises(FindingsError):
         convert_qrels(path)
     blank = [f"{q} 0 doc {n} {n % 2}\n" for n, (q, _) in enumerate(PAIRS)]
-    with pytest.raises(FormatError):
+    with pytest.raises(FindingsError):
         convert_qrels(write(tmp_path / "file", "".join(blank)))
 
 
