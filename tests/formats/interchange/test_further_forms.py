@@ -14,7 +14,7 @@ from trectools_plus import load_run
 from trectools_plus.errors import FormatError, UsageError
 from trectools_plus.formats.interchange.names import column_names
 from trectools_plus.formats.topics import read_topics
-from trectools_plus.validation import validate_qrels, validate_run
+from trectools_plus.validation import FindingsError, validate_qrels, validate_run
 from trectools_plus.validation.loading import convert_qrels, convert_run
 
 PAIRS = [(q, f"d{d}") for q in ("1", "2") for d in range(q == "2", 5)]
