@@ -45,24 +45,22 @@ class Exclusions:
         """
         path = str(documents) if is_path(documents) else None
         lists = documents.values() if isinstance(documents, Mapping) else ()
-        rows = None
         if path is not None:
             lines = [fields_of(line) for _, line in decode_lines(iter_lines(path), path)]
             rows = [tuple(fields) for fields in lines if fields and not fields[0].startswith("#")]
             if any(len(row) != 2 or row[0][0] in "{[" for row in rows):
-                rows = None
+                rows = as_qrels(path).frame.select("query_id", "doc_id").rows()
         elif lists and not any(isinstance(value, Mapping) for value in lists):
             rows = [
                 (str(query), str(doc_id))
                 for query, ids in documents.items()
                 for doc_id in ([ids] if isinstance(ids, str) else ids)
             ]
-        if rows is None:
+        else:
             rows = as_qrels(documents).frame.select("query_id", "doc_id").rows()
         if not rows:
             raise InputError("there are no documents to leave out", where=path or "exclude")
-        pairs = pl.DataFrame(rows, ["query_id", "doc_id"], orient="row")
-        return cls(pairs.unique(), path)
+        return cls(pl.DataFrame(rows, ["query_id", "doc_id"], orient="row").unique(), path)
 
     @property
     def most(self) -> int:

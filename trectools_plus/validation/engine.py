@@ -190,8 +190,7 @@ def check_view(view: TableView) -> list[Finding]:
     Tables and JSON are not fixed.
     """
     findings = run_rules(view, ("file", view.kind), view)
-    is_blocked = any(RULES[one.code].blocks_fixing and one.fix is Fix.NO for one in findings)
-    if view.origin or is_blocked:
+    if view.origin or any(RULES[one.code].blocks_fixing and one.fix is Fix.NO for one in findings):
         findings = [replace(finding, fix=Fix.NO) for finding in findings]
     return findings
 

@@ -125,8 +125,9 @@ TOPIC_RULES = (
         "id or text missing or null",
         "A query without an id cannot be matched with its results, and a query without text "
         "cannot be searched. Some programs read null as the id 'None'.",
-        "set.yaml:2: error T105: id is null. Give every topic an id and a text.",
-        "Give every topic an id and a text",
+        "set.yaml:2: error T105: id is null. Give every topic an id and a text, and every judgment "
+        "a document id and a grade.",
+        "Give every topic an id and a text, and every judgment a document id and a grade",
     ),
     rule(
         "T106",

@@ -398,10 +398,14 @@ class Cases:
                 f"no judgments for query {visible(case.query_id)}; it is left out of the mean",
                 query_id=topic.query_id,
             )
-        terms = [term for value in values for term in self._judgments(value, topic)]
         first = self._first.setdefault(case.query_id, case)
-        known = set() if first is case else {(term.doc_id, term.grade) for term in first.judged}
-        first.judged += [term for term in terms if (term.doc_id, term.grade) not in known]
+        known = {(term.doc_id, term.grade) for term in first.judged}
+        first.judged += [
+            term
+            for value in values
+            for term in self._judgments(value, topic)
+            if (term.doc_id, term.grade) not in known
+        ]
         self.cases.append(case)
         return case
 
