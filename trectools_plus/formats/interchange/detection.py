@@ -86,7 +86,7 @@ def read_direct(source: FileContent, kind: KindName, columns: ColumnNames | None
 def convert_columns(
     source: FileContent, kind: KindName, name: str | None, columns: ColumnNames | None = None
 ) -> Columns:
-    """Read a run or qrels in any format, and as TREC form what has no other format.
+    """Read a run or qrels in any format, and as TREC form what has no shorter lines.
 
     Args:
         source: The file.
@@ -95,7 +95,7 @@ def convert_columns(
         columns: The columns of some fields in a table.
 
     Raises:
-        FormatError: If the file does not have this format.
+        FormatError: If the file does not have this format, or no format.
         UsageError: If there is no such format.
     """
     if name not in (None, *options_of(kind)):
@@ -105,8 +105,10 @@ def convert_columns(
     forms = lines if is_named else [*DIRECT, *lines]
     if table := as_table(source, kind, columns, forms):
         return table
-    if name in (None, "trec"):
-        return scan_columns(source, len(KINDS[kind].columns))
+    scanned = scan_columns(source, len(KINDS[kind].columns))
+    is_short = 0 < scanned.misshapen.n_fields.max(initial=0) < scanned.n_fields
+    if name in (None, "trec") and (scanned.n_rows or not is_short):
+        return scanned
     raise FormatError(
         "the content has no known format",
         path=source.path,
