@@ -79,7 +79,8 @@ def refuse_unwritable(frame: pl.DataFrame, columns: Iterable[str], kind: str) ->
             raise InputError(
                 f"{column} {texts.filter(wrong).min()!r} cannot be written to a file",
                 where=kind,
-                remedy="ids must not be empty, contain white space or start with '#'",
+                remedy="ids must not be empty, contain white space or start with '#': replace them "
+                "in the run and in the qrels; scoring reads them as they are",
             )
 
 

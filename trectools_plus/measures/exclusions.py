@@ -17,7 +17,6 @@ from trectools_plus.formats.hashing import sha256_file
 from trectools_plus.formats.tables import Qrels, Run
 from trectools_plus.text import plural
 from trectools_plus.validation.inputs import as_qrels, is_path
-from trectools_plus.validation.loading import load_qrels
 from trectools_plus.validation.views.tables import fields_of
 
 
@@ -50,7 +49,7 @@ class Exclusions:
             lines = [fields_of(line) for _, line in decode_lines(iter_lines(path), path)]
             rows = [tuple(fields) for fields in lines if fields and not fields[0].startswith("#")]
             if any(len(row) != 2 or row[0][0] in "{[" for row in rows):
-                rows = load_qrels(path).frame.select("query_id", "doc_id").rows()
+                rows = as_qrels(path).frame.select("query_id", "doc_id").rows()
         elif lists and not any(isinstance(value, Mapping) for value in lists):
             rows = [
                 (str(query), str(doc_id))
@@ -61,8 +60,7 @@ class Exclusions:
             rows = as_qrels(documents).frame.select("query_id", "doc_id").rows()
         if not rows:
             raise InputError("there are no documents to leave out", where=path or "exclude")
-        schema = {"query_id": pl.String, "doc_id": pl.String}
-        return cls(pl.DataFrame(rows, schema, orient="row").unique(), path)
+        return cls(pl.DataFrame(rows, ["query_id", "doc_id"], orient="row").unique(), path)
 
     @property
     def most(self) -> int:

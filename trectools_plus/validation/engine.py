@@ -185,9 +185,12 @@ def open_qrels(path: str | Path, columns: ColumnNames | None = None) -> QrelsVie
 
 
 def check_view(view: TableView) -> list[Finding]:
-    """Run the rules over a view, and leave out fixes if one of them prevents them."""
+    """Run the rules over a view, and leave out fixes if one of them prevents them.
+
+    Tables and JSON are not fixed.
+    """
     findings = run_rules(view, ("file", view.kind), view)
-    if any(RULES[one.code].blocks_fixing and one.fix is Fix.NO for one in findings):
+    if view.origin or any(RULES[one.code].blocks_fixing and one.fix is Fix.NO for one in findings):
         findings = [replace(finding, fix=Fix.NO) for finding in findings]
     return findings
 

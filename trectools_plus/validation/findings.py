@@ -319,9 +319,7 @@ def as_document(reports: Sequence[FileReport]) -> dict[str, Any]:
                 "rows": report.rows,
                 "queries": report.queries,
                 "findings": [
-                    {name: getattr(finding, name) for name in _KEYS}
-                    | {"lines": list(finding.lines)}
-                    for finding in report.findings
+                    {name: getattr(finding, name) for name in _KEYS} for finding in report.findings
                 ],
             }
             for report in reports
@@ -342,6 +340,7 @@ _KEYS = [
     "message",
     "remedy",
     "fix",
+    "lines",
 ]
 
 

@@ -277,7 +277,7 @@ def _convert(
         raise
     read = convert_columns(source, kind, source_format, columns)
     view: RunView | QrelsView = (
-        QrelsView.of_file(read) if kind == "qrels" else RunView.of_file(read)
+        QrelsView.of_file(read) if kind == "qrels" else RunView.for_scoring(read)
     )
     name, tags, origin = str(path), list[str](), read.origin or Origin()
     if isinstance(view, RunView):

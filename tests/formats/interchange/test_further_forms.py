@@ -15,7 +15,7 @@ from trectools_plus import load_run
 from trectools_plus.errors import FormatError, UsageError
 from trectools_plus.formats.interchange.names import column_names
 from trectools_plus.formats.topics import read_topics
-from trectools_plus.validation import validate_qrels, validate_run
+from trectools_plus.validation import FindingsError, validate_qrels, validate_run
 from trectools_plus.validation.loading import convert_qrels, convert_run
 
 PAIRS = [(q, f"d{d}") for q in ("1", "2") for d in range(q == "2", 5)]
@@ -31,10 +31,10 @@ def test_two_possible_grades_are_named(tmp_path: Path) -> None:
     lines = (f"{q} 0 {d} {n % 3} {n % 2}\n" for n, (q, d) in enumerate(PAIRS))
     path = write(tmp_path / "file", "".join(lines))
     assert "5 columns" in message(path, "Q102")
-    with pytest.raises(FormatError):
+    with pytest.raises(FindingsError):
         convert_qrels(path)
     blank = [f"{q} 0 doc {n} {n % 2}\n" for n, (q, _) in enumerate(PAIRS)]
-    with pytest.raises(FormatError):
+    with pytest.raises(FindingsError):
         convert_qrels(write(tmp_path / "file", "".join(blank)))
 
 

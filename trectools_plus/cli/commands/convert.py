@@ -142,7 +142,7 @@ def report_conversion(
     """Report a conversion: its size if it was written to a file, and notes."""
     if output != "-":
         typer.echo(
-            f"{output}: {plural(converted.table.frame.height, 'row')}, from {source} "
+            f"{output}: {plural(converted.table.frame.height, 'row')} in TREC form, from {source} "
             f"({converted.format})"
         )
     for text in converted.notes:

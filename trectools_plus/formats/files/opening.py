@@ -106,6 +106,10 @@ _IN_ZIP = {
 """Kinds of zip archives, by the name of a file in them."""
 _STARTS = {
     b"PAR1": PARQUET,
+    # of a file that is compressed again
+    b"\x1f\x8b": "a gzip file",
+    b"\xfd7zXZ\x00": "an xz file",
+    b"\x28\xb5\x2f\xfd": "a zstd file",
     b"\x04\x22\x4d\x18": "an lz4 file",
     b"\x02\x21\x4c\x18": "an lz4 file",
     b"\x1f\x9d": "a compress (.Z) file",

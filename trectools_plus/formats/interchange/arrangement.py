@@ -6,8 +6,10 @@ findings have the lines of the file.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from shlex import quote
 
 import numpy as np
 import polars as pl
@@ -65,6 +67,12 @@ def arrange_table(
         for field in required
         if field not in columns and plain.count(normalize(names[field])) > 1
     )
+    mapped = ",".join(map("=".join, columns.items())).replace("query_id=", "query=")
+    blank = frame.select(pl.concat_list("query_id", "doc_id").explode()).to_series()
+    unwritable = blank.filter(blank.str.contains(" ", literal=True))
+    if len(unwritable):
+        note = f"the id {quoted(unwritable[0])} has a blank, so it cannot be written in TREC form"
+        notes = (*notes, note)
     origin = Origin(
         tuple(names[field] for field in required),
         notes,
@@ -72,6 +80,7 @@ def arrange_table(
         repeated=next(unclear, ""),
         note="figures are those of the other judgments" if unjudged else "",
         columns={**names, **columns},
+        options=f" --columns {quote(mapped)}" if mapped else "",
         has_lines=table.has_lines,
         systems=_find_systems(frame, kind, {names.get("tag", ""): "tag", **further}),
     )
@@ -102,6 +111,8 @@ def _as_columns(source: FileContent, kind: Kind, frame: pl.DataFrame, header: He
         has_tabs=False,
         n_rows=frame.height,
         body=body.encode(),
+        is_ascii=body.isascii(),
+        has_controls=re.search(r"[\x01-\x08\x0b-\x1f]", body) is not None,
         separator=b"\t",
         row_lines=frame["line"].to_numpy().astype(np.uint32),
         format=header.format,

@@ -89,7 +89,7 @@ def read_direct(source: FileContent, kind: KindName, columns: ColumnNames | None
 def convert_columns(
     source: FileContent, kind: KindName, name: str | None, columns: ColumnNames | None = None
 ) -> Columns:
-    """Read a run or qrels in any format.
+    """Read a run or qrels in any format, and as TREC form what has no shorter lines.
 
     Args:
         source: The file.
@@ -109,7 +109,8 @@ def convert_columns(
     if table := as_table(source, kind, columns, forms):
         return table
     scanned = scan_columns(source, len(KINDS[kind].columns))
-    if name in (None, "trec") and scanned.n_rows:
+    is_short = 0 < scanned.misshapen.n_fields.max(initial=0) < scanned.n_fields
+    if name in (None, "trec") and (scanned.n_rows or not is_short):
         return scanned
     raise FormatError(
         "the content has no known format",

@@ -137,7 +137,7 @@ class Measure(ABC):
         self.parameters = {**defaults, **known_parameters(label, parameters, defaults)}
         if not is_whole(cutoff, 1) and (cutoff is not None or self.requires_cutoff):
             raise UsageError(
-                f"{label} needs a cutoff of at least 1 but got {cutoff!r}",
+                f"{label} needs a cutoff from 1 to {MAX_CUTOFF:,} but got {cutoff!r}",
                 where=label,
                 remedy=f"write it as {label}@10",
             )

@@ -117,7 +117,8 @@ few_values = partial(
 in_other_form = partial(
     Case,
     "error",
-    remedy="Every trectools-plus command reads it; for other tools: {view.conversion} --output OUT",
+    remedy="Every trectools-plus command reads it; for other tools: "
+    "{view.conversion}{view.origin.options} --output OUT",
     fixable=False,
     blocks=False,
     note="{view.origin.note}",
@@ -126,7 +127,7 @@ in_other_form = partial(
 
 without_header = in_other_form(
     "the format is {view.file.format}, not columns separated by blanks{view.form_notes}",
-    at_start(lambda table: table.origin and table.file.header is None),
+    at_start(lambda table: table.file.verdict == "arranged" and table.file.header is None),
 )
 
 

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from trectools_plus.choices import RELEVANT
+from trectools_plus.errors import InputError
 from trectools_plus.formats.columns.ids import Flags, Ids, Rows
-from trectools_plus.formats.files.content import BOM, read_file
+from trectools_plus.formats.files.content import decode_lines, iter_lines
 from trectools_plus.text import listed, plural
 from trectools_plus.validation.findings import UNJUDGED
 from trectools_plus.validation.registry import Case, rule
@@ -362,9 +363,8 @@ def near_documents(run: RunView, qrels: QrelsView, query: Rows) -> Places:
         query: The number of each row's query in the qrels; -1 if it is not judged.
     """
     ids, rows = run.doc_ids, np.arange(run.n_rows)
-    if (
-        qrels.unified_pairs is qrels.pairs
-    ):  # only ids with capital letters or beyond ASCII can differ
+    if qrels.unified_pairs is qrels.pairs:
+        # Only ids with capital letters or beyond ASCII can differ.
         rows = np.flatnonzero(ids.beyond_ascii() | ~ids.equal(ids.lower()))
     places, judgments = qrels.unified_pairs.find(unify_spellings(ids.take(rows)), query[rows])
     rows = rows[places]
@@ -378,13 +378,14 @@ def read_document_ids(path: str | Path) -> pl.Series:
     """Read a list of document ids, one per line, compressed or not; skip blank lines.
 
     Raises:
-        InputError: If the file cannot be read.
+        InputError: If the file cannot be read, is empty, or is not UTF-8.
     """
     import polars as pl
 
-    text = read_file(path).data.removeprefix(BOM).decode("utf-8", "replace")
-    ids = (line.strip(" \t\r") for line in text.split("\n"))
-    return pl.Series("doc_id", list(filter(None, ids)), pl.String)
+    ids = [text.strip(" \t") for _, text in decode_lines(iter_lines(path), str(path))]
+    if not ids:
+        raise InputError("there are no document ids", where=str(path))
+    return pl.Series("doc_id", ids, pl.String)
 
 
 @dataclass(eq=False)

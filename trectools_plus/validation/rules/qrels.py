@@ -237,7 +237,8 @@ RULES = (
             ),
             remedy="Convert it: {view.conversion} --columns query={view.named[query_id]},"
             "doc_id={view.named[iteration]},relevance={view.named[relevance]} --output OUT; or, if "
-            "it is a file of SMART, without --columns: {view.conversion} --output OUT",
+            "it is a file of SMART with '0 0' on every line, without --columns: {view.conversion} "
+            "--output OUT",
         ),
     ),
     rule(

@@ -125,8 +125,9 @@ TOPIC_RULES = (
         "id or text missing or null",
         "A query without an id cannot be matched with its results, and a query without text "
         "cannot be searched. Some programs read null as the id 'None'.",
-        "set.yaml:2: error T105: id is null. Give every topic an id and a text.",
-        "Give every topic an id and a text",
+        "set.yaml:2: error T105: id is null. Give every topic an id and a text, and every judgment "
+        "a document id and a grade.",
+        "Give every topic an id and a text, and every judgment a document id and a grade",
     ),
     rule(
         "T106",
@@ -217,9 +218,9 @@ TOPIC_RULES = (
         "warning",
         "id twice, with the same text",
         "Readers stop at the second one, or search it twice and write every result twice.",
-        "topics.tsv:4: warning T111: topic 2 is repeated (first on line 2). Remove the repeated "
-        "topic.",
-        "Remove the repeated topic",
+        "topics.tsv:4: warning T111: topic 2 is repeated (first on line 2). Write each topic once, "
+        "in a test set with all its judgments.",
+        "Write each topic once, in a test set with all its judgments",
         "topic {query_id!v} is repeated (first on line {first_line})[ ({count:such topic})]",
         lambda topics: _repeated(topics, same=True),
     ),

@@ -244,13 +244,13 @@ class JudgedTopic:
     Attributes:
         topic: Its id and text as written, with their lines.
         query_id: Its id; ``case-001`` for the first case if it has none.
-        judged: Its judgments.
+        judged: Its judgments, for a repeated id those of all cases at the first.
         notes: Its category, language and other remarks, by field.
     """
 
     topic: Topic
     query_id: str
-    judged: Sequence[Judgment] = ()
+    judged: list[Judgment] = field(default_factory=list)
     notes: dict[str, str] = field(default_factory=dict)
 
 
@@ -274,7 +274,7 @@ class Cases:
     languages: list[str] = field(default_factory=list)
     keys: list[str] | None = None
     _near: dict[str, list[str]] = field(default_factory=dict)
-    _judged: set[str] = field(default_factory=set)
+    _first: dict[str, JudgedTopic] = field(default_factory=dict)
 
     def read(self, root: Node) -> Self:
         """Read the cases of a document."""
@@ -381,7 +381,7 @@ class Cases:
         self.languages += filter(None, [added.notes.get("language")])
 
     def _add(self, topic: Topic, judged: Sequence[Node] | None, place: Node) -> JudgedTopic:
-        """Add a case; if several have the same id (T111, T112), the first has the judgments.
+        """Add a case; if several have the same id (T111, T112), the first has all judgments.
 
         Args:
             topic: Its id and text.
@@ -398,9 +398,14 @@ class Cases:
                 f"no judgments for query {visible(case.query_id)}; it is left out of the mean",
                 query_id=topic.query_id,
             )
-        if values and case.query_id not in self._judged:
-            self._judged.add(case.query_id)
-            case.judged = [term for value in values for term in self._judgments(value, topic)]
+        first = self._first.setdefault(case.query_id, case)
+        known = {(term.doc_id, term.grade) for term in first.judged}
+        first.judged += [
+            term
+            for value in values
+            for term in self._judgments(value, topic)
+            if (term.doc_id, term.grade) not in known
+        ]
         self.cases.append(case)
         return case
 
