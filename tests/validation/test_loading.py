@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from harness.files import write
 
-from trectools_plus.errors import CheckFailedError, InputError
+from trectools_plus.errors import CheckFailedError
 from trectools_plus.formats.tables import Qrels
 from trectools_plus.formats.topics import read_topics
 from trectools_plus.validation import (
@@ -123,5 +123,5 @@ def test_the_queries_of_a_test_set_are_topics(tmp_path: Path) -> None:
 @pytest.mark.parametrize("text", ['{"1": {}}', '{"1": []}'])
 def test_a_run_whose_queries_have_no_results_is_refused(text: str, tmp_path: Path) -> None:
     path = write(tmp_path / "run.json", text)
-    with pytest.raises(InputError):
+    with pytest.raises(FindingsError):
         load_run(path)

@@ -104,8 +104,8 @@ def find_collection_files(spec: str | Path) -> CollectionFiles:
         raise InputError(
             f"expected the files of BEIR or TREC layout but found {', '.join(files) or 'none'}",
             where=str(folder),
-            remedy="give the files of one layout: "
-            + "; ".join(", ".join(layout) for layout in (_LAYOUTS[0], _LAYOUTS[-1])),
+            remedy="give the files of one layout: corpus.jsonl, queries.jsonl, qrels/test.tsv; or "
+            "corpus.jsonl, topics.tsv, qrels.txt",
         )
     return CollectionFiles(*map(files.__getitem__, complete[0]))
 

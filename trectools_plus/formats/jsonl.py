@@ -17,7 +17,7 @@ def iter_objects(lines: Iterable[bytes], path: str) -> Iterator[tuple[int, dict[
         The line's number, from 1, and the object.
 
     Raises:
-        FormatError: With line and column, if a line is not a JSON object or not UTF-8, or contains
+        FormatError: With the line, if a line is not a JSON object or not UTF-8, or contains
             a key twice, NaN or an infinity.
     """
     for line, text in decode_lines(lines, path):
@@ -30,7 +30,6 @@ def iter_objects(lines: Iterable[bytes], path: str) -> Iterator[tuple[int, dict[
                 f"invalid JSON: {str(error).partition(':')[0] or 'nested too deeply'}",
                 path=path,
                 line=line,
-                column=getattr(error, "colno", None),
                 remedy="write one JSON object per line, with each field once",
             ) from error
         yield line, value

@@ -225,7 +225,12 @@ def read_lines(text: str, table: TopicTable) -> Iterator[Topic]:
         remedy = "Use 'runs validate' or 'trectools-plus qrels validate' for it"
         table.problems.add("T101", lines[0][0], "this is a run, or qrels", remedy=remedy)
         return
-    form = next((form for form, row in _LINE_FORMS.items() if _are_topics(sample, row)), _TSV)
+    ids = {
+        form: {match[1].lower() for line in sample if (match := row.fullmatch(line))} - _NOT_IDS
+        for form, row in _LINE_FORMS.items()
+    }
+    # All lines have the form, with ids that occur once.
+    form = next((form for form in ids if len(ids[form]) == len(sample) > 0), _TSV)
     if form != _TSV:
         report_other_form(lines[0][0], f"lines {form}", table.problems)
     elif sample and is_header(sample[0].split("\t")):
@@ -247,12 +252,6 @@ def _read_line(at: int, line: str, form: str, problems: Problems) -> Iterator[To
         what = "tab inside the text, read as a blank"
         problems.add("T102", at, what, query_id=query_id, severity="warning")
     yield Topic(at, query_id, words.replace("\t", " ").strip(" "), at)
-
-
-def _are_topics(lines: Sequence[str], row: re.Pattern[str]) -> bool:
-    """Return whether all lines have a form, with ids that occur once."""
-    ids = {match[1].lower() for line in lines if (match := row.fullmatch(line))}
-    return len(ids) == len(lines) > 0 and not _NOT_IDS & ids
 
 
 def report_other_form(line: int, name: str, problems: Problems) -> None:

@@ -130,10 +130,8 @@ def test_a_bomb_is_refused_before_it_fills_the_memory(
 
 
 @pytest.mark.parametrize("name", PACK)
-def test_doubly_compressed_files_are_decompressed_once(tmp_path: Path, name: Compression) -> None:
-    within = PACK[name](ROW * 1000)
-    path = write(tmp_path / "file", PACK[name](within))
-    assert read_file(path).data == within
+def test_doubly_compressed_files_are_refused(tmp_path: Path, name: Compression) -> None:
+    path = write(tmp_path / "file", PACK[name](PACK[name](ROW * 1000)))
     with pytest.raises(REFUSED):
         load_run(path)
 

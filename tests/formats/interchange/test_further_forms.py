@@ -57,7 +57,6 @@ def test_relevant_documents_of_smart_are_converted(tmp_path: Path, form: str) ->
             '{"query": "peat", "hits": [{"qid": "q", "docid": "a", "rank": 1, "score": 9.5}]}',
             [("q", "a", 9.5)],
         ),
-        ('[{"question": "q", "ctxs": [{"id": "a", "score": "2"}]}]', [("q", "a", 2.0)]),
     ],
 )
 def test_declared_fields_decide(tmp_path: Path, text: str, rows: list[tuple[object, ...]]) -> None:
@@ -81,7 +80,6 @@ def test_declared_fields_decide(tmp_path: Path, text: str, rows: list[tuple[obje
         '{"id": "q", "output": ["a", "b"]}',
         '{"id": "q", "output": [{"answer": "a"}]}',
         '{"id": "q", "output": [{"provenance": [{"title": "a"}]}]}',
-        '{"id": "q", "output": [{"provenance": [{"wikipedia_id": 1}]}, {"provenance": []}]}',
         '{"query_id": "q", "positive_passages": [{"docid": "a"}]}',
         '{"queries": {"q": "x"}, "corpus": {"a": "x"}, "relevant_docs": {"q": ["a"]}}',
     ],

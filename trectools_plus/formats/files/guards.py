@@ -94,8 +94,7 @@ class ClosedFolder:
             rows = pl.scan_parquet(path, glob=False).select(pl.len()).collect().item()
             if rows > MAX_ROWS:
                 raise InputError(f"the table has more than {MAX_ROWS:,} rows", where=str(path))
-            with path.open("rb") as stream:
-                return pl.read_parquet(stream)
+            return pl.read_parquet(path, glob=False)
         except (OSError, pl.exceptions.PolarsError) as error:
             raise InputError("cannot be read as Parquet", where=str(path)) from error
 

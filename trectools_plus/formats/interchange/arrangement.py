@@ -68,11 +68,6 @@ def arrange_table(
         if field not in columns and plain.count(normalize(names[field])) > 1
     )
     mapped = ",".join(map("=".join, columns.items())).replace("query_id=", "query=")
-    blank = frame.select(pl.concat_list("query_id", "doc_id").explode()).to_series()
-    unwritable = blank.filter(blank.str.contains(" ", literal=True))
-    if len(unwritable):
-        note = f"the id {quoted(unwritable[0])} has a blank, so it cannot be written in TREC form"
-        notes = (*notes, note)
     origin = Origin(
         tuple(names[field] for field in required),
         notes,
@@ -133,13 +128,9 @@ def _judged(table: HeadedTable, columns: ColumnNames, value: str) -> tuple[pl.Da
     is_judged = value == "relevance" and not table.header.separator  # not rows of text
     has_unrated = is_judged or normalize(names[table.places[value]]) == "rating"
     rated = frame.filter(pl.col(value) != "") if has_unrated else frame
-    unrated = plural(frame.height - rated.height, "row")
-    notes = {
-        f"{unrated} without a rating left out, because they are not judged": len(frame)
-        > len(rated),
-        f"queries without judgments left out: {listed(table.empty, 5)}": is_judged and table.empty,
-    }
-    return rated, [note for note, applies in notes.items() if applies]
+    n_unrated = frame.height - rated.height
+    note = f"{plural(n_unrated, 'row')} without a rating left out, because they are not judged"
+    return rated, [note] if n_unrated else []
 
 
 def _value(

@@ -104,7 +104,7 @@ def convert_columns(
     if name not in (None, *options_of(kind)):
         raise UsageError(f"{name!r} is none of the formats {', '.join(options_of(kind))}")
     lines = [form for form in LINES if name in (None, form.option)]
-    is_named = name and lines and columns is None and not source.is_parquet
+    is_named = name and lines and columns is None
     forms = lines if is_named else [*DIRECT, *lines]
     if table := as_table(source, kind, columns, forms):
         return table
@@ -164,12 +164,6 @@ def _pages(query: Any, outputs: Any) -> list[Any]:
     """Return the pages in all outputs of KILT, of which one must have some."""
     first, *others = (output["provenance"] for output in outputs if "provenance" in output)
     return _passages(query, chain(first, *others))
-
-
-def _predicted_pages(query: Any, outputs: Any) -> list[Any]:
-    """Return the pages of a prediction of KILT, which has one output."""
-    (_,) = outputs
-    return _pages(query, outputs)
 
 
 # Tables with a header.
@@ -345,7 +339,7 @@ FORMATS = (
     ),
     JsonForm("TREC RAG JSON Lines", "runs in rank order", "references", "references", "trec-rag"),
     JsonForm("TREC RAG JSON Lines", "results with scores", "candidates", "candidates"),
-    JsonForm("DPR", "results with scores", "ctxs", query_id="question"),
+    JsonForm("DPR", "results with scores", "ctxs"),
     JsonForm("ragas", "runs in rank order", "retrieved_context_ids", "reference_context_ids"),
     JsonForm("a test set", "`{doc_id: grade}` in JSON Lines", qrels="relevant"),
     *(
@@ -356,7 +350,6 @@ FORMATS = (
         "DPR",
         "relevant passages",
         qrels="positive_ctxs",
-        query_id="question",
         arrange=_passages,
     ),
     JsonForm(
@@ -365,8 +358,7 @@ FORMATS = (
         qrels="positive_passages",
         arrange=_passages,
     ),
-    JsonForm("KILT", "pages of predictions, in rank order", "output", arrange=_predicted_pages),
-    JsonForm("KILT", "pages of all outputs", qrels="output", arrange=_pages),
+    JsonForm("KILT", "pages of all outputs, in order", "output", "output", arrange=_pages),
     Format("CSV", "table with a header", ",", ",", "csv", _read_headed),
     Format("TSV", "table with a header", "\t", "\t", "tsv"),
     Format("TSV", "`query-id`, `corpus-id`, `score`, separated by tabs", None, "\t", "beir"),

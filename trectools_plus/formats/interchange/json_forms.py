@@ -48,13 +48,11 @@ class JsonForm(Format):
 
     Attributes:
         queries: The key of the queries in the document; empty if each object or line is a query.
-        query_id: The key that identifies a query without an id.
         arrange: Returns the queries, or else the results of a query, of the object with the key
             and the value of the key. Errors of Python in it mean that the object has another form.
     """
 
     queries: str = ""
-    query_id: str = ""
     arrange: Callable[[Any, Any], Any] | None = None
 
     def values(self, item: dict[str, Any], value: Any) -> Any:
@@ -155,7 +153,7 @@ class _Reader:
         }
         self.form = JsonForm("JSON", "")
         self.n_listed = 0
-        self.empty: list[str] = []
+        self.has_queries = False
         self.has_own_ids: set[bool] = set()
         self.rows: list[tuple[int, dict[str, str]]] = []
 
@@ -185,15 +183,12 @@ class _Reader:
                 self._results_of(root)  # refuses what is incomplete
                 self.form = form
                 return form.values(root, names[key])
-        if isinstance(names.get("schema"), dict) and isinstance(names.get("data"), list):
-            return names["data"]  # orient="table" of pandas
         is_query = self._row_of(root) is not None or self._results_of(root) is not None
         return root if not is_query and all(map(_is_nested, root.values())) else [root]
 
     def _unknown(self, item: Any) -> InputError:
         """Return the error for an object that is no row, and has no results."""
-        shown = f"the fields ({listed([*item], 8)})" if isinstance(item, dict) else show(item)
-        what = f"no query id, document id and {self.value}, or results, in {shown}"
+        what = f"no query id, document id and {self.value}, or results, in {show(item)}"
         return InputError(what, remedy=f"{_SPLIT}, or {_NAME_KEYS}")
 
     def add(self, line: int, item: Any, query_id: str | None = None) -> None:
@@ -222,8 +217,7 @@ class _Reader:
                 if normalize(name) in _SYSTEMS and isinstance(value, str | int)
             }
             item, query_id = results, query_id or self._query_of(item)
-        if not item:
-            self.empty.append(query_id or "")
+        self.has_queries = True
         for position, result in enumerate(item.items() if isinstance(item, dict) else item, 1):
             self._add_result(line, query_id, result, position, systems)
 
@@ -278,11 +272,9 @@ class _Reader:
         if not all(isinstance(result, str | int) for result in names[mark]):
             return set()
         ids = {key for key, form in self.marks.items() if not form.arrange} | _JUDGED_LISTS
-        inner = (_by_name(value) for value in names.values() if isinstance(value, dict))
-        beside = {name: value for part in (*inner, names) for name, value in part.items()}
         return {
             name
-            for name, items in beside.items()
+            for name, items in names.items()
             if name != mark
             and items
             and _is_nested(items)
@@ -299,8 +291,7 @@ class _Reader:
         nested = map(names.get, ("metadata", "query", "topic"))
         inner = (_by_name(value) for value in nested if isinstance(value, dict))
         ids = (values.get(name) for values in (names, *inner) for name in _IDS)
-        texts = map(names.get, (*_TEXTS, normalize(self.form.query_id)))
-        values = (item.get(self.keys.get("query_id")), *ids, *texts)
+        values = (item.get(self.keys.get("query_id")), *ids, *map(names.get, _TEXTS))
         return next((str(value) for value in values if isinstance(value, str | int)), None)
 
     def _add_result(
@@ -347,7 +338,7 @@ class _Reader:
         names = list(dict.fromkeys(name for _, row in self.rows for name in row))
         if len(names) > MAX_COLUMNS:
             raise InputError(f"the objects have {len(names):,} different keys", remedy=_NAME_KEYS)
-        if self.empty and not self.rows:  # queries without results
+        if self.has_queries and not self.rows:  # queries without results
             names = ["query_id", "doc_id", self.value]
         places = find_fields(names, self.kind.fields, self.user_columns)
         if not self.kind.is_complete(places):
@@ -365,7 +356,6 @@ class _Reader:
             has_lines=has_lines,
             places=places,
             notes=notes,
-            empty=self.empty,
         )
 
     def _lines_in(self, text: str) -> tuple[Sequence[int], bool]:

@@ -72,7 +72,6 @@ class HeadedTable:
         has_lines: False if the lines of the rows are unknown.
         places: The column of each field, from 0.
         notes: What the reader added or left out.
-        empty: Queries without results or judgments.
     """
 
     header: Header
@@ -82,7 +81,6 @@ class HeadedTable:
     has_lines: bool = True
     places: Mapping[str, int] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
-    empty: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True)
