@@ -124,26 +124,26 @@ def test_public_classes_have_names_of_their_own():
 
 
 CEILINGS = {
-    "formats": Size(2_795, 39_999),
-    "validation": Size(1_973, 32_996),
-    "retrieval": Size(2_778, 39_751),
+    "formats": Size(2_780, 39_997),
+    "validation": Size(1_962, 32_984),
+    "retrieval": Size(2_778, 39_749),
     "benchmark": Size(2_253, 33_831),
-    "reporting": Size(1_312, 20_991),
+    "reporting": Size(1_312, 20_989),
     "service": Size(1_261, 16_888),
-    "cli": Size(1_243, 20_131),
-    "measures": Size(1_338, 19_311),
+    "cli": Size(1_242, 20_090),
+    "measures": Size(1_337, 19_309),
     "extraction": Size(1_245, 17_797),
     "judging": Size(1_503, 21_170),
     "statistics": Size(1_084, 15_887),
-    "trec_eval": Size(948, 13_016),
+    "trec_eval": Size(948, 12_942),
     ".": Size(453, 5_318),
-    "testsets": Size(529, 7_849),
+    "testsets": Size(529, 7_848),
     "ontology": Size(417, 5_986),
     "distributed": Size(111, 1_357),
 }
 """The greatest sizes of the folders of the package. A ceiling is only ever lowered."""
 TESTS_CEILING = Size(18_986, 296_288)
-MOST_MODULES = 230
+MOST_MODULES = 229
 MOST_SCRIPT_LINES = 1_420
 
 

@@ -1,4 +1,4 @@
-"""SHA-256 hashes of files, texts and tables for reports and caches."""
+"""SHA-256 hashes of files, texts and tables for reports and caches; short digests of ids."""
 
 from __future__ import annotations
 
@@ -62,3 +62,8 @@ def sha256_rows(rows: Iterable[Sequence[str]]) -> str:
         count += 1
     state = count.to_bytes(8, "little") + (total % (1 << 256)).to_bytes(32, "little")
     return hashlib.sha256(state).hexdigest()
+
+
+def digest_id(text: str) -> int:
+    """Return eight bytes of BLAKE2b as a number; two ids very rarely have the same."""
+    return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "little")

@@ -26,7 +26,7 @@ import polars as pl
 from trectools_plus.choices import Panel
 from trectools_plus.display import Displayed, Progress
 from trectools_plus.errors import InputError, UsageError
-from trectools_plus.formats.hashing import sha256_columns, sha256_text
+from trectools_plus.formats.hashing import digest_id, sha256_columns
 from trectools_plus.formats.tables import RUN_SCHEMA, Corpus, Run, Topics
 from trectools_plus.formats.writing import UNWRITABLE
 from trectools_plus.retrieval.index.models import SourceFile
@@ -487,7 +487,7 @@ def sample_queries(topics: Topics, size: int | None) -> frozenset[str] | None:
         topics: The queries.
         size: Maximum number of queries; ``None`` returns ``None``.
     """
-    return None if size is None else frozenset(nsmallest(size, topics.query_ids, sha256_text))
+    return None if size is None else frozenset(nsmallest(size, topics.query_ids, digest_id))
 
 
 def hash_topics(topics: Topics) -> str:

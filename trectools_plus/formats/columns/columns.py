@@ -175,7 +175,6 @@ class Origin:
         notes: What the arrangement added, one clause each.
         left_out: The names of the columns that are not used.
         columns: The column of each field, as the option ``--columns`` names it.
-        options: The option ``--columns`` with which the file was read, for messages.
         repeated: The name of a column of which there are several, so that a field is not clear.
         has_lines: False if the lines of the rows are unknown.
         note: The note on figures if documents or queries without judgments were left out.
@@ -187,7 +186,6 @@ class Origin:
     notes: tuple[str, ...] = ()
     left_out: tuple[str, ...] = ()
     columns: Mapping[str, str] = field(default_factory=dict)
-    options: str = ""
     repeated: str = ""
     note: str = ""
     has_lines: bool = True

@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from shlex import quote
 
 import numpy as np
 import polars as pl
@@ -67,7 +66,6 @@ def arrange_table(
         for field in required
         if field not in columns and plain.count(normalize(names[field])) > 1
     )
-    mapped = ",".join(map("=".join, columns.items())).replace("query_id=", "query=")
     origin = Origin(
         tuple(names[field] for field in required),
         notes,
@@ -75,7 +73,6 @@ def arrange_table(
         repeated=next(unclear, ""),
         note="figures are those of the other judgments" if unjudged else "",
         columns={**names, **columns},
-        options=f" --columns {quote(mapped)}" if mapped else "",
         has_lines=table.has_lines,
         systems=_find_systems(frame, kind, {names.get("tag", ""): "tag", **further}),
     )

@@ -117,8 +117,7 @@ few_values = partial(
 in_other_form = partial(
     Case,
     "error",
-    remedy="Every trectools-plus command reads it; for other tools: "
-    "{view.conversion}{view.origin.options} --output OUT",
+    remedy="Every trectools-plus command reads it; for other tools: {view.conversion} --output OUT",
     fixable=False,
     blocks=False,
     note="{view.origin.note}",
