@@ -102,7 +102,7 @@ def convert_columns(
         UsageError: If there is no such format.
     """
     if name not in (None, *options_of(kind)):
-        raise UsageError(f"{name!r} is none of the formats {', '.join(options_of(kind))}")
+        raise UsageError(f"there is no format {name!r}; use one of {', '.join(options_of(kind))}")
     lines = [form for form in LINES if name in (None, form.option)]
     is_named = name and lines and columns is None
     forms = lines if is_named else [*DIRECT, *lines]
